@@ -1,0 +1,25 @@
+// The static settings of the control plane: environment variables, read once, checked all together.
+import {
+  type EnvironmentReading,
+  environmentReading,
+  type PlaneSettings,
+  readVariables,
+  type Variables,
+} from '../schemas/environment.ts';
+
+export interface Environment extends PlaneSettings {
+  readonly host: string;
+  /** 0 asks the system for a free port. */
+  readonly port: number;
+}
+
+/** Reads the variables (design section 5): the frozen settings, or every problem at once. */
+export function readEnvironment(variables: Variables = process.env): EnvironmentReading<Environment> {
+  const reader = readVariables(variables);
+  const environment = {
+    ...reader.planeSettings(),
+    host: reader.host('GATEWAY_ADMIN_HOST'),
+    port: reader.port('GATEWAY_ADMIN_PORT', 8081),
+  };
+  return environmentReading(environment, reader);
+}

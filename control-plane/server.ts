@@ -1,0 +1,132 @@
+// The HTTP side of the control plane: its doors, and one shape for every error, the HTTP parser's own included.
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Logger } from 'pino';
+import { describeRefusal, type ErrorCode, Refusal, refusal } from './errors.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface ServerParts {
+  readonly logger: Pick<Logger, 'error'>;
+  readonly metrics: Metrics;
+}
+
+type Route = { readonly method: string | string[]; readonly url: string };
+
+const bodyLimit = 1024 * 1024;
+
+const codeOfParserError: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+const codeOfFrameworkError: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_BAD_URL: 'invalid_path',
+  FST_ERR_MAX_PARAM_LENGTH: 'invalid_path',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_json',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_json',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+};
+
+/**
+ * The server, not yet listening. Routes added to it before it listens share its error shape: a thrown `Refusal` is
+ * rendered flat, anything unexpected becomes `internal_error` and a log line (spec "Admin error shape").
+ */
+export function createServer({ logger, metrics }: ServerParts) {
+  const routes: Route[] = [];
+  const app = fastify({
+    // Lines are written by whoever knows what happened, not by the framework.
+    logger: false,
+    bodyLimit,
+    genReqId: readRequestId,
+    requestTimeout: 60_000,
+    return503OnClosing: false,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000, requireHostHeader: false },
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, allErrors: true } },
+    clientErrorHandler: refuseUnparsed,
+    frameworkErrors: (error, request, reply) => render(asRefusal(error, request), request, reply),
+  });
+  app.removeContentTypeParser('text/plain');
+  app.server.on('checkExpectation', refuseExpectation);
+
+  app.addHook('onRoute', (route) => void routes.push(route));
+  // Before the body is read: a path that does not exist has no opinion about bodies.
+  app.addHook('onRequest', async (request) => {
+    if (!hasOneHost(request.raw)) throw refusal('malformed_request');
+    if (request.is404) throw refuseRoute(request, routes);
+  });
+  app.setNotFoundHandler((request, reply) => render(refuseRoute(request, routes), request, reply));
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const refused = asRefusal(error, request);
+    if (refused.code === 'internal_error') logger.error({ err: error, request_id: request.id }, 'unexpected failure');
+    render(refused, request, reply);
+  });
+
+  app.get('/health', () => ({ status: 'ok' }));
+  app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.expose()));
+  return app;
+}
+
+function render(refused: Refusal, request: FastifyRequest, reply: FastifyReply): void {
+  void reply
+    .code(refused.status)
+    .headers({ ...refused.headers, 'x-request-id': request.id })
+    .send(describeRefusal(refused));
+}
+
+function asRefusal(error: Error & { code?: string }, request: FastifyRequest): Refusal {
+  if (error instanceof Refusal) return error;
+  const code = codeOfFrameworkError[error.code ?? ''] ?? 'internal_error';
+  return refusal(code, { fill: { request_id: request.id, limit: bodyLimit } });
+}
+
+function refuseRoute(request: FastifyRequest, routes: readonly Route[]): Refusal {
+  const path = request.url.replace(/\?.*$/s, '');
+  const methods = routes.filter((route) => matches(route.url, path)).flatMap((route) => route.method);
+  if (methods.length === 0) return refusal('route_not_found', { fill: { method: request.method, path } });
+  const allow = [...new Set(methods)].sort().join(', ');
+  return refusal('method_not_allowed', { fill: { method: request.method, path, allow }, headers: { allow } });
+}
+
+function matches(pattern: string, path: string): boolean {
+  const expected = pattern.split('/');
+  const actual = path.split('/');
+  return (
+    expected.length === actual.length &&
+    expected.every((part, index) => part === actual[index] || (part.startsWith(':') && actual[index] !== ''))
+  );
+}
+
+function hasOneHost(request: IncomingMessage): boolean {
+  const hosts = request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
+  return hosts === 1 || (hosts === 0 && request.httpVersion === '1.0');
+}
+
+function readRequestId(request: IncomingMessage): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID();
+}
+
+function refuseExpectation(_: IncomingMessage, response: ServerResponse): void {
+  const refused = refusal('expectation_failed');
+  response.writeHead(refused.status, { 'content-type': 'application/json; charset=utf-8', connection: 'close' });
+  response.end(JSON.stringify(describeRefusal(refused)));
+}
+
+/** Answers what never became a request; the connection ends with it. */
+function refuseUnparsed(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const refused = refusal(codeOfParserError[error.code ?? ''] ?? 'malformed_request');
+  const body = JSON.stringify(describeRefusal(refused));
+  socket.end(
+    `HTTP/1.1 ${refused.status} ${STATUS_CODES[refused.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
+}

@@ -1,0 +1,22 @@
+// GET /health (the process lives), GET /health/ready (send it traffic), GET /metrics: open to everyone, and never a secret.
+import type { FastifyPluginAsync } from 'fastify';
+import type { Gateway } from '../gateway.ts';
+
+/** Whether this proxy wants traffic. Degraded still means yes: it serves, and someone should look. */
+export interface Readiness {
+  readonly status: 'ready' | 'degraded' | 'starting' | 'draining';
+  /** Why it is not simply ready. */
+  readonly reasons: readonly string[];
+}
+
+export const health: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
+  app.get('/health', () => ({ status: 'ok' }));
+
+  app.get('/health/ready', (_, reply) => {
+    const readiness = gateway.readiness();
+    const serving = readiness.status === 'ready' || readiness.status === 'degraded';
+    return reply.code(serving ? 200 : 503).send(readiness);
+  });
+
+  app.get('/metrics', async (_, reply) => reply.type(gateway.metrics.contentType).send(await gateway.metrics.text()));
+};

@@ -1,0 +1,40 @@
+// The static settings of the proxy: environment variables, read once, checked all together.
+import {
+  type EnvironmentReading,
+  environmentReading,
+  type PlaneSettings,
+  readVariables,
+  type Variables,
+} from '../schemas/environment.ts';
+
+export interface Environment extends PlaneSettings {
+  readonly host: string;
+  /** 0 asks the system for a free port. */
+  readonly port: number;
+  /** Name of this replica; its own files lie in a folder of that name. */
+  readonly instance: string;
+  /** Tokens are counted; streams are asked to report usage. */
+  readonly usageEnabled: boolean;
+  /** All variables, for `${VAR}` in the config. */
+  readonly variables: Variables;
+}
+
+/** Reads the variables (design section 5): the frozen settings, or every problem at once. */
+export function readEnvironment(variables: Variables = process.env): EnvironmentReading<Environment> {
+  const reader = readVariables(variables);
+  const host = reader.host('GATEWAY_HOST');
+  const port = reader.port('GATEWAY_PORT', 8080);
+  const instance = reader.text('GATEWAY_INSTANCE', `${host}:${port}`);
+  if (!/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(instance)) {
+    reader.problems.push('GATEWAY_INSTANCE must be 1 to 128 letters, digits, dots, colons, underscores or hyphens');
+  }
+  const environment = {
+    ...reader.planeSettings(),
+    host,
+    port,
+    instance,
+    usageEnabled: reader.flag('USAGE_ENABLED', true),
+    variables,
+  };
+  return environmentReading(environment, reader);
+}

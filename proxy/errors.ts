@@ -1,0 +1,127 @@
+// Every error the data plane itself can answer: stages throw entries of this table, request/refuse.ts renders them (spec: Error envelope).
+
+export type ErrorType =
+  | 'provider_error'
+  | 'rate_limit_error'
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'not_found_error'
+  | 'permission_error';
+
+interface Entry {
+  readonly status: number;
+  readonly type: ErrorType;
+  readonly message: string;
+}
+
+const refuse = (status: number, type: ErrorType, message: string): Entry => ({ status, type, message });
+const bad = (message: string, status = 400): Entry => refuse(status, 'invalid_request_error', message);
+const upstream = (message: string, status = 502): Entry => refuse(status, 'provider_error', message);
+
+/** Codes are stable and for programs; messages are for people and may change. `{x}` is filled from the details. */
+export const errors = {
+  malformed_request: bad('The HTTP request is malformed: {reason}.'),
+  invalid_header: bad('The request headers are not acceptable: {reason}.'),
+  invalid_path: bad('The request path is not acceptable: {reason}.'),
+  headers_too_large: bad('The request line and headers are too large: {reason}.', 431),
+  request_timeout: bad('The request did not arrive in time. Send headers and body without long pauses.', 408),
+  expectation_failed: bad('Only "Expect: 100-continue" is supported.', 417),
+  method_not_allowed: bad('Method {method} is not allowed for {path}. Allowed: {allow}.', 405),
+  unsupported_media_type: bad('Send the body as "Content-Type: application/json" (UTF-8).', 415),
+  unsupported_encoding: bad('Send the body without Content-Encoding; compressed requests are not supported.', 415),
+  body_too_large: bad('The body is larger than the limit of {limit} bytes (server.body_limit).', 413),
+  invalid_json: bad('The body is not valid JSON: {reason}.'),
+  body_too_deep: bad('The body nests deeper than {limit} levels.'),
+  body_too_many_keys: bad('The body has too many object keys.'),
+  forbidden_key: bad('The body has a key that is not allowed: "__proto__" or "constructor.prototype".'),
+  duplicate_key: bad('The body names "{key}" more than once (keys differing only in case count as one). Send it once.'),
+  invalid_model: bad('"model" must be a string of 1 to 1024 characters naming a model, for example "openai/gpt-4o".'),
+  invalid_stream: bad('"stream" must be true or false.'),
+  // One answer for every failure: a caller without a key learns nothing about which keys exist.
+  invalid_api_key: refuse(
+    401,
+    'authentication_error',
+    'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
+  ),
+  ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
+  model_not_found: refuse(404, 'not_found_error', 'The model "{model}" does not exist. GET /v1/models lists what does.'),
+  route_not_found: refuse(404, 'not_found_error', 'There is no {method} {path} here.'),
+  upstream_unavailable: upstream('The provider could not be reached: {reason}.'),
+  upstream_dns: upstream("The provider's host name could not be resolved."),
+  upstream_tls: upstream('The TLS connection to the provider failed: {reason}.'),
+  upstream_disconnected: upstream('The provider closed the connection before answering completely.'),
+  upstream_invalid_response: upstream("The provider's answer could not be used: {reason}."),
+  upstream_timeout: upstream('The provider did not answer in time: {reason}.', 504),
+  stream_incomplete: upstream('The provider stopped in the middle of the stream.'),
+  internal_error: upstream('The gateway failed unexpectedly. Quote request id {request_id} to your operator.', 500),
+} as const satisfies Record<string, Entry>;
+
+export type ErrorCode = keyof typeof errors;
+
+/** What may be added to a table entry. */
+export interface Details {
+  readonly param?: string;
+  /** Name of the upstream provider that produced the error; never set for errors of the gateway itself. */
+  readonly provider?: string;
+  /** Values for the placeholders of the message. */
+  readonly fill?: Readonly<Record<string, string | number>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A refusal on its way to the client: thrown by stages, rendered by `request/refuse.ts`. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly type: ErrorType;
+  readonly code: string | null;
+  readonly param: string | null;
+  readonly provider: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(entry: Entry, code: string | null, details: Details = {}) {
+    super(entry.message);
+    this.name = 'Refusal';
+    this.status = entry.status;
+    this.type = entry.type;
+    this.code = code;
+    this.param = details.param ?? null;
+    this.provider = details.provider;
+    this.headers = details.headers ?? {};
+  }
+}
+
+/** A refusal from the table. Placeholders of the message are filled and made harmless (no control characters, at most 200 characters each). */
+export function refusal(code: ErrorCode, details: Details = {}): Refusal {
+  const entry: Entry = errors[code];
+  const message = entry.message.replace(/\{(\w+)\}/g, (_, name: string) => printable(String(details.fill?.[name] ?? '')));
+  return new Refusal({ ...entry, message }, code, details);
+}
+
+/** A refusal with the words of an upstream provider (data plane errors, upstream → client). */
+export function upstreamRefusal(
+  status: number,
+  type: ErrorType,
+  said: { message: string; code: string | null; param: string | null },
+  details: { provider: string; headers?: Record<string, string> },
+): Refusal {
+  return new Refusal({ status, type, message: said.message }, said.code, {
+    ...details,
+    ...(said.param === null ? {} : { param: said.param }),
+  });
+}
+
+/** The body of the envelope, as the spec's "Error envelope" fixes it. */
+export function envelope(refused: Refusal): string {
+  const { code, message, param, type, provider } = refused;
+  return JSON.stringify({ error: { code, message, param, type, ...(provider === undefined ? {} : { provider }) } });
+}
+
+/** Turns anything thrown into a refusal: what is not one of ours says nothing but the request id. */
+export function asRefusal(thrown: unknown, requestId: string): Refusal {
+  return thrown instanceof Refusal ? thrown : refusal('internal_error', { fill: { request_id: requestId } });
+}
+
+function printable(text: string): string {
+  // Control, format and separator characters could forge log lines or hide text.
+  const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
+  return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean;
+}

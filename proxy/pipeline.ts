@@ -1,0 +1,33 @@
+// The line itself: what happens to a model request, in order. The order is written down here and nowhere else.
+import type { ModelEndpoint } from './endpoints/model-endpoint.ts';
+import { Refusal } from './errors.ts';
+import type { Gateway } from './gateway.ts';
+import { readCall } from './request/call.ts';
+import type { Exchange } from './request/exchange.ts';
+import { refuse } from './request/refuse.ts';
+import { attempt } from './stages/attempt.ts';
+import { authenticate } from './stages/authenticate.ts';
+import { receive } from './stages/receive.ts';
+import { type Outcome, relay } from './stages/relay.ts';
+import { resolve } from './stages/resolve.ts';
+import { settle } from './stages/settle.ts';
+
+/** Serves one request of a model endpoint, whatever happens. Never rejects. */
+export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway): Promise<void> {
+  const snapshot = gateway.current();
+  let outcome: Outcome | undefined;
+  try {
+    authenticate(exchange.head, gateway.credentials);
+    const body = await receive(exchange, snapshot.bodyLimitBytes);
+    const call = readCall(body);
+    const targets = gateway.balance(resolve(call.model, snapshot));
+    const accepted = await attempt(targets, endpoint.operation, call, exchange, gateway);
+    outcome = await relay(accepted, exchange);
+  } catch (error) {
+    if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange.id);
+    const { status, provider = '' } = refuse(error, exchange);
+    outcome = { status, provider };
+  } finally {
+    settle(endpoint.path, outcome ?? { status: 500, provider: '' }, exchange, gateway);
+  }
+}

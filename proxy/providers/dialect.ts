@@ -1,0 +1,31 @@
+// What a provider dialect is: pure translation between a client's call and an upstream request, no sockets.
+import type { Call } from '../request/call.ts';
+
+/** The model operations a gateway endpoint can stand for. */
+export type Operation = 'chat' | 'embeddings';
+
+/** A place a request may go, as far as a dialect needs to know it. */
+export interface DialectTarget {
+  /** The model's id at the provider, as the bytes of a JSON string. */
+  readonly modelJson: Buffer;
+  /** The provider accepts `stream_options`. */
+  readonly streamUsage: boolean;
+}
+
+/** An upstream request: path below the provider's base URL, and the body to send. */
+export interface UpstreamRequest {
+  readonly path: string;
+  readonly body: Buffer;
+  /** The usage event of the stream exists only because the gateway asked for it. */
+  readonly injectedUsage: boolean;
+}
+
+/** One upstream wire format. */
+export interface Dialect {
+  /** Headers that authenticate and frame a request, as name-value pairs in one flat list. */
+  headers(apiKey: string | undefined): string[];
+  /** Translates a call. `wantUsage`: the gateway counts tokens and would like streams to report them. */
+  request(operation: Operation, call: Call, target: DialectTarget, wantUsage: boolean): UpstreamRequest;
+  /** The provider's own words in an error body; undefined parts are unknown. */
+  readError(body: Buffer): { message: string; code: string | null; param: string | null };
+}

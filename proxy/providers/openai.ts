@@ -1,0 +1,67 @@
+// The OpenAI wire format: what clients speak already, so a body passes as it is but for the model's name.
+import type { Call } from '../request/call.ts';
+import { type Edit, splice } from '../request/splice.ts';
+import type { Dialect, DialectTarget, Operation, UpstreamRequest } from './dialect.ts';
+
+const paths: Record<Operation, string> = { chat: '/chat/completions', embeddings: '/embeddings' };
+
+/** OpenAI and everything compatible with it. */
+export const openai: Dialect = {
+  headers(apiKey) {
+    const authorization = apiKey === undefined ? [] : ['authorization', `Bearer ${apiKey}`];
+    // Identity, because usage is read from the answer and bytes are relayed unchanged.
+    return [...authorization, 'content-type', 'application/json', 'accept-encoding', 'identity'];
+  },
+
+  request(operation, call, target, wantUsage): UpstreamRequest {
+    const injectedUsage = wantUsage && canInject(operation, call, target);
+    const edits: Edit[] = [{ start: call.modelStart, end: call.modelEnd, bytes: target.modelJson }];
+    if (injectedUsage) edits.push(usageEdit(call));
+    edits.sort((a, b) => a.start - b.start);
+    return { path: paths[operation], body: splice(call.body, edits), injectedUsage };
+  },
+
+  readError(body) {
+    const text = body.toString('utf8');
+    let error: unknown;
+    try {
+      error = (JSON.parse(text) as { error?: unknown }).error ?? text;
+    } catch {
+      error = text;
+    }
+    if (typeof error === 'string') return { message: error, code: null, param: null };
+    const { message, code, param } = error as Record<string, unknown>;
+    return { message: asText(message) ?? text, code: asText(code), param: asText(param) };
+  },
+};
+
+function canInject(operation: Operation, call: Call, target: DialectTarget): boolean {
+  if (operation !== 'chat' || !call.stream || call.wantsUsage || !target.streamUsage) return false;
+  const options = call.streamOptions;
+  // A value of another type is the client's mistake; the provider shall see and refuse it.
+  return options === undefined || '{n'.includes(String.fromCharCode(call.body[options.valueStart] ?? 0));
+}
+
+const asked = '"include_usage":true';
+
+/** Puts `include_usage` in force with the fewest changed bytes. */
+function usageEdit({ body, streamOptions }: Call): Edit {
+  if (streamOptions === undefined) {
+    // Before the brace that closes the body, which never is the first member's: the body has a model.
+    const end = body.lastIndexOf(0x7d);
+    return { start: end, end, bytes: Buffer.from(`,"stream_options":{${asked}}`) };
+  }
+  const { valueStart: start, valueEnd: end } = streamOptions;
+  if (body[start] === 0x6e) return { start, end, bytes: Buffer.from(`{${asked}}`) };
+  const options = JSON.parse(body.toString('utf8', start, end)) as Record<string, unknown>;
+  if ('include_usage' in options) {
+    return { start, end, bytes: Buffer.from(JSON.stringify({ ...options, include_usage: true })) };
+  }
+  const separator = Object.keys(options).length === 0 ? '' : ',';
+  return { start: start + 1, end: start + 1, bytes: Buffer.from(asked + separator) };
+}
+
+function asText(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' ? String(value) : null;
+}

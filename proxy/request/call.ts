@@ -1,0 +1,118 @@
+// What a model call says about itself: its model, whether it streams, and where those words stand in its bytes.
+import { isUtf8 } from 'node:buffer';
+import { type ErrorCode, refusal } from '../errors.ts';
+import { maxDepth, type Member, ScanError, type ScanFault, scanObject } from './scan.ts';
+
+/** A validated model call. Offsets count bytes of `body`. */
+export interface Call {
+  /** The client's bytes, without a byte order mark. */
+  readonly body: Buffer;
+  readonly model: string;
+  readonly modelStart: number;
+  readonly modelEnd: number;
+  readonly stream: boolean;
+  /** Where `stream_options` stands, if the client sent it. */
+  readonly streamOptions: Member | undefined;
+  /** The client itself asked for the usage event of a stream. */
+  readonly wantsUsage: boolean;
+}
+
+/** Longest model name accepted, in characters. */
+const maxModelLength = 1024;
+
+/** Keys that must not stand twice, whatever their case: an upstream might obey the other one. */
+const guarded = new Set(['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'user']);
+const longestGuarded = Math.max(...[...guarded].map((key) => key.length));
+
+const faults: Record<ScanFault, ErrorCode> = {
+  syntax: 'invalid_json',
+  not_object: 'invalid_json',
+  depth: 'body_too_deep',
+  keys: 'body_too_many_keys',
+  forbidden_key: 'forbidden_key',
+};
+
+/**
+ * Reads a call from the request body. Throws a Refusal (400) when the body is not one valid JSON object in UTF-8, repeats a
+ * guarded key, or has a `model` or `stream` of the wrong type.
+ */
+export function readCall(received: Buffer): Call {
+  const body = withoutByteOrderMark(received);
+  const members = guardedMembers(body);
+  const modelMember = members.get('model');
+  const model = modelMember && readString(body, modelMember);
+  if (!modelMember || model === undefined || model.trim() === '' || model.length > maxModelLength || model.includes('\0')) {
+    throw refusal('invalid_model', { param: 'model' });
+  }
+  const streamOptions = members.get('stream_options');
+  return {
+    body,
+    model,
+    modelStart: modelMember.valueStart,
+    modelEnd: modelMember.valueEnd,
+    stream: readStream(body, members.get('stream')),
+    streamOptions,
+    wantsUsage: streamOptions !== undefined && asksUsage(body, streamOptions),
+  };
+}
+
+function scan(body: Buffer): Member[] {
+  if (!isUtf8(body)) throw refusal('invalid_json', { fill: { reason: 'it is not UTF-8' } });
+  if (body.length === 0) throw refusal('invalid_json', { fill: { reason: 'it is empty' } });
+  try {
+    return scanObject(body);
+  } catch (error) {
+    if (!(error instanceof ScanError)) throw error;
+    const reason = error.fault === 'not_object' ? 'it must be an object' : `unexpected byte at offset ${error.at}`;
+    throw refusal(faults[error.fault], { fill: { reason, limit: maxDepth } });
+  }
+}
+
+/** The guarded keys in their exact spelling. One that stands twice, in any spelling, is refused. */
+function guardedMembers(body: Buffer): Map<string, Member> {
+  const seen = new Set<string>();
+  const members = new Map<string, Member>();
+  for (const member of scan(body)) {
+    const key = guardedKey(body, member);
+    if (key === undefined) continue;
+    const folded = key.toLowerCase();
+    if (seen.has(folded)) throw refusal('duplicate_key', { param: folded, fill: { key: folded } });
+    seen.add(folded);
+    members.set(key, member);
+  }
+  return members;
+}
+
+/** The key's text when it may be a guarded one; undefined for all others, cheaply. */
+function guardedKey(body: Buffer, { keyStart, keyEnd }: Member): string | undefined {
+  const length = keyEnd - keyStart;
+  // An escaped character takes six bytes at most.
+  if (length > longestGuarded * 6) return undefined;
+  let key = body.toString('latin1', keyStart, keyEnd);
+  if (key.includes('\\')) key = JSON.parse(`"${body.toString('utf8', keyStart, keyEnd)}"`) as string;
+  return guarded.has(key) || guarded.has(key.toLowerCase()) ? key : undefined;
+}
+
+function readString(body: Buffer, { valueStart, valueEnd }: Member): string | undefined {
+  if (body[valueStart] !== 0x22) return undefined;
+  const text = body.toString('utf8', valueStart + 1, valueEnd - 1);
+  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+}
+
+function readStream(body: Buffer, member: Member | undefined): boolean {
+  if (member === undefined) return false;
+  const first = body[member.valueStart];
+  if (first === 0x74) return true;
+  if (first === 0x66 || first === 0x6e) return false;
+  throw refusal('invalid_stream', { param: 'stream' });
+}
+
+function asksUsage(body: Buffer, { valueStart, valueEnd }: Member): boolean {
+  if (body[valueStart] !== 0x7b) return false;
+  const options = JSON.parse(body.toString('utf8', valueStart, valueEnd)) as { include_usage?: unknown };
+  return options.include_usage === true;
+}
+
+function withoutByteOrderMark(body: Buffer): Buffer {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
+}

@@ -1,0 +1,41 @@
+// One request of a client and its answer, from socket to settle.
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Head } from './head.ts';
+
+/** What every stage may know of the request at hand. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly head: Head;
+  /** Echoed as x-request-id and sent upstream. */
+  readonly id: string;
+  readonly startedAtMs: number;
+  /** The client left before its answer was complete. */
+  gone: boolean;
+  /** Called once when the client leaves; set by whoever waits for something on its behalf. */
+  onGone: (() => void) | undefined;
+}
+
+/** Opens the exchange: gives it its id and watches for the client leaving. */
+export function openExchange(request: IncomingMessage, response: ServerResponse, head: Head, nowMs: number): Exchange {
+  const id = requestId(head.requestId);
+  const exchange: Exchange = { request, response, head, id, startedAtMs: nowMs, gone: false, onGone: undefined };
+  response.on('close', () => {
+    if (response.writableFinished) return;
+    exchange.gone = true;
+    exchange.onGone?.();
+  });
+  return exchange;
+}
+
+const acceptable = /^[A-Za-z0-9._-]{1,128}$/;
+const prefix = randomBytes(6).toString('hex');
+let counter = 0;
+
+/** The client's own id when it is harmless, else a new one: unique to this process, then counted. */
+export function requestId(asked: string | undefined): string {
+  if (asked !== undefined && acceptable.test(asked)) return asked;
+  counter += 1;
+  return `req_${prefix}${counter.toString(36).padStart(6, '0')}`;
+}

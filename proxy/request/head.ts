@@ -1,0 +1,151 @@
+// Reads a request's raw header list once: the few values the gateway acts on, and what makes a head unacceptable.
+// rawHeaders, not headers: node silently keeps the first of two Authorization lines.
+import type { IncomingMessage } from 'node:http';
+import { refusal } from '../errors.ts';
+
+/** Most header lines of a request; beyond it 431. */
+export const maxHeaders = 100;
+
+/** What the gateway reads from a request's head. Undefined: the header is not there. */
+export interface Head {
+  readonly authorization: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  /** Declared body length in bytes; undefined when chunked or absent. */
+  readonly contentLength: number | undefined;
+  readonly chunked: boolean;
+  readonly requestId: string | undefined;
+  readonly host: string | undefined;
+  readonly expectsContinue: boolean;
+  /** Authorization stood twice. */
+  readonly ambiguousCredentials: boolean;
+}
+
+const hostPattern = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
+
+/**
+ * Reads and checks the head. Throws a Refusal for: too many headers, HTTP/0.9, a missing, repeated or malformed Host,
+ * a Transfer-Encoding other than a single `chunked`.
+ */
+export function readHead(request: IncomingMessage): Head {
+  const raw = request.rawHeaders;
+  let authorization: string | undefined;
+  let apiKey: string | undefined;
+  let contentType: string | undefined;
+  let contentEncoding: string | undefined;
+  let contentLength: number | undefined;
+  let host: string | undefined;
+  let transferEncoding: string | undefined;
+  let requestId: string | undefined;
+  let expectsContinue = false;
+  let credentials = 0;
+
+  if (raw.length > maxHeaders * 2) {
+    throw refusal('headers_too_large', { fill: { reason: `more than ${maxHeaders} header lines` } });
+  }
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string;
+    const value = raw[index + 1] as string;
+    switch (name.length) {
+      case 4:
+        if (is(name, 'host')) host = once(host, value, name);
+        break;
+      case 6:
+        if (is(name, 'expect')) expectsContinue = true;
+        break;
+      case 9:
+        if (is(name, 'x-api-key')) {
+          if (apiKey !== undefined && apiKey !== value) credentials = 2;
+          apiKey = value;
+        }
+        break;
+      case 12:
+        if (is(name, 'content-type')) contentType = once(contentType, value, name);
+        else if (is(name, 'x-request-id')) requestId = value;
+        break;
+      case 13:
+        if (is(name, 'authorization')) {
+          authorization = value;
+          credentials += 1;
+        }
+        break;
+      case 14:
+        if (is(name, 'content-length')) contentLength = Number(once(undefined, value, name));
+        break;
+      case 16:
+        if (is(name, 'content-encoding')) contentEncoding = contentEncoding ? `${contentEncoding}, ${value}` : value;
+        break;
+      case 17:
+        if (is(name, 'transfer-encoding')) transferEncoding = once(transferEncoding, value, name);
+        break;
+    }
+  }
+  checkFraming(request, host, transferEncoding);
+  return {
+    authorization,
+    apiKey,
+    contentType,
+    contentEncoding,
+    contentLength,
+    chunked: transferEncoding !== undefined,
+    requestId,
+    host,
+    expectsContinue,
+    ambiguousCredentials: credentials > 1,
+  };
+}
+
+/**
+ * Checks a path that is none of the known ones before anything else looks at it.
+ * Throws a Refusal for absolute-form targets of another authority, bytes that are not ASCII, and escapes that are not text.
+ */
+export function checkPath(request: IncomingMessage): void {
+  const url = request.url ?? '';
+  if (!url.startsWith('/') && url !== '*') throw refusal('invalid_path', { fill: { reason: 'it must start with "/"' } });
+  const path = pathOf(url);
+  if (/[^\x21-\x7e]/.test(path)) throw refusal('invalid_path', { fill: { reason: 'it has bytes that need escaping' } });
+  try {
+    if (decodeURIComponent(path).includes('\0')) throw new RangeError('NUL');
+  } catch {
+    throw refusal('invalid_path', { fill: { reason: 'it has an escape (%xx) that is not valid text' } });
+  }
+}
+
+/** The path of a request target: everything before the query. */
+export function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}
+
+/** An absolute-form target whose authority is the Host becomes its path; every other target stays. */
+export function originForm(url: string, host: string | undefined): string {
+  if (url.startsWith('/')) return url;
+  const match = /^https?:\/\/([^/?#]*)(.*)$/i.exec(url);
+  if (!match) return url;
+  const [, authority, rest] = match;
+  if (host === undefined || authority?.toLowerCase() !== host.toLowerCase()) {
+    throw refusal('invalid_path', { fill: { reason: 'the target names another host than the Host header' } });
+  }
+  return rest?.startsWith('/') ? rest : `/${rest ?? ''}`;
+}
+
+function checkFraming(request: IncomingMessage, host: string | undefined, transferEncoding: string | undefined): void {
+  if (request.httpVersionMajor !== 1) throw refusal('malformed_request', { fill: { reason: 'HTTP/1.1 is spoken here' } });
+  if (host === undefined) {
+    if (request.httpVersionMinor !== 0) throw refusal('invalid_header', { fill: { reason: 'Host is missing' } });
+  } else if (!hostPattern.test(host)) throw refusal('invalid_header', { fill: { reason: 'Host is not a host name' } });
+  if (transferEncoding === undefined) return;
+  if (transferEncoding.toLowerCase() !== 'chunked' || request.httpVersionMinor === 0) {
+    throw refusal('invalid_header', { fill: { reason: 'Transfer-Encoding must be "chunked", on HTTP/1.1' } });
+  }
+}
+
+function is(name: string, lowerCase: string): boolean {
+  return name === lowerCase || name.toLowerCase() === lowerCase;
+}
+
+function once(before: string | undefined, value: string, name: string): string {
+  if (before !== undefined) throw refusal('invalid_header', { fill: { reason: `${name} stands there twice` } });
+  return value;
+}

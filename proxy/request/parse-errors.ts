@@ -1,0 +1,52 @@
+// Answers requests that node's HTTP parser gave up on, in the same envelope as every other refusal.
+import type { Socket } from 'node:net';
+import { type Refusal, refusal } from '../errors.ts';
+import { requestId } from './exchange.ts';
+import { rawRefusal } from './refuse.ts';
+import type { Turns } from './turns.ts';
+
+/** How long a refused client may go on sending before the connection is cut. Milliseconds. */
+const lingerMs = 500;
+
+/** Makes the handler of a server's `clientError`. */
+export function answerParseErrors(turns: Turns): (error: Error & { code?: string }, socket: Socket) => void {
+  return (error, socket) => {
+    if (socket.destroyed || !socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const answer = (): void => {
+      socket.end(rawRefusal(parseRefusal(error), requestId(undefined)));
+      // Reading on lets the client take the answer before the connection goes.
+      socket.resume();
+      setTimeout(() => socket.destroy(), lingerMs).unref();
+    };
+    const turn = turns.current(socket);
+    if (turn === undefined) answer();
+    else if (turn.request.complete) {
+      // The broken request is a later one on this connection: the one before it is answered first.
+      turn.waiting.length = 0;
+      turn.response.once('finish', answer);
+    } else if (turn.response.headersSent) socket.destroy();
+    else answer();
+  };
+}
+
+function parseRefusal({ code = '' }: { code?: string }): Refusal {
+  if (code === 'HPE_HEADER_OVERFLOW') return refusal('headers_too_large', { fill: { reason: 'at most 16 KiB' } });
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refusal('request_timeout');
+  return refusal('malformed_request', { fill: { reason: reasons[code] ?? 'it breaks the HTTP/1.1 grammar' } });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  HPE_INVALID_METHOD: 'its method is unknown',
+  HPE_INVALID_VERSION: 'its HTTP version is unknown',
+  HPE_INVALID_CONTENT_LENGTH: 'its Content-Length is not one whole number',
+  HPE_UNEXPECTED_CONTENT_LENGTH: 'it has more than one length',
+  HPE_INVALID_TRANSFER_ENCODING: 'its Transfer-Encoding is not "chunked"',
+  HPE_INVALID_CHUNK_SIZE: 'a chunk size is not a number',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'its chunk extensions are too long',
+  HPE_INVALID_HEADER_TOKEN: 'a header has characters that are not allowed',
+  HPE_INVALID_EOF_STATE: 'it ended before its body was complete',
+  HPE_INVALID_URL: 'its target is not a path',
+};

@@ -1,0 +1,69 @@
+// Renders a refusal as the whole answer: the one place where the error envelope meets a socket.
+import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { asRefusal, envelope, type Refusal } from '../errors.ts';
+import type { Exchange } from './exchange.ts';
+
+/** An unread body up to this many bytes is left to node to swallow, so that the connection can stay. */
+const drainBytes = 64 * 1024;
+/** How long a refused client may go on sending before the connection is cut. Milliseconds. */
+const lingerMs = 500;
+
+/**
+ * Answers with the refusal a thrown thing stands for, unless the client is gone or an answer has begun (then it is broken off).
+ * Returns the refusal.
+ */
+export function refuse(thrown: unknown, exchange: Exchange): Refusal {
+  const refused = asRefusal(thrown, exchange.id);
+  const { response, request, gone } = exchange;
+  if (gone) return refused;
+  if (response.headersSent) {
+    response.destroy();
+    return refused;
+  }
+  const unread = !request.complete && !isShort(exchange);
+  writeHead(response, refused, exchange.id, unread);
+  const body = request.method === 'HEAD' ? '' : envelope(refused);
+  if (unread) linger(exchange, body);
+  else response.end(body);
+  return refused;
+}
+
+/** A refusal as raw HTTP bytes, for requests the parser gave up on: there is no response object then. */
+export function rawRefusal(refused: Refusal, requestId: string): string {
+  const body = envelope(refused);
+  return [
+    `HTTP/1.1 ${refused.status} ${STATUS_CODES[refused.status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}
+
+function writeHead(response: ServerResponse, refused: Refusal, requestId: string, close: boolean): void {
+  response.writeHead(refused.status, {
+    ...refused.headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(envelope(refused)),
+    'x-request-id': requestId,
+    ...(refused.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...(close ? { connection: 'close' } : {}),
+  });
+}
+
+function isShort({ head }: Exchange): boolean {
+  return !head.chunked && !head.expectsContinue && (head.contentLength ?? 0) <= drainBytes;
+}
+
+/** The client is still sending: closing now would reset the connection and lose the answer, so its bytes are read and dropped for a moment. */
+function linger({ request, response }: Exchange, body: string): void {
+  response.write(body);
+  const timer = setTimeout(() => response.end(() => request.socket.destroy()), lingerMs);
+  const finish = (): void => {
+    clearTimeout(timer);
+    response.end();
+  };
+  request.once('end', finish).once('close', finish).resume();
+}

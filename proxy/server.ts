@@ -1,0 +1,170 @@
+// The proxy's HTTP server. Model requests go straight to the line; Fastify serves every other door.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import fastify, { type FastifyInstance } from 'fastify';
+import { modelEndpoints, plugins, publicPaths } from './endpoints/index.ts';
+import { Refusal, refusal } from './errors.ts';
+import type { Gateway } from './gateway.ts';
+import { serve } from './pipeline.ts';
+import { type Exchange, openExchange } from './request/exchange.ts';
+import { checkPath, type Head, originForm, pathOf, readHead } from './request/head.ts';
+import { answerParseErrors } from './request/parse-errors.ts';
+import { refuse } from './request/refuse.ts';
+import { createTurns } from './request/turns.ts';
+import type { ServerTimeouts } from './snapshot/snapshot.ts';
+import { authenticate } from './stages/authenticate.ts';
+
+interface KnownRoute {
+  readonly path: string;
+  readonly method: string;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** The running server. */
+export interface ProxyServer {
+  /** Starts listening; resolves with the address, such as http://127.0.0.1:8080. Rejects when the port is taken. */
+  listen(host: string, port: number): Promise<string>;
+  /** Puts the client-side timeouts of a snapshot in force. */
+  apply(timeouts: ServerTimeouts): void;
+  /** Closes the listener and resolves when every open request was answered, or after `graceMs`, when the rest is cut. */
+  drain(graceMs: number): Promise<void>;
+  /** Requests being served at this moment. */
+  openRequests(): number;
+}
+
+/** Longest request line with headers. Bytes. */
+const maxHeaderBytes = 16 * 1024;
+/** How long a connection may stay idle between requests. Milliseconds. */
+const keepAliveMs = 72_000;
+/** How often client-side timeouts are looked at. Milliseconds. */
+const timeoutCheckMs = 100;
+
+const doors = new Map(modelEndpoints.map((endpoint) => [endpoint.path, endpoint]));
+const unreadable: Head = Object.freeze({
+  authorization: undefined,
+  apiKey: undefined,
+  contentType: undefined,
+  contentEncoding: undefined,
+  contentLength: undefined,
+  chunked: true,
+  requestId: undefined,
+  host: undefined,
+  expectsContinue: false,
+  ambiguousCredentials: false,
+});
+
+/** Builds the server around a gateway. */
+export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> {
+  const exchanges = new WeakMap<IncomingMessage, Exchange>();
+  let draining = false;
+  let rest: Handler = () => undefined;
+
+  const receive: Handler = (request, response) => {
+    if (draining) response.shouldKeepAlive = false;
+    let exchange: Exchange | undefined;
+    try {
+      exchange = openExchange(request, response, readHead(request), gateway.nowMs());
+      const url = request.url ?? '';
+      const endpoint = request.method === 'POST' ? doors.get(pathOf(url)) : undefined;
+      if (endpoint) void serve(endpoint, exchange, gateway);
+      else {
+        exchanges.set(request, exchange);
+        serveRest(exchange, gateway, rest);
+      }
+    } catch (error) {
+      if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange?.id ?? '');
+      refuse(error, exchange ?? openExchange(request, response, unreadable, gateway.nowMs()));
+    }
+  };
+  const turns = createTurns(receive);
+  const options = { maxHeaderSize: maxHeaderBytes, requireHostHeader: false, connectionsCheckingInterval: timeoutCheckMs };
+  const server: Server = createServer({ ...options, keepAliveTimeout: keepAliveMs }, turns.take);
+  server.maxHeadersCount = 0;
+  server.on('checkContinue', turns.take);
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    refuse(refusal('expectation_failed'), openExchange(request, response, unreadable, gateway.nowMs()));
+  });
+  server.on('clientError', answerParseErrors(turns));
+  const factory = (handler: Handler): Server => {
+    rest = handler;
+    return server;
+  };
+  const app = await createApp(gateway, factory, (thrown, request) => {
+    const exchange = exchanges.get(request);
+    if (exchange === undefined) return;
+    if (!(thrown instanceof Refusal)) gateway.reportFailure(thrown, exchange.id);
+    refuse(thrown, exchange);
+  });
+
+  return {
+    listen: (host, port) => app.listen({ host, port }),
+    apply({ headersMs, bodyMs }) {
+      server.headersTimeout = headersMs;
+      server.requestTimeout = headersMs + bodyMs;
+    },
+    openRequests: turns.open,
+    async drain(graceMs) {
+      draining = true;
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      const sweep = setInterval(() => server.closeIdleConnections(), timeoutCheckMs);
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      await closed;
+      clearInterval(sweep);
+      clearTimeout(cut);
+    },
+  };
+}
+
+/** Everything but model requests: checked path, known caller, then Fastify. */
+function serveRest(exchange: Exchange, gateway: Gateway, handler: Handler): void {
+  const { request, response, head } = exchange;
+  request.url = originForm(request.url ?? '', head.host);
+  checkPath(request);
+  if (!publicPaths.has(pathOf(request.url))) authenticate(head, gateway.credentials);
+  const limit = gateway.current().bodyLimitBytes;
+  if ((head.contentLength ?? 0) > limit) throw refusal('body_too_large', { fill: { limit } });
+  // None of these doors reads a body. One that comes anyway must not be taken for the next request.
+  if (head.chunked || (head.contentLength ?? 0) > 0) response.shouldKeepAlive = false;
+  response.setHeader('x-request-id', exchange.id);
+  handler(request, response);
+}
+
+/** The Fastify application: plugins, and `answer` for whatever they do not answer. */
+async function createApp(
+  gateway: Gateway,
+  serverFactory: (handler: Handler) => Server,
+  answer: (thrown: unknown, request: IncomingMessage) => void,
+): Promise<FastifyInstance> {
+  const app = fastify({
+    serverFactory,
+    logger: false,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: maxHeaderBytes },
+  });
+  const known: KnownRoute[] = modelEndpoints.map(({ path }) => ({ path, method: 'POST' }));
+  app.addHook('onRoute', ({ url, method }) => {
+    for (const each of [method].flat()) known.push({ path: url, method: each });
+  });
+  app.setNotFoundHandler((request, reply) => {
+    reply.hijack();
+    answer(noRoute(request.method, pathOf(request.raw.url ?? ''), known), request.raw);
+  });
+  app.setErrorHandler((error, request, reply) => {
+    reply.hijack();
+    answer(error, request.raw);
+  });
+  for (const plugin of plugins) await app.register(plugin, { gateway });
+  await app.ready();
+  return app;
+}
+
+/** 405 with the methods that work here, or 404. */
+function noRoute(method: string, path: string, known: readonly KnownRoute[]): Refusal {
+  const matching = known.filter((route) =>
+    route.path.endsWith('*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path,
+  );
+  const shown = { method, path };
+  if (matching.length === 0) return refusal('route_not_found', { fill: shown });
+  const allow = [...new Set(matching.map((route) => route.method))].join(', ');
+  return refusal('method_not_allowed', { fill: { ...shown, allow }, headers: { allow } });
+}

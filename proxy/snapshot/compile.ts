@@ -1,0 +1,83 @@
+// Config (the human document) → Snapshot (maps and bytes). Nothing else builds a snapshot.
+import type { Alias, Config, Provider } from '../../schemas/types.ts';
+import { durationMs, sizeBytes } from '../../schemas/units.ts';
+import { dialects } from '../providers/index.ts';
+import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.ts';
+
+/**
+ * Compiles a validated config. Name resolution is one map: qualified names, then bare ids (the first provider by name that
+ * has the model), then aliases, which win over both.
+ */
+export function compile(config: Config, revision: string): Snapshot {
+  const { server } = config;
+  const writeIdleMs = durationMs(server.timeouts.write_idle);
+  const routes = new Map<string, Route>();
+  const models = new Map<string, ModelEntry>();
+  const upstreams: Upstream[] = [];
+
+  for (const name of Object.keys(config.providers).sort()) {
+    const provider = config.providers[name] as Provider;
+    const upstream = compileUpstream(name, provider, writeIdleMs);
+    upstreams.push(upstream);
+    for (const model of provider.models) {
+      const route = { targets: [compileTarget(upstream, model, 1)] };
+      routes.set(`${name}/${model}`, route);
+      if (!routes.has(model)) routes.set(model, route);
+      models.set(`${name}/${model}`, modelEntry(`${name}/${model}`, name));
+    }
+  }
+  const aliases = config.aliases.map((alias): [string, Route] => [alias.source, compileAlias(alias, routes)]);
+  for (const [source, route] of aliases) {
+    routes.set(source, route);
+    models.set(source, modelEntry(source, route.targets[0]?.upstream.name ?? ''));
+  }
+
+  return Object.freeze({
+    revision,
+    bodyLimitBytes: sizeBytes(server.body_limit),
+    shutdownGraceMs: durationMs(server.shutdown_grace),
+    timeouts: { headersMs: durationMs(server.timeouts.headers), bodyMs: durationMs(server.timeouts.body) },
+    routes,
+    models: Object.freeze([...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
+    upstreams: Object.freeze(upstreams),
+  });
+}
+
+function compileUpstream(name: string, provider: Provider, writeIdleMs: number): Upstream {
+  const url = new URL(provider.base_url);
+  const dialect = dialects[provider.type];
+  const { timeouts } = provider;
+  return Object.freeze({
+    name,
+    dialect,
+    origin: url.origin,
+    basePath: url.pathname.replace(/\/+$/, ''),
+    headers: Object.freeze([...dialect.headers(provider.api_key), ...Object.entries(provider.headers).flat()]),
+    secret: provider.api_key,
+    streamUsage: provider.stream_usage,
+    connectTimeoutMs: durationMs(timeouts.connect),
+    patience: Object.freeze({
+      firstByteMs: durationMs(timeouts.first_byte),
+      streamIdleMs: durationMs(timeouts.stream_idle),
+      totalMs: durationMs(timeouts.total),
+      writeIdleMs,
+    }),
+  });
+}
+
+function compileTarget(upstream: Upstream, model: string, weight: number): Target {
+  return Object.freeze({ upstream, model, weight, modelJson: Buffer.from(JSON.stringify(model)) });
+}
+
+/** The loader has checked that every target names a listed model of a known provider. */
+function compileAlias(alias: Alias, routes: ReadonlyMap<string, Route>): Route {
+  const targets = alias.targets.flatMap(({ model, weight }) => {
+    const target = routes.get(model)?.targets[0];
+    return target ? [Object.freeze({ ...target, weight })] : [];
+  });
+  return { targets: Object.freeze(targets) };
+}
+
+function modelEntry(id: string, provider: string): ModelEntry {
+  return Object.freeze({ id, object: 'model', created: 0, owned_by: provider });
+}

@@ -1,0 +1,60 @@
+// What is true right now: the compiled form of the config, frozen, replaced as a whole. A request sees one from socket to settle.
+import type { Dialect } from '../providers/dialect.ts';
+import type { Origin } from '../upstream/pools.ts';
+import type { Patience } from '../upstream/send.ts';
+
+/** A named provider instance, ready to be called. */
+export interface Upstream extends Origin {
+  readonly name: string;
+  readonly dialect: Dialect;
+  /** Path of the base URL, without a trailing slash. */
+  readonly basePath: string;
+  /** Headers of every request, alternating names and values, the credential included. */
+  readonly headers: readonly string[];
+  /** What must never be shown to a client. */
+  readonly secret: string | undefined;
+  readonly streamUsage: boolean;
+  readonly patience: Patience;
+}
+
+/** One place a request may go. */
+export interface Target {
+  readonly upstream: Upstream;
+  /** The model's id at the provider. */
+  readonly model: string;
+  readonly modelJson: Buffer;
+  /** Share of an alias's traffic, relative to the other targets. */
+  readonly weight: number;
+}
+
+/** Where a model name leads: one target, or the targets of an alias in declared order. */
+export interface Route {
+  readonly targets: readonly Target[];
+}
+
+/** One entry of GET /v1/models. */
+export interface ModelEntry {
+  readonly id: string;
+  readonly object: 'model';
+  readonly created: number;
+  readonly owned_by: string;
+}
+
+/** Client-side patience of the server, in milliseconds. */
+export interface ServerTimeouts {
+  readonly headersMs: number;
+  readonly bodyMs: number;
+}
+
+export interface Snapshot {
+  /** First 12 hex digits of the hash over the config files. */
+  readonly revision: string;
+  readonly bodyLimitBytes: number;
+  readonly shutdownGraceMs: number;
+  readonly timeouts: ServerTimeouts;
+  /** Every name a request may use: qualified, bare, alias. */
+  readonly routes: ReadonlyMap<string, Route>;
+  /** What GET /v1/models lists, sorted by id. */
+  readonly models: readonly ModelEntry[];
+  readonly upstreams: readonly Upstream[];
+}

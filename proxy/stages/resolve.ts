@@ -1,0 +1,45 @@
+// Stage 2: a model name becomes an ordered list of places to try (spec: What the service does 2 and 4).
+import { refusal } from '../errors.ts';
+import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
+
+/** Chooses the order in which the targets of a route are tried. */
+export type Balance = (route: Route) => readonly Target[];
+
+/** Where a model name leads. Throws 404 `model_not_found`. */
+export function resolve(model: string, snapshot: Snapshot): Route {
+  const route = snapshot.routes.get(model);
+  if (route === undefined) throw refusal('model_not_found', { param: 'model', fill: { model } });
+  return route;
+}
+
+/**
+ * Smooth weighted round robin: over any run of requests each target comes first in proportion to its weight, evenly spread.
+ * The others follow in declared order, for failing over. Its state lives as long as the route's snapshot.
+ */
+export function createBalance(): Balance {
+  const credits = new WeakMap<Route, number[]>();
+  return (route) => {
+    const { targets } = route;
+    if (targets.length === 1) return targets;
+    let credit = credits.get(route);
+    if (credit === undefined) {
+      credit = targets.map(() => 0);
+      credits.set(route, credit);
+    }
+    const chosen = spend(targets, credit);
+    return [targets[chosen] as Target, ...targets.filter((_, index) => index !== chosen)];
+  };
+}
+
+/** Each target earns its weight; the richest is chosen and pays what all earned. */
+function spend(targets: readonly Target[], credit: number[]): number {
+  let total = 0;
+  let richest = 0;
+  for (const [index, { weight }] of targets.entries()) {
+    total += weight;
+    credit[index] = (credit[index] ?? 0) + weight;
+    if ((credit[index] ?? 0) > (credit[richest] ?? 0)) richest = index;
+  }
+  credit[richest] = (credit[richest] ?? 0) - total;
+  return richest;
+}

@@ -1,0 +1,48 @@
+// Connection pools to the providers: one per origin and connect timeout, kept across reloads while some provider uses it.
+import { Pool } from 'undici';
+
+/** What decides whether two providers may share sockets. */
+export interface Origin {
+  /** scheme://host:port */
+  readonly origin: string;
+  readonly connectTimeoutMs: number;
+}
+
+export interface Pools {
+  /** The pool for an origin, made at first use. */
+  get(target: Origin): Pool;
+  /** Lets go of the pools of all other origins. Calls in flight on them finish; idle sockets close by their keep-alive timeout. */
+  keep(targets: readonly Origin[]): void;
+  /** Cuts every connection. */
+  destroy(): Promise<void>;
+}
+
+export function createPools(): Pools {
+  const pools = new Map<string, Pool>();
+  const keyOf = ({ origin, connectTimeoutMs }: Origin): string => `${origin} ${connectTimeoutMs}`;
+  return {
+    get(target) {
+      const key = keyOf(target);
+      let pool = pools.get(key);
+      if (pool === undefined) {
+        // Deadlines are ours (upstream/deadlines.ts): undici's own tick too coarsely, so they are off.
+        pool = new Pool(target.origin, {
+          connect: { timeout: target.connectTimeoutMs },
+          headersTimeout: 0,
+          bodyTimeout: 0,
+          pipelining: 1,
+        });
+        pools.set(key, pool);
+      }
+      return pool;
+    },
+    keep(targets) {
+      const kept = new Set(targets.map(keyOf));
+      for (const key of pools.keys()) if (!kept.has(key)) pools.delete(key);
+    },
+    async destroy() {
+      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
+      pools.clear();
+    },
+  };
+}

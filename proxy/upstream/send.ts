@@ -1,0 +1,221 @@
+// Sends one request to a provider and hands its answer over in one of two forms: whole (short, and not a stream) or open
+// (the rest still arriving). On undici's raw handler interface: one object per call, no stream and no timer of its own.
+import type { Dispatcher, Pool } from 'undici';
+import type { Deadlines, Timed } from './deadlines.ts';
+import { type Failure, failureOf } from './failure.ts';
+
+/** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error. */
+const holdBytes = 64 * 1024;
+/** More informational (1xx) answers than this are an attack. */
+const maxInformational = 100;
+
+/** How long to wait for what, in milliseconds. */
+export interface Patience {
+  /** From sending to the first byte of the body. */
+  readonly firstByteMs: number;
+  /** Between two chunks of the body. */
+  readonly streamIdleMs: number;
+  /** For all of it. */
+  readonly totalMs: number;
+  /** For a client that does not read. */
+  readonly writeIdleMs: number;
+}
+
+export interface Outgoing {
+  /** Path, the provider's base path included. */
+  readonly path: string;
+  readonly headers: string[];
+  readonly body: Buffer;
+}
+
+/** Where the bytes of an open answer go. */
+export interface Sink {
+  /** Takes a chunk; false asks for a pause until `Answer.resume`. */
+  write(chunk: Buffer): boolean;
+  /** The answer is over: completely, or broken by a failure. Called once. */
+  end(failure: Failure | undefined): void;
+}
+
+/** A call that failed before its answer could be handed over. */
+export class UpstreamFailure extends Error {
+  readonly failure: Failure;
+  /** The provider may have seen the request: sending it again could do its work twice. */
+  readonly sent: boolean;
+  constructor(failure: Failure, sent: boolean) {
+    super(failure.code);
+    this.failure = failure;
+    this.sent = sent;
+  }
+}
+
+interface Settle {
+  resolve(answer: Answer): void;
+  reject(error: UpstreamFailure): void;
+}
+
+const clientLeft: Failure = { code: 'upstream_disconnected', reason: 'the client left' };
+const timedOut = (reason: string): Failure => ({ code: 'upstream_timeout', reason });
+const sseType = /^text\/event-stream\b/i;
+
+/** One answer of a provider, in whatever state it is. */
+export class Answer implements Timed, Dispatcher.DispatchHandler {
+  status = 0;
+  /** Header names and values as they came, alternating. */
+  rawHeaders: readonly Buffer[] = [];
+  /** An event stream. */
+  stream = false;
+  /** The end of the body is marked by its framing, not by the connection closing. */
+  framed = false;
+  /** All of the body is in `held`. */
+  complete = false;
+  deadlineMs: number;
+
+  readonly #patience: Patience;
+  readonly #deadlines: Deadlines;
+  readonly #totalDeadlineMs: number;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #informational = 0;
+  #sent = false;
+  #over = false;
+  #waitingFor = 'no first byte within timeouts.first_byte';
+  #failure: Failure | undefined;
+  #settle: Settle | undefined;
+  #sink: Sink | undefined;
+  #abort: ((reason: Error) => void) | undefined;
+  #resume: (() => void) | undefined;
+
+  constructor(patience: Patience, deadlines: Deadlines, settle: Settle) {
+    this.#patience = patience;
+    this.#deadlines = deadlines;
+    this.#totalDeadlineMs = deadlines.coarseNowMs + patience.totalMs;
+    this.deadlineMs = Math.min(deadlines.coarseNowMs + patience.firstByteMs, this.#totalDeadlineMs);
+    this.#settle = settle;
+    deadlines.add(this);
+  }
+
+  /** The bytes held so far: all of them when `complete`. */
+  body(): Buffer {
+    return this.#held.length === 1 ? (this.#held[0] as Buffer) : Buffer.concat(this.#held);
+  }
+
+  /** Lets an open answer flow into a sink, beginning with what was held. */
+  attach(sink: Sink): void {
+    this.#sink = sink;
+    for (const chunk of this.#held) sink.write(chunk);
+    this.#held = [];
+    if (this.#over) sink.end(this.#failure);
+  }
+
+  /** The sink can take more. */
+  resume(): void {
+    this.#await('the stream was silent for timeouts.stream_idle', this.#patience.streamIdleMs);
+    this.#resume?.();
+  }
+
+  /** The client left: the provider need not go on. */
+  cancel(): void {
+    this.#fail(clientLeft);
+  }
+
+  /** Called by the deadlines when `deadlineMs` has passed. */
+  expire(): void {
+    const total = this.#deadlines.coarseNowMs >= this.#totalDeadlineMs;
+    this.#fail(timedOut(total ? 'the answer was not complete within timeouts.total' : this.#waitingFor));
+  }
+
+  onConnect(abort: (reason?: Error) => void): void {
+    if (this.#over) {
+      abort();
+      return;
+    }
+    this.#abort = abort;
+    this.#sent = true;
+  }
+
+  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
+    if (status < 200) {
+      this.#informational += 1;
+      if (this.#informational > maxInformational || status === 101) {
+        this.#fail({ code: 'upstream_invalid_response', reason: 'it is an endless preamble' });
+      }
+      return true;
+    }
+    this.status = status;
+    this.rawHeaders = rawHeaders;
+    this.#resume = resume;
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const name = (rawHeaders[index] as Buffer).toString('latin1').toLowerCase();
+      if (name === 'content-type') this.stream = sseType.test((rawHeaders[index + 1] as Buffer).toString('latin1'));
+      else if (name === 'content-length' || name === 'transfer-encoding') this.framed = true;
+    }
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#over) return true;
+    this.#await('the stream was silent for timeouts.stream_idle', this.#patience.streamIdleMs);
+    if (this.#sink) {
+      const flowing = this.#sink.write(chunk);
+      if (!flowing) this.#await('the client did not read for timeouts.write_idle', this.#patience.writeIdleMs);
+      return flowing;
+    }
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.stream || this.#heldBytes > holdBytes) this.#handOver();
+    return true;
+  }
+
+  onComplete(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.complete = true;
+    this.#deadlines.remove(this);
+    this.#handOver();
+    this.#sink?.end(undefined);
+  }
+
+  onError(error: Error): void {
+    this.#fail(failureOf(error));
+  }
+
+  #await(what: string, patienceMs: number): void {
+    this.#waitingFor = what;
+    this.deadlineMs = Math.min(this.#deadlines.coarseNowMs + patienceMs, this.#totalDeadlineMs);
+  }
+
+  #handOver(): void {
+    this.#settle?.resolve(this);
+    this.#settle = undefined;
+  }
+
+  /** Ends the call, tells whoever is waiting, and frees the connection. */
+  #fail(failure: Failure): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#failure = failure;
+    this.#deadlines.remove(this);
+    this.#settle?.reject(new UpstreamFailure(failure, this.#sent));
+    this.#settle = undefined;
+    this.#sink?.end(failure);
+    this.#abort?.(new Error(failure.code));
+  }
+}
+
+/**
+ * Sends a POST. Resolves with an answer that is complete, or open with its first bytes held; rejects with UpstreamFailure.
+ * `started` receives the answer at once, for cancelling it before it resolves.
+ */
+export function send(
+  pool: Pool,
+  outgoing: Outgoing,
+  patience: Patience,
+  deadlines: Deadlines,
+  started: (answer: Answer) => void,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const answer = new Answer(patience, deadlines, { resolve, reject });
+    started(answer);
+    pool.dispatch({ method: 'POST', path: outgoing.path, headers: outgoing.headers, body: outgoing.body }, answer);
+  });
+}

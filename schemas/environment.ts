@@ -1,0 +1,116 @@
+// The environment variables both planes read, and how: one meaning for each name, all problems at once, never a value in a message.
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Settings that mean the same to both planes (design: Names of things outside the code). */
+export interface PlaneSettings {
+  /** Absent only when `insecure`. */
+  readonly masterKey: string | undefined;
+  readonly insecure: boolean;
+  /** The GitOps directory. */
+  readonly configDirectory: string;
+  /** Where files of the gateway's own lie. */
+  readonly dataDirectory: string;
+  /** Paid features that are switched on. */
+  readonly entitlements: ReadonlySet<string>;
+  readonly logLevel: LogLevel;
+}
+
+/** Reads variables one by one and collects what is wrong with them. An empty variable counts as unset. */
+export interface VariableReader {
+  readonly problems: string[];
+  text(name: string, fallback: string): string;
+  flag(name: string, fallback: boolean): boolean;
+  host(name: string): string;
+  /** 0 asks the system for a free port. */
+  port(name: string, fallback: number): number;
+  planeSettings(): PlaneSettings;
+}
+
+const knownEntitlements = ['quota_templates'];
+
+/** A reader over `variables`; look at `problems` when everything was read. */
+export function readVariables(variables: Variables): VariableReader {
+  const problems: string[] = [];
+  const get = (name: string): string | undefined => variables[name] || undefined;
+
+  const flag = (name: string, fallback: boolean): boolean => {
+    const value = get(name)?.toLowerCase() ?? String(fallback);
+    if (!['true', 'false', '1', '0'].includes(value)) problems.push(`${name} must be true or false`);
+    return value === 'true' || value === '1';
+  };
+  const masterKey = (insecure: boolean): string | undefined => {
+    const key = get('GATEWAY_MASTER_KEY');
+    if (key === undefined && !insecure) {
+      problems.push(
+        'GATEWAY_MASTER_KEY is not set; set it to a long random text, or GATEWAY_INSECURE=true to go without',
+      );
+    }
+    // A bearer token travels in a header: anything else could never match.
+    if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+      problems.push('GATEWAY_MASTER_KEY must consist of visible ASCII characters without spaces');
+    }
+    return key;
+  };
+  const logLevel = (): LogLevel => {
+    const text = get('LOG_LEVEL') ?? 'info';
+    const level = logLevels.find((known) => known === text);
+    if (level === undefined) problems.push(`LOG_LEVEL must be one of ${logLevels.join(', ')}`);
+    return level ?? 'info';
+  };
+  const entitlements = (): ReadonlySet<string> => {
+    const names = (get('GATEWAY_ENTITLEMENTS') ?? '').split(',').map((name) => name.trim());
+    const given = names.filter((name) => name !== '');
+    if (!given.every((name) => knownEntitlements.includes(name))) {
+      problems.push(`GATEWAY_ENTITLEMENTS must be a comma list of ${knownEntitlements.join(', ')}`);
+    }
+    return new Set(given);
+  };
+
+  return {
+    problems,
+    flag,
+    text: (name, fallback) => get(name) ?? fallback,
+    host(name) {
+      const host = get(name) ?? '127.0.0.1';
+      if (!/^[A-Za-z0-9._:-]+$/.test(host)) {
+        problems.push(`${name} must be an address or a host name without a port, for example 127.0.0.1`);
+      }
+      return host;
+    },
+    port(name, fallback) {
+      const text = get(name) ?? String(fallback);
+      const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+      if (!(port <= 65_535)) problems.push(`${name} must be a whole number from 0 to 65535`);
+      return port;
+    },
+    planeSettings() {
+      const insecure = flag('GATEWAY_INSECURE', false);
+      return {
+        insecure,
+        masterKey: masterKey(insecure),
+        configDirectory: get('GATEWAY_CONFIG') ?? './config',
+        dataDirectory: get('GATEWAY_DATA') ?? './data',
+        entitlements: entitlements(),
+        logLevel: logLevel(),
+      };
+    },
+  };
+}
+
+/** The settings, or every problem at once. */
+export type EnvironmentReading<Settings> =
+  | { readonly environment: Settings }
+  | { readonly problems: readonly [string, ...string[]] };
+
+/** What a plane's `readEnvironment` gives. */
+export function environmentReading<Settings extends object>(
+  environment: Settings,
+  { problems }: VariableReader,
+): EnvironmentReading<Settings> {
+  const [first, ...others] = problems;
+  return first === undefined ? { environment: Object.freeze(environment) } : { problems: [first, ...others] };
+}
