@@ -44,7 +44,11 @@ export const errors = {
     'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
   ),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
-  model_not_found: refuse(404, 'not_found_error', 'The model "{model}" does not exist. GET /v1/models lists what does.'),
+  model_not_found: refuse(
+    404,
+    'not_found_error',
+    'The model "{model}" does not exist. GET /v1/models lists what does.',
+  ),
   route_not_found: refuse(404, 'not_found_error', 'There is no {method} {path} here.'),
   upstream_unavailable: upstream('The provider could not be reached: {reason}.'),
   upstream_dns: upstream("The provider's host name could not be resolved."),
@@ -92,7 +96,9 @@ export class Refusal extends Error {
 /** A refusal from the table. Placeholders of the message are filled and made harmless (no control characters, at most 200 characters each). */
 export function refusal(code: ErrorCode, details: Details = {}): Refusal {
   const entry: Entry = errors[code];
-  const message = entry.message.replace(/\{(\w+)\}/g, (_, name: string) => printable(String(details.fill?.[name] ?? '')));
+  const message = entry.message.replace(/\{(\w+)\}/g, (_, name: string) =>
+    printable(String(details.fill?.[name] ?? '')),
+  );
   return new Refusal({ ...entry, message }, code, details);
 }
 

@@ -1,7 +1,8 @@
 // The data plane as a process: environment → parts → config → listen → drain. The only place that wires.
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { ConfigRejected, type ConfigEvent, type Follower, follow } from '../schemas/config/follow.ts';
+import { ConfigRejected } from '../schemas/config/config-rejected.ts';
+import { type ConfigEvent, type Follower, follow } from '../schemas/config/follow.ts';
 import { formatProblem } from '../schemas/config/problem.ts';
 import type { Readiness } from './endpoints/health.ts';
 import { type Environment, readEnvironment } from './environment.ts';
@@ -50,9 +51,9 @@ function readiness(): Readiness {
   return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };
 }
 
-const metrics = createMetrics(() => server.openRequests());
+const metrics = createMetrics({ openRequests: () => server.openRequests(), config: () => follower?.status() });
 const gateway: Gateway = {
-  current: current.get,
+  current: () => current.get(),
   credentials: { masterKeyDigest: environment.masterKey === undefined ? undefined : digestOf(environment.masterKey) },
   balance: createBalance(),
   pools,

@@ -1,5 +1,7 @@
 // Every metric of the data plane: names, labels and help in one place. Labels never hold an unbounded value.
+
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { FollowStatus } from '../schemas/config/follow.ts';
 
 export interface Metrics {
   readonly contentType: string;
@@ -7,14 +9,18 @@ export interface Metrics {
   text(): Promise<string>;
   /** A request ended. `provider` is empty when none was asked; 499 stands for a client that left. */
   request(endpoint: string, provider: string, status: number, seconds: number): void;
-  /** A reload of the config was tried. Failures keep the config in force. */
-  reload(result: 'success' | 'failure'): void;
-  /** A config is in force since `nowSeconds` (Unix time). */
-  configInForce(revision: string, source: string, nowSeconds: number): void;
+}
+
+/** What is asked at every scrape instead of being counted along. */
+export interface ObservedFacts {
+  /** Requests being served at this moment. */
+  openRequests: () => number;
+  /** The state of the config flow; undefined before the first load. */
+  config: () => FollowStatus | undefined;
 }
 
 /** Creates a registry of its own, so that several gateways fit into one process. */
-export function createMetrics(openRequests: () => number): Metrics {
+export function createMetrics(facts: ObservedFacts): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -36,33 +42,10 @@ export function createMetrics(openRequests: () => number): Metrics {
     help: 'Requests being served at this moment.',
     registers,
     collect() {
-      this.set(openRequests());
+      this.set(facts.openRequests());
     },
   });
-  const reloads = new Counter({
-    name: 'gateway_config_reload_total',
-    help: 'Config reloads by result.',
-    labelNames: ['result'],
-    registers,
-  });
-  reloads.inc({ result: 'success' }, 0);
-  reloads.inc({ result: 'failure' }, 0);
-  const successful = new Gauge({
-    name: 'gateway_config_last_reload_successful',
-    help: '1 when the config on disk is in force, 0 when it was rejected and an older one serves.',
-    registers,
-  });
-  const successTime = new Gauge({
-    name: 'gateway_config_last_reload_success_timestamp_seconds',
-    help: 'Unix time at which the config in force was applied.',
-    registers,
-  });
-  const info = new Gauge({
-    name: 'gateway_config_info',
-    help: 'The config in force; the value is always 1.',
-    labelNames: ['revision', 'source'],
-    registers,
-  });
+  observeConfig(registers, facts.config);
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
@@ -70,14 +53,47 @@ export function createMetrics(openRequests: () => number): Metrics {
       requests.inc({ endpoint, provider, status });
       durations.observe({ endpoint }, seconds);
     },
-    reload(result) {
-      reloads.inc({ result });
-      successful.set(result === 'success' ? 1 : 0);
-    },
-    configInForce(revision, source, nowSeconds) {
-      info.reset();
-      info.set({ revision, source }, 1);
-      successTime.set(nowSeconds);
-    },
   };
+}
+
+function observeConfig(registers: Registry[], config: ObservedFacts['config']): void {
+  new Counter({
+    name: 'gateway_config_reload_total',
+    help: 'Config reloads by result. A failure keeps the config in force.',
+    labelNames: ['result'],
+    registers,
+    collect() {
+      const { success, failure } = config()?.reloads ?? { success: 0, failure: 0 };
+      this.reset();
+      this.inc({ result: 'success' }, success);
+      this.inc({ result: 'failure' }, failure);
+    },
+  });
+  new Gauge({
+    name: 'gateway_config_last_reload_successful',
+    help: '1 when the config on disk is in force, 0 when it was rejected and an older one serves.',
+    registers,
+    collect() {
+      this.set(config()?.lastReloadSuccessful ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'gateway_config_last_reload_success_timestamp_seconds',
+    help: 'Unix time at which the config directory was last found good.',
+    registers,
+    collect() {
+      this.set((config()?.lastSuccessMs ?? 0) / 1000);
+    },
+  });
+  new Gauge({
+    name: 'gateway_config_info',
+    help: 'The config in force and where it came from (directory or last-good); the value is always 1.',
+    labelNames: ['revision', 'source'],
+    registers,
+    collect() {
+      const status = config();
+      this.reset();
+      if (status) this.set({ revision: status.revision, source: status.source }, 1);
+    },
+  });
 }

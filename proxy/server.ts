@@ -77,7 +77,11 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
     }
   };
   const turns = createTurns(receive);
-  const options = { maxHeaderSize: maxHeaderBytes, requireHostHeader: false, connectionsCheckingInterval: timeoutCheckMs };
+  const options = {
+    maxHeaderSize: maxHeaderBytes,
+    requireHostHeader: false,
+    connectionsCheckingInterval: timeoutCheckMs,
+  };
   const server: Server = createServer({ ...options, keepAliveTimeout: keepAliveMs }, turns.take);
   server.maxHeadersCount = 0;
   server.on('checkContinue', turns.take);

@@ -1,7 +1,7 @@
 // What a model call says about itself: its model, whether it streams, and where those words stand in its bytes.
 import { isUtf8 } from 'node:buffer';
 import { type ErrorCode, refusal } from '../errors.ts';
-import { maxDepth, type Member, ScanError, type ScanFault, scanObject } from './scan.ts';
+import { type Member, maxDepth, ScanError, type ScanFault, scanObject } from './scan.ts';
 
 /** A validated model call. Offsets count bytes of `body`. */
 export interface Call {
@@ -41,7 +41,13 @@ export function readCall(received: Buffer): Call {
   const members = guardedMembers(body);
   const modelMember = members.get('model');
   const model = modelMember && readString(body, modelMember);
-  if (!modelMember || model === undefined || model.trim() === '' || model.length > maxModelLength || model.includes('\0')) {
+  if (
+    !modelMember ||
+    model === undefined ||
+    model.trim() === '' ||
+    model.length > maxModelLength ||
+    model.includes('\0')
+  ) {
     throw refusal('invalid_model', { param: 'model' });
   }
   const streamOptions = members.get('stream_options');

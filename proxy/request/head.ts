@@ -102,7 +102,8 @@ export function readHead(request: IncomingMessage): Head {
  */
 export function checkPath(request: IncomingMessage): void {
   const url = request.url ?? '';
-  if (!url.startsWith('/') && url !== '*') throw refusal('invalid_path', { fill: { reason: 'it must start with "/"' } });
+  if (!url.startsWith('/') && url !== '*')
+    throw refusal('invalid_path', { fill: { reason: 'it must start with "/"' } });
   const path = pathOf(url);
   if (/[^\x21-\x7e]/.test(path)) throw refusal('invalid_path', { fill: { reason: 'it has bytes that need escaping' } });
   try {
@@ -131,7 +132,8 @@ export function originForm(url: string, host: string | undefined): string {
 }
 
 function checkFraming(request: IncomingMessage, host: string | undefined, transferEncoding: string | undefined): void {
-  if (request.httpVersionMajor !== 1) throw refusal('malformed_request', { fill: { reason: 'HTTP/1.1 is spoken here' } });
+  if (request.httpVersionMajor !== 1)
+    throw refusal('malformed_request', { fill: { reason: 'HTTP/1.1 is spoken here' } });
   if (host === undefined) {
     if (request.httpVersionMinor !== 0) throw refusal('invalid_header', { fill: { reason: 'Host is missing' } });
   } else if (!hostPattern.test(host)) throw refusal('invalid_header', { fill: { reason: 'Host is not a host name' } });

@@ -1,5 +1,5 @@
 // Renders a refusal as the whole answer: the one place where the error envelope meets a socket.
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { asRefusal, envelope, type Refusal } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 

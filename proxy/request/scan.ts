@@ -61,8 +61,7 @@ export function scanObject(body: Buffer): Member[] {
     const stop = position - 1;
     keys += 1;
     if (keys > maxKeys) throw new ScanError('keys', start);
-    pushed = 0;
-    if (stop - start >= 9) checkKey(body, start, stop, frames[depth] ?? 0) && (pushed = underConstructor);
+    pushed = stop - start >= 9 && checkKey(body, start, stop, frames[depth] ?? 0) ? underConstructor : 0;
     position = skipSpace(body, position);
     if (body[position] !== 0x3a) throw new ScanError('syntax', position);
     position = skipSpace(body, position + 1);

@@ -12,11 +12,11 @@ interface Turn {
 
 export interface Turns {
   /** Serves the request now, or after those before it on its connection. */
-  take(request: IncomingMessage, response: ServerResponse): void;
+  take: (request: IncomingMessage, response: ServerResponse) => void;
   /** The request being served on a connection. */
-  current(socket: Socket): Turn | undefined;
+  current: (socket: Socket) => Turn | undefined;
   /** Requests being served on all connections. */
-  open(): number;
+  open: () => number;
 }
 
 /** Waiting requests per connection beyond which it is not read until some were served. */

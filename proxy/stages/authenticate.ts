@@ -29,7 +29,8 @@ export function digestOf(key: string): Buffer {
 export function authenticate(head: Head, { masterKeyDigest }: Credentials): Principal {
   if (head.ambiguousCredentials) throw refusal('ambiguous_credentials');
   const bearer = bearerToken(head.authorization);
-  if (bearer !== undefined && head.apiKey !== undefined && bearer !== head.apiKey) throw refusal('ambiguous_credentials');
+  if (bearer !== undefined && head.apiKey !== undefined && bearer !== head.apiKey)
+    throw refusal('ambiguous_credentials');
   if (masterKeyDigest === undefined) return anonymous;
   const key = head.authorization === undefined ? head.apiKey : bearer;
   if (key === undefined || !timingSafeEqual(digestOf(key), masterKeyDigest)) throw refusal('invalid_api_key');

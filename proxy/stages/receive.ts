@@ -36,7 +36,8 @@ export function receive(exchange: Exchange, limitBytes: number): Promise<Buffer>
 }
 
 function checkMediaType(contentType: string | undefined, contentEncoding: string | undefined): void {
-  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') throw refusal('unsupported_encoding');
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity')
+    throw refusal('unsupported_encoding');
   if (contentType === 'application/json') return;
   if (contentType === undefined || !json.test(contentType)) throw refusal('unsupported_media_type');
   const named = charset.exec(contentType)?.[1];

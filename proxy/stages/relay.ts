@@ -69,7 +69,13 @@ function answerHeaders(answer: Answer, requestId: string, wholeLength: number | 
 }
 
 /** Ends the client's answer as the provider's ended: a broken one never looks like a complete one. */
-function finish(answer: Answer, tap: StreamTap, failure: Failure | undefined, exchange: Exchange, provider: string): void {
+function finish(
+  answer: Answer,
+  tap: StreamTap,
+  failure: Failure | undefined,
+  exchange: Exchange,
+  provider: string,
+): void {
   const { response } = exchange;
   if (!answer.stream) {
     if (failure === undefined) response.end();
@@ -79,7 +85,8 @@ function finish(answer: Answer, tap: StreamTap, failure: Failure | undefined, ex
   const rest = tap.rest();
   if (rest.length > 0) response.write(rest);
   // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
-  const cut = failure ?? (answer.framed || tap.finished() ? undefined : { code: 'stream_incomplete' as const, reason: '' });
+  const cut =
+    failure ?? (answer.framed || tap.finished() ? undefined : { code: 'stream_incomplete' as const, reason: '' });
   if (cut === undefined) response.end();
   else {
     const code = cut.code === 'upstream_disconnected' ? 'stream_incomplete' : cut.code;

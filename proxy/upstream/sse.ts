@@ -12,11 +12,11 @@ const empty: Buffer = Buffer.alloc(0);
 /** Sees every chunk of a stream before the client does. */
 export interface StreamTap {
   /** The bytes to pass on now, perhaps none. */
-  push(chunk: Buffer): Buffer;
+  push: (chunk: Buffer) => Buffer;
   /** What was still held when the stream ended. */
-  rest(): Buffer;
+  rest: () => Buffer;
   /** The terminal event has passed. */
-  finished(): boolean;
+  finished: () => boolean;
 }
 
 /** A tap that changes nothing. */
