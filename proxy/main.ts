@@ -51,7 +51,7 @@ function readiness(): Readiness {
   return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };
 }
 
-const metrics = createMetrics({ openRequests: () => server.openRequests(), config: () => follower?.status() });
+const metrics = createMetrics({ config: () => follower?.status() });
 const gateway: Gateway = {
   current: () => current.get(),
   credentials: { masterKeyDigest: environment.masterKey === undefined ? undefined : digestOf(environment.masterKey) },

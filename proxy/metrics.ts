@@ -7,14 +7,14 @@ export interface Metrics {
   readonly contentType: string;
   /** The exposition text of all metrics. */
   text(): Promise<string>;
+  /** A model request began. */
+  begin(): void;
   /** A request ended. `provider` is empty when none was asked; 499 stands for a client that left. */
   request(endpoint: string, provider: string, status: number, seconds: number): void;
 }
 
 /** What is asked at every scrape instead of being counted along. */
 export interface ObservedFacts {
-  /** Requests being served at this moment. */
-  openRequests: () => number;
   /** The state of the config flow; undefined before the first load. */
   config: () => FollowStatus | undefined;
 }
@@ -23,6 +23,7 @@ export interface ObservedFacts {
 export function createMetrics(facts: ObservedFacts): Metrics {
   const registry = new Registry();
   const registers = [registry];
+  let inFlight = 0;
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
     name: 'gateway_requests_total',
@@ -39,17 +40,21 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   });
   new Gauge({
     name: 'gateway_requests_in_flight',
-    help: 'Requests being served at this moment.',
+    help: 'Model requests being served at this moment.',
     registers,
     collect() {
-      this.set(facts.openRequests());
+      this.set(inFlight);
     },
   });
   observeConfig(registers, facts.config);
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
+    begin() {
+      inFlight += 1;
+    },
     request(endpoint, provider, status, seconds) {
+      inFlight -= 1;
       requests.inc({ endpoint, provider, status });
       durations.observe({ endpoint }, seconds);
     },

@@ -15,6 +15,7 @@ import { settle } from './stages/settle.ts';
 /** Serves one request of a model endpoint, whatever happens. Never rejects. */
 export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway): Promise<void> {
   const snapshot = gateway.current();
+  gateway.metrics.begin();
   let outcome: Outcome | undefined;
   try {
     authenticate(exchange.head, gateway.credentials);

@@ -6,7 +6,7 @@ import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { serve } from './pipeline.ts';
 import { type Exchange, openExchange } from './request/exchange.ts';
-import { checkPath, type Head, originForm, pathOf, readHead } from './request/head.ts';
+import { checkPath, originForm, pathOf, readHead } from './request/head.ts';
 import { answerParseErrors } from './request/parse-errors.ts';
 import { refuse } from './request/refuse.ts';
 import { createTurns } from './request/turns.ts';
@@ -40,43 +40,33 @@ const keepAliveMs = 72_000;
 const timeoutCheckMs = 100;
 
 const doors = new Map(modelEndpoints.map((endpoint) => [endpoint.path, endpoint]));
-const unreadable: Head = Object.freeze({
-  authorization: undefined,
-  apiKey: undefined,
-  contentType: undefined,
-  contentEncoding: undefined,
-  contentLength: undefined,
-  chunked: true,
-  requestId: undefined,
-  host: undefined,
-  expectsContinue: false,
-  ambiguousCredentials: false,
-});
-
 /** Builds the server around a gateway. */
 export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> {
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
   let draining = false;
   let rest: Handler = () => undefined;
 
-  const receive: Handler = (request, response) => {
+  const answer = (exchange: Exchange, thrown: unknown): void => {
+    if (!(thrown instanceof Refusal)) gateway.reportFailure(thrown, exchange.id);
+    refuse(thrown, exchange);
+  };
+  const open = (request: IncomingMessage, response: ServerResponse): Exchange =>
+    openExchange(request, response, readHead(request), gateway.nowMs());
+  const turns = createTurns(open, (exchange) => {
+    const { request, response, head } = exchange;
     if (draining) response.shouldKeepAlive = false;
-    let exchange: Exchange | undefined;
+    const endpoint = request.method === 'POST' ? doors.get(pathOf(request.url ?? '')) : undefined;
     try {
-      exchange = openExchange(request, response, readHead(request), gateway.nowMs());
-      const url = request.url ?? '';
-      const endpoint = request.method === 'POST' ? doors.get(pathOf(url)) : undefined;
+      if (head.fault) throw head.fault;
       if (endpoint) void serve(endpoint, exchange, gateway);
       else {
         exchanges.set(request, exchange);
         serveRest(exchange, gateway, rest);
       }
     } catch (error) {
-      if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange?.id ?? '');
-      refuse(error, exchange ?? openExchange(request, response, unreadable, gateway.nowMs()));
+      answer(exchange, error);
     }
-  };
-  const turns = createTurns(receive);
+  });
   const options = {
     maxHeaderSize: maxHeaderBytes,
     requireHostHeader: false,
@@ -86,7 +76,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   server.maxHeadersCount = 0;
   server.on('checkContinue', turns.take);
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    refuse(refusal('expectation_failed'), openExchange(request, response, unreadable, gateway.nowMs()));
+    refuse(refusal('expectation_failed'), open(request, response));
   });
   server.on('clientError', answerParseErrors(turns));
   const factory = (handler: Handler): Server => {
@@ -95,9 +85,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   };
   const app = await createApp(gateway, factory, (thrown, request) => {
     const exchange = exchanges.get(request);
-    if (exchange === undefined) return;
-    if (!(thrown instanceof Refusal)) gateway.reportFailure(thrown, exchange.id);
-    refuse(thrown, exchange);
+    if (exchange) answer(exchange, thrown);
   });
 
   return {

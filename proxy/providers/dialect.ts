@@ -8,8 +8,8 @@ export type Operation = 'chat' | 'embeddings';
 export interface DialectTarget {
   /** The model's id at the provider, as the bytes of a JSON string. */
   readonly modelJson: Buffer;
-  /** The provider accepts `stream_options`. */
-  readonly streamUsage: boolean;
+  /** `streamUsage`: the provider accepts `stream_options`. */
+  readonly upstream: { readonly streamUsage: boolean };
 }
 
 /** An upstream request: path below the provider's base URL, and the body to send. */

@@ -36,7 +36,7 @@ export const openai: Dialect = {
 };
 
 function canInject(operation: Operation, call: Call, target: DialectTarget): boolean {
-  if (operation !== 'chat' || !call.stream || call.wantsUsage || !target.streamUsage) return false;
+  if (operation !== 'chat' || !call.stream || call.wantsUsage || !target.upstream.streamUsage) return false;
   const options = call.streamOptions;
   // A value of another type is the client's mistake; the provider shall see and refuse it.
   return options === undefined || '{n'.includes(String.fromCharCode(call.body[options.valueStart] ?? 0));

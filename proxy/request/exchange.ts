@@ -17,16 +17,24 @@ export interface Exchange {
   onGone: (() => void) | undefined;
 }
 
-/** Opens the exchange: gives it its id and watches for the client leaving. */
+/** Opens the exchange and gives it its id. */
 export function openExchange(request: IncomingMessage, response: ServerResponse, head: Head, nowMs: number): Exchange {
-  const id = requestId(head.requestId);
-  const exchange: Exchange = { request, response, head, id, startedAtMs: nowMs, gone: false, onGone: undefined };
-  response.on('close', () => {
-    if (response.writableFinished) return;
-    exchange.gone = true;
-    exchange.onGone?.();
-  });
-  return exchange;
+  return {
+    request,
+    response,
+    head,
+    id: requestId(head.requestId),
+    startedAtMs: nowMs,
+    gone: false,
+    onGone: undefined,
+  };
+}
+
+/** The response was closed: when its answer is not complete, the client has left. */
+export function closeExchange(exchange: Exchange): void {
+  if (exchange.response.writableFinished) return;
+  exchange.gone = true;
+  exchange.onGone?.();
 }
 
 const acceptable = /^[A-Za-z0-9._-]{1,128}$/;

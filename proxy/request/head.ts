@@ -1,7 +1,7 @@
 // Reads a request's raw header list once: the few values the gateway acts on, and what makes a head unacceptable.
 // rawHeaders, not headers: node silently keeps the first of two Authorization lines.
 import type { IncomingMessage } from 'node:http';
-import { refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../errors.ts';
 
 /** Most header lines of a request; beyond it 431. */
 export const maxHeaders = 100;
@@ -18,15 +18,17 @@ export interface Head {
   readonly requestId: string | undefined;
   readonly host: string | undefined;
   readonly expectsContinue: boolean;
-  /** Authorization stood twice. */
+  /** More than one credential of a kind. */
   readonly ambiguousCredentials: boolean;
+  /** Why the request cannot be served, whatever it asks for. */
+  readonly fault: Refusal | undefined;
 }
 
 const hostPattern = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 /**
- * Reads and checks the head. Throws a Refusal for: too many headers, HTTP/0.9, a missing, repeated or malformed Host,
- * a Transfer-Encoding other than a single `chunked`.
+ * Reads and checks the head. Its `fault` is set for: too many headers, HTTP/0.9, a missing, repeated or malformed Host, a repeated
+ * Content-Type, a Transfer-Encoding other than a single `chunked`.
  */
 export function readHead(request: IncomingMessage): Head {
   const raw = request.rawHeaders;
@@ -40,16 +42,17 @@ export function readHead(request: IncomingMessage): Head {
   let requestId: string | undefined;
   let expectsContinue = false;
   let credentials = 0;
+  let repeated: string | undefined;
 
-  if (raw.length > maxHeaders * 2) {
-    throw refusal('headers_too_large', { fill: { reason: `more than ${maxHeaders} header lines` } });
-  }
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string;
     const value = raw[index + 1] as string;
     switch (name.length) {
       case 4:
-        if (is(name, 'host')) host = once(host, value, name);
+        if (is(name, 'host')) {
+          if (host !== undefined) repeated = 'Host';
+          host = value;
+        }
         break;
       case 6:
         if (is(name, 'expect')) expectsContinue = true;
@@ -61,8 +64,10 @@ export function readHead(request: IncomingMessage): Head {
         }
         break;
       case 12:
-        if (is(name, 'content-type')) contentType = once(contentType, value, name);
-        else if (is(name, 'x-request-id')) requestId = value;
+        if (is(name, 'content-type')) {
+          if (contentType !== undefined) repeated = 'Content-Type';
+          contentType = value;
+        } else if (is(name, 'x-request-id')) requestId = value;
         break;
       case 13:
         if (is(name, 'authorization')) {
@@ -71,17 +76,19 @@ export function readHead(request: IncomingMessage): Head {
         }
         break;
       case 14:
-        if (is(name, 'content-length')) contentLength = Number(once(undefined, value, name));
+        if (is(name, 'content-length')) contentLength = Number(value);
         break;
       case 16:
         if (is(name, 'content-encoding')) contentEncoding = contentEncoding ? `${contentEncoding}, ${value}` : value;
         break;
       case 17:
-        if (is(name, 'transfer-encoding')) transferEncoding = once(transferEncoding, value, name);
+        if (is(name, 'transfer-encoding')) {
+          if (transferEncoding !== undefined) repeated = 'Transfer-Encoding';
+          transferEncoding = value;
+        }
         break;
     }
   }
-  checkFraming(request, host, transferEncoding);
   return {
     authorization,
     apiKey,
@@ -93,6 +100,7 @@ export function readHead(request: IncomingMessage): Head {
     host,
     expectsContinue,
     ambiguousCredentials: credentials > 1,
+    fault: faultOf(request, host, transferEncoding, repeated),
   };
 }
 
@@ -131,23 +139,25 @@ export function originForm(url: string, host: string | undefined): string {
   return rest?.startsWith('/') ? rest : `/${rest ?? ''}`;
 }
 
-function checkFraming(request: IncomingMessage, host: string | undefined, transferEncoding: string | undefined): void {
-  if (request.httpVersionMajor !== 1)
-    throw refusal('malformed_request', { fill: { reason: 'HTTP/1.1 is spoken here' } });
-  if (host === undefined) {
-    if (request.httpVersionMinor !== 0) throw refusal('invalid_header', { fill: { reason: 'Host is missing' } });
-  } else if (!hostPattern.test(host)) throw refusal('invalid_header', { fill: { reason: 'Host is not a host name' } });
-  if (transferEncoding === undefined) return;
-  if (transferEncoding.toLowerCase() !== 'chunked' || request.httpVersionMinor === 0) {
-    throw refusal('invalid_header', { fill: { reason: 'Transfer-Encoding must be "chunked", on HTTP/1.1' } });
+function faultOf(
+  { rawHeaders, httpVersionMajor, httpVersionMinor }: IncomingMessage,
+  host: string | undefined,
+  transferEncoding: string | undefined,
+  repeated: string | undefined,
+): Refusal | undefined {
+  const unacceptable = (reason: string): Refusal => refusal('invalid_header', { fill: { reason } });
+  if (rawHeaders.length > maxHeaders * 2) {
+    return refusal('headers_too_large', { fill: { reason: `more than ${maxHeaders} header lines` } });
   }
+  if (httpVersionMajor !== 1) return refusal('malformed_request', { fill: { reason: 'HTTP/1.1 is spoken here' } });
+  if (repeated !== undefined) return unacceptable(`${repeated} stands there twice`);
+  if (host === undefined && httpVersionMinor !== 0) return unacceptable('Host is missing');
+  if (host !== undefined && !hostPattern.test(host)) return unacceptable('Host is not a host name');
+  if (transferEncoding === undefined) return undefined;
+  if (transferEncoding.toLowerCase() === 'chunked' && httpVersionMinor !== 0) return undefined;
+  return unacceptable('Transfer-Encoding must be "chunked", on HTTP/1.1');
 }
 
 function is(name: string, lowerCase: string): boolean {
   return name === lowerCase || name.toLowerCase() === lowerCase;
-}
-
-function once(before: string | undefined, value: string, name: string): string {
-  if (before !== undefined) throw refusal('invalid_header', { fill: { reason: `${name} stands there twice` } });
-  return value;
 }

@@ -23,11 +23,11 @@ export function answerParseErrors(turns: Turns): (error: Error & { code?: string
     };
     const turn = turns.current(socket);
     if (turn === undefined) answer();
-    else if (turn.request.complete) {
+    else if (turn.exchange.request.complete) {
       // The broken request is a later one on this connection: the one before it is answered first.
-      turn.waiting.length = 0;
-      turn.response.once('finish', answer);
-    } else if (turn.response.headersSent) socket.destroy();
+      turn.waiting = undefined;
+      turn.exchange.response.once('finish', answer);
+    } else if (turn.exchange.response.headersSent) socket.destroy();
     else answer();
   };
 }

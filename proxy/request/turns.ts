@@ -2,12 +2,12 @@
 // each counted for itself, and one socket can never hold a thousand upstream calls.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { closeExchange, type Exchange } from './exchange.ts';
 
 /** A request being served, and those waiting behind it. */
-interface Turn {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly waiting: [IncomingMessage, ServerResponse][];
+export interface Turn {
+  readonly exchange: Exchange;
+  waiting: [IncomingMessage, ServerResponse][] | undefined;
 }
 
 export interface Turns {
@@ -22,26 +22,44 @@ export interface Turns {
 /** Waiting requests per connection beyond which it is not read until some were served. */
 const maxWaiting = 64;
 
-export function createTurns(serve: (request: IncomingMessage, response: ServerResponse) => void): Turns {
+/** `open` makes the exchange of a request, `serve` answers it. */
+export function createTurns(
+  open: (request: IncomingMessage, response: ServerResponse) => Exchange,
+  serve: (exchange: Exchange) => void,
+): Turns {
   const turns = new Map<Socket, Turn>();
 
-  const begin = (socket: Socket, turn: Turn): void => {
+  const begin = (
+    socket: Socket,
+    request: IncomingMessage,
+    response: ServerResponse,
+    waiting: Turn['waiting'],
+  ): void => {
+    const exchange = open(request, response);
+    const turn: Turn = { exchange, waiting };
     turns.set(socket, turn);
-    turn.response.once('close', () => end(socket, turn));
-    serve(turn.request, turn.response);
+    response.on('close', () => {
+      closeExchange(exchange);
+      end(socket, turn);
+    });
+    serve(exchange);
   };
   const end = (socket: Socket, { waiting }: Turn): void => {
-    const next = socket.destroyed ? undefined : waiting.shift();
+    const next = socket.destroyed ? undefined : waiting?.shift();
     if (next === undefined) turns.delete(socket);
-    else begin(socket, { request: next[0], response: next[1], waiting });
-    if (waiting.length === maxWaiting / 2) socket.resume();
+    else begin(socket, next[0], next[1], waiting);
+    if (waiting?.length === maxWaiting / 2) socket.resume();
   };
   return {
     take(request, response) {
       const { socket } = request;
       const turn = turns.get(socket);
-      if (turn === undefined) begin(socket, { request, response, waiting: [] });
-      else if (turn.waiting.push([request, response]) === maxWaiting) socket.pause();
+      if (turn === undefined) {
+        begin(socket, request, response, undefined);
+        return;
+      }
+      turn.waiting ??= [];
+      if (turn.waiting.push([request, response]) === maxWaiting) socket.pause();
     },
     current: (socket) => turns.get(socket),
     open: () => turns.size,

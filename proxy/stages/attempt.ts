@@ -4,9 +4,9 @@ import type { Gateway } from '../gateway.ts';
 import type { Operation } from '../providers/dialect.ts';
 import type { Call } from '../request/call.ts';
 import type { Exchange } from '../request/exchange.ts';
-import type { Target } from '../snapshot/snapshot.ts';
+import type { Target, Upstream } from '../snapshot/snapshot.ts';
 import { failureRefusal, rejectionOf } from '../upstream/rejection.ts';
-import { type Answer, send, UpstreamFailure } from '../upstream/send.ts';
+import { type Answer, type Outgoing, send, UpstreamFailure } from '../upstream/send.ts';
 
 /** A usable answer and where it came from. */
 export interface Accepted {
@@ -32,52 +32,34 @@ export async function attempt(
 ): Promise<Accepted> {
   let last: Refusal | undefined;
   for (const target of targets) {
-    const { refused, again, accepted } = await attemptOne(target, operation, call, exchange, means);
-    if (accepted) return accepted;
-    last = refused;
+    const { upstream } = target;
+    const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, means.usageEnabled);
+    const headers = [...upstream.headers, 'x-request-id', exchange.id];
+    let again: boolean;
+    try {
+      const answer = await start(upstream, { path: upstream.basePath + path, headers, body }, exchange, means);
+      last = rejectionOf(answer, upstream);
+      if (last === undefined) return { answer, target, injectedUsage };
+      answer.cancel();
+      again = answer.status === 429 || answer.status >= 500;
+    } catch (error) {
+      if (!(error instanceof UpstreamFailure)) throw error;
+      last = failureRefusal(error, upstream.name);
+      again = !error.sent;
+    }
     if (!again || exchange.gone) break;
   }
   throw last as Refusal;
 }
 
-interface Attempted {
-  readonly accepted?: Accepted;
-  readonly refused?: Refusal;
-  readonly again?: boolean;
-}
-
-async function attemptOne(
-  target: Target,
-  operation: Operation,
-  call: Call,
+/** Sends to one upstream; the client's leaving cancels it. */
+function start(
+  upstream: Upstream,
+  outgoing: Outgoing,
   exchange: Exchange,
-  { pools, deadlines, usageEnabled }: Means,
-): Promise<Attempted> {
-  const { upstream } = target;
-  const { path, body, injectedUsage } = upstream.dialect.request(
-    operation,
-    call,
-    { modelJson: target.modelJson, streamUsage: upstream.streamUsage },
-    usageEnabled,
-  );
-  const headers = [...upstream.headers, 'x-request-id', exchange.id];
-  let answer: Answer;
-  try {
-    answer = await send(
-      pools.get(upstream),
-      { path: upstream.basePath + path, headers, body },
-      upstream.patience,
-      deadlines,
-      (started) => {
-        exchange.onGone = () => started.cancel();
-      },
-    );
-  } catch (error) {
-    if (!(error instanceof UpstreamFailure)) throw error;
-    return { refused: failureRefusal(error, upstream.name), again: !error.sent };
-  }
-  const refused = rejectionOf(answer, upstream);
-  if (refused === undefined) return { accepted: { answer, target, injectedUsage } };
-  answer.cancel();
-  return { refused, again: answer.status === 429 || answer.status >= 500 };
+  { pools, deadlines }: Means,
+): Promise<Answer> {
+  return send(pools.get(upstream), outgoing, upstream.patience, deadlines, (answer) => {
+    exchange.onGone = () => answer.cancel();
+  });
 }

@@ -2,7 +2,6 @@
 import { envelope, refusal } from '../errors.ts';
 import type { Exchange } from '../request/exchange.ts';
 import type { Failure } from '../upstream/failure.ts';
-import { headerOf } from '../upstream/rejection.ts';
 import type { Answer } from '../upstream/send.ts';
 import { dropUsageEvent, type StreamTap, watchStream } from '../upstream/sse.ts';
 import type { Accepted } from './attempt.ts';
@@ -31,8 +30,8 @@ export function relay({ answer, target, injectedUsage }: Accepted, exchange: Exc
     return { status, provider };
   }
   response.writeHead(status, answerHeaders(answer, exchange.id, undefined));
-  const encoded = headerOf(answer, 'content-encoding') !== undefined;
-  const tap = injectedUsage && answer.stream && !encoded ? dropUsageEvent() : watchStream();
+  const readable = answer.stream && answer.contentEncoding === undefined;
+  const tap = injectedUsage && readable ? dropUsageEvent() : watchStream();
   return new Promise((resolve) => {
     response.on('drain', () => answer.resume());
     exchange.onGone = () => {
@@ -56,15 +55,12 @@ export function relay({ answer, target, injectedUsage }: Accepted, exchange: Exc
 /** The few headers of a provider's answer that are the client's business (never its account or rate-limit headers). */
 function answerHeaders(answer: Answer, requestId: string, wholeLength: number | undefined): string[] {
   const headers = ['x-request-id', requestId];
-  const pass = (name: string): void => {
-    const value = headerOf(answer, name);
-    if (value !== undefined) headers.push(name, value);
-  };
-  pass('content-type');
-  pass('content-encoding');
-  if (answer.stream) headers.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
+  const { contentType, contentEncoding, contentLength, stream } = answer;
+  if (contentType !== undefined) headers.push('content-type', contentType);
+  if (contentEncoding !== undefined) headers.push('content-encoding', contentEncoding);
+  if (stream) headers.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
   else if (wholeLength !== undefined) headers.push('content-length', String(wholeLength));
-  else pass('content-length');
+  else if (contentLength !== undefined) headers.push('content-length', contentLength);
   return headers;
 }
 

@@ -26,32 +26,22 @@ export function failureRefusal({ failure }: UpstreamFailure, provider: string): 
  */
 export function rejectionOf(answer: Answer, upstream: Upstream): Refusal | undefined {
   const { status } = answer;
-  const fields = upstream.name;
   if (status >= 400 && status < 600) return spoken(status, answer.body(), answer, upstream);
-  if (status < 200 || status >= 300 || status === 204) return invalid(fields, `its status is ${status}`);
+  if (status < 200 || status >= 300 || status === 204) return invalid(upstream.name, `its status is ${status}`);
   if (answer.stream) {
     const first = answer.body();
-    if (first.length === 0) return invalid(fields, 'the stream is empty');
+    if (first.length === 0) return invalid(upstream.name, 'the stream is empty');
     return firstEventError(first, answer, upstream);
   }
-  const contentType = headerOf(answer, 'content-type') ?? 'missing';
-  return /\bjson\b/i.test(contentType) ? undefined : invalid(fields, `its content type is ${contentType}`);
-}
-
-/** The value of an answer's header; undefined when absent. */
-export function headerOf(answer: Answer, name: string): string | undefined {
-  const raw = answer.rawHeaders;
-  for (let index = 0; index < raw.length; index += 2) {
-    if (raw[index]?.toString('latin1').toLowerCase() === name) return raw[index + 1]?.toString('latin1');
-  }
-  return undefined;
+  const contentType = answer.contentType ?? 'missing';
+  return /\bjson\b/i.test(contentType) ? undefined : invalid(upstream.name, `its content type is ${contentType}`);
 }
 
 function spoken(status: number, body: Buffer, answer: Answer, upstream: Upstream): Refusal {
   const said = upstream.dialect.readError(body);
   const type = types[status] ?? (status < 500 ? 'invalid_request_error' : 'provider_error');
   const message = redact(said.message, upstream.secret).trim().slice(0, maxMessage);
-  const headers = status === 429 || status === 503 ? retryAfter(headerOf(answer, 'retry-after')) : {};
+  const headers = status === 429 || status === 503 ? retryAfter(answer.retryAfter) : {};
   return upstreamRefusal(
     status,
     type,

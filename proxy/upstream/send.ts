@@ -60,8 +60,10 @@ const sseType = /^text\/event-stream\b/i;
 /** One answer of a provider, in whatever state it is. */
 export class Answer implements Timed, Dispatcher.DispatchHandler {
   status = 0;
-  /** Header names and values as they came, alternating. */
-  rawHeaders: readonly Buffer[] = [];
+  contentType: string | undefined;
+  contentEncoding: string | undefined;
+  contentLength: string | undefined;
+  retryAfter: string | undefined;
   /** An event stream. */
   stream = false;
   /** The end of the body is marked by its framing, not by the connection closing. */
@@ -142,14 +144,27 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
       return true;
     }
     this.status = status;
-    this.rawHeaders = rawHeaders;
     this.#resume = resume;
     for (let index = 0; index < rawHeaders.length; index += 2) {
-      const name = (rawHeaders[index] as Buffer).toString('latin1').toLowerCase();
-      if (name === 'content-type') this.stream = sseType.test((rawHeaders[index + 1] as Buffer).toString('latin1'));
-      else if (name === 'content-length' || name === 'transfer-encoding') this.framed = true;
+      this.#readHeader(rawHeaders[index] as Buffer, rawHeaders[index + 1] as Buffer);
     }
     return true;
+  }
+
+  /** Keeps the few headers that matter; their names' lengths sort out nearly all others without reading them. */
+  #readHeader(rawName: Buffer, value: Buffer): void {
+    const { length } = rawName;
+    if (length !== 11 && length !== 12 && length !== 14 && length !== 16 && length !== 17) return;
+    const name = rawName.toString('latin1').toLowerCase();
+    if (name === 'content-type') {
+      this.contentType = value.toString('latin1');
+      this.stream = sseType.test(this.contentType);
+    } else if (name === 'content-length') {
+      this.contentLength = value.toString('latin1');
+      this.framed = true;
+    } else if (name === 'transfer-encoding') this.framed = true;
+    else if (name === 'content-encoding') this.contentEncoding = value.toString('latin1');
+    else if (name === 'retry-after') this.retryAfter = value.toString('latin1');
   }
 
   onData(chunk: Buffer): boolean {
