@@ -66,13 +66,19 @@ const gateway: Gateway = {
 };
 const server = await createProxyServer(gateway);
 
-function report(event: ConfigEvent): void {
-  for (const problem of event.problems) {
-    const line = { file: problem.file, line: problem.line, column: problem.column, path: problem.path };
-    if (event.kind === 'warning') log.warn(line, formatProblem(problem));
-    else log.error(line, formatProblem(problem));
-  }
-  log.info({ event: event.kind, revision: event.revision }, 'config');
+const eventTexts: Readonly<Record<ConfigEvent['kind'], string>> = {
+  applied: 'config applied',
+  recovered: 'config good again, nothing changed',
+  rejected: 'config rejected',
+  'last-good-used': 'serving the last good config',
+  warning: 'config warning',
+};
+
+/** One line for each problem, then one for the event itself. */
+function report({ kind, revision, problems }: ConfigEvent): void {
+  const level = kind === 'rejected' ? 'error' : kind === 'warning' || kind === 'last-good-used' ? 'warn' : 'info';
+  if (kind !== 'last-good-used') for (const problem of problems) log[level](formatProblem(problem));
+  if (kind !== 'warning') log[level]({ revision }, eventTexts[kind]);
 }
 
 process.on('SIGHUP', () => void follower?.reload());
@@ -89,6 +95,10 @@ follower = await follow({
     pools.keep(snapshot.upstreams);
     server.apply(snapshot.timeouts);
     current.swap(snapshot);
+    const { user_paths, providers, models } = config.rate_limits;
+    if (user_paths.length + providers.length + models.length > 0) {
+      log.warn('rate_limits are checked but not enforced by this version');
+    }
   },
   report,
 }).catch((error: unknown) => {

@@ -1,0 +1,16 @@
+// What a test leaves behind must be gone when it ends: the one place that knows how to hook into a test's end.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The part of a tap test that the harness needs; `t` itself fits. */
+export interface Teardown {
+  teardown(cleanUp: () => unknown): unknown;
+}
+
+/** An empty directory under the system's temporary one, removed when the test ends. */
+export function temporaryDirectory(t: Teardown, name = 'gateway'): string {
+  const directory = mkdtempSync(join(tmpdir(), `${name}-`));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}

@@ -1,0 +1,29 @@
+// Waits for a condition with a deadline, so that no test ever sleeps a fixed time.
+
+export type Found<T> = Exclude<T, undefined | null | false | 0 | ''>;
+
+/** Calls `probe` every 2 ms until it gives something truthy, and gives that back. Rejects after `deadlineMs`, naming `what`. */
+export async function waitFor<T>(what: string, probe: () => T | Promise<T>, deadlineMs = 3000): Promise<Found<T>> {
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    const found = await probe();
+    if (isFound<T>(found)) return found;
+    if (performance.now() > deadline) throw new Error(`waited ${deadlineMs} ms in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Waits until `read` has given the same number, above 0, for `stillMs`: bytes that no longer move. Gives the number. */
+export async function waitForStandstill(what: string, read: () => number, stillMs = 50): Promise<number> {
+  let last = { value: 0, sinceMs: 0 };
+  await waitFor(`${what} to stand still`, () => {
+    const value = read();
+    if (value !== last.value) last = { value, sinceMs: performance.now() };
+    return value > 0 && performance.now() - last.sinceMs >= stillMs;
+  });
+  return last.value;
+}
+
+function isFound<T>(value: T): value is Found<T> & T {
+  return Boolean(value);
+}
