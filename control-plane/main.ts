@@ -1,5 +1,5 @@
 // The control plane as a process: environment → parts → listen → close gracefully. Only wiring.
-import { pino } from 'pino';
+import { destination, pino } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
 import { type Environment, readEnvironment } from './environment.ts';
 import { createMetrics } from './metrics.ts';
@@ -23,7 +23,9 @@ function explainListen(error: NodeJS.ErrnoException, { host, port }: Environment
 const reading = readEnvironment();
 if ('problems' in reading) refuseStart(reading.problems);
 const { environment } = reading;
-const logger = pino({ level: environment.logLevel, base: { plane: 'control-plane' } });
+// Written at once: lines keep their order up to the exit, and a reader that went away cannot hold it up.
+const output = destination({ dest: 1, sync: true });
+const logger = pino({ level: environment.logLevel, base: { plane: 'control-plane' } }, output);
 const app = createServer({ logger, metrics: createMetrics(manifest.version) });
 let closing = false;
 

@@ -1,6 +1,6 @@
 // The data plane as a process: environment → parts → config → listen → drain. The only place that wires.
 import { join } from 'node:path';
-import { pino } from 'pino';
+import { destination, pino } from 'pino';
 import { ConfigRejected } from '../schemas/config/config-rejected.ts';
 import { type ConfigEvent, type Follower, follow } from '../schemas/config/follow.ts';
 import { formatProblem } from '../schemas/config/problem.ts';
@@ -32,7 +32,8 @@ function explainListen(error: NodeJS.ErrnoException, { host, port }: Environment
 const reading = readEnvironment();
 if ('problems' in reading) refuseStart(reading.problems);
 const { environment } = reading;
-const log = pino({ level: environment.logLevel, base: { plane: 'proxy' } });
+// Synchronous: lines are few, and none may be lost or swapped when the process exits.
+const log = pino({ level: environment.logLevel, base: { plane: 'proxy' } }, destination({ dest: 1, sync: true }));
 
 // Wall time at start, then monotonic: a clock step changes nothing.
 const nowMs = (): number => performance.timeOrigin + performance.now();

@@ -1,0 +1,52 @@
+// One process of a local start: spawned apart from the terminal, its output read line by line.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { parseLogLine } from './log-line.ts';
+
+const leash = import.meta.resolve('./leash.ts');
+
+export interface ChildOptions {
+  readonly name: string;
+  /** The file to run, with Node's own flags before it. */
+  readonly command: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  /** Called with every line but the one that announces the address. */
+  readonly onLine: (line: string) => void;
+}
+
+export interface Child {
+  readonly name: string;
+  /** Settles with the address of the child's "listening" line; never, when it dies before. */
+  readonly address: Promise<string>;
+  /** Settles with words such as "exit code 1" once the process is gone and its output read. */
+  readonly exited: Promise<string>;
+  readonly signal: (name: NodeJS.Signals) => void;
+}
+
+/** Starts a child in a process group of its own, so that Ctrl-C reaches the parent only; it ends itself if the parent is killed. */
+export function startChild({ name, command, environment, onLine }: ChildOptions): Child {
+  const child = spawn(process.execPath, ['--import', leash, ...command], {
+    env: environment,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const address = new Promise<string>((resolve) => {
+    const read = (line: string) => {
+      const parsed = parseLogLine(line);
+      const announced = parsed?.message === 'listening' ? parsed.fields['address'] : undefined;
+      if (typeof announced === 'string') resolve(reachable(announced));
+      else onLine(line);
+    };
+    for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', read);
+  });
+  const exited = new Promise<string>((resolve) => {
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
+  });
+  return { name, address, exited, signal: (signal) => void child.kill(signal) };
+}
+
+/** An address one can dial: a wildcard host becomes the loopback one. */
+function reachable(address: string): string {
+  return address.replace('//0.0.0.0:', '//127.0.0.1:').replace(/\/\/\[::\]:/, '//[::1]:');
+}

@@ -1,0 +1,44 @@
+// The master key of a local start: made once, kept in a file only its owner can read.
+import { randomBytes } from 'node:crypto';
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface MasterKey {
+  readonly value: string;
+  /** Where it comes from, for people. */
+  readonly origin: string;
+}
+
+/** GATEWAY_MASTER_KEY when set, else the key kept in the data directory; made at the first start (design section 4). */
+export function findMasterKey(given: string | undefined, dataDirectory: string): MasterKey {
+  if (given) return { value: given, origin: 'from GATEWAY_MASTER_KEY' };
+  const path = join(dataDirectory, 'master-key');
+  const value = readKey(path) ?? makeKey(path, dataDirectory);
+  if (!/^[\x21-\x7e]+$/.test(value)) throw new Error(`${path} holds no usable key; delete it and a new one is made`);
+  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+  return { value, origin: `kept in ${path}` };
+}
+
+function readKey(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function makeKey(path: string, dataDirectory: string): string {
+  mkdirSync(dataDirectory, { recursive: true });
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `sk-gw-${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+  try {
+    // A link never replaces: of two first starts at once, both use the key of the faster one.
+    linkSync(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    rmSync(draft);
+  }
+  return readFileSync(path, 'utf8').trim();
+}

@@ -1,0 +1,116 @@
+// The control plane as a process: it starts, says where, answers, and goes when asked.
+import { type Test, test } from 'tap';
+import { freePort, startProcess } from '../support/process.ts';
+import { openRaw } from '../support/raw-http.ts';
+
+const masterKey = 'sk-test-master-key-0123456789';
+
+function startControlPlane(t: Test, env: Record<string, string> = {}, ready?: 'spawned') {
+  return startProcess({
+    t,
+    entry: 'control-plane/main.ts',
+    env: { GATEWAY_ADMIN_PORT: '0', GATEWAY_MASTER_KEY: masterKey, ...env },
+    ...(ready === undefined ? {} : { ready }),
+  });
+}
+
+/** A connection whose second request has begun: the answer to the first proves that the server has read it. */
+async function openHalfRequest(address: string) {
+  const connection = await openRaw(Number(new URL(address).port));
+  const begun = 'GET /health HTTP/1.1\r\nHost: a\r\n';
+  await connection.send(`${begun}\r\n${begun}`);
+  await connection.waitFor(({ responses }) => responses[0]?.complete);
+  return connection;
+}
+
+await test('it announces its address in a JSON line', async (t) => {
+  const child = await startControlPlane(t);
+  t.match(child.logs(), [
+    { level: 30, plane: 'control-plane', msg: 'listening', address: /^http:\/\/127\.0\.0\.1:\d+$/ },
+  ]);
+});
+
+await test('it answers health, metrics and a flat 404', async (t) => {
+  const { address } = await startControlPlane(t);
+  const health = await fetch(`${address}/health`);
+  t.strictSame([health.status, await health.json()], [200, { status: 'ok' }]);
+  const metrics = await fetch(`${address}/metrics`);
+  t.match(await metrics.text(), /^gateway_build_info\{plane="control-plane",version="\d+\.\d+\.\d+"/m);
+  const unknown = await fetch(`${address}/admin/nothing`);
+  t.equal(unknown.status, 404);
+  t.match(await unknown.json(), { code: 'route_not_found', status_code: 404, type: 'not_found_error' });
+});
+
+await test('SIGTERM ends it with status 0 although an idle connection is open', async (t) => {
+  const child = await startControlPlane(t);
+  const connection = await openRaw(Number(new URL(child.address).port));
+  await connection.send('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+  await connection.waitFor(({ responses }) => responses[0]?.complete);
+  t.strictSame(await child.stop(), { code: 0, signal: null });
+  t.match(
+    child.logs().map(({ msg }) => msg),
+    ['listening', 'closing', 'closed'],
+  );
+  t.equal(child.stderr.length, 0);
+});
+
+await test('a request under way at SIGTERM is answered', async (t) => {
+  const child = await startControlPlane(t);
+  const connection = await openHalfRequest(child.address);
+  child.signal('SIGTERM');
+  await child.waitForLine('"closing"');
+  await connection.send('\r\n');
+  await connection.waitFor(({ responses }) => responses[1]?.status === 200);
+  t.strictSame(await child.exited, { code: 0, signal: null });
+});
+
+await test('a second signal ends it at once', async (t) => {
+  const child = await startControlPlane(t);
+  await openHalfRequest(child.address);
+  child.signal('SIGINT');
+  await child.waitForLine('"closing"');
+  t.ok(child.running);
+  child.signal('SIGINT');
+  t.strictSame(await child.exited, { code: 0, signal: null });
+  t.notOk(child.logs().some(({ msg }) => msg === 'closed'));
+});
+
+await test('a bad environment stops the start with a line per problem', async (t) => {
+  const env = { GATEWAY_ADMIN_PORT: '123456', GATEWAY_MASTER_KEY: '', LOG_LEVEL: 'loud' };
+  const child = await startControlPlane(t, env, 'spawned');
+  t.strictSame(await child.exited, { code: 1, signal: null });
+  t.equal(child.stdout.length, 0);
+  const named = child.stderr.map((line) => /^control plane cannot start: (\w+) /.exec(line)?.[1]);
+  t.strictSame(new Set(named), new Set(['GATEWAY_ADMIN_PORT', 'GATEWAY_MASTER_KEY', 'LOG_LEVEL']));
+  t.equal(named.length, 3);
+  t.notMatch(child.stderr.join('\n'), /123456|loud/);
+});
+
+await test('a port in use stops the start with one line that says which and what to do', async (t) => {
+  const first = await startControlPlane(t);
+  const port = new URL(first.address).port;
+  const second = await startControlPlane(t, { GATEWAY_ADMIN_PORT: port }, 'spawned');
+  t.strictSame(await second.exited, { code: 1, signal: null });
+  t.strictSame(second.stderr, [
+    `control plane cannot start: port ${port} on 127.0.0.1 is in use; set GATEWAY_ADMIN_PORT to a free port`,
+  ]);
+});
+
+await test('an address of another machine stops the start, naming the variable', async (t) => {
+  const env = { GATEWAY_ADMIN_HOST: '192.0.2.1', GATEWAY_ADMIN_PORT: String(await freePort()) };
+  const child = await startControlPlane(t, env, 'spawned');
+  t.strictSame(await child.exited, { code: 1, signal: null });
+  t.match(child.stderr, [/192\.0\.2\.1.*GATEWAY_ADMIN_HOST/]);
+});
+
+await test('going without a master key is possible, aloud', async (t) => {
+  const child = await startControlPlane(t, { GATEWAY_MASTER_KEY: '', GATEWAY_INSECURE: 'true' });
+  await child.waitForLine('the admin API is open');
+  t.match(child.logs()[1], { level: 40 });
+});
+
+await test('the master key is in no line', async (t) => {
+  const child = await startControlPlane(t, { LOG_LEVEL: 'trace' });
+  await child.stop();
+  t.notOk([...child.stdout, ...child.stderr].join('\n').includes(masterKey));
+});

@@ -1,0 +1,201 @@
+// The control plane's HTTP side on a real socket: its two doors, and the flat error for everything that can go wrong.
+import { type Test, test } from 'tap';
+import { refusal } from '../../control-plane/errors.ts';
+import { createMetrics } from '../../control-plane/metrics.ts';
+import { createServer } from '../../control-plane/server.ts';
+import { openRaw, rawRequest } from '../support/raw-http.ts';
+
+async function startServer(t: Test) {
+  const logged: unknown[] = [];
+  const logger = { error: (...parts: unknown[]) => void logged.push(parts) };
+  const app = createServer({ logger, metrics: createMetrics('1.2.3') });
+  app.post('/things/:id', (request) => request.body);
+  app.get('/refused', () => {
+    throw refusal('invalid_json', { param: 'limit_key.period' });
+  });
+  app.get('/broken', () => {
+    throw new Error('canary: the password is swordfish');
+  });
+  const address = await app.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => app.close());
+  return { app, logged, port: Number(new URL(address).port) };
+}
+
+const json = 'Content-Type: application/json\r\n';
+const send = (line: string, headers = '', body = '') =>
+  `${line} HTTP/1.1\r\nHost: a\r\n${headers}${body && `Content-Length: ${Buffer.byteLength(body)}\r\n`}\r\n${body}`;
+
+const refusals: [claim: string, bytes: string, status: number, code: string, type: string][] = [
+  ['an unknown path', send('GET /nope?x=1'), 404, 'route_not_found', 'not_found_error'],
+  [
+    'an unknown path with any body',
+    send('POST /nope', 'Content-Type: x/y\r\n', 'x'),
+    404,
+    'route_not_found',
+    'not_found_error',
+  ],
+  ['a path in other letters', send('GET /Health'), 404, 'route_not_found', 'not_found_error'],
+  ['a trailing slash', send('GET /health/'), 404, 'route_not_found', 'not_found_error'],
+  ['the asterisk', send('OPTIONS *'), 404, 'route_not_found', 'not_found_error'],
+  ['another method', send('POST /health'), 405, 'method_not_allowed', 'invalid_request_error'],
+  ['TRACE', send('TRACE /health'), 405, 'method_not_allowed', 'invalid_request_error'],
+  ['a method of another protocol', send('PROPFIND /metrics'), 405, 'method_not_allowed', 'invalid_request_error'],
+  [
+    'another method on a path with a parameter',
+    send('GET /things/7'),
+    405,
+    'method_not_allowed',
+    'invalid_request_error',
+  ],
+  ['a method that does not exist', send('FOO /health'), 400, 'malformed_request', 'invalid_request_error'],
+  ['broken percent-encoding', send('GET /%zz'), 400, 'invalid_path', 'invalid_request_error'],
+  ['an overlong parameter', send(`POST /things/${'x'.repeat(101)}`), 400, 'invalid_path', 'invalid_request_error'],
+  ['no Host', 'GET /health HTTP/1.1\r\n\r\n', 400, 'malformed_request', 'invalid_request_error'],
+  ['two Hosts', send('GET /health', 'Host: b\r\n'), 400, 'malformed_request', 'invalid_request_error'],
+  ['bytes that are not HTTP', '\x16\x03\x01 hello\r\n\r\n', 400, 'malformed_request', 'invalid_request_error'],
+  [
+    'two framings',
+    send('POST /things/7', 'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n'),
+    400,
+    'malformed_request',
+    'invalid_request_error',
+  ],
+  [
+    'a header of 20 KB',
+    send('GET /health', `X: ${'x'.repeat(20_000)}\r\n`),
+    431,
+    'headers_too_large',
+    'invalid_request_error',
+  ],
+  ['an expectation', send('GET /health', 'Expect: x\r\n'), 417, 'expectation_failed', 'invalid_request_error'],
+  [
+    'plain text',
+    send('POST /things/7', 'Content-Type: text/plain\r\n', '{}'),
+    415,
+    'unsupported_media_type',
+    'invalid_request_error',
+  ],
+  ['a body without a type', send('POST /things/7', '', '{}'), 415, 'unsupported_media_type', 'invalid_request_error'],
+  [
+    'an empty body',
+    send('POST /things/7', `${json}Content-Length: 0\r\n`),
+    400,
+    'invalid_json',
+    'invalid_request_error',
+  ],
+  ['broken JSON', send('POST /things/7', json, '{"a":1,}'), 400, 'invalid_json', 'invalid_request_error'],
+  [
+    'a prototype in JSON',
+    send('POST /things/7', json, '{"__proto__":{}}'),
+    400,
+    'invalid_json',
+    'invalid_request_error',
+  ],
+  [
+    'a body that announces 2 MiB',
+    send('POST /things/7', `${json}Content-Length: 2097152\r\n`),
+    413,
+    'body_too_large',
+    'invalid_request_error',
+  ],
+  ['a handler that refuses', send('GET /refused'), 400, 'invalid_json', 'invalid_request_error'],
+  ['a handler that fails', send('GET /broken'), 500, 'internal_error', 'provider_error'],
+];
+
+await test('every refusal is the flat admin error', async (t) => {
+  const { port } = await startServer(t);
+  for (const [claim, bytes, status, code, type] of refusals) {
+    const { responses } = await rawRequest(port, bytes);
+    const [response] = responses;
+    t.equal(responses.length, 1, `${claim}: one answer`);
+    t.equal(response?.status, status, `${claim}: ${status}`);
+    t.match(response?.header('content-type'), /^application\/json/, `${claim}: JSON`);
+    const body = response?.json();
+    t.match(body, { code, type, status_code: status, message: /^[A-Z].*\.$/ }, `${claim}: ${code}`);
+    const members = Object.keys(Object(body)).filter((name) => name !== 'param');
+    t.strictSame(members, ['code', 'message', 'status_code', 'type'], `${claim}: nothing else`);
+  }
+});
+
+await test('a refusal names the member at fault', async (t) => {
+  const { port } = await startServer(t);
+  const { responses } = await rawRequest(port, send('GET /refused'));
+  t.match(responses[0]?.json(), { param: 'limit_key.period' });
+});
+
+await test('a wrong method hears which ones there are', async (t) => {
+  const { port } = await startServer(t);
+  const { responses } = await rawRequest(port, send('DELETE /health'));
+  t.equal(responses[0]?.header('allow'), 'GET, HEAD');
+});
+
+await test('a request that never finishes is answered 408', async (t) => {
+  const { app, port } = await startServer(t);
+  app.server.once('connection', (socket) => {
+    const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    app.server.emit('clientError', late, socket);
+  });
+  const { responses, closedByServer } = await rawRequest(port, 'GET /he', { until: 'close' });
+  t.match(responses[0]?.json(), { code: 'request_timeout', status_code: 408 });
+  t.ok(closedByServer);
+});
+
+await test('a client that resets its connection harms nobody', async (t) => {
+  const { port } = await startServer(t);
+  const connection = await openRaw(port);
+  await connection.send('GET /hea');
+  connection.reset();
+  const { responses } = await rawRequest(port, send('GET /health'));
+  t.equal(responses[0]?.status, 200);
+});
+
+await test('an unexpected failure is logged whole but told by its request id alone', async (t) => {
+  const { port, logged } = await startServer(t);
+  const { responses } = await rawRequest(port, send('GET /broken', 'X-Request-Id: call-7\r\n'));
+  t.equal(responses[0]?.header('x-request-id'), 'call-7');
+  t.match(responses[0]?.text(), 'call-7');
+  t.notMatch(responses[0]?.text(), /canary|swordfish|at /);
+  t.match(logged, [[{ err: { message: /canary/ }, request_id: 'call-7' }, 'unexpected failure']]);
+});
+
+await test('a request id that could forge a line is replaced', async (t) => {
+  const { port } = await startServer(t);
+  const { responses } = await rawRequest(port, send('GET /nope', 'X-Request-Id: a b\r\n'));
+  t.match(responses[0]?.header('x-request-id'), /^[0-9a-f-]{36}$/);
+});
+
+await test('control and format characters of a path do not reach the message', async (t) => {
+  const { port } = await startServer(t);
+  const { responses } = await rawRequest(port, send('GET /\u202e\u0085'));
+  t.notMatch(responses[0]?.text() ?? '', /[\u202e\u0085]/);
+});
+
+await test('health says ok', async (t) => {
+  const { port } = await startServer(t);
+  const { responses } = await rawRequest(port, send('GET /health'));
+  t.equal(responses[0]?.status, 200);
+  t.strictSame(responses[0]?.json(), { status: 'ok' });
+});
+
+await test('health needs no Host from an HTTP/1.0 client', async (t) => {
+  const { port } = await startServer(t);
+  const { responses } = await rawRequest(port, 'GET /health HTTP/1.0\r\n\r\n');
+  t.equal(responses[0]?.status, 200);
+});
+
+await test('metrics tell the process and the build', async (t) => {
+  const { port } = await startServer(t);
+  const { responses } = await rawRequest(port, send('GET /metrics'));
+  t.match(responses[0]?.header('content-type'), /^text\/plain; version=0\.0\.4/);
+  t.match(
+    responses[0]?.text(),
+    /^gateway_build_info\{plane="control-plane",version="1\.2\.3",node="\d+\.\d+\.\d+"\} 1$/m,
+  );
+  t.match(responses[0]?.text(), /^process_resident_memory_bytes \d+$/m);
+});
+
+await test('a body of the right type arrives unchanged', async (t) => {
+  const { port } = await startServer(t);
+  const { responses } = await rawRequest(port, send('POST /things/7', json, '{"a":"5","b":null}'));
+  t.strictSame(responses[0]?.json(), { a: '5', b: null });
+});

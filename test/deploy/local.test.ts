@@ -1,0 +1,296 @@
+// `npm start` as a person lives it: one command up, a command to paste, Ctrl-C down, and nothing left behind.
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type Test, test } from 'tap';
+import { chooseModel, composeBanner } from '../../deploy/local/banner.ts';
+import { renderLogLine } from '../../deploy/local/log-line.ts';
+import { findMasterKey } from '../../deploy/local/master-key.ts';
+import { type RunningProcess, startProcess } from '../support/process.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const repository = join(import.meta.dirname, '../..');
+const quickstart = join(repository, 'examples/quickstart/config');
+const lastLine = /^Ctrl-C stops everything/;
+const freePorts = { GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0', DEMO_PROVIDER_PORT: '0' };
+
+type Options = { env?: Record<string, string>; entry?: string; cwd?: string; ready?: 'spawned' };
+
+async function startLocal(t: Test, { env = {}, entry = 'deploy/local.ts', cwd, ready }: Options = {}) {
+  const home = temporaryDirectory(t, 'local');
+  const run = await startProcess({
+    t,
+    entry,
+    env: { ...freePorts, ...(cwd === undefined ? { GATEWAY_DATA: join(home, 'data') } : {}), ...env },
+    ready: ready ?? { line: lastLine },
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  // Runs before the harness kills: a killed start leaves its processes to notice by themselves.
+  t.teardown(() => run.stop());
+  const addresses = run.stdout.flatMap(
+    (line) => /^ {2}(?:API|Control plane|Demo provider) +(http:\S+?)(?:\/v1)?$/.exec(line)?.[1] ?? [],
+  );
+  const key = /^ {2}Master key +(\S+)/m.exec(run.stdout.join('\n'))?.[1] ?? '';
+  return { run, home, addresses, url: addresses[0] ?? '', key };
+}
+
+async function refuses(address: string): Promise<boolean> {
+  return fetch(`${address}/health`).then(
+    async (response) => {
+      await response.body?.cancel();
+      return false;
+    },
+    () => true,
+  );
+}
+
+async function allRefuse(addresses: readonly string[]): Promise<boolean> {
+  return (await Promise.all(addresses.map(refuses))).every(Boolean);
+}
+
+function childrenOf({ pid }: RunningProcess): { pid: number; command: string }[] {
+  const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  return pids.map((child) => ({ pid: Number(child), command: readFileSync(`/proc/${child}/cmdline`, 'utf8') }));
+}
+
+function ask(url: string, key: string, model = 'chat', stream = true): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'Why is the sky blue?' }] }),
+  });
+}
+
+await test('one command brings everything up, the printed curl streams, Ctrl-C takes everything down', async (t) => {
+  const { run, home, addresses, key } = await startLocal(t);
+  t.equal(addresses.length, 3);
+  t.match(key, /^sk-gw-[A-Za-z0-9_-]{43}$/);
+  t.equal(readFileSync(join(home, 'data/master-key'), 'utf8'), `${key}\n`);
+  t.ok(run.stdout.some((line) => line.includes('examples/quickstart/config')));
+  t.ok(run.stdout.length < 20, 'the banner is short');
+  t.match(run.stderr.join('\n'), /warn .*OPENAI_API_KEY|warn .*openai/, 'a warning of a plane is shown');
+
+  // The printed command, as a shell runs it.
+  const from = run.stdout.findIndex((line) => line.startsWith('curl '));
+  const to = run.stdout.findIndex((line) => line.startsWith('  -d '));
+  const curl = spawn('sh', ['-c', run.stdout.slice(from, to + 1).join('\n')], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const pieces: string[] = [];
+  for await (const piece of curl.stdout.setEncoding('utf8')) pieces.push(String(piece));
+  t.ok(pieces.length > 5, 'it arrives piece by piece');
+  const events = pieces.join('').split('\n\n').filter(Boolean);
+  t.equal(events.pop(), 'data: [DONE]');
+  const said = events.map((event) => JSON.parse(event.replace('data: ', '')).choices[0]?.delta.content ?? '').join('');
+  t.match(said, 'Why is the sky blue?');
+
+  // Ctrl-C takes everything down.
+  const children = childrenOf(run);
+  t.equal(children.length, 3);
+  t.ok(children.some(({ command }) => command.includes('--max-semi-space-size=4')));
+  run.signal('SIGINT');
+  t.strictSame(await run.exited, { code: 0, signal: null });
+  t.ok(await allRefuse(addresses));
+  for (const { pid } of children) t.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+});
+
+await test('Ctrl-C delivered twice by terminal and npm lets open streams finish', async (t) => {
+  const { run, url, key } = await startLocal(t, {
+    env: { LOG_LEVEL: 'silent', GATEWAY_MASTER_KEY: 'sk-own-0123456789' },
+  });
+  t.equal(key, 'sk-own-0123456789');
+  t.strictSame(run.stderr, [], 'a quiet log level is kept');
+  const response = await ask(url, key);
+  run.signal('SIGINT');
+  run.signal('SIGINT');
+  t.match(await response.text(), /data: \[DONE\]\n\n$/);
+  t.strictSame(await run.exited, { code: 0, signal: null });
+});
+
+await test('a second Ctrl-C ends everything at once', async (t) => {
+  const { run, url, key, addresses } = await startLocal(t);
+  const response = await ask(url, key, 'demo/demo-large');
+  run.signal('SIGINT');
+  await run.waitForLine('Ctrl-C again stops at once');
+  await waitFor('the exit', () => {
+    run.signal('SIGINT');
+    return !run.running;
+  });
+  t.strictSame(await run.exited, { code: 130, signal: null });
+  await t.rejects(response.text(), 'the stream is cut');
+  await waitFor('every port to be free', () => allRefuse(addresses));
+});
+
+await test('everything stops when the process that started it dies', async (t) => {
+  const home = temporaryDirectory(t, 'parent');
+  const entry = join(home, 'parent.mjs');
+  const command = JSON.stringify([join(repository, 'deploy/local.ts')]);
+  writeFileSync(
+    entry,
+    `import { spawn } from 'node:child_process'; spawn(process.execPath, ${command}, { stdio: 'inherit' });`,
+  );
+  const { run, addresses } = await startLocal(t, { entry });
+  t.equal(addresses.length, 3);
+  await run.kill();
+  await waitFor('every port to be free', () => allRefuse(addresses));
+});
+
+await test('a start that was killed leaves nothing behind, and open streams finish', async (t) => {
+  const { run, url, key } = await startLocal(t);
+  const children = childrenOf(run);
+  const response = await ask(url, key);
+  await run.kill();
+  t.match(await response.text(), /data: \[DONE\]\n\n$/);
+  await waitFor('every process to be gone', () => children.every(({ pid }) => !existsSync(`/proc/${pid}`)));
+});
+
+await test('the death of one process stops the others', async (t) => {
+  const { run, addresses } = await startLocal(t);
+  const victim = childrenOf(run).find(({ command }) => command.includes('control-plane'));
+  process.kill(victim?.pid ?? Number.NaN, 'SIGKILL');
+  t.strictSame(await run.exited, { code: 1, signal: null });
+  t.ok(run.stderr.includes('The control plane stopped (signal SIGKILL). Its last lines:'));
+  t.ok(await allRefuse(addresses));
+});
+
+await test('a port in use is one line that names the port and the variable', async (t) => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => holder.close());
+  await waitFor('the port', () => holder.listening);
+  const address = holder.address();
+  const port = String(typeof address === 'object' && address !== null ? address.port : 0);
+  for (const variable of Object.keys(freePorts)) {
+    const { run } = await startLocal(t, { env: { [variable]: port }, ready: 'spawned' });
+    t.strictSame(await run.exited, { code: 1, signal: null });
+    t.strictSame(run.stderr, [`Port ${port} is in use: set ${variable} to a free port, or stop what runs there.`]);
+    t.strictSame(run.stdout, []);
+  }
+});
+
+await test('a config that cannot be used is explained by the proxy and stops the start', async (t) => {
+  const config = temporaryDirectory(t, 'config');
+  writeFileSync(join(config, 'gateway.yaml'), 'provider: {}\n');
+  const { run } = await startLocal(t, { env: { GATEWAY_CONFIG: config }, ready: 'spawned' });
+  t.strictSame(await run.exited, { code: 1, signal: null });
+  t.match(run.stderr[0], /^The proxy stopped \(exit code 1\)/);
+  t.match(run.stderr.join('\n'), /gateway\.yaml:1:1 .*provider/);
+  t.strictSame(run.stdout, []);
+});
+
+await test('a bad environment is explained by the plane that reads it', async (t) => {
+  const { run } = await startLocal(t, { env: { LOG_LEVEL: 'loud', GATEWAY_PORT: 'x' }, ready: 'spawned' });
+  t.strictSame(await run.exited, { code: 1, signal: null });
+  t.match(run.stderr.join('\n'), /LOG_LEVEL must be one of/);
+});
+
+await test('a config directory here is preferred to the quickstart', async (t) => {
+  const cwd = temporaryDirectory(t, 'cwd');
+  mkdirSync(join(cwd, 'config'));
+  const mine = `{ type: openai, base_url: "\${DEMO_PROVIDER_URL}", models: [demo-embedding, demo-small] }`;
+  writeFileSync(join(cwd, 'config/gateway.yaml'), `providers: { mine: ${mine} }\n`);
+  const { run, url, key } = await startLocal(t, { cwd });
+  t.ok(run.stdout.some((line) => /^ {2}Config +\.\/config /.test(line)));
+  t.equal(statSync(join(cwd, 'data/master-key')).mode & 0o777, 0o600);
+  const named = /"model":"([^"]+)"/.exec(run.stdout.join('\n'))?.[1] ?? '';
+  t.match(named, /demo-small$/, 'the command names a model that can chat');
+  const response = await ask(url, key, named, false);
+  t.equal(response.status, 200);
+  await response.body?.cancel();
+});
+
+await test('an alias edited in the quickstart answers with its new model, without a restart', async (t) => {
+  const config = join(temporaryDirectory(t, 'edited'), 'config');
+  cpSync(quickstart, config, { recursive: true });
+  const { url, key } = await startLocal(t, { env: { GATEWAY_CONFIG: config } });
+  const author = async () => {
+    const answer: unknown = await (await ask(url, key, 'chat', false)).json();
+    return typeof answer === 'object' && answer !== null && 'model' in answer ? answer.model : undefined;
+  };
+  t.equal(await author(), 'demo-small');
+  const aliases = join(config, 'aliases.yaml');
+  writeFileSync(aliases, readFileSync(aliases, 'utf8').replace('target: demo/demo-small', 'target: demo/demo-large'));
+  await waitFor('the new model', async () => (await author()) === 'demo-large', 1500);
+});
+
+await test('the master key is made once, readable by its owner alone', async (t) => {
+  const data = join(temporaryDirectory(t), 'deep/data');
+  const made = findMasterKey(undefined, data);
+  t.match(made.value, /^sk-gw-[A-Za-z0-9_-]{43}$/);
+  t.equal(statSync(join(data, 'master-key')).mode & 0o777, 0o600);
+  t.strictSame(findMasterKey('', data), made);
+});
+
+await test('the master key comes from the environment when it is there', async (t) => {
+  const data = join(temporaryDirectory(t), 'data');
+  t.strictSame(findMasterKey('sk-mine', data), { value: 'sk-mine', origin: 'from GATEWAY_MASTER_KEY' });
+  t.throws(() => statSync(data), { code: 'ENOENT' });
+});
+
+await test('the master key is hidden from others again when its file was opened to them', async (t) => {
+  const data = temporaryDirectory(t);
+  writeFileSync(join(data, 'master-key'), 'sk-kept\n', { mode: 0o644 });
+  t.equal(findMasterKey(undefined, data).value, 'sk-kept');
+  t.equal(statSync(join(data, 'master-key')).mode & 0o777, 0o600);
+});
+
+await test('the master key is refused when its file holds none', async (t) => {
+  for (const content of ['', '\n', 'two words', 'two\nlines']) {
+    const data = temporaryDirectory(t);
+    writeFileSync(join(data, 'master-key'), content);
+    t.throws(() => findMasterKey(undefined, data), { message: /delete it and a new one is made/ });
+  }
+});
+
+await test('the printed command survives any key and a config without models', async (t) => {
+  const running = {
+    proxyUrl: 'http://a',
+    controlPlaneUrl: 'http://b',
+    demoUrl: 'http://c',
+    configDirectory: './config',
+    masterKey: `it's`,
+    keyOrigin: 'from GATEWAY_MASTER_KEY',
+  };
+  const command = /^curl.*?'$(?=\n\n)/ms.exec(composeBanner({ ...running, model: 'chat' }))?.[0] ?? '';
+  const printed = spawnSync('sh', ['-c', command.replace(/^curl/, String.raw`printf '%s\n'`)]).stdout.toString();
+  t.match(printed, /^Authorization: Bearer it's$/m);
+  t.notMatch(composeBanner({ ...running, model: undefined }), /curl/);
+});
+
+await test('the model to ask is chat, else the first that can', async (t) => {
+  t.equal(chooseModel(['a', 'chat']), 'chat');
+  t.equal(chooseModel(['x/text-embedding-3', 'x/gpt']), 'x/gpt');
+  t.equal(chooseModel(['x/embed']), undefined);
+});
+
+const rendered: [claim: string, line: string, shown: string][] = [
+  [
+    'a log line becomes words',
+    '{"level":40,"time":1,"plane":"proxy","msg":"careful","file":"a b","n":1}',
+    'proxy          warn   careful  file="a b"  n=1',
+  ],
+  [
+    'an error keeps its stack',
+    '{"level":50,"msg":"x","err":{"stack":"Error: y\\n    at z"}}',
+    'proxy          error  x  err=Error: y\n    at z',
+  ],
+  [
+    'a place is said once',
+    '{"level":50,"msg":"a.yaml:1:2  x  bad","file":"a.yaml","line":1,"column":2,"path":"x","n":1}',
+    'proxy          error  a.yaml:1:2  x  bad  n=1',
+  ],
+  ['a level of its own is fatal', '{"level":60,"msg":"x"}', 'proxy          fatal  x'],
+  ['what is no JSON stays as it is', 'plain {words}', 'proxy          plain {words}'],
+  ['what looks like JSON stays as it is', '{broken', 'proxy          {broken'],
+  [
+    'control characters do not reach the terminal',
+    '{"level":30,"msg":"\\u001b[2Jgone\\u009b"}',
+    'proxy          info   ?[2Jgone?',
+  ],
+];
+for (const [claim, line, shown] of rendered) {
+  await test(`in the terminal ${claim}`, async (t) => {
+    t.equal(renderLogLine('proxy', line), shown);
+  });
+}
