@@ -30,6 +30,8 @@ export interface Member {
 
 const isObject = 1;
 const underConstructor = 2;
+/** One byte per level of nesting. Scanning is synchronous, so one scratch serves every call. */
+const frames = new Uint8Array(maxDepth + 1);
 const proto = Buffer.from('__proto__');
 const constructorKey = Buffer.from('constructor');
 const prototypeKey = Buffer.from('prototype');
@@ -41,7 +43,6 @@ const prototypeKey = Buffer.from('prototype');
  */
 export function scanObject(body: Buffer): Member[] {
   const end = body.length;
-  const frames = new Uint8Array(maxDepth + 1);
   const members: Member[] = [];
   let depth = 0;
   let keys = 0;
@@ -61,7 +62,7 @@ export function scanObject(body: Buffer): Member[] {
     const stop = position - 1;
     keys += 1;
     if (keys > maxKeys) throw new ScanError('keys', start);
-    pushed = stop - start >= 9 && checkKey(body, start, stop, frames[depth] ?? 0) ? underConstructor : 0;
+    pushed = isSuspect(body, start, stop) && checkKey(body, start, stop, frames[depth] ?? 0) ? underConstructor : 0;
     position = skipSpace(body, position);
     if (body[position] !== 0x3a) throw new ScanError('syntax', position);
     position = skipSpace(body, position + 1);
@@ -117,6 +118,14 @@ export function scanObject(body: Buffer): Member[] {
       } else throw new ScanError('syntax', position);
     }
   }
+}
+
+/** Whether a key may spell `__proto__`, `constructor` or `prototype`: the right length, or escapes in it. */
+function isSuspect(body: Buffer, start: number, stop: number): boolean {
+  const length = stop - start;
+  if (length === proto.length || length === constructorKey.length) return true;
+  for (let at = start; at < stop; at += 1) if (body[at] === 0x5c) return true;
+  return false;
 }
 
 /** Refuses keys that poison objects in other runtimes; answers true for `constructor`, whose `prototype` is refused below it. */
