@@ -5,7 +5,7 @@ const maxHeldBytes = 256 * 1024;
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-const usageKey = Buffer.from('"usage"');
+const emptyArray = Buffer.from('[]');
 const terminal = Buffer.from('[DONE]');
 const empty: Buffer = Buffer.alloc(0);
 
@@ -63,7 +63,10 @@ function lastBytes(before: Buffer, chunk: Buffer): Buffer {
 
 /** Just past the last blank line of `bytes`; 0 when no event ends in it. */
 function lastEventEnd(bytes: Buffer): number {
-  for (let at = bytes.length; ; at -= 1) {
+  const { length } = bytes;
+  // Nearly every chunk ends with an event.
+  if (bytes[length - 1] === newline && bytes[length - 2] === newline) return length;
+  for (let at = length; ; at -= 1) {
     at = bytes.lastIndexOf(newline, at - 1);
     if (at <= 0) return 0;
     const before = bytes[at - 1] === carriageReturn ? at - 2 : at - 1;
@@ -83,25 +86,16 @@ function eventEnd(bytes: Buffer, from: number): number {
 }
 
 function withoutUsageEvents(events: Buffer): Buffer {
-  if (!mentionsUsage(events)) return events;
+  // Only the usage event has empty choices; one search through all events is the whole cost of nearly every chunk.
+  if (!events.includes(emptyArray)) return events;
   const kept: Buffer[] = [];
   for (let start = 0; start < events.length; ) {
     const end = eventEnd(events, start);
     const event = events.subarray(start, end);
-    if (!(mentionsUsage(event) && isUsageEvent(event))) kept.push(event);
+    if (!(event.includes(emptyArray) && isUsageEvent(event))) kept.push(event);
     start = end;
   }
   return Buffer.concat(kept);
-}
-
-/** `"usage"` followed by an object: cheap, and false for the `"usage":null` of every other event. */
-function mentionsUsage(bytes: Buffer): boolean {
-  for (let at = bytes.indexOf(usageKey); at !== -1; at = bytes.indexOf(usageKey, at)) {
-    at += usageKey.length;
-    while (bytes[at] === 0x20 || bytes[at] === 0x3a) at += 1;
-    if (bytes[at] === 0x7b) return true;
-  }
-  return false;
 }
 
 function isUsageEvent(event: Buffer): boolean {

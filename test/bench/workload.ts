@@ -1,0 +1,82 @@
+// The bytes that travel in a measurement stand here once, so that every variant carries exactly the same.
+
+/** What is asked for: one JSON answer (`json`); a stream sent at once, one write per event (`sse`) or all in one write
+ *  (`burst`); or a stream with a pause after each event (`paced`). */
+export type Workload = 'json' | 'sse' | 'burst' | 'paced';
+
+/** Events a client receives of an instant stream, `[DONE]` included. */
+export const INSTANT_EVENTS = 34;
+/** Events a client receives of a paced stream, `[DONE]` included. */
+export const PACED_EVENTS = 100;
+/** Milliseconds between two events of a paced stream. */
+export const PACED_INTERVAL_MS = 5;
+/** The models the bench provider serves; the name tells the provider how to write a stream. */
+export const MODELS = ['chat-model', 'burst-model', 'paced-model'] as const;
+
+const REQUEST_BYTES = 112;
+const JSON_ANSWER_BYTES = 439;
+
+/** The request body of a workload; the JSON one is 112 bytes, the size the public gateway benchmark sends. */
+export function requestBody(workload: Workload): string {
+  const model = workload === 'paced' || workload === 'burst' ? `bench/${workload}-model` : 'bench/chat-model';
+  const stream = workload !== 'json';
+  const build = (content: string): string => JSON.stringify({ model, messages: [{ role: 'user', content }], stream });
+  return build(padding('Say hello in a few words.', REQUEST_BYTES - build('').length));
+}
+
+/** A complete HTTP answer with a 439-byte chat completion and its usage, ready to be written. */
+export function jsonAnswer(): Buffer {
+  const build = (content: string): string =>
+    JSON.stringify({
+      id: 'chatcmpl-bench0000000000000000',
+      object: 'chat.completion',
+      created: 1700000000,
+      model: 'chat-model',
+      system_fingerprint: 'fp_bench',
+      choices: [{ index: 0, message: { role: 'assistant', content }, logprobs: null, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 14, completion_tokens: 32, total_tokens: 46 },
+    });
+  const body = build(padding('Hello there, how are you today?', JSON_ANSWER_BYTES - build('').length));
+  return Buffer.from(
+    `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    'latin1',
+  );
+}
+
+/** The writes of a streamed answer: head and first event, then one HTTP chunk per event, the last one closing the body.
+ *  With `usage` it is what a provider sends when asked for usage: `"usage":null` in every event and one event more. */
+export function streamWrites(events: number, usage: boolean): Buffer[] {
+  const payloads: string[] = [];
+  for (let index = 0; index < events - 1; index += 1) {
+    const first = index === 0;
+    const last = index === events - 2;
+    const delta = first ? { role: 'assistant', content: '' } : last ? {} : { content: ` word${index}` };
+    const choices = [{ index: 0, delta, logprobs: null, finish_reason: last ? 'stop' : null }];
+    payloads.push(JSON.stringify({ ...envelope(), choices, ...(usage ? { usage: null } : {}) }));
+  }
+  if (usage) {
+    const counts = { prompt_tokens: 14, completion_tokens: events - 3, total_tokens: events + 11 };
+    payloads.push(JSON.stringify({ ...envelope(), choices: [], usage: counts }));
+  }
+  payloads.push('[DONE]');
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
+  return payloads.map((payload, index) => {
+    const event = `data: ${payload}\n\n`;
+    const end = index === payloads.length - 1 ? '0\r\n\r\n' : '';
+    return Buffer.from(`${index === 0 ? head : ''}${event.length.toString(16)}\r\n${event}\r\n${end}`, 'latin1');
+  });
+}
+
+function envelope(): Record<string, unknown> {
+  return {
+    id: 'chatcmpl-bench0000000000000000',
+    object: 'chat.completion.chunk',
+    created: 1700000000,
+    model: 'chat-model',
+    system_fingerprint: 'fp_bench',
+  };
+}
+
+function padding(text: string, length: number): string {
+  return text.padEnd(length, ' ok').slice(0, length);
+}
