@@ -22,12 +22,15 @@ export function answerParseErrors(turns: Turns): (error: Error & { code?: string
       setTimeout(() => socket.destroy(), lingerMs).unref();
     };
     const turn = turns.current(socket);
-    if (turn === undefined) answer();
+    // Bytes behind a request that closes the connection: that request is answered, they are not.
+    if (error.code === 'HPE_CLOSED_CONNECTION') {
+      if (turn === undefined) socket.end();
+    } else if (turn === undefined) answer();
     else if (turn.exchange.request.complete) {
       // The broken request is a later one on this connection: the one before it is answered first.
       turn.waiting = undefined;
       turn.exchange.response.once('finish', answer);
-    } else if (turn.exchange.response.headersSent) socket.destroy();
+    } else if (turn.exchange.response.headersSent) socket.destroySoon();
     else answer();
   };
 }

@@ -1,6 +1,6 @@
 // Renders a refusal as the whole answer: the one place where the error envelope meets a socket.
 import { type ServerResponse, STATUS_CODES } from 'node:http';
-import { asRefusal, envelope, type Refusal } from '../errors.ts';
+import { asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 
 /** An unread body up to this many bytes is left to node to swallow, so that the connection can stay. */
@@ -21,12 +21,21 @@ export function refuse(thrown: unknown, exchange: Exchange): Refusal {
     return refused;
   }
   const unread = !request.complete && !isShort(exchange);
-  writeHead(response, refused, exchange.id, unread);
+  writeHead(response, refused, exchange.id, unread || (refused.code !== null && untrusted.has(refused.code)));
   const body = request.method === 'HEAD' ? '' : envelope(refused);
   if (unread) linger(exchange, body);
   else response.end(body);
   return refused;
 }
+
+/** After these, where the next request on the connection begins is anyone's guess: it is closed. */
+const untrusted: ReadonlySet<string> = new Set<ErrorCode>([
+  'malformed_request',
+  'invalid_header',
+  'invalid_path',
+  'headers_too_large',
+  'expectation_failed',
+]);
 
 /** A refusal as raw HTTP bytes, for requests the parser gave up on: there is no response object then. */
 export function rawRefusal(refused: Refusal, requestId: string): string {

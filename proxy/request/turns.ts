@@ -45,7 +45,8 @@ export function createTurns(
     serve(exchange);
   };
   const end = (socket: Socket, { waiting }: Turn): void => {
-    const next = socket.destroyed ? undefined : waiting?.shift();
+    // A connection that ends with this answer has no next request, whatever the client sent behind it.
+    const next = socket.destroyed || socket.writableEnded ? undefined : waiting?.shift();
     if (next === undefined) turns.delete(socket);
     else begin(socket, next[0], next[1], waiting);
     if (waiting?.length === maxWaiting / 2) socket.resume();

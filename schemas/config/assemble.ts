@@ -1,0 +1,99 @@
+// Many files become one configuration: who declares what, whether the sections fit together, and what is left out.
+
+import { parseSelector } from '../selector.ts';
+import type { Config } from '../types.ts';
+import { checkAliases, targetsOf, type WrittenAlias } from './check-aliases.ts';
+import { checkProviders } from './check-providers.ts';
+import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
+import { formatPath, type Problem, quote } from './problem.ts';
+import { locateIn, type Part, type Sources } from './sources.ts';
+import { defaultConfig } from './validate.ts';
+
+export interface Assembly {
+  /** Absent when there are problems. */
+  config?: Config;
+  problems: Problem[];
+  warnings: Problem[];
+}
+
+/**
+ * Merges the parts and cross-checks the result. `complete` says that every file of the directory is among the parts; when one is
+ * missing because it is broken, nothing is said about references into it.
+ *
+ * Order: sections from the files, then the checks between sections, then what is left out. Rules given by environment variables
+ * belong between the first two, so that they replace what the files say and are checked with it.
+ */
+export function assemble(parts: readonly Part[], complete: boolean, entitlements: ReadonlySet<string>): Assembly {
+  const config = defaultConfig();
+  const { owners, problems } = claimSections(parts, Object.keys(config));
+  const warnings: Problem[] = [];
+  const sources = locateIn(owners);
+  for (const [section, { value, unsound }] of owners) {
+    if (!unsound.has(section)) Object.assign(config, { [section]: value[section] });
+  }
+
+  const areProvidersKnown =
+    owners.get('providers')?.unsound.has('providers') === false || (complete && !owners.has('providers'));
+  const known = areProvidersKnown ? config.providers : undefined;
+  const providers = checkProviders(config.providers, sources);
+  const aliases = checkAliases(config.aliases, known, sources);
+  const limits = checkRateLimits(config.rate_limits, known, sources);
+  problems.push(...checkTemplates(owners.get('rate_limits')?.value, entitlements, sources));
+  for (const found of [providers, aliases, limits]) {
+    problems.push(...found.problems);
+    warnings.push(...found.warnings);
+  }
+  if (problems.length > 0) return { problems, warnings };
+
+  config.aliases = settleAliases(config.aliases, providers.keyless, sources, warnings);
+  for (const name of providers.keyless) delete config.providers[name];
+  return { config, problems, warnings };
+}
+
+/** A top-level key may stand in one file only; the first file keeps it. */
+function claimSections(
+  parts: readonly Part[],
+  sections: readonly string[],
+): { owners: Map<string, Part>; problems: Problem[] } {
+  const owners = new Map<string, Part>();
+  const problems: Problem[] = [];
+  for (const part of parts) {
+    for (const section of sections.filter((name) => Object.hasOwn(part.parsed.value, name))) {
+      const owner = owners.get(section);
+      if (owner === undefined) {
+        owners.set(section, part);
+        continue;
+      }
+      const first = `${owner.parsed.file}:${owner.parsed.locate([section], 'key').line}`;
+      const place = part.parsed.locate([section], 'key');
+      const message = `the key ${quote(section)} already stands in ${first}; a top-level key may stand in one file only`;
+      problems.push({ file: part.parsed.file, ...place, path: formatPath([section]), message });
+    }
+  }
+  return { owners, problems };
+}
+
+/** Gives every alias its list of targets, without those of providers that are left out. */
+function settleAliases(
+  written: readonly WrittenAlias[],
+  keyless: ReadonlySet<string>,
+  sources: Sources,
+  warnings: Problem[],
+): Config['aliases'] {
+  const settled: Config['aliases'] = [];
+  written.forEach((alias, index) => {
+    const targets: Config['aliases'][number]['targets'] = [];
+    for (const { model, weight, path } of targetsOf(alias, index)) {
+      const provider = parseSelector(model)?.provider;
+      if (provider === undefined || !keyless.has(provider)) targets.push({ model, weight });
+      else warnings.push(sources.problem(path, `is dropped, because the provider ${quote(provider)} is left out`));
+    }
+    const { source, strategy } = alias;
+    if (targets.length > 0) settled.push({ source, targets, strategy });
+    else
+      warnings.push(
+        sources.problem(['aliases', index], `the alias ${quote(source)} is left out, because it has no target left`),
+      );
+  });
+  return settled;
+}

@@ -1,0 +1,87 @@
+// What the schema cannot say about rate limits: subjects that make sense, no rule twice, templates only where they are paid for.
+import { periodLabel } from '../rules/period.ts';
+import { declaredRules, ruleKey } from '../rules/rule.ts';
+import { normaliseSubject } from '../rules/scope.ts';
+import { foldCase } from '../selector.ts';
+import type { Config, RateLimits } from '../types.ts';
+import { type Path, type Problem, quote } from './problem.ts';
+import type { Sources } from './sources.ts';
+import { didYouMean } from './suggest.ts';
+import { valueAt } from './value-at.ts';
+
+const subjectKeys = { user_paths: 'path', providers: 'name', models: 'model' } as const;
+
+/** Checks every rule. `providers` is undefined when they could not be read. */
+export function checkRateLimits(
+  config: RateLimits,
+  providers: Config['providers'] | undefined,
+  sources: Sources,
+): { problems: Problem[]; warnings: Problem[] } {
+  const problems: Problem[] = [];
+  const warnings: Problem[] = [];
+  const subjects = checkSubjects();
+  checkTwins();
+  if (providers !== undefined) checkNames(Object.keys(providers));
+  return { problems, warnings };
+
+  /** The comparable subject of every entry, by section and index; entries without one have been reported. */
+  function checkSubjects(): Map<string, string> {
+    const found = new Map<string, string>();
+    for (const rule of declaredRules(config)) {
+      const [section, entry, , index] = rule.place;
+      const path = ['rate_limits', section, entry, subjectKeys[section]];
+      if (index !== 0 || sources.isUnknown(path)) continue;
+      const { subject, problem } = normaliseSubject(rule.scope, rule.subject);
+      if (problem === undefined) found.set(`${section} ${entry}`, subject);
+      else problems.push(sources.problem(path, `${quote(rule.subject)} ${problem}`));
+    }
+    return found;
+  }
+
+  function checkTwins(): void {
+    const seen = new Map<string, Path>();
+    for (const { scope, subject, periodSeconds, place } of declaredRules(config)) {
+      const comparable = subjects.get(`${place[0]} ${place[1]}`);
+      if (comparable === undefined) continue;
+      const key = ruleKey(scope, comparable, periodSeconds);
+      const path = ['rate_limits', ...place];
+      const first = seen.get(key);
+      if (first === undefined) seen.set(key, path);
+      else {
+        const rule = `${scope.replace('_', ' ')} ${quote(subject)} (${periodLabel(periodSeconds)})`;
+        problems.push(sources.problem(path, `the rule for ${rule} is already declared in ${sources.place(first)}`));
+      }
+    }
+  }
+
+  function checkNames(names: string[]): void {
+    const known = new Set(names.map(foldCase));
+    config.providers.forEach(({ name }, index) => {
+      if (known.has(foldCase(name)) || warnings.length >= 100) return;
+      const path = ['rate_limits', 'providers', index, 'name'];
+      if (!sources.isUnknown(path)) {
+        warnings.push(
+          sources.problem(
+            path,
+            `there is no provider ${quote(name)}, so the rule matches nothing${didYouMean(name, names)}`,
+          ),
+        );
+      }
+    });
+  }
+}
+
+/**
+ * `per_child: true` without the entitlement is fatal (spec, Errors: there is no fallback to a shared counter). It is looked for in
+ * whatever was written, so that another mistake in the same file does not hide it.
+ */
+export function checkTemplates(written: unknown, entitlements: ReadonlySet<string>, sources: Sources): Problem[] {
+  const entries = valueAt(written, ['rate_limits', 'user_paths']);
+  if (entitlements.has('quota_templates') || !Array.isArray(entries)) return [];
+  const message =
+    'needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS); it never falls back to a shared counter';
+  return entries.flatMap((entry: unknown, index) => {
+    if (valueAt(entry, ['per_child']) !== true) return [];
+    return [{ ...sources.problem(['rate_limits', 'user_paths', index, 'per_child'], message), fatal: true }];
+  });
+}

@@ -1,0 +1,97 @@
+// `npm run check-config -- DIR`: says in a terminal, an editor or a pull request what the gateway would say about a directory.
+import { parseArgs } from 'node:util';
+import { load } from './load-off-thread.ts';
+import { formatProblem, type Problem, sortProblems } from './problem.ts';
+import { readDirectory, revisionOf } from './read.ts';
+
+const usage = 'usage: npm run check-config -- DIR [--format text|json|github]';
+
+interface Verdict {
+  directory: string;
+  ok: boolean;
+  files: number;
+  revision: string;
+  problems: Problem[];
+  warnings: Problem[];
+}
+
+const formats: Record<string, (verdict: Verdict) => string> = { text, json, github };
+
+/**
+ * Checks one directory and gives the text to print and the exit code: 0 usable, 1 not, 2 the command itself is wrong. Variables that
+ * are not set are warnings here: a machine that checks need not know the secrets.
+ */
+export async function checkConfig(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<{ output: string; code: 0 | 1 | 2 }> {
+  let parsed: { positionals: string[]; values: { format?: string } };
+  try {
+    parsed = parseArgs({ args: [...args], allowPositionals: true, options: { format: { type: 'string' } } });
+  } catch (error) {
+    return { output: `${error instanceof Error ? error.message : 'unknown option'}\n${usage}`, code: 2 };
+  }
+  const [directory, ...rest] = parsed.positionals;
+  const format = formats[parsed.values.format ?? 'text'];
+  if (directory === undefined || rest.length > 0 || format === undefined) return { output: usage, code: 2 };
+
+  const { files, problems: unreadable, hash } = await readDirectory(directory);
+  const entitlements = new Set((environment['GATEWAY_ENTITLEMENTS'] ?? '').split(',').map((name) => name.trim()));
+  const loaded = await load(files, { environment, variables: 'warning', entitlements });
+  const problems = sortProblems([...unreadable, ...loaded.problems]);
+  const ok = problems.length === 0;
+  const verdict = {
+    directory,
+    ok,
+    files: files.length,
+    revision: revisionOf(hash),
+    problems,
+    warnings: loaded.warnings,
+  };
+  return { output: format(verdict), code: ok ? 0 : 1 };
+}
+
+function text({ directory, ok, files, revision, problems, warnings }: Verdict): string {
+  const lines = [
+    ...problems.map((problem) => formatProblem(problem)),
+    ...warnings.map((problem) => `warning: ${formatProblem(problem)}`),
+  ];
+  const counted = `${files} ${files === 1 ? 'file' : 'files'}`;
+  lines.push(
+    ok
+      ? `${directory}: ok, ${counted}, revision ${revision}`
+      : `${directory}: ${problems.length} to correct in ${counted}`,
+  );
+  return lines.join('\n');
+}
+
+function json(verdict: Verdict): string {
+  return JSON.stringify(verdict, null, 2);
+}
+
+/** Workflow commands that a GitHub runner shows beside the lines of a pull request. */
+function github({ problems, warnings }: Verdict): string {
+  return [
+    ...problems.map((problem) => annotation('error', problem)),
+    ...warnings.map((problem) => annotation('warning', problem)),
+  ].join('\n');
+}
+
+function annotation(level: string, { file, line, column, path, message }: Problem): string {
+  const place = line === 0 ? '' : `,line=${line},col=${column}`;
+  return `::${level} file=${property(file)}${place}::${data(path === '' ? message : `${path}  ${message}`)}`;
+}
+
+function data(value: string): string {
+  return value.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function property(value: string): string {
+  return data(value).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}
+
+if (import.meta.main) {
+  const { output, code } = await checkConfig(process.argv.slice(2), process.env);
+  if (output !== '') process.stdout.write(`${output}\n`);
+  process.exitCode = code;
+}

@@ -1,0 +1,13 @@
+// What a start with an unusable configuration throws: the problems travel with the error, so that the caller can log each.
+import { formatProblem, type Problem } from './problem.ts';
+
+/** The message holds every problem, one a line. */
+export class ConfigRejected extends Error {
+  override readonly name = 'ConfigRejected';
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[]) {
+    super(['the configuration cannot be used:', ...problems.map(formatProblem)].join('\n'));
+    this.problems = problems;
+  }
+}

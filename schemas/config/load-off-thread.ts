@@ -1,0 +1,56 @@
+// Loads large input in a worker thread, so that parsing ten thousand rules stalls no request.
+import { Worker } from 'node:worker_threads';
+import type { Config } from '../types.ts';
+import { type LoadContext, type Loaded, loadFiles } from './load.ts';
+import { type Problem, problemOfFile } from './problem.ts';
+import type { SourceFile } from './read.ts';
+
+/** Parsing this much blocks for about 20 ms; a thread costs about 100 ms of waiting, but blocks nothing. */
+const largeBytes = 32_768;
+const patienceMs = 60_000;
+
+interface Answer {
+  config?: string;
+  problems: Problem[];
+  warnings: Problem[];
+}
+
+/** `loadFiles` where it is cheapest: here when the files are small, otherwise in a thread. Never rejects. */
+export async function load(files: readonly SourceFile[], context: LoadContext): Promise<Loaded> {
+  const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
+  return bytes > largeBytes ? loadOffThread(files, context) : loadFiles(files, context);
+}
+
+/** `loadFiles` in a worker thread. A thread that dies or takes longer than a minute is a problem like any other. */
+export function loadOffThread(
+  files: readonly SourceFile[],
+  { environment, variables, entitlements }: LoadContext,
+): Promise<Loaded> {
+  return new Promise((resolve) => {
+    const worker = new Worker(new URL('worker.ts', import.meta.url), {
+      workerData: { files, context: { environment: { ...environment }, variables, entitlements } },
+      resourceLimits: { maxOldGenerationSizeMb: 1_024 },
+    });
+    const timer = setTimeout(() => give(refused('took longer than a minute to load')), patienceMs);
+    worker.once('message', ({ config, problems, warnings }: Answer) => {
+      give(config === undefined ? { problems, warnings } : { config: parseConfig(config), problems, warnings });
+    });
+    worker.once('error', (error: Error) => give(refused(`could not be loaded: ${error.message}`)));
+    worker.once('exit', () => give(refused('could not be loaded: the loading thread ended without an answer')));
+
+    function give(loaded: Loaded): void {
+      clearTimeout(timer);
+      resolve(loaded);
+      worker.terminate().catch(() => undefined);
+    }
+  });
+
+  function refused(message: string): Loaded {
+    return { problems: [problemOfFile(files[0]?.path ?? '', message)], warnings: [] };
+  }
+}
+
+function parseConfig(text: string): Config {
+  const config: Config = JSON.parse(text);
+  return config;
+}

@@ -1,0 +1,47 @@
+// Where everything of the merged configuration was written: the cross-checks speak in paths, people need files and lines.
+import { pathKey } from './expand.ts';
+import type { ParsedFile } from './parse.ts';
+import { formatPath, type Path, type Problem } from './problem.ts';
+import { type Tree, valueAt } from './value-at.ts';
+
+/** One file that could be parsed: the value has its variables filled in and its defaults set. */
+export interface Part {
+  parsed: ParsedFile;
+  value: Tree;
+  /** Top-level keys that break the schemas: nothing further can be said about what they hold. */
+  unsound: ReadonlySet<string>;
+  /** Strings whose text is not known, by `pathKey`. */
+  unknown: ReadonlySet<string>;
+}
+
+export interface Sources {
+  /** A problem at the place of a path; its key instead of its value with `part: "key"`. */
+  problem: (path: Path, message: string, part?: 'key' | 'value') => Problem;
+  /** `config/a.yaml:3`, to name a second place in a sentence. */
+  place: (path: Path, part?: 'key' | 'value') => string;
+  /** Whether the text at a path still holds a variable that nobody knows. */
+  isUnknown: (path: Path) => boolean;
+  /** The value as written, before variables were filled in. */
+  written: (path: Path) => unknown;
+}
+
+/** `owners` says which part each top-level key was taken from; paths of other keys are a mistake of the caller. */
+export function locateIn(owners: ReadonlyMap<string, Part>): Sources {
+  function owner(path: Path): Part {
+    const part = owners.get(String(path[0]));
+    if (part === undefined) throw new Error(`no file declares ${formatPath(path)}`);
+    return part;
+  }
+  return {
+    problem(path, message, part = 'value') {
+      const { parsed } = owner(path);
+      return { file: parsed.file, ...parsed.locate(path, part), path: formatPath(path), message };
+    },
+    place(path, part = 'value') {
+      const { parsed } = owner(path);
+      return `${parsed.file}:${parsed.locate(path, part).line}`;
+    },
+    isUnknown: (path) => owner(path).unknown.has(pathKey(path)),
+    written: (path) => valueAt(owner(path).parsed.value, path),
+  };
+}

@@ -1,0 +1,26 @@
+// Guesses what a misspelled word was meant to be, for the end of an error sentence.
+import leven from 'leven';
+import { quote } from './problem.ts';
+
+/** The closest candidate, letter case aside, when at most a third of the word differs; otherwise undefined. */
+export function closest(word: string, candidates: Iterable<string>): string | undefined {
+  if (word.length > 200) return undefined;
+  const folded = word.toLowerCase();
+  let best: string | undefined;
+  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const candidate of candidates) {
+    if (Math.abs(candidate.length - word.length) >= least) continue;
+    const distance = leven(folded, candidate.toLowerCase());
+    if (distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+/** `; did you mean "models"?` or nothing. */
+export function didYouMean(word: string, candidates: Iterable<string>): string {
+  const guess = closest(word, candidates);
+  return guess === undefined ? '' : `; did you mean ${quote(guess)}?`;
+}

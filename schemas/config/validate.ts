@@ -1,0 +1,99 @@
+// Holds a document against the JSON Schemas, fills in the defaults, and says what is wrong in sentences with a place.
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import type { Config } from '../types.ts';
+import { durationMs, largestSizeBytes, longestDurationMs, sizeBytes } from '../units.ts';
+import aliases from './aliases.schema.json' with { type: 'json' };
+import config from './config.schema.json' with { type: 'json' };
+import { pathKey } from './expand.ts';
+import { type Complaint, explain } from './explain.ts';
+import type { ParsedFile } from './parse.ts';
+import { formatPath, type Path, type Problem } from './problem.ts';
+import providers from './providers.schema.json' with { type: 'json' };
+import rateLimits from './rate-limits.schema.json' with { type: 'json' };
+import server from './server.schema.json' with { type: 'json' };
+import units from './units.schema.json' with { type: 'json' };
+import { valueAt } from './value-at.ts';
+
+const ajv = new Ajv2020({
+  strict: true,
+  strictRequired: false,
+  allErrors: true,
+  coerceTypes: false,
+  removeAdditional: false,
+  useDefaults: true,
+  verbose: true,
+  // A test holds the schemas against their meta-schema; doing that, and optimising the code, would cost every start 20 ms.
+  meta: false,
+  validateSchema: false,
+  code: { optimize: false },
+});
+ajv.addKeyword({ keyword: 'x-assembled', schemaType: 'string' });
+ajv.addKeyword({
+  keyword: 'x-unit',
+  schemaType: 'string',
+  type: 'string',
+  error: { message: 'range' },
+  validate: isWithinRange,
+});
+ajv.addSchema(units, 'units.schema.json');
+ajv.addSchema(server, 'server.schema.json');
+ajv.addSchema(providers, 'providers.schema.json');
+ajv.addSchema(aliases, 'aliases.schema.json');
+ajv.addSchema(rateLimits, 'rate-limits.schema.json');
+const check = ajv.compile<Config>(config);
+
+/** Words of the schemas that speak of the form of a string; they cannot be judged while a variable in it is unknown. */
+const formWords = new Set(['enum', 'pattern', 'minLength', 'maxLength', 'x-unit']);
+
+/** The configuration that says nothing: every default. */
+export function defaultConfig(): Config {
+  const value: unknown = {};
+  if (!check(value)) throw new Error('the defaults of the schemas contradict the schemas');
+  return value;
+}
+
+/**
+ * Validates one expanded document and writes the defaults into it. `unknown` holds the places of strings whose text is not known. One
+ * problem per mistake; a top-level key that is not `unsound` has the shape the schemas describe.
+ */
+export function validate(
+  parsed: ParsedFile,
+  value: unknown,
+  unknown: ReadonlySet<string>,
+): { problems: Problem[]; unsound: Set<string> } {
+  if (check(value)) return { problems: [], unsound: new Set() };
+  const complaints: Complaint[] = [];
+  for (const error of check.errors ?? []) {
+    const path = pathOf(error, value);
+    if (formWords.has(error.keyword) && unknown.has(pathKey(path))) continue;
+    complaints.push({ error, path });
+  }
+  const problems = explain(complaints, parsed.value).map(({ path, part, message }) => {
+    return { file: parsed.file, ...parsed.locate(path, part), path: formatPath(path), message };
+  });
+  return {
+    problems,
+    unsound: new Set(complaints.map(({ error, path }) => String(path[0] ?? error.params['additionalProperty']))),
+  };
+}
+
+function pathOf(error: ErrorObject, root: unknown): Path {
+  const path: (string | number)[] = [];
+  for (const part of error.instancePath.split('/').slice(1)) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    path.push(Array.isArray(valueAt(root, path)) ? Number(name) : name);
+  }
+  return path;
+}
+
+/** What the pattern refuses is no concern of the range, so that one mistake is reported once. */
+function isWithinRange(unit: string, text: string): boolean {
+  try {
+    const [amount, most] =
+      unit === 'size' ? [sizeBytes(text), largestSizeBytes] : [durationMs(text), longestDurationMs];
+    return amount >= 1 && amount <= most;
+  } catch (error) {
+    if (error instanceof RangeError) return true;
+    throw error;
+  }
+}

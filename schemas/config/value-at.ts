@@ -1,0 +1,18 @@
+// Looks into values whose shape nobody has checked yet.
+import type { Path } from './problem.ts';
+
+export type Tree = { [key: string]: unknown };
+
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The value at a path, undefined when the path leads nowhere. */
+export function valueAt(root: unknown, path: Path): unknown {
+  let value = root;
+  for (const step of path) {
+    if (!isTree(value) || !Object.hasOwn(value, step)) return undefined;
+    value = value[step];
+  }
+  return value;
+}

@@ -1,0 +1,24 @@
+// What a rule may be about: one row per scope says how its subjects are compared.
+import { foldCase, parseSelector } from '../selector.ts';
+import { normaliseUserPath } from '../user-path.ts';
+
+export type Scope = 'user_path' | 'provider' | 'model';
+
+export type SubjectResult = { subject: string; problem?: undefined } | { subject?: undefined; problem: string };
+
+const normalise: Record<Scope, (subject: string) => SubjectResult> = {
+  user_path: (subject) => {
+    const { path, problem } = normaliseUserPath(subject);
+    return problem === undefined ? { subject: path } : { problem };
+  },
+  provider: (subject) => ({ subject: foldCase(subject) }),
+  model: (subject) =>
+    parseSelector(subject) === undefined || subject.endsWith('/')
+      ? { problem: 'is neither <provider>/<model> nor a bare model id' }
+      : { subject: foldCase(subject) },
+};
+
+/** The form of a subject by which rules are compared: user paths keep their case, providers and models fold it. */
+export function normaliseSubject(scope: Scope, subject: string): SubjectResult {
+  return normalise[scope](subject);
+}

@@ -1,0 +1,24 @@
+// How a model is named: `<provider>/<model>`, or a bare model id.
+
+export interface Selector {
+  /** Absent in a bare model id. */
+  provider?: string;
+  model: string;
+}
+
+/**
+ * Splits at the first slash, so `openrouter/meta/llama` is model `meta/llama` of provider `openrouter`. Text without a slash is a
+ * bare model id. Undefined when either part is empty.
+ */
+export function parseSelector(text: string): Selector | undefined {
+  const slash = text.indexOf('/');
+  if (slash === -1) return text === '' ? undefined : { model: text };
+  const provider = text.slice(0, slash);
+  const model = text.slice(slash + 1);
+  return provider === '' || model === '' ? undefined : { provider, model };
+}
+
+/** The one case folding of provider names, model ids and alias sources; independent of the machine's locale. */
+export function foldCase(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}

@@ -1,0 +1,235 @@
+// Generated from schemas/config/*.schema.json by `npm run generate`; a test compares the two. Do not edit.
+
+/**
+ * The configuration directory of the gateway: any number of *.yaml files, every top-level key in one file only. `{}` is the explicit empty configuration.
+ */
+export interface Config {
+  server: Server;
+  /**
+   * Upstream providers by name. The name is the first part of a selector: <provider>/<model>.
+   */
+  providers: {
+    [k: string]: Provider;
+  };
+  /**
+   * Short model names and where they lead. An alias is listed in /v1/models.
+   */
+  aliases: Alias[];
+  rate_limits: RateLimits;
+}
+/**
+ * How the proxy treats its clients.
+ */
+export interface Server {
+  /**
+   * Largest request body that is accepted; a larger one is answered 413.
+   */
+  body_limit: string;
+  /**
+   * Name of the request header that holds the user path of the consumer, such as /team/app. A path bound to the key always wins over it.
+   */
+  user_path_header: string;
+  /**
+   * Whether /p/{provider}/{endpoint} is served.
+   */
+  enable_passthrough_routes: boolean;
+  /**
+   * How long open requests and streams may go on after SIGTERM.
+   */
+  shutdown_grace: string;
+  timeouts: ServerTimeouts;
+}
+/**
+ * Limits of patience on the client side.
+ */
+export interface ServerTimeouts {
+  /**
+   * Time a client has to send its request headers.
+   */
+  headers: string;
+  /**
+   * Time a client has to send its request body.
+   */
+  body: string;
+  /**
+   * Time a client may leave an answer unread before it is cut.
+   */
+  write_idle: string;
+}
+/**
+ * One named upstream instance.
+ */
+export interface Provider {
+  /**
+   * The dialect this upstream speaks. `openai` is any OpenAI-compatible API.
+   */
+  type: 'openai';
+  /**
+   * Where the API lives, the version segment included; http or https, no credentials, no query, no fragment.
+   */
+  base_url: string;
+  /**
+   * The key sent upstream. Refer to an environment variable; never write the key itself. A provider whose key expands to nothing is left out.
+   */
+  api_key?: string;
+  /**
+   * Exactly the models this provider offers; a request for any other is answered 404.
+   *
+   * Items: A model id as the upstream knows it, without blanks around it and without control characters.
+   */
+  models: string[];
+  /**
+   * Further request headers sent upstream.
+   */
+  headers: {
+    /**
+     * Printable ASCII text.
+     */
+    [k: string]: string;
+  };
+  /**
+   * Whether the gateway asks this provider for a usage chunk at the end of a stream (stream_options.include_usage). Set false for one that refuses it.
+   */
+  stream_usage: boolean;
+  timeouts: ProviderTimeouts;
+}
+/**
+ * Limits of patience on the provider side.
+ */
+export interface ProviderTimeouts {
+  /**
+   * Time to open a connection.
+   */
+  connect: string;
+  /**
+   * Time from the request to the first byte of the answer.
+   */
+  first_byte: string;
+  /**
+   * Longest silence within an answer.
+   */
+  stream_idle: string;
+  /**
+   * Longest duration of one request, from the first byte sent to the last byte received.
+   */
+  total: string;
+}
+/**
+ * One virtual model.
+ */
+export interface Alias {
+  /**
+   * The name clients ask for.
+   */
+  source: string;
+  /**
+   * The selectors it leads to, in order.
+   */
+  targets: AliasTarget[];
+  /**
+   * How the first target of a request is chosen; round_robin honours the weights.
+   */
+  strategy: 'round_robin';
+}
+/**
+ * One place an alias may lead to.
+ */
+export interface AliasTarget {
+  /**
+   * A selector <provider>/<model>.
+   */
+  model: string;
+  /**
+   * Share of the traffic, relative to the other targets.
+   */
+  weight: number;
+}
+/**
+ * Caps on requests, tokens and requests in flight, for consumers (user_paths), upstreams (providers) and models.
+ */
+export interface RateLimits {
+  /**
+   * Whether the rules below are enforced.
+   */
+  enabled: boolean;
+  /**
+   * Rules for consumers. A rule on a path covers the path and everything below it.
+   */
+  user_paths: UserPathLimits[];
+  /**
+   * Rules that protect one provider instance.
+   */
+  providers: ProviderLimits[];
+  /**
+   * Rules for one model of a provider, or for a bare model id on any provider.
+   */
+  models: ModelLimits[];
+}
+/**
+ * The limits of one user path.
+ */
+export interface UserPathLimits {
+  /**
+   * A slash-separated path; / covers all traffic.
+   */
+  path: string;
+  /**
+   * Give every direct child of the path its own counters. Needs the quota_templates entitlement.
+   */
+  per_child: boolean;
+  /**
+   * The limits of one subject, one per period.
+   */
+  limits: Limit[];
+}
+/**
+ * Caps over one period.
+ */
+export interface Limit {
+  /**
+   * A named period; concurrent caps the requests in flight.
+   */
+  period?: 'minute' | 'hour' | 'day' | 'concurrent';
+  /**
+   * Length of a custom window.
+   */
+  period_seconds?: number;
+  /**
+   * Requests allowed in the period, or in flight for concurrent.
+   */
+  max_requests?: number;
+  /**
+   * Tokens allowed in the period. Needs usage tracking.
+   */
+  max_tokens?: number;
+  /**
+   * enforce refuses what is over the cap; shadow only counts and reports it.
+   */
+  mode: 'enforce' | 'shadow';
+}
+/**
+ * The limits of one provider.
+ */
+export interface ProviderLimits {
+  /**
+   * A name under providers; letter case does not matter.
+   */
+  name: string;
+  /**
+   * The limits of one subject, one per period.
+   */
+  limits: Limit[];
+}
+/**
+ * The limits of one model.
+ */
+export interface ModelLimits {
+  /**
+   * A selector <provider>/<model>, or a bare model id for that model on any provider; letter case does not matter.
+   */
+  model: string;
+  /**
+   * The limits of one subject, one per period.
+   */
+  limits: Limit[];
+}

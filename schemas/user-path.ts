@@ -1,0 +1,44 @@
+// The one normaliser of user paths, so that header, key, YAML and admin API all mean the same consumer.
+
+const maxBytes = 1_024;
+const maxSegments = 64;
+/** Control, format (zero-width, right-to-left), line and paragraph separators, lone surrogates. */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+
+export type UserPathResult = { path: string; problem?: undefined } | { path?: undefined; problem: string };
+
+/**
+ * `team//app/` → `{ path: "/team/app" }`; nothing or `/` → the root. Letter case is kept, the text is composed (NFC), percent
+ * signs are literal. What cannot name a consumer gives `{ problem }`, a sentence for a person.
+ */
+export function normaliseUserPath(text: string): UserPathResult {
+  if (text.length > maxBytes) return { problem: 'is longer than 1024 bytes' };
+  if (invisible.test(text)) return { problem: 'holds a control, zero-width or right-to-left character' };
+  const segments: string[] = [];
+  for (const part of text.normalize('NFC').split('/')) {
+    const segment = part.trim();
+    if (segment === '') continue;
+    if (segment === '.' || segment === '..') return { problem: 'has a "." or ".." segment' };
+    if (segment.includes(':')) return { problem: 'has a colon in a segment' };
+    segments.push(segment);
+  }
+  if (segments.length > maxSegments) return { problem: 'has more than 64 segments' };
+  const path = `/${segments.join('/')}`;
+  return new TextEncoder().encode(path).length > maxBytes ? { problem: 'is longer than 1024 bytes' } : { path };
+}
+
+/** Whether `path` is `ancestor` or lies below it; both normalised. `/team-alpha` is not within `/team`. */
+export function isWithin(path: string, ancestor: string): boolean {
+  return ancestor === '/' || path === ancestor || path.startsWith(`${ancestor}/`);
+}
+
+/**
+ * The direct child of `template` that `path` belongs to: for `/customers`, both `/customers/a` and `/customers/a/b` give
+ * `/customers/a`. Undefined for the template itself and for anything outside it (Limits 3).
+ */
+export function directChild(path: string, template: string): string | undefined {
+  if (path === template || !isWithin(path, template)) return undefined;
+  const start = template === '/' ? 1 : template.length + 1;
+  const end = path.indexOf('/', start);
+  return end === -1 ? path : path.slice(0, end);
+}
