@@ -1,11 +1,17 @@
 // The parts a request needs, wired by main.ts and handed along; nobody reaches for a global.
-import type { Readiness } from './endpoints/health.ts';
 import type { Metrics } from './metrics.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import type { Credentials } from './stages/authenticate.ts';
 import type { Balance } from './stages/resolve.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
 import type { Pools } from './upstream/pools.ts';
+
+/** Whether this proxy wants traffic. Degraded still means yes: it serves, and someone should look. */
+export interface Readiness {
+  readonly status: 'ready' | 'degraded' | 'starting' | 'draining';
+  /** Why it is not simply ready. */
+  readonly reasons: readonly string[];
+}
 
 export interface Gateway {
   /** The snapshot in force; a request asks once. */

@@ -12,6 +12,7 @@ import { refuse } from './request/refuse.ts';
 import { createTurns } from './request/turns.ts';
 import type { ServerTimeouts } from './snapshot/snapshot.ts';
 import { authenticate } from './stages/authenticate.ts';
+import { discard } from './stages/receive.ts';
 
 interface KnownRoute {
   readonly path: string;
@@ -55,13 +56,14 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   const turns = createTurns(open, (exchange) => {
     const { request, response, head } = exchange;
     if (draining) response.shouldKeepAlive = false;
-    const endpoint = request.method === 'POST' ? doors.get(pathOf(request.url ?? '')) : undefined;
     try {
       if (head.fault) throw head.fault;
+      request.url = originForm(request.url ?? '', head.host);
+      const endpoint = request.method === 'POST' ? doors.get(pathOf(request.url)) : undefined;
       if (endpoint) void serve(endpoint, exchange, gateway);
       else {
         exchanges.set(request, exchange);
-        serveRest(exchange, gateway, rest);
+        serveRest(exchange, gateway, rest).catch((error: unknown) => answer(exchange, error));
       }
     } catch (error) {
       answer(exchange, error);
@@ -78,12 +80,11 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     refuse(refusal('expectation_failed'), open(request, response));
   });
-  server.on('clientError', answerParseErrors(turns));
   const factory = (handler: Handler): Server => {
     rest = handler;
     return server;
   };
-  const app = await createApp(gateway, factory, (thrown, request) => {
+  const app = await createApp(gateway, factory, answerParseErrors(turns), (thrown, request) => {
     const exchange = exchanges.get(request);
     if (exchange) answer(exchange, thrown);
   });
@@ -108,15 +109,13 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
 }
 
 /** Everything but model requests: checked path, known caller, then Fastify. */
-function serveRest(exchange: Exchange, gateway: Gateway, handler: Handler): void {
+async function serveRest(exchange: Exchange, gateway: Gateway, handler: Handler): Promise<void> {
   const { request, response, head } = exchange;
-  request.url = originForm(request.url ?? '', head.host);
+  const path = pathOf(request.url ?? '');
   checkPath(request);
-  if (!publicPaths.has(pathOf(request.url))) authenticate(head, gateway.credentials);
-  const limit = gateway.current().bodyLimitBytes;
-  if ((head.contentLength ?? 0) > limit) throw refusal('body_too_large', { fill: { limit } });
-  // None of these doors reads a body. One that comes anyway must not be taken for the next request.
-  if (head.chunked || (head.contentLength ?? 0) > 0) response.shouldKeepAlive = false;
+  if (!publicPaths.has(path)) authenticate(head, gateway.credentials);
+  if (path === '*') throw noRoute(request.method ?? '', path, []);
+  if (head.chunked || (head.contentLength ?? 0) > 0) await discard(exchange, gateway.current().bodyLimitBytes);
   response.setHeader('x-request-id', exchange.id);
   handler(request, response);
 }
@@ -125,10 +124,12 @@ function serveRest(exchange: Exchange, gateway: Gateway, handler: Handler): void
 async function createApp(
   gateway: Gateway,
   serverFactory: (handler: Handler) => Server,
+  clientErrorHandler: ReturnType<typeof answerParseErrors>,
   answer: (thrown: unknown, request: IncomingMessage) => void,
 ): Promise<FastifyInstance> {
   const app = fastify({
     serverFactory,
+    clientErrorHandler,
     logger: false,
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxHeaderBytes },
@@ -137,6 +138,9 @@ async function createApp(
   app.addHook('onRoute', ({ url, method }) => {
     for (const each of [method].flat()) known.push({ path: url, method: each });
   });
+  // Bodies were read and dropped before Fastify sees the request.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.setNotFoundHandler((request, reply) => {
     reply.hijack();
     answer(noRoute(request.method, pathOf(request.raw.url ?? ''), known), request.raw);

@@ -2,13 +2,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import type { Gateway } from '../gateway.ts';
 
-/** Whether this proxy wants traffic. Degraded still means yes: it serves, and someone should look. */
-export interface Readiness {
-  readonly status: 'ready' | 'degraded' | 'starting' | 'draining';
-  /** Why it is not simply ready. */
-  readonly reasons: readonly string[];
-}
-
 export const health: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
   app.get('/health', () => ({ status: 'ok' }));
 

@@ -1,5 +1,6 @@
 // The OpenAI wire format: what clients speak already, so a body passes as it is but for the model's name.
 import type { Call } from '../request/call.ts';
+import { scanObject } from '../request/scan.ts';
 import { type Edit, splice } from '../request/splice.ts';
 import type { Dialect, DialectTarget, Operation, UpstreamRequest } from './dialect.ts';
 
@@ -53,11 +54,12 @@ function usageEdit({ body, streamOptions }: Call): Edit {
   }
   const { valueStart: start, valueEnd: end } = streamOptions;
   if (body[start] === 0x6e) return { start, end, bytes: Buffer.from(`{${asked}}`) };
-  const options = JSON.parse(body.toString('utf8', start, end)) as Record<string, unknown>;
-  if ('include_usage' in options) {
-    return { start, end, bytes: Buffer.from(JSON.stringify({ ...options, include_usage: true })) };
-  }
-  const separator = Object.keys(options).length === 0 ? '' : ',';
+  const options = scanObject(body.subarray(start, end));
+  const given = options.findLast(
+    ({ keyStart, keyEnd }) => body.toString('utf8', start + keyStart, start + keyEnd) === 'include_usage',
+  );
+  if (given) return { start: start + given.valueStart, end: start + given.valueEnd, bytes: Buffer.from('true') };
+  const separator = options.length === 0 ? '' : ',';
   return { start: start + 1, end: start + 1, bytes: Buffer.from(asked + separator) };
 }
 

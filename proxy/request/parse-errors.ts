@@ -22,15 +22,19 @@ export function answerParseErrors(turns: Turns): (error: Error & { code?: string
       setTimeout(() => socket.destroy(), lingerMs).unref();
     };
     const turn = turns.current(socket);
-    // Bytes behind a request that closes the connection: that request is answered, they are not.
-    if (error.code === 'HPE_CLOSED_CONNECTION') {
-      if (turn === undefined) socket.end();
-    } else if (turn === undefined) answer();
-    else if (turn.exchange.request.complete) {
+    if (turn === undefined) {
+      answer();
+      return;
+    }
+    const { request, response } = turn.exchange;
+    // Bytes behind a request whose answer ends the connection are nobody's.
+    const ending = response.headersSent && !response.shouldKeepAlive;
+    if (ending || error.code === 'HPE_CLOSED_CONNECTION') return;
+    if (request.complete) {
       // The broken request is a later one on this connection: the one before it is answered first.
       turn.waiting = undefined;
-      turn.exchange.response.once('finish', answer);
-    } else if (turn.exchange.response.headersSent) socket.destroySoon();
+      response.once('finish', answer);
+    } else if (response.headersSent) socket.destroy();
     else answer();
   };
 }

@@ -21,7 +21,8 @@ export function refuse(thrown: unknown, exchange: Exchange): Refusal {
     return refused;
   }
   const unread = !request.complete && !isShort(exchange);
-  writeHead(response, refused, exchange.id, unread || (refused.code !== null && untrusted.has(refused.code)));
+  if (unread || (refused.code !== null && untrusted.has(refused.code))) response.shouldKeepAlive = false;
+  writeHead(response, refused, exchange.id);
   const body = request.method === 'HEAD' ? '' : envelope(refused);
   if (unread) linger(exchange, body);
   else response.end(body);
@@ -51,14 +52,13 @@ export function rawRefusal(refused: Refusal, requestId: string): string {
   ].join('\r\n');
 }
 
-function writeHead(response: ServerResponse, refused: Refusal, requestId: string, close: boolean): void {
+function writeHead(response: ServerResponse, refused: Refusal, requestId: string): void {
   response.writeHead(refused.status, {
     ...refused.headers,
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(envelope(refused)),
     'x-request-id': requestId,
     ...(refused.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
-    ...(close ? { connection: 'close' } : {}),
   });
 }
 

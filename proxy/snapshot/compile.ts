@@ -53,7 +53,7 @@ function compileUpstream(name: string, provider: Provider, writeIdleMs: number):
     origin: url.origin,
     basePath: url.pathname.replace(/\/+$/, ''),
     headers: Object.freeze([...dialect.headers(provider.api_key), ...Object.entries(provider.headers).flat()]),
-    secret: provider.api_key,
+    secrets: Object.freeze([provider.api_key ?? '', ...Object.values(provider.headers)].filter(isSecret)),
     streamUsage: provider.stream_usage,
     connectTimeoutMs: durationMs(timeouts.connect),
     patience: Object.freeze({
@@ -63,6 +63,11 @@ function compileUpstream(name: string, provider: Provider, writeIdleMs: number):
       writeIdleMs,
     }),
   });
+}
+
+/** Shorter values are words such as `true`; taking them out of messages would only mangle these. */
+function isSecret(value: string): boolean {
+  return value.length >= 8;
 }
 
 function compileTarget(upstream: Upstream, model: string, weight: number): Target {

@@ -11,8 +11,8 @@ export interface Upstream extends Origin {
   readonly basePath: string;
   /** Headers of every request, alternating names and values, the credential included. */
   readonly headers: readonly string[];
-  /** What must never be shown to a client. */
-  readonly secret: string | undefined;
+  /** What must never be shown to a client: the key and the values of configured headers. */
+  readonly secrets: readonly string[];
   readonly streamUsage: boolean;
   readonly patience: Patience;
 }

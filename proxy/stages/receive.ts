@@ -9,29 +9,39 @@ const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
  * Reads the whole body of a JSON request. Throws 415 for other media types or encodings and 413 beyond `limitBytes`
  * (before reading, when the length is declared). Rejects when the client leaves.
  */
-export function receive(exchange: Exchange, limitBytes: number): Promise<Buffer> {
+export async function receive(exchange: Exchange, limitBytes: number): Promise<Buffer> {
+  checkMediaType(exchange.head.contentType, exchange.head.contentEncoding);
+  const chunks: Buffer[] = [];
+  await read(exchange, limitBytes, (chunk) => chunks.push(chunk));
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+}
+
+/** Reads a body nobody asked for, so that it is not taken for the next request. Throws 413 beyond `limitBytes`. */
+export function discard(exchange: Exchange, limitBytes: number): Promise<void> {
+  return read(exchange, limitBytes, () => undefined);
+}
+
+function read(exchange: Exchange, limitBytes: number, take: (chunk: Buffer) => void): Promise<void> {
   const { request, response, head } = exchange;
-  checkMediaType(head.contentType, head.contentEncoding);
   if ((head.contentLength ?? 0) > limitBytes) throw tooLarge(limitBytes);
   if (head.expectsContinue) response.writeContinue();
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
     let length = 0;
     const stop = (reason: Error): void => {
-      request.off('data', take).off('end', finish);
+      request.off('data', onData).off('end', onEnd);
       reject(reason);
     };
-    const take = (chunk: Buffer): void => {
-      chunks.push(chunk);
+    const onData = (chunk: Buffer): void => {
       length += chunk.length;
       if (length > limitBytes) stop(tooLarge(limitBytes));
+      else take(chunk);
     };
-    const finish = (): void => {
+    const onEnd = (): void => {
       exchange.onGone = undefined;
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
+      resolve();
     };
     exchange.onGone = () => stop(refusal('malformed_request', { fill: { reason: 'the client left' } }));
-    request.on('data', take).on('end', finish);
+    request.on('data', onData).on('end', onEnd);
   });
 }
 

@@ -13,6 +13,7 @@ const types: Readonly<Record<number, ErrorType>> = {
 
 /** Longest message of a provider that is passed on, in characters. */
 const maxMessage = 2000;
+const isJson = /\bjson\b/i;
 const maxRetryAfterSeconds = 86_400;
 
 /** The provider failed to answer: the table entry, naming the provider. */
@@ -28,36 +29,39 @@ export function rejectionOf(answer: Answer, upstream: Upstream): Refusal | undef
   const { status } = answer;
   if (status >= 400 && status < 600) return spoken(status, answer.body(), answer, upstream);
   if (status < 200 || status >= 300 || status === 204) return invalid(upstream.name, `its status is ${status}`);
-  if (answer.stream) {
-    const first = answer.body();
-    if (first.length === 0) return invalid(upstream.name, 'the stream is empty');
-    return firstEventError(first, answer, upstream);
-  }
-  const contentType = answer.contentType ?? 'missing';
-  return /\bjson\b/i.test(contentType) ? undefined : invalid(upstream.name, `its content type is ${contentType}`);
+  const body = answer.body();
+  if (answer.stream && body.length === 0) return invalid(upstream.name, 'the stream is empty');
+  if (!answer.stream && !isJson.test(answer.contentType ?? '')) return invalid(upstream.name, 'it is not JSON');
+  // Successful answers name their choices or data first; looking further would cost every one of them.
+  if (!body.subarray(0, 256).includes('"error"')) return undefined;
+  return errorInside(body, answer, upstream);
 }
 
 function spoken(status: number, body: Buffer, answer: Answer, upstream: Upstream): Refusal {
   const said = upstream.dialect.readError(body);
   const type = types[status] ?? (status < 500 ? 'invalid_request_error' : 'provider_error');
-  const message = redact(said.message, upstream.secret).trim().slice(0, maxMessage);
+  const clean = (text: string): string => redact(text, upstream.secrets).trim().slice(0, maxMessage);
   const headers = status === 429 || status === 503 ? retryAfter(answer.retryAfter) : {};
   return upstreamRefusal(
     status,
     type,
-    { ...said, message: message || `The provider answered with status ${status}.` },
+    {
+      message: clean(said.message) || `The provider answered with status ${status}.`,
+      code: said.code === null ? null : clean(said.code),
+      param: said.param === null ? null : clean(said.param),
+    },
     { provider: upstream.name, headers },
   );
 }
 
-function firstEventError(first: Buffer, answer: Answer, upstream: Upstream): Refusal | undefined {
-  if (!first.subarray(0, 256).includes('"error"')) return undefined;
-  const data = dataOf(first);
+/** An error object sent with a status of success: the whole body, or the first event of a stream. */
+function errorInside(body: Buffer, answer: Answer, upstream: Upstream): Refusal | undefined {
+  const text = answer.stream ? (dataOf(body).split('\n', 1)[0] ?? '') : body.toString('utf8');
   try {
-    const { error } = JSON.parse(data.split('\n', 1)[0] ?? '') as { error?: { code?: unknown } };
-    if (typeof error !== 'object' || error === null) return undefined;
-    const code = Number(error.code);
-    return spoken(code >= 400 && code < 600 ? code : 502, Buffer.from(data), answer, upstream);
+    const { error, choices, data } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof error !== 'object' || error === null || choices !== undefined || data !== undefined) return undefined;
+    const code = Number((error as { code?: unknown }).code);
+    return spoken(code >= 400 && code < 600 ? code : 502, Buffer.from(text), answer, upstream);
   } catch {
     return undefined;
   }
@@ -69,9 +73,9 @@ function retryAfter(value: string | undefined): Record<string, string> {
   return { 'retry-after': String(Math.min(Math.max(Number(value), 1), maxRetryAfterSeconds)) };
 }
 
-/** Removes the provider's key, and anything that looks like one, from a provider's words. */
-function redact(message: string, secret: string | undefined): string {
-  const known = secret ? message.replaceAll(secret, '[redacted]') : message;
+/** Removes the provider's secrets, and anything that looks like a key, from a provider's words. */
+function redact(text: string, secrets: readonly string[]): string {
+  const known = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
   return known.replace(/\bsk-[A-Za-z0-9_*-]{4,}/g, '[redacted]');
 }
 
