@@ -27,7 +27,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
     name: 'gateway_requests_total',
-    help: 'Model requests by endpoint, provider that answered (empty: none) and status sent to the client (499: it left).',
+    help: 'Model requests by endpoint, provider that answered (empty: none) and status: what the client got, the error that broke its answer off, or 499 when it left.',
     labelNames: ['endpoint', 'provider', 'status'],
     registers,
   });

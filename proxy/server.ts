@@ -1,5 +1,6 @@
 // The proxy's HTTP server. Model requests go straight to the line; Fastify serves every other door.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Server as NetServer, type Socket } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { modelEndpoints, plugins, publicPaths } from './endpoints/index.ts';
 import { Refusal, refusal } from './errors.ts';
@@ -44,7 +45,6 @@ const doors = new Map(modelEndpoints.map((endpoint) => [endpoint.path, endpoint]
 /** Builds the server around a gateway. */
 export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> {
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
-  let draining = false;
   let rest: Handler = () => undefined;
 
   const answer = (exchange: Exchange, thrown: unknown): void => {
@@ -54,8 +54,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   const open = (request: IncomingMessage, response: ServerResponse): Exchange =>
     openExchange(request, response, readHead(request), gateway.nowMs());
   const turns = createTurns(open, (exchange) => {
-    const { request, response, head } = exchange;
-    if (draining) response.shouldKeepAlive = false;
+    const { request, head } = exchange;
     try {
       if (head.fault) throw head.fault;
       request.url = originForm(request.url ?? '', head.host);
@@ -77,8 +76,13 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   const server: Server = createServer({ ...options, keepAliveTimeout: keepAliveMs }, turns.take);
   server.maxHeadersCount = 0;
   server.on('checkContinue', turns.take);
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    refuse(refusal('expectation_failed'), open(request, response));
+  server.on('checkExpectation', turns.take);
+  server.on('timeout', (socket: Socket) => {
+    const turn = turns.current(socket);
+    const isIdle = turn === undefined && socket.timeout !== server.timeout;
+    // Nothing moved for write_idle: a client that left bytes unread is cut, one that waits for its answer is not.
+    if (isIdle || (turn !== undefined && socket.writableLength > 0)) socket.destroy();
+    else socket.setTimeout(server.timeout);
   });
   const factory = (handler: Handler): Server => {
     rest = handler;
@@ -91,15 +95,21 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
 
   return {
     listen: (host, port) => app.listen({ host, port }),
-    apply({ headersMs, bodyMs }) {
+    apply({ headersMs, bodyMs, writeIdleMs }) {
       server.headersTimeout = headersMs;
       server.requestTimeout = headersMs + bodyMs;
+      server.timeout = writeIdleMs;
     },
     openRequests: turns.open,
     async drain(graceMs) {
-      draining = true;
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      const sweep = setInterval(() => server.closeIdleConnections(), timeoutCheckMs);
+      turns.drain();
+      // http's own close would stop the timeout checks, and count answers that are not read yet as idle.
+      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+      const sweepIdle = (): void => {
+        if (!turns.flushing()) server.closeIdleConnections();
+      };
+      sweepIdle();
+      const sweep = setInterval(sweepIdle, timeoutCheckMs);
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);
       await closed;
       clearInterval(sweep);

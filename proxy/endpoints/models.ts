@@ -9,6 +9,7 @@ export const models: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { ga
 
   app.get<{ Params: { '*': string } }>('/v1/models/*', ({ params }) => {
     const id = params['*'];
+    if (id === '') throw refusal('route_not_found', { fill: { method: 'GET', path: '/v1/models/' } });
     const snapshot = gateway.current();
     const listed = snapshot.models.find((model) => model.id === id);
     if (listed) return listed;

@@ -1,6 +1,7 @@
 // One request of a client and its answer, from socket to settle.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Refusal } from '../errors.ts';
 import type { Head } from './head.ts';
 
 /** What every stage may know of the request at hand. */
@@ -15,6 +16,8 @@ export interface Exchange {
   gone: boolean;
   /** Called once when the client leaves; set by whoever waits for something on its behalf. */
   onGone: (() => void) | undefined;
+  /** Called once when the rest of the request turns out to be unreadable; set by whoever reads it. */
+  onBroken: ((refused: Refusal) => void) | undefined;
 }
 
 /** Opens the exchange and gives it its id. */
@@ -27,6 +30,7 @@ export function openExchange(request: IncomingMessage, response: ServerResponse,
     startedAtMs: nowMs,
     gone: false,
     onGone: undefined,
+    onBroken: undefined,
   };
 }
 

@@ -42,6 +42,7 @@ export function readHead(request: IncomingMessage): Head {
   let requestId: string | undefined;
   let expectsContinue = false;
   let credentials = 0;
+  let unmet = false;
   let repeated: string | undefined;
 
   for (let index = 0; index < raw.length; index += 2) {
@@ -55,7 +56,10 @@ export function readHead(request: IncomingMessage): Head {
         }
         break;
       case 6:
-        if (is(name, 'expect')) expectsContinue = true;
+        if (is(name, 'expect')) {
+          expectsContinue = true;
+          if (!is(value, '100-continue')) unmet = true;
+        }
         break;
       case 9:
         if (is(name, 'x-api-key')) {
@@ -100,7 +104,7 @@ export function readHead(request: IncomingMessage): Head {
     host,
     expectsContinue,
     ambiguousCredentials: credentials > 1,
-    fault: faultOf(request, host, transferEncoding, repeated),
+    fault: faultOf(request, host, transferEncoding, repeated) ?? (unmet ? refusal('expectation_failed') : undefined),
   };
 }
 

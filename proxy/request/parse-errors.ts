@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { type Refusal, refusal } from '../errors.ts';
 import { requestId } from './exchange.ts';
-import { rawRefusal } from './refuse.ts';
+import { rawRefusal, refuse } from './refuse.ts';
 import type { Turns } from './turns.ts';
 
 /** How long a refused client may go on sending before the connection is cut. Milliseconds. */
@@ -26,7 +26,8 @@ export function answerParseErrors(turns: Turns): (error: Error & { code?: string
       answer();
       return;
     }
-    const { request, response } = turn.exchange;
+    const { exchange } = turn;
+    const { request, response } = exchange;
     // Bytes behind a request whose answer ends the connection are nobody's.
     const ending = response.headersSent && !response.shouldKeepAlive;
     if (ending || error.code === 'HPE_CLOSED_CONNECTION') return;
@@ -35,7 +36,8 @@ export function answerParseErrors(turns: Turns): (error: Error & { code?: string
       turn.waiting = undefined;
       response.once('finish', answer);
     } else if (response.headersSent) socket.destroy();
-    else answer();
+    else if (exchange.onBroken) exchange.onBroken(parseRefusal(error));
+    else refuse(parseRefusal(error), exchange);
   };
 }
 

@@ -3,8 +3,8 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 
-/** An unread body up to this many bytes is left to node to swallow, so that the connection can stay. */
-const drainBytes = 64 * 1024;
+/** An unread body up to this many bytes is waited for, so that the connection can stay. */
+const shortBytes = 64 * 1024;
 /** How long a refused client may go on sending before the connection is cut. Milliseconds. */
 const lingerMs = 500;
 
@@ -20,12 +20,12 @@ export function refuse(thrown: unknown, exchange: Exchange): Refusal {
     response.destroy();
     return refused;
   }
-  const unread = !request.complete && !isShort(exchange);
-  if (unread || (refused.code !== null && untrusted.has(refused.code))) response.shouldKeepAlive = false;
-  writeHead(response, refused, exchange.id);
+  const isUntrusted = refused.code !== null && untrusted.has(refused.code);
+  if (isUntrusted || !(request.complete || isShort(exchange))) response.shouldKeepAlive = false;
   const body = request.method === 'HEAD' ? '' : envelope(refused);
-  if (unread) linger(exchange, body);
-  else response.end(body);
+  writeHead(response, refused, exchange.id);
+  if (request.complete) response.end(body);
+  else linger(exchange, body);
   return refused;
 }
 
@@ -36,6 +36,7 @@ const untrusted: ReadonlySet<string> = new Set<ErrorCode>([
   'invalid_path',
   'headers_too_large',
   'expectation_failed',
+  'request_timeout',
 ]);
 
 /** A refusal as raw HTTP bytes, for requests the parser gave up on: there is no response object then. */
@@ -58,18 +59,21 @@ function writeHead(response: ServerResponse, refused: Refusal, requestId: string
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(envelope(refused)),
     'x-request-id': requestId,
-    ...(refused.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...(refused.status === 401 && refused.provider === undefined ? { 'www-authenticate': 'Bearer' } : {}),
   });
 }
 
 function isShort({ head }: Exchange): boolean {
-  return !head.chunked && !head.expectsContinue && (head.contentLength ?? 0) <= drainBytes;
+  return !head.chunked && !head.expectsContinue && (head.contentLength ?? 0) <= shortBytes;
 }
 
-/** The client is still sending: closing now would reset the connection and lose the answer, so its bytes are read and dropped for a moment. */
+/**
+ * The client is still sending. Its answer is complete, but the exchange ends only with its body: closing before would reset the
+ * connection and lose the answer, and what comes must not be taken for the next request.
+ */
 function linger({ request, response }: Exchange, body: string): void {
   response.write(body);
-  const timer = setTimeout(() => response.end(() => request.socket.destroy()), lingerMs);
+  const timer = response.shouldKeepAlive ? undefined : setTimeout(() => response.end(), lingerMs);
   const finish = (): void => {
     clearTimeout(timer);
     response.end();

@@ -10,17 +10,16 @@ import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.t
  */
 export function compile(config: Config, revision: string): Snapshot {
   const { server } = config;
-  const writeIdleMs = durationMs(server.timeouts.write_idle);
   const routes = new Map<string, Route>();
   const models = new Map<string, ModelEntry>();
   const upstreams: Upstream[] = [];
 
   for (const name of Object.keys(config.providers).sort()) {
     const provider = config.providers[name] as Provider;
-    const upstream = compileUpstream(name, provider, writeIdleMs);
+    const upstream = compileUpstream(name, provider);
     upstreams.push(upstream);
     for (const model of provider.models) {
-      const route = { targets: [compileTarget(upstream, model, 1)] };
+      const route = { name: `${name}/${model}`, targets: [compileTarget(upstream, model, 1)] };
       routes.set(`${name}/${model}`, route);
       if (!routes.has(model)) routes.set(model, route);
       models.set(`${name}/${model}`, modelEntry(`${name}/${model}`, name));
@@ -36,14 +35,18 @@ export function compile(config: Config, revision: string): Snapshot {
     revision,
     bodyLimitBytes: sizeBytes(server.body_limit),
     shutdownGraceMs: durationMs(server.shutdown_grace),
-    timeouts: { headersMs: durationMs(server.timeouts.headers), bodyMs: durationMs(server.timeouts.body) },
+    timeouts: {
+      headersMs: durationMs(server.timeouts.headers),
+      bodyMs: durationMs(server.timeouts.body),
+      writeIdleMs: durationMs(server.timeouts.write_idle),
+    },
     routes,
     models: Object.freeze([...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
     upstreams: Object.freeze(upstreams),
   });
 }
 
-function compileUpstream(name: string, provider: Provider, writeIdleMs: number): Upstream {
+function compileUpstream(name: string, provider: Provider): Upstream {
   const url = new URL(provider.base_url);
   const dialect = dialects[provider.type];
   const { timeouts } = provider;
@@ -60,7 +63,6 @@ function compileUpstream(name: string, provider: Provider, writeIdleMs: number):
       firstByteMs: durationMs(timeouts.first_byte),
       streamIdleMs: durationMs(timeouts.stream_idle),
       totalMs: durationMs(timeouts.total),
-      writeIdleMs,
     }),
   });
 }
@@ -80,7 +82,8 @@ function compileAlias(alias: Alias, routes: ReadonlyMap<string, Route>): Route {
     const target = routes.get(model)?.targets[0];
     return target ? [Object.freeze({ ...target, weight })] : [];
   });
-  return { targets: Object.freeze(targets) };
+  const shares = targets.map(({ upstream, model, weight }) => `${weight} ${upstream.name}/${model}`);
+  return { name: [alias.source, ...shares].join('\n'), targets: Object.freeze(targets) };
 }
 
 function modelEntry(id: string, provider: string): ModelEntry {

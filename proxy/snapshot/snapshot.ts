@@ -29,6 +29,8 @@ export interface Target {
 
 /** Where a model name leads: one target, or the targets of an alias in declared order. */
 export interface Route {
+  /** The same as long as the route means the same, across reloads: what balancing remembers hangs on it. */
+  readonly name: string;
   readonly targets: readonly Target[];
 }
 
@@ -44,6 +46,8 @@ export interface ModelEntry {
 export interface ServerTimeouts {
   readonly headersMs: number;
   readonly bodyMs: number;
+  /** How long a client may leave an answer unread. */
+  readonly writeIdleMs: number;
 }
 
 export interface Snapshot {

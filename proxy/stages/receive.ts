@@ -5,15 +5,25 @@ import type { Exchange } from '../request/exchange.ts';
 const json = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
 
+/** First size of the buffer for a body of undeclared length. */
+const firstBytes = 16 * 1024;
+
 /**
  * Reads the whole body of a JSON request. Throws 415 for other media types or encodings and 413 beyond `limitBytes`
  * (before reading, when the length is declared). Rejects when the client leaves.
  */
 export async function receive(exchange: Exchange, limitBytes: number): Promise<Buffer> {
-  checkMediaType(exchange.head.contentType, exchange.head.contentEncoding);
-  const chunks: Buffer[] = [];
-  await read(exchange, limitBytes, (chunk) => chunks.push(chunk));
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  const { contentType, contentEncoding, contentLength } = exchange.head;
+  checkMediaType(contentType, contentEncoding);
+  let body: Buffer | undefined;
+  let length = 0;
+  // One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are.
+  await read(exchange, limitBytes, (chunk) => {
+    if (body === undefined) body = chunk;
+    else body = append(body, length, chunk, contentLength);
+    length += chunk.length;
+  });
+  return body?.subarray(0, length) ?? Buffer.alloc(0);
 }
 
 /** Reads a body nobody asked for, so that it is not taken for the next request. Throws 413 beyond `limitBytes`. */
@@ -21,14 +31,26 @@ export function discard(exchange: Exchange, limitBytes: number): Promise<void> {
   return read(exchange, limitBytes, () => undefined);
 }
 
-function read(exchange: Exchange, limitBytes: number, take: (chunk: Buffer) => void): Promise<void> {
+/** Puts `chunk` behind the first `used` bytes of `body`, in a larger buffer when it does not fit. */
+function append(body: Buffer, used: number, chunk: Buffer, declared: number | undefined): Buffer {
+  let room = body;
+  if (used === body.length || used + chunk.length > body.length) {
+    room = Buffer.allocUnsafe(Math.max(declared ?? firstBytes, used * 2, used + chunk.length));
+    body.copy(room, 0, 0, used);
+  }
+  chunk.copy(room, used);
+  return room;
+}
+
+async function read(exchange: Exchange, limitBytes: number, take: (chunk: Buffer) => void): Promise<void> {
   const { request, response, head } = exchange;
   if ((head.contentLength ?? 0) > limitBytes) throw tooLarge(limitBytes);
   if (head.expectsContinue) response.writeContinue();
-  return new Promise((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
     let length = 0;
     const stop = (reason: Error): void => {
       request.off('data', onData).off('end', onEnd);
+      exchange.onBroken = undefined;
       reject(reason);
     };
     const onData = (chunk: Buffer): void => {
@@ -38,9 +60,11 @@ function read(exchange: Exchange, limitBytes: number, take: (chunk: Buffer) => v
     };
     const onEnd = (): void => {
       exchange.onGone = undefined;
+      exchange.onBroken = undefined;
       resolve();
     };
     exchange.onGone = () => stop(refusal('malformed_request', { fill: { reason: 'the client left' } }));
+    exchange.onBroken = stop;
     request.on('data', onData).on('end', onEnd);
   });
 }

@@ -1,14 +1,13 @@
 // Stage 8: the answer's bytes to the client, unchanged, at the pace at which both sides can go.
-import { envelope, refusal } from '../errors.ts';
+import { envelope, errors, refusal } from '../errors.ts';
 import type { Exchange } from '../request/exchange.ts';
-import type { Failure } from '../upstream/failure.ts';
-import type { Answer } from '../upstream/send.ts';
-import { dropUsageEvent, type StreamTap, watchStream } from '../upstream/sse.ts';
+import type { Answer, Sink } from '../upstream/send.ts';
+import { tapStream } from '../upstream/sse.ts';
 import type { Accepted } from './attempt.ts';
 
 /** How an exchange ended. */
 export interface Outcome {
-  /** Status the client got; 499 when it left before. */
+  /** Status the client got; that of the error when the answer broke off; 499 when the client left before. */
   readonly status: number;
   /** Provider that answered, if any did. */
   readonly provider: string;
@@ -29,27 +28,67 @@ export function relay({ answer, target, injectedUsage }: Accepted, exchange: Exc
     response.end(body);
     return { status, provider };
   }
-  response.writeHead(status, answerHeaders(answer, exchange.id, undefined));
-  const readable = answer.stream && answer.contentEncoding === undefined;
-  const tap = injectedUsage && readable ? dropUsageEvent() : watchStream();
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
+    try {
+      response.writeHead(status, answerHeaders(answer, exchange.id, undefined));
+    } catch (error) {
+      answer.cancel();
+      reject(error);
+      return;
+    }
     response.on('drain', () => answer.resume());
     exchange.onGone = () => {
       answer.cancel();
       resolve({ status: 499, provider });
     };
-    answer.attach({
-      write(chunk) {
-        const bytes = tap.push(chunk);
-        return bytes.length === 0 || response.write(bytes);
-      },
-      end(failure) {
-        if (exchange.gone) return;
-        finish(answer, tap, failure, exchange, provider);
-        resolve({ status, provider });
-      },
-    });
+    const readable = answer.contentEncoding === undefined;
+    const end = (failed: number | undefined): void => resolve({ status: failed ?? status, provider });
+    if (answer.stream && readable) answer.attach(streamSink(answer, injectedUsage, exchange, provider, end));
+    else answer.attach(plainSink(exchange, end));
   });
+}
+
+/** Passes bytes through; a broken answer breaks the connection, so that it never looks like a complete one. */
+function plainSink({ response }: Exchange, end: (failed: number | undefined) => void): Sink {
+  return {
+    write: (chunk) => response.write(chunk),
+    end(failure) {
+      if (failure === undefined) response.end();
+      else response.destroy();
+      end(failure && errors[failure.code].status);
+    },
+  };
+}
+
+/** Passes whole events through; a broken stream ends with an error event and without the terminal one. */
+function streamSink(
+  answer: Answer,
+  dropsUsage: boolean,
+  { response }: Exchange,
+  provider: string,
+  end: (failed: number | undefined) => void,
+): Sink {
+  const tap = tapStream(dropsUsage);
+  return {
+    write(chunk) {
+      const bytes = tap.push(chunk);
+      return bytes.length === 0 || response.write(bytes);
+    },
+    end(failure) {
+      // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
+      const whole = failure === undefined && (answer.framed || tap.finished());
+      if (whole) {
+        response.end(tap.rest());
+        end(undefined);
+        return;
+      }
+      const code =
+        failure === undefined || failure.code === 'upstream_disconnected' ? 'stream_incomplete' : failure.code;
+      const said = envelope(refusal(code, { provider, fill: { reason: failure?.reason ?? '' } }));
+      response.end(`${tap.insideEvent() ? '\n\n' : ''}data: ${said}\n\n`);
+      end(errors[code].status);
+    },
+  };
 }
 
 /** The few headers of a provider's answer that are the client's business (never its account or rate-limit headers). */
@@ -62,30 +101,4 @@ function answerHeaders(answer: Answer, requestId: string, wholeLength: number | 
   else if (wholeLength !== undefined) headers.push('content-length', String(wholeLength));
   else if (contentLength !== undefined) headers.push('content-length', contentLength);
   return headers;
-}
-
-/** Ends the client's answer as the provider's ended: a broken one never looks like a complete one. */
-function finish(
-  answer: Answer,
-  tap: StreamTap,
-  failure: Failure | undefined,
-  exchange: Exchange,
-  provider: string,
-): void {
-  const { response } = exchange;
-  if (!answer.stream) {
-    if (failure === undefined) response.end();
-    else response.destroy();
-    return;
-  }
-  const rest = tap.rest();
-  if (rest.length > 0) response.write(rest);
-  // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
-  const cut =
-    failure ?? (answer.framed || tap.finished() ? undefined : { code: 'stream_incomplete' as const, reason: '' });
-  if (cut === undefined) response.end();
-  else {
-    const code = cut.code === 'upstream_disconnected' ? 'stream_incomplete' : cut.code;
-    response.end(`data: ${envelope(refusal(code, { provider, fill: { reason: cut.reason } }))}\n\n`);
-  }
 }

@@ -12,19 +12,23 @@ export function resolve(model: string, snapshot: Snapshot): Route {
   return route;
 }
 
+const maxRemembered = 10_000;
+
 /**
  * Smooth weighted round robin: over any run of requests each target comes first in proportion to its weight, evenly spread.
- * The others follow in declared order, for failing over. Its state lives as long as the route's snapshot.
+ * The others follow in declared order, for failing over. A reload that leaves an alias as it is leaves its turn as it is.
  */
 export function createBalance(): Balance {
-  const credits = new WeakMap<Route, number[]>();
+  const credits = new Map<string, number[]>();
   return (route) => {
     const { targets } = route;
     if (targets.length === 1) return targets;
-    let credit = credits.get(route);
+    let credit = credits.get(route.name);
     if (credit === undefined) {
+      // Aliases of old configs pile up here; forgetting a turn does no harm.
+      if (credits.size >= maxRemembered) credits.clear();
       credit = targets.map(() => 0);
-      credits.set(route, credit);
+      credits.set(route.name, credit);
     }
     const chosen = spend(targets, credit);
     return [targets[chosen] as Target, ...targets.filter((_, index) => index !== chosen)];

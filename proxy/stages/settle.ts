@@ -11,5 +11,6 @@ export function settle(
   { metrics, nowMs }: Pick<Gateway, 'metrics' | 'nowMs'>,
 ): void {
   exchange.onGone = undefined;
+  exchange.onBroken = undefined;
   metrics.request(endpoint, provider, exchange.gone ? 499 : status, (nowMs() - exchange.startedAtMs) / 1000);
 }

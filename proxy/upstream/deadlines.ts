@@ -12,11 +12,12 @@ export interface Deadlines {
   coarseNowMs: number;
   add(timed: Timed): void;
   remove(timed: Timed): void;
-  close(): void;
 }
 
 /** How late a deadline may fire. */
 const tickMs = 50;
+/** A tick later than this means that the process stood still. */
+const longPauseMs = 1000;
 
 /** Starts the timer. `nowMs` is the monotonic clock. */
 export function createDeadlines(nowMs: () => number): Deadlines {
@@ -25,11 +26,16 @@ export function createDeadlines(nowMs: () => number): Deadlines {
     coarseNowMs: nowMs(),
     add: (timed) => void open.add(timed),
     remove: (timed) => void open.delete(timed),
-    close: () => clearInterval(timer),
   };
   const timer = setInterval(() => {
-    deadlines.coarseNowMs = nowMs();
-    for (const timed of open) if (timed.deadlineMs <= deadlines.coarseNowMs) timed.expire();
+    const now = nowMs();
+    const pauseMs = now - deadlines.coarseNowMs - tickMs;
+    deadlines.coarseNowMs = now;
+    for (const timed of open) {
+      // A process that was stopped has not been waiting: bytes may have come that nobody could read.
+      if (pauseMs > longPauseMs) timed.deadlineMs += pauseMs;
+      if (timed.deadlineMs <= now) timed.expire();
+    }
   }, tickMs);
   timer.unref();
   return deadlines;

@@ -13,8 +13,6 @@ export interface Pools {
   get(target: Origin): Pool;
   /** Lets go of the pools of all other origins. Calls in flight on them finish; idle sockets close by their keep-alive timeout. */
   keep(targets: readonly Origin[]): void;
-  /** Cuts every connection. */
-  destroy(): Promise<void>;
 }
 
 export function createPools(): Pools {
@@ -39,10 +37,6 @@ export function createPools(): Pools {
     keep(targets) {
       const kept = new Set(targets.map(keyOf));
       for (const key of pools.keys()) if (!kept.has(key)) pools.delete(key);
-    },
-    async destroy() {
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
-      pools.clear();
     },
   };
 }

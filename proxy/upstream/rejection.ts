@@ -1,5 +1,6 @@
 // What a provider's error answer means for the client: status and type by one table, the provider's words without its secrets.
 import { type ErrorType, type Refusal, refusal, upstreamRefusal } from '../errors.ts';
+import { scanObject } from '../request/scan.ts';
 import type { Upstream } from '../snapshot/snapshot.ts';
 import type { Answer, UpstreamFailure } from './send.ts';
 import { dataOf } from './sse.ts';
@@ -13,6 +14,7 @@ const types: Readonly<Record<number, ErrorType>> = {
 
 /** Longest message of a provider that is passed on, in characters. */
 const maxMessage = 2000;
+const nothing = Buffer.alloc(0);
 const isJson = /\bjson\b/i;
 const maxRetryAfterSeconds = 86_400;
 
@@ -32,13 +34,14 @@ export function rejectionOf(answer: Answer, upstream: Upstream): Refusal | undef
   const body = answer.body();
   if (answer.stream && body.length === 0) return invalid(upstream.name, 'the stream is empty');
   if (!answer.stream && !isJson.test(answer.contentType ?? '')) return invalid(upstream.name, 'it is not JSON');
+  if (!answer.stream && !isWhole(answer, body)) return invalid(upstream.name, 'it is not a complete JSON object');
   // Successful answers name their choices or data first; looking further would cost every one of them.
   if (!body.subarray(0, 256).includes('"error"')) return undefined;
   return errorInside(body, answer, upstream);
 }
 
 function spoken(status: number, body: Buffer, answer: Answer, upstream: Upstream): Refusal {
-  const said = upstream.dialect.readError(body);
+  const said = upstream.dialect.readError(answer.contentEncoding === undefined ? body : nothing);
   const type = types[status] ?? (status < 500 ? 'invalid_request_error' : 'provider_error');
   const clean = (text: string): string => redact(text, upstream.secrets).trim().slice(0, maxMessage);
   const headers = status === 429 || status === 503 ? retryAfter(answer.retryAfter) : {};
@@ -52,6 +55,29 @@ function spoken(status: number, body: Buffer, answer: Answer, upstream: Upstream
     },
     { provider: upstream.name, headers },
   );
+}
+
+/** Whether a held body is an object with members. The full grammar is checked only where the framing proves nothing. */
+function isWhole(answer: Answer, body: Buffer): boolean {
+  if (!answer.complete || answer.contentEncoding !== undefined) return true;
+  if (answer.framed) return opensAndCloses(body) && body.includes(0x22);
+  try {
+    return scanObject(body).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function opensAndCloses(body: Buffer): boolean {
+  let first = 0;
+  let last = body.length - 1;
+  while (isSpace(body[first])) first += 1;
+  while (isSpace(body[last])) last -= 1;
+  return body[first] === 0x7b && body[last] === 0x7d;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 /** An error object sent with a status of success: the whole body, or the first event of a stream. */

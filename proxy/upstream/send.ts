@@ -17,8 +17,6 @@ export interface Patience {
   readonly streamIdleMs: number;
   /** For all of it. */
   readonly totalMs: number;
-  /** For a client that does not read. */
-  readonly writeIdleMs: number;
 }
 
 export interface Outgoing {
@@ -111,6 +109,7 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
 
   /** The sink can take more. */
   resume(): void {
+    if (this.#over) return;
     this.#await('the stream was silent for timeouts.stream_idle', this.#patience.streamIdleMs);
     this.#resume?.();
   }
@@ -172,7 +171,8 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
     this.#await('the stream was silent for timeouts.stream_idle', this.#patience.streamIdleMs);
     if (this.#sink) {
       const flowing = this.#sink.write(chunk);
-      if (!flowing) this.#await('the client did not read for timeouts.write_idle', this.#patience.writeIdleMs);
+      // While the client does not read, nobody waits for the provider.
+      if (!flowing) this.deadlineMs = this.#totalDeadlineMs;
       return flowing;
     }
     this.#held.push(chunk);

@@ -7,58 +7,73 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const emptyArray = Buffer.from('[]');
 const terminal = Buffer.from('[DONE]');
-const empty: Buffer = Buffer.alloc(0);
+const nothing: Buffer = Buffer.alloc(0);
 
-/** Sees every chunk of a stream before the client does. */
+/** Sees every chunk of a stream before the client does, and passes whole events on. */
 export interface StreamTap {
   /** The bytes to pass on now, perhaps none. */
   push: (chunk: Buffer) => Buffer;
-  /** What was still held when the stream ended. */
+  /** The bytes of an event that did not end: they belong to the client only when the stream did end. */
   rest: () => Buffer;
   /** The terminal event has passed. */
   finished: () => boolean;
-}
-
-/** A tap that changes nothing. */
-export function watchStream(): StreamTap {
-  let tail: Buffer = empty;
-  return {
-    push(chunk) {
-      tail = lastBytes(tail, chunk);
-      return chunk;
-    },
-    rest: () => empty,
-    finished: () => tail.includes(terminal),
-  };
+  /** Bytes of an unfinished event were passed on, because it was too long to hold. */
+  insideEvent: () => boolean;
 }
 
 /**
- * A tap that drops the event with empty `choices` and a `usage` object, and leaves every other byte alone.
- * Only the bytes of an event that has not ended yet are held back.
+ * A tap that leaves every byte alone, but for the event with empty `choices` and a `usage` object when `dropsUsage` is set.
+ * Only an event that has not ended yet is held back, so that a stream that breaks off breaks between events.
  */
-export function dropUsageEvent(): StreamTap {
-  const inner = watchStream();
-  let held: Buffer = empty;
+export function tapStream(dropsUsage: boolean): StreamTap {
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  let inside = false;
+  let tail = nothing;
+
+  const release = (end: number, chunk: Buffer): Buffer => {
+    const part = end === chunk.length ? chunk : chunk.subarray(0, end);
+    const events = held.length === 0 ? part : Buffer.concat([...held, part]);
+    held = end === chunk.length ? [] : [chunk.subarray(end)];
+    heldBytes = chunk.length - end;
+    return events;
+  };
   return {
     push(chunk) {
-      inner.push(chunk);
-      const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
-      const end = lastEventEnd(bytes);
-      if (end === 0 && bytes.length > maxHeldBytes) {
-        held = empty;
-        return bytes;
+      const end = lastEventEnd(chunk) || seamEnd(tail, chunk);
+      tail = lastBytes(tail, chunk);
+      if (end > 0) {
+        inside = false;
+        const events = release(end, chunk);
+        return dropsUsage ? withoutUsageEvents(events) : events;
       }
-      held = end === bytes.length ? empty : bytes.subarray(end);
-      return withoutUsageEvents(end === bytes.length ? bytes : bytes.subarray(0, end));
+      if (inside || heldBytes + chunk.length > maxHeldBytes) {
+        inside = true;
+        return release(chunk.length, chunk);
+      }
+      held.push(chunk);
+      heldBytes += chunk.length;
+      return nothing;
     },
-    rest: () => held,
-    finished: inner.finished,
+    rest: () => Buffer.concat(held),
+    finished: () => tail.includes(terminal),
+    insideEvent: () => inside,
   };
 }
 
 /** Enough of the stream's end to hold a terminal event, across chunk borders. */
 function lastBytes(before: Buffer, chunk: Buffer): Buffer {
   return chunk.length >= 32 ? chunk : Buffer.concat([before.subarray(-32), chunk]);
+}
+
+/** Just past a blank line that began in the bytes before and ends in `chunk`; 0 when there is none. */
+function seamEnd(before: Buffer, chunk: Buffer): number {
+  const last = before[before.length - 1];
+  if (last === newline) {
+    if (chunk[0] === newline) return 1;
+    return chunk[0] === carriageReturn && chunk[1] === newline ? 2 : 0;
+  }
+  return last === carriageReturn && before[before.length - 2] === newline && chunk[0] === newline ? 1 : 0;
 }
 
 /** Just past the last blank line of `bytes`; 0 when no event ends in it. */
