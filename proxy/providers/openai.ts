@@ -55,9 +55,10 @@ function usageEdit({ body, streamOptions }: Call): Edit {
   const { valueStart: start, valueEnd: end } = streamOptions;
   if (body[start] === 0x6e) return { start, end, bytes: Buffer.from(`{${asked}}`) };
   const options = scanObject(body.subarray(start, end));
-  const given = options.findLast(
-    ({ keyStart, keyEnd }) => body.toString('utf8', start + keyStart, start + keyEnd) === 'include_usage',
-  );
+  const given = options.findLast(({ keyStart, keyEnd }) => {
+    const key = body.toString('utf8', start + keyStart, start + keyEnd);
+    return (key.includes('\\') ? JSON.parse(`"${key}"`) : key) === 'include_usage';
+  });
   if (given) return { start: start + given.valueStart, end: start + given.valueEnd, bytes: Buffer.from('true') };
   const separator = options.length === 0 ? '' : ',';
   return { start: start + 1, end: start + 1, bytes: Buffer.from(asked + separator) };

@@ -81,7 +81,7 @@ function guardedMembers(body: Buffer): Map<string, Member> {
   for (const member of scan(body)) {
     const key = guardedKey(body, member);
     if (key === undefined) continue;
-    const folded = key.toLowerCase();
+    const folded = fold(key);
     if (seen.has(folded)) throw refusal('duplicate_key', { param: folded, fill: { key: folded } });
     seen.add(folded);
     members.set(key, member);
@@ -94,9 +94,14 @@ function guardedKey(body: Buffer, { keyStart, keyEnd }: Member): string | undefi
   const length = keyEnd - keyStart;
   // An escaped character takes six bytes at most.
   if (length > longestGuarded * 6) return undefined;
-  let key = body.toString('latin1', keyStart, keyEnd);
-  if (key.includes('\\')) key = JSON.parse(`"${body.toString('utf8', keyStart, keyEnd)}"`) as string;
-  return guarded.has(key) || guarded.has(key.toLowerCase()) ? key : undefined;
+  let key = body.toString('utf8', keyStart, keyEnd);
+  if (key.includes('\\')) key = JSON.parse(`"${key}"`) as string;
+  return guarded.has(key) || guarded.has(fold(key)) ? key : undefined;
+}
+
+/** Folds as case-insensitive readers do: the long s is an s, the Kelvin sign a k. */
+function fold(key: string): string {
+  return key.toUpperCase().toLowerCase();
 }
 
 function readString(body: Buffer, { valueStart, valueEnd }: Member): string | undefined {

@@ -19,7 +19,7 @@ export function compile(config: Config, revision: string): Snapshot {
     const upstream = compileUpstream(name, provider);
     upstreams.push(upstream);
     for (const model of provider.models) {
-      const route = { name: `${name}/${model}`, targets: [compileTarget(upstream, model, 1)] };
+      const route = compileRoute(`${name}/${model}`, [compileTarget(upstream, model, 1)]);
       routes.set(`${name}/${model}`, route);
       if (!routes.has(model)) routes.set(model, route);
       models.set(`${name}/${model}`, modelEntry(`${name}/${model}`, name));
@@ -35,11 +35,11 @@ export function compile(config: Config, revision: string): Snapshot {
     revision,
     bodyLimitBytes: sizeBytes(server.body_limit),
     shutdownGraceMs: durationMs(server.shutdown_grace),
-    timeouts: {
+    timeouts: Object.freeze({
       headersMs: durationMs(server.timeouts.headers),
       bodyMs: durationMs(server.timeouts.body),
       writeIdleMs: durationMs(server.timeouts.write_idle),
-    },
+    }),
     routes,
     models: Object.freeze([...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
     upstreams: Object.freeze(upstreams),
@@ -56,7 +56,7 @@ function compileUpstream(name: string, provider: Provider): Upstream {
     origin: url.origin,
     basePath: url.pathname.replace(/\/+$/, ''),
     headers: Object.freeze([...dialect.headers(provider.api_key), ...Object.entries(provider.headers).flat()]),
-    secrets: Object.freeze([provider.api_key ?? '', ...Object.values(provider.headers)].filter(isSecret)),
+    secrets: Object.freeze(secretsOf(provider)),
     streamUsage: provider.stream_usage,
     connectTimeoutMs: durationMs(timeouts.connect),
     patience: Object.freeze({
@@ -67,9 +67,16 @@ function compileUpstream(name: string, provider: Provider): Upstream {
   });
 }
 
-/** Shorter values are words such as `true`; taking them out of messages would only mangle these. */
-function isSecret(value: string): boolean {
-  return value.length >= 8;
+/** The key, the values of configured headers, and the words of these: `Token abc` may come back as `abc`. Longest first. */
+function secretsOf({ api_key = '', headers }: Provider): string[] {
+  const values = [api_key, ...Object.values(headers)];
+  const words = values.flatMap((value) => [value, ...value.split(/[\s,;=]+/)]);
+  // Shorter ones are words such as `true`; taking them out of messages would only mangle these.
+  return [...new Set(words)].filter((word) => word.length >= 8).sort((a, b) => b.length - a.length);
+}
+
+function compileRoute(name: string, targets: readonly Target[]): Route {
+  return Object.freeze({ name, targets: Object.freeze(targets) });
 }
 
 function compileTarget(upstream: Upstream, model: string, weight: number): Target {
@@ -83,7 +90,7 @@ function compileAlias(alias: Alias, routes: ReadonlyMap<string, Route>): Route {
     return target ? [Object.freeze({ ...target, weight })] : [];
   });
   const shares = targets.map(({ upstream, model, weight }) => `${weight} ${upstream.name}/${model}`);
-  return { name: [alias.source, ...shares].join('\n'), targets: Object.freeze(targets) };
+  return compileRoute([alias.source, ...shares].join('\n'), targets);
 }
 
 function modelEntry(id: string, provider: string): ModelEntry {

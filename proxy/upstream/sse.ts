@@ -6,7 +6,7 @@ const maxHeldBytes = 256 * 1024;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 const emptyArray = Buffer.from('[]');
-const terminal = Buffer.from('[DONE]');
+const terminal = /(?:^|\n)data: ?\[DONE\]\s*$/;
 const nothing: Buffer = Buffer.alloc(0);
 
 /** Sees every chunk of a stream before the client does, and passes whole events on. */
@@ -56,7 +56,7 @@ export function tapStream(dropsUsage: boolean): StreamTap {
       return nothing;
     },
     rest: () => Buffer.concat(held),
-    finished: () => tail.includes(terminal),
+    finished: () => terminal.test(tail.toString('latin1')),
     insideEvent: () => inside,
   };
 }
