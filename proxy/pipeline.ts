@@ -2,7 +2,7 @@
 import type { ModelEndpoint } from './endpoints/model-endpoint.ts';
 import { Refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
-import { readCall } from './request/call.ts';
+import { readCall, readLargeCall } from './request/call.ts';
 import type { Exchange } from './request/exchange.ts';
 import { refuse } from './request/refuse.ts';
 import { attempt } from './stages/attempt.ts';
@@ -12,6 +12,9 @@ import { type Outcome, relay } from './stages/relay.ts';
 import { resolve } from './stages/resolve.ts';
 import { settle } from './stages/settle.ts';
 
+/** Bodies beyond this are read in steps. */
+const largeBytes = 1024 * 1024;
+
 /** Serves one request of a model endpoint, whatever happens. Never rejects. */
 export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway): Promise<void> {
   const snapshot = gateway.current();
@@ -20,7 +23,7 @@ export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway
   try {
     authenticate(exchange.head, gateway.credentials);
     const body = await receive(exchange, snapshot.bodyLimitBytes);
-    const call = readCall(body);
+    const call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
     const targets = gateway.balance(resolve(call.model, snapshot));
     const accepted = await attempt(targets, endpoint.operation, call, exchange, gateway);
     outcome = await relay(accepted, exchange);

@@ -1,7 +1,7 @@
 // What a model call says about itself: its model, whether it streams, and where those words stand in its bytes.
 import { isUtf8 } from 'node:buffer';
 import { type ErrorCode, refusal } from '../errors.ts';
-import { type Member, maxDepth, ScanError, type ScanFault, scanObject } from './scan.ts';
+import { type Member, maxDepth, ScanError, type ScanFault, scanLargeObject, scanObject } from './scan.ts';
 
 /** A validated model call. Offsets count bytes of `body`. */
 export interface Call {
@@ -38,7 +38,18 @@ const faults: Record<ScanFault, ErrorCode> = {
  */
 export function readCall(received: Buffer): Call {
   const body = withoutByteOrderMark(received);
-  const members = guardedMembers(body);
+  return callOf(body, scan(body));
+}
+
+/** The same for a body of any size: a large one is read in steps, so that other requests are not held up. */
+export async function readLargeCall(received: Buffer): Promise<Call> {
+  const body = withoutByteOrderMark(received);
+  checkText(body);
+  return callOf(body, await scanLargeObject(body).catch(refuseScan));
+}
+
+function callOf(body: Buffer, scanned: readonly Member[]): Call {
+  const members = guardedMembers(body, scanned);
   const modelMember = members.get('model');
   const model = modelMember && readString(body, modelMember);
   if (
@@ -63,22 +74,30 @@ export function readCall(received: Buffer): Call {
 }
 
 function scan(body: Buffer): Member[] {
-  if (!isUtf8(body)) throw refusal('invalid_json', { fill: { reason: 'it is not UTF-8' } });
-  if (body.length === 0) throw refusal('invalid_json', { fill: { reason: 'it is empty' } });
+  checkText(body);
   try {
     return scanObject(body);
   } catch (error) {
-    if (!(error instanceof ScanError)) throw error;
-    const reason = error.fault === 'not_object' ? 'it must be an object' : `unexpected byte at offset ${error.at}`;
-    throw refusal(faults[error.fault], { fill: { reason, limit: maxDepth } });
+    return refuseScan(error);
   }
 }
 
+function checkText(body: Buffer): void {
+  if (!isUtf8(body)) throw refusal('invalid_json', { fill: { reason: 'it is not UTF-8' } });
+  if (body.length === 0) throw refusal('invalid_json', { fill: { reason: 'it is empty' } });
+}
+
+function refuseScan(error: unknown): never {
+  if (!(error instanceof ScanError)) throw error;
+  const reason = error.fault === 'not_object' ? 'it must be an object' : `unexpected byte at offset ${error.at}`;
+  throw refusal(faults[error.fault], { fill: { reason, limit: maxDepth } });
+}
+
 /** The guarded keys in their exact spelling. One that stands twice, in any spelling, is refused. */
-function guardedMembers(body: Buffer): Map<string, Member> {
+function guardedMembers(body: Buffer, scanned: readonly Member[]): Map<string, Member> {
   const seen = new Set<string>();
   const members = new Map<string, Member>();
-  for (const member of scan(body)) {
+  for (const member of scanned) {
     const key = guardedKey(body, member);
     if (key === undefined) continue;
     const folded = fold(key);

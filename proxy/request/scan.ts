@@ -30,8 +30,10 @@ export interface Member {
 
 const isObject = 1;
 const underConstructor = 2;
-/** One byte per level of nesting. Scanning is synchronous, so one scratch serves every call. */
-const frames = new Uint8Array(maxDepth + 1);
+/** One byte per level of nesting. Scanning a short body is synchronous, so one scratch serves every such call. */
+const sharedFrames = new Uint8Array(maxDepth + 1);
+/** How far a large body is scanned without a pause. */
+const stepBytes = 1024 * 1024;
 const proto = Buffer.from('__proto__');
 const constructorKey = Buffer.from('constructor');
 const prototypeKey = Buffer.from('prototype');
@@ -42,7 +44,21 @@ const prototypeKey = Buffer.from('prototype');
  * The caller has checked that the bytes are UTF-8.
  */
 export function scanObject(body: Buffer): Member[] {
+  return scanSteps(body, sharedFrames, Number.POSITIVE_INFINITY).next().value as Member[];
+}
+
+/** The same for a large body: lets others have their turn after every step of about a megabyte. Rejects with ScanError. */
+export async function scanLargeObject(body: Buffer): Promise<Member[]> {
+  const steps = scanSteps(body, new Uint8Array(maxDepth + 1), stepBytes);
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) return step.value;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+function* scanSteps(body: Buffer, frames: Uint8Array, stride: number): Generator<void, Member[], void> {
   const end = body.length;
+  let pause = stride;
   const members: Member[] = [];
   let depth = 0;
   let keys = 0;
@@ -74,6 +90,10 @@ export function scanObject(body: Buffer): Member[] {
   };
 
   for (;;) {
+    if (position > pause) {
+      pause = position + stride;
+      yield;
+    }
     // A value starts here.
     const first = body[position];
     let closed = true;
