@@ -68,14 +68,14 @@ function streamSink(
   provider: string,
   end: (failed: number | undefined) => void,
 ): Sink {
-  const tap = tapStream(dropsUsage);
+  // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
+  const tap = tapStream({ dropsUsage, watchesEnd: !answer.framed });
   return {
     write(chunk) {
       const bytes = tap.push(chunk);
       return bytes.length === 0 || response.write(bytes);
     },
     end(failure) {
-      // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
       const whole = failure === undefined && (answer.framed || tap.finished());
       if (whole) {
         response.end(tap.rest());

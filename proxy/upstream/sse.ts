@@ -6,7 +6,7 @@ const maxHeldBytes = 256 * 1024;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 const emptyArray = Buffer.from('[]');
-const terminal = /(?:^|\n)data: ?\[DONE\]\s*$/;
+const terminal = /^data: ?\[DONE\]\r?$/m;
 const nothing: Buffer = Buffer.alloc(0);
 
 /** Sees every chunk of a stream before the client does, and passes whole events on. */
@@ -15,7 +15,7 @@ export interface StreamTap {
   push: (chunk: Buffer) => Buffer;
   /** The bytes of an event that did not end: they belong to the client only when the stream did end. */
   rest: () => Buffer;
-  /** The terminal event has passed. */
+  /** The terminal event has come. Known only to a tap that watches the end. */
   finished: () => boolean;
   /** Bytes of an unfinished event were passed on, because it was too long to hold. */
   insideEvent: () => boolean;
@@ -25,10 +25,11 @@ export interface StreamTap {
  * A tap that leaves every byte alone, but for the event with empty `choices` and a `usage` object when `dropsUsage` is set.
  * Only an event that has not ended yet is held back, so that a stream that breaks off breaks between events.
  */
-export function tapStream(dropsUsage: boolean): StreamTap {
+export function tapStream({ dropsUsage, watchesEnd }: { dropsUsage: boolean; watchesEnd: boolean }): StreamTap {
   let held: Buffer[] = [];
   let heldBytes = 0;
   let inside = false;
+  let done = false;
   let tail = nothing;
 
   const release = (end: number, chunk: Buffer): Buffer => {
@@ -45,6 +46,7 @@ export function tapStream(dropsUsage: boolean): StreamTap {
       if (end > 0) {
         inside = false;
         const events = release(end, chunk);
+        if (watchesEnd) done ||= terminal.test(events.toString('latin1'));
         return dropsUsage ? withoutUsageEvents(events) : events;
       }
       if (inside || heldBytes + chunk.length > maxHeldBytes) {
@@ -56,14 +58,14 @@ export function tapStream(dropsUsage: boolean): StreamTap {
       return nothing;
     },
     rest: () => Buffer.concat(held),
-    finished: () => terminal.test(tail.toString('latin1')),
+    finished: () => done || terminal.test(Buffer.concat(held).toString('latin1')),
     insideEvent: () => inside,
   };
 }
 
-/** Enough of the stream's end to hold a terminal event, across chunk borders. */
+/** The last two bytes or more: a blank line may begin in one chunk and end in the next. */
 function lastBytes(before: Buffer, chunk: Buffer): Buffer {
-  return chunk.length >= 32 ? chunk : Buffer.concat([before.subarray(-32), chunk]);
+  return chunk.length > 1 ? chunk : Buffer.concat([before.subarray(-1), chunk]);
 }
 
 /** Just past a blank line that began in the bytes before and ends in `chunk`; 0 when there is none. */
