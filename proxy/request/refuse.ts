@@ -5,8 +5,9 @@ import type { Exchange } from './exchange.ts';
 
 /** An unread body up to this many bytes is waited for, so that the connection can stay. */
 const shortBytes = 64 * 1024;
-/** How long a refused client may go on sending before the connection is cut. Milliseconds. */
+/** How long, and how much, a refused client may go on sending before the connection is cut. */
 const lingerMs = 500;
+const lingerBytes = 16 * 1024 * 1024;
 
 /**
  * Answers with the refusal a thrown thing stands for, unless the client is gone or an answer has begun (then it is broken off).
@@ -78,5 +79,10 @@ function linger({ request, response }: Exchange, body: string): void {
     clearTimeout(timer);
     response.end();
   };
-  request.once('end', finish).once('close', finish).resume();
+  let dropped = 0;
+  request.on('data', (chunk: Buffer) => {
+    dropped += chunk.length;
+    if (dropped > lingerBytes) finish();
+  });
+  request.once('end', finish).once('close', finish);
 }
