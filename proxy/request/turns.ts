@@ -81,6 +81,9 @@ export function createTurns(
     flushing: () => [...turns.values()].some(({ exchange }) => isFlushing(exchange.response)),
     drain() {
       draining = true;
+      for (const { exchange } of turns.values()) {
+        if (!exchange.response.headersSent) exchange.response.shouldKeepAlive = false;
+      }
     },
   };
 }

@@ -83,12 +83,15 @@ function lastEventEnd(bytes: Buffer): number {
   const { length } = bytes;
   // Nearly every chunk ends with an event.
   if (bytes[length - 1] === newline && bytes[length - 2] === newline) return length;
-  for (let at = length; ; at -= 1) {
-    at = bytes.lastIndexOf(newline, at - 1);
-    if (at <= 0) return 0;
+  // A blank line ends at index 1 at the earliest; a negative offset would search from the end again.
+  for (let from = length - 1; from >= 1; ) {
+    const at = bytes.lastIndexOf(newline, from);
+    if (at < 1) return 0;
     const before = bytes[at - 1] === carriageReturn ? at - 2 : at - 1;
     if (bytes[before] === newline) return at + 1;
+    from = at - 1;
   }
+  return 0;
 }
 
 /** Just past the first blank line from `from` on. The caller knows that there is one. */
@@ -102,17 +105,20 @@ function eventEnd(bytes: Buffer, from: number): number {
   }
 }
 
+/** `events` are whole ones. Only the usage event has empty choices, so one search through them is the whole cost of nearly every chunk. */
 function withoutUsageEvents(events: Buffer): Buffer {
-  // Only the usage event has empty choices; one search through all events is the whole cost of nearly every chunk.
-  if (!events.includes(emptyArray)) return events;
   const kept: Buffer[] = [];
-  for (let start = 0; start < events.length; ) {
-    const end = eventEnd(events, start);
-    const event = events.subarray(start, end);
-    if (!(event.includes(emptyArray) && isUsageEvent(event))) kept.push(event);
-    start = end;
+  let from = 0;
+  for (let at = events.indexOf(emptyArray); at !== -1; ) {
+    const start = lastEventEnd(events.subarray(0, at));
+    const end = eventEnd(events, at);
+    if (isUsageEvent(events.subarray(start, end))) {
+      kept.push(events.subarray(from, start));
+      from = end;
+    }
+    at = events.indexOf(emptyArray, end);
   }
-  return Buffer.concat(kept);
+  return from === 0 ? events : Buffer.concat([...kept, events.subarray(from)]);
 }
 
 function isUsageEvent(event: Buffer): boolean {
