@@ -24,6 +24,8 @@ export const errors = {
   invalid_header: bad('The request headers are not acceptable: {reason}.'),
   invalid_path: bad('The request path is not acceptable: {reason}.'),
   headers_too_large: bad('The request line and headers are too large: {reason}.', 431),
+  // Nobody reads this one; it ends the line for a client that is gone.
+  client_left: bad('The client left before its answer.', 499),
   request_timeout: bad('The request did not arrive in time. Send headers and body without long pauses.', 408),
   expectation_failed: bad('Only "Expect: 100-continue" is supported.', 417),
   method_not_allowed: bad('Method {method} is not allowed for {path}. Allowed: {allow}.', 405),

@@ -1,5 +1,5 @@
 // Stage 7: tries the targets in order until one gives an answer that can be relayed.
-import type { Refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Operation } from '../providers/dialect.ts';
 import type { Call } from '../request/call.ts';
@@ -32,6 +32,7 @@ export async function attempt(
 ): Promise<Accepted> {
   let last: Refusal | undefined;
   for (const target of targets) {
+    if (exchange.gone) throw refusal('client_left');
     const { upstream } = target;
     const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, means.usageEnabled);
     const headers = [...upstream.headers, 'x-request-id', exchange.id];
@@ -47,7 +48,7 @@ export async function attempt(
       last = failureRefusal(error, upstream.name);
       again = !error.sent;
     }
-    if (!again || exchange.gone) break;
+    if (!again) break;
   }
   throw last as Refusal;
 }

@@ -63,7 +63,7 @@ async function read(exchange: Exchange, limitBytes: number, take: (chunk: Buffer
       exchange.onBroken = undefined;
       resolve();
     };
-    exchange.onGone = () => stop(refusal('malformed_request', { fill: { reason: 'the client left' } }));
+    exchange.onGone = () => stop(refusal('client_left'));
     exchange.onBroken = stop;
     request.on('data', onData).on('end', onEnd);
   });

@@ -17,6 +17,7 @@ const disconnected: Failure = { code: 'upstream_disconnected', reason: '' };
 const table: Readonly<Record<string, Failure>> = {
   ENOTFOUND: dns,
   EAI_AGAIN: dns,
+  ETIMEDOUT: unreachable('the connection timed out'),
   ECONNREFUSED: unreachable('connection refused'),
   EHOSTUNREACH: unreachable('host unreachable'),
   ENETUNREACH: unreachable('network unreachable'),
@@ -28,31 +29,43 @@ const table: Readonly<Record<string, Failure>> = {
   UND_ERR_CLOSED: disconnected,
   UND_ERR_DESTROYED: disconnected,
   UND_ERR_HEADERS_OVERFLOW: invalid('its headers are too large'),
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: disconnected,
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: invalid('its length is not what it announced'),
   UND_ERR_RES_EXCEEDED_MAX_SIZE: invalid('it is too large'),
   ERR_ASSERTION: invalid('its status is not an HTTP status'),
   CERT_HAS_EXPIRED: tls('its certificate has expired'),
   DEPTH_ZERO_SELF_SIGNED_CERT: tls('its certificate is self-signed'),
   SELF_SIGNED_CERT_IN_CHAIN: tls('its certificate chain is self-signed'),
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: tls('its certificate cannot be verified'),
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: tls('its certificate cannot be verified'),
+  INVALID_CA: tls('its certificate cannot be verified'),
+  HOSTNAME_MISMATCH: tls('its certificate is for another host'),
+  EPROTO: tls('the handshake failed'),
   ERR_TLS_CERT_ALTNAME_INVALID: tls('its certificate is for another host'),
 };
 
 /** The failure an error stands for. An unknown code means an answer we could not use. */
 export function failureOf(error: unknown): Failure {
-  const code = codeOf(error);
+  const { code, message } = causeOf(error);
+  // Two failures that share their code with a lost connection.
+  if (message === 'bad upgrade') return invalid('it switches protocols');
+  if (message.includes('before secure TLS connection was established')) return tls('the handshake was broken off');
   const known = table[code];
   if (known) return known;
-  if (code.startsWith('HPE_')) return invalid('it is not valid HTTP');
-  if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return tls('the handshake failed');
-  return invalid('it could not be read');
+  const family = families.find(([prefix]) => code.startsWith(prefix));
+  return family?.[1] ?? invalid('it could not be read');
 }
 
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return '';
+/** Codes that come in families. */
+const families: readonly (readonly [prefix: string, Failure])[] = [
+  ['HPE_', invalid('it is not valid HTTP')],
+  ['CERT_', tls('its certificate cannot be verified')],
+  ['UNABLE_TO_', tls('its certificate cannot be verified')],
+  ['ERR_SSL_', tls('the handshake failed')],
+  ['ERR_TLS_', tls('the handshake failed')],
+];
+
+function causeOf(error: unknown): { code: string; message: string } {
+  if (!(error instanceof Error)) return { code: '', message: '' };
   // Connecting to several addresses of one host fails with one error for all.
-  const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
-  const { code } = first as { code?: unknown };
-  return typeof code === 'string' ? code : '';
+  const first: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
+  const { code, message } = first as { code?: unknown; message?: unknown };
+  return { code: typeof code === 'string' ? code : '', message: typeof message === 'string' ? message : '' };
 }

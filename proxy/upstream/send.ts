@@ -78,7 +78,7 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
   #informational = 0;
   #sent = false;
   #over = false;
-  #waitingFor = 'no first byte within timeouts.first_byte';
+  #waitingFor = '';
   #failure: Failure | undefined;
   #settle: Settle | undefined;
   #sink: Sink | undefined;
@@ -89,7 +89,8 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
     this.#patience = patience;
     this.#deadlines = deadlines;
     this.#totalDeadlineMs = deadlines.coarseNowMs + patience.totalMs;
-    this.deadlineMs = Math.min(deadlines.coarseNowMs + patience.firstByteMs, this.#totalDeadlineMs);
+    // Connecting has a timeout of its own (upstream/pools.ts).
+    this.deadlineMs = this.#totalDeadlineMs;
     this.#settle = settle;
     deadlines.add(this);
   }
@@ -132,12 +133,13 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
     }
     this.#abort = abort;
     this.#sent = true;
+    this.#await('no first byte within timeouts.first_byte', this.#patience.firstByteMs);
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     if (status < 200) {
       this.#informational += 1;
-      if (this.#informational > maxInformational || status === 101) {
+      if (this.#informational > maxInformational) {
         this.#fail({ code: 'upstream_invalid_response', reason: 'it is an endless preamble' });
       }
       return true;
