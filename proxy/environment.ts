@@ -24,8 +24,9 @@ export function readEnvironment(variables: Variables = process.env): Environment
   const reader = readVariables(variables);
   const host = reader.host('GATEWAY_HOST');
   const port = reader.port('GATEWAY_PORT', 8080);
-  const instance = reader.text('GATEWAY_INSTANCE', `${host}:${port}`);
-  if (!/^[A-Za-z0-9:][A-Za-z0-9._:-]{0,127}$/.test(instance)) {
+  const address = `${host}:${port}`;
+  const instance = reader.text('GATEWAY_INSTANCE', address);
+  if (instance !== address && !/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(instance)) {
     reader.problems.push('GATEWAY_INSTANCE must be 1 to 128 letters, digits, dots, colons, underscores or hyphens');
   }
   const environment = {
