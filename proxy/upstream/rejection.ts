@@ -85,7 +85,7 @@ function errorInside(body: Buffer, answer: Answer, upstream: Upstream): Refusal 
   const text = answer.stream ? (dataOf(body).split('\n', 1)[0] ?? '') : body.toString('utf8');
   try {
     const { error, choices, data } = JSON.parse(text) as Record<string, unknown>;
-    if (typeof error !== 'object' || error === null || choices !== undefined || data !== undefined) return undefined;
+    if (!error || choices !== undefined || data !== undefined) return undefined;
     const code = Number((error as { code?: unknown }).code);
     return spoken(code >= 400 && code < 600 ? code : 502, Buffer.from(text), answer, upstream);
   } catch {

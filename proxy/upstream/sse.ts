@@ -110,7 +110,9 @@ function withoutUsageEvents(events: Buffer): Buffer {
   const kept: Buffer[] = [];
   let from = 0;
   for (let at = events.indexOf(emptyArray); at !== -1; ) {
-    const start = lastEventEnd(events.subarray(0, at));
+    let start = lastEventEnd(events.subarray(0, at));
+    // A blank line of its own belongs to nobody, so it stays.
+    while (events[start] === newline || events[start] === carriageReturn) start += 1;
     const end = eventEnd(events, at);
     if (isUsageEvent(events.subarray(start, end))) {
       kept.push(events.subarray(from, start));

@@ -1,0 +1,99 @@
+// The proxy's environment: what is read, what is refused, and that no value ever shows.
+import { test } from 'tap';
+import { readEnvironment } from '../../proxy/environment.ts';
+
+const key = 'sk-test-master-key-0123456789';
+
+await test('an environment with nothing but the master key gives the defaults', async (t) => {
+  const variables = { GATEWAY_MASTER_KEY: key };
+  t.strictSame(readEnvironment(variables), {
+    environment: {
+      host: '127.0.0.1',
+      port: 8080,
+      instance: '127.0.0.1:8080',
+      usageEnabled: true,
+      masterKey: key,
+      insecure: false,
+      entitlements: new Set(),
+      configDirectory: './config',
+      dataDirectory: './data',
+      logLevel: 'info',
+      variables,
+    },
+  });
+});
+
+await test('every variable is read', async (t) => {
+  const reading = readEnvironment({
+    GATEWAY_HOST: '::1',
+    GATEWAY_PORT: '0',
+    GATEWAY_INSTANCE: 'proxy-1',
+    USAGE_ENABLED: '0',
+    GATEWAY_INSECURE: '1',
+    GATEWAY_CONFIG: '/etc/gateway',
+    GATEWAY_DATA: '/var/lib/gateway',
+    GATEWAY_ENTITLEMENTS: 'quota_templates',
+    LOG_LEVEL: 'silent',
+  });
+  t.match(reading, {
+    environment: {
+      host: '::1',
+      port: 0,
+      instance: 'proxy-1',
+      usageEnabled: false,
+      masterKey: undefined,
+      insecure: true,
+      entitlements: new Set(['quota_templates']),
+      configDirectory: '/etc/gateway',
+      dataDirectory: '/var/lib/gateway',
+      logLevel: 'silent',
+    },
+  });
+});
+
+await test('the instance is named after the address unless it has a name', async (t) => {
+  const instance = (variables: Record<string, string>): unknown => {
+    const reading = readEnvironment({ GATEWAY_MASTER_KEY: key, ...variables });
+    return 'environment' in reading ? reading.environment.instance : reading.problems;
+  };
+  t.equal(instance({ GATEWAY_HOST: 'gateway.test', GATEWAY_PORT: '9000' }), 'gateway.test:9000');
+  t.equal(instance({ GATEWAY_INSTANCE: 'A.b_c-1:2' }), 'A.b_c-1:2');
+  t.equal(instance({ GATEWAY_HOST: '::1', GATEWAY_INSTANCE: 'six' }), 'six');
+  for (const host of ['::', '::1', '0.0.0.0', 'fe80::1']) {
+    t.match(instance({ GATEWAY_HOST: host }), /^(?![.-])[\w.:-]+$/, `listening on ${host} names a folder`);
+  }
+  for (const odd of ['..', '.hidden', '../up', 'a/b', 'a b', '-x', 'é', 'x'.repeat(129)]) {
+    t.match(instance({ GATEWAY_INSTANCE: odd }), [/^GATEWAY_INSTANCE must be/], odd);
+  }
+});
+
+await test('every problem is reported at once, by name, without its value', async (t) => {
+  const reading = readEnvironment({
+    GATEWAY_HOST: 'secret host',
+    GATEWAY_PORT: 'secret',
+    GATEWAY_INSTANCE: 'secret/instance',
+    USAGE_ENABLED: 'secret',
+    GATEWAY_MASTER_KEY: 'secret key',
+    GATEWAY_INSECURE: 'secret',
+    GATEWAY_ENTITLEMENTS: 'secret',
+    LOG_LEVEL: 'secret',
+  });
+  const problems = 'problems' in reading ? reading.problems : [];
+  const named = problems.map((problem) => problem.split(' ')[0] ?? '').sort();
+  t.strictSame(named, [
+    'GATEWAY_ENTITLEMENTS',
+    'GATEWAY_HOST',
+    'GATEWAY_INSECURE',
+    'GATEWAY_INSTANCE',
+    'GATEWAY_MASTER_KEY',
+    'GATEWAY_PORT',
+    'LOG_LEVEL',
+    'USAGE_ENABLED',
+  ]);
+  t.notMatch(problems.join('\n'), 'secret');
+});
+
+await test('the settings cannot be changed afterwards', async (t) => {
+  const reading = readEnvironment({ GATEWAY_MASTER_KEY: key });
+  t.ok('environment' in reading && Object.isFrozen(reading.environment));
+});

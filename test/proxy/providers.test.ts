@@ -1,0 +1,182 @@
+// How dialects speak to their providers: which bytes of a call change, which never do, and how their errors are read.
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import type { Operation } from '../../proxy/providers/dialect.ts';
+import { dialects } from '../../proxy/providers/index.ts';
+import { openai } from '../../proxy/providers/openai.ts';
+import { readCall } from '../../proxy/request/call.ts';
+
+interface Wish {
+  operation?: Operation;
+  streamUsage?: boolean;
+  wantUsage?: boolean;
+  model?: string;
+}
+
+/** What the provider gets for a client's body. */
+function sent(body: string, { operation = 'chat', streamUsage = true, wantUsage = true, model = 'M' }: Wish = {}) {
+  const target = { modelJson: Buffer.from(JSON.stringify(model)), upstream: { streamUsage } };
+  const request = openai.request(operation, readCall(Buffer.from(body)), target, wantUsage);
+  return { path: request.path, injected: request.injectedUsage, text: request.body.toString() };
+}
+
+await test('the list of dialects is the list of provider types', async (t) => {
+  t.same(dialects, { openai });
+});
+
+await test('a request carries the provider’s key, its media type and the wish for plain bytes', async (t) => {
+  t.same(openai.headers('sk-1'), ['authorization', 'Bearer sk-1', ...openai.headers(undefined)]);
+  t.same(openai.headers(undefined), ['content-type', 'application/json', 'accept-encoding', 'identity']);
+});
+
+await test('each operation has its path', async (t) => {
+  t.equal(sent('{"model":"a"}').path, '/chat/completions');
+  t.equal(sent('{"model":"a"}', { operation: 'embeddings' }).path, '/embeddings');
+});
+
+await test('nothing but the model changes in a call that does not stream', async (t) => {
+  const bodies: [body: string, expected: string][] = [
+    ['{"model":"a"}', '{"model":"M"}'],
+    [
+      ' { "x" : 12345678901234567890 ,\r\n\t"model" :"a" , "y":1e999,"z":-0.0 } \n',
+      ' { "x" : 12345678901234567890 ,\r\n\t"model" :"M" , "y":1e999,"z":-0.0 } \n',
+    ],
+    ['{"b":1,"a":{"model":"a"},"model":"a","2":0,"1":0}', '{"b":1,"a":{"model":"a"},"model":"M","2":0,"1":0}'],
+    ['{"x":1,"x":2,"model":"a","é":"\\u00e9\\/"}', '{"x":1,"x":2,"model":"M","é":"\\u00e9\\/"}'],
+    ['{"model":"a","stream":false}', '{"model":"M","stream":false}'],
+    ['{"model":"a","stream":null,"stream_options":{}}', '{"model":"M","stream":null,"stream_options":{}}'],
+    ['\ufeff{"model":"a"}', '{"model":"M"}'],
+  ];
+  for (const [body, expected] of bodies) t.match(sent(body), { text: expected, injected: false });
+  t.equal(sent('{"model":"a"}', { model: 'q"\\é\n' }).text, '{"model":"q\\"\\\\é\\n"}');
+});
+
+await test('a stream is asked for its usage with the fewest changed bytes', async (t) => {
+  const asked = '"include_usage":true';
+  const whole = `"stream_options":{${asked}}`;
+  const bodies: [body: string, expected: string][] = [
+    ['{"model":"a","stream":true}', `{"model":"M","stream":true,${whole}}`],
+    ['{"stream":true,"model":"a"}', `{"stream":true,"model":"M",${whole}}`],
+    ['{"model":"a","stream":true\n}\r\n ', `{"model":"M","stream":true\n,${whole}}\r\n `],
+    ['{"model":"a","stream":true,"x":{"y":{}}}', `{"model":"M","stream":true,"x":{"y":{}},${whole}}`],
+    ['{"model":"a","stream":true,"x":[{}] }', `{"model":"M","stream":true,"x":[{}] ,${whole}}`],
+    ['{"model":"a","stream":true,"x":"}"}', `{"model":"M","stream":true,"x":"}",${whole}}`],
+    ['{"stream_options":null,"stream":true,"model":"a"}', `{"stream_options":{${asked}},"stream":true,"model":"M"}`],
+    ['{"model":"a","stream":true,"stream_options":{}}', `{"model":"M","stream":true,${whole}}`],
+    ['{"model":"a","stream":true,"stream_options":{ }}', `{"model":"M","stream":true,"stream_options":{${asked} }}`],
+    [
+      '{"model":"a","stream":true,"stream_options": { "n" : 12345678901234567890}}',
+      `{"model":"M","stream":true,"stream_options": {${asked}, "n" : 12345678901234567890}}`,
+    ],
+    [
+      '{"stream_options":{"n": 12345678901234567890,"include_usage" : false },"stream":true,"model":"a"}',
+      '{"stream_options":{"n": 12345678901234567890,"include_usage" : true },"stream":true,"model":"M"}',
+    ],
+    [
+      '{"model":"a","stream":true,"stream_options":{"include_usage":null,"x":{"include_usage":false}}}',
+      '{"model":"M","stream":true,"stream_options":{"include_usage":true,"x":{"include_usage":false}}}',
+    ],
+    [
+      '{"é":"😀","stream":true,"stream_options":{"x":"é","include_usage":false},"model":"a"}',
+      '{"é":"😀","stream":true,"stream_options":{"x":"é","include_usage":true},"model":"M"}',
+    ],
+  ];
+  for (const [body, expected] of bodies) t.match(sent(body), { text: expected, injected: true });
+});
+
+await test('however the client wrote include_usage, the provider reads that it is wanted', async (t) => {
+  for (const options of [
+    '{"include_usage":true,"include_usage":false}',
+    '{"include\\u005fusage":false}',
+    '{"x":1,"\\u0069nclude_usage":null}',
+  ]) {
+    const { text, injected } = sent(`{"model":"a","stream":true,"stream_options":${options}}`);
+    t.equal(injected, true);
+    t.match(JSON.parse(text), { stream_options: { include_usage: true } }, options);
+  }
+});
+
+await test('a client that asks for usage itself sends its own words', async (t) => {
+  for (const options of [
+    '{"include_usage":true}',
+    '{ "x":1, "include_usage" : true }',
+    '{"include\\u005fusage":true}',
+  ]) {
+    const body = `{"model":"a","stream":true,"stream_options":${options}}`;
+    t.match(sent(body), { text: body.replace('"a"', '"M"'), injected: false }, options);
+  }
+});
+
+await test('options that are no object are the provider’s to refuse', async (t) => {
+  for (const options of ['[]', '"x"', '1', 'true', 'false']) {
+    const body = `{"model":"a","stream":true,"stream_options":${options}}`;
+    t.match(sent(body), { text: body.replace('"a"', '"M"'), injected: false }, options);
+  }
+});
+
+await test('nobody is asked for usage who need not or cannot tell', async (t) => {
+  const body = '{"model":"a","stream":true}';
+  for (const wish of [{ wantUsage: false }, { streamUsage: false }, { operation: 'embeddings' as const }]) {
+    t.match(sent(body, wish), { text: '{"model":"M","stream":true}', injected: false });
+  }
+});
+
+await test('a body of 1 MiB with everything JSON can hold changes in its model alone', async (t) => {
+  const deep = `${'{"a":['.repeat(60)}1${']}'.repeat(60)}`;
+  const rest = `"big":98765432109876543210,"text":"${'é😀\\n"'.replace('"', '\\"').repeat(110_000)}","deep":${deep},"t":true }\n`;
+  const { text } = sent(`{ "seed":12345678901234567890,"model" : "a" ,${rest}`);
+  t.ok(Buffer.byteLength(text) > 1 << 20);
+  t.equal(text === `{ "seed":12345678901234567890,"model" : "M" ,${rest}`, true);
+});
+
+await test('whatever surrounds the model and the stream flag survives', async () => {
+  const members = fc.dictionary(
+    fc
+      .string({ unit: 'binary', maxLength: 6 })
+      .filter((key) => !/^(model|stream|stream_options|n|user|max_\w+|__proto__|constructor)$/i.test(key)),
+    fc.jsonValue({ maxDepth: 2 }),
+    { maxKeys: 4 },
+  );
+  const shape = fc.record({
+    before: members,
+    after: members,
+    indent: fc.constantFrom(undefined, 2),
+    stream: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(shape, ({ before, after, indent, stream }) => {
+      const body = JSON.stringify({ ...before, model: 'client/model', stream, ...after }, null, indent);
+      fc.pre(!/__proto__|constructor/.test(body));
+      const { text, injected } = sent(body);
+      const own = injected ? text.replace(/,"stream_options":\{"include_usage":true\}(?=\s*\}$)/, '') : text;
+      return (
+        injected === stream &&
+        own ===
+          Buffer.from(body)
+            .toString()
+            .replace(/(?<="model": ?)"client\/model"/, '"M"')
+      );
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+await test('a provider’s error is read in every form it comes in', async (t) => {
+  const forms: [body: string, said: { message: string; code: string | null; param: string | null }][] = [
+    ['{"error":{"message":"no","code":"c","param":"p","type":"t"}}', { message: 'no', code: 'c', param: 'p' }],
+    ['{"error":{"message":"no","code":429,"param":null}}', { message: 'no', code: '429', param: null }],
+    ['{"error":{"message":"no","code":{},"param":[]}}', { message: 'no', code: null, param: null }],
+    ['{"error":"no"}', { message: 'no', code: null, param: null }],
+    ['{"error":{"message":""}}', { message: '', code: null, param: null }],
+    ['{"error":{"detail":"x"}}', { message: '{"error":{"detail":"x"}}', code: null, param: null }],
+    ['{"error":null}', { message: '{"error":null}', code: null, param: null }],
+    ['{"error":7}', { message: '{"error":7}', code: null, param: null }],
+    ['{"message":"no"}', { message: '{"message":"no"}', code: null, param: null }],
+    ['<html>no</html>', { message: '<html>no</html>', code: null, param: null }],
+    ['null', { message: 'null', code: null, param: null }],
+    ['"no"', { message: '"no"', code: null, param: null }],
+    ['[]', { message: '[]', code: null, param: null }],
+    ['', { message: '', code: null, param: null }],
+  ];
+  for (const [body, said] of forms) t.strictSame(openai.readError(Buffer.from(body)), said, body);
+});

@@ -1,0 +1,608 @@
+// What the proxy reads in a request's bytes: JSON without objects, the call in it, edits that keep every other byte, heads, paths, ids.
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import { Refusal } from '../../proxy/errors.ts';
+import { type Call, readCall, readLargeCall } from '../../proxy/request/call.ts';
+import { closeExchange, openExchange, requestId } from '../../proxy/request/exchange.ts';
+import { checkPath, type Head, maxHeaders, originForm, pathOf, readHead } from '../../proxy/request/head.ts';
+import { maxDepth, maxKeys, maxTopLevelMembers, ScanError, scanObject } from '../../proxy/request/scan.ts';
+import { type Edit, splice } from '../../proxy/request/splice.ts';
+
+type Parsed = { value: unknown } | undefined;
+
+function parse(text: string): Parsed {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
+}
+
+function scanFault(text: string): string {
+  try {
+    scanObject(Buffer.from(text));
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof ScanError) return error.fault;
+    throw error;
+  }
+}
+
+/** What the scanner must say of a text that holds no forbidden key and breaks no cap. */
+function expectedFault(parsed: Parsed): string {
+  if (parsed === undefined) return 'refused';
+  return typeof parsed.value === 'object' && parsed.value !== null && !Array.isArray(parsed.value)
+    ? 'accepted'
+    : 'not_object';
+}
+
+/** Fails when scanner and JSON.parse disagree about a text, or when the members do not lead back to it. Tells whether it was accepted. */
+function compareWithParse(text: string): boolean {
+  const body = Buffer.from(text);
+  const parsed = parse(body.toString());
+  const expected = expectedFault(parsed);
+  const fault = scanFault(text);
+  const agrees = expected === 'refused' ? fault !== 'accepted' : fault === expected;
+  if (!agrees) throw new Error(`${JSON.stringify(text)}: expected ${expected}, got ${fault}`);
+  if (expected !== 'accepted') return false;
+  const entries = scanObject(body).map(({ keyStart, keyEnd, valueStart, valueEnd }): [string, unknown] => {
+    const between = body.toString('latin1', keyEnd, valueStart);
+    if (!/^"[ \t\r\n]*:[ \t\r\n]*$/.test(between)) throw new Error(`${JSON.stringify(text)}: key and value are apart`);
+    const value = body.toString('utf8', valueStart, valueEnd);
+    if (value !== value.trim()) throw new Error(`${JSON.stringify(text)}: a value with space around it`);
+    return [JSON.parse(`"${body.toString('utf8', keyStart, keyEnd)}"`) as string, JSON.parse(value)];
+  });
+  const rebuilt = JSON.stringify(Object.fromEntries(entries));
+  if (rebuilt !== JSON.stringify(parsed?.value)) throw new Error(`${JSON.stringify(text)}: gave ${rebuilt}`);
+  return true;
+}
+
+const pieces = [
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '"a"',
+  '"b":',
+  '{"a":',
+  '"',
+  '\\',
+  '\\u00e9',
+  '\\ud800',
+  '\\x',
+  'é',
+  '😀',
+  '\u2028',
+
+  '0',
+  '-',
+  '1',
+  '01',
+  '1.5',
+  '.5',
+  '1.',
+  'e',
+  '1e5',
+  'E+',
+  '1e',
+  '-0',
+  '12345678901234567890',
+  '1E-400',
+
+  'true',
+  'false',
+  'null',
+  'tru',
+  'NaN',
+  ' ',
+  '\t',
+  '\n',
+  '\r',
+  '\f',
+  '\u00a0',
+  '\ufeff',
+  '\u0001',
+  "'a'",
+  '//',
+  '{}',
+  '[]',
+];
+
+await test('accepts and refuses what JSON.parse does, over 12,000 texts made of JSON pieces', async (t) => {
+  const texts = fc.array(fc.constantFrom(...pieces), { maxLength: 10 }).map((parts) => parts.join(''));
+  const wrapped = fc.tuple(
+    fc.constantFrom('', '{"a":', '[', ' {"k":[', '{"x":{"y":'),
+    texts,
+    fc.constantFrom('', '}', ']', ']}', '}}'),
+  );
+  let accepted = 0;
+  fc.assert(
+    fc.property(wrapped, (parts) => {
+      accepted += compareWithParse(parts.join('')) ? 1 : 0;
+    }),
+    { numRuns: 12_000 },
+  );
+  t.ok(accepted > 40, `${accepted} were valid objects`);
+});
+
+await test('accepts and refuses what JSON.parse does, over 12,000 bodies with a wound', async (t) => {
+  const depth = { maxDepth: 3, maxKeys: 4 };
+  const spaced = fc.constantFrom(undefined, 1, '\t');
+  const whole = fc.tuple(
+    fc.dictionary(fc.string({ unit: 'binary', maxLength: 4 }), fc.jsonValue(depth), { maxKeys: 4 }),
+    spaced,
+  );
+  const bodies = fc
+    .sample(whole, 300)
+    .map(([value, indent]) => JSON.stringify(value, null, indent))
+    .filter((body) => !/__proto__|constructor/.test(body));
+  for (const body of bodies) compareWithParse(body);
+  const wound = fc.record({
+    body: fc.constantFrom(...bodies),
+    at: fc.double({ min: 0, max: 1, noNaN: true }),
+    cut: fc.integer({ min: 0, max: 2 }),
+    piece: fc.constantFrom('', ...pieces),
+  });
+  let accepted = 0;
+  fc.assert(
+    fc.property(wound, ({ body, at, cut, piece }) => {
+      const from = Math.floor(at * body.length);
+      accepted += compareWithParse(body.slice(0, from) + piece + body.slice(from + cut)) ? 1 : 0;
+    }),
+    { numRuns: 12_000 },
+  );
+  t.ok(accepted > 200, `${accepted} were valid objects`);
+});
+
+await test('a fault says at which byte it is', async (t) => {
+  const faults: [text: string, at: number][] = [
+    ['', 0],
+    ['{"a":1,}', 7],
+    ['{"a":01}', 6],
+    ['{"a":1', 6],
+    ['{"é":tru}', 6],
+    ['{"a":"\n"}', 6],
+    ['{"a":1} x', 8],
+    ['{"a":"\\x"}', 6],
+    ['{"a" 1}', 5],
+    ['{a:1}', 1],
+  ];
+  for (const [text, at] of faults) t.throws(() => scanObject(Buffer.from(text)), new ScanError('syntax', at), text);
+});
+
+await test('128 levels are accepted, 129 are not', async (t) => {
+  t.equal(maxDepth, 128);
+  // The object around them is the first level.
+  const arrays = (levels: number): string => `{"a":${'['.repeat(levels - 1)}1${']'.repeat(levels - 1)}}`;
+  const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+  for (const make of [arrays, objects]) {
+    t.equal(scanFault(make(128)), 'accepted');
+    t.equal(scanFault(make(129)), 'depth');
+    t.equal(scanFault(make(1_000_000)), 'depth', 'without recursion');
+  }
+  t.equal(scanFault(`{"a":[${'[[]],'.repeat(1_000)}1]}`), 'accepted', 'what is closed does not count');
+});
+
+await test('250,000 keys are accepted, 250,001 are not', async (t) => {
+  t.equal(maxKeys, 250_000);
+  const object = `{${'"k":0,'.repeat(499)}"k":0}`;
+  const body = (extra: string): string => `{"a":[${`${object},`.repeat(499)}{${extra}}]}`;
+  t.equal(scanFault(body(`${'"k":0,'.repeat(498)}"k":0`)), 'accepted');
+  t.equal(scanFault(body(`${'"k":0,'.repeat(500)}"k":0`)), 'keys');
+});
+
+await test('512 members are accepted at the top level, 513 are not', async (t) => {
+  t.equal(maxTopLevelMembers, 512);
+  const members = (count: number): string => Array.from({ length: count }, (_, index) => `"${index}":0`).join(',');
+  t.equal(scanObject(Buffer.from(`{${members(512)}}`)).length, 512);
+  t.equal(scanFault(`{${members(513)}}`), 'keys');
+  t.equal(scanFault(`{"a":{${members(513)}}}`), 'accepted', 'deeper down there may be more');
+});
+
+await test('keys that poison objects are refused wherever and however they are written', async (t) => {
+  const poisonous = [
+    '{"__proto__":1}',
+    '{"a":{"__proto__":1}}',
+    '{"a":[1,{"b":2,"__proto__":1}]}',
+    '{"\\u005f_proto__":1}',
+    '{"__pr\\u006Fto__":1}',
+    '{"\\u005f\\u005f\\u0070\\u0072\\u006f\\u0074\\u006f\\u005f\\u005f":1}',
+    '{"constructor":{"prototype":1}}',
+    '{"constructor":{"x":[],"prototype":{}}}',
+    '{"constr\\u0075ctor":{"prototyp\\u0065":1}}',
+    '{"a":[{"constructor" : {"x":{"y":1},"prototype":{}}}]}',
+  ];
+  for (const text of poisonous) t.equal(scanFault(text), 'forbidden_key', text);
+  const harmless = [
+    '{"constructor":1,"prototype":2}',
+    '{"constructor":{"a":{"prototype":1}}}',
+    '{"constructor":[{"prototype":1}]}',
+    '{"constructor":{},"a":{"prototype":1}}',
+    '{"a":["constructor",{"prototype":1}]}',
+    '{"a":"__proto__"}',
+    '{"__Proto__":1}',
+    '{"__proto_":1}',
+    '{"\\\\u005f_proto__":1}',
+  ];
+  for (const text of harmless) t.equal(scanFault(text), 'accepted', text);
+});
+
+/** The code of the refusal, with the parameter it names. */
+function refusedAs(run: () => unknown): { code: string | null; param: string | null; status: number; message: string } {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  throw new Error('was accepted');
+}
+
+const call = (text: string): Call => readCall(Buffer.from(text));
+
+await test('a call knows its model, and where it stands', async (t) => {
+  const models: [text: string, model: string, slice: string][] = [
+    ['{"model":"openai/gpt-4o"}', 'openai/gpt-4o', '"openai/gpt-4o"'],
+    [' {\n"x":{"model":"no"} , "model" :\t"yes" }\r\n', 'yes', '"yes"'],
+    ['{"\\u006dodel":"g\\u0070t"}', 'gpt', '"g\\u0070t"'],
+    ['{"é":"😀","model":"modèle"}', 'modèle', '"modèle"'],
+    ['{"model":"a\\/b\\"c"}', 'a/b"c', '"a\\/b\\"c"'],
+    ['\ufeff{"model":"after-a-mark"}', 'after-a-mark', '"after-a-mark"'],
+    [`{"model":"${'m'.repeat(1024)}"}`, 'm'.repeat(1024), `"${'m'.repeat(1024)}"`],
+    ['{"x":1,"x":2,"a":{"model":1,"model":2},"model":"m"}', 'm', '"m"'],
+  ];
+  for (const [text, model, slice] of models) {
+    const read = call(text);
+    t.equal(read.model, model);
+    t.equal(read.body.toString('utf8', read.modelStart, read.modelEnd), slice);
+    t.equal(read.body.toString(), text.replace('\ufeff', ''), 'every byte but the mark is kept');
+  }
+});
+
+await test('a model that is no name is refused', async (t) => {
+  const values = [
+    '1',
+    'null',
+    'true',
+    '[]',
+    '{"a":1}',
+    '""',
+    '" \\t "',
+    '"\\u2003"',
+    '"a\\u0000b"',
+    `"${'m'.repeat(1025)}"`,
+  ];
+  for (const value of values) {
+    t.match(
+      refusedAs(() => call(`{"model":${value}}`)),
+      { status: 400, code: 'invalid_model', param: 'model' },
+      value.slice(0, 20),
+    );
+  }
+  for (const body of ['{}', '{"Model":"m"}', '{"a":{"model":"m"}}']) {
+    t.match(
+      refusedAs(() => call(body)),
+      { code: 'invalid_model' },
+      body,
+    );
+  }
+});
+
+await test('a guarded key stands once, however it is written', async (t) => {
+  for (const key of ['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'user']) {
+    const escaped = Array.from(key, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+    for (const again of [key, key.toUpperCase(), escaped]) {
+      const refused = refusedAs(() => call(`{"model":"m","${key}":null,"x":1,"${again}":null}`));
+      t.match(refused, { status: 400, code: 'duplicate_key', param: key }, `${key} and ${again}`);
+    }
+  }
+});
+
+await test('stream is true, false or null', async (t) => {
+  t.equal(call('{"model":"m"}').stream, false);
+  t.equal(call('{"model":"m","stream":true}').stream, true);
+  t.equal(call('{"model":"m","stream":false}').stream, false);
+  t.equal(call('{"model":"m","stream":null}').stream, false);
+  for (const value of ['"true"', '1', '0', '{}', '[]']) {
+    t.match(
+      refusedAs(() => call(`{"model":"m","stream":${value}}`)),
+      { code: 'invalid_stream', param: 'stream' },
+      value,
+    );
+  }
+});
+
+await test('only include_usage: true asks for the usage event', async (t) => {
+  const asks = (options: string): boolean => call(`{"model":"m","stream_options":${options}}`).wantsUsage;
+  t.equal(call('{"model":"m"}').wantsUsage, false);
+  t.equal(asks('{"include_usage":true}'), true);
+  t.equal(asks('{ "x":{}, "include\\u005fusage" : true }'), true);
+  for (const options of [
+    '{}',
+    '{"include_usage":false}',
+    '{"include_usage":"true"}',
+    '{"x":{"include_usage":true}}',
+    'null',
+    '[]',
+    '1',
+  ]) {
+    t.equal(asks(options), false, options);
+  }
+});
+
+await test('what is not one JSON object in UTF-8 is refused with the reason', async (t) => {
+  const bodies: [body: Buffer | string, code: string, message: RegExp][] = [
+    ['', 'invalid_json', /empty/],
+    ['\ufeff', 'invalid_json', /empty/],
+    ['  ', 'invalid_json', /offset 2/],
+    ['\ufeff\ufeff{"model":"m"}', 'invalid_json', /offset 0/],
+    ['[]', 'invalid_json', /object/],
+    ['"model"', 'invalid_json', /object/],
+    ['{"model":"m",}', 'invalid_json', /offset 13/],
+    ['{"model":"m"}{}', 'invalid_json', /offset 13/],
+    [Buffer.from('{"model":"\xe9"}', 'latin1'), 'invalid_json', /UTF-8/],
+    [Buffer.from('{"model":"m"}', 'utf16le'), 'invalid_json', /offset 1/],
+    [`{"model":"m","a":${'['.repeat(128)}${']'.repeat(128)}}`, 'body_too_deep', /128/],
+    [`{"model":"m",${'"k":0,'.repeat(512)}"k":0}`, 'body_too_many_keys', /keys/],
+    ['{"model":"m","__proto__":{}}', 'forbidden_key', /__proto__/],
+  ];
+  for (const [body, code, message] of bodies) {
+    t.match(
+      refusedAs(() => readCall(Buffer.from(body))),
+      { status: 400, code, message },
+      body.toString().slice(0, 30),
+    );
+  }
+});
+
+await test('a large body is read as a short one is, in turns with others', async (t) => {
+  const filler = `{"a":["${'x'.repeat(1_000)}",[1,{"b":null}]]}`;
+  const large = (text: string): Buffer =>
+    Buffer.from(`{"filler":[${`${filler},`.repeat(3_000)}${filler}],"constructor":{"a":1},${text}}`);
+  const whole = large('"\\u006dodel":"g\u00e9","stream":true,"stream_options":{"include_usage":true}');
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    ticking = setImmediate(count);
+  };
+  let ticking = setImmediate(count);
+  const [first, second] = await Promise.all([readLargeCall(whole), readLargeCall(whole)]);
+  clearImmediate(ticking);
+  t.ok(turns >= 2, `${turns} turns for others in ${whole.length} bytes`);
+  t.strictSame(first, readCall(whole));
+  t.strictSame(second, first, 'two at a time do not mix');
+
+  const refused: [text: string, code: string][] = [
+    ['"model":"m","model":"m"', 'duplicate_key'],
+    ['"model":7', 'invalid_model'],
+    ['"model":"m",', 'invalid_json'],
+    [`"model":"m","x":${'['.repeat(128)}${']'.repeat(128)}`, 'body_too_deep'],
+    ['"model":"m","constructor":{"prototype":1}', 'forbidden_key'],
+  ];
+  for (const [text, code] of refused) {
+    const body = large(text);
+    const { message } = refusedAs(() => readCall(body));
+    await t.rejects(readLargeCall(body), { status: 400, code, message }, code);
+  }
+  await t.rejects(readLargeCall(Buffer.alloc(0)), { code: 'invalid_json' });
+});
+
+await test('a splice equals cutting and joining text', async (t) => {
+  const cuts = fc.tuple(
+    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.array(fc.tuple(fc.nat(60), fc.string({ unit: 'binary', maxLength: 6 })), { maxLength: 4 }),
+    fc.array(fc.nat(60), { minLength: 4, maxLength: 4 }),
+  );
+  fc.assert(
+    fc.property(cuts, ([text, starts, lengths]) => {
+      const body = Buffer.from(text);
+      const edits: Edit[] = [];
+      let expected = '';
+      let from = 0;
+      for (const [index, [start, replacement]] of starts.sort((a, b) => a[0] - b[0]).entries()) {
+        const begin = Math.min(Math.max(start, from), body.length);
+        const end = Math.min(begin + ((lengths[index] ?? 0) % 5), body.length);
+        edits.push({ start: begin, end, bytes: Buffer.from(replacement) });
+        expected += body.toString('latin1', from, begin) + Buffer.from(replacement).toString('latin1');
+        from = end;
+      }
+      expected += body.toString('latin1', from);
+      return splice(body, edits).toString('latin1') === expected;
+    }),
+    { numRuns: 5_000 },
+  );
+  const body = Buffer.from('same');
+  t.equal(splice(body, []), body, 'without edits it is the same buffer');
+});
+
+function requestWith(rawHeaders: string[], url = '/v1/chat/completions', version = '1.1'): IncomingMessage {
+  const request = new IncomingMessage(new Socket());
+  const [major, minor] = version.split('.').map(Number);
+  return Object.assign(request, {
+    rawHeaders,
+    url,
+    httpVersionMajor: major,
+    httpVersionMinor: minor,
+    httpVersion: version,
+  });
+}
+
+const host = ['Host', 'gateway.test'];
+const head = (rawHeaders: string[], version?: string): Head =>
+  readHead(requestWith([...host, ...rawHeaders], '/', version));
+
+await test('a head gives the few values the gateway acts on, whatever the letter case', async (t) => {
+  const read = head([
+    'AUTHORIZATION',
+    'Bearer k',
+    'X-Api-Key',
+    'k',
+    'content-TYPE',
+    'application/json',
+    'Content-Length',
+    '12',
+    'X-Request-Id',
+    'abc',
+    'Expect',
+    '100-continue',
+    'Content-Encoding',
+    'gzip',
+    'content-encoding',
+    'br',
+  ]);
+  t.strictSame(read, {
+    authorization: 'Bearer k',
+    apiKey: 'k',
+    contentType: 'application/json',
+    contentEncoding: 'gzip, br',
+    contentLength: 12,
+    chunked: false,
+    requestId: 'abc',
+    host: 'gateway.test',
+    expectsContinue: true,
+    ambiguousCredentials: false,
+    fault: undefined,
+  });
+  const bare = head(['X-Unknown', 'a', 'Hosts', 'b', 'Content-Typ', 'c']);
+  t.match(bare, { authorization: undefined, contentType: undefined, contentLength: undefined, fault: undefined });
+});
+
+await test('two different credentials of a kind are ambiguous', async (t) => {
+  const ambiguous = (...rawHeaders: string[]): boolean => head(rawHeaders).ambiguousCredentials;
+  t.equal(ambiguous('Authorization', 'Bearer a', 'authorization', 'Bearer b'), true);
+  t.equal(ambiguous('Authorization', 'Bearer a', 'authorization', 'Bearer a'), true, 'a second line is never wanted');
+  t.equal(ambiguous('x-api-key', 'a', 'X-API-KEY', 'b'), true);
+  t.equal(ambiguous('x-api-key', 'a', 'x-api-key', 'b', 'x-api-key', 'b'), true);
+  t.equal(ambiguous('x-api-key', 'a', 'Authorization', 'Bearer a'), false);
+});
+
+await test('a head that could be read in two ways has a fault', async (t) => {
+  const faults: [rawHeaders: string[], version: string, code: string | undefined][] = [
+    [[], '1.1', 'invalid_header'],
+    [[], '1.0', undefined],
+    [host, '0.9', 'malformed_request'],
+    [host, '2.0', 'malformed_request'],
+    [[...host, 'host', 'gateway.test'], '1.1', 'invalid_header'],
+    [[...host, 'Content-Type', 'a', 'content-type', 'a'], '1.1', 'invalid_header'],
+    [[...host, 'Transfer-Encoding', 'chunked'], '1.1', undefined],
+    [[...host, 'Transfer-Encoding', 'Chunked'], '1.1', undefined],
+    [[...host, 'Transfer-Encoding', 'chunked'], '1.0', 'invalid_header'],
+    [[...host, 'Transfer-Encoding', 'gzip, chunked'], '1.1', 'invalid_header'],
+    [[...host, 'Transfer-Encoding', 'identity'], '1.1', 'invalid_header'],
+    [[...host, 'Transfer-Encoding', 'chunked', 'transfer-encoding', 'chunked'], '1.1', 'invalid_header'],
+    [[...host, ...'x y '.repeat(99).trim().split(' ')], '1.1', undefined],
+    [[...host, ...'x y '.repeat(100).trim().split(' ')], '1.1', 'headers_too_large'],
+  ];
+  t.equal(maxHeaders, 100);
+  for (const [rawHeaders, version, code] of faults) {
+    const { fault } = readHead(requestWith(rawHeaders, '/', version));
+    t.equal(fault?.code, code, `${rawHeaders.slice(0, 6).join(' ')} on HTTP/${version}`);
+  }
+});
+
+await test('a Host is a name or an address, perhaps with a port', async (t) => {
+  const fault = (value: string): unknown => readHead(requestWith(['Host', value])).fault?.code;
+  for (const value of ['a', 'a.b-c_d.test:80', '127.0.0.1:8080', '[::1]', '[fe80::1]:443', 'localhost:65535']) {
+    t.equal(fault(value), undefined, value);
+  }
+  for (const value of [
+    '',
+    ' ',
+    'a b',
+    'a,b',
+    'user@a',
+    'a/b',
+    'a:b',
+    'a:',
+    'a:123456',
+    '[::1',
+    '::1',
+    'a?b',
+    'é',
+    'a:80:80',
+  ]) {
+    t.equal(fault(value), 'invalid_header', value);
+  }
+});
+
+await test('an absolute target of this very host is its path', async (t) => {
+  const forms: [url: string, host: string | undefined, path: string][] = [
+    ['/v1/models', 'a', '/v1/models'],
+    ['//a/v1', 'a', '//a/v1'],
+    ['*', 'a', '*'],
+    ['http://a/v1/models?x=1', 'a', '/v1/models?x=1'],
+    ['HTTPS://A:80/v1', 'a:80', '/v1'],
+    ['http://a', 'a', '/'],
+    ['http://a?x', 'a', '/?x'],
+    ['ftp://a/v1', 'a', 'ftp://a/v1'],
+  ];
+  for (const [url, authority, path] of forms) t.equal(originForm(url, authority), path, url);
+  for (const [url, authority] of [
+    ['http://b/v1', 'a'],
+    ['http://a:81/', 'a'],
+    ['http://a/', undefined],
+    ['http://u@a/', 'a'],
+  ] as const) {
+    t.match(
+      refusedAs(() => originForm(url, authority)),
+      { status: 400, code: 'invalid_path' },
+      url,
+    );
+  }
+});
+
+await test('a path is what stands before the query', async (t) => {
+  t.equal(pathOf('/v1/models'), '/v1/models');
+  t.equal(pathOf('/v1/models?a?b'), '/v1/models');
+  t.equal(pathOf('?'), '');
+});
+
+await test('a path is ASCII and its escapes are text', async (t) => {
+  for (const path of ['/', '/a/b', '*', '/%C3%A9', '/a%2Fb', '/a?%zz\xff', '/..', '//']) {
+    t.doesNotThrow(() => checkPath(requestWith([], path)), path);
+  }
+  for (const path of ['', 'a', 'http://a/', '/\xe9', '/a b', '/%', '/%zz', '/%C3', '/%FF', '/a%00b', '/\x7f']) {
+    t.match(
+      refusedAs(() => checkPath(requestWith([], path))),
+      { status: 400, code: 'invalid_path' },
+      JSON.stringify(path),
+    );
+  }
+});
+
+await test('the request id is the client’s own when it is harmless, else a new one', async (t) => {
+  for (const own of ['a', 'A-z_0.9', 'x'.repeat(128)]) t.equal(requestId(own), own);
+  for (const odd of [undefined, '', 'x'.repeat(129), 'a b', 'a\nb', 'é', 'a/b', 'a;b', '{a}']) {
+    t.match(requestId(odd), /^req_[0-9a-z]{12,}$/, String(odd));
+  }
+  const ids = new Set(Array.from({ length: 10_000 }, () => requestId(undefined)));
+  t.equal(ids.size, 10_000);
+});
+
+await test('an exchange whose answer is not complete when it closes tells who waits that the client left', async (t) => {
+  const request = requestWith(host);
+  const response = new ServerResponse(request);
+  const exchange = openExchange(request, response, readHead(request), 5);
+  t.match(exchange, { startedAtMs: 5, gone: false, onGone: undefined });
+  let told = 0;
+  exchange.onGone = () => {
+    told += 1;
+  };
+  closeExchange(exchange);
+  t.equal(exchange.gone, true);
+  t.equal(told, 1);
+
+  const answered = openExchange(
+    request,
+    Object.defineProperty(new ServerResponse(request), 'writableFinished', { value: true }),
+    readHead(request),
+    5,
+  );
+  answered.onGone = () => t.fail('the answer was complete');
+  closeExchange(answered);
+  t.equal(answered.gone, false);
+});

@@ -1,0 +1,41 @@
+// A whole config from the few lines that matter to a test: what the loader would hand to the compiler, defaults filled in.
+import type { Alias, Config, Provider } from '../../schemas/types.ts';
+
+const timeouts = { connect: '300ms', first_byte: '300ms', stream_idle: '300ms', total: '3s' };
+
+export interface SampleConfig {
+  readonly providers?: Readonly<Record<string, Partial<Provider>>>;
+  readonly aliases?: readonly (Pick<Alias, 'source'> & { targets: readonly Partial<Alias['targets'][number]>[] })[];
+}
+
+/** A config with these providers (by default of type openai, with one model `m`) and aliases (weight 1). */
+export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Config {
+  const whole = Object.entries(providers).map(([name, given]): [string, Provider] => [
+    name,
+    {
+      type: 'openai',
+      base_url: 'http://127.0.0.1:9/v1',
+      models: ['m'],
+      headers: {},
+      stream_usage: true,
+      ...given,
+      timeouts: { ...timeouts, ...given.timeouts },
+    },
+  ]);
+  return {
+    server: {
+      body_limit: '32MiB',
+      user_path_header: 'X-Gateway-User-Path',
+      enable_passthrough_routes: true,
+      shutdown_grace: '2m',
+      timeouts: { headers: '10s', body: '300ms', write_idle: '1m' },
+    },
+    providers: Object.fromEntries(whole),
+    aliases: aliases.map(({ source, targets }) => ({
+      source,
+      targets: targets.map((target) => ({ model: 'p/m', weight: 1, ...target })),
+      strategy: 'round_robin',
+    })),
+    rate_limits: { enabled: true, user_paths: [], providers: [], models: [] },
+  };
+}

@@ -1,0 +1,150 @@
+// From config to snapshot: which name leads where, what is listed, and that nothing in it can change.
+import { test } from 'tap';
+import { compile } from '../../proxy/snapshot/compile.ts';
+import { createCurrent } from '../../proxy/snapshot/current.ts';
+import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
+import { type SampleConfig, sampleConfig } from './sample-config.ts';
+
+const compiled = (sample: SampleConfig): Snapshot => compile(sampleConfig(sample), 'abc123');
+
+/** Where a name leads, as `provider/model` (with `*weight` in an alias). */
+function routeOf(snapshot: Snapshot, name: string): string[] | undefined {
+  return snapshot.routes.get(name)?.targets.map(({ upstream, model, weight }) => `${upstream.name}/${model}*${weight}`);
+}
+
+await test('a model is found by its qualified name and by its bare id', async (t) => {
+  const snapshot = compiled({ providers: { b: { models: ['x', 'meta/llama'] }, a: { models: ['x', 'y'] } } });
+  t.same(routeOf(snapshot, 'a/x'), ['a/x*1']);
+  t.same(routeOf(snapshot, 'b/x'), ['b/x*1']);
+  t.same(routeOf(snapshot, 'x'), ['a/x*1'], 'a bare id is the first provider’s by name that has it');
+  t.same(routeOf(snapshot, 'y'), ['a/y*1']);
+  t.same(routeOf(snapshot, 'b/meta/llama'), ['b/meta/llama*1']);
+  t.same(routeOf(snapshot, 'meta/llama'), ['b/meta/llama*1']);
+  for (const unknown of ['', 'a', 'a/', '/x', 'a/z', 'X', 'A/x', 'b/y', '__proto__', 'toString']) {
+    t.equal(routeOf(snapshot, unknown), undefined, unknown);
+  }
+});
+
+await test('a qualified name wins over a bare id that looks like one', async (t) => {
+  for (const [first, second] of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ] as const) {
+    const snapshot = compiled({ providers: { [first]: { models: [`${second}/x`] }, [second]: { models: ['x'] } } });
+    t.same(routeOf(snapshot, `${second}/x`), [`${second}/x*1`]);
+    t.same(routeOf(snapshot, `${first}/${second}/x`), [`${first}/${second}/x*1`]);
+  }
+});
+
+await test('an alias wins over models of its name, and leads to models, never to aliases', async (t) => {
+  const snapshot = compiled({
+    providers: { p: { models: ['m', 'n', 'chat'] }, q: { models: ['m'] } },
+    aliases: [
+      { source: 'chat', targets: [{ model: 'q/m', weight: 3 }, { model: 'p/n' }] },
+      { source: 'p/m', targets: [{ model: 'q/m' }] },
+      { source: 'second', targets: [{ model: 'p/m', weight: 2 }, { model: 'p/chat' }] },
+    ],
+  });
+  t.same(routeOf(snapshot, 'chat'), ['q/m*3', 'p/n*1'], 'in declared order');
+  t.same(routeOf(snapshot, 'p/m'), ['q/m*1']);
+  t.same(routeOf(snapshot, 'second'), ['p/m*2', 'p/chat*1'], 'the model p/m, not the alias');
+  t.same(routeOf(snapshot, 'p/chat'), ['p/chat*1'], 'the model stays reachable by its full name');
+});
+
+await test('the list has every qualified model and every alias once, sorted by id', async (t) => {
+  const snapshot = compiled({
+    providers: { p: { models: ['m', 'B', 'a'] }, P: { models: ['z'] }, o: { models: ['m'] } },
+    aliases: [
+      { source: 'p/a', targets: [{ model: 'o/m' }, { model: 'p/m' }] },
+      { source: 'fast', targets: [{ model: 'p/m' }] },
+    ],
+  });
+  t.same(
+    snapshot.models.map(({ id, owned_by }) => `${id} ${owned_by}`),
+    ['P/z P', 'fast p', 'o/m o', 'p/B p', 'p/a o', 'p/m p'],
+  );
+  for (const model of snapshot.models) t.match(model, { object: 'model', created: 0 });
+});
+
+await test('a provider becomes an upstream with numbers and bytes', async (t) => {
+  const snapshot = compiled({
+    providers: {
+      p: {
+        base_url: 'https://api.test:8443/openai/v1/',
+        api_key: 'provider-key',
+        models: ['a"é'],
+        headers: { 'X-Org': 'org-secret', 'X-Flag': 'on' },
+        stream_usage: false,
+        timeouts: { connect: '5s', first_byte: '10m', stream_idle: '300s', total: '1h' },
+      },
+      bare: { base_url: 'http://127.0.0.1' },
+    },
+  });
+  const [bare, upstream] = snapshot.upstreams;
+  t.match(upstream, {
+    name: 'p',
+    origin: 'https://api.test:8443',
+    basePath: '/openai/v1',
+    streamUsage: false,
+    connectTimeoutMs: 5_000,
+    patience: { firstByteMs: 600_000, streamIdleMs: 300_000, totalMs: 3_600_000 },
+  });
+  const headers = upstream?.headers ?? [];
+  t.match(
+    headers.join('|'),
+    'authorization|Bearer provider-key|content-type|application/json|accept-encoding|identity|X-Org|org-secret|X-Flag|on',
+  );
+  t.same(upstream?.secrets, ['provider-key', 'org-secret'], 'short words are no secrets');
+  t.match(bare, { origin: 'http://127.0.0.1', basePath: '', secrets: [] });
+  t.notMatch(bare?.headers, ['authorization']);
+  t.equal(snapshot.routes.get('p/a"é')?.targets[0]?.modelJson.toString(), '"a\\"é"');
+});
+
+await test('a key inside a configured header is a secret of its own', async (t) => {
+  const snapshot = compiled({ providers: { p: { headers: { 'X-Auth': 'Token canary-1234567890' } } } });
+  t.ok(
+    snapshot.upstreams[0]?.secrets.includes('canary-1234567890'),
+    'a provider may repeat the key without its scheme',
+  );
+});
+
+await test('the settings of the server become numbers', async (t) => {
+  t.match(compiled({}), {
+    revision: 'abc123',
+    bodyLimitBytes: 33_554_432,
+    shutdownGraceMs: 120_000,
+    timeouts: { headersMs: 10_000, bodyMs: 300, writeIdleMs: 60_000 },
+    models: [],
+    upstreams: [],
+  });
+});
+
+await test('everything in a snapshot is frozen', async (t) => {
+  const snapshot = compiled({
+    providers: { p: { api_key: 'provider-key', models: ['m', 'n'] } },
+    aliases: [{ source: 'chat', targets: [{ model: 'p/m' }, { model: 'p/n' }] }],
+  });
+  const open: string[] = [];
+  const visit = (value: unknown, path: string): void => {
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || path.endsWith('.dialect')) return;
+    if (value instanceof Map) for (const [key, each] of value) visit(each, `${path}.${String(key)}`);
+    else {
+      if (!Object.isFrozen(value)) open.push(path);
+      for (const [key, each] of Object.entries(value)) visit(each, `${path}.${key}`);
+    }
+  };
+  visit(snapshot, 'snapshot');
+  t.same(open, []);
+});
+
+await test('a request keeps the snapshot it got while new ones see the next', async (t) => {
+  const current = createCurrent();
+  t.throws(() => current.get(), /no config/);
+  const first = compiled({});
+  const second = compiled({});
+  current.swap(first);
+  const pinned = current.get();
+  current.swap(second);
+  t.equal(pinned, first);
+  t.equal(current.get(), second);
+});

@@ -1,0 +1,524 @@
+// The steps of a request, each with its own arguments: who calls, where to, which body, which provider, and how answers end.
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import * as fc from 'fast-check';
+import { type Test, test } from 'tap';
+import { Refusal } from '../../proxy/errors.ts';
+import { createMetrics } from '../../proxy/metrics.ts';
+import { readCall } from '../../proxy/request/call.ts';
+import { closeExchange, type Exchange, openExchange } from '../../proxy/request/exchange.ts';
+import { readHead } from '../../proxy/request/head.ts';
+import { refuse } from '../../proxy/request/refuse.ts';
+import { compile } from '../../proxy/snapshot/compile.ts';
+import type { Route, Snapshot, Target } from '../../proxy/snapshot/snapshot.ts';
+import { type Accepted, attempt } from '../../proxy/stages/attempt.ts';
+import { authenticate, digestOf } from '../../proxy/stages/authenticate.ts';
+import { receive } from '../../proxy/stages/receive.ts';
+import { type Outcome, relay } from '../../proxy/stages/relay.ts';
+import { createBalance, resolve } from '../../proxy/stages/resolve.ts';
+import { settle } from '../../proxy/stages/settle.ts';
+import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
+import { createPools } from '../../proxy/upstream/pools.ts';
+import { type Behaviour, createGate, type FakeUpstream, fin, startFakeUpstream } from '../support/fake-upstream.ts';
+import { listen } from '../support/ports.ts';
+import { rawRequest } from '../support/raw-http.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { sampleConfig } from './sample-config.ts';
+
+const nowMs = (): number => performance.now();
+
+/** An exchange on a socket that is not connected: for stages that only read. */
+function exchangeOf(headers: Record<string, string>): Exchange {
+  const request = new IncomingMessage(new Socket());
+  const rawHeaders = ['Host', 'gateway.test', ...Object.entries(headers).flat()];
+  Object.assign(request, { rawHeaders, httpVersionMajor: 1, httpVersionMinor: 1, method: 'POST' });
+  return openExchange(request, new ServerResponse(request), readHead(request), 0);
+}
+
+/** What `run` is refused with. */
+async function refusedBy(run: () => unknown): Promise<Refusal> {
+  try {
+    await run();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  throw new Error('was accepted');
+}
+
+// --- authenticate
+
+const credentials = { masterKeyDigest: digestOf('sk-master') };
+const open = { masterKeyDigest: undefined };
+
+await test('the master key lets in, as bearer or as x-api-key', async (t) => {
+  const ways: Record<string, string>[] = [
+    { Authorization: 'Bearer sk-master' },
+    { authorization: 'bearer sk-master' },
+    { Authorization: 'BEARER sk-master' },
+    { 'x-api-key': 'sk-master' },
+    { Authorization: 'Bearer sk-master', 'X-Api-Key': 'sk-master' },
+  ];
+  for (const way of ways) {
+    t.same(authenticate(exchangeOf(way).head, credentials), { kind: 'master_key' }, JSON.stringify(way));
+    t.same(authenticate(exchangeOf(way).head, open), { kind: 'anonymous' }, 'without a master key everyone may');
+  }
+  t.same(authenticate(exchangeOf({}).head, open), { kind: 'anonymous' });
+});
+
+await test('every failure to show a key looks the same', async (t) => {
+  const ways: Record<string, string>[] = [
+    {},
+    { Authorization: '' },
+    { Authorization: 'Bearer' },
+    { Authorization: 'Bearer ' },
+    { Authorization: 'Bearer  sk-master' },
+    { Authorization: 'Bearersk-master' },
+    { Authorization: 'Basic sk-master' },
+    { Authorization: 'sk-master' },
+    { Authorization: 'Bearer sk-maste' },
+    { Authorization: 'Bearer sk-master1' },
+    { Authorization: 'Bearer SK-MASTER' },
+    { Authorization: 'Token x', 'x-api-key': 'sk-master' },
+    { 'x-api-key': '' },
+    { 'x-api-key': 'Bearer sk-master' },
+    { 'api-key': 'sk-master' },
+  ];
+  const answers = new Set<string>();
+  for (const way of ways) {
+    const refused = await refusedBy(() => authenticate(exchangeOf(way).head, credentials));
+    t.match(
+      refused,
+      { status: 401, code: 'invalid_api_key', type: 'authentication_error', param: null },
+      JSON.stringify(way),
+    );
+    answers.add(refused.message);
+  }
+  t.equal(answers.size, 1);
+});
+
+await test('two different keys are ambiguous, even when one of them is right', async (t) => {
+  for (const known of [credentials, open]) {
+    for (const other of ['sk-other', '']) {
+      const way = { Authorization: 'Bearer sk-master', 'x-api-key': other };
+      const refused = await refusedBy(() => authenticate(exchangeOf(way).head, known));
+      t.match(refused, { status: 400, code: 'ambiguous_credentials' });
+    }
+  }
+});
+
+// --- resolve
+
+function routeWith(weights: readonly number[]): Route {
+  const models = weights.map((_, index) => `m${index}`);
+  const targets = weights.map((weight, index) => ({ model: `p/m${index}`, weight }));
+  const snapshot = compile(sampleConfig({ providers: { p: { models } }, aliases: [{ source: 'a', targets }] }), '');
+  return resolve('a', snapshot);
+}
+
+const firstOf = (targets: readonly Target[]): string => targets[0]?.model ?? '';
+
+await test('an unknown model is not found, and says its name harmlessly', async (t) => {
+  const snapshot = compile(sampleConfig({ providers: { p: {} } }), '');
+  t.equal(resolve('p/m', snapshot).targets[0]?.upstream.name, 'p');
+  const refused = await refusedBy(() => resolve('no\nsuch', snapshot));
+  t.match(refused, {
+    status: 404,
+    code: 'model_not_found',
+    type: 'not_found_error',
+    param: 'model',
+    message: '"no?such"',
+  });
+});
+
+await test('weights of 5, 1 and 1 are spread smoothly', async (t) => {
+  const balance = createBalance();
+  const route = routeWith([5, 1, 1]);
+  const order = Array.from({ length: 14 }, () => firstOf(balance(route)));
+  const cycle = ['m0', 'm0', 'm1', 'm0', 'm2', 'm0', 'm0'];
+  t.same(order, [...cycle, ...cycle]);
+});
+
+await test('over a cycle each target comes first exactly as often as its weight says', async () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 }), (weights) => {
+      const balance = createBalance();
+      const route = routeWith(weights);
+      const counts = weights.map(() => 0);
+      const total = weights.reduce((sum, weight) => sum + weight, 0);
+      for (let request = 1; request <= total; request += 1) {
+        const index = Number(firstOf(balance(route)).slice(1));
+        counts[index] = (counts[index] ?? 0) + 1;
+        const skew = weights.map((weight, each) => Math.abs((counts[each] ?? 0) - (request * weight) / total));
+        if (Math.max(...skew) >= weights.length) return false;
+      }
+      return JSON.stringify(counts) === JSON.stringify(weights);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+await test('the other targets follow in declared order', async (t) => {
+  const balance = createBalance();
+  const route = routeWith([1, 1, 1]);
+  const orders = Array.from({ length: 3 }, () =>
+    balance(route)
+      .map(({ model }) => model)
+      .join(' '),
+  );
+  t.same(orders, ['m0 m1 m2', 'm1 m0 m2', 'm2 m0 m1']);
+  const single = routeWith([3]);
+  t.equal(balance(single), single.targets);
+});
+
+await test('a reload that leaves an alias as it is leaves its turn as it is', async (t) => {
+  const balance = createBalance();
+  const [before, after, changed] = [routeWith([1, 1]), routeWith([1, 1]), routeWith([2, 1])];
+  t.same(
+    [before, after, before, changed, before].map((route) => firstOf(balance(route))),
+    ['m0', 'm1', 'm0', 'm0', 'm1'],
+    'a changed alias begins anew, beside the old one',
+  );
+});
+
+// --- receive
+
+await test('only plain JSON in UTF-8 is read', async (t) => {
+  const json = { 'Content-Type': 'application/json' };
+  const accepted: Record<string, string>[] = [
+    json,
+    { 'Content-Type': 'Application/JSON' },
+    { 'Content-Type': 'application/json; charset=utf-8' },
+    { 'Content-Type': 'application/json;charset="UTF-8"' },
+    { 'Content-Type': 'application/json ; x=y' },
+    { ...json, 'Content-Encoding': 'identity' },
+  ];
+  for (const headers of accepted) {
+    const exchange = exchangeOf(headers);
+    const received = receive(exchange, 10);
+    exchange.request.push('{}');
+    exchange.request.push(null);
+    t.equal((await received).toString(), '{}', JSON.stringify(headers));
+  }
+  const refused: [headers: Record<string, string>, code: string][] = [
+    [{}, 'unsupported_media_type'],
+    [{ 'Content-Type': '' }, 'unsupported_media_type'],
+    [{ 'Content-Type': 'text/plain' }, 'unsupported_media_type'],
+    [{ 'Content-Type': 'application/jsonp' }, 'unsupported_media_type'],
+    [{ 'Content-Type': 'application/json, text/plain' }, 'unsupported_media_type'],
+    [{ 'Content-Type': 'x; a=application/json' }, 'unsupported_media_type'],
+    [{ 'Content-Type': 'application/json; charset=latin1' }, 'unsupported_media_type'],
+    [{ ...json, 'Content-Encoding': 'gzip' }, 'unsupported_encoding'],
+    [{ ...json, 'Content-Encoding': 'identity, gzip' }, 'unsupported_encoding'],
+  ];
+  for (const [headers, code] of refused) {
+    t.match(await refusedBy(() => receive(exchangeOf(headers), 10)), { status: 415, code }, JSON.stringify(headers));
+  }
+});
+
+await test('a body is whole, in its own bytes, up to the limit', async (t) => {
+  const headers = { 'Content-Type': 'application/json' };
+  const whole = exchangeOf(headers);
+  const received = receive(whole, 10);
+  for (const chunk of [
+    [0, 255],
+    [254, 1, 2],
+    [3, 4, 5, 6, 7],
+  ])
+    whole.request.push(Buffer.from(chunk));
+  whole.request.push(null);
+  t.same([...(await received)], [0, 255, 254, 1, 2, 3, 4, 5, 6, 7]);
+  t.equal(whole.onGone, undefined, 'nobody waits any more');
+
+  const long = exchangeOf(headers);
+  const refused = refusedBy(() => receive(long, 10));
+  long.request.push(Buffer.alloc(6));
+  long.request.push(Buffer.alloc(5));
+  t.match(await refused, { status: 413, code: 'body_too_large', message: /10 bytes/ });
+
+  const declared = exchangeOf({ ...headers, 'Content-Length': '11' });
+  t.match(await refusedBy(() => receive(declared, 10)), { status: 413 }, 'without waiting for it');
+
+  const left = exchangeOf(headers);
+  const waiting = refusedBy(() => receive(left, 10));
+  await waitFor('the stage to wait', () => left.onGone);
+  closeExchange(left);
+  t.match(await waiting, { status: 499, code: 'client_left' });
+});
+
+// --- attempt and relay, between a real client and real providers
+
+interface Stand {
+  readonly providers: readonly FakeUpstream[];
+  readonly snapshot: Snapshot;
+  readonly port: number;
+  readonly outcomes: Outcome[];
+}
+
+/** A server of two stages: every POST goes to the alias `all`, whose targets are the providers in order. */
+async function startStand(t: Test, count = 2): Promise<Stand> {
+  const providers = await Promise.all(Array.from({ length: count }, () => startFakeUpstream({ t, models: ['m'] })));
+  const snapshot = compile(
+    sampleConfig({
+      providers: Object.fromEntries(
+        providers.map(({ url }, index) => [`p${index}`, { base_url: url, api_key: 'canary-key' }]),
+      ),
+      aliases: [{ source: 'all', targets: providers.map((_, index) => ({ model: `p${index}/m` })) }],
+    }),
+    '',
+  );
+  const pools = createPools();
+  const deadlines = createDeadlines(nowMs);
+  const outcomes: Outcome[] = [];
+  const means = { pools, deadlines, usageEnabled: true };
+  const serve = async (exchange: Exchange): Promise<void> => {
+    try {
+      const call = readCall(await receive(exchange, 1 << 20));
+      const accepted: Accepted = await attempt(resolve('all', snapshot).targets, 'chat', call, exchange, means);
+      outcomes.push(await relay(accepted, exchange));
+    } catch (error) {
+      const { status, provider = '' } = refuse(error, exchange);
+      outcomes.push({ status, provider });
+    }
+  };
+  const server = createServer((request, response) => {
+    const exchange = openExchange(request, response, readHead(request), nowMs());
+    response.on('close', () => closeExchange(exchange));
+    void serve(exchange);
+  });
+  t.teardown(async () => {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+    await Promise.all(snapshot.upstreams.map((upstream) => pools.get(upstream).destroy()));
+  });
+  return { providers, snapshot, outcomes, port: await listen(server) };
+}
+
+function post(port: number, body: string) {
+  const lines = [
+    'POST / HTTP/1.1',
+    'Host: a',
+    'Connection: close',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+  ];
+  return rawRequest(port, `${lines.join('\r\n')}\r\n\r\n${body}`);
+}
+
+const plain = '{"model":"all","messages":[]}';
+const streaming = '{"model":"all","stream":true,"messages":[]}';
+const error = (status: number): Behaviour => ({ kind: 'error', status });
+
+await test('the next target is tried only when the first cannot have done the work', async (t) => {
+  const { providers, port, outcomes } = await startStand(t);
+  const [first, second] = providers as [FakeUpstream, FakeUpstream];
+  const cases: [behaviour: Behaviour, status: number, servedBy: string][] = [
+    [{ kind: 'openai' }, 200, 'p0'],
+    [error(429), 200, 'p1'],
+    [error(500), 200, 'p1'],
+    [error(503), 200, 'p1'],
+    [error(400), 400, 'p0'],
+    [error(401), 401, 'p0'],
+    [error(404), 404, 'p0'],
+    [{ kind: 'reset' }, 502, 'p0'],
+    [{ kind: 'fin' }, 502, 'p0'],
+    [{ kind: 'hang' }, 504, 'p0'],
+    [{ kind: 'not-http' }, 502, 'p0'],
+    [{ kind: 'short-body' }, 502, 'p0'],
+    [{ kind: 'html' }, 502, 'p0'],
+    [{ kind: 'refused' }, 200, 'p1'],
+  ];
+  for (const [behaviour, status, provider] of cases) {
+    await first.behave(behaviour);
+    const before = second.ledger.length;
+    outcomes.length = 0;
+    const { responses } = await post(port, plain);
+    const name = JSON.stringify(behaviour);
+    t.equal(responses[0]?.status, status, name);
+    t.same(outcomes, [{ status, provider }], name);
+    t.equal(second.ledger.length - before, provider === 'p1' ? 1 : 0, `${name}: calls of the second`);
+  }
+});
+
+await test('when every target refuses, the last one’s refusal is the answer', async (t) => {
+  const { providers, port } = await startStand(t);
+  await providers[0]?.behave(error(500));
+  await providers[1]?.behave({ kind: 'error', status: 429, retryAfter: '7', message: 'slow down, canary-key' });
+  const { responses } = await post(port, plain);
+  t.equal(responses[0]?.status, 429);
+  t.equal(responses[0]?.header('retry-after'), '7');
+  t.match(JSON.parse(responses[0]?.body.toString() ?? ''), {
+    error: { type: 'rate_limit_error', provider: 'p1', message: 'slow down, [redacted]' },
+  });
+});
+
+await test('a provider sees its key, its model and the request id, and nothing of the client', async (t) => {
+  const { providers, port } = await startStand(t, 1);
+  await post(port, plain);
+  const entry = providers[0]?.ledger[0];
+  t.equal(entry?.target, '/v1/chat/completions');
+  t.equal(entry?.body.toString(), '{"model":"m","messages":[]}');
+  t.equal(entry?.header('authorization'), 'Bearer canary-key');
+  t.match(entry?.header('x-request-id'), /^req_/);
+  const names = (entry?.headers ?? []).map(([name]) => name.toLowerCase()).sort();
+  t.same(names, [
+    'accept-encoding',
+    'authorization',
+    'connection',
+    'content-length',
+    'content-type',
+    'host',
+    'x-request-id',
+  ]);
+});
+
+/** The data of each event in a body; a rest without a blank line at its end counts as an event. */
+const eventsOf = (body: string): string[] => body.split(/\n\n/).filter((event) => event !== '');
+
+await test('a stream comes through without the usage event that only the gateway wanted', async (t) => {
+  const { providers, port } = await startStand(t, 1);
+  const bytes = [
+    ': hi\n\n',
+    'data: {"choices":[{}]}\n',
+    '\ndata: {"choices":[],"usage":{"total_tokens":3}}\n\nda',
+    'ta: [DONE]\n\n',
+  ];
+  await providers[0]?.behave({ kind: 'sse', chunks: bytes });
+  const { responses } = await post(port, streaming);
+  t.equal(responses[0]?.body.toString(), ': hi\n\ndata: {"choices":[{}]}\n\ndata: [DONE]\n\n');
+  t.equal(responses[0]?.header('cache-control'), 'no-cache');
+  const own = streaming.replace('"messages"', '"stream_options":{"include_usage":true},"messages"');
+  t.equal((await post(port, own)).responses[0]?.body.toString(), bytes.join(''), 'a client that asked gets it');
+});
+
+await test('a stream that breaks ends with an error event of its own, wherever it was cut', async (t) => {
+  const { providers, port } = await startStand(t, 1);
+  const whole = 'data: {"choices":[{}]}\n\n';
+  const own = streaming.replace('"messages"', '"stream_options":{"include_usage":true},"messages"');
+  const cuts: [name: string, chunks: string[], framing: 'chunked' | 'eof'][] = [
+    ['between events', [whole], 'chunked'],
+    ['inside an event', [whole, 'data: {"choi'], 'chunked'],
+    ['at the end of a line', [whole, 'data: {"choices":[]}\n'], 'chunked'],
+    ['before the terminal event', [whole], 'eof'],
+    ['inside an event of unknown length', [whole, 'data: {"choi'], 'eof'],
+    ['after text that mentions the terminal event', [whole, 'data: {"choices":[{"delta":"[DONE]"}]}\n\n'], 'eof'],
+  ];
+  for (const [name, chunks, framing] of cuts) {
+    for (const body of [streaming, own]) {
+      await providers[0]?.behave({ kind: 'sse', chunks: [...chunks, fin], framing });
+      const text = (await post(port, body)).responses[0]?.body.toString() ?? '';
+      t.ok(text.startsWith(whole), name);
+      t.match(eventsOf(text).at(-1), /^data: \{"error":\{"code":"stream_incomplete".*"provider":"p0"/, `cut ${name}`);
+      t.notMatch(text, 'data: [DONE]', name);
+    }
+  }
+});
+
+await test('a stream that is complete by its framing needs no terminal event', async (t) => {
+  const { providers, port } = await startStand(t, 1);
+  for (const [chunks, framing] of [
+    [['data: 1\n\n'], 'chunked'],
+    [['data: 1\n\n', 'data: [DONE]\n\n'], 'eof'],
+    [['data: 1\r\n\r\ndata:[DO', 'NE]\r\n\r\n'], 'eof'],
+  ] as const) {
+    await providers[0]?.behave({ kind: 'sse', chunks, framing });
+    const { responses } = await post(port, streaming);
+    t.equal(responses[0]?.body.toString(), chunks.join(''), `${framing} ${chunks.length}`);
+  }
+});
+
+await test('a long answer passes while it arrives, and one that breaks off is never taken for whole', async (t) => {
+  const { providers, port, outcomes } = await startStand(t, 1);
+  const body = `{"a":"${'x'.repeat(300_000)}"}`;
+  await providers[0]?.behave({ kind: 'json', body });
+  const { responses } = await post(port, plain);
+  t.equal(responses[0]?.header('content-length'), String(body.length));
+  t.ok(responses[0]?.body.toString() === body);
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  await providers[0]?.behave({ kind: 'raw', steps: [head, body.slice(0, 200_000), fin] });
+  t.equal((await post(port, plain)).responses[0]?.complete, false);
+  t.same(outcomes, [
+    { status: 200, provider: 'p0' },
+    { status: 502, provider: 'p0' },
+  ]);
+});
+
+await test('an answer that comes after the client has left is cancelled', async (t) => {
+  const { providers, snapshot } = await startStand(t, 1);
+  const gate = createGate();
+  await providers[0]?.behave({ kind: 'sse', chunks: ['data: 1\n\n', gate] });
+  const exchange = exchangeOf({});
+  const pools = createPools();
+  const means = { pools, deadlines: createDeadlines(nowMs), usageEnabled: true };
+  const { targets } = resolve('all', snapshot);
+  const accepted = await attempt(targets, 'chat', readCall(Buffer.from(streaming)), exchange, means);
+  exchange.gone = true;
+  t.same(await relay(accepted, exchange), { status: 499, provider: 'p0' });
+  await providers[0]?.waitFor((ledger) => ledger[0]?.clientClosedAtMs);
+  await Promise.all(snapshot.upstreams.map((upstream) => pools.get(upstream).destroy()));
+});
+
+await test('a client that leaves takes its upstream call with it', async (t) => {
+  const { providers, port, outcomes } = await startStand(t);
+  const gate = createGate();
+  const [first] = providers as [FakeUpstream, FakeUpstream];
+  for (const behaviour of [
+    { kind: 'hold', gate },
+    { kind: 'sse', chunks: ['data: 1\n\n', gate] },
+  ] as Behaviour[]) {
+    await first.behave(behaviour);
+    const socket = new Socket();
+    t.teardown(() => socket.destroy());
+    socket.on('error', () => undefined).connect(port, '127.0.0.1');
+    socket.write(
+      `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${streaming.length}\r\n\r\n${streaming}`,
+    );
+    await waitFor('the provider to hold it', () => gate.waiting);
+    if (behaviour.kind === 'sse') await new Promise((got) => socket.once('data', got));
+    outcomes.length = 0;
+    const leftAtMs = performance.now();
+    socket.destroy();
+    const closedAtMs = await first.waitFor((ledger) => ledger.at(-1)?.clientClosedAtMs);
+    t.ok(closedAtMs - leftAtMs < 500, `cancelled after ${Math.round(closedAtMs - leftAtMs)} ms`);
+    await waitFor('the outcome', () => outcomes.length > 0);
+    t.equal(providers[1]?.ledger.length, 0, 'no other target is asked for somebody who left');
+  }
+});
+
+await test('nobody is called for a client that has left', async (t) => {
+  const { providers, snapshot } = await startStand(t, 1);
+  const exchange = exchangeOf({});
+  closeExchange(exchange);
+  const means = { pools: createPools(), deadlines: createDeadlines(nowMs), usageEnabled: true };
+  const { targets } = resolve('all', snapshot);
+  const refused = await refusedBy(() => attempt(targets, 'chat', readCall(Buffer.from(plain)), exchange, means));
+  t.match(refused, { status: 499, code: 'client_left' });
+  t.equal(providers[0]?.ledger.length, 0);
+});
+
+// --- settle
+
+await test('a request is counted once, by how it ended and how long it took', async (t) => {
+  const metrics = createMetrics({ config: () => undefined });
+  const settled = (outcome: Outcome, gone: boolean): void => {
+    const exchange = exchangeOf({});
+    exchange.gone = gone;
+    exchange.onGone = () => t.fail('nobody waits any more');
+    metrics.begin();
+    settle('/v1/embeddings', outcome, exchange, { metrics, nowMs: () => 250 });
+    t.equal(exchange.onGone, undefined);
+  };
+  settled({ status: 200, provider: 'p' }, false);
+  settled({ status: 200, provider: 'p' }, true);
+  settled({ status: 404, provider: '' }, false);
+  const text = await metrics.text();
+  for (const line of [
+    'gateway_requests_total{endpoint="/v1/embeddings",provider="p",status="200"} 1',
+    'gateway_requests_total{endpoint="/v1/embeddings",provider="p",status="499"} 1',
+    'gateway_requests_total{endpoint="/v1/embeddings",provider="",status="404"} 1',
+    'gateway_request_duration_seconds_sum{endpoint="/v1/embeddings"} 0.75',
+    'gateway_requests_in_flight 0',
+  ]) {
+    t.ok(text.split('\n').includes(line), line);
+  }
+});

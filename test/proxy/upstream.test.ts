@@ -1,0 +1,665 @@
+// How bytes leave and come back: failures named, provider words made harmless, event streams watched, deadlines kept.
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { createServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import * as fc from 'fast-check';
+import { type Test, test } from 'tap';
+import { type Dispatcher, Pool } from 'undici';
+import { errors } from '../../proxy/errors.ts';
+import { compile } from '../../proxy/snapshot/compile.ts';
+import type { Upstream } from '../../proxy/snapshot/snapshot.ts';
+import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
+import { failureOf } from '../../proxy/upstream/failure.ts';
+import { createPools } from '../../proxy/upstream/pools.ts';
+import { failureRefusal, rejectionOf } from '../../proxy/upstream/rejection.ts';
+import { Answer, type Patience, send, UpstreamFailure } from '../../proxy/upstream/send.ts';
+import { dataOf, tapStream } from '../../proxy/upstream/sse.ts';
+import { type Behaviour, createGate, fin, startFakeUpstream } from '../support/fake-upstream.ts';
+import { freePort, listen } from '../support/ports.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { sampleConfig } from './sample-config.ts';
+
+const nowMs = (): number => performance.now();
+
+// --- failures
+
+await test('each code stands for one failure, and its words name no address', async (t) => {
+  const codes: Record<string, string> = {
+    upstream_dns: 'ENOTFOUND EAI_AGAIN',
+    upstream_unavailable: 'ECONNREFUSED EHOSTUNREACH ENETUNREACH EADDRNOTAVAIL UND_ERR_CONNECT_TIMEOUT ETIMEDOUT',
+    upstream_disconnected: 'ECONNRESET EPIPE UND_ERR_SOCKET UND_ERR_CLOSED UND_ERR_DESTROYED',
+    upstream_invalid_response:
+      'UND_ERR_RES_CONTENT_LENGTH_MISMATCH UND_ERR_HEADERS_OVERFLOW UND_ERR_RES_EXCEEDED_MAX_SIZE ERR_ASSERTION HPE_INVALID_CONSTANT HPE_NEW ODD',
+    upstream_tls:
+      'CERT_HAS_EXPIRED DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT_LOCALLY ERR_TLS_CERT_ALTNAME_INVALID ERR_SSL_WRONG_VERSION_NUMBER ERR_TLS_NEW CERT_NOT_YET_VALID CERT_REVOKED CERT_UNTRUSTED UNABLE_TO_GET_ISSUER_CERT HOSTNAME_MISMATCH INVALID_CA EPROTO',
+  };
+  for (const [code, causes] of Object.entries(codes)) {
+    for (const cause of causes.split(' ')) {
+      const failure = failureOf(Object.assign(new Error('connect to 10.1.2.3:443 with sk-secret'), { code: cause }));
+      t.equal(failure.code, code, cause);
+      t.notMatch(failure.reason, /10\.1|sk-secret/);
+      t.equal(
+        failure.reason !== '',
+        errors[failure.code].message.includes('{reason}'),
+        `${cause} says why where there is room`,
+      );
+    }
+  }
+});
+
+await test('several addresses failing at once fail like the first', async (t) => {
+  const each = ['ECONNREFUSED', 'ETIMEDOUT'].map((code) => Object.assign(new Error(code), { code }));
+  t.match(failureOf(new AggregateError(each)), { code: 'upstream_unavailable', reason: 'connection refused' });
+  t.match(failureOf(new AggregateError([])), { code: 'upstream_invalid_response' });
+  for (const odd of [undefined, 'ECONNRESET', { code: 'ECONNRESET' }, Object.assign(new Error('x'), { code: 7 })]) {
+    t.match(failureOf(odd), { code: 'upstream_invalid_response' });
+  }
+});
+
+/** The error a POST meets, or its status. */
+async function fateOf(t: Test, origin: string, connect: object = {}): Promise<unknown> {
+  const pool = new Pool(origin, { connect: { timeout: 300, ...connect } });
+  t.teardown(() => pool.destroy());
+  return new Promise((done) => {
+    const handler: Dispatcher.DispatchHandler = {
+      onConnect: () => undefined,
+      onHeaders: (status) => {
+        done(status);
+        return true;
+      },
+      onData: () => true,
+      onComplete: () => undefined,
+      onError: done,
+    };
+    pool.dispatch({ method: 'POST', path: '/', headers: [], body: '{}' }, handler);
+  });
+}
+
+const sequence = (...parts: Buffer[]): Buffer => tagged(0x30, ...parts);
+const text = (tag: number, value: string): Buffer => tagged(tag, Buffer.from(value));
+const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex');
+
+/** One DER element. */
+function tagged(tag: number, ...parts: Buffer[]): Buffer {
+  const body = Buffer.concat(parts);
+  const length = body.length < 128 ? [body.length] : [0x82, body.length >> 8, body.length & 255];
+  return Buffer.concat([Buffer.from([tag, ...length]), body]);
+}
+
+/** A new key and its self-signed certificate for `provider.test`, valid between two years. */
+function certificate(from: number, to: number): { key: string; cert: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const algorithm = sequence(bytes('06082a8648ce3d040302'));
+  const name = sequence(tagged(0x31, sequence(bytes('0603550403'), text(0x0c, 'provider.test'))));
+  const validity = sequence(text(0x18, `${from}0101000000Z`), text(0x18, `${to}0101000000Z`));
+  const alternatives = sequence(bytes('0603551d11'), tagged(0x04, sequence(text(0x82, 'provider.test'))));
+  const content = sequence(
+    tagged(0xa0, bytes('020102')),
+    bytes('020101'),
+    algorithm,
+    name,
+    validity,
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    tagged(0xa3, sequence(alternatives)),
+  );
+  const signature = sign('sha256', content, privateKey);
+  const der = sequence(content, algorithm, tagged(0x03, bytes('00'), signature));
+  const cert = `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`;
+  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) };
+}
+
+await test('a certificate that proves nothing is a TLS failure that says what is wrong with it', async (t) => {
+  const start = async (from: number, to: number): Promise<{ origin: string; cert: string }> => {
+    const { key, cert } = certificate(from, to);
+    const server = createTlsServer({ key, cert }, (socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'));
+    server.on('tlsClientError', () => undefined);
+    t.teardown(() => server.close());
+    return { origin: `https://localhost:${await listen(server)}`, cert };
+  };
+  const valid = await start(2000, 2100);
+  const old = await start(2000, 2001);
+  const trusted = { ca: valid.cert, servername: 'provider.test' };
+  t.equal(await fateOf(t, valid.origin, trusted), 204, 'the certificate itself is sound');
+  const fates: [fate: Promise<unknown>, reason: string][] = [
+    [fateOf(t, valid.origin), 'self-signed'],
+    [fateOf(t, valid.origin, { ca: valid.cert }), 'for another host'],
+    [fateOf(t, old.origin, { ca: old.cert, servername: 'provider.test' }), 'has expired'],
+  ];
+  for (const [fate, reason] of fates) t.match(failureOf(await fate), { code: 'upstream_tls', reason });
+});
+
+await test('what is no TLS, no HTTP or nobody at all has its own failure', async (t) => {
+  const speak = async (words: string | undefined): Promise<number> => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      if (words === undefined) socket.resetAndDestroy();
+      else socket.end(Buffer.from(words, 'latin1'));
+    });
+    t.teardown(() => server.close());
+    return listen(server);
+  };
+  const fates: [origin: string, code: string][] = [
+    [`https://localhost:${await speak('HTTP/1.1 400 Bad Request\r\n\r\n')}`, 'upstream_tls'],
+    [`https://localhost:${await speak('\x15\x03\x03\x00\x02\x02\x28')}`, 'upstream_tls'],
+    [`https://localhost:${await speak('')}`, 'upstream_tls'],
+    [`http://127.0.0.1:${await speak('SSH-2.0-odd\r\n')}`, 'upstream_invalid_response'],
+    [`http://127.0.0.1:${await speak('')}`, 'upstream_disconnected'],
+    [`http://127.0.0.1:${await speak(undefined)}`, 'upstream_disconnected'],
+    [`http://localhost:${await freePort()}`, 'upstream_unavailable'],
+    ['http://no-such-host.invalid', 'upstream_dns'],
+  ];
+  for (const [origin, code] of fates) t.equal(failureOf(await fateOf(t, origin)).code, code, `${origin} ${code}`);
+});
+
+// --- what an answer means
+
+const patience: Patience = { firstByteMs: 300, streamIdleMs: 300, totalMs: 3_000 };
+const idle = createDeadlines(() => 0);
+const upstream = compile(
+  sampleConfig({ providers: { p: { api_key: 'canary+key/1234', headers: { 'X-Org': 'canary-org' } } } }),
+  '',
+).upstreams[0] as Upstream;
+
+/** An answer as it stands when it is handed over: its head, and all or the first of its body. */
+function answerOf(status: number, headers: Record<string, string>, body: string | Buffer, complete = true): Answer {
+  const answer = new Answer(patience, idle, { resolve: () => undefined, reject: () => undefined });
+  const raw = Object.entries(headers)
+    .flat()
+    .map((part) => Buffer.from(part, 'latin1'));
+  answer.onHeaders(status, raw, () => undefined);
+  if (body.length > 0) answer.onData(Buffer.from(body));
+  if (complete) answer.onComplete();
+  return answer;
+}
+
+const json = { 'Content-Type': 'application/json', 'Content-Length': '1' };
+const sse = { 'content-type': 'text/event-stream; charset=utf-8', 'transfer-encoding': 'chunked' };
+const refusalOf = (status: number, body: string, headers: Record<string, string> = json) =>
+  rejectionOf(answerOf(status, headers, body), upstream);
+const said = (error: unknown): string => JSON.stringify({ error });
+
+await test('a provider’s status keeps its number and gets its type', async (t) => {
+  const types: Record<string, number[]> = {
+    authentication_error: [401],
+    permission_error: [403],
+    not_found_error: [404],
+    rate_limit_error: [429],
+    invalid_request_error: [400, 402, 405, 408, 409, 413, 415, 418, 422, 451, 499],
+    provider_error: [500, 501, 502, 503, 504, 529, 599],
+  };
+  for (const [type, statuses] of Object.entries(types)) {
+    for (const status of statuses) {
+      const refused = refusalOf(status, said({ message: 'no', code: 'c', param: 'q' }));
+      t.match(refused, { status, type, message: 'no', code: 'c', param: 'q', provider: 'p' }, String(status));
+    }
+  }
+});
+
+await test('a status that no client can use is a bad answer', async (t) => {
+  for (const status of [204, 300, 301, 302, 304, 307, 399, 600, 999]) {
+    const refused = refusalOf(status, '{"a":1}', { ...json, location: 'http://elsewhere/' });
+    t.match(
+      refused,
+      { status: 502, type: 'provider_error', code: 'upstream_invalid_response', provider: 'p' },
+      String(status),
+    );
+    t.match(refused?.message, String(status));
+  }
+});
+
+await test('a success is what the client can read', async (t) => {
+  const usable: [headers: Record<string, string>, body: string][] = [
+    [json, '{"choices":[]}'],
+    [{ 'CONTENT-TYPE': 'Application/JSON; charset=utf-8' }, ' {"a":1}\n'],
+    [{ 'content-type': 'application/vnd.api+json' }, '{"a":1}'],
+    [sse, 'data: {"choices":[]}\n\n'],
+    [sse, ': hello\n\n'],
+  ];
+  for (const [headers, body] of usable) t.equal(refusalOf(200, body, headers), undefined, body);
+  t.equal(refusalOf(201, '{"a":1}'), undefined);
+  const useless: [headers: Record<string, string>, body: string][] = [
+    [{ 'content-type': 'text/html' }, '<html>'],
+    [{}, '{"a":1}'],
+    [{ 'content-type': 'text/jsonish' }, '{"a":1}'],
+    [json, ''],
+    [json, 'null'],
+    [json, '[]'],
+    [json, '{'],
+    [{ 'content-type': 'application/json' }, '{"a":1'],
+    [{ 'content-type': 'application/json' }, '{"a":1}}'],
+    [sse, ''],
+  ];
+  for (const [headers, body] of useless) {
+    t.match(
+      refusalOf(200, body, headers),
+      { status: 502, code: 'upstream_invalid_response' },
+      `${JSON.stringify(headers)} ${body}`,
+    );
+  }
+});
+
+await test('an error inside a success is an error', async (t) => {
+  const overload = said({ message: 'slow down', code: 429, param: null });
+  const errorsInside: [headers: Record<string, string>, body: string, status: number, type: string, message: string][] =
+    [
+      [json, overload, 429, 'rate_limit_error', 'slow down'],
+      [json, said({ message: 'no', code: 'server_error' }), 502, 'provider_error', 'no'],
+      [json, said({ message: 'no', code: 200 }), 502, 'provider_error', 'no'],
+      [json, said({ message: 'no' }), 502, 'provider_error', 'no'],
+      [sse, `data: ${overload}\n\n`, 429, 'rate_limit_error', 'slow down'],
+      [sse, `data:${overload}\r\n\r\n`, 429, 'rate_limit_error', 'slow down'],
+      [sse, `: hi\nevent: error\ndata: ${said({ message: 'no', code: 404 })}\n\n`, 404, 'not_found_error', 'no'],
+      [sse, `data: ${overload}\n\ndata: [DONE]\n\n`, 429, 'rate_limit_error', 'slow down'],
+      [sse, `data: ${said({ message: 'no' })}\n\n`, 502, 'provider_error', 'no'],
+    ];
+  for (const [headers, body, status, type, message] of errorsInside) {
+    t.match(refusalOf(200, body, headers), { status, type, message, provider: 'p' }, body);
+  }
+  for (const body of [
+    '{"choices":[{"text":"\\"error\\""}]}',
+    '{"error":null,"choices":[]}',
+    '{"error":{},"data":[]}',
+  ]) {
+    t.equal(refusalOf(200, body), undefined, body);
+    t.equal(refusalOf(200, `data: ${body}\n\n`, sse), undefined, body);
+  }
+  t.equal(
+    refusalOf(200, 'data: {"choices":[]}\n\ndata: {"error":{"code":429}}\n\n', sse),
+    undefined,
+    'only the first event',
+  );
+});
+
+await test('a provider’s words lose every secret and every excess', async (t) => {
+  const message = (words: string): string | undefined => refusalOf(400, said({ message: words }))?.message;
+  t.equal(message('key canary+key/1234 of canary-org'), 'key [redacted] of [redacted]');
+  t.equal(message('canary+key/1234canary+key/1234'), '[redacted][redacted]');
+  t.equal(message('Incorrect API key: sk-proj-abc_DEF*1234.'), 'Incorrect API key: [redacted].');
+  t.equal(
+    message('a task-1234 is no key, nor is risk-free or sk-1'),
+    'a task-1234 is no key, nor is risk-free or sk-1',
+  );
+  t.equal(message('x'.repeat(3_000))?.length, 2_000);
+  t.equal(message('  '), 'The provider answered with status 400.');
+  const coded = refusalOf(
+    400,
+    said({ message: 'no', code: 'canary+key/1234', param: `sk-abcd1234${'x'.repeat(3_000)}` }),
+  );
+  t.match(coded, { code: '[redacted]', param: '[redacted]' });
+  t.equal(refusalOf(500, 'plain canary-org words', {})?.message, 'plain [redacted] words');
+  t.equal(refusalOf(500, '', {})?.message, 'The provider answered with status 500.');
+  t.equal(
+    refusalOf(500, '\u001f\u008b\b', { 'content-encoding': 'gzip' })?.message,
+    'The provider answered with status 500.',
+    'what is compressed is not shown',
+  );
+});
+
+await test('Retry-After is passed on when it is a sane number of seconds', async (t) => {
+  const header = (value: string, status = 429): unknown =>
+    refusalOf(status, said('no'), { ...json, 'Retry-After': value })?.headers['retry-after'];
+  t.equal(header('7'), '7');
+  t.equal(header('7', 503), '7');
+  t.equal(header('7', 500), undefined);
+  t.equal(header('0'), '1');
+  t.equal(header('007'), '7');
+  t.equal(header('999999999'), '86400');
+  for (const odd of ['', '-1', '1.5', 'soon', '1e3', '7, 8', 'Wed, 21 Oct 2015 07:28:00 GMT', '9'.repeat(16)]) {
+    t.equal(header(odd), undefined, odd);
+  }
+});
+
+await test('a failed call is refused by the table, naming the provider', async (t) => {
+  const failure = new UpstreamFailure({ code: 'upstream_timeout', reason: 'too slow' }, true);
+  t.match(failureRefusal(failure, 'p'), { status: 504, code: 'upstream_timeout', provider: 'p', message: /too slow/ });
+});
+
+// --- event streams
+
+/** Pushes a text in pieces of the given sizes (again and again) and gives all that came out. */
+function tapped(stream: Buffer, sizes: readonly number[], dropsUsage = true) {
+  const tap = tapStream({ dropsUsage, watchesEnd: true });
+  const out: Buffer[] = [];
+  for (let at = 0, turn = 0; at < stream.length; turn += 1) {
+    const size = sizes[turn % sizes.length] ?? stream.length;
+    out.push(tap.push(stream.subarray(at, at + size)));
+    at += size;
+  }
+  return {
+    passed: Buffer.concat(out).toString(),
+    rest: tap.rest().toString(),
+    finished: tap.finished(),
+    inside: tap.insideEvent(),
+  };
+}
+
+const eol = fc.constantFrom('\n', '\r\n');
+const usageEvents = [
+  'data: {"id":"1","choices":[],"usage":{"total_tokens":3}}',
+  'data:{"choices":[],"usage":{}}',
+  ': note\ndata: {"usage":{"a":[]},\ndata: "choices":[]}',
+  'event: x\nid: 1\ndata: {"choices": [], "usage" : {"prompt_tokens":1}}',
+];
+const otherEvents = [
+  'data: {"choices":[{"delta":{"content":"hi"}}],"usage":null}',
+  'data: {"choices":[],"usage":null}',
+  'data: {"choices":[],"prompt_filter_results":[]}',
+  'data: {"choices":[{"index":0}],"usage":{"total_tokens":3}}',
+  'data: {"choices":[{"delta":{"content":"\\"choices\\":[],\\"usage\\":{}"}}]}',
+  'data: {"usage":{"total_tokens":3}}',
+  'data: [DONE]',
+  'data: []',
+  ': keep-alive []',
+  'data: {"choices":[],"usage":{}',
+  'data: é😀[]\u2028',
+  'event: ping\ndata',
+  '',
+];
+
+await test('however a stream is cut into chunks, all its bytes pass but those of the usage event', async () => {
+  const events = fc.array(fc.tuple(fc.boolean(), fc.nat(20), eol), { maxLength: 8 });
+  const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(events, sizes, fc.boolean(), (parts, cuts, dropsUsage) => {
+      let stream = '';
+      let expected = '';
+      for (const [usage, pick, end] of parts) {
+        const list = usage ? usageEvents : otherEvents;
+        const event = (list[pick % list.length] ?? '').replaceAll('\n', end) + end + end;
+        stream += event;
+        expected += usage && dropsUsage ? '' : event;
+      }
+      const { passed, rest } = tapped(Buffer.from(stream), cuts, dropsUsage);
+      return passed === expected && rest === '';
+    }),
+    { numRuns: 4_000 },
+  );
+});
+
+await test('an event that has not ended is held, and given back when the stream ends', async (t) => {
+  const stream = Buffer.from('data: 1\n\ndata: {"choices":[],"usage":{}}\n\ndata: {"half":');
+  for (const size of [1, 2, 3, 7, 1_000]) {
+    t.match(tapped(stream, [size]), { passed: 'data: 1\n\n', rest: 'data: {"half":', inside: false, finished: false });
+  }
+});
+
+await test('an event beyond 256 KiB passes in pieces, and what follows is read again', async (t) => {
+  const long = `data: {"choices":[{"text":"${'x'.repeat(300 * 1024)} []"}],"usage":{}}\n\n`;
+  const usage = `${usageEvents[0]}\n\n`;
+  for (const size of [999, 16_384, 65_536, 300 * 1024]) {
+    const { passed, rest } = tapped(Buffer.from(`data: 1\n\n${long}data: 2\n\n${usage}data: 3\n\n`), [size]);
+    t.equal(rest, '');
+    t.ok(passed === `data: 1\n\n${long}data: 2\n\ndata: 3\n\n`, `in chunks of ${size}`);
+  }
+  t.equal(
+    tapped(Buffer.from(`data: 1\n\n${long.slice(0, -2)}`), [16_384]).inside,
+    true,
+    'a cut would be inside an event',
+  );
+  t.equal(tapped(Buffer.from(`data: 1\n\n${long}`), [16_384]).inside, false);
+});
+
+await test('a stream in single bytes costs time in proportion to its length', async (t) => {
+  const stream = Buffer.from(`data: ${'x'.repeat(200 * 1024)}\n\n`);
+  const startedMs = nowMs();
+  t.equal(tapped(stream, [1]).passed.length, stream.length);
+  t.ok(nowMs() - startedMs < 1_500, `${Math.round(nowMs() - startedMs)} ms`);
+});
+
+await test('a stream is finished by its terminal event and by nothing that resembles it', async (t) => {
+  const finished = [
+    'data: [DONE]\n\n',
+    'data:[DONE]\r\n\r\n',
+    'data: [DONE]',
+    `data: ${'x'.repeat(50)}\n\ndata: [DONE]\n\n`,
+  ];
+  const unfinished = [
+    '',
+    'data: 1\n\n',
+    'data: {"content":"[DONE]"}\n\n',
+    'data: {"content":"data: [DONE]"}\n\n',
+    'data: [DONE',
+    ': [DONE]\n\n',
+  ];
+  for (const size of [1, 5, 13, 1_000]) {
+    for (const stream of finished) t.equal(tapped(Buffer.from(stream), [size]).finished, true, `${stream} by ${size}`);
+    for (const stream of unfinished)
+      t.equal(tapped(Buffer.from(stream), [size]).finished, false, `${stream} by ${size}`);
+  }
+});
+
+await test('the data of an event are its data lines, joined', async (t) => {
+  t.equal(dataOf(Buffer.from(': c\nevent: x\ndata: a\ndata:b\r\ndata:  c\ndatab: d\nid: 1\n\n')), 'a\nb\n c');
+  t.equal(dataOf(Buffer.from('event: x\n\n')), '');
+});
+
+// --- deadlines and pools
+
+await test('a deadline fires when the clock has passed it, and not before', async (t) => {
+  let clockMs = 1_000;
+  const deadlines = createDeadlines(() => clockMs);
+  t.equal(deadlines.coarseNowMs, 1_000);
+  const expired: string[] = [];
+  const timed = (name: string, deadlineMs: number) => {
+    const each = {
+      deadlineMs,
+      expire() {
+        expired.push(name);
+        deadlines.remove(each);
+      },
+    };
+    deadlines.add(each);
+    return each;
+  };
+  const ticked = (toMs: number): Promise<unknown> => {
+    clockMs = toMs;
+    return waitFor(`the tick at ${toMs}`, () => deadlines.coarseNowMs === toMs);
+  };
+  timed('at 1300', 1_300);
+  const moved = timed('moved', 1_300);
+  const removed = timed('removed', 1_300);
+  timed('later', 9_000);
+  await ticked(1_299);
+  t.same(expired, []);
+  moved.deadlineMs = 1_500;
+  deadlines.remove(removed);
+  await ticked(1_300);
+  t.same(expired, ['at 1300']);
+  await ticked(1_499);
+  t.same(expired, ['at 1300']);
+  await ticked(1_600);
+  t.same(expired, ['at 1300', 'moved']);
+});
+
+await test('time in which the process stood still is not counted as waiting', async (t) => {
+  let clockMs = 0;
+  const deadlines = createDeadlines(() => clockMs);
+  const expired: number[] = [];
+  const timed = { deadlineMs: 300, expire: () => expired.push(clockMs) && deadlines.remove(timed) };
+  deadlines.add(timed);
+  clockMs = 60_000;
+  await waitFor('the tick after the pause', () => deadlines.coarseNowMs === 60_000);
+  t.same(expired, []);
+  clockMs = 60_200;
+  await waitFor('the next tick', () => deadlines.coarseNowMs === 60_200);
+  clockMs = 60_400;
+  await waitFor('the deadline', () => expired.length > 0);
+  t.same(expired, [60_400]);
+});
+
+await test('providers of one origin and connect timeout share a pool, which a reload keeps while one uses it', async (t) => {
+  const pools = createPools();
+  const origin = 'http://127.0.0.1:9';
+  const pool = pools.get({ origin, connectTimeoutMs: 300 });
+  t.equal(pools.get({ origin, connectTimeoutMs: 300 }), pool);
+  t.not(pools.get({ origin, connectTimeoutMs: 200 }), pool);
+  t.not(pools.get({ origin: 'http://127.0.0.1:10', connectTimeoutMs: 300 }), pool);
+  pools.keep([{ origin, connectTimeoutMs: 300 }]);
+  t.equal(pools.get({ origin, connectTimeoutMs: 300 }), pool);
+  t.equal(pool.closed, false);
+  pools.keep([]);
+  t.equal(pool.closed, false, 'calls in flight on it go on');
+  t.not(pools.get({ origin, connectTimeoutMs: 300 }), pool);
+});
+
+// --- sending
+
+interface Sent {
+  answer?: Answer;
+  failure?: UpstreamFailure;
+}
+
+/** A provider and a way to call it; `changes` shorten the patience. */
+async function startProvider(t: Test) {
+  const provider = await startFakeUpstream({ t, models: ['m'] });
+  const deadlines = createDeadlines(nowMs);
+  const pool = createPools().get({ origin: new URL(provider.url).origin, connectTimeoutMs: 300 });
+  t.teardown(() => pool.destroy());
+  const call = (
+    stream: boolean,
+    changes: Partial<Patience> = {},
+    started: (answer: Answer) => void = () => undefined,
+  ) => {
+    const body = Buffer.from(JSON.stringify({ model: 'm', stream, messages: [] }));
+    const outgoing = { path: '/v1/chat/completions', headers: ['content-type', 'application/json'], body };
+    return send(pool, outgoing, { ...patience, ...changes }, deadlines, started).then(
+      (answer): Sent => ({ answer }),
+      (failure: UpstreamFailure): Sent => ({ failure }),
+    );
+  };
+  return { provider, call };
+}
+
+/** All bytes of an open answer, and how it ended. */
+function drain(answer: Answer): Promise<{ body: string; failure: unknown }> {
+  return new Promise((done) => {
+    let body = '';
+    answer.attach({
+      write(chunk) {
+        body += chunk.toString('latin1');
+        return true;
+      },
+      end: (failure) => done({ body, failure }),
+    });
+  });
+}
+
+await test('a short answer is whole when it is handed over, a long one or a stream still open', async (t) => {
+  const { provider, call } = await startProvider(t);
+  const gate = createGate();
+  await provider.behave([
+    { kind: 'json', body: '{"a":1}' },
+    { kind: 'json', body: `{"a":"${'x'.repeat(65_528)}"}` },
+    { kind: 'json', body: `{"a":"${'x'.repeat(300_000)}"}` },
+    { kind: 'sse', chunks: ['data: 1\n\n', gate, 'data: [DONE]\n\n'] },
+  ]);
+  const short = await call(false);
+  t.match(short.answer, { status: 200, complete: true, stream: false, framed: true });
+  t.equal(short.answer?.body().toString(), '{"a":1}');
+  t.match((await call(false)).answer, { complete: true }, '64 KiB are still held');
+  const long = (await call(false)).answer as Answer;
+  t.equal(long.complete, false);
+  t.match(await drain(long), { body: /^\{"a":"x{300000}"\}$/, failure: undefined });
+  const stream = (await call(true)).answer as Answer;
+  t.match(stream, { complete: false, stream: true, framed: true });
+  t.equal(stream.body().toString(), 'data: 1\n\n', 'handed over with its first bytes');
+  const rest = drain(stream);
+  gate.release();
+  t.match(await rest, { body: 'data: 1\n\ndata: [DONE]\n\n', failure: undefined });
+});
+
+await test('a call that fails before its answer says whether the provider may have seen it', async (t) => {
+  const { provider, call } = await startProvider(t);
+  const faults: [behaviour: Behaviour, code: string, sent: boolean][] = [
+    [{ kind: 'reset' }, 'upstream_disconnected', true],
+    [{ kind: 'fin' }, 'upstream_disconnected', true],
+    [{ kind: 'not-http' }, 'upstream_invalid_response', true],
+    [{ kind: 'header-bomb' }, 'upstream_invalid_response', true],
+    [{ kind: 'odd-status', status: '101' }, 'upstream_invalid_response', true],
+    [{ kind: 'informational-flood' }, 'upstream_invalid_response', true],
+    [{ kind: 'short-body' }, 'upstream_disconnected', true],
+    [{ kind: 'cut-chunk', after: 0 }, 'upstream_disconnected', true],
+    [{ kind: 'bad-chunk-size', after: 0 }, 'upstream_invalid_response', true],
+    [{ kind: 'refused' }, 'upstream_unavailable', false],
+  ];
+  for (const [behaviour, code, sent] of faults) {
+    await provider.behave(behaviour);
+    const { failure } = await call(false);
+    t.match(failure, { failure: { code }, sent }, JSON.stringify(behaviour));
+  }
+});
+
+await test('patience ends when it says: first byte, silence, all of it', async (t) => {
+  const { provider, call } = await startProvider(t);
+  const short = { firstByteMs: 100, streamIdleMs: 100, totalMs: 3_000 };
+  const timedOut = (reason: RegExp) => ({ code: 'upstream_timeout', reason });
+  await provider.behave({ kind: 'hang' });
+  t.match((await call(false, short)).failure, { failure: timedOut(/first_byte/), sent: true });
+  await provider.behave({ kind: 'stall', after: 1 });
+  const stalled = (await call(true, short)).answer as Answer;
+  t.match((await drain(stalled)).failure, timedOut(/stream_idle/));
+  await provider.behave({ kind: 'sse', chunks: Array.from({ length: 400 }, () => [': still here\n\n', 20]).flat() });
+  const endless = (await call(true, { ...short, totalMs: 250 })).answer as Answer;
+  t.match((await drain(endless)).failure, timedOut(/total/));
+  await provider.waitFor((ledger) => ledger.every(({ clientClosedAtMs }) => clientClosedAtMs !== undefined));
+});
+
+await test('nobody waits for the provider while the client does not read', async (t) => {
+  const { provider, call } = await startProvider(t);
+  await provider.behave({ kind: 'endless-body', bytes: 4 << 20 });
+  const answer = (await call(true, { streamIdleMs: 100 })).answer as Answer;
+  let taken = 0;
+  let paused = false;
+  const over = new Promise<unknown>((done) => {
+    answer.attach({
+      write(chunk) {
+        taken += chunk.length;
+        if (paused || taken < 1 << 20) return true;
+        paused = true;
+        return false;
+      },
+      end: done,
+    });
+  });
+  await waitFor('the pause', () => paused);
+  const pausedAt = nowMs();
+  await waitFor('three times the patience', () => nowMs() - pausedAt > 300);
+  answer.resume();
+  t.equal(await over, undefined, 'the answer goes on where it was');
+  t.ok(taken >= 4 << 20);
+});
+
+await test('cancelling cuts the call at once, whatever it was doing', async (t) => {
+  const { provider, call } = await startProvider(t);
+  const gate = createGate();
+  await provider.behave([
+    { kind: 'hold', gate },
+    { kind: 'sse', chunks: ['data: 1\n\n', gate, fin] },
+  ]);
+  let started: Answer | undefined;
+  const waiting = call(false, {}, (answer) => {
+    started = answer;
+  });
+  await waitFor('the provider to hold it', () => gate.waiting === 1);
+  started?.cancel();
+  t.match((await waiting).failure, { failure: { code: 'upstream_disconnected', reason: 'the client left' } });
+  const open = (await call(true)).answer as Answer;
+  const rest = drain(open);
+  open.cancel();
+  t.match((await rest).failure, { code: 'upstream_disconnected' });
+  open.cancel();
+  open.onComplete();
+  open.onError(new Error('late'));
+  await provider.waitFor(
+    (ledger) => ledger.length === 2 && ledger.every((entry) => entry.clientClosedAtMs !== undefined),
+  );
+});
+
+await test('a call cancelled before it was connected never leaves', async (t) => {
+  const { provider, call } = await startProvider(t);
+  const { failure } = await call(false, {}, (answer) => answer.cancel());
+  t.match(failure, { sent: false });
+  t.match(await call(false), { answer: { status: 200 } });
+  t.equal(provider.ledger.length, 1);
+});
