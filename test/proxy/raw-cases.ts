@@ -76,9 +76,13 @@ export function chunked(body: Bytes, trailers = ''): Buffer {
 }
 
 /** Starts the pair. At the end of the test nothing may be left over from its cases: no open call, no unexpected failure. */
-export async function startStand(t: Test, server: object): Promise<Stand> {
+export async function startStand(
+  t: Test,
+  server: object,
+  env: Record<string, string | undefined> = {},
+): Promise<Stand> {
   const upstream = await startFakeUpstream({ t });
-  const gateway = await startGateway(t, { upstream, config: { server: { shutdown_grace: '100ms', ...server } } });
+  const gateway = await startGateway(t, { upstream, env, config: { server: { shutdown_grace: '100ms', ...server } } });
   return { gateway, upstream };
 }
 
