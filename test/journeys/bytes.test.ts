@@ -1,0 +1,454 @@
+// The gateway is a pipe that reads along: what goes in comes out byte for byte, but for the model's name and the usage it asked for itself.
+import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { array, asyncProperty, boolean, assert as check, constantFrom, nat, record } from 'fast-check';
+import { t as suite, test } from 'tap';
+import { createGate, type Entry, type Field, type Step, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Gateway, masterKey, providerKey, readMetric, startGateway } from '../support/gateway.ts';
+import { openRaw, pause, rawRequest } from '../support/raw-http.ts';
+import { waitFor, waitForStandstill } from '../support/wait-for.ts';
+
+const upstream = await startFakeUpstream({ t: suite });
+const provider = { type: 'openai', base_url: upstream.url, api_key: providerKey, models: upstream.models };
+const config = {
+  providers: {
+    fake: { ...provider, headers: { 'OpenAI-Organization': 'org-of-the-gateway' } },
+    silent: { ...provider, stream_usage: false },
+  },
+  aliases: [
+    { source: 'chat', target: 'fake/fake-small' },
+    { source: 'quiet', target: 'silent/fake-small' },
+  ],
+};
+const gateway = await startGateway(suite, { config });
+const withoutUsage = await startGateway(suite, { config, env: { USAGE_ENABLED: 'false' } });
+const path = '/v1/chat/completions';
+
+suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
+suite.afterEach(async () => {
+  for (const each of [gateway, withoutUsage]) await untilIdle(each);
+});
+
+/** Fails soon, too, when the gateway answers nothing at all any more. */
+async function untilIdle(each: Gateway): Promise<void> {
+  await waitFor('no request in flight', async () => {
+    const response = await each.fetch('/metrics', { signal: AbortSignal.timeout(3000) });
+    return readMetric(await response.text(), 'gateway_requests_in_flight') === 0;
+  });
+}
+
+/** Posts exactly these bytes; gives the answer, and what the provider saw. */
+async function post(body: string | Uint8Array, through: Gateway = gateway, headers: Record<string, string> = {}) {
+  const before = upstream.ledger.length;
+  const response = await through.fetch(path, { method: 'POST', body, headers, signal: AbortSignal.timeout(3000) });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const entry = upstream.ledger[before];
+  if (!entry) throw new Error(`no request reached the provider: ${response.status} ${bytes.toString()}`);
+  return { response, bytes, entry };
+}
+
+/** A request head for raw sockets; the caller adds a body. */
+function chatHead(framing: string): string {
+  const lines = [`POST ${path} HTTP/1.1`, 'Host: gateway.test', `Authorization: Bearer ${masterKey}`];
+  return `${[...lines, 'Content-Type: application/json', framing].join('\r\n')}\r\n\r\n`;
+}
+
+function chatBytes(body: string): string {
+  return `${chatHead(`Content-Length: ${Buffer.byteLength(body)}`)}${body}`;
+}
+
+/** The bytes cut at these places. */
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const borders = [...new Set([0, ...places.map((place) => place % bytes.length), bytes.length])].sort((a, b) => a - b);
+  return borders.slice(1).map((end, index) => bytes.subarray(borders[index], end));
+}
+
+function chunk(bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+}
+
+function digest(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function residentBytes({ process: { pid } }: Gateway): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+}
+
+/** 1 MiB of JSON as no program of ours would write it; the model's value is left out between the two parts. */
+function strangeBody(): [before: string, after: string] {
+  const nested = '{"a":[{"b" :{"c":[[[1e2,-0,0.10,1E+2]]]}}],"\\u0061":null}';
+  const before = [
+    ' \r\n\t{ "future_member" :\t{"deep":[[],{},[{"":{"model":"not-this-one"}}]],"x":{"stream":true}},',
+    '"big_integer":12345678901234567890,"fraction":1.0000000000000000000001,',
+    '"messages":[{"role":"user","content":"\\u0048\\u00e9llo \\ud83d\\ude00 \\/ \\" \u2028 é 😀 \u007f"}],',
+    '"mod\\u0065l"\n:\r\n ',
+  ].join('');
+  const after = ` \t,"seed" : -0 ,"stream":false,"n":  1,"extra":[\t${nested}`;
+  const end = ' ] }\r\n \n';
+  const filler = ` ,${nested}`;
+  const room = 2 ** 20 - Buffer.byteLength(before + after + end) - 64;
+  return [
+    before,
+    after + filler.repeat(Math.floor(room / filler.length)).concat(' '.repeat(room % filler.length)) + end,
+  ];
+}
+
+await test('a body of 1 MiB arrives byte-identical but for the value of model', async (t) => {
+  const [before, after] = strangeBody();
+  const expected = digest(Buffer.from(`${before}"fake-small"${after}`));
+  t.doesNotThrow(() => JSON.parse(`${before}"fake-small"${after}`), 'strange, and still JSON');
+  const spellings = ['"chat"', '"fake-small"', '"fake/fake-small"', '"fake\\/fake-sm\\u0061ll"', '"\\u0063\\u0068at"'];
+  for (const spelling of spellings) {
+    const sent = Buffer.from(before + spelling + after);
+    t.ok(Math.abs(sent.length - 2 ** 20) < 256, 'about 1 MiB');
+    const { response, entry } = await post(sent);
+    t.equal(response.status, 200, spelling);
+    t.equal(digest(entry.body), expected, spelling);
+    t.equal(entry.header('content-length'), String(entry.body.length));
+  }
+});
+
+await test('a body sent in chunks of any size arrives whole', async (t) => {
+  const [before, after] = strangeBody();
+  const sent = Buffer.from(`${before}"chat"${after}`);
+  const places = Array.from({ length: 60 }, () => randomBytes(4).readUInt32BE());
+  const chunks = cut(sent, [...places, 1, 2, 3, sent.length - 1]);
+  const id = upstream.ledger.length;
+  const framed = [chatHead('Transfer-Encoding: chunked'), ...chunks.map(chunk), '0\r\n\r\n'];
+  const { responses } = await rawRequest(gateway.port, framed);
+  t.equal(responses[0]?.status, 200);
+  const { body } = upstream.ledger[id] ?? {};
+  t.equal(digest(body ?? Buffer.alloc(0)), digest(Buffer.from(`${before}"fake-small"${after}`)), places.join());
+});
+
+await test('embeddings pass unchanged, too', async (t) => {
+  const body = (model: string) => `{ "input":["a\\u0000", 12345678901234567890],\n"model" : ${model},"stream":false }`;
+  const before = upstream.ledger.length;
+  const response = await gateway.fetch('/v1/embeddings', { method: 'POST', body: body('"fake/fake-embedding"') });
+  t.equal(response.status, 200);
+  await response.text();
+  t.equal(upstream.ledger[before]?.body.toString(), body('"fake-embedding"'));
+});
+
+await test('a stream asks for usage with the fewest changed bytes', async (t) => {
+  const asked = '"include_usage":true';
+  const cases: [name: string, sent: string, arrived: string][] = [
+    ['no stream_options', '{"stream":true@ }\n', `{"stream":true@ ,"stream_options":{${asked}}}\n`],
+    ['empty ones', '{"stream_options": { } ,"stream":true@}', `{"stream_options": {${asked} } ,"stream":true@}`],
+    ['null', '{"stream_options":null,"stream":true@}', `{"stream_options":{${asked}},"stream":true@}`],
+    [
+      'others',
+      '{"stream":true@,"stream_options":{ "big":12345678901234567890 } }',
+      `{"stream":true@,"stream_options":{${asked}, "big":12345678901234567890 } }`,
+    ],
+    [
+      'switched off, beside a big integer',
+      '{"stream":true@,"stream_options":{"big":12345678901234567890,"include_usage":false} }',
+      `{"stream":true@,"stream_options":{"big":12345678901234567890,${asked}} }`,
+    ],
+  ];
+  for (const [name, sent, arrived] of cases) {
+    const { entry } = await post(sent.replace('@', ',"model":"chat"'));
+    t.equal(entry.body.toString(), arrived.replace('@', ',"model":"fake-small"'), name);
+  }
+});
+
+await test('nothing is injected when nobody counts, when the provider cannot, and when the client asked itself', async (t) => {
+  const stream = (model: string, more = '') => `{"model":"${model}","stream":true${more}}`;
+  const own = ',"stream_options":{"include_usage":true}';
+  for (const [name, sent, arrived, through] of [
+    ['not a stream', '{"model":"chat","stream":false}', '{"model":"fake-small","stream":false}', gateway],
+    ['usage is off', stream('chat'), stream('fake-small'), withoutUsage],
+    ['stream_usage is false', stream('quiet'), stream('fake-small'), gateway],
+    ['the client asked', stream('chat', own), stream('fake-small', own), gateway],
+  ] as const) {
+    const { entry, bytes } = await post(sent, through);
+    t.equal(entry.body.toString(), arrived, name);
+    if (name === 'the client asked') t.match(bytes.toString(), /"choices":\[\],"usage":\{/, 'and gets its usage');
+  }
+});
+
+const usageEvent = 'data: {"id":"x","choices": [],\r\ndata: "usage": {"prompt_tokens":1,"total_tokens":3}}\r\n\r\n';
+/** An event stream with everything the format allows; the usage event stands between two others. */
+const streamParts: [before: string, after: string] = [
+  [
+    ': a comment first\n\n',
+    'data: {"choices":[{"index":0,"delta":{"role":"assistant"}}],"usage":null}\n\n',
+    'event: message\r\nid: 7\r\nretry: 10\r\ndata:{"choices":[{"index":0,"delta":{"content":"\\"usage\\":{"}}]}\r\n\r\n',
+    'data: {"choices":[{"index":0,\ndata: "delta":{"content":"é 😀 — of several lines"}}]}\n\n',
+    ':keep-alive\r\n\r\n\n\r\n',
+    'data: {"choices":[{"index":0,"delta":{"content":" with usage"}}],"usage":{"total_tokens":2}}\n\n',
+    'data: not JSON "usage":{ at all\n\n',
+    `data: {"choices":[{"index":0,"delta":{"content":"${'long '.repeat(400)}"}}]}\n\n`,
+  ].join(''),
+  'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\r\n\r\ndata: [DONE]\n\n: an afterthought\n',
+];
+
+await test('a stream comes back byte-identical however it is cut, but for the usage the gateway asked for', async (t) => {
+  const [before, after] = streamParts;
+  const sent = Buffer.from(before + usageEvent + after);
+  const own = ',"stream_options":{"include_usage":true}';
+  const callers = [
+    { name: 'injected', model: 'chat', more: '', through: gateway, expected: before + after },
+    { name: 'asked', model: 'chat', more: own, through: gateway, expected: before + usageEvent + after },
+    { name: 'cannot', model: 'quiet', more: '', through: gateway, expected: before + usageEvent + after },
+    { name: 'off', model: 'chat', more: '', through: withoutUsage, expected: before + usageEvent + after },
+  ];
+  const cutting = record({
+    places: array(nat(sent.length), { maxLength: 60 }),
+    isPaced: boolean(),
+    framing: constantFrom('chunked' as const, 'eof' as const),
+  });
+  let cuttings = 0;
+  await check(
+    asyncProperty(cutting, async ({ places, isPaced, framing }) => {
+      cuttings += 1;
+      const pieces = cut(sent, places);
+      for (const { name, model, more, through, expected } of callers) {
+        const chunks: Step[] = isPaced ? pieces.flatMap((piece) => [piece, pause(1)]) : pieces;
+        await upstream.behave({ kind: 'sse', chunks, framing });
+        const { response, bytes } = await post(`{"model":"${model}","stream":true${more}}`, through);
+        if (response.status !== 200) throw new Error(`${name}: status ${response.status}`);
+        if (bytes.toString() !== expected) throw new Error(`${name}: got ${JSON.stringify(bytes.toString())}`);
+      }
+    }),
+    { numRuns: 30, examples: [[{ places: [...sent.keys()].slice(0, 700), isPaced: false, framing: 'eof' }]] },
+  );
+  t.ok(cuttings >= 30, `${cuttings} ways to cut it`);
+});
+
+await test('a line end may arrive in a packet of its own, or behind one byte', async (t) => {
+  const own = await startGateway(t, { config });
+  for (const text of [
+    'data: 1|\r\n|\r\n|data: [DONE]\r\n|\r\n',
+    'data: 1\n|\n|data: 2|2\n|\n|data: [DONE|]\n\n',
+    ':|c\nd|\n\n',
+  ]) {
+    for (const more of ['', ',"stream_options":{"include_usage":true}']) {
+      const chunks = text.split('|').flatMap((piece) => [piece, pause(15)]);
+      await upstream.behave({ kind: 'sse', chunks });
+      const { bytes } = await post(`{"model":"chat","stream":true${more}}`, own);
+      t.equal(bytes.toString(), text.replaceAll('|', ''));
+    }
+  }
+  await untilIdle(own);
+});
+
+await test('a JSON answer comes back byte-identical, short or long, with a length or in chunks', async (t) => {
+  const strange =
+    '\n{ "id" :"x\\u00e9é😀","big":12345678901234567890 ,"choices":[ ],"usage":{"total_tokens":1.0}, "pad":"';
+  for (const size of [10, 64 * 1024 - 200, 64 * 1024, 700_000]) {
+    const body = Buffer.from(`${strange}${'p'.repeat(size)}"}\r\n `);
+    const type = 'application/json; charset=utf-8; profile=strange';
+    const head = (framing: string) => `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n${framing}\r\n\r\n`;
+    const places = Array.from({ length: 9 }, () => randomBytes(4).readUInt32BE());
+    const forms: Step[][] = [
+      [head(`Content-Length: ${body.length}`), ...cut(body, places)],
+      [head('Transfer-Encoding: chunked'), ...cut(body, places).map(chunk), '0\r\n\r\n'],
+    ];
+    for (const steps of forms) {
+      await upstream.behave({ kind: 'raw', steps });
+      const { response, bytes } = await post('{"model":"chat"}');
+      t.equal(response.status, 200);
+      t.equal(digest(bytes), digest(body), `${size} bytes, cut at ${places.join()}`);
+      t.equal(response.headers.get('content-type'), type);
+    }
+  }
+});
+
+await test('the first event reaches the client while the provider still holds the second', async (t) => {
+  for (const model of ['chat', 'quiet']) {
+    const gate = createGate();
+    const first = 'data: {"choices":[{"index":0,"delta":{"content":"first"}}]}\n\n';
+    await upstream.behave({ kind: 'sse', chunks: [first, gate, 'data: [DONE]\n\n'] });
+    const connection = await openRaw(gateway.port, { t });
+    await connection.send(chatBytes(`{"model":"${model}","stream":true}`));
+    const early = await connection.waitFor(({ responses }) => responses[0]?.body.length && responses[0]);
+    t.equal(early.text(), first);
+    t.equal(early.complete, false);
+    t.equal(gate.waiting, 1, 'the second is still held');
+    gate.release();
+    const whole = await connection.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
+    t.equal(whole.text(), `${first}data: [DONE]\n\n`);
+  }
+});
+
+await test('a client that does not read pauses the provider; when it reads on it gets everything', async (t) => {
+  const bytes = 64 << 20;
+  for (const [name, more] of [
+    ['JSON', ''],
+    ['a stream', ',"stream":true'],
+    ['a stream that asked for usage', ',"stream":true,"stream_options":{"include_usage":true}'],
+  ] as const) {
+    await upstream.behave({ kind: 'endless-body', bytes: 1 << 20 });
+    await post(`{"model":"chat"${more}}`);
+    await upstream.behave({ kind: 'endless-body', bytes });
+    const restingBytes = residentBytes(gateway);
+    const id = upstream.ledger.length;
+    const connection = await openRaw(gateway.port, { t });
+    connection.pause();
+    const received = { bytes: 0, end: '' };
+    connection.socket.on('data', (piece: Buffer) => {
+      received.bytes += piece.length;
+      received.end = (received.end + piece.toString('latin1')).slice(-5);
+    });
+    connection.pause();
+    await connection.send(chatBytes(`{"model":"chat"${more}}`));
+    const entry: Entry = await upstream.waitFor((ledger) => ledger[id]);
+    const stoodAt = await waitForStandstill('the provider', () => entry.bytesSent, 300);
+    const grownBytes = residentBytes(gateway) - restingBytes;
+    const shown = (count: number) => `${(count / 2 ** 20).toFixed(1)} MiB`;
+    t.comment(`${name}: the provider stands at ${shown(stoodAt)} of 64, the gateway has grown by ${shown(grownBytes)}`);
+    t.ok(stoodAt < bytes, 'the provider is paused: only the buffers of the kernel are full');
+    t.ok(grownBytes < 16 << 20, 'the gateway holds next to nothing');
+    t.equal(entry.finished, false);
+
+    connection.resume();
+    await waitFor('the last chunk', () => received.end === '0\r\n\r\n', 10_000);
+    t.equal(entry.finished, true);
+    const { responses } = connection.exchange();
+    t.equal(responses[0]?.complete, true);
+    t.ok((responses[0]?.body.length ?? 0) >= bytes, 'all of it');
+    connection.close();
+    const finallyBytes = residentBytes(gateway) - restingBytes;
+    t.ok(finallyBytes < 48 << 20, `and did not pile it up afterwards: ${shown(finallyBytes)}`);
+  }
+});
+
+await test('only the headers that are its business reach the provider', async (t) => {
+  const id = upstream.ledger.length;
+  const body = '{"model":"chat"}';
+  const lines = [
+    `POST ${path}?api_key=in-the-query HTTP/1.1`,
+    'Host: gateway.test',
+    `Authorization: Bearer ${masterKey}`,
+    `X-Api-Key: ${masterKey}`,
+    'Content-Type: application/json;charset=utf-8',
+    `Content-Length: ${body.length}`,
+    'Connection: keep-alive, X-Hop',
+    'X-Hop: 1',
+    'Keep-Alive: timeout=5',
+    'Proxy-Authorization: Basic Y2xpZW50OmNhbmFyeQ==',
+    'Proxy-Connection: keep-alive',
+    'TE: trailers',
+    'Trailer: X-Late',
+    'Cookie: session=client-canary',
+    'OpenAI-Organization: org-of-the-client',
+    'X-Gateway-User-Path: /team/app',
+    'X-Forwarded-For: 10.0.0.1',
+    'Accept-Encoding: gzip, br',
+    'User-Agent: client/1',
+    'X-Request-Id: the-client.s_own',
+  ];
+  const { responses } = await rawRequest(gateway.port, `${lines.join('\r\n')}\r\n\r\n${body}`);
+  t.equal(responses[0]?.status, 200);
+  const seen = new Map(upstream.ledger[id]?.headers.map(([name, value]) => [name.toLowerCase(), value]));
+  t.same(Object.fromEntries([...seen].sort(([a], [b]) => (a < b ? -1 : 1))), {
+    'accept-encoding': 'identity',
+    authorization: `Bearer ${providerKey}`,
+    connection: 'keep-alive',
+    'content-length': '22',
+    'content-type': 'application/json',
+    host: `127.0.0.1:${upstream.port}`,
+    'openai-organization': 'org-of-the-gateway',
+    'x-request-id': 'the-client.s_own',
+  });
+  t.equal(upstream.ledger[id]?.headers.length, seen.size, 'each once');
+  t.equal(upstream.ledger[id]?.target, path, 'without the query');
+});
+
+await test("only the headers that are its business reach the client, with the gateway's request id", async (t) => {
+  const allowed = new Set([
+    'cache-control',
+    'connection',
+    'content-length',
+    'content-type',
+    'date',
+    'keep-alive',
+    'transfer-encoding',
+    'x-accel-buffering',
+    'x-request-id',
+  ]);
+  const headers: Field[] = [
+    ['x-request-id', 'req_of_the_provider'],
+    ['set-cookie', '__cf_bm=account-canary'],
+    ['openai-organization', 'org-account-canary'],
+    ['openai-processing-ms', '17'],
+    ['x-ratelimit-remaining-requests', '9999'],
+    ['x-ratelimit-reset-tokens', '6m0s'],
+    ['keep-alive', 'timeout=7777'],
+    ['proxy-authenticate', 'Basic'],
+    ['upgrade', 'h2c'],
+    ['trailer', 'x-late'],
+    ['server', 'cloudflare'],
+    ['access-control-allow-origin', '*'],
+    ['strict-transport-security', 'max-age=1'],
+    ['location', 'http://127.0.0.1:9/'],
+  ];
+  const json = '{"choices":[],"usage":{}}';
+  const hop: Field[] = [...headers, ['connection', 'keep-alive, x-hop'], ['x-hop', '1']];
+  for (const behaviour of [
+    { kind: 'json', body: json, headers: hop },
+    { kind: 'sse', chunks: [`data: ${json}\n\n`, 'data: [DONE]\n\n'], headers },
+    { kind: 'json', body: '{"error":{"message":"no"}}', status: 429, headers: hop },
+  ] as const) {
+    await upstream.behave({ ...behaviour, headers: [...behaviour.headers] });
+    const { response, entry } = await post('{"model":"chat"}', gateway, { 'x-request-id': 'bad id, with blanks' });
+    const names = [...response.headers.keys()];
+    t.same(
+      names.filter((name) => !allowed.has(name)),
+      [],
+      `${behaviour.kind} ${response.status}: nothing else`,
+    );
+    t.notMatch(JSON.stringify([...response.headers]), /canary|provider|timeout=7777/);
+    const id = response.headers.get('x-request-id') ?? '';
+    t.match(id, /^req_[a-z0-9]+$/, 'an id of its own, as the client sent none that is harmless');
+    t.equal(id, entry.header('x-request-id'));
+  }
+});
+
+await test("the provider's key never comes down, the client's never goes up", async (t) => {
+  const shown = `Incorrect API key provided: ${providerKey}. Or was it "Bearer ${providerKey}" or sk-proj-abc***wxyz?`;
+  const error = (code: unknown) => ({ error: { message: shown, type: 'x', param: null, code } });
+  const heard: string[] = [];
+  for (const behaviour of [
+    { kind: 'error', status: 401, message: shown },
+    { kind: 'error', status: 500, message: shown },
+    { kind: 'json', status: 403, body: shown },
+    { kind: 'json', status: 400, body: { error: shown } },
+    { kind: 'json', status: 400, body: error(providerKey) },
+    { kind: 'json', status: 400, body: { error: { ...error(null).error, param: providerKey } } },
+    { kind: 'json', body: error(401) },
+    { kind: 'sse', chunks: [`data: ${JSON.stringify(error(401))}\n\n`] },
+    { kind: 'redirect', location: `http://127.0.0.1:9/?key=${providerKey}` },
+    {
+      kind: 'raw',
+      steps: [`HTTP/1.1 200 ${providerKey}\r\nContent-Type: ${providerKey}\r\nContent-Length: 2\r\n\r\n{}`],
+    },
+    { kind: 'raw', steps: [`HTTP/1.1 400 ${providerKey}\r\nRetry-After: ${providerKey}\r\nContent-Length: 0\r\n\r\n`] },
+    { kind: 'raw', steps: [`${providerKey}\r\n\r\n`] },
+  ] as const) {
+    for (const more of ['', ',"stream":true']) {
+      await upstream.behave(behaviour);
+      const { response, bytes } = await post(`{"model":"chat"${more}}`);
+      const all = `${response.status} ${JSON.stringify([...response.headers])} ${bytes.toString()}`;
+      t.notMatch(all, providerKey, `${behaviour.kind}${more}`);
+      t.notMatch(all, /sk-proj-abc/);
+      heard.push(bytes.toString());
+    }
+  }
+  t.match(heard[0], /Incorrect API key provided/, 'the words around it are kept');
+  for (const { headers, body, target } of upstream.ledger) {
+    const all = `${target} ${JSON.stringify(headers)} ${body.length < 4096 ? body.toString() : ''}`;
+    if (all.includes(masterKey)) t.fail(`a client's key went up: ${all}`);
+  }
+  for (const each of [gateway, withoutUsage]) {
+    const said = [...each.process.stdout, ...each.process.stderr, await each.metrics()].join('\n');
+    t.notOk(said.includes(providerKey) || said.includes(masterKey), 'nor are keys logged or counted');
+  }
+});
+
+await test('every request that reached the provider was well-formed', async (t) => {
+  t.same(upstream.malformed, []);
+});

@@ -1,0 +1,335 @@
+// Config by git push: edits take effect within a second, mistakes take none, and nobody who is being served notices either.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { t as suite, test } from 'tap';
+import { createGate, type Entry, type Gate, type Step, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Gateway, readMetric, startGateway } from '../support/gateway.ts';
+import type { LogLine } from '../support/process.ts';
+import { openRaw, pause } from '../support/raw-http.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const upstream = await startFakeUpstream({ t: suite });
+const path = '/v1/chat/completions';
+const providerConfig = { type: 'openai', base_url: upstream.url, models: upstream.models };
+const providersFile = (...names: string[]) => ({
+  'providers.yaml': { providers: Object.fromEntries(names.map((name) => [name, providerConfig])) },
+});
+const aliasFile = (target: string, comment = '') => ({
+  'aliases.yaml': `# ${comment}\naliases:\n  - source: chat\n    target: ${target}\n`,
+});
+const badFile = 'aliases:\n  - source: chat\n    target: nowhere/at-all\n  - source: two\n    target: fake/none\n';
+
+suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
+
+async function ask(gateway: Gateway, model: string) {
+  const response = await gateway.fetch(path, { method: 'POST', body: { model } });
+  const body = (await response.json()) as { model?: string; error?: { code: string } };
+  return { status: response.status, model: body.model, code: body.error?.code };
+}
+
+async function readiness(gateway: Gateway) {
+  const response = await gateway.fetch('/health/ready');
+  return { http: response.status, ...((await response.json()) as { status: string; reasons: string[] }) };
+}
+
+/** What the config metrics say at this moment. */
+async function configMetrics(gateway: Gateway) {
+  const text = await gateway.metrics();
+  const read = (name: string, labels?: Record<string, string>) =>
+    readMetric(text, `gateway_config_${name}`, labels) ?? 0;
+  return {
+    success: read('reload_total', { result: 'success' }),
+    failure: read('reload_total', { result: 'failure' }),
+    lastSuccessful: read('last_reload_successful'),
+    lastSuccessSeconds: read('last_reload_success_timestamp_seconds'),
+    info: /^gateway_config_info\{.*/m.exec(text)?.[0] ?? '',
+  };
+}
+
+async function untilConfig(gateway: Gateway, counts: { success?: number; failure?: number }, deadlineMs = 3000) {
+  return waitFor(
+    `config metrics ${JSON.stringify(counts)}`,
+    async () => {
+      const metrics = await configMetrics(gateway);
+      const { success = metrics.success, failure = metrics.failure } = counts;
+      return metrics.success === success && metrics.failure === failure && metrics;
+    },
+    deadlineMs,
+  );
+}
+
+/** What was said about mistakes, the line that sums them up left out. */
+function errorsOf(lines: readonly LogLine[]): unknown[] {
+  return lines
+    .filter(({ level }) => Number(level) >= 50)
+    .flatMap(({ msg }) => (msg === 'config rejected' ? [] : [msg]));
+}
+
+/** A stream that says a numbered event every 40 ms until it is told to end; `said` is what it has said. */
+function createTalk(id: number, end: Gate) {
+  const said: string[] = [];
+  const chunks = function* (): Generator<Step> {
+    for (let count = 0; !end.released; count += 1) {
+      const text = `data: {"choices":[{"index":0,"delta":{"content":"${id}:${count}"}}],"usage":null}\n\n`;
+      said.push(text);
+      yield text;
+      yield pause(40);
+    }
+    said.push('data: [DONE]\n\n');
+    yield 'data: [DONE]\n\n';
+  };
+  return { said, behaviour: { kind: 'sse' as const, chunks: chunks() } };
+}
+
+await test('30 reloads under load lose no request; 20 streams open across all of them are byte-identical', async (t) => {
+  const gateway = await startGateway(t, {
+    files: { ...providersFile('fake'), ...aliasFile('fake/fake-small') },
+  });
+  const end = createGate();
+  const talks: ReturnType<typeof createTalk>[] = [];
+  await upstream.behave((entry: Entry) => {
+    const body = entry.json() as { stream?: boolean } | undefined;
+    if (!body?.stream) return undefined;
+    const talk = createTalk(talks.length, end);
+    talks.push(talk);
+    return talk.behaviour;
+  });
+  const streams = Array.from({ length: 20 }, async (_, index) => {
+    const before = talks.length;
+    const body = { model: index % 2 === 0 ? 'chat' : 'fake/fake-small', stream: true };
+    const response = await gateway.fetch(path, { method: 'POST', body });
+    return { status: response.status, text: await response.text(), before };
+  });
+  await waitFor('20 streams', () => talks.length === 20 && talks.every(({ said }) => said.length > 1));
+
+  const outcomes: { status: number | string; ms: number }[] = [];
+  let launched = 0;
+  const stopped = createGate();
+  const launch = async (count: number) => {
+    launched += 1;
+    const startedAtMs = performance.now();
+    const { status } = await ask(gateway, ['chat', 'fake-small', 'fake/fake-large'][count % 3] ?? '').catch(
+      (error: unknown) => ({ status: String(error) }),
+    );
+    outcomes.push({ status, ms: performance.now() - startedAtMs });
+  };
+  const load = (async () => {
+    const startedAtMs = performance.now();
+    for (let count = 0; !stopped.released; ) {
+      const due = Math.floor(((performance.now() - startedAtMs) / 1000) * 150);
+      for (; count < due; count += 1) void launch(count);
+      await new Promise((next) => setTimeout(next, 5));
+    }
+    await waitFor('every request to be answered', () => outcomes.length === launched);
+    return (performance.now() - startedAtMs) / 1000;
+  })();
+
+  for (let round = 0; round < 30; round += 1) {
+    if (round % 6 === 5) gateway.writeConfig({ 'aliases.yaml': badFile });
+    const names = round % 3 === 0 ? ['fake'] : round % 3 === 1 ? ['fake', `extra-${round}`] : ['fake', 'another'];
+    const target = round % 2 === 0 ? 'fake/fake-large' : 'fake/fake-small';
+    await gateway.applyConfig({ ...providersFile(...names), ...aliasFile(target, `round ${round}`) });
+  }
+  stopped.release();
+  const seconds = await load;
+  end.release();
+  const received = await Promise.all(streams);
+
+  const failures = outcomes.filter(({ status }) => status !== 200);
+  const times = outcomes.map(({ ms }) => ms).sort((a, b) => a - b);
+  const p99 = times[Math.floor(times.length * 0.99)] ?? 0;
+  t.comment(
+    `${outcomes.length} requests and 20 streams over 30 reloads in ${seconds.toFixed(1)} s, p99 ${p99.toFixed(0)} ms`,
+  );
+  t.same(failures, [], 'no request is lost');
+  t.ok(launched / seconds > 100, 'the load was what it claims to be');
+  const texts = new Set(received.map(({ text }) => text));
+  t.ok(
+    talks.every(({ said }) => texts.has(said.join(''))),
+    'every stream came through byte for byte, to its end',
+  );
+  t.same([...new Set(received.map(({ status }) => status))], [200]);
+  const { success } = await configMetrics(gateway);
+  t.ok(success >= 30, `${success} reloads`);
+  await waitFor('no request in flight', async () => (await gateway.metric('gateway_requests_in_flight')) === 0);
+});
+
+await test('an edit is live within a second', async (t) => {
+  const gateway = await startGateway(t, {
+    files: { ...providersFile('fake'), ...aliasFile('fake/fake-small') },
+  });
+  const delays: number[] = [];
+  for (let round = 0; round < 10; round += 1) {
+    const model = round % 2 === 0 ? 'fake-large' : 'fake-small';
+    const writtenAtMs = performance.now();
+    // Alternately the way an editor saves, by rename, and in place.
+    if (round % 4 < 2) gateway.writeConfig(aliasFile(`fake/${model}`, `${round}`));
+    else writeFileSync(join(gateway.configDir, 'aliases.yaml'), aliasFile(`fake/${model}`, `${round}`)['aliases.yaml']);
+    await waitFor(`the alias to lead to ${model}`, async () => (await ask(gateway, 'chat')).model === model);
+    delays.push(performance.now() - writtenAtMs);
+  }
+  const sorted = delays.sort((a, b) => a - b);
+  t.comment(`live after ${sorted.map((ms) => ms.toFixed(0)).join(', ')} ms`);
+  t.ok((sorted.at(-1) ?? 0) < 1000);
+});
+
+await test('a stream outlives its provider; new requests do not find it', async (t) => {
+  const gateway = await startGateway(t, { files: providersFile('fake', 'leaving') });
+  const gate = createGate();
+  const [first, last] = ['data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n', 'data: [DONE]\n\n'];
+  await upstream.behave([{ kind: 'sse', chunks: [first, gate, last] }]);
+  const connection = await openRaw(gateway.port, { t });
+  const body = '{"model":"leaving/fake-small","stream":true}';
+  const lines = [`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${gateway.masterKey}`];
+  const framing = ['Content-Type: application/json', `Content-Length: ${body.length}`];
+  await connection.send(`${[...lines, ...framing].join('\r\n')}\r\n\r\n${body}`);
+  await connection.waitFor(({ responses }) => responses[0]?.text() === first);
+
+  await gateway.applyConfig(providersFile('fake'));
+  t.match(await ask(gateway, 'leaving/fake-small'), { status: 404, code: 'model_not_found' });
+  t.match(await ask(gateway, 'fake/fake-small'), { status: 200 });
+  t.equal(connection.exchange().responses[0]?.complete, false, 'the stream is still open');
+  gate.release();
+  const answer = await connection.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
+  t.equal(answer.text(), first + last);
+});
+
+await test('a bad edit changes nothing but a gauge, a counter and one log line per mistake', async (t) => {
+  const gateway = await startGateway(t, {
+    files: { ...providersFile('fake'), ...aliasFile('fake/fake-small', 'first') },
+  });
+  const start = await configMetrics(gateway);
+  t.match(start, { success: 0, failure: 0, lastSuccessful: 1 });
+  t.ok(Math.abs(start.lastSuccessSeconds - Date.now() / 1000) < 60);
+  t.match(start.info, /^gateway_config_info\{revision="[0-9a-f]{12}",source="directory"\} 1$/);
+  t.match(await readiness(gateway), { http: 200, status: 'ready', reasons: [] });
+
+  gateway.writeConfig({ 'aliases.yaml': badFile });
+  const bad = await untilConfig(gateway, { failure: 1 });
+  t.same(bad, { ...start, failure: 1, lastSuccessful: 0 });
+  t.match(await readiness(gateway), { http: 200, status: 'degraded', reasons: ['config_rejected'] });
+  t.match(await ask(gateway, 'chat'), { status: 200, model: 'fake-small' });
+  const errors = errorsOf(gateway.process.logs());
+  t.equal(errors.length, 2, 'one line for each of two mistakes');
+  t.match(errors[0], /aliases\.yaml:3:\d+ {2}aliases\[0\]\.target {2}/);
+  t.match(errors[1], /aliases\.yaml:5:\d+ {2}aliases\[1\]\.target {2}/);
+
+  gateway.writeConfig({ 'aliases.yaml': `${badFile}# still bad, but another file\n` });
+  await untilConfig(gateway, { success: 0, failure: 2 });
+  gateway.writeConfig(aliasFile('fake/fake-small', 'first'));
+  const back = await untilConfig(gateway, { success: 1, failure: 2 });
+  t.equal(back.info, start.info, 'the old content is the old revision');
+  t.equal(back.lastSuccessful, 1);
+  t.ok(back.lastSuccessSeconds >= start.lastSuccessSeconds);
+  t.match(await readiness(gateway), { http: 200, status: 'ready', reasons: [] });
+
+  gateway.writeConfig(aliasFile('fake/fake-large', 'second'));
+  const next = await untilConfig(gateway, { success: 2, failure: 2 });
+  t.not(next.info, start.info);
+  t.match(await ask(gateway, 'chat'), { model: 'fake-large' });
+  t.equal(errorsOf(gateway.process.logs()).length, 4, 'and no further error was logged');
+});
+
+await test('a restart with a bad file starts on the last good one and says so', async (t) => {
+  const gateway = await startGateway(t, {
+    files: { ...providersFile('fake'), ...aliasFile('fake/fake-small') },
+  });
+  await gateway.applyConfig(aliasFile('fake/fake-large'));
+  const { info } = await configMetrics(gateway);
+  gateway.writeConfig({ 'aliases.yaml': badFile });
+  await gateway.restart();
+  t.match(await readiness(gateway), { http: 200, status: 'degraded' });
+  t.ok((await readiness(gateway)).reasons.includes('config_last_good'));
+  t.match(await ask(gateway, 'chat'), { status: 200, model: 'fake-large' });
+  const metrics = await configMetrics(gateway);
+  t.equal(metrics.info, info.replace('source="directory"', 'source="last-good"'));
+  t.equal(metrics.lastSuccessful, 0);
+  t.match(
+    gateway.process
+      .logs()
+      .map(({ msg }) => msg)
+      .join('\n'),
+    /aliases\.yaml:3:\d+ {2}aliases\[0\]\.target/,
+  );
+
+  gateway.writeConfig(aliasFile('fake/fake-small'));
+  await waitFor('the repaired file to be in force', async () => (await readiness(gateway)).status === 'ready');
+  t.match(await ask(gateway, 'chat'), { status: 200, model: 'fake-small' });
+});
+
+await test('a very first start with bad config ends with all its mistakes on stderr', async (t) => {
+  const gateway = await startGateway(t, {
+    files: { ...providersFile('fake'), 'aliases.yaml': badFile },
+    ready: 'spawned',
+  });
+  t.same(await gateway.process.exited, { code: 1, signal: null });
+  const said = gateway.process.stderr;
+  t.equal(said.length, 2);
+  t.match(said[0], /^proxy cannot start: .*aliases\.yaml:3:\d+ {2}aliases\[0\]\.target {2}/);
+  t.match(said[1], /^proxy cannot start: .*aliases\.yaml:5:\d+ {2}aliases\[1\]\.target {2}/);
+  t.notMatch(gateway.process.stdout.join('\n'), /"listening"/);
+});
+
+await test('a missing entitlement ends a start, whatever was good before, and is refused by a reload', async (t) => {
+  const template = {
+    'limits.yaml': {
+      rate_limits: {
+        user_paths: [{ path: '/team', per_child: true, limits: [{ period: 'minute', max_requests: 9 }] }],
+      },
+    },
+  };
+  const gateway = await startGateway(t, {
+    files: { ...providersFile('fake'), ...template },
+    env: { GATEWAY_ENTITLEMENTS: 'quota_templates' },
+  });
+  t.match(await readiness(gateway), { status: 'ready' });
+  await t.rejects(gateway.restart({ GATEWAY_ENTITLEMENTS: undefined }));
+  t.same(await gateway.process.exited, { code: 1, signal: null });
+  t.match(gateway.process.stderr.join('\n'), /limits\.yaml:\d+:\d+ .*per_child.*quota_templates/);
+
+  const without = await startGateway(t, { files: providersFile('fake') });
+  without.writeConfig(template);
+  await untilConfig(without, { success: 0, failure: 1 });
+  t.match(await ask(without, 'fake/fake-small'), { status: 200 });
+  t.match(await readiness(without), { http: 200, status: 'degraded' });
+});
+
+await test('a variable that cannot be understood ends the start and is named without its value', async (t) => {
+  const wrong = {
+    LOG_LEVEL: 'canary-loud',
+    USAGE_ENABLED: 'canary-perhaps',
+    GATEWAY_PORT: 'canary-80',
+    GATEWAY_ENTITLEMENTS: 'canary-all',
+    GATEWAY_INSTANCE: 'canary-/etc',
+    GATEWAY_HOST: 'canary-/80',
+    GATEWAY_MASTER_KEY: 'canary- with a blank',
+  };
+  const gateway = await startGateway(t, { files: providersFile('fake') });
+  const right = { ...Object.fromEntries(Object.keys(wrong).map((name) => [name, undefined])), GATEWAY_PORT: '0' };
+  const key = { GATEWAY_MASTER_KEY: gateway.masterKey };
+  for (const [name, value] of Object.entries(wrong)) {
+    await t.rejects(
+      gateway.restart({ ...right, ...key, [name]: value }),
+      `${name}, although there is a last good config`,
+    );
+    if (gateway.process.running) continue;
+    t.same(await gateway.process.exited, { code: 1, signal: null });
+    t.match(gateway.process.stderr.at(-1), name);
+  }
+  const before = gateway.process.stderr.length;
+  await t.rejects(gateway.restart(wrong));
+  t.equal(gateway.process.stderr.length - before, Object.keys(wrong).length, 'all of them at once');
+  t.notMatch([...gateway.process.stderr, ...gateway.process.stdout].join('\n'), /canary-/);
+});
+
+await test('SIGHUP looks at once, without the patience that half a save is given', async (t) => {
+  const gateway = await startGateway(t, { files: { ...providersFile('fake'), ...aliasFile('fake/fake-small') } });
+  gateway.writeConfig({ 'aliases.yaml': badFile });
+  const writtenAtMs = performance.now();
+  gateway.process.signal('SIGHUP');
+  await untilConfig(gateway, { failure: 1 });
+  const tookMs = performance.now() - writtenAtMs;
+  t.comment(`judged ${tookMs.toFixed(0)} ms after SIGHUP`);
+  t.ok(tookMs < 650, 'before that patience could have ended');
+  t.ok(gateway.process.running);
+});
