@@ -1,12 +1,6 @@
 // Every error the control plane can answer, and its one shape: the flat object of the spec ("Admin error shape").
 
-export type ErrorType =
-  | 'provider_error'
-  | 'rate_limit_error'
-  | 'invalid_request_error'
-  | 'authentication_error'
-  | 'not_found_error'
-  | 'permission_error';
+import { type ErrorType, printable } from '../schemas/error-type.ts';
 
 interface Entry {
   readonly status: number;
@@ -67,12 +61,6 @@ export function refusal(code: ErrorCode, details: Details = {}): Refusal {
 export function describeRefusal(refused: Refusal): AdminError {
   const { code, message, param, status, type } = refused;
   return { code, message, ...(param === undefined ? {} : { param }), status_code: status, type };
-}
-
-function printable(text: string): string {
-  // Control, format and separator characters could forge log lines or hide text.
-  const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
-  return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean;
 }
 
 /** An error answer on its way to the client: thrown anywhere, rendered by the server alone. */

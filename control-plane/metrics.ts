@@ -3,8 +3,8 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 export interface Metrics {
   readonly contentType: string;
-  /** The text exposition of every metric. */
-  expose(): Promise<string>;
+  /** The exposition text of all metrics. */
+  text(): Promise<string>;
 }
 
 /** A registry of its own (nothing global) with the process metrics and `gateway_build_info`. */
@@ -17,5 +17,5 @@ export function createMetrics(version: string): Metrics {
     labelNames: ['plane', 'version', 'node'],
     registers: [registry],
   }).set({ plane: 'control-plane', version, node: process.versions.node }, 1);
-  return { contentType: registry.contentType, expose: () => registry.metrics() };
+  return { contentType: registry.contentType, text: () => registry.metrics() };
 }

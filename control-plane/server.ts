@@ -66,7 +66,7 @@ export function createServer({ logger, metrics }: ServerParts) {
   });
 
   app.get('/health', () => ({ status: 'ok' }));
-  app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.expose()));
+  app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   return app;
 }
 

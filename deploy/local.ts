@@ -129,10 +129,9 @@ async function start(key: MasterKey, dataDirectory: string): Promise<void> {
   const [demoUrl, controlPlaneUrl] = await Promise.all([demo.address, controlPlane.address]);
   await waitUntilReady(`${controlPlaneUrl}/health`);
   if (stoppedAtMs !== undefined) return;
-  const proxy = launch('proxy', ['--max-semi-space-size=4', '--heap-growing-percent=70', join(top, 'proxy/main.ts')], {
+  const proxy = launch('proxy', ['--max-semi-space-size=4', '--heap-growing-percent=60', join(top, 'proxy/main.ts')], {
     ...variables,
     DEMO_PROVIDER_URL: env['DEMO_PROVIDER_URL'] || `${demoUrl}/v1`,
-    GATEWAY_CONTROL_PLANE_URL: env['GATEWAY_CONTROL_PLANE_URL'] || controlPlaneUrl,
   });
   const proxyUrl = await proxy.address;
   await waitUntilReady(`${proxyUrl}/health/ready`);

@@ -1,12 +1,6 @@
 // Every error the data plane itself can answer: stages throw entries of this table, request/refuse.ts renders them (spec: Error envelope).
 
-export type ErrorType =
-  | 'provider_error'
-  | 'rate_limit_error'
-  | 'invalid_request_error'
-  | 'authentication_error'
-  | 'not_found_error'
-  | 'permission_error';
+import { type ErrorType, printable } from '../schemas/error-type.ts';
 
 interface Entry {
   readonly status: number;
@@ -126,10 +120,4 @@ export function envelope(refused: Refusal): string {
 /** Turns anything thrown into a refusal: what is not one of ours says nothing but the request id. */
 export function asRefusal(thrown: unknown, requestId: string): Refusal {
   return thrown instanceof Refusal ? thrown : refusal('internal_error', { fill: { request_id: requestId } });
-}
-
-function printable(text: string): string {
-  // Control, format and separator characters could forge log lines or hide text.
-  const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
-  return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean;
 }

@@ -48,7 +48,7 @@ export interface ServerTimeouts {
    */
   headers: string;
   /**
-   * Time a client has to send its request body.
+   * Time a client has to send its request body, on top of the headers timeout: what the headers leave of theirs is added.
    */
   body: string;
   /**

@@ -9,7 +9,6 @@ export interface LogLine {
 const levelNames: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error' };
 
 const framing = new Set(['level', 'msg', 'time', 'pid', 'hostname', 'plane', 'name']);
-const place = new Set(['file', 'line', 'column', 'path']);
 
 /** The parts of a JSON log line, or nothing when the text is not one. */
 export function parseLogLine(text: string): LogLine | undefined {
@@ -29,11 +28,7 @@ export function renderLogLine(name: string, text: string): string {
   const line = parseLogLine(text);
   if (line === undefined) return harmless(`${name.padEnd(13)}  ${text}`);
   const level = (levelNames[line.level] ?? 'fatal').padEnd(5);
-  // A message that begins with its place has said it already.
-  const saysPlace = line.message.startsWith(`${String(line.fields['file'])}:`);
-  const fields = Object.entries(line.fields)
-    .filter(([key]) => !(saysPlace && place.has(key)))
-    .map(([key, value]) => `${key}=${renderValue(value)}`);
+  const fields = Object.entries(line.fields).map(([key, value]) => `${key}=${renderValue(value)}`);
   return harmless([name.padEnd(13), level, line.message, ...fields].join('  '));
 }
 

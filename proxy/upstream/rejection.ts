@@ -1,5 +1,6 @@
 // What a provider's error answer means for the client: status and type by one table, the provider's words without its secrets.
-import { type ErrorType, type Refusal, refusal, upstreamRefusal } from '../errors.ts';
+import type { ErrorType } from '../../schemas/error-type.ts';
+import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import { scanObject } from '../request/scan.ts';
 import type { Upstream } from '../snapshot/snapshot.ts';
 import type { Answer, UpstreamFailure } from './send.ts';

@@ -92,7 +92,10 @@ function settleAliases(
     if (targets.length > 0) settled.push({ source, targets, strategy });
     else
       warnings.push(
-        sources.problem(['aliases', index], `the alias ${quote(source)} is left out, because it has no target left`),
+        sources.problem(
+          ['aliases', index],
+          `the alias ${sources.quoted(['aliases', index, 'source'])} is left out, because it has no target left`,
+        ),
       );
   });
   return settled;

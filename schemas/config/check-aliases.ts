@@ -1,6 +1,7 @@
 // What the schema cannot say about aliases: that they lead to models that exist, and never to each other.
 import { foldCase, parseSelector } from '../selector.ts';
 import type { Config } from '../types.ts';
+import { refersToVariable } from './expand.ts';
 import { type Path, type Problem, quote } from './problem.ts';
 import type { Sources } from './sources.ts';
 import { didYouMean } from './suggest.ts';
@@ -35,53 +36,66 @@ export function checkAliases(
     if (sources.isUnknown(path)) return;
     const twin = declared.get(foldCase(source));
     if (twin === undefined) declared.set(foldCase(source), { source, path });
-    else if (problems.length < enough) problems.push(sources.problem(path, sayTwin(source, twin)));
+    else if (problems.length < enough) problems.push(sources.problem(path, sayTwin(source, path, twin)));
     const { provider, model } = parseSelector(source) ?? {};
     const isReal =
       bare.has(source) || (provider !== undefined && model !== undefined && offered.get(provider)?.has(model) === true);
-    if (isReal) warnings.push(sources.problem(path, `${quote(source)} is also a model of a provider; the alias wins`));
+    if (isReal)
+      warnings.push(sources.problem(path, `${sources.quoted(path)} is also a model of a provider; the alias wins`));
   });
 
   aliases.forEach((alias, index) => {
     for (const { model, path } of targetsOf(alias, index)) {
       if (sources.isUnknown(path) || problems.length >= enough) continue;
-      const message = refuseTarget(alias.source, model);
+      const message = refuseTarget(alias.source, ['aliases', index, 'source'], model, path);
       if (message !== undefined) problems.push(sources.problem(path, message));
     }
   });
   return { problems, warnings };
 
-  function sayTwin(source: string, twin: { source: string; path: Path }): string {
-    const place = sources.place(twin.path);
-    if (twin.source === source) return `the alias ${quote(source)} is already declared in ${place}`;
-    return `the alias ${quote(source)} differs from ${quote(twin.source)} in ${place} only in letter case, which does not count`;
+  function sayTwin(source: string, path: Path, twin: { source: string; path: Path }): string {
+    const [alias, other, place] = [sources.quoted(path), sources.quoted(twin.path), sources.place(twin.path)];
+    if (source === twin.source) return `the alias ${alias} is already declared in ${place}`;
+    return `the alias ${alias} differs from ${other} in ${place} only in letter case, which does not count`;
   }
 
-  function refuseTarget(source: string, target: string): string | undefined {
+  function refuseTarget(source: string, sourcePath: Path, target: string, path: Path): string | undefined {
     const other = declared.get(foldCase(target));
-    if (foldCase(target) === foldCase(source)) return `the alias ${quote(source)} leads to itself`;
+    if (foldCase(target) === foldCase(source)) return `the alias ${sources.quoted(sourcePath)} leads to itself`;
     if (other !== undefined) {
-      return `leads to the alias ${quote(other.source)} (${sources.place(other.path)}); an alias must lead to a <provider>/<model>`;
+      return `leads to the alias ${sources.quoted(other.path)} (${sources.place(other.path)}); an alias must lead to a <provider>/<model>`;
     }
     const { provider, model } = parseSelector(target) ?? {};
     if (provider === undefined || model === undefined) {
       const owner = [...offered].find(([, models]) => models.has(target))?.[0];
-      const guess = owner === undefined ? '' : `; did you mean ${quote(`${owner}/${target}`)}?`;
-      return `must be a selector <provider>/<model>, found ${quote(target)}${guess}`;
+      const guess = owner === undefined || isHidden(path) ? '' : `; did you mean ${quote(`${owner}/${target}`)}?`;
+      return `must be a selector <provider>/<model>, found ${sources.quoted(path)}${guess}`;
     }
     if (providers === undefined) return undefined;
     const models = offered.get(provider);
     if (models === undefined) {
-      const guess = didYouMean(provider, offered.keys());
+      const guess = isHidden(path) ? '' : didYouMean(provider, offered.keys());
       const known =
         offered.size === 0
           ? '; no providers are configured'
           : `; known: ${[...offered.keys()].slice(0, 20).join(', ')}`;
-      return `there is no provider ${quote(provider)}${guess === '' ? known : guess}`;
+      const missing = isHidden(path) ? `as in ${sources.quoted(path)}` : quote(provider);
+      return `there is no provider ${missing}${guess === '' ? known : guess}`;
     }
     if (models.has(model)) return undefined;
-    const guess = didYouMean(model, models);
+    if (isHidden(path)) return `the provider ${quote(provider)} does not list the model of ${sources.quoted(path)}`;
+    const guess = didYouMean(model, writtenModels(provider));
     return `the provider ${quote(provider)} does not list the model ${quote(model)}${guess === '' ? '; add it to its models' : guess}`;
+  }
+
+  /** Whether a text holds more than is written: then none of it may be quoted but what is written. */
+  function isHidden(path: Path): boolean {
+    return refersToVariable(String(sources.written(path)));
+  }
+
+  function writtenModels(provider: string): string[] {
+    const written = sources.written(['providers', provider, 'models']);
+    return Array.isArray(written) ? written.map(String).filter((model) => !refersToVariable(model)) : [];
   }
 }
 

@@ -8,10 +8,17 @@ import type { Sources } from './sources.ts';
 /** Headers that belong to the connection or to the gateway itself. */
 const reservedHeaders = new Set(
   (
-    'authorization connection content-encoding content-length content-type expect host keep-alive proxy-authenticate proxy-authorization ' +
-    'proxy-connection te trailer transfer-encoding upgrade'
+    'accept-encoding authorization connection content-encoding content-length content-type expect host keep-alive proxy-authenticate ' +
+    'proxy-authorization proxy-connection te trailer transfer-encoding upgrade x-request-id'
   ).split(' '),
 );
+
+/** What to do instead, or why it has to be so, where that is not plain. */
+const reservedHints: Readonly<Record<string, string>> = {
+  authorization: '; use api_key',
+  'accept-encoding': '; the gateway reads answers, so it asks for them uncompressed',
+  'x-request-id': '; it carries the id of each request',
+};
 
 export interface ProviderFindings {
   problems: Problem[];
@@ -41,16 +48,16 @@ export function checkProviders(providers: Config['providers'], sources: Sources)
 function checkBaseUrl(name: string, provider: Provider, sources: Sources, problems: Problem[]): void {
   const path = ['providers', name, 'base_url'];
   if (sources.isUnknown(path)) return;
-  const message = refuseBaseUrl(provider.base_url);
+  const message = refuseBaseUrl(provider.base_url, refersToVariable(String(sources.written(path))));
   if (message !== undefined) problems.push(sources.problem(path, message));
 }
 
-function refuseBaseUrl(text: string): string | undefined {
+function refuseBaseUrl(text: string, isHidden: boolean): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || /[\s\\]/.test(text))
     return 'is not a URL; expected something like "https://api.openai.com/v1"';
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return `must begin with http:// or https://, found ${quote(url.protocol)}`;
+    return `must begin with http:// or https://${isHidden ? '' : `, found ${quote(url.protocol)}`}`;
   if (!/^https?:\/\/[^/]/i.test(text)) return 'must have a host after http:// or https://';
   if (url.username !== '' || url.password !== '') return 'must not hold credentials; use api_key';
   if (text.includes('?')) return 'must not have a query (?...)';
@@ -93,7 +100,7 @@ function checkHeaders(name: string, provider: Provider, sources: Sources, proble
     if (twin !== undefined) problems.push(sources.problem(path, `is the same header as ${quote(twin)}`, 'key'));
     seen.set(folded, header);
     if (!reservedHeaders.has(folded)) continue;
-    const hint = folded === 'authorization' ? '; use api_key' : '';
+    const hint = reservedHints[folded] ?? '';
     problems.push(sources.problem(path, `is set by the gateway itself and cannot be configured${hint}`, 'key'));
   }
 }

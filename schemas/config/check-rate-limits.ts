@@ -4,7 +4,7 @@ import { declaredRules, ruleKey } from '../rules/rule.ts';
 import { normaliseSubject } from '../rules/scope.ts';
 import { foldCase } from '../selector.ts';
 import type { Config, RateLimits } from '../types.ts';
-import { type Path, type Problem, quote } from './problem.ts';
+import type { Path, Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
 import { didYouMean } from './suggest.ts';
 import { valueAt } from './value-at.ts';
@@ -33,14 +33,14 @@ export function checkRateLimits(
       if (index !== 0 || sources.isUnknown(path)) continue;
       const { subject, problem } = normaliseSubject(rule.scope, rule.subject);
       if (problem === undefined) found.set(`${section} ${entry}`, subject);
-      else problems.push(sources.problem(path, `${quote(rule.subject)} ${problem}`));
+      else problems.push(sources.problem(path, `${sources.quoted(path)} ${problem}`));
     }
     return found;
   }
 
   function checkTwins(): void {
     const seen = new Map<string, Path>();
-    for (const { scope, subject, periodSeconds, place } of declaredRules(config)) {
+    for (const { scope, periodSeconds, place } of declaredRules(config)) {
       const comparable = subjects.get(`${place[0]} ${place[1]}`);
       if (comparable === undefined) continue;
       const key = ruleKey(scope, comparable, periodSeconds);
@@ -48,7 +48,9 @@ export function checkRateLimits(
       const first = seen.get(key);
       if (first === undefined) seen.set(key, path);
       else {
-        const rule = `${scope.replace('_', ' ')} ${quote(subject)} (${periodLabel(periodSeconds)})`;
+        const [section, entry] = place;
+        const subject = sources.quoted(['rate_limits', section, entry, subjectKeys[section]]);
+        const rule = `${scope.replace('_', ' ')} ${subject} (${periodLabel(periodSeconds)})`;
         problems.push(sources.problem(path, `the rule for ${rule} is already declared in ${sources.place(first)}`));
       }
     }
@@ -63,7 +65,7 @@ export function checkRateLimits(
         warnings.push(
           sources.problem(
             path,
-            `there is no provider ${quote(name)}, so the rule matches nothing${didYouMean(name, names)}`,
+            `there is no provider ${sources.quoted(path)}, so the rule matches nothing${didYouMean(name, names)}`,
           ),
         );
       }

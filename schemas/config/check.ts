@@ -1,6 +1,6 @@
 // `npm run check-config -- DIR`: says in a terminal, an editor or a pull request what the gateway would say about a directory.
 import { parseArgs } from 'node:util';
-import { load } from './load-off-thread.ts';
+import { firstLoadBytes, load } from './load-off-thread.ts';
 import { formatProblem, type Problem, sortProblems } from './problem.ts';
 import { readDirectory, revisionOf } from './read.ts';
 
@@ -37,7 +37,7 @@ export async function checkConfig(
 
   const { files, problems: unreadable, hash } = await readDirectory(directory);
   const entitlements = new Set((environment['GATEWAY_ENTITLEMENTS'] ?? '').split(',').map((name) => name.trim()));
-  const loaded = await load(files, { environment, variables: 'warning', entitlements });
+  const loaded = await load(files, { environment, variables: 'warning', entitlements }, firstLoadBytes);
   const problems = sortProblems([...unreadable, ...loaded.problems]);
   const ok = problems.length === 0;
   const verdict = {
@@ -90,6 +90,7 @@ function property(value: string): string {
   return data(value).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
+// A process of its own, hence an entry: the one place outside a plane's environment.ts that reads the variables.
 if (import.meta.main) {
   const { output, code } = await checkConfig(process.argv.slice(2), process.env);
   if (output !== '') process.stdout.write(`${output}\n`);

@@ -3,10 +3,11 @@ import type { Config } from '../types.ts';
 import { ConfigRejected } from './config-rejected.ts';
 import { keepLastGood, type LastGood, recallLastGood } from './last-good.ts';
 import type { Loaded } from './load.ts';
-import { load } from './load-off-thread.ts';
+import { firstLoadBytes, load, reloadBytes } from './load-off-thread.ts';
 import { type Problem, problemOfFile, sortProblems } from './problem.ts';
 import { type Reading, readDirectory, revisionOf } from './read.ts';
-import { watchDirectory } from './watch.ts';
+import { createSettling, type SettlingSettings } from './settling.ts';
+import { type WatchSettings, watchDirectory } from './watch.ts';
 
 export interface FollowOptions {
   directory: string;
@@ -23,12 +24,7 @@ export interface FollowOptions {
   settings?: Partial<FollowSettings>;
 }
 
-export interface FollowSettings {
-  debounceMs: number;
-  recheckMs: number;
-  /** How long broken content may last before it is reported: it may be half of a save. */
-  patienceMs: number;
-}
+export type FollowSettings = WatchSettings & SettlingSettings;
 
 /**
  * `applied`: in force now. `recovered`: the directory again holds what is in force. `rejected`: nothing changed. `last-good-used`:
@@ -61,7 +57,7 @@ export interface Follower {
   close: () => Promise<void>;
 }
 
-const defaults: FollowSettings = { debounceMs: 100, recheckMs: 500, patienceMs: 600 };
+const defaults: FollowSettings = { debounceMs: 100, recheckMs: 400, steadyMs: 200, patienceMs: 600 };
 
 /**
  * Loads the directory, applies it and keeps following it. Resolves once a configuration is in force; throws `ConfigRejected` when
@@ -83,12 +79,13 @@ export async function follow(options: FollowOptions): Promise<Follower> {
   let active = '';
   let judged = '';
   let pending: { hash: string; loaded: Loaded } | undefined;
-  let patience: NodeJS.Timeout | undefined;
   let queue: Promise<void> = Promise.resolve();
   let isQueued = false;
+  let isClosed = false;
   let lastWarnings = '';
 
   await start();
+  const settling = createSettling(settings, (atOnce) => void look(atOnce));
   const watch = watchDirectory(directory, settings, () => void look(false));
   return {
     status: snapshot,
@@ -97,10 +94,10 @@ export async function follow(options: FollowOptions): Promise<Follower> {
       return snapshot();
     },
     async close() {
+      isClosed = true;
       await watch.close();
-      clearTimeout(patience);
       await queue;
-      clearTimeout(patience);
+      settling.end();
     },
   };
 
@@ -110,7 +107,7 @@ export async function follow(options: FollowOptions): Promise<Follower> {
 
   async function start(): Promise<void> {
     const reading = await readDirectory(directory);
-    const loaded = await judge(reading);
+    const loaded = await judge(reading, firstLoadBytes);
     judged = reading.hash;
     const problems = loaded.problems.length > 0 ? loaded.problems : tryApply(loaded, reading.hash);
     if (problems.length === 0) {
@@ -126,7 +123,7 @@ export async function follow(options: FollowOptions): Promise<Follower> {
   async function startFromCopy(reading: Reading, problems: readonly Problem[]): Promise<void> {
     const copy = await recall();
     if (copy === undefined) throw new ConfigRejected(problems);
-    const loaded = await judge({ ...copy, problems: [] });
+    const loaded = await judge({ ...copy, problems: [] }, firstLoadBytes);
     const unusable = loaded.problems.length > 0 ? loaded.problems : tryApply(loaded, copy.hash);
     if (unusable.length > 0) {
       const about = unusable.map((problem) => ({ ...problem, message: `${problem.message} (in the last good copy)` }));
@@ -149,10 +146,11 @@ export async function follow(options: FollowOptions): Promise<Follower> {
     if (warning !== undefined) report({ kind: 'warning', revision: status.revision, problems: [warning] });
   }
 
-  async function judge({ files, problems, hash }: Reading): Promise<Loaded> {
+  async function judge({ files, problems, hash }: Reading, inlineBytes: number): Promise<Loaded> {
     if (pending?.hash === hash) return pending.loaded;
     const variables = options.variables === 'keep' ? 'keep' : 'error';
-    const loaded = files.length === 0 ? { problems: [], warnings: [] } : await load(files, { ...options, variables });
+    const context = { ...options, variables } as const;
+    const loaded = files.length === 0 ? { problems: [], warnings: [] } : await load(files, context, inlineBytes);
     return problems.length === 0
       ? loaded
       : { problems: sortProblems([...problems, ...loaded.problems]), warnings: loaded.warnings };
@@ -183,7 +181,7 @@ export async function follow(options: FollowOptions): Promise<Follower> {
 
   /** One look at a time; a look that has not begun yet serves everybody who asks for one. */
   function look(atOnce: boolean): Promise<void> {
-    if (isQueued && !atOnce) return queue;
+    if (isClosed || (isQueued && !atOnce)) return queue;
     isQueued = true;
     queue = queue.then(async () => {
       isQueued = false;
@@ -196,13 +194,18 @@ export async function follow(options: FollowOptions): Promise<Follower> {
   }
 
   async function lookNow(atOnce: boolean): Promise<void> {
+    const steady = settling.steady();
     const reading = await readDirectory(directory);
     // Somebody who asks for a reload of what was refused wants to hear why again.
     if (reading.hash === judged && (status.lastReloadSuccessful || !atOnce)) return calm();
-    const loaded = await judge(reading);
+    // Before the loading: it takes its time while the content proves to be steady.
+    settling.found(reading.hash);
+    const loaded = await judge(reading, reloadBytes);
     if (loaded.problems.length === 0 && reading.hash === active) return recover(reading.hash);
     const isFine = loaded.problems.length === 0;
-    if (!isFine && !atOnce && bePatient(reading.hash, loaded)) return;
+    const isDue = atOnce || (isFine && reading.hash === steady);
+    pending = { hash: reading.hash, loaded };
+    if (!isDue) return settling.wait();
     calm();
     judged = reading.hash;
     const problems = isFine ? tryApply(loaded, reading.hash) : loaded.problems;
@@ -227,16 +230,8 @@ export async function follow(options: FollowOptions): Promise<Follower> {
     report({ kind: 'recovered', revision: status.revision, problems: [] });
   }
 
-  /** Whether broken content is given more time: until `patienceMs` after the directory first turned bad, whatever it holds then. */
-  function bePatient(hash: string, loaded: Loaded): boolean {
-    pending = { hash, loaded };
-    patience ??= setTimeout(() => void look(true), settings.patienceMs);
-    return true;
-  }
-
   function calm(): void {
-    clearTimeout(patience);
-    patience = undefined;
+    settling.end();
     pending = undefined;
   }
 }

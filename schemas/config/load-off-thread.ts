@@ -5,8 +5,10 @@ import { type LoadContext, type Loaded, loadFiles } from './load.ts';
 import { type Problem, problemOfFile } from './problem.ts';
 import type { SourceFile } from './read.ts';
 
-/** Parsing this much blocks for about 20 ms; a thread costs about 100 ms of waiting, but blocks nothing. */
-const largeBytes = 32_768;
+/** At most this much is loaded here while requests are served: it blocks for about 20 ms, whatever is wrong with it. */
+export const reloadBytes = 8_192;
+/** While nobody is served yet, this much: a thread costs about 100 ms of waiting. */
+export const firstLoadBytes = 32_768;
 const patienceMs = 60_000;
 
 interface Answer {
@@ -15,10 +17,10 @@ interface Answer {
   warnings: Problem[];
 }
 
-/** `loadFiles` where it is cheapest: here when the files are small, otherwise in a thread. Never rejects. */
-export async function load(files: readonly SourceFile[], context: LoadContext): Promise<Loaded> {
+/** `loadFiles` here for at most `inlineBytes` of files, otherwise in a thread. Never rejects. */
+export async function load(files: readonly SourceFile[], context: LoadContext, inlineBytes: number): Promise<Loaded> {
   const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
-  return bytes > largeBytes ? loadOffThread(files, context) : loadFiles(files, context);
+  return bytes > inlineBytes ? loadOffThread(files, context) : loadFiles(files, context);
 }
 
 /** `loadFiles` in a worker thread. A thread that dies or takes longer than a minute is a problem like any other. */

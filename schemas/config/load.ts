@@ -3,7 +3,7 @@ import type { Config } from '../types.ts';
 import { assemble } from './assemble.ts';
 import { expand, type Variables } from './expand.ts';
 import { parseFile } from './parse.ts';
-import { formatPath, type Problem, problemOfFile, sortProblems } from './problem.ts';
+import { formatPath, mostProblems, type Problem, problemOfFile, sortProblems } from './problem.ts';
 import type { SourceFile } from './read.ts';
 import type { Part } from './sources.ts';
 import { validate } from './validate.ts';
@@ -23,26 +23,31 @@ export interface Loaded {
   warnings: Problem[];
 }
 
-/** A longer list helps nobody, and has to be carried between threads and into logs. */
-const mostProblems = 200;
-
 /** Parse, expand, validate and assemble: synchronous, without any input but its arguments. All problems at once, sorted. */
 export function loadFiles(files: readonly SourceFile[], context: LoadContext): Loaded {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   const parts: Part[] = [];
+  let unlisted = 0;
   for (const file of files) {
     const part = loadPart(file, context, problems, warnings);
-    if (part !== undefined) parts.push(part);
+    if (part === undefined) continue;
+    parts.push(part);
+    unlisted += part.unlisted;
   }
   const assembly = assemble(parts, parts.length === files.length, context.entitlements);
   problems.push(...assembly.problems);
   warnings.push(...assembly.warnings);
-  const loaded: Loaded = { problems: bound(problems), warnings: bound(warnings) };
+  const loaded: Loaded = { problems: bound(problems, unlisted), warnings: bound(warnings, 0) };
   return problems.length === 0 && assembly.config !== undefined ? { ...loaded, config: assembly.config } : loaded;
 }
 
-function loadPart(file: SourceFile, context: LoadContext, problems: Problem[], warnings: Problem[]): Part | undefined {
+function loadPart(
+  file: SourceFile,
+  context: LoadContext,
+  problems: Problem[],
+  warnings: Problem[],
+): (Part & { unlisted: number }) | undefined {
   const { parsed, problems: unreadable } = parseFile(file);
   problems.push(...unreadable);
   if (parsed === undefined) return undefined;
@@ -54,13 +59,15 @@ function loadPart(file: SourceFile, context: LoadContext, problems: Problem[], w
   warnings.push(...expanded.warnings.map(place));
   const validity = validate(parsed, expanded.value, expanded.unknown);
   problems.push(...validity.problems);
-  return { parsed, value: expanded.value, unsound: validity.unsound, unknown: expanded.unknown };
+  const { unsound, unlisted } = validity;
+  return { parsed, value: expanded.value, unsound, unknown: expanded.unknown, unlisted };
 }
 
-function bound(problems: readonly Problem[]): Problem[] {
+function bound(problems: readonly Problem[], unlisted: number): Problem[] {
   const sorted = sortProblems(problems);
-  if (sorted.length <= mostProblems) return sorted;
+  const more = sorted.length + unlisted - mostProblems;
+  if (more <= 0) return sorted;
   const fatal = sorted.slice(mostProblems).find((problem) => problem.fatal === true);
-  const rest = problemOfFile('…', `and ${sorted.length - mostProblems} more`);
+  const rest = problemOfFile('…', `and ${more} more`);
   return [...sorted.slice(0, mostProblems), ...(fatal === undefined ? [] : [fatal]), rest];
 }

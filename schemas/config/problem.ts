@@ -15,6 +15,9 @@ export interface Problem {
   fatal?: boolean;
 }
 
+/** A longer list helps nobody, takes time to make, and has to be carried between threads and into logs. */
+export const mostProblems = 200;
+
 /** `file:line:col  path  sentence`, on one line whatever the input held. */
 export function formatProblem({ file, line, column, path, message }: Problem): string {
   const place = line === 0 ? file : `${file}:${line}:${column}`;

@@ -1,7 +1,7 @@
 // Where everything of the merged configuration was written: the cross-checks speak in paths, people need files and lines.
 import { pathKey } from './expand.ts';
 import type { ParsedFile } from './parse.ts';
-import { formatPath, type Path, type Problem } from './problem.ts';
+import { formatPath, type Path, type Problem, quote } from './problem.ts';
 import { type Tree, valueAt } from './value-at.ts';
 
 /** One file that could be parsed: the value has its variables filled in and its defaults set. */
@@ -23,6 +23,8 @@ export interface Sources {
   isUnknown: (path: Path) => boolean;
   /** The value as written, before variables were filled in. */
   written: (path: Path) => unknown;
+  /** The text as written, in quotes: what stands in for a variable may be a secret, and never enters a sentence. */
+  quoted: (path: Path) => string;
 }
 
 /** `owners` says which part each top-level key was taken from; paths of other keys are a mistake of the caller. */
@@ -31,6 +33,9 @@ export function locateIn(owners: ReadonlyMap<string, Part>): Sources {
     const part = owners.get(String(path[0]));
     if (part === undefined) throw new Error(`no file declares ${formatPath(path)}`);
     return part;
+  }
+  function written(path: Path): unknown {
+    return valueAt(owner(path).parsed.value, path);
   }
   return {
     problem(path, message, part = 'value') {
@@ -42,6 +47,7 @@ export function locateIn(owners: ReadonlyMap<string, Part>): Sources {
       return `${parsed.file}:${parsed.locate(path, part).line}`;
     },
     isUnknown: (path) => owner(path).unknown.has(pathKey(path)),
-    written: (path) => valueAt(owner(path).parsed.value, path),
+    written,
+    quoted: (path) => quote(String(written(path))),
   };
 }

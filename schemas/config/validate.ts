@@ -7,7 +7,7 @@ import config from './config.schema.json' with { type: 'json' };
 import { pathKey } from './expand.ts';
 import { type Complaint, explain } from './explain.ts';
 import type { ParsedFile } from './parse.ts';
-import { formatPath, type Path, type Problem } from './problem.ts';
+import { formatPath, mostProblems, type Path, type Problem } from './problem.ts';
 import providers from './providers.schema.json' with { type: 'json' };
 import rateLimits from './rate-limits.schema.json' with { type: 'json' };
 import server from './server.schema.json' with { type: 'json' };
@@ -54,25 +54,28 @@ export function defaultConfig(): Config {
 
 /**
  * Validates one expanded document and writes the defaults into it. `unknown` holds the places of strings whose text is not known. One
- * problem per mistake; a top-level key that is not `unsound` has the shape the schemas describe.
+ * problem per mistake, but at most `mostProblems`: `unlisted` counts the rest. A top-level key that is not `unsound` has the shape the
+ * schemas describe.
  */
 export function validate(
   parsed: ParsedFile,
   value: unknown,
   unknown: ReadonlySet<string>,
-): { problems: Problem[]; unsound: Set<string> } {
-  if (check(value)) return { problems: [], unsound: new Set() };
+): { problems: Problem[]; unlisted: number; unsound: Set<string> } {
+  if (check(value)) return { problems: [], unlisted: 0, unsound: new Set() };
   const complaints: Complaint[] = [];
   for (const error of check.errors ?? []) {
     const path = pathOf(error, value);
     if (formWords.has(error.keyword) && unknown.has(pathKey(path))) continue;
     complaints.push({ error, path });
   }
-  const problems = explain(complaints, parsed.value).map(({ path, part, message }) => {
+  const sentences = explain(complaints, parsed.value);
+  const problems = sentences.slice(0, mostProblems).map(({ path, part, message }) => {
     return { file: parsed.file, ...parsed.locate(path, part), path: formatPath(path), message };
   });
   return {
     problems,
+    unlisted: sentences.length - problems.length,
     unsound: new Set(complaints.map(({ error, path }) => String(path[0] ?? error.params['additionalProperty']))),
   };
 }

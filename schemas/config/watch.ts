@@ -35,7 +35,7 @@ export function watchDirectory(directory: string, { debounceMs, recheckMs }: Wat
   let checking = recheck();
   return { close };
 
-  /** Closer than `debounceMs` to each other there are no two looks, further than three times that after an event is none. */
+  /** Events closer than `debounceMs` to each other share a look, and no look is further than three times that after an event. */
   function changed(): void {
     if (isClosed) return;
     clearTimeout(quiet);
@@ -68,8 +68,9 @@ export function watchDirectory(directory: string, { debounceMs, recheckMs }: Wat
     rechecks += 1;
     if (mark.place !== last?.place || isBroken) await rewatch();
     const isSame = last === undefined || (mark.place === last.place && mark.files === last.files);
-    if (!isSame || rechecks % fullLookEvery === 0) changed();
     last = mark;
+    // No event told of it, so none is expected to follow: waiting for quiet would only make it late.
+    if (!isClosed && (!isSame || rechecks % fullLookEvery === 0)) settle();
   }
 
   /** The real directory is watched: a symbolic link to it would report its own changes only. */

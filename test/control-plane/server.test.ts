@@ -170,6 +170,12 @@ await test('control and format characters of a path do not reach the message', a
   t.notMatch(responses[0]?.text() ?? '', /[\u202e\u0085]/);
 });
 
+await test('an overlong path is told by its beginning', async (t) => {
+  const { port } = await startServer(t);
+  const { responses } = await rawRequest(port, send(`GET /${'x'.repeat(3_000)}`));
+  t.match(responses[0]?.json(), { code: 'route_not_found', message: /^There is no GET \/x{199}… here\.$/ });
+});
+
 await test('health says ok', async (t) => {
   const { port } = await startServer(t);
   const { responses } = await rawRequest(port, send('GET /health'));

@@ -276,9 +276,9 @@ const rendered: [claim: string, line: string, shown: string][] = [
     'proxy          error  x  err=Error: y\n    at z',
   ],
   [
-    'a place is said once',
-    '{"level":50,"msg":"a.yaml:1:2  x  bad","file":"a.yaml","line":1,"column":2,"path":"x","n":1}',
-    'proxy          error  a.yaml:1:2  x  bad  n=1',
+    'no field is left out because of what the message says',
+    '{"level":50,"msg":"a.yaml:1:2  x  bad","file":"a.yaml","n":1}',
+    'proxy          error  a.yaml:1:2  x  bad  file=a.yaml  n=1',
   ],
   ['a level of its own is fatal', '{"level":60,"msg":"x"}', 'proxy          fatal  x'],
   ['what is no JSON stays as it is', 'plain {words}', 'proxy          plain {words}'],

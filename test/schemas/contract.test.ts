@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { errorTypes, printable } from '../../schemas/error-type.ts';
 import { generateTypes } from '../../schemas/generate-types.ts';
 import { namedPeriods, periodLabel, periodSeconds } from '../../schemas/rules/period.ts';
 import { declaredRules, ruleKey } from '../../schemas/rules/rule.ts';
@@ -39,6 +40,26 @@ await test('every schema and every property has a title, a description and examp
       }
     }
   }
+});
+
+await test('an error is of one of six types, whichever plane answers', (t) => {
+  t.same([...errorTypes].sort(), [
+    'authentication_error',
+    'invalid_request_error',
+    'not_found_error',
+    'permission_error',
+    'provider_error',
+    'rate_limit_error',
+  ]);
+  t.end();
+});
+
+await test('text of a request within a message forges no line and has an end', (t) => {
+  t.equal(printable('a\r\nb\u202e\u2028\u0085c'), 'a??b???c');
+  t.equal(printable('caf\u00e9 \u{1f600}'), 'caf\u00e9 \u{1f600}');
+  t.equal(printable('x'.repeat(200)), 'x'.repeat(200));
+  t.equal(printable('x'.repeat(201)), `${'x'.repeat(200)}…`);
+  t.end();
 });
 
 await test('durations are milliseconds', async (t) => {

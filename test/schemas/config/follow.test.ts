@@ -162,6 +162,59 @@ void test('every way of editing is live within a second', async (t) => {
   }
 });
 
+void test('the valid first half of a save is never in force', async (t) => {
+  t.jobs = 2;
+  const [first, second] = [limit(11), 'aliases: []\nserver: { body_limit: 1MiB }\n'];
+  const cases: Record<string, (file: string) => Promise<void>> = {
+    'written in two steps': async (file) => {
+      writeFileSync(file, first);
+      await pause(150);
+      appendFileSync(file, second);
+    },
+    'written in four steps': async (file) => {
+      writeFileSync(file, first);
+      for (const step of ['aliases: []\n', 'server:\n', '  body_limit: 1MiB\n']) {
+        await pause(120);
+        appendFileSync(file, step);
+      }
+    },
+  };
+  for (const [name, edit] of Object.entries(cases)) {
+    void t.test(name, async (each) => {
+      for (let round = 1; round <= 3; round += 1) {
+        const directory = folder(each, { 'a.yaml': limit(10) });
+        const { applied, kinds, follower } = await start(each, directory);
+        const began = performance.now();
+        await edit(join(directory, 'a.yaml'));
+        const wrote = performance.now() - began;
+        const isThere = await until(() => applied.at(-1)?.server.body_limit === '1MiB', soonMs);
+        each.ok(isThere, `the whole is in force`);
+        // A busy machine may have made the pause between two steps longer than the look is patient.
+        if (wrote < 480) each.equal(applied.length, 2, `and nothing before it, written in ${Math.round(wrote)} ms`);
+        each.notOk(kinds().includes('rejected'));
+        await follower.close();
+      }
+    });
+  }
+});
+
+void test('what no event tells is live within a second too', async (t) => {
+  const elsewhere = folder(t, { 'real.yaml': limit(10) });
+  const directory = folder(t);
+  symlinkSync(join(elsewhere, 'real.yaml'), join(directory, 'a.yaml'));
+  const { cap } = await start(t, directory);
+  const times: number[] = [];
+  for (const value of [11, 12, 13, 14]) {
+    times.push(
+      await timed(
+        () => writeFileSync(join(elsewhere, 'real.yaml'), limit(value)),
+        () => cap() === value,
+      ),
+    );
+  }
+  isLive(t, times, 'the target of a symbolic link');
+});
+
 void test('a half-written file that takes half a second is not rejected', async (t) => {
   const directory = folder(t, { 'a.yaml': limit(10) });
   const { cap, kinds } = await start(t, directory);
@@ -547,6 +600,18 @@ void test('a restart with bad configuration starts on the last good one', async 
   t.same(again.kinds(), ['rejected', 'last-good-used', 'recovered']);
 });
 
+void test('a variable that is not set is a mistake like any other: the last good copy serves', async (t) => {
+  const lastGoodFolder = folder(t);
+  const directory = folder(t, { 'a.yaml': limit(10) });
+  const before = await start(t, directory, { lastGoodFolder });
+  await before.follower.close();
+  writeFileSync(join(directory, 'b.yaml'), `server: { body_limit: "\${NOBODY_SETS_THIS}" }\n`);
+  const after = await start(t, directory, { lastGoodFolder });
+  t.same(after.kinds(), ['rejected', 'last-good-used']);
+  t.match(after.follower.status().problems, [{ message: /NOBODY_SETS_THIS is not set/ }]);
+  t.equal(after.cap(), 10);
+});
+
 void test('directories do not share a copy', async (t) => {
   const lastGoodFolder = folder(t);
   const [one, two] = [folder(t, { 'a.yaml': limit(10) }), folder(t, { 'a.yaml': broken })];
@@ -657,6 +722,39 @@ void test('ten thousand rules stall the loop for at most 50 ms', { buffered: fal
   }
   t.ok(Math.max(...stalls) <= 50, `longest stall: ${stalls.map((ms) => `${ms.toFixed(1)} ms`).join(', ')}`);
   t.ok(Math.min(...times) <= 3_000, `live: ${times.map((ms) => `${Math.round(ms)} ms`).join(', ')}`);
+});
+
+void test('eight thousand bytes of anything stall the loop for at most 50 ms, more of it still less', async (t) => {
+  const directory = folder(t, { 'a.yaml': limit(10) });
+  const { follower } = await start(t, directory);
+  const filled = (bytes: number, line: (index: number) => string): string => {
+    let text = '';
+    for (let index = 0; text.length < bytes - 40; index += 1) text += line(index);
+    return text;
+  };
+  const cases: Record<string, (bytes: number) => string> = {
+    'unknown keys': (bytes) => filled(bytes, (index) => `k${index}: 1\n`),
+    'unknown keys of a provider': (bytes) =>
+      `providers:\n  a:\n    type: openai\n    models: [m]\n${filled(bytes - 60, (index) => `    k${index}: 1\n`)}`,
+    'nested lists': (bytes) => `a: ${'['.repeat(bytes - 10)}`,
+    'a good list of models': (bytes) =>
+      `providers:\n  a:\n    type: openai\n    models: [m${filled(bytes - 60, (index) => `, m${index}`)}]\n`,
+  };
+  for (const bytes of [8_000, 32_000]) {
+    for (const [name, make] of Object.entries(cases)) {
+      const stalls: number[] = [];
+      for (let round = 0; round < 2; round += 1) {
+        writeFileSync(join(directory, 'a.yaml'), `${make(bytes)}\n# ${round}`);
+        const watched = watchStalls();
+        await follower.reload();
+        await pause(5);
+        stalls.push(watched());
+        await pause(30);
+      }
+      const shown = stalls.map((ms) => `${ms.toFixed(1)} ms`).join(', ');
+      t.ok(Math.min(...stalls) <= 50, `${bytes} bytes of ${name}: ${shown}`);
+    }
+  }
 });
 
 /** The most processor time this thread spends between two turns of its loop, in ms: unlike wall time, no other process adds to it. */

@@ -6,7 +6,7 @@ import { test } from 'tap';
 import { stringify } from 'yaml';
 import { expand } from '../../../schemas/config/expand.ts';
 import { type LoadContext, type Loaded, loadFiles } from '../../../schemas/config/load.ts';
-import { load, loadOffThread } from '../../../schemas/config/load-off-thread.ts';
+import { load, loadOffThread, reloadBytes } from '../../../schemas/config/load-off-thread.ts';
 import { formatProblem, type Problem } from '../../../schemas/config/problem.ts';
 import { readDirectory, type SourceFile } from '../../../schemas/config/read.ts';
 
@@ -83,6 +83,64 @@ await test('no message holds the value of a variable, a key or a header', async 
     `providers:\n  a:\n    type: openai\n    api_key: 0${'7'.repeat(9)}\n    models: [m]\n    headers: { X-Key: 0x77, X-Other: [77] }\n`,
   );
   t.notMatch(lines(literal.problems).join('\n'), /77/, 'not even when it is a number');
+});
+
+await test('no message of the checks between sections holds what a variable stands for', async (t) => {
+  const hidden = 'sk-canary-value-123';
+  const others = {
+    S: hidden,
+    SEL: `${hidden}/m`,
+    HALF: `openai/${hidden}-x`,
+    COLON: `/${hidden}:x`,
+    URL: `${hidden}://x`,
+  };
+  const context: LoadContext = { ...entitled, environment: { ...environment, ...others, SLASH: `${hidden}/` } };
+  const provided = provider.replace('[gpt-4o]', `[gpt-4o, "\${S}"]`);
+  const day = 'limits: [{ period: day, max_requests: 1 }]';
+  const cases: Record<string, [text: string, shown: RegExp]> = {
+    'a target that is no selector': [`aliases: [{ source: a, target: "\${S}" }]\n`, /found "\$\{S\}"/],
+    'a target of no provider': [`aliases: [{ source: a, target: "\${SEL}" }]\n`, /no provider .*"\$\{SEL\}"/],
+    'a target of no model': [`aliases: [{ source: a, target: "\${HALF}" }]\n`, /model .*"\$\{HALF\}"/],
+    'a target close to such a model': [
+      `aliases: [{ source: a, target: openai/sk-canary-valu-123 }]\n`,
+      /does not list the model "sk-canary-valu-123"/,
+    ],
+    'an alias that leads to itself': [`aliases: [{ source: "\${S}", target: "\${S}" }]\n`, /"\$\{S\}" leads to itself/],
+    'an alias that leads to another': [
+      `aliases: [{ source: "\${SEL}", target: openai/gpt-4o }, { source: b, target: "\${SEL}" }]\n`,
+      /leads to the alias "\$\{SEL\}"/,
+    ],
+    'an alias given twice': [
+      `aliases: [{ source: "\${S}", target: openai/gpt-4o }, { source: "\${S}", target: openai/gpt-4o }]\n`,
+      /the alias "\$\{S\}" is already declared/,
+    ],
+    'an alias over a model': [`aliases: [{ source: "\${S}", target: openai/gpt-4o }]\n`, /"\$\{S\}" is also a model/],
+    'a path that is none': [
+      `rate_limits: { user_paths: [{ path: "\${COLON}", ${day} }] }\n`,
+      /"\$\{COLON\}" has a colon/,
+    ],
+    'a model that is none': [`rate_limits: { models: [{ model: "\${SLASH}", ${day} }] }\n`, /"\$\{SLASH\}" is neither/],
+    'a rule given twice': [
+      `rate_limits: { models: [{ model: "\${S}", ${day} }, { model: "\${S}", ${day} }] }\n`,
+      /model "\$\{S\}" \(day\)/,
+    ],
+    'a rule for no provider': [`rate_limits: { providers: [{ name: "\${S}", ${day} }] }\n`, /no provider "\$\{S\}"/],
+  };
+  for (const [name, [text, shown]] of Object.entries(cases)) {
+    const { problems, warnings } = one(provided + text, context);
+    const said = lines([...problems, ...warnings]).join('\n');
+    t.match(said, shown, name);
+    t.notOk(said.includes(hidden), `${name}: ${said}`);
+  }
+  const address = one(provider.replace('models:', `base_url: "\${URL}"\n    models:`), context);
+  t.match(lines(address.problems), [/must begin with http:\/\/ or https:\/\//]);
+  t.notOk(lines(address.problems).join('').includes(hidden), 'an address');
+  const dropped = one(
+    `providers: { openai: { type: openai, api_key: "\${EMPTY}", models: [m] } }\naliases: [{ source: "\${S}", target: openai/m }]\n`,
+    context,
+  );
+  t.match(lines(dropped.warnings).join('\n'), /the alias "\$\{S\}" is left out/);
+  t.notOk(lines(dropped.warnings).join('').includes(hidden), 'an alias without a target left');
 });
 
 await test('a broken file hides no mistake in the others', async (t) => {
@@ -168,7 +226,7 @@ await test('what is nested beyond reason is refused, not fatal', async (t) => {
   });
   for (const [name, text] of Object.entries(cases(7_000)))
     t.match(lines(one(text).problems), [/nested too deeply/], name);
-  const { problems } = await load([file('a.yaml', cases(100_000)['flow lists'] ?? '')], bare);
+  const { problems } = await load([file('a.yaml', cases(100_000)['flow lists'] ?? '')], bare, reloadBytes);
   t.match(lines(problems), [/nested too deeply/], 'a hundred thousand levels, in a thread');
 });
 
@@ -194,6 +252,25 @@ await test('the list of problems has an end', async (t) => {
   t.match(problems.at(-1)?.message, /^and [0-9]+ more$/);
 });
 
+await test('what is left out of the list is counted', async (t) => {
+  const { problems } = one(Array.from({ length: 4_600 }, (_, index) => `k${index}: 1\n`).join(''));
+  t.equal(problems.length, 201);
+  t.equal(problems.at(-1)?.message, 'and 4400 more');
+  t.match(problems[0], { line: 1, message: /unknown key "k0"/ });
+});
+
+await test('mistakes without number cost no more than their text', async (t) => {
+  const unknown = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}: 1\n`).join('');
+  one(unknown(4_000));
+  const spent = (text: string): number => {
+    const before = process.cpuUsage();
+    one(text);
+    return process.cpuUsage(before).user / 1_000;
+  };
+  const [few, many] = [Math.min(...[1, 2].map(() => spent(unknown(4_000)))), spent(unknown(32_000))];
+  t.ok(many < 30 * few, `eight times the mistakes: ${Math.round(few)} ms, then ${Math.round(many)} ms`);
+});
+
 await test('ten thousand mistakes are found in bounded time', async (t) => {
   const names = Array.from({ length: 10_000 }, (_, index) => index);
   const models = `providers:\n  openai:\n    type: openai\n    models: [${names.map((index) => `model-number-${index}`).join(', ')}]\n`;
@@ -206,6 +283,7 @@ await test('ten thousand mistakes are found in bounded time', async (t) => {
       ),
     ],
     bare,
+    0,
   );
   t.ok(problems.length >= 100);
   t.ok(process.cpuUsage(start).user < 20_000_000);
