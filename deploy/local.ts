@@ -3,11 +3,14 @@ import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import manifest from '../package.json' with { type: 'json' };
 import { chooseModel, composeBanner } from './local/banner.ts';
 import { type Child, startChild } from './local/child.ts';
 import { parseLogLine, renderLogLine } from './local/log-line.ts';
 import { findMasterKey, type MasterKey } from './local/master-key.ts';
 
+/** Those of the `proxy` script in package.json: they keep the memory small. */
+const proxyFlags = manifest.scripts.proxy.split(' ').slice(1, -1);
 const startDeadlineMs = 30_000;
 // npm passes a Ctrl-C on that the terminal has already delivered; that is one wish, not two.
 const sameSignalMs = 300;
@@ -129,7 +132,7 @@ async function start(key: MasterKey, dataDirectory: string): Promise<void> {
   const [demoUrl, controlPlaneUrl] = await Promise.all([demo.address, controlPlane.address]);
   await waitUntilReady(`${controlPlaneUrl}/health`);
   if (stoppedAtMs !== undefined) return;
-  const proxy = launch('proxy', ['--max-semi-space-size=4', '--heap-growing-percent=60', join(top, 'proxy/main.ts')], {
+  const proxy = launch('proxy', [...proxyFlags, join(top, 'proxy/main.ts')], {
     ...variables,
     DEMO_PROVIDER_URL: env['DEMO_PROVIDER_URL'] || `${demoUrl}/v1`,
   });

@@ -25,11 +25,17 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   const registers = [registry];
   let inFlight = 0;
   collectDefaultMetrics({ register: registry });
-  const requests = new Counter({
+  // Counted in plain numbers, because prom-client hashes the labels of every count.
+  const tally = new Map<string, { labels: Record<string, string | number>; count: number }>();
+  new Counter({
     name: 'gateway_requests_total',
     help: 'Model requests by endpoint, provider that answered (empty: none) and status: what the client got, the error that broke its answer off, or 499 when it left.',
     labelNames: ['endpoint', 'provider', 'status'],
     registers,
+    collect() {
+      this.reset();
+      for (const { labels, count } of tally.values()) this.inc(labels, count);
+    },
   });
   const durations = new Histogram({
     name: 'gateway_request_duration_seconds',
@@ -55,7 +61,10 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     },
     request(endpoint, provider, status, seconds) {
       inFlight -= 1;
-      requests.inc({ endpoint, provider, status });
+      const key = `${endpoint} ${provider} ${status}`;
+      const counted = tally.get(key);
+      if (counted) counted.count += 1;
+      else tally.set(key, { labels: { endpoint, provider, status }, count: 1 });
       durations.observe({ endpoint }, seconds);
     },
   };

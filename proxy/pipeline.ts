@@ -21,7 +21,7 @@ export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway
   gateway.metrics.begin();
   let outcome: Outcome | undefined;
   try {
-    authenticate(exchange.head, gateway.credentials);
+    authenticate(exchange.head, gateway.credentials, exchange.request.socket);
     const body = await receive(exchange, snapshot.bodyLimitBytes);
     const call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
     const targets = gateway.balance(resolve(call.model, snapshot));

@@ -123,7 +123,7 @@ async function serveRest(exchange: Exchange, gateway: Gateway, handler: Handler)
   const { request, response, head } = exchange;
   const path = pathOf(request.url ?? '');
   checkPath(request);
-  if (!publicPaths.has(path)) authenticate(head, gateway.credentials);
+  if (!publicPaths.has(path)) authenticate(head, gateway.credentials, request.socket);
   if (path === '*') throw noRoute(request.method ?? '', path, []);
   if (head.chunked || (head.contentLength ?? 0) > 0) await discard(exchange, gateway.current().bodyLimitBytes);
   response.setHeader('x-request-id', exchange.id);

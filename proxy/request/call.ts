@@ -22,7 +22,8 @@ const maxModelLength = 1024;
 
 /** Keys that must not stand twice, whatever their case: an upstream might obey the other one. */
 const guarded = new Set(['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'user']);
-const longestGuarded = Math.max(...[...guarded].map((key) => key.length));
+const guardedLengths = new Set([...guarded].map((key) => key.length));
+const longestGuarded = Math.max(...guardedLengths);
 
 const faults: Record<ScanFault, ErrorCode> = {
   syntax: 'invalid_json',
@@ -112,10 +113,20 @@ function guardedMembers(body: Buffer, scanned: readonly Member[]): Map<string, M
 function guardedKey(body: Buffer, { keyStart, keyEnd }: Member): string | undefined {
   const length = keyEnd - keyStart;
   // An escaped character takes six bytes at most.
-  if (length > longestGuarded * 6) return undefined;
+  if (length > longestGuarded * 6 || !(guardedLengths.has(length) || isDisguised(body, keyStart, keyEnd)))
+    return undefined;
   let key = body.toString('utf8', keyStart, keyEnd);
   if (key.includes('\\')) key = JSON.parse(`"${key}"`) as string;
   return guarded.has(key) || guarded.has(fold(key)) ? key : undefined;
+}
+
+/** A key with escapes or letters beyond ASCII may be longer than what it stands for. */
+function isDisguised(body: Buffer, start: number, stop: number): boolean {
+  for (let at = start; at < stop; at += 1) {
+    const byte = body[at] ?? 0;
+    if (byte === 0x5c || byte >= 0x80) return true;
+  }
+  return false;
 }
 
 /** Folds as case-insensitive readers do: the long s is an s, the Kelvin sign a k. */

@@ -1,5 +1,6 @@
 // Stage 1: who is calling. Every refusal looks the same, so a caller without a key learns nothing.
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { refusal } from '../errors.ts';
 import type { Head } from '../request/head.ts';
 
@@ -22,17 +23,42 @@ export function digestOf(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
+/** The last key accepted on a connection, and by which credentials: a client repeats itself, and hashing costs more than looking. */
+interface Accepted {
+  readonly authorization: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly credentials: Credentials;
+  readonly principal: Principal;
+}
+
+const accepted = new WeakMap<Socket, Accepted>();
+
 /**
  * The caller of a request, by `Authorization: Bearer` or `x-api-key` (spec: Authentication 1).
  * Throws 401 `invalid_api_key` for every failure, 400 `ambiguous_credentials` when two different keys are sent.
  */
-export function authenticate(head: Head, { masterKeyDigest }: Credentials): Principal {
-  if (head.ambiguousCredentials) throw refusal('ambiguous_credentials');
-  const bearer = bearerToken(head.authorization);
-  if (bearer !== undefined && head.apiKey !== undefined && bearer !== head.apiKey)
-    throw refusal('ambiguous_credentials');
+export function authenticate(head: Head, credentials: Credentials, socket: Socket): Principal {
+  const { authorization, apiKey, ambiguousCredentials } = head;
+  if (ambiguousCredentials) throw refusal('ambiguous_credentials');
+  // A connection can only compare with what it has sent itself, so this tells nobody anything about a key.
+  const before = accepted.get(socket);
+  if (before?.credentials === credentials && before.authorization === authorization && before.apiKey === apiKey) {
+    return before.principal;
+  }
+  const principal = identify(authorization, apiKey, credentials);
+  accepted.set(socket, { authorization, apiKey, credentials, principal });
+  return principal;
+}
+
+function identify(
+  authorization: string | undefined,
+  apiKey: string | undefined,
+  { masterKeyDigest }: Credentials,
+): Principal {
+  const bearer = bearerToken(authorization);
+  if (bearer !== undefined && apiKey !== undefined && bearer !== apiKey) throw refusal('ambiguous_credentials');
   if (masterKeyDigest === undefined) return anonymous;
-  const key = head.authorization === undefined ? head.apiKey : bearer;
+  const key = authorization === undefined ? apiKey : bearer;
   if (key === undefined || !timingSafeEqual(digestOf(key), masterKeyDigest)) throw refusal('invalid_api_key');
   return master;
 }

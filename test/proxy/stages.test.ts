@@ -60,10 +60,14 @@ await test('the master key lets in, as bearer or as x-api-key', async (t) => {
     { Authorization: 'Bearer sk-master', 'X-Api-Key': 'sk-master' },
   ];
   for (const way of ways) {
-    t.same(authenticate(exchangeOf(way).head, credentials), { kind: 'master_key' }, JSON.stringify(way));
-    t.same(authenticate(exchangeOf(way).head, open), { kind: 'anonymous' }, 'without a master key everyone may');
+    t.same(authenticate(exchangeOf(way).head, credentials, new Socket()), { kind: 'master_key' }, JSON.stringify(way));
+    t.same(
+      authenticate(exchangeOf(way).head, open, new Socket()),
+      { kind: 'anonymous' },
+      'without a master key everyone may',
+    );
   }
-  t.same(authenticate(exchangeOf({}).head, open), { kind: 'anonymous' });
+  t.same(authenticate(exchangeOf({}).head, open, new Socket()), { kind: 'anonymous' });
 });
 
 await test('every failure to show a key looks the same', async (t) => {
@@ -86,7 +90,7 @@ await test('every failure to show a key looks the same', async (t) => {
   ];
   const answers = new Set<string>();
   for (const way of ways) {
-    const refused = await refusedBy(() => authenticate(exchangeOf(way).head, credentials));
+    const refused = await refusedBy(() => authenticate(exchangeOf(way).head, credentials, new Socket()));
     t.match(
       refused,
       { status: 401, code: 'invalid_api_key', type: 'authentication_error', param: null },
@@ -101,10 +105,26 @@ await test('two different keys are ambiguous, even when one of them is right', a
   for (const known of [credentials, open]) {
     for (const other of ['sk-other', '']) {
       const way = { Authorization: 'Bearer sk-master', 'x-api-key': other };
-      const refused = await refusedBy(() => authenticate(exchangeOf(way).head, known));
+      const refused = await refusedBy(() => authenticate(exchangeOf(way).head, known, new Socket()));
       t.match(refused, { status: 400, code: 'ambiguous_credentials' });
     }
   }
+});
+
+await test('what a connection showed before counts for the same key and the same credentials only', async (t) => {
+  const socket = new Socket();
+  const right = exchangeOf({ Authorization: 'Bearer sk-master' }).head;
+  for (let time = 0; time < 2; time += 1) t.same(authenticate(right, credentials, socket), { kind: 'master_key' });
+  for (const wrong of [{ Authorization: 'Bearer sk-other' }, {}, { 'x-api-key': 'sk-other' }] as Record<
+    string,
+    string
+  >[]) {
+    const refused = await refusedBy(() => authenticate(exchangeOf(wrong).head, credentials, socket));
+    t.match(refused, { code: 'invalid_api_key' }, JSON.stringify(wrong));
+  }
+  t.same(authenticate(right, credentials, socket), { kind: 'master_key' }, 'a wrong key in between forgets nothing');
+  const changed = { masterKeyDigest: digestOf('sk-new') };
+  t.match(await refusedBy(() => authenticate(right, changed, socket)), { code: 'invalid_api_key' });
 });
 
 // --- resolve
