@@ -15,6 +15,8 @@ export interface Environment extends PlaneSettings {
   readonly instance: string;
   /** Tokens are counted; streams are asked to report usage. */
   readonly usageEnabled: boolean;
+  /** Seconds between two writes of the counters; 0 writes them at shutdown only. */
+  readonly flushIntervalSeconds: number;
   /** All variables, for `${VAR}` in the config. */
   readonly variables: Variables;
 }
@@ -35,6 +37,7 @@ export function readEnvironment(variables: Variables = process.env): Environment
     port,
     instance,
     usageEnabled: reader.flag('USAGE_ENABLED', true),
+    flushIntervalSeconds: reader.wholeNumber('RATE_LIMITS_FLUSH_INTERVAL', 1, 3_600),
     variables,
   };
   return environmentReading(environment, reader);

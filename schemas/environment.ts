@@ -27,10 +27,19 @@ export interface VariableReader {
   host(name: string): string;
   /** 0 asks the system for a free port. */
   port(name: string, fallback: number): number;
+  /** A whole number from 0 to `most`. */
+  wholeNumber(name: string, fallback: number, most: number): number;
   planeSettings(): PlaneSettings;
 }
 
 const knownEntitlements = ['quota_templates'];
+
+/** `true`, `false`, `1` or `0`, letter case aside; undefined for anything else. */
+export function parseFlag(text: string): boolean | undefined {
+  const folded = text.toLowerCase();
+  if (folded === 'true' || folded === '1') return true;
+  return folded === 'false' || folded === '0' ? false : undefined;
+}
 
 /** A reader over `variables`; look at `problems` when everything was read. */
 export function readVariables(variables: Variables): VariableReader {
@@ -38,9 +47,15 @@ export function readVariables(variables: Variables): VariableReader {
   const get = (name: string): string | undefined => variables[name] || undefined;
 
   const flag = (name: string, fallback: boolean): boolean => {
-    const value = get(name)?.toLowerCase() ?? String(fallback);
-    if (!['true', 'false', '1', '0'].includes(value)) problems.push(`${name} must be true or false`);
-    return value === 'true' || value === '1';
+    const value = parseFlag(get(name) ?? String(fallback));
+    if (value === undefined) problems.push(`${name} must be true or false`);
+    return value ?? fallback;
+  };
+  const wholeNumber = (name: string, fallback: number, most: number): number => {
+    const text = get(name) ?? String(fallback);
+    const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(number <= most)) problems.push(`${name} must be a whole number from 0 to ${most}`);
+    return number;
   };
   const masterKey = (insecure: boolean): string | undefined => {
     const key = get('GATEWAY_MASTER_KEY');
@@ -81,12 +96,8 @@ export function readVariables(variables: Variables): VariableReader {
       }
       return host;
     },
-    port(name, fallback) {
-      const text = get(name) ?? String(fallback);
-      const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-      if (!(port <= 65_535)) problems.push(`${name} must be a whole number from 0 to 65535`);
-      return port;
-    },
+    port: (name, fallback) => wholeNumber(name, fallback, 65_535),
+    wholeNumber,
     planeSettings() {
       const insecure = flag('GATEWAY_INSECURE', false);
       return {

@@ -1,10 +1,13 @@
 // Many files become one configuration: who declares what, whether the sections fit together, and what is left out.
 
+import type { Variables } from '../environment.ts';
 import { parseSelector } from '../selector.ts';
 import type { Config } from '../types.ts';
 import { checkAliases, targetsOf, type WrittenAlias } from './check-aliases.ts';
 import { checkProviders } from './check-providers.ts';
 import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
+import { readEnvironmentRules } from './environment.ts';
+import { checkGivenProviders, checkTokenCaps, overrule } from './overrule.ts';
 import { formatPath, type Problem, quote } from './problem.ts';
 import { locateIn, type Part, type Sources } from './sources.ts';
 import { defaultConfig } from './validate.ts';
@@ -20,10 +23,14 @@ export interface Assembly {
  * Merges the parts and cross-checks the result. `complete` says that every file of the directory is among the parts; when one is
  * missing because it is broken, nothing is said about references into it.
  *
- * Order: sections from the files, then the checks between sections, then what is left out. Rules given by environment variables
- * belong between the first two, so that they replace what the files say and are checked with it.
+ * Order: sections from the files, then the checks between sections, then what is left out or replaced. The files are judged
+ * without the rules of environment variables, so that their verdict is the same on every machine.
  */
-export function assemble(parts: readonly Part[], complete: boolean, entitlements: ReadonlySet<string>): Assembly {
+export function assemble(
+  parts: readonly Part[],
+  complete: boolean,
+  { environment, entitlements }: { environment: Variables; entitlements: ReadonlySet<string> },
+): Assembly {
   const config = defaultConfig();
   const { owners, problems } = claimSections(parts, Object.keys(config));
   const warnings: Problem[] = [];
@@ -39,11 +46,16 @@ export function assemble(parts: readonly Part[], complete: boolean, entitlements
   const aliases = checkAliases(config.aliases, known, sources);
   const limits = checkRateLimits(config.rate_limits, known, sources);
   problems.push(...checkTemplates(owners.get('rate_limits')?.value, entitlements, sources));
-  for (const found of [providers, aliases, limits]) {
+  const variables = readEnvironmentRules(environment, entitlements);
+  for (const found of [providers, aliases, limits, variables]) {
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }
+  if (known !== undefined) warnings.push(...checkGivenProviders(variables.given, known));
   if (problems.length > 0) return { problems, warnings };
+
+  warnings.push(...overrule(config.rate_limits, variables, sources, owners.has('rate_limits')));
+  warnings.push(...checkTokenCaps(config.rate_limits, variables));
 
   config.aliases = settleAliases(config.aliases, providers.keyless, sources, warnings);
   for (const name of providers.keyless) delete config.providers[name];

@@ -9,6 +9,12 @@ import type { Sources } from './sources.ts';
 import { didYouMean } from './suggest.ts';
 import { valueAt } from './value-at.ts';
 
+/** Why a template is refused where it is not paid for. */
+export const templateRefused =
+  'needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS); it never falls back to a shared counter';
+
+/** Matching stays fast beyond it, but listing and metrics do not. */
+const mostRules = 100_000;
 const subjectKeys = { user_paths: 'path', providers: 'name', models: 'model' } as const;
 
 /** Checks every rule. `providers` is undefined when they could not be read. */
@@ -19,6 +25,11 @@ export function checkRateLimits(
 ): { problems: Problem[]; warnings: Problem[] } {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
+  const count = declaredRules(config).length;
+  if (count > mostRules) {
+    const message = `has ${count} limits; at most ${mostRules} are supported`;
+    return { problems: [sources.problem(['rate_limits'], message, 'key')], warnings };
+  }
   const subjects = checkSubjects();
   checkTwins();
   if (providers !== undefined) checkNames(Object.keys(providers));
@@ -80,10 +91,8 @@ export function checkRateLimits(
 export function checkTemplates(written: unknown, entitlements: ReadonlySet<string>, sources: Sources): Problem[] {
   const entries = valueAt(written, ['rate_limits', 'user_paths']);
   if (entitlements.has('quota_templates') || !Array.isArray(entries)) return [];
-  const message =
-    'needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS); it never falls back to a shared counter';
   return entries.flatMap((entry: unknown, index) => {
     if (valueAt(entry, ['per_child']) !== true) return [];
-    return [{ ...sources.problem(['rate_limits', 'user_paths', index, 'per_child'], message), fatal: true }];
+    return [{ ...sources.problem(['rate_limits', 'user_paths', index, 'per_child'], templateRefused), fatal: true }];
   });
 }

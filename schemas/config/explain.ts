@@ -32,9 +32,10 @@ const spelledBooleans: Record<string, boolean> = { yes: true, on: true, y: true,
 
 /**
  * Turns complaints into sentences and leaves out the echoes: branches of a choice, further words about a value of the wrong type,
- * and the key that is missing because it is misspelled. `source` is the document as written: expanded values are never quoted.
+ * and the key that is missing because it is misspelled. `source` is the document as written: expanded values are never quoted, and
+ * nothing of it is when it is `hidden`.
  */
-export function explain(complaints: readonly Complaint[], source: unknown): Sentence[] {
+export function explain(complaints: readonly Complaint[], source: unknown, hidden = false): Sentence[] {
   const wrongType = new Set<string>();
   const misspelled = new Set<string>();
   for (const { error } of complaints) {
@@ -50,7 +51,7 @@ export function explain(complaints: readonly Complaint[], source: unknown): Sent
     if (keyword !== 'type' && wrongType.has(instancePath)) continue;
     if (keyed(error).some((key) => misspelled.has(`${instancePath} ${key}`))) continue;
     if (error.propertyName !== undefined && keyword !== 'propertyNames') continue;
-    sentences.push(say(error, path, valueAt(source, path)));
+    sentences.push(say(error, path, valueAt(source, path), hidden || isSecret(path)));
   }
   return sentences;
 }
@@ -63,29 +64,28 @@ function keyed(error: ErrorObject): string[] {
   return [...(oneOf ?? []), ...(anyOf ?? [])].flatMap(({ required }) => required ?? []);
 }
 
-function say(error: ErrorObject, path: Path, found: unknown): Sentence {
+function say(error: ErrorObject, path: Path, found: unknown, hidden: boolean): Sentence {
   const { params } = error;
   const schema = schemaOf(error);
   const here = (message: string): Sentence => ({ path, part: 'value', message });
-  const seen = isSecret(path) ? kindOf(found) : describe(found);
+  const seen = hidden ? kindOf(found) : describe(found);
+  const andFound = hidden ? '' : `, found ${seen}`;
   switch (error.keyword) {
     case 'type':
       return here(sayType(schema, found, seen));
     case 'enum':
       return here(sayChoice(params['allowedValues'], found, seen));
     case 'pattern':
-      return here(`has the wrong form${isSecret(path) ? '' : `, found ${seen}`}; ${sayExpected(schema)}`);
+      return here(`has the wrong form${andFound}; ${sayExpected(schema)}`);
     case 'x-unit':
-      return here(
-        `is out of range${isSecret(path) ? '' : `, found ${seen}`}; expected ${error.schema === 'size' ? '1B to 1GiB' : '1ms to 596h'}`,
-      );
+      return here(`is out of range${andFound}; expected ${error.schema === 'size' ? '1B to 1GiB' : '1ms to 596h'}`);
     case 'required': {
       const key = String(params['missingProperty']);
       return here(`the key ${quote(key)} is missing${sayExample(schema.properties?.[key])}`);
     }
     case 'additionalProperties': {
       const key = String(params['additionalProperty']);
-      return { path: [...path, key], part: 'key', message: sayUnknownKey(key, error) };
+      return { path: [...path, key], part: 'key', message: sayUnknownKey(key, error, hidden) };
     }
     case 'propertyNames': {
       const key = String(params['propertyName']);
@@ -96,9 +96,9 @@ function say(error: ErrorObject, path: Path, found: unknown): Sentence {
       };
     }
     case 'minimum':
-      return here(`must be at least ${params['limit']}, found ${seen}`);
+      return here(`must be at least ${params['limit']}${andFound}`);
     case 'maximum':
-      return here(`must be at most ${params['limit']}, found ${seen}`);
+      return here(`must be at most ${params['limit']}${andFound}`);
     case 'minItems':
       return here(`must have at least one entry, found an empty list${sayExample(schema)}`);
     case 'minLength':
@@ -129,7 +129,8 @@ function sayType({ type: expected = '', 'x-unit': unit, examples }: Schema, foun
     hint = '; write plain digits without quotes or separators';
   else if (found === null) hint = '; give it a value or remove the key';
   else if (expected === 'array' && typeof found === 'object') hint = '; begin every entry with "- "';
-  return `must be ${kinds[expected] ?? expected}, found ${seen}${hint}`;
+  const what = expected === 'integer' && seen === 'a number' ? 'another number' : seen;
+  return `must be ${kinds[expected] ?? expected}, found ${what}${hint}`;
 }
 
 const kinds: Record<string, string> = {
@@ -146,10 +147,11 @@ function sayChoice(allowed: readonly string[], found: unknown, seen: string): st
   return `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}, found ${seen}${hint}`;
 }
 
-function sayUnknownKey(key: string, error: ErrorObject): string {
+function sayUnknownKey(key: string, error: ErrorObject, hidden: boolean): string {
+  const unknown = hidden ? 'has an unknown key' : `unknown key ${quote(key)}`;
   const guess = guessKey(error);
-  if (guess !== undefined) return `unknown key ${quote(key)}; did you mean ${quote(guess)}?`;
-  return `unknown key ${quote(key)}; known here: ${Object.keys(schemaOf(error).properties ?? {}).join(', ')}`;
+  if (guess !== undefined) return `${unknown}; did you mean ${quote(guess)}?`;
+  return `${unknown}; known here: ${Object.keys(schemaOf(error).properties ?? {}).join(', ')}`;
 }
 
 function guessKey(error: ErrorObject): string | undefined {

@@ -9,7 +9,7 @@ import type { Part } from './sources.ts';
 import { validate } from './validate.ts';
 
 export interface LoadContext {
-  /** What `${VAR}` is looked up in. */
+  /** What `${VAR}` is looked up in, and where rules and switches are read from. */
   environment: Readonly<Record<string, string | undefined>>;
   variables: Variables;
   /** Paid features that are switched on, such as `quota_templates`. */
@@ -35,7 +35,7 @@ export function loadFiles(files: readonly SourceFile[], context: LoadContext): L
     parts.push(part);
     unlisted += part.unlisted;
   }
-  const assembly = assemble(parts, parts.length === files.length, context.entitlements);
+  const assembly = assemble(parts, parts.length === files.length, context);
   problems.push(...assembly.problems);
   warnings.push(...assembly.warnings);
   const loaded: Loaded = { problems: bound(problems, unlisted), warnings: bound(warnings, 0) };

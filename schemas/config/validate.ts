@@ -1,11 +1,11 @@
 // Holds a document against the JSON Schemas, fills in the defaults, and says what is wrong in sentences with a place.
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import type { Config } from '../types.ts';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Config, Limit } from '../types.ts';
 import { durationMs, largestSizeBytes, longestDurationMs, sizeBytes } from '../units.ts';
 import aliases from './aliases.schema.json' with { type: 'json' };
 import config from './config.schema.json' with { type: 'json' };
 import { pathKey } from './expand.ts';
-import { type Complaint, explain } from './explain.ts';
+import { type Complaint, explain, type Sentence } from './explain.ts';
 import type { ParsedFile } from './parse.ts';
 import { formatPath, mostProblems, type Path, type Problem } from './problem.ts';
 import providers from './providers.schema.json' with { type: 'json' };
@@ -41,6 +41,13 @@ ajv.addSchema(providers, 'providers.schema.json');
 ajv.addSchema(aliases, 'aliases.schema.json');
 ajv.addSchema(rateLimits, 'rate-limits.schema.json');
 const check = ajv.compile<Config>(config);
+const { limits, limit, user_path_limits, provider_limits } = rateLimits.$defs;
+const providerName = new RegExp(provider_limits.properties.name.pattern);
+/** Few starts need it, so none pays for it unasked. */
+let checkLimitList: ValidateFunction<GivenLimits> | undefined;
+
+/** A limit of a variable says itself whether it is a template: there is no entry around it. */
+type GivenLimits = (Limit & { per_child: boolean })[];
 
 /** Words of the schemas that speak of the form of a string; they cannot be judged while a variable in it is unknown. */
 const formWords = new Set(['enum', 'pattern', 'minLength', 'maxLength', 'x-unit']);
@@ -78,6 +85,23 @@ export function validate(
     unlisted: sentences.length - problems.length,
     unsound: new Set(complaints.map(({ error, path }) => String(path[0] ?? error.params['additionalProperty']))),
   };
+}
+
+/**
+ * Validates the list of limits of an environment variable and writes the defaults into it. Sentences quote nothing of the value.
+ */
+export function validateLimitList(value: unknown): { limits?: GivenLimits; sentences: Sentence[] } {
+  const { per_child } = user_path_limits.properties;
+  const items = { ...limit, properties: { ...limit.properties, per_child } };
+  checkLimitList ??= ajv.compile<GivenLimits>({ ...limits, items, $defs: rateLimits.$defs });
+  if (checkLimitList(value)) return { limits: value, sentences: [] };
+  const complaints = (checkLimitList.errors ?? []).map((error) => ({ error, path: pathOf(error, value) }));
+  return { sentences: explain(complaints, value, true) };
+}
+
+/** Whether a rule for a provider of this name could stand in a file. */
+export function isProviderName(name: string): boolean {
+  return providerName.test(name);
 }
 
 function pathOf(error: ErrorObject, root: unknown): Path {
