@@ -65,7 +65,7 @@ suite.afterEach(() => untilIdle(gateway));
 
 async function untilIdle(each: Gateway): Promise<void> {
   await waitFor('no request in flight', async () => {
-    const response = await each.fetch('/metrics', { signal: AbortSignal.timeout(3000) });
+    const response = await each.fetch('/metrics', { signal: AbortSignal.timeout(10_000) });
     return readMetric(await response.text(), 'gateway_requests_in_flight') === 0;
   });
 }

@@ -32,7 +32,7 @@ suite.afterEach(async () => {
 /** Fails soon, too, when the gateway answers nothing at all any more. */
 async function untilIdle(each: Gateway): Promise<void> {
   await waitFor('no request in flight', async () => {
-    const response = await each.fetch('/metrics', { signal: AbortSignal.timeout(3000) });
+    const response = await each.fetch('/metrics', { signal: AbortSignal.timeout(10_000) });
     return readMetric(await response.text(), 'gateway_requests_in_flight') === 0;
   });
 }
@@ -40,7 +40,7 @@ async function untilIdle(each: Gateway): Promise<void> {
 /** Posts exactly these bytes; gives the answer, and what the provider saw. */
 async function post(body: string | Uint8Array, through: Gateway = gateway, headers: Record<string, string> = {}) {
   const before = upstream.ledger.length;
-  const response = await through.fetch(path, { method: 'POST', body, headers, signal: AbortSignal.timeout(3000) });
+  const response = await through.fetch(path, { method: 'POST', body, headers, signal: AbortSignal.timeout(10_000) });
   const bytes = Buffer.from(await response.arrayBuffer());
   const entry = upstream.ledger[before];
   if (!entry) throw new Error(`no request reached the provider: ${response.status} ${bytes.toString()}`);

@@ -83,7 +83,7 @@ await test('SIGTERM: not ready, nobody new, and everybody who is in finishes', a
   t.match(draining.json(), { status: 'draining' });
   t.equal(draining.header('connection'), 'close');
   await late.send(chat('{"model":"fake-small"}').split('\r\n').slice(1).join('\r\n'));
-  await upstream.waitFor((ledger) => ledger.length === 3, 3000);
+  await upstream.waitFor((ledger) => ledger.length === 3, 10_000);
 
   t.ok(process.running);
   gate.release();

@@ -46,7 +46,7 @@ async function configMetrics(gateway: Gateway) {
   };
 }
 
-async function untilConfig(gateway: Gateway, counts: { success?: number; failure?: number }, deadlineMs = 3000) {
+async function untilConfig(gateway: Gateway, counts: { success?: number; failure?: number }, deadlineMs = 10_000) {
   return waitFor(
     `config metrics ${JSON.stringify(counts)}`,
     async () => {

@@ -72,7 +72,7 @@ export async function rawRequest(
   input: string | Uint8Array | readonly Step[],
   options: RawOptions = {},
 ): Promise<RawExchange> {
-  const { until = 1, deadlineMs = 3000 } = options;
+  const { until = 1, deadlineMs = 10_000 } = options;
   const connection = await openRaw(port, options);
   const steps = typeof input === 'string' || input instanceof Uint8Array ? [input] : input;
   const done = (exchange: RawExchange) => {

@@ -3,7 +3,7 @@
 export type Found<T> = Exclude<T, undefined | null | false | 0 | ''>;
 
 /** Calls `probe` every 2 ms until it gives something truthy, and gives that back. Rejects after `deadlineMs`, naming `what`. */
-export async function waitFor<T>(what: string, probe: () => T | Promise<T>, deadlineMs = 3000): Promise<Found<T>> {
+export async function waitFor<T>(what: string, probe: () => T | Promise<T>, deadlineMs = 10_000): Promise<Found<T>> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {
     const found = await probe();
