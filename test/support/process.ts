@@ -78,7 +78,7 @@ export interface RunningProcess {
 
 /** Starts `entry` with this Node and waits until it is ready. Rejects with its last lines if it exits or stays silent. */
 export async function startProcess(options: ProcessOptions): Promise<RunningProcess> {
-  const { deadlineMs = 10_000 } = options;
+  const { deadlineMs = 30_000 } = options;
   const stdout: string[] = [];
   const stderr: string[] = [];
   let env = options.env ?? {};
