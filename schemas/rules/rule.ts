@@ -1,7 +1,32 @@
 // A rate-limit rule, and what makes two of them the same rule.
 import type { Limit, RateLimits } from '../types.ts';
 import { periodSeconds } from './period.ts';
-import type { Scope } from './scope.ts';
+import { uniqueRuleIds } from './rule-id.ts';
+import { normaliseSubject, type Scope } from './scope.ts';
+
+/** A rule ready to be enforced (spec, Rate limit rule). Data: it is replaced, never changed; its counters live in the limiter. */
+export interface Rule {
+  /** Scope, normalised subject and period: what makes two rules the same. */
+  readonly key: string;
+  /** Short and stable, for metric labels; unique within a set. */
+  readonly id: string;
+  readonly scope: Scope;
+  /** As written, for people. */
+  readonly subject: string;
+  /** Normalised, for comparing. */
+  readonly matchSubject: string;
+  /** Every direct child of the user path owns independent counters. */
+  readonly perChild: boolean;
+  /** 0: requests in flight. */
+  readonly periodSeconds: number;
+  /** 1 … 2^53−1; absent when this dimension is not limited. */
+  readonly maxRequests?: number;
+  readonly maxTokens?: number;
+  readonly mode: 'enforce' | 'shadow';
+  readonly source: 'config' | 'manual';
+  /** Generation of the counters: a raised epoch means that they start anew (reset, delete, template toggled). */
+  readonly epoch: number;
+}
 
 /** One limit of the configuration with its subject, and the place in `rate_limits` where it stands. */
 export interface DeclaredRule {
@@ -48,4 +73,40 @@ export function declaredRules(config: RateLimits): DeclaredRule[] {
       rules.push({ scope, subject, perChild, periodSeconds: periodSeconds(limit), limit, place });
     });
   }
+}
+
+/** The one order of rules, for checking, ties and listings: scope, normalised subject, period. */
+export function compareRules(a: Rule, b: Rule): number {
+  if (a.scope !== b.scope) return a.scope < b.scope ? -1 : 1;
+  if (a.matchSubject !== b.matchSubject) return a.matchSubject < b.matchSubject ? -1 : 1;
+  return a.periodSeconds - b.periodSeconds;
+}
+
+/**
+ * The rules of a validated `rate_limits` section, sorted; none when it is switched off. Throws a RangeError for a subject that
+ * cannot be compared, which the loader has refused before.
+ */
+export function compileRules(rateLimits: RateLimits): Rule[] {
+  if (!rateLimits.enabled) return [];
+  const rules = declaredRules(rateLimits).map(compileRule);
+  const ids = uniqueRuleIds(rules.map(({ key }) => key));
+  return rules.map((rule, index): Rule => Object.freeze({ ...rule, id: ids[index] ?? '' })).sort(compareRules);
+}
+
+function compileRule({ scope, subject, perChild, periodSeconds: seconds, limit }: DeclaredRule): Omit<Rule, 'id'> {
+  const normalised = normaliseSubject(scope, subject);
+  if (normalised.problem !== undefined) throw new RangeError(`the subject of a ${scope} rule ${normalised.problem}`);
+  return {
+    key: ruleKey(scope, normalised.subject, seconds),
+    scope,
+    subject,
+    matchSubject: normalised.subject,
+    perChild,
+    periodSeconds: seconds,
+    ...(limit.max_requests === undefined ? {} : { maxRequests: limit.max_requests }),
+    ...(limit.max_tokens === undefined ? {} : { maxTokens: limit.max_tokens }),
+    mode: limit.mode,
+    source: 'config',
+    epoch: 0,
+  };
 }

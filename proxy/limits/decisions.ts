@@ -1,0 +1,41 @@
+// How often each rule decided what: plain numbers, counted on the path of a request, read at a scrape.
+import type { Rule } from '../../schemas/rules/rule.ts';
+import type { Scope } from '../../schemas/rules/scope.ts';
+
+/** What can run out. */
+export const dimensions = ['requests', 'tokens', 'concurrent'] as const;
+export type Dimension = (typeof dimensions)[number];
+
+/** What a rule can decide about a request. */
+export const outcomes = ['allow', 'reject', 'skip_target', 'shadow_reject'] as const;
+export type Outcome = (typeof outcomes)[number];
+
+/** How often a rule, known by its id, decided something. */
+export interface DecisionCount {
+  readonly rule: string;
+  readonly scope: Scope;
+  readonly dimension: Dimension;
+  readonly outcome: Outcome;
+  readonly count: number;
+}
+
+/** The decisions of one rule. They survive resets: they are a history, not a limit. */
+export class Decisions {
+  /** By dimension, then outcome. */
+  readonly #counts: number[] = dimensions.flatMap(() => outcomes.map(() => 0));
+
+  note(dimension: Dimension, outcome: Outcome): void {
+    const index = dimensions.indexOf(dimension) * outcomes.length + outcomes.indexOf(outcome);
+    this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+  }
+
+  /** Everything that happened at least once. */
+  counts({ id, scope }: Rule): DecisionCount[] {
+    return dimensions.flatMap((dimension, row) =>
+      outcomes.flatMap((outcome, column): DecisionCount[] => {
+        const count = this.#counts[row * outcomes.length + column] ?? 0;
+        return count === 0 ? [] : [{ rule: id, scope, dimension, outcome, count }];
+      }),
+    );
+  }
+}

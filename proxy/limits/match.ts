@@ -1,0 +1,163 @@
+// Which rules concern a request: found by subject instead of by trying them all, and remembered (spec, What the service does 6; Limits 2 to 4).
+import { foldCase } from '../../schemas/selector.ts';
+import { directChild } from '../../schemas/user-path.ts';
+import { Recent } from './recent.ts';
+import type { Counter, Tally, Terms } from './tally.ts';
+
+/** User paths, and models per provider, whose rules are remembered. */
+const rememberedPaths = 8_192;
+const rememberedModels = 1_024;
+const rememberedProviders = 256;
+
+/** The rules of one user path or target under one rule set, in their order, each with the counter that applies. */
+export class Plan {
+  readonly terms: readonly Terms[];
+  /** Per rule the child of its template, else empty. */
+  readonly children: readonly string[];
+  /** Undefined where a child has counted nothing yet. Never changed: leases hold on to it. */
+  readonly counters: readonly (Counter | undefined)[];
+
+  constructor(terms: readonly Terms[], children: readonly string[], counters: readonly (Counter | undefined)[]) {
+    this.terms = terms;
+    this.children = children;
+    this.counters = counters;
+  }
+
+  /** The live counter of the rule at `index`; undefined when nothing is counted there. Makes none. */
+  counter(index: number): Counter | undefined {
+    const counter = this.counters[index];
+    if (counter !== undefined && !counter.retired) return counter;
+    return this.terms[index]?.tally.find(this.children[index] ?? '');
+  }
+
+  /** The subject a person knows the limit by: the child's path for a template, else as written. */
+  subject(index: number): string {
+    return this.children[index] || (this.terms[index]?.rule.subject ?? '');
+  }
+}
+
+const noPlan = new Plan([], [], []);
+
+/** One rule set, by subject. */
+export class RuleIndex {
+  readonly #paths = new Map<string, Tally[]>();
+  readonly #providers = new Map<string, Tally[]>();
+  readonly #models = new Map<string, Tally[]>();
+
+  /** `tallies` in the order of `compareRules`. */
+  constructor(tallies: Iterable<Tally>) {
+    const homes = { user_path: this.#paths, provider: this.#providers, model: this.#models };
+    for (const tally of tallies) {
+      const { scope, matchSubject } = tally.terms.rule;
+      const list = homes[scope].get(matchSubject);
+      if (list === undefined) homes[scope].set(matchSubject, [tally]);
+      else list.push(tally);
+    }
+  }
+
+  /** Rules on the path and its ancestors. A prefix sorts before what it begins, so walking down keeps the order. */
+  planUserPath(path: string): Plan {
+    const found: Tally[] = [...(this.#paths.get('/') ?? [])];
+    for (let end = path.indexOf('/', 1); end !== -1; end = path.indexOf('/', end + 1)) {
+      found.push(...(this.#paths.get(path.slice(0, end)) ?? []));
+    }
+    if (path !== '/') found.push(...(this.#paths.get(path) ?? []));
+    return planOf(found, path);
+  }
+
+  /** Rules on the model, bare or qualified, and on the provider; `model` is the id at the provider. */
+  planTarget(provider: string, model: string): Plan {
+    const name = foldCase(provider);
+    const bare = foldCase(model);
+    const subjects = [bare, `${name}/${bare}`].sort();
+    const models = subjects.flatMap((subject) => this.#models.get(subject) ?? []);
+    return planOf([...models, ...(this.#providers.get(name) ?? [])], '/');
+  }
+}
+
+function planOf(tallies: readonly Tally[], path: string): Plan {
+  const terms: Terms[] = [];
+  const children: string[] = [];
+  for (const tally of tallies) {
+    const { rule } = tally.terms;
+    const child = rule.perChild ? directChild(path, rule.matchSubject) : '';
+    if (child === undefined) continue;
+    terms.push(tally.terms);
+    children.push(child);
+  }
+  if (terms.length === 0) return noPlan;
+  return new Plan(
+    terms,
+    children,
+    terms.map(({ tally }, index) => tally.find(children[index] ?? '')),
+  );
+}
+
+/**
+ * The rules that concern one user path or one target, to be kept from admission to settling. It follows the rule set: under a new
+ * one it means the new rules, so late tokens are counted where they are looked for.
+ */
+export class Matches {
+  readonly #book: Book;
+  readonly #find: (index: RuleIndex) => Plan;
+  #index: RuleIndex;
+  #plan: Plan;
+
+  constructor(book: Book, find: (index: RuleIndex) => Plan) {
+    this.#book = book;
+    this.#find = find;
+    this.#index = book.index;
+    this.#plan = find(book.index);
+  }
+
+  /** What is known now; counters may be missing or retired. */
+  plan(): Plan {
+    if (this.#index !== this.#book.index) {
+      this.#index = this.#book.index;
+      this.#plan = this.#find(this.#index);
+    }
+    return this.#plan;
+  }
+
+  /** Likewise, with a live counter for every rule. */
+  opened(): Plan {
+    const { terms, children } = this.plan();
+    this.#plan = new Plan(
+      terms,
+      children,
+      terms.map(({ tally }, index) => tally.open(children[index] ?? '')),
+    );
+    return this.#plan;
+  }
+}
+
+/** The rule set in force, and what was looked up in it lately. */
+export class Book {
+  index = new RuleIndex([]);
+  readonly #paths = new Recent<string, Matches>(rememberedPaths);
+  readonly #targets = new Recent<string, Recent<string, Matches>>(rememberedProviders);
+
+  /** `path` normalised. */
+  forUserPath(path: string): Matches {
+    let matches = this.#paths.get(path);
+    if (matches === undefined) {
+      matches = new Matches(this, (index) => index.planUserPath(path));
+      this.#paths.set(path, matches);
+    }
+    return matches;
+  }
+
+  forTarget(provider: string, model: string): Matches {
+    let models = this.#targets.get(provider);
+    if (models === undefined) {
+      models = new Recent(rememberedModels);
+      this.#targets.set(provider, models);
+    }
+    let matches = models.get(model);
+    if (matches === undefined) {
+      matches = new Matches(this, (index) => index.planTarget(provider, model));
+      models.set(model, matches);
+    }
+    return matches;
+  }
+}

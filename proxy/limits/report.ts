@@ -1,0 +1,69 @@
+// The live state of limits as plain numbers: for GET /v1/usage, the admin listing and the gauges at a scrape.
+import type { Rule } from '../../schemas/rules/rule.ts';
+import type { Plan } from './match.ts';
+import type { Counter, Terms } from './tally.ts';
+
+/** One rule as it stands. Used is 0 and remaining absent for a cap the rule does not have. */
+export interface RuleReport {
+  readonly rule: Rule;
+  /** The child's path for a template seen from below, else the subject as written. */
+  readonly subject: string;
+  readonly requestsUsed: number;
+  /** Of a concurrency rule: the free slots. */
+  readonly requestsRemaining?: number;
+  readonly tokensUsed: number;
+  readonly tokensRemaining?: number;
+  readonly inFlight: number;
+  /** The aligned window that holds now, in Unix milliseconds; absent for concurrency. */
+  readonly windowStartMs?: number;
+  readonly windowEndMs?: number;
+  /** Some remaining is 0. */
+  readonly exhausted: boolean;
+}
+
+/** What every rule of a plan has counted for it. */
+export function reportPlan(plan: Plan, nowMs: number): RuleReport[] {
+  return plan.terms.map((terms, index) => reportCounter(terms, plan.counter(index), plan.subject(index), nowMs));
+}
+
+/** What a rule has counted as a whole; a template has no such figure (spec: listed without an aggregate counter). */
+export function reportRule(terms: Terms, nowMs: number): RuleReport {
+  const { rule, tally } = terms;
+  if (!rule.perChild) return reportCounter(terms, tally.find(''), rule.subject, nowMs);
+  return { rule, subject: rule.subject, requestsUsed: 0, tokensUsed: 0, inFlight: 0, exhausted: false };
+}
+
+/** The start of the aligned window that holds now. */
+export function windowStartMs(nowMs: number, periodSeconds: number): number {
+  return nowMs - (nowMs % (1000 * periodSeconds));
+}
+
+function reportCounter(terms: Terms, counter: Counter | undefined, subject: string, nowMs: number): RuleReport {
+  const { rule } = terms;
+  const { maxRequests, maxTokens, periodSeconds } = rule;
+  if (periodSeconds === 0) {
+    const inFlight = counter?.gauge?.inFlight ?? 0;
+    const requestsRemaining = Math.max(0, (maxRequests ?? 0) - inFlight);
+    const exhausted = requestsRemaining === 0;
+    return { rule, subject, requestsUsed: 0, requestsRemaining, tokensUsed: 0, inFlight, exhausted };
+  }
+  counter?.window?.advance(nowMs);
+  const requestsUsed = maxRequests === undefined ? 0 : (counter?.window?.requestsUsed ?? 0);
+  const tokensUsed = terms.tokensCap === Number.POSITIVE_INFINITY ? 0 : (counter?.window?.tokensUsed ?? 0);
+  const startMs = windowStartMs(nowMs, periodSeconds);
+  const requestsRemaining = Math.max(0, (maxRequests ?? 0) - requestsUsed);
+  const tokensRemaining = Math.max(0, (maxTokens ?? 0) - tokensUsed);
+  return {
+    rule,
+    subject,
+    requestsUsed,
+    ...(maxRequests === undefined ? {} : { requestsRemaining }),
+    tokensUsed,
+    ...(maxTokens === undefined ? {} : { tokensRemaining }),
+    inFlight: 0,
+    windowStartMs: startMs,
+    windowEndMs: startMs + 1000 * periodSeconds,
+    exhausted:
+      (maxRequests !== undefined && requestsRemaining === 0) || (maxTokens !== undefined && tokensRemaining === 0),
+  };
+}

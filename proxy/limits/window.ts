@@ -1,0 +1,196 @@
+// The sliding window (spec, Limits 6): a ring of 61 slices of period/60, so that no trailing period ever holds more than was admitted under the cap.
+
+/** The slice that holds now and the 60 before it: together they cover every trailing period, whatever its offset. */
+export const sliceCount = 61;
+
+/** Counts up to here are exact; more is not added. */
+const mostCount = Number.MAX_SAFE_INTEGER;
+
+/** What a window counts, as the place of its slices in the ring's storage. */
+export const requests = 0;
+export const tokens = sliceCount;
+export type Lane = typeof requests | typeof tokens;
+
+/** Slices as stored: number of the slice, what was counted in it. */
+export type Pair = readonly [slice: number, count: number];
+
+/** The number of the slice that holds `nowMs` (integer, below 10^14): floor(nowMs · 60 / (1000 · period)), exact. */
+export function sliceAt(nowMs: number, periodSeconds: number): number {
+  return Math.floor((nowMs * 3) / (50 * periodSeconds));
+}
+
+/** The first whole millisecond of a slice. */
+export function sliceStartMs(slice: number, periodSeconds: number): number {
+  return Math.ceil((slice * 50 * periodSeconds) / 3);
+}
+
+/** Where now lies, for all windows of one period: they share it, so a request works the division out once per slice. */
+export class Dial {
+  readonly periodSeconds: number;
+  slice = -1;
+  /** Place of `slice` in the rings. */
+  position = 0;
+  #untilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(periodSeconds: number) {
+    this.periodSeconds = periodSeconds;
+  }
+
+  /** Turns to the slice that holds `nowMs`; never back. */
+  turn(nowMs: number): void {
+    if (nowMs >= this.#untilMs) this.#move(nowMs);
+  }
+
+  #move(nowMs: number): void {
+    this.slice = sliceAt(nowMs, this.periodSeconds);
+    this.position = this.slice % sliceCount;
+    this.#untilMs = sliceStartMs(this.slice + 1, this.periodSeconds);
+  }
+}
+
+/**
+ * The counts of requests and tokens in the trailing period. `requestsUsed` and `tokensUsed` hold for the moment of the last
+ * `advance`. Storage is taken at the first count: 61 numbers, 122 once tokens are counted.
+ */
+export class Window {
+  readonly #dial: Dial;
+  #head = -1;
+  #slices: number[] = nothing;
+  requestsUsed = 0;
+  tokensUsed = 0;
+
+  constructor(dial: Dial) {
+    this.#dial = dial;
+  }
+
+  /** Lets go of the slices that left the trailing period. */
+  advance(nowMs: number): void {
+    this.#dial.turn(nowMs);
+    if (this.#dial.slice !== this.#head) this.#drop();
+  }
+
+  used(lane: Lane, nowMs: number): number {
+    this.advance(nowMs);
+    return lane === requests ? this.requestsUsed : this.tokensUsed;
+  }
+
+  add(lane: Lane, count: number, nowMs: number): void {
+    this.advance(nowMs);
+    this.#put(lane, this.#dial.position, count);
+  }
+
+  /** Takes back what was added at `chargedAtMs`, if its slice is still in the ring and still holds as much. */
+  refund(lane: Lane, count: number, chargedAtMs: number, nowMs: number): void {
+    this.advance(nowMs);
+    const age = this.#head - sliceAt(chargedAtMs, this.#dial.periodSeconds);
+    if (age < 0 || age >= sliceCount || this.#slices.length <= lane) return;
+    const place = lane + this.#place(age);
+    const taken = Math.min(count, this.#slices[place] ?? 0);
+    this.#slices[place] = (this.#slices[place] ?? 0) - taken;
+    this.#count(lane, -taken);
+  }
+
+  /**
+   * Whole seconds until the count is below `cap` without new traffic: the smallest that suffices, at least 1; 0 when it is below
+   * now (spec, Errors: "possibly past the next window boundary").
+   */
+  retryAfterSeconds(lane: Lane, cap: number, nowMs: number): number {
+    let left = this.used(lane, nowMs);
+    if (left < cap) return 0;
+    let age = sliceCount - 1;
+    for (; age >= 0; age -= 1) {
+      left -= this.#slices[lane + this.#place(age)] ?? 0;
+      if (left < cap) break;
+    }
+    const freeMs = sliceStartMs(this.#head - age + sliceCount, this.#dial.periodSeconds);
+    return Math.max(1, Math.ceil((freeMs - nowMs) / 1000));
+  }
+
+  /** What is counted, oldest slice first, as of the last `advance`. */
+  pairs(lane: Lane): Pair[] {
+    const found: Pair[] = [];
+    if (this.#slices.length <= lane) return found;
+    for (let age = sliceCount - 1; age >= 0; age -= 1) {
+      const count = this.#slices[lane + this.#place(age)] ?? 0;
+      if (count > 0) found.push([this.#head - age, count]);
+    }
+    return found;
+  }
+
+  /**
+   * Adds stored slices. One later than now counts as now (the clock was set back meanwhile), one that left the ring is dropped,
+   * one that makes no sense too. True when something was moved to now.
+   */
+  restore(lane: Lane, pairs: readonly Pair[], nowMs: number): boolean {
+    this.advance(nowMs);
+    let moved = false;
+    for (const [slice, count] of pairs) {
+      if (!Number.isSafeInteger(slice) || !Number.isSafeInteger(count) || count <= 0) continue;
+      const age = this.#head - slice;
+      if (age >= sliceCount) continue;
+      if (age < 0) moved = true;
+      this.#put(lane, this.#place(Math.max(0, age)), count);
+    }
+    return moved;
+  }
+
+  isEmpty(nowMs: number): boolean {
+    this.advance(nowMs);
+    return this.requestsUsed === 0 && this.tokensUsed === 0;
+  }
+
+  /** Forgets everything and gives the storage back. */
+  clear(): void {
+    this.#slices = nothing;
+    this.requestsUsed = 0;
+    this.tokensUsed = 0;
+  }
+
+  #drop(): void {
+    const slice = this.#dial.slice;
+    const steps = Math.min(sliceCount, slice - this.#head);
+    this.#head = slice;
+    if (this.#slices.length === 0) return;
+    for (let age = 0; age < steps; age += 1) {
+      this.#vacate(requests, this.#place(age));
+      if (this.#slices.length > tokens) this.#vacate(tokens, this.#place(age));
+    }
+  }
+
+  #vacate(lane: Lane, position: number): void {
+    const count = this.#slices[lane + position] ?? 0;
+    if (count === 0) return;
+    this.#slices[lane + position] = 0;
+    this.#count(lane, -count);
+  }
+
+  #put(lane: Lane, position: number, count: number): void {
+    if (this.#slices.length <= lane) this.#grow(lane);
+    const used = lane === requests ? this.requestsUsed : this.tokensUsed;
+    const added = Math.min(count, mostCount - used);
+    this.#slices[lane + position] = (this.#slices[lane + position] ?? 0) + added;
+    this.#count(lane, added);
+  }
+
+  #grow(lane: Lane): void {
+    const counted = this.#slices;
+    this.#slices = (lane === requests ? blank : blankPair).slice();
+    for (const [index, count] of counted.entries()) this.#slices[index] = count;
+  }
+
+  #count(lane: Lane, difference: number): void {
+    if (lane === requests) this.requestsUsed += difference;
+    else this.tokensUsed += difference;
+  }
+
+  /** The dial and the head agree after every `advance`; between two of them the head's place follows from its number. */
+  #place(age: number): number {
+    const position = (this.#dial.slice === this.#head ? this.#dial.position : this.#head % sliceCount) - age;
+    return position < 0 ? position + sliceCount : position;
+  }
+}
+
+const nothing: number[] = [];
+/** Arrays that once held a fraction stay arrays of doubles: eight bytes a slice for any count, and nothing for the collector to scan. */
+const blank: number[] = Array.from({ length: sliceCount }, () => 0.5).fill(0);
+const blankPair: number[] = Array.from({ length: 2 * sliceCount }, () => 0.5).fill(0);

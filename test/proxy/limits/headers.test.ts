@@ -1,0 +1,182 @@
+// What clients are told about limits.
+import { test } from 'tap';
+import { rateLimitHeaders, rejectionHeaders, rejectionMessage } from '../../../proxy/limits/headers.ts';
+import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
+import type { Rejection } from '../../../proxy/limits/rejection.ts';
+import type { Rule } from '../../../schemas/rules/rule.ts';
+import { ruleOf } from './rule-of.ts';
+
+/** The start of an hour, eight hours into a day. */
+const start = 1_800_000_000_000;
+
+function limiterOf(...rules: Rule[]): Limiter {
+  const limiter = createLimiter();
+  limiter.reconcile(rules);
+  return limiter;
+}
+
+/** One request through both stages, then its headers as `requests 10 9 60`, `tokens …`. */
+function answer(limiter: Limiter, path: string, nowMs: number = start): string[] {
+  const user = limiter.forUserPath(path);
+  const target = limiter.forTarget('p', 'm');
+  limiter.admit(user, nowMs, 'reject');
+  limiter.admit(target, nowMs, 'skip_target');
+  return trios(rateLimitHeaders(target, user, nowMs));
+}
+
+function trios(headers: string[]): string[] {
+  const found: string[] = [];
+  for (let index = 0; index < headers.length; index += 6) {
+    const [limit = '', cap, remaining, left, reset, seconds] = headers.slice(index, index + 6);
+    const dimension = limit.slice('x-ratelimit-limit-'.length);
+    const names = [remaining, reset];
+    const expected = [`x-ratelimit-remaining-${dimension}`, `x-ratelimit-reset-${dimension}`];
+    found.push(names.join() === expected.join() ? `${dimension} ${cap} ${left} ${seconds}` : `odd ${names.join()}`);
+  }
+  return found;
+}
+
+function refusal(limiter: Limiter, path: string, nowMs: number = start): Rejection {
+  const { rejection } = limiter.admit(limiter.forUserPath(path), nowMs, 'reject');
+  if (rejection === undefined) throw new Error('admitted');
+  return rejection;
+}
+
+await test('headers say what remains after this request, until the aligned window ends', async (t) => {
+  const limiter = limiterOf(ruleOf('user_path', '/', 60, { maxRequests: 10, maxTokens: 100 }));
+  t.same(answer(limiter, '/a', start + 15_001), ['requests 10 9 45', 'tokens 100 100 45']);
+  limiter.charge(limiter.forUserPath('/'), 30, start + 16_000);
+  t.same(answer(limiter, '/a', start + 59_999), ['requests 10 8 1', 'tokens 100 70 1'], 'at least one second');
+});
+
+await test('a path without limits has no headers, a dimension without cap no trio', async (t) => {
+  t.same(answer(limiterOf(), '/'), []);
+  t.same(answer(limiterOf(ruleOf('user_path', '/', 60, { maxTokens: 5 })), '/'), ['tokens 5 5 60']);
+  t.same(answer(limiterOf(ruleOf('user_path', '/', 0, { maxRequests: 5 })), '/'), [], 'concurrency has no headers');
+});
+
+await test('the rule with the least remaining is chosen, for requests and tokens separately', async (t) => {
+  const limiter = limiterOf(
+    ruleOf('user_path', '/', 60, { maxRequests: 10, maxTokens: 50 }),
+    ruleOf('user_path', '/a', 3_600, { maxRequests: 5, maxTokens: 1_000 }),
+    ruleOf('provider', 'p', 60, { maxRequests: 7, maxTokens: 400 }),
+    ruleOf('model', 'm', 86_400, { maxRequests: 100, maxTokens: 30 }),
+  );
+  t.same(answer(limiter, '/a'), ['requests 5 4 3600', 'tokens 30 30 57600']);
+});
+
+await test('among equals the first in the order of rules is chosen', async (t) => {
+  const limiter = limiterOf(
+    ruleOf('user_path', '/', 60, { maxRequests: 5 }),
+    ruleOf('provider', 'p', 3_600, { maxRequests: 5 }),
+    ruleOf('model', 'm', 86_400, { maxRequests: 5 }),
+  );
+  t.same(answer(limiter, '/'), ['requests 5 4 57600']);
+  t.same(trios(rateLimitHeaders(undefined, limiter.forUserPath('/'), start)), ['requests 5 4 60'], 'without a target');
+});
+
+await test('when nothing remains the reset is the wait until the cap admits again', async (t) => {
+  const limiter = limiterOf(ruleOf('user_path', '/', 60, { maxRequests: 1, maxTokens: 10 }));
+  t.same(answer(limiter, '/', start + 20_000), ['requests 1 0 61', 'tokens 10 10 40']);
+  limiter.charge(limiter.forUserPath('/'), 25, start + 30_000);
+  t.same(trios(rateLimitHeaders(undefined, limiter.forUserPath('/'), start + 50_500)), [
+    'requests 1 0 31',
+    'tokens 10 0 41',
+  ]);
+});
+
+await test('shadow rules are never seen', async (t) => {
+  const limiter = limiterOf(
+    ruleOf('user_path', '/', 60, { maxRequests: 1, maxTokens: 1, mode: 'shadow' }),
+    ruleOf('user_path', '/', 3_600, { maxRequests: 10 }),
+  );
+  t.same(answer(limiter, '/'), ['requests 10 9 3600']);
+  t.same(answer(limiter, '/'), ['requests 10 8 3600']);
+});
+
+await test('token headers are absent while usage tracking is off', async (t) => {
+  const limiter = createLimiter({ tokensEnforced: false });
+  limiter.reconcile([ruleOf('user_path', '/', 60, { maxRequests: 2, maxTokens: 5 })]);
+  t.same(answer(limiter, '/'), ['requests 2 1 60']);
+});
+
+await test('a child that has used nothing has all that its template gives', async (t) => {
+  const limiter = limiterOf(ruleOf('user_path', '/c', 60, { maxRequests: 2, perChild: true }));
+  t.same(trios(rateLimitHeaders(undefined, limiter.forUserPath('/c/x'), start)), ['requests 2 2 60']);
+  t.equal(limiter.size, 0);
+});
+
+await test('a refusal carries the trio of what ran out and the wait', async (t) => {
+  const requests = limiterOf(ruleOf('user_path', '/', 60, { maxRequests: 1, maxTokens: 9 }));
+  requests.admit(requests.forUserPath('/'), start, 'reject');
+  t.same(rejectionHeaders(refusal(requests, '/', start + 30_000)), {
+    'retry-after': '31',
+    'x-ratelimit-limit-requests': '1',
+    'x-ratelimit-remaining-requests': '0',
+    'x-ratelimit-reset-requests': '31',
+  });
+  const tokens = limiterOf(ruleOf('user_path', '/', 60, { maxTokens: 9 }));
+  tokens.charge(tokens.forUserPath('/'), 9, start);
+  t.same(rejectionHeaders(refusal(tokens, '/')), {
+    'retry-after': '61',
+    'x-ratelimit-limit-tokens': '9',
+    'x-ratelimit-remaining-tokens': '0',
+    'x-ratelimit-reset-tokens': '61',
+  });
+  const slots = limiterOf(ruleOf('user_path', '/', 0, { maxRequests: 1 }));
+  slots.admit(slots.forUserPath('/'), start, 'reject');
+  t.same(rejectionHeaders(refusal(slots, '/')), { 'retry-after': '1' });
+});
+
+await test('with several used-up rules Retry-After is the longest wait, the reset that of the dimension', async (t) => {
+  const limiter = limiterOf(
+    ruleOf('user_path', '/', 60, { maxRequests: 1 }),
+    ruleOf('user_path', '/a', 3_600, { maxTokens: 5 }),
+  );
+  const path = limiter.forUserPath('/a');
+  limiter.admit(path, start, 'reject');
+  limiter.charge(path, 5, start);
+  t.same(rejectionHeaders(refusal(limiter, '/a')), {
+    'retry-after': '3660',
+    'x-should-retry': 'false',
+    'x-ratelimit-limit-requests': '1',
+    'x-ratelimit-remaining-requests': '0',
+    'x-ratelimit-reset-requests': '61',
+  });
+});
+
+await test('clients are asked not to sleep through a wait of more than two minutes', async (t) => {
+  const limiter = limiterOf(ruleOf('user_path', '/', 120, { maxRequests: 1 }));
+  limiter.admit(limiter.forUserPath('/'), start, 'reject');
+  t.equal(rejectionHeaders(refusal(limiter, '/', start + 1_000))['x-should-retry'], 'false', '121 s');
+  t.equal(rejectionHeaders(refusal(limiter, '/', start + 2_000))['x-should-retry'], undefined, '120 s');
+});
+
+await test('the message names subject, period and cap', async (t) => {
+  const limiter = limiterOf(
+    ruleOf('user_path', '/team', 60, { maxRequests: 2 }),
+    ruleOf('user_path', '/c', 300, { maxTokens: 50, perChild: true }),
+    ruleOf('user_path', '/one', 0, { maxRequests: 1 }),
+    ruleOf('provider', 'OpenAI', 86_400, { maxRequests: 1 }),
+    ruleOf('model', 'OpenAI/GPT', 3_600, { maxTokens: 1 }),
+  );
+  for (let index = 0; index < 2; index += 1) limiter.admit(limiter.forUserPath('/team/x'), start, 'reject');
+  limiter.charge(limiter.forUserPath('/c/alice/x'), 50, start);
+  limiter.admit(limiter.forUserPath('/one'), start, 'reject');
+  t.same(
+    ['/team/x', '/c/alice/y', '/one/x'].map((path) => rejectionMessage(refusal(limiter, path))),
+    [
+      'Rate limit exceeded for /team: 2 requests per minute. Retry in 61 s.',
+      'Rate limit exceeded for /c/alice: 50 tokens per 300s. Retry in 305 s.',
+      'Rate limit exceeded for /one: 1 concurrent request. Retry in 1 s.',
+    ],
+  );
+  const target = limiter.forTarget('openai', 'gpt');
+  limiter.admit(target, start, 'reject');
+  limiter.charge(target, 1, start);
+  const { rejection } = limiter.admit(target, start, 'reject');
+  t.same(rejection?.exhausted.map(rejectionMessage), [
+    'Rate limit exceeded for model OpenAI/GPT: 1 token per hour. Retry in 3660 s.',
+    'Rate limit exceeded for provider OpenAI: 1 request per day. Retry in 87840 s.',
+  ]);
+});

@@ -1,0 +1,26 @@
+// Makes rules for tests of the limiter in one short line each.
+import { type Rule, ruleKey } from '../../../schemas/rules/rule.ts';
+import { ruleId } from '../../../schemas/rules/rule-id.ts';
+import { normaliseSubject, type Scope } from '../../../schemas/rules/scope.ts';
+
+type Options = Partial<Pick<Rule, 'perChild' | 'mode' | 'epoch' | 'source' | 'maxRequests' | 'maxTokens'>>;
+
+/** A rule as the loader would make it; `periodSeconds` 0 is concurrency. */
+export function ruleOf(scope: Scope, subject: string, periodSeconds: number, options: Options): Rule {
+  const matchSubject = normaliseSubject(scope, subject).subject;
+  if (matchSubject === undefined) throw new Error(`not a subject: ${subject}`);
+  const key = ruleKey(scope, matchSubject, periodSeconds);
+  return {
+    key,
+    id: ruleId(key),
+    scope,
+    subject,
+    matchSubject,
+    perChild: false,
+    periodSeconds,
+    mode: 'enforce',
+    source: 'config',
+    epoch: 0,
+    ...options,
+  };
+}
