@@ -40,6 +40,12 @@ export const errors = {
     'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
   ),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
+  invalid_user_path: bad('The user path of the request {reason}. Send one path such as /team/app.'),
+  rate_limit_exceeded: refuse(
+    429,
+    'rate_limit_error',
+    'Rate limit exceeded for {subject}: {limit}. Retry in {seconds} s.',
+  ),
   model_not_found: refuse(
     404,
     'not_found_error',

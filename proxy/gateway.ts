@@ -1,4 +1,5 @@
 // The parts a request needs, wired by main.ts and handed along; nobody reaches for a global.
+import type { Limiter } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import type { Credentials } from './stages/authenticate.ts';
@@ -18,6 +19,7 @@ export interface Gateway {
   current(): Snapshot;
   readonly credentials: Credentials;
   readonly balance: Balance;
+  readonly limiter: Limiter;
   readonly pools: Pools;
   readonly deadlines: Deadlines;
   readonly metrics: Metrics;

@@ -2,8 +2,10 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { FollowStatus } from '../schemas/config/follow.ts';
+import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
+import type { Limiter } from './limits/limiter.ts';
 
-export interface Metrics {
+export interface Metrics extends LimitMetrics {
   readonly contentType: string;
   /** The exposition text of all metrics. */
   text(): Promise<string>;
@@ -17,6 +19,11 @@ export interface Metrics {
 export interface ObservedFacts {
   /** The state of the config flow; undefined before the first load. */
   config: () => FollowStatus | undefined;
+  limiter: Limiter;
+  /** The state store, and when the counters were last written there: Unix milliseconds, 0 for never. */
+  store: () => { readonly isUp: boolean; readonly writtenAtMs: number };
+  /** Whole milliseconds of the limiter's clock. */
+  nowMs: () => number;
 }
 
 /** Creates a registry of its own, so that several gateways fit into one process. */
@@ -53,7 +60,9 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     },
   });
   observeConfig(registers, facts.config);
+  observeStore(registers, facts.store);
   return {
+    ...observeLimits(registers, facts.limiter, facts.nowMs),
     contentType: registry.contentType,
     text: () => registry.metrics(),
     begin() {
@@ -108,6 +117,25 @@ function observeConfig(registers: Registry[], config: ObservedFacts['config']): 
       const status = config();
       this.reset();
       if (status) this.set({ revision: status.revision, source: status.source }, 1);
+    },
+  });
+}
+
+function observeStore(registers: Registry[], store: ObservedFacts['store']): void {
+  new Gauge({
+    name: 'gateway_state_store_up',
+    help: '1 when the state store takes what this proxy writes, 0 while counters are kept in memory only.',
+    registers,
+    collect() {
+      this.set(store().isUp ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'gateway_counters_written_timestamp_seconds',
+    help: 'Unix time at which the counters of rate limits were last written to the state store.',
+    registers,
+    collect() {
+      this.set(store().writtenAtMs / 1000);
     },
   });
 }

@@ -5,7 +5,8 @@ import type { Gateway } from './gateway.ts';
 import { readCall, readLargeCall } from './request/call.ts';
 import type { Exchange } from './request/exchange.ts';
 import { refuse } from './request/refuse.ts';
-import { attempt } from './stages/attempt.ts';
+import { type Allowance, admit } from './stages/admit.ts';
+import { type Accepted, attempt } from './stages/attempt.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { receive } from './stages/receive.ts';
 import { type Outcome, relay } from './stages/relay.ts';
@@ -19,19 +20,22 @@ const largeBytes = 1024 * 1024;
 export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway): Promise<void> {
   const snapshot = gateway.current();
   gateway.metrics.begin();
+  let consumer: Allowance | undefined;
+  let accepted: Accepted | undefined;
   let outcome: Outcome | undefined;
   try {
-    authenticate(exchange.head, gateway.credentials, exchange.request.socket);
+    const { userPath } = authenticate(exchange.head, gateway.credentials, exchange.request.socket);
     const body = await receive(exchange, snapshot.bodyLimitBytes);
     const call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
-    const targets = gateway.balance(resolve(call.model, snapshot));
-    const accepted = await attempt(targets, endpoint.operation, call, exchange, gateway);
-    outcome = await relay(accepted, exchange);
+    const route = resolve(call.model, snapshot);
+    consumer = admit(userPath, gateway);
+    accepted = await attempt(route, endpoint.operation, call, consumer, exchange, gateway);
+    outcome = await relay(accepted, consumer, exchange, gateway);
   } catch (error) {
     if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange.id);
     const { status, provider = '' } = refuse(error, exchange);
     outcome = { status, provider };
   } finally {
-    settle(endpoint.path, outcome ?? { status: 500, provider: '' }, exchange, gateway);
+    settle(endpoint.path, outcome ?? { status: 500, provider: '' }, [consumer, accepted?.allowance], exchange, gateway);
   }
 }

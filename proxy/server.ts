@@ -12,13 +12,28 @@ import { answerParseErrors } from './request/parse-errors.ts';
 import { refuse } from './request/refuse.ts';
 import { createTurns } from './request/turns.ts';
 import type { ServerTimeouts } from './snapshot/snapshot.ts';
-import { authenticate } from './stages/authenticate.ts';
+import { authenticate, type Principal } from './stages/authenticate.ts';
 import { discard } from './stages/receive.ts';
 
 interface KnownRoute {
   readonly path: string;
   readonly method: string;
 }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls; on public paths nobody in particular. */
+    principal: Principal;
+  }
+}
+
+/** A request on its way to Fastify. */
+interface Visit {
+  readonly exchange: Exchange;
+  principal: Principal;
+}
+
+const nobody: Principal = { kind: 'anonymous', userPath: '/' };
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -44,7 +59,7 @@ const timeoutCheckMs = 100;
 const doors = new Map(modelEndpoints.map((endpoint) => [endpoint.path, endpoint]));
 /** Builds the server around a gateway. */
 export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> {
-  const exchanges = new WeakMap<IncomingMessage, Exchange>();
+  const visits = new WeakMap<IncomingMessage, Visit>();
   let rest: Handler = () => undefined;
 
   const answer = (exchange: Exchange, thrown: unknown): void => {
@@ -52,7 +67,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
     refuse(thrown, exchange);
   };
   const open = (request: IncomingMessage, response: ServerResponse): Exchange =>
-    openExchange(request, response, readHead(request), gateway.nowMs());
+    openExchange(request, response, readHead(request, gateway.current().userPathHeader), gateway.nowMs());
   const turns = createTurns(open, (exchange) => {
     const { request, head } = exchange;
     try {
@@ -61,8 +76,9 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
       const endpoint = request.method === 'POST' ? doors.get(pathOf(request.url)) : undefined;
       if (endpoint) void serve(endpoint, exchange, gateway);
       else {
-        exchanges.set(request, exchange);
-        serveRest(exchange, gateway, rest).catch((error: unknown) => answer(exchange, error));
+        const visit = { exchange, principal: nobody };
+        visits.set(request, visit);
+        serveRest(visit, gateway, rest).catch((error: unknown) => answer(exchange, error));
       }
     } catch (error) {
       answer(exchange, error);
@@ -88,10 +104,8 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
     rest = handler;
     return server;
   };
-  const app = await createApp(gateway, factory, answerParseErrors(turns), (thrown, request) => {
-    const exchange = exchanges.get(request);
-    if (exchange) answer(exchange, thrown);
-  });
+  const visitOf = (request: IncomingMessage): Visit | undefined => visits.get(request);
+  const app = await createApp(gateway, factory, answerParseErrors(turns), visitOf, answer);
 
   return {
     listen: (host, port) => app.listen({ host, port }),
@@ -119,24 +133,30 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
 }
 
 /** Everything but model requests: checked path, known caller, then Fastify. */
-async function serveRest(exchange: Exchange, gateway: Gateway, handler: Handler): Promise<void> {
+async function serveRest(visit: Visit, gateway: Gateway, handler: Handler): Promise<void> {
+  const { exchange } = visit;
   const { request, response, head } = exchange;
   const path = pathOf(request.url ?? '');
   checkPath(request);
-  if (!publicPaths.has(path)) authenticate(head, gateway.credentials, request.socket);
+  if (!publicPaths.has(path)) visit.principal = authenticate(head, gateway.credentials, request.socket);
   if (path === '*') throw noRoute(request.method ?? '', path, []);
   if (head.chunked || (head.contentLength ?? 0) > 0) await discard(exchange, gateway.current().bodyLimitBytes);
   response.setHeader('x-request-id', exchange.id);
   handler(request, response);
 }
 
-/** The Fastify application: plugins, and `answer` for whatever they do not answer. */
+/** The Fastify application: plugins, the caller of each request, and `answer` for whatever the plugins do not answer. */
 async function createApp(
   gateway: Gateway,
   serverFactory: (handler: Handler) => Server,
   clientErrorHandler: ReturnType<typeof answerParseErrors>,
-  answer: (thrown: unknown, request: IncomingMessage) => void,
+  visitOf: (request: IncomingMessage) => Visit | undefined,
+  answer: (exchange: Exchange, thrown: unknown) => void,
 ): Promise<FastifyInstance> {
+  const fail = (thrown: unknown, request: IncomingMessage): void => {
+    const visit = visitOf(request);
+    if (visit) answer(visit.exchange, thrown);
+  };
   const app = fastify({
     serverFactory,
     clientErrorHandler,
@@ -148,16 +168,20 @@ async function createApp(
   app.addHook('onRoute', ({ url, method }) => {
     for (const each of [method].flat()) known.push({ path: url, method: each });
   });
+  app.decorateRequest('principal');
+  app.addHook('onRequest', async (request) => {
+    request.principal = visitOf(request.raw)?.principal ?? nobody;
+  });
   // Bodies were read and dropped before Fastify sees the request.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.setNotFoundHandler((request, reply) => {
     reply.hijack();
-    answer(noRoute(request.method, pathOf(request.raw.url ?? ''), known), request.raw);
+    fail(noRoute(request.method, pathOf(request.raw.url ?? ''), known), request.raw);
   });
   app.setErrorHandler((error, request, reply) => {
     reply.hijack();
-    answer(error, request.raw);
+    fail(error, request.raw);
   });
   for (const plugin of plugins) await app.register(plugin, { gateway });
   await app.ready();

@@ -180,10 +180,10 @@ const rules: Rule[] = [
   },
   {
     claim: 'databases stay in the stores',
-    check: livesIn(/^(ioredis|node:sqlite|pg)(\/|$)/, /^(proxy|control-plane)\/store\//),
+    check: livesIn(/^(ioredis|node:sqlite|pg)(\/|$)/, /^(proxy|control-plane|schemas)\/store\//),
     bad: [
       ['proxy/limits/a.ts', "import { Redis } from 'ioredis';"],
-      ['schemas/store/a.ts', "import { DatabaseSync } from 'node:sqlite';"],
+      ['schemas/rules/a.ts', "import { DatabaseSync } from 'node:sqlite';"],
       ['control-plane/admin/audit/a.ts', "import pg from 'pg';"],
     ],
   },
@@ -194,7 +194,7 @@ const rules: Rule[] = [
   },
   {
     claim: 'the metrics package stays in metrics.ts',
-    check: livesIn(/^(prom-client|@prometheus-io\/client)$/, /^(proxy|control-plane)\/metrics\.ts$/),
+    check: livesIn(/^(prom-client|@prometheus-io\/client)$/, /^(proxy|control-plane)\/([a-z]+-)?metrics\.ts$/),
     bad: [['proxy/stages/settle.ts', "import { Counter } from 'prom-client';"]],
   },
   {
@@ -304,7 +304,7 @@ const rules: Rule[] = [
     claim: 'the clock is read in main.ts',
     check: standsIn(
       /\bDate\b|\bperformance\b|\bprocess\.(hrtime|uptime)\b|node:perf_hooks/,
-      /^((proxy|control-plane)\/main\.ts|(deploy|examples)\/.+)$/,
+      /^((proxy|control-plane)\/main\.ts|schemas\/timestamp\.ts|(deploy|examples)\/.+)$/,
     ),
     bad: [
       ['proxy/stages/a.ts', 'const now = Date.now();'],

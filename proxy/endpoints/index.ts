@@ -4,10 +4,11 @@ import { embeddings } from './embeddings.ts';
 import { health } from './health.ts';
 import type { ModelEndpoint } from './model-endpoint.ts';
 import { models } from './models.ts';
+import { usage } from './usage.ts';
 
 export const modelEndpoints: readonly ModelEndpoint[] = [chatCompletions, embeddings];
 
-export const plugins = [health, models] as const;
+export const plugins = [health, models, usage] as const;
 
 /** Paths that ask for no key. Everything else does, known or not. */
 export const publicPaths: ReadonlySet<string> = new Set(['/health', '/health/ready', '/metrics']);

@@ -1,4 +1,4 @@
-// What clients are told about limits: the six x-ratelimit-* headers, Retry-After, and the sentence of a refusal (spec, Response headers; Errors).
+// What clients are told about limits: the six x-ratelimit-* headers, Retry-After, and the words of a refusal (spec, Response headers; Errors).
 import { periodLabel } from '../../schemas/rules/period.ts';
 import type { Matches } from './match.ts';
 import type { Exhausted, Rejection } from './rejection.ts';
@@ -33,14 +33,21 @@ export function rejectionHeaders({ dimension, cap, retryAfterSeconds, exhausted 
   return headers;
 }
 
-/** `Rate limit exceeded for /team: 60 requests per minute. Retry in 31 s.`; names subject, period and cap. */
-export function rejectionMessage({ rule, subject, dimension, cap, retryAfterSeconds }: Rejection | Exhausted): string {
+/** What a refusal has to say: `/team`, `60 requests per minute`, 31 (spec, Errors: the message names subject, period and cap). */
+export interface RejectionWords {
+  readonly subject: string;
+  readonly limit: string;
+  readonly seconds: number;
+}
+
+/** The words of a refusal, or of one cap that is used up. */
+export function rejectionWords({ rule, subject, dimension, cap, retryAfterSeconds }: Exhausted): RejectionWords {
   const who = rule.scope === 'user_path' ? subject : `${rule.scope} ${subject}`;
   const what = dimension === 'tokens' ? 'token' : 'request';
   const unit = cap === 1 ? what : `${what}s`;
   const limit =
     dimension === 'concurrent' ? `${cap} concurrent ${unit}` : `${cap} ${unit} per ${periodLabel(rule.periodSeconds)}`;
-  return `Rate limit exceeded for ${who}: ${limit}. Retry in ${retryAfterSeconds} s.`;
+  return { subject: who, limit, seconds: retryAfterSeconds };
 }
 
 function addTrio(headers: string[], lane: Lane, target: Matches | undefined, userPath: Matches, nowMs: number): void {

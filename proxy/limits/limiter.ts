@@ -1,12 +1,15 @@
 // The engine: admits or refuses, counts, gives back. Pure and synchronous, so a decision and its booking are one step; the clock is an argument.
+
+import type { CounterRow } from '../../schemas/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type Admission, admitPlan } from './admit.ts';
 import type { DecisionCount } from './decisions.ts';
 import { Book, type Matches, RuleIndex } from './match.ts';
-import { isExhausted } from './rejection.ts';
+import { isExhausted, type Rejection, refuse } from './rejection.ts';
 import { type RuleReport, reportPlan, reportRule } from './report.ts';
-import { type CounterRow, restoreRow, rowOf } from './rows.ts';
+import { restoreRow, rowOf } from './rows.ts';
 import { type Counter, type Ledger, Tally } from './tally.ts';
+import { type Utilisation, utilisationOf } from './utilisation.ts';
 import { Dial, tokens as tokenLane } from './window.ts';
 
 export interface LimiterOptions {
@@ -94,6 +97,11 @@ export class Limiter {
     });
   }
 
+  /** Explains and counts as `reject` what `peek` says: that a request is refused now. Throws when nothing is used up. */
+  refuse(matches: Matches, nowMs: number): Rejection {
+    return refuse(matches.plan(), nowMs, 'reject');
+  }
+
   /** Counts the tokens of a finished request under every matching token rule, now (spec, Limits 7 and 8). */
   charge(matches: Matches, tokens: number, nowMs: number): void {
     if (!(tokens >= 1)) return;
@@ -120,6 +128,11 @@ export class Limiter {
   /** The rules in force, in their order. */
   rules(): Rule[] {
     return this.#inOrder().map(({ terms }) => terms.rule);
+  }
+
+  /** How full every enforced cap is, in the order of rules. */
+  utilisation(nowMs: number): Utilisation[] {
+    return this.#inOrder().flatMap((tally) => utilisationOf(tally, nowMs));
   }
 
   /** Everything decided so far that happened at least once; it only grows while a rule exists. */

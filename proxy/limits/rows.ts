@@ -1,19 +1,8 @@
 // Counters on their way to the state store and back: plain rows, as pairs of slice number and count (spec, Limits 11).
+import type { CounterRow } from '../../schemas/rules/counter-row.ts';
 import { directChild } from '../../schemas/user-path.ts';
 import type { Counter, Tally } from './tally.ts';
-import { type Pair, requests, tokens } from './window.ts';
-
-/** One window as stored. It belongs to (rule key, epoch, child); gauges are never stored. Empty lists: nothing is counted any more. */
-export interface CounterRow {
-  readonly key: string;
-  readonly epoch: number;
-  /** Full path of the child of a template, else empty. */
-  readonly child: string;
-  readonly periodSeconds: number;
-  /** Oldest first. */
-  readonly requests: readonly Pair[];
-  readonly tokens: readonly Pair[];
-}
+import { requests, tokens } from './window.ts';
 
 /** Undefined for a gauge. */
 export function rowOf({ tally, child, window }: Counter): CounterRow | undefined {

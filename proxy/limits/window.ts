@@ -1,7 +1,6 @@
 // The sliding window (spec, Limits 6): a ring of 61 slices of period/60, so that no trailing period ever holds more than was admitted under the cap.
-
-/** The slice that holds now and the 60 before it: together they cover every trailing period, whatever its offset. */
-export const sliceCount = 61;
+import type { Pair } from '../../schemas/rules/counter-row.ts';
+import { sliceAt, sliceCount, sliceStartMs } from '../../schemas/rules/slice.ts';
 
 /** Counts up to here are exact; more is not added. */
 const mostCount = Number.MAX_SAFE_INTEGER;
@@ -10,19 +9,6 @@ const mostCount = Number.MAX_SAFE_INTEGER;
 export const requests = 0;
 export const tokens = sliceCount;
 export type Lane = typeof requests | typeof tokens;
-
-/** Slices as stored: number of the slice, what was counted in it. */
-export type Pair = readonly [slice: number, count: number];
-
-/** The number of the slice that holds `nowMs` (integer, below 10^14): floor(nowMs · 60 / (1000 · period)), exact. */
-export function sliceAt(nowMs: number, periodSeconds: number): number {
-  return Math.floor((nowMs * 3) / (50 * periodSeconds));
-}
-
-/** The first whole millisecond of a slice. */
-export function sliceStartMs(slice: number, periodSeconds: number): number {
-  return Math.ceil((slice * 50 * periodSeconds) / 3);
-}
 
 /** Where now lies, for all windows of one period: they share it, so a request works the division out once per slice. */
 export class Dial {

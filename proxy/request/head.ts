@@ -18,6 +18,8 @@ export interface Head {
   readonly requestId: string | undefined;
   readonly host: string | undefined;
   readonly expectsContinue: boolean;
+  /** The consumer's user path as sent, in the bytes of the wire (latin1). */
+  readonly userPath: string | undefined;
   /** More than one credential of a kind. */
   readonly ambiguousCredentials: boolean;
   /** Why the request cannot be served, whatever it asks for. */
@@ -27,10 +29,10 @@ export interface Head {
 const hostPattern = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 /**
- * Reads and checks the head. Its `fault` is set for: too many headers, HTTP/0.9, a missing, repeated or malformed Host, a repeated
- * Content-Type, a Transfer-Encoding other than a single `chunked`.
+ * Reads and checks the head; `userPathHeader` in lower case. Its `fault` is set for: too many headers, HTTP/0.9, a missing,
+ * repeated or malformed Host, a repeated Content-Type or user path, a Transfer-Encoding other than a single `chunked`.
  */
-export function readHead(request: IncomingMessage): Head {
+export function readHead(request: IncomingMessage, userPathHeader: string): Head {
   const raw = request.rawHeaders;
   let authorization: string | undefined;
   let apiKey: string | undefined;
@@ -41,6 +43,7 @@ export function readHead(request: IncomingMessage): Head {
   let transferEncoding: string | undefined;
   let requestId: string | undefined;
   let expectsContinue = false;
+  let userPath: string | undefined;
   let credentials = 0;
   let unmet = false;
   let repeated: string | undefined;
@@ -48,6 +51,10 @@ export function readHead(request: IncomingMessage): Head {
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string;
     const value = raw[index + 1] as string;
+    if (name.length === userPathHeader.length && is(name, userPathHeader)) {
+      if (userPath !== undefined) repeated = name;
+      userPath = value;
+    }
     switch (name.length) {
       case 4:
         if (is(name, 'host')) {
@@ -103,6 +110,7 @@ export function readHead(request: IncomingMessage): Head {
     requestId,
     host,
     expectsContinue,
+    userPath,
     ambiguousCredentials: credentials > 1,
     fault: faultOf(request, host, transferEncoding, repeated) ?? (unmet ? refusal('expectation_failed') : undefined),
   };

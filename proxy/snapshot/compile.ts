@@ -40,6 +40,7 @@ export function compile(config: Config, revision: string): Snapshot {
       bodyMs: durationMs(server.timeouts.body),
       writeIdleMs: durationMs(server.timeouts.write_idle),
     }),
+    userPathHeader: server.user_path_header.toLowerCase(),
     routes,
     models: Object.freeze([...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
     upstreams: Object.freeze(upstreams),

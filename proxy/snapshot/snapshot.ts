@@ -56,6 +56,8 @@ export interface Snapshot {
   readonly bodyLimitBytes: number;
   readonly shutdownGraceMs: number;
   readonly timeouts: ServerTimeouts;
+  /** Name of the header that holds a request's user path, in lower case. */
+  readonly userPathHeader: string;
   /** Every name a request may use: qualified, bare, alias. */
   readonly routes: ReadonlyMap<string, Route>;
   /** What GET /v1/models lists, sorted by id. */

@@ -4,63 +4,125 @@ import type { Gateway } from '../gateway.ts';
 import type { Operation } from '../providers/dialect.ts';
 import type { Call } from '../request/call.ts';
 import type { Exchange } from '../request/exchange.ts';
-import type { Target, Upstream } from '../snapshot/snapshot.ts';
+import type { Route, Target, Upstream } from '../snapshot/snapshot.ts';
 import { failureRefusal, rejectionOf } from '../upstream/rejection.ts';
 import { type Answer, type Outgoing, send, UpstreamFailure } from '../upstream/send.ts';
+import { type Allowance, limitRefusal } from './admit.ts';
 
-/** A usable answer and where it came from. */
+/** An answer, to what, and where it came from. */
 export interface Accepted {
   readonly answer: Answer;
+  readonly operation: Operation;
+  readonly call: Call;
   readonly target: Target;
+  /** What the request holds under the rules of its provider and model. */
+  readonly allowance: Allowance;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
 }
 
+/** What came of asking one target: an answer to relay, or a refusal and whether another target may be asked. */
+type Attempted =
+  | { accepted: Accepted; refused?: undefined }
+  | { accepted?: undefined; refused: Refusal; again: boolean };
+
 /** What the attempt stage needs of the gateway. */
-type Means = Pick<Gateway, 'pools' | 'deadlines' | 'usageEnabled'>;
+type Means = Pick<Gateway, 'balance' | 'limiter' | 'metrics' | 'pools' | 'deadlines' | 'usageEnabled' | 'nowMs'>;
 
 /**
- * Sends the call to one target after the other. The next one is tried only when it is safe: the request was never sent, or
- * the provider refused it (429 or 5xx). Throws the last target's Refusal.
+ * Sends the call to one target of the route after the other. One whose provider or model rules are used up is skipped; after a
+ * failure the next is tried only when it is safe: the request was never sent, or the provider refused it (429 or 5xx). Throws the
+ * last target's Refusal, or 429 for the first declared one when all are used up; then no call was made, and `consumer` gets back
+ * what it paid. When the client leaves while the provider works, the unfinished answer is returned, because it has cost something.
  */
 export async function attempt(
-  targets: readonly Target[],
+  route: Route,
   operation: Operation,
   call: Call,
+  consumer: Allowance,
   exchange: Exchange,
   means: Means,
 ): Promise<Accepted> {
-  let last: Refusal | undefined;
-  for (const target of targets) {
-    if (exchange.gone) throw refusal('client_left');
-    const { upstream } = target;
-    const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, means.usageEnabled);
-    const headers = [...upstream.headers, 'x-request-id', exchange.id];
-    let again: boolean;
-    try {
-      const answer = await start(upstream, { path: upstream.basePath + path, headers, body }, exchange, means);
-      last = rejectionOf(answer, upstream);
-      if (last === undefined) return { answer, target, injectedUsage };
-      answer.cancel();
-      again = answer.status === 429 || answer.status >= 500;
-    } catch (error) {
-      if (!(error instanceof UpstreamFailure)) throw error;
-      last = failureRefusal(error, upstream.name);
-      again = !error.sent;
+  const { limiter, nowMs } = means;
+  const isDirect = route.targets.length === 1;
+  let called = false;
+  try {
+    let last: Refusal | undefined;
+    for (const target of means.balance(route)) {
+      if (exchange.gone) throw refusal('client_left');
+      const matches = limiter.forTarget(target.upstream.name, target.model);
+      const { lease, rejection } = limiter.admit(matches, Math.floor(nowMs()), isDirect ? 'reject' : 'skip_target');
+      if (lease === undefined) {
+        if (isDirect) throw limitRefusal(rejection, means.metrics);
+        continue;
+      }
+      called = true;
+      const attempted = await ask(target, operation, call, { lease, matches }, exchange, means);
+      if (attempted.accepted) return attempted.accepted;
+      last = attempted.refused;
+      if (!attempted.again) break;
     }
-    if (!again) break;
+    throw last ?? saturated(route, means);
+  } finally {
+    if (!called) consumer.lease.refund(Math.floor(nowMs()));
   }
-  throw last as Refusal;
 }
 
-/** Sends to one upstream; the client's leaving cancels it. */
-function start(
+/** Asks one target. Its slots are given back unless its answer is accepted. */
+async function ask(
+  target: Target,
+  operation: Operation,
+  call: Call,
+  allowance: Allowance,
+  exchange: Exchange,
+  means: Means,
+): Promise<Attempted> {
+  const { upstream } = target;
+  let accepted: Accepted | undefined;
+  try {
+    const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, means.usageEnabled);
+    const headers = [...upstream.headers, 'x-request-id', exchange.id];
+    const answer = await start(upstream, { path: upstream.basePath + path, headers, body }, exchange, means);
+    const isAbandoned = exchange.gone && answer.status < 400;
+    const refused = isAbandoned ? undefined : rejectionOf(answer, upstream);
+    if (refused !== undefined) {
+      answer.cancel();
+      return { refused, again: answer.status === 429 || answer.status >= 500 };
+    }
+    accepted = { answer, operation, call, target, allowance, injectedUsage };
+    return { accepted };
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error;
+    // A provider that was never reached has executed nothing.
+    if (!error.sent) allowance.lease.refund(Math.floor(means.nowMs()));
+    return { refused: failureRefusal(error, upstream.name), again: !error.sent };
+  } finally {
+    if (accepted === undefined) allowance.lease.release();
+  }
+}
+
+/** Sends to one upstream. The client's leaving cancels it; an answer that was under way then is returned as far as it came. */
+async function start(
   upstream: Upstream,
   outgoing: Outgoing,
   exchange: Exchange,
   { pools, deadlines }: Means,
 ): Promise<Answer> {
-  return send(pools.get(upstream), outgoing, upstream.patience, deadlines, (answer) => {
-    exchange.onGone = () => answer.cancel();
-  });
+  let answer: Answer | undefined;
+  try {
+    return await send(pools.get(upstream), outgoing, upstream.patience, deadlines, (started) => {
+      answer = started;
+      exchange.onGone = () => started.cancel();
+    });
+  } catch (error) {
+    if (answer !== undefined && exchange.gone && error instanceof UpstreamFailure && error.sent) return answer;
+    throw error;
+  }
+}
+
+/** Every target is used up: the answer speaks of the first declared one (spec, Errors). */
+function saturated({ targets }: Route, { limiter, metrics, nowMs }: Means): Refusal {
+  const [first] = targets as readonly [Target];
+  const matches = limiter.forTarget(first.upstream.name, first.model);
+  return limitRefusal(limiter.refuse(matches, Math.floor(nowMs())), metrics);
 }

@@ -1,8 +1,14 @@
 // Stage 8: the answer's bytes to the client, unchanged, at the pace at which both sides can go.
 import { envelope, errors, refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { rateLimitHeaders } from '../limits/headers.ts';
 import type { Exchange } from '../request/exchange.ts';
 import type { Answer, Sink } from '../upstream/send.ts';
 import { tapStream } from '../upstream/sse.ts';
+import { measureBody, measurePassing, measureStream } from '../usage/measure.ts';
+import type { TokenUsage } from '../usage/token-usage.ts';
+import { createUsageReader } from '../usage/usage-reader.ts';
+import type { Allowance } from './admit.ts';
 import type { Accepted } from './attempt.ts';
 
 /** How an exchange ended. */
@@ -11,89 +17,133 @@ export interface Outcome {
   readonly status: number;
   /** Provider that answered, if any did. */
   readonly provider: string;
+  /** What the answer cost; undefined when there was none, or tokens are not counted. */
+  readonly usage?: TokenUsage | undefined;
 }
 
-/** Relays an accepted answer. Resolves when the last byte was written, the client left, or the answer broke off. */
-export function relay({ answer, target, injectedUsage }: Accepted, exchange: Exchange): Promise<Outcome> | Outcome {
+/** A sink, and what passed through it so far. */
+interface Meter {
+  readonly sink: Sink;
+  measure(): TokenUsage;
+}
+
+/** The end of an answer; `failed` is the status of the error that broke it off. */
+type End = (failed: number | undefined) => void;
+
+/** What the relay stage needs of the gateway. */
+type Means = Pick<Gateway, 'nowMs' | 'usageEnabled'>;
+
+/**
+ * Relays an accepted answer. Resolves when the last byte was written, the client left, or the answer broke off. Usage that the
+ * provider did not report, or could not any more, is estimated from what passed.
+ */
+export function relay(
+  accepted: Accepted,
+  consumer: Allowance,
+  exchange: Exchange,
+  { nowMs, usageEnabled }: Means,
+): Promise<Outcome> | Outcome {
   const { response } = exchange;
+  const { answer, target, allowance } = accepted;
   const { status } = answer;
   const provider = target.upstream.name;
   if (exchange.gone) {
     answer.cancel();
-    return { status: 499, provider };
+    return { status: 499, provider, usage: usageEnabled ? measureBody(accepted, answer.body()) : undefined };
   }
+  const limits = rateLimitHeaders(allowance.matches, consumer.matches, Math.floor(nowMs()));
   if (answer.complete && !answer.stream) {
     const body = answer.body();
-    response.writeHead(status, answerHeaders(answer, exchange.id, body.length));
+    response.writeHead(status, answerHeaders(answer, exchange.id, limits, body.length));
     response.end(body);
-    return { status, provider };
+    return { status, provider, usage: usageEnabled ? measureBody(accepted, body) : undefined };
   }
   return new Promise((resolve, reject) => {
     try {
-      response.writeHead(status, answerHeaders(answer, exchange.id, undefined));
+      response.writeHead(status, answerHeaders(answer, exchange.id, limits, undefined));
     } catch (error) {
       answer.cancel();
       reject(error);
       return;
     }
     response.on('drain', () => answer.resume());
-    exchange.onGone = () => {
-      answer.cancel();
-      resolve({ status: 499, provider });
+    let isOver = false;
+    const finish = (ended: number): void => {
+      if (isOver) return;
+      isOver = true;
+      resolve({ status: ended, provider, usage: usageEnabled ? meter.measure() : undefined });
     };
-    const readable = answer.contentEncoding === undefined;
-    const end = (failed: number | undefined): void => resolve({ status: failed ?? status, provider });
-    if (answer.stream && readable) answer.attach(streamSink(answer, injectedUsage, exchange, provider, end));
-    else answer.attach(plainSink(exchange, end));
+    const end: End = (failed) => finish(failed ?? status);
+    const isReadable = answer.contentEncoding === undefined;
+    const meter =
+      answer.stream && isReadable
+        ? streamMeter(accepted, usageEnabled, exchange, end)
+        : plainMeter(accepted, usageEnabled, exchange, end);
+    exchange.onGone = () => {
+      finish(499);
+      answer.cancel();
+    };
+    answer.attach(meter.sink);
   });
 }
 
 /** Passes bytes through; a broken answer breaks the connection, so that it never looks like a complete one. */
-function plainSink({ response }: Exchange, end: (failed: number | undefined) => void): Sink {
+function plainMeter(accepted: Accepted, readsUsage: boolean, { response }: Exchange, end: End): Meter {
+  const reader = createUsageReader();
   return {
-    write: (chunk) => response.write(chunk),
-    end(failure) {
-      if (failure === undefined) response.end();
-      else response.destroy();
-      end(failure && errors[failure.code].status);
+    sink: {
+      write(chunk) {
+        if (readsUsage) reader.push(chunk);
+        return response.write(chunk);
+      },
+      end(failure) {
+        if (failure === undefined) response.end();
+        else response.destroy();
+        end(failure && errors[failure.code].status);
+      },
     },
+    measure: () => measurePassing(accepted, reader),
   };
 }
 
 /** Passes whole events through; a broken stream ends with an error event and without the terminal one. */
-function streamSink(
-  answer: Answer,
-  dropsUsage: boolean,
-  { response }: Exchange,
-  provider: string,
-  end: (failed: number | undefined) => void,
-): Sink {
+function streamMeter(accepted: Accepted, readsUsage: boolean, { response }: Exchange, end: End): Meter {
+  const { answer, target, injectedUsage } = accepted;
   // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
-  const tap = tapStream({ dropsUsage, watchesEnd: !answer.framed });
+  const tap = tapStream({ dropsUsage: injectedUsage, readsUsage, watchesEnd: !answer.framed });
   return {
-    write(chunk) {
-      const bytes = tap.push(chunk);
-      return bytes.length === 0 || response.write(bytes);
+    sink: {
+      write(chunk) {
+        const bytes = tap.push(chunk);
+        return bytes.length === 0 || response.write(bytes);
+      },
+      end(failure) {
+        // Whatever goes wrong behind the terminal event is nothing to the client.
+        const whole = tap.finished() || (failure === undefined && answer.framed);
+        if (whole) {
+          response.end(tap.rest());
+          end(undefined);
+          return;
+        }
+        const code =
+          failure === undefined || failure.code === 'upstream_disconnected' ? 'stream_incomplete' : failure.code;
+        const details = { provider: target.upstream.name, fill: { reason: failure?.reason ?? '' } };
+        response.end(`${tap.insideEvent() ? '\n\n' : ''}data: ${envelope(refusal(code, details))}\n\n`);
+        end(errors[code].status);
+      },
     },
-    end(failure) {
-      const whole = failure === undefined && (answer.framed || tap.finished());
-      if (whole) {
-        response.end(tap.rest());
-        end(undefined);
-        return;
-      }
-      const code =
-        failure === undefined || failure.code === 'upstream_disconnected' ? 'stream_incomplete' : failure.code;
-      const said = envelope(refusal(code, { provider, fill: { reason: failure?.reason ?? '' } }));
-      response.end(`${tap.insideEvent() ? '\n\n' : ''}data: ${said}\n\n`);
-      end(errors[code].status);
-    },
+    measure: () => measureStream(accepted, tap),
   };
 }
 
-/** The few headers of a provider's answer that are the client's business (never its account or rate-limit headers). */
-function answerHeaders(answer: Answer, requestId: string, wholeLength: number | undefined): string[] {
-  const headers = ['x-request-id', requestId];
+/** The few headers of a provider's answer that are the client's business (never its account or rate-limit headers), and ours. */
+function answerHeaders(
+  answer: Answer,
+  requestId: string,
+  limits: readonly string[],
+  wholeLength: number | undefined,
+): string[] {
+  const headers = ['x-request-id', requestId, ...limits];
   const { contentType, contentEncoding, contentLength, stream } = answer;
   if (contentType !== undefined) headers.push('content-type', contentType);
   if (contentEncoding !== undefined) headers.push('content-encoding', contentEncoding);

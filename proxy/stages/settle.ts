@@ -1,16 +1,25 @@
 // Stage 9: closes the books of an exchange, exactly once.
 import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../request/exchange.ts';
+import type { Allowance } from './admit.ts';
 import type { Outcome } from './relay.ts';
 
-/** Counts the request by how it ended. */
+/** Gives the slots back, charges the tokens to every rule the request was admitted under, and counts how it ended. */
 export function settle(
   endpoint: string,
-  { status, provider }: Outcome,
+  { status, provider, usage }: Outcome,
+  allowances: readonly (Allowance | undefined)[],
   exchange: Exchange,
-  { metrics, nowMs }: Pick<Gateway, 'metrics' | 'nowMs'>,
+  { metrics, limiter, nowMs }: Pick<Gateway, 'metrics' | 'limiter' | 'nowMs'>,
 ): void {
   exchange.onGone = undefined;
   exchange.onBroken = undefined;
-  metrics.request(endpoint, provider, exchange.gone ? 499 : status, (nowMs() - exchange.startedAtMs) / 1000);
+  const now = nowMs();
+  for (const allowance of allowances) {
+    if (allowance === undefined) continue;
+    allowance.lease.release();
+    if (usage !== undefined) limiter.charge(allowance.matches, usage.totalTokens, Math.floor(now));
+  }
+  if (usage !== undefined) metrics.tokens(usage.source, usage.totalTokens);
+  metrics.request(endpoint, provider, exchange.gone ? 499 : status, (now - exchange.startedAtMs) / 1000);
 }

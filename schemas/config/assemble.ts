@@ -6,6 +6,7 @@ import type { Config } from '../types.ts';
 import { checkAliases, targetsOf, type WrittenAlias } from './check-aliases.ts';
 import { checkProviders } from './check-providers.ts';
 import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
+import { checkServer } from './check-server.ts';
 import { readEnvironmentRules } from './environment.ts';
 import { checkGivenProviders, checkTokenCaps, overrule } from './overrule.ts';
 import { formatPath, type Problem, quote } from './problem.ts';
@@ -45,6 +46,7 @@ export function assemble(
   const providers = checkProviders(config.providers, sources);
   const aliases = checkAliases(config.aliases, known, sources);
   const limits = checkRateLimits(config.rate_limits, known, sources);
+  problems.push(...checkServer(config.server, sources));
   problems.push(...checkTemplates(owners.get('rate_limits')?.value, entitlements, sources));
   const variables = readEnvironmentRules(environment, entitlements);
   for (const found of [providers, aliases, limits, variables]) {

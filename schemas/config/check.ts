@@ -1,10 +1,11 @@
 // `npm run check-config -- DIR`: says in a terminal, an editor or a pull request what the gateway would say about a directory.
 import { parseArgs } from 'node:util';
+import { listRules } from './list-rules.ts';
 import { firstLoadBytes, load } from './load-off-thread.ts';
 import { formatProblem, type Problem, sortProblems } from './problem.ts';
 import { readDirectory, revisionOf } from './read.ts';
 
-const usage = 'usage: npm run check-config -- DIR [--format text|json|github]';
+const usage = 'usage: npm run check-config -- DIR [--format text|json|github] [--rules]';
 
 interface Verdict {
   directory: string;
@@ -13,6 +14,8 @@ interface Verdict {
   revision: string;
   problems: Problem[];
   warnings: Problem[];
+  /** The rate-limit rules by id, when they were asked for. */
+  rules: string[];
 }
 
 const formats: Record<string, (verdict: Verdict) => string> = { text, json, github };
@@ -25,9 +28,10 @@ export async function checkConfig(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<{ output: string; code: 0 | 1 | 2 }> {
-  let parsed: { positionals: string[]; values: { format?: string } };
+  let parsed: { positionals: string[]; values: { format?: string; rules?: boolean } };
   try {
-    parsed = parseArgs({ args: [...args], allowPositionals: true, options: { format: { type: 'string' } } });
+    const options = { format: { type: 'string' }, rules: { type: 'boolean' } } as const;
+    parsed = parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
     return { output: `${error instanceof Error ? error.message : 'unknown option'}\n${usage}`, code: 2 };
   }
@@ -47,14 +51,16 @@ export async function checkConfig(
     revision: revisionOf(hash),
     problems,
     warnings: loaded.warnings,
+    rules: parsed.values.rules && loaded.config ? listRules(loaded.config.rate_limits) : [],
   };
   return { output: format(verdict), code: ok ? 0 : 1 };
 }
 
-function text({ directory, ok, files, revision, problems, warnings }: Verdict): string {
+function text({ directory, ok, files, revision, problems, warnings, rules }: Verdict): string {
   const lines = [
     ...problems.map((problem) => formatProblem(problem)),
     ...warnings.map((problem) => `warning: ${formatProblem(problem)}`),
+    ...rules,
   ];
   const counted = `${files} ${files === 1 ? 'file' : 'files'}`;
   lines.push(

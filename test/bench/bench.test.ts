@@ -4,7 +4,16 @@ import tap from 'tap';
 import { closedLoop, pacedStreams } from './load.ts';
 import { memoryMiB, openFiles, startReading } from './measure.ts';
 import { startBare, startUpstream } from './processes.ts';
-import { cpuRatios, type Findings, median, renderReport, renderTable, type Sample, type Variant } from './report.ts';
+import {
+  cpuRatios,
+  type Findings,
+  limitedShares,
+  median,
+  renderReport,
+  renderTable,
+  type Sample,
+  type Variant,
+} from './report.ts';
 import { INSTANT_EVENTS, jsonAnswer, PACED_EVENTS, requestBody, streamWrites } from './workload.ts';
 
 const skip = existsSync('/proc/self/stat') ? false : 'the bench needs /proc';
@@ -77,6 +86,7 @@ void tap.test('the table takes the least CPU of the rounds and shows the ratio t
     sample('bare', 0, 44, 22_000),
     sample('bare', 1, 40, 24_000),
     sample('bare', 2, 50, 20_000),
+    sample('unlimited', 0, 54.6, 17_500),
     sample('gateway', 0, 60, 16_000),
     sample('gateway', 1, 56, 17_000),
     sample('gateway', 2, 66, 15_000),
@@ -87,6 +97,7 @@ void tap.test('the table takes the least CPU of the rounds and shows the ratio t
     startsMs: { gateway: [300, 500, 310] },
   };
   t.strictSame(cpuRatios(samples), [{ workload: 'json', connections: 50, least: 1.4, median: 60 / 44 }]);
+  t.match(limitedShares(samples), [{ connections: 50, share: 54.6 / 56 }]);
   const report = renderReport(findings);
   t.match(report, /gateway +16000 .* 56\.0 +\(60\.0\) +1\.40 +\(1\.36\)/);
   t.match(
@@ -94,13 +105,14 @@ void tap.test('the table takes the least CPU of the rounds and shows the ratio t
     /json c=50: direct does 5\.6 × the gateway's req\/s, tools at 0\.60 of 1\.00: tools are not the limit/,
   );
   t.match(report, /c=50 +ok +1\.40 +target ≤ 1\.45/);
+  t.match(report, /limits on \/ off, JSON, c=50 +ok +0\.97 +target ≥ 0\.9/);
   t.match(report, /memory loaded +MISSED +170 +target ≤ 150 MiB/);
   t.match(report, /start to first 200 +ok +310 +target ≤ 450 ms/);
   t.match(report, /foreign CPU stayed below 0\.15 cores/);
 
   const noisy = samples.map((one) => ({ ...one, foreignCores: 0.5, generatorCores: 0.7, failures: 1 }));
   const doubtful = renderReport({ samples: noisy, footprints: {}, startsMs: {} });
-  t.match(doubtful, /WARNING: 7 of 7 rounds had more than 0\.15 cores of foreign CPU/);
+  t.match(doubtful, /WARNING: 8 of 8 rounds had more than 0\.15 cores of foreign CPU/);
   t.match(doubtful, /the tools are the limit/);
   t.match(doubtful, /WARNING: 1 requests failed: json c=50 gateway, round 3/);
   t.equal(median([4, 1, 3, 2]), 2.5);

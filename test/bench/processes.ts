@@ -86,12 +86,13 @@ export function startBare(upstream: string, core: number | undefined, nodeFlags:
   return start({ name: 'bare', entry: 'test/bench/bare.ts', args: ['--upstream', upstream], core, nodeFlags: flags });
 }
 
-/** The gateway with authentication, usage and limits on; `folder` receives its config and data. */
+/** The gateway with authentication, usage and limits on, unless `env` says otherwise; `folder` receives its config and data. */
 export function startGateway(
   upstream: string,
   folder: string,
   core: number | undefined,
   nodeFlags: string[] = [],
+  env: Record<string, string> = {},
 ): Promise<Running> {
   const config = join(folder, 'config');
   mkdirSync(config, { recursive: true });
@@ -108,6 +109,8 @@ export function startGateway(
       GATEWAY_DATA: join(folder, 'data'),
       GATEWAY_MASTER_KEY: MASTER_KEY,
       LOG_LEVEL: 'info',
+      NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compile-cache'),
+      ...env,
     },
   });
 }

@@ -1,8 +1,8 @@
 // Turns samples into the table a person reads, the verdict against the targets, and the reasons to trust or distrust it.
 import { INSTANT_EVENTS, PACED_EVENTS, type Workload } from './workload.ts';
 
-/** Who answers: the provider itself, the bare pass-through, the gateway. */
-export const VARIANTS = ['direct', 'bare', 'gateway'] as const;
+/** Who answers: the provider itself, the bare pass-through, the gateway with its limits switched off, the gateway. */
+export const VARIANTS = ['direct', 'bare', 'unlimited', 'gateway'] as const;
 /** One of `VARIANTS`. */
 export type Variant = (typeof VARIANTS)[number];
 
@@ -41,7 +41,7 @@ export interface Findings {
 }
 
 /** What the gateway is to stay within. */
-export const TARGETS = { jsonCpuRatio: 1.45, eventCpuRatio: 1.4, loadedMiB: 150, startMs: 450 };
+export const TARGETS = { jsonCpuRatio: 1.45, eventCpuRatio: 1.4, loadedMiB: 150, startMs: 450, limitedShare: 0.9 };
 
 const FOREIGN_LIMIT = 0.15;
 const TOOLS_LIMIT = 0.95;
@@ -87,6 +87,16 @@ export function cpuRatios(
     const { workload, connections } = row;
     const least = row.cpuMinUs / bare.cpuMinUs;
     return [{ workload, connections, least, median: row.cpuMedianUs / bare.cpuMedianUs }];
+  });
+}
+
+/** What limits leave of the gateway's speed: CPU per JSON request without them, relative to with them, by the least of the rounds. */
+export function limitedShares(samples: Sample[]): { connections: number; share: number }[] {
+  const rows = aggregate(samples);
+  return rows.flatMap((row) => {
+    const unlimited = find(rows, row, 'unlimited');
+    if (row.variant !== 'gateway' || row.workload !== 'json' || unlimited === undefined) return [];
+    return { connections: row.connections, share: unlimited.cpuMinUs / row.cpuMinUs };
   });
 }
 
@@ -220,6 +230,11 @@ function renderVerdict(findings: Findings, rows: Row[]): string {
     const json = ratio.workload === 'json';
     const what = `CPU per ${json ? 'JSON request' : `SSE event (${ratio.workload})`} × bare, c=${ratio.connections}`;
     judge(what, ratio.least, json ? TARGETS.jsonCpuRatio : TARGETS.eventCpuRatio, 2, '');
+  }
+  for (const { connections, share } of limitedShares(findings.samples)) {
+    const verdict = share >= TARGETS.limitedShare ? 'ok' : 'MISSED';
+    const what = `speed with limits on / off, JSON, c=${connections}`;
+    lines.push([what, verdict, share.toFixed(2), `target ≥ ${TARGETS.limitedShare}`]);
   }
   const memory = findings.footprints.gateway;
   if (memory !== undefined && rows.length > 0) judge('memory loaded', memory.loadedMiB, TARGETS.loadedMiB, 0, ' MiB');

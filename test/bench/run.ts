@@ -5,6 +5,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { LIMITER_TARGETS, measureLimiter, renderLimiter } from './limiter.ts';
 import { availableGenerator, closedLoop, pacedStreams } from './load.ts';
 import { cpuMs, isAlive, memoryMiB, startReading } from './measure.ts';
 import { canPin, MASTER_KEY, type Running, startBare, startGateway, startUpstream } from './processes.ts';
@@ -15,8 +16,8 @@ import { INSTANT_EVENTS, requestBody, type Workload } from './workload.ts';
 const USAGE = `usage: npm run bench -- [options]
   --quick              about 30 s: 50 connections only, 2 rounds of 1 s
   --rounds N           rounds per variant (default 3; with --quick 2)
-  --only WHAT          json, sse or start
-  --variants A,B       of direct, bare, gateway (default all)
+  --only WHAT          json, sse, start or limiter
+  --variants A,B       of direct, bare, unlimited (limits switched off), gateway (default all)
   --json FILE          write every sample to FILE
   --profile            no table: where the CPU time of gateway and bare goes, function by function`;
 
@@ -30,7 +31,7 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     only: { type: 'string' },
-    variants: { type: 'string', default: 'direct,bare,gateway' },
+    variants: { type: 'string', default: VARIANTS.join(',') },
     json: { type: 'string' },
     profile: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -45,7 +46,7 @@ if (
   values.help ||
   variants.length !== names.length ||
   !(rounds >= 1) ||
-  !['all', 'json', 'sse', 'start'].includes(only)
+  !['all', 'json', 'sse', 'start', 'limiter'].includes(only)
 ) {
   process.stderr.write(`${USAGE}\n`);
   process.exit(values.help ? 0 : 2);
@@ -70,7 +71,8 @@ try {
   running.direct = upstream;
   say(`${describeMachine()}\n`);
   if (values.profile) await profileAll(upstream);
-  else await measureAll(upstream);
+  else if (only !== 'limiter') await measureAll(upstream);
+  if (!values.profile && (only === 'all' || only === 'limiter')) sayLimiter();
 } catch (error) {
   clearProgress();
   process.stderr.write(`the bench broke off: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -86,9 +88,15 @@ async function measureAll(upstream: Running): Promise<void> {
     if (variants.includes('gateway')) {
       running.gateway = await startGateway(upstream.url, join(folder, 'gateway'), TEST_CORE);
     }
+    if (variants.includes('unlimited') && only !== 'sse') {
+      const off = { RATE_LIMITS_ENABLED: 'false' };
+      running.unlimited = await startGateway(upstream.url, join(folder, 'unlimited'), TEST_CORE, [], off);
+    }
     await checkAnswers();
     await readIdle();
     if (only !== 'sse') await measureClosedLoop('json', concurrencies);
+    await running.unlimited?.stop();
+    delete running.unlimited;
     if (only !== 'json') {
       await measureClosedLoop('sse', concurrencies);
       if (!values.quick) await measureClosedLoop('burst', [50]);
@@ -212,10 +220,18 @@ function readPeaks(): void {
   }
 }
 
+function sayLimiter(): void {
+  const costs = measureLimiter();
+  const { admitNs, manyToFew } = LIMITER_TARGETS;
+  say(
+    `\n${renderLimiter(costs)}\ntargets: admission with 3 matching rules ≤ ${admitNs} ns, 10,000 rules ≤ ${manyToFew} × 10 rules`,
+  );
+}
+
 // Not pinned: a start uses more than one core, and nothing else runs meanwhile.
 async function measureStarts(upstream: Running): Promise<void> {
   for (let index = 0; index < starts; index += 1) {
-    for (const variant of variants.filter((name) => name !== 'direct')) {
+    for (const variant of variants.filter((name) => name === 'bare' || name === 'gateway')) {
       progress(`start ${index + 1} ${variant}`);
       const data = join(folder, `start-${index}`);
       const spawnMs = performance.now();
@@ -288,7 +304,7 @@ function describeMachine(): string {
 }
 
 async function stopAll(): Promise<void> {
-  for (const process of [running.gateway, running.bare, running.direct]) await process?.stop();
+  for (const process of [running.gateway, running.unlimited, running.bare, running.direct]) await process?.stop();
 }
 
 function progress(text: string): void {

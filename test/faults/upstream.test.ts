@@ -196,7 +196,7 @@ for (const [name, verdict] of Object.entries(verdicts)) {
         holds(heard, expected);
       }
       const grownBytes = residentBytes() - restingBytes;
-      t.ok(grownBytes < 64 << 20, `memory stays: ${(grownBytes / 2 ** 20).toFixed(1)} MiB`);
+      t.ok(grownBytes < 96 << 20, `memory stays: ${(grownBytes / 2 ** 20).toFixed(1)} MiB`);
       const attempts = upstream.ledger.length - asked;
       t.equal(attempts, expected === unreachable ? 0 : 1, 'asked once at most');
       if (expected === late || typeof expected === 'object') {

@@ -433,7 +433,7 @@ function requestWith(rawHeaders: string[], url = '/v1/chat/completions', version
 
 const host = ['Host', 'gateway.test'];
 const head = (rawHeaders: string[], version?: string): Head =>
-  readHead(requestWith([...host, ...rawHeaders], '/', version));
+  readHead(requestWith([...host, ...rawHeaders], '/', version), 'x-path');
 
 await test('a head gives the few values the gateway acts on, whatever the letter case', async (t) => {
   const read = head([
@@ -453,6 +453,8 @@ await test('a head gives the few values the gateway acts on, whatever the letter
     'gzip',
     'content-encoding',
     'br',
+    'X-PATH',
+    '/team/app',
   ]);
   t.strictSame(read, {
     authorization: 'Bearer k',
@@ -464,6 +466,7 @@ await test('a head gives the few values the gateway acts on, whatever the letter
     requestId: 'abc',
     host: 'gateway.test',
     expectsContinue: true,
+    userPath: '/team/app',
     ambiguousCredentials: false,
     fault: undefined,
   });
@@ -499,13 +502,13 @@ await test('a head that could be read in two ways has a fault', async (t) => {
   ];
   t.equal(maxHeaders, 100);
   for (const [rawHeaders, version, code] of faults) {
-    const { fault } = readHead(requestWith(rawHeaders, '/', version));
+    const { fault } = readHead(requestWith(rawHeaders, '/', version), 'x-path');
     t.equal(fault?.code, code, `${rawHeaders.slice(0, 6).join(' ')} on HTTP/${version}`);
   }
 });
 
 await test('a Host is a name or an address, perhaps with a port', async (t) => {
-  const fault = (value: string): unknown => readHead(requestWith(['Host', value])).fault?.code;
+  const fault = (value: string): unknown => readHead(requestWith(['Host', value]), 'x-path').fault?.code;
   for (const value of ['a', 'a.b-c_d.test:80', '127.0.0.1:8080', '[::1]', '[fe80::1]:443', 'localhost:65535']) {
     t.equal(fault(value), undefined, value);
   }
@@ -586,7 +589,7 @@ await test('the request id is the client’s own when it is harmless, else a new
 await test('an exchange whose answer is not complete when it closes tells who waits that the client left', async (t) => {
   const request = requestWith(host);
   const response = new ServerResponse(request);
-  const exchange = openExchange(request, response, readHead(request), 5);
+  const exchange = openExchange(request, response, readHead(request, 'x-path'), 5);
   t.match(exchange, { startedAtMs: 5, gone: false, onGone: undefined });
   let told = 0;
   exchange.onGone = () => {
@@ -599,7 +602,7 @@ await test('an exchange whose answer is not complete when it closes tells who wa
   const answered = openExchange(
     request,
     Object.defineProperty(new ServerResponse(request), 'writableFinished', { value: true }),
-    readHead(request),
+    readHead(request, 'x-path'),
     5,
   );
   answered.onGone = () => t.fail('the answer was complete');

@@ -4,14 +4,16 @@ import { Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { type Test, test } from 'tap';
 import { Refusal } from '../../proxy/errors.ts';
-import { createMetrics } from '../../proxy/metrics.ts';
+import { createLimiter } from '../../proxy/limits/limiter.ts';
+import { createMetrics, type Metrics } from '../../proxy/metrics.ts';
 import { readCall } from '../../proxy/request/call.ts';
 import { closeExchange, type Exchange, openExchange } from '../../proxy/request/exchange.ts';
 import { readHead } from '../../proxy/request/head.ts';
 import { refuse } from '../../proxy/request/refuse.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route, Snapshot, Target } from '../../proxy/snapshot/snapshot.ts';
-import { type Accepted, attempt } from '../../proxy/stages/attempt.ts';
+import { admit } from '../../proxy/stages/admit.ts';
+import { attempt } from '../../proxy/stages/attempt.ts';
 import { authenticate, digestOf } from '../../proxy/stages/authenticate.ts';
 import { receive } from '../../proxy/stages/receive.ts';
 import { type Outcome, relay } from '../../proxy/stages/relay.ts';
@@ -32,7 +34,30 @@ function exchangeOf(headers: Record<string, string>): Exchange {
   const request = new IncomingMessage(new Socket());
   const rawHeaders = ['Host', 'gateway.test', ...Object.entries(headers).flat()];
   Object.assign(request, { rawHeaders, httpVersionMajor: 1, httpVersionMinor: 1, method: 'POST' });
-  return openExchange(request, new ServerResponse(request), readHead(request), 0);
+  return openExchange(request, new ServerResponse(request), readHead(request, 'x-gateway-user-path'), 0);
+}
+
+/** What the stages from admission on need: a limiter without rules, pools and deadlines of their own. */
+function meansOf() {
+  const limiter = createLimiter();
+  return {
+    limiter,
+    metrics: metricsOf(limiter),
+    balance: (route: Route) => route.targets,
+    pools: createPools(),
+    deadlines: createDeadlines(nowMs),
+    usageEnabled: true,
+    nowMs,
+  };
+}
+
+function metricsOf(limiter = createLimiter()): Metrics {
+  return createMetrics({
+    config: () => undefined,
+    limiter,
+    nowMs: () => 0,
+    store: () => ({ isUp: true, writtenAtMs: 0 }),
+  });
 }
 
 /** What `run` is refused with. */
@@ -60,14 +85,18 @@ await test('the master key lets in, as bearer or as x-api-key', async (t) => {
     { Authorization: 'Bearer sk-master', 'X-Api-Key': 'sk-master' },
   ];
   for (const way of ways) {
-    t.same(authenticate(exchangeOf(way).head, credentials, new Socket()), { kind: 'master_key' }, JSON.stringify(way));
+    t.same(
+      authenticate(exchangeOf(way).head, credentials, new Socket()),
+      { kind: 'master_key', userPath: '/' },
+      JSON.stringify(way),
+    );
     t.same(
       authenticate(exchangeOf(way).head, open, new Socket()),
-      { kind: 'anonymous' },
+      { kind: 'anonymous', userPath: '/' },
       'without a master key everyone may',
     );
   }
-  t.same(authenticate(exchangeOf({}).head, open, new Socket()), { kind: 'anonymous' });
+  t.same(authenticate(exchangeOf({}).head, open, new Socket()), { kind: 'anonymous', userPath: '/' });
 });
 
 await test('every failure to show a key looks the same', async (t) => {
@@ -114,7 +143,8 @@ await test('two different keys are ambiguous, even when one of them is right', a
 await test('what a connection showed before counts for the same key and the same credentials only', async (t) => {
   const socket = new Socket();
   const right = exchangeOf({ Authorization: 'Bearer sk-master' }).head;
-  for (let time = 0; time < 2; time += 1) t.same(authenticate(right, credentials, socket), { kind: 'master_key' });
+  for (let time = 0; time < 2; time += 1)
+    t.same(authenticate(right, credentials, socket), { kind: 'master_key', userPath: '/' });
   for (const wrong of [{ Authorization: 'Bearer sk-other' }, {}, { 'x-api-key': 'sk-other' }] as Record<
     string,
     string
@@ -122,7 +152,11 @@ await test('what a connection showed before counts for the same key and the same
     const refused = await refusedBy(() => authenticate(exchangeOf(wrong).head, credentials, socket));
     t.match(refused, { code: 'invalid_api_key' }, JSON.stringify(wrong));
   }
-  t.same(authenticate(right, credentials, socket), { kind: 'master_key' }, 'a wrong key in between forgets nothing');
+  t.same(
+    authenticate(right, credentials, socket),
+    { kind: 'master_key', userPath: '/' },
+    'a wrong key in between forgets nothing',
+  );
   const changed = { masterKeyDigest: digestOf('sk-new') };
   t.match(await refusedBy(() => authenticate(right, changed, socket)), { code: 'invalid_api_key' });
 });
@@ -287,22 +321,23 @@ async function startStand(t: Test, count = 2): Promise<Stand> {
     }),
     '',
   );
-  const pools = createPools();
-  const deadlines = createDeadlines(nowMs);
   const outcomes: Outcome[] = [];
-  const means = { pools, deadlines, usageEnabled: true };
+  const means = meansOf();
+  const { pools } = means;
   const serve = async (exchange: Exchange): Promise<void> => {
     try {
       const call = readCall(await receive(exchange, 1 << 20));
-      const accepted: Accepted = await attempt(resolve('all', snapshot).targets, 'chat', call, exchange, means);
-      outcomes.push(await relay(accepted, exchange));
+      const consumer = admit('/', means);
+      const accepted = await attempt(resolve('all', snapshot), 'chat', call, consumer, exchange, means);
+      const { status, provider } = await relay(accepted, consumer, exchange, means);
+      outcomes.push({ status, provider });
     } catch (error) {
       const { status, provider = '' } = refuse(error, exchange);
       outcomes.push({ status, provider });
     }
   };
   const server = createServer((request, response) => {
-    const exchange = openExchange(request, response, readHead(request), nowMs());
+    const exchange = openExchange(request, response, readHead(request, 'x-gateway-user-path'), nowMs());
     response.on('close', () => closeExchange(exchange));
     void serve(exchange);
   });
@@ -468,12 +503,17 @@ await test('an answer that comes after the client has left is cancelled', async 
   const gate = createGate();
   await providers[0]?.behave({ kind: 'sse', chunks: ['data: 1\n\n', gate] });
   const exchange = exchangeOf({});
-  const pools = createPools();
-  const means = { pools, deadlines: createDeadlines(nowMs), usageEnabled: true };
-  const { targets } = resolve('all', snapshot);
-  const accepted = await attempt(targets, 'chat', readCall(Buffer.from(streaming)), exchange, means);
+  const means = meansOf();
+  const { pools } = means;
+  const consumer = admit('/', means);
+  const call = readCall(Buffer.from(streaming));
+  const accepted = await attempt(resolve('all', snapshot), 'chat', call, consumer, exchange, means);
   exchange.gone = true;
-  t.same(await relay(accepted, exchange), { status: 499, provider: 'p0' });
+  t.match(await relay(accepted, consumer, exchange, means), {
+    status: 499,
+    provider: 'p0',
+    usage: { source: 'estimated' },
+  });
   await providers[0]?.waitFor((ledger) => ledger[0]?.clientClosedAtMs);
   await Promise.all(snapshot.upstreams.map((upstream) => pools.get(upstream).destroy()));
 });
@@ -509,9 +549,11 @@ await test('nobody is called for a client that has left', async (t) => {
   const { providers, snapshot } = await startStand(t, 1);
   const exchange = exchangeOf({});
   closeExchange(exchange);
-  const means = { pools: createPools(), deadlines: createDeadlines(nowMs), usageEnabled: true };
-  const { targets } = resolve('all', snapshot);
-  const refused = await refusedBy(() => attempt(targets, 'chat', readCall(Buffer.from(plain)), exchange, means));
+  const means = meansOf();
+  const call = readCall(Buffer.from(plain));
+  const refused = await refusedBy(() =>
+    attempt(resolve('all', snapshot), 'chat', call, admit('/', means), exchange, means),
+  );
   t.match(refused, { status: 499, code: 'client_left' });
   t.equal(providers[0]?.ledger.length, 0);
 });
@@ -519,13 +561,14 @@ await test('nobody is called for a client that has left', async (t) => {
 // --- settle
 
 await test('a request is counted once, by how it ended and how long it took', async (t) => {
-  const metrics = createMetrics({ config: () => undefined });
+  const limiter = createLimiter();
+  const metrics = metricsOf(limiter);
   const settled = (outcome: Outcome, gone: boolean): void => {
     const exchange = exchangeOf({});
     exchange.gone = gone;
     exchange.onGone = () => t.fail('nobody waits any more');
     metrics.begin();
-    settle('/v1/embeddings', outcome, exchange, { metrics, nowMs: () => 250 });
+    settle('/v1/embeddings', outcome, [], exchange, { metrics, limiter, nowMs: () => 250 });
     t.equal(exchange.onGone, undefined);
   };
   settled({ status: 200, provider: 'p' }, false);

@@ -319,7 +319,7 @@ await test('a failed call is refused by the table, naming the provider', async (
 
 /** Pushes a text in pieces of the given sizes (again and again) and gives all that came out. */
 function tapped(stream: Buffer, sizes: readonly number[], dropsUsage = true) {
-  const tap = tapStream({ dropsUsage, watchesEnd: true });
+  const tap = tapStream({ dropsUsage, readsUsage: true, watchesEnd: true });
   const out: Buffer[] = [];
   for (let at = 0, turn = 0; at < stream.length; turn += 1) {
     const size = sizes[turn % sizes.length] ?? stream.length;
@@ -331,6 +331,9 @@ function tapped(stream: Buffer, sizes: readonly number[], dropsUsage = true) {
     rest: tap.rest().toString(),
     finished: tap.finished(),
     inside: tap.insideEvent(),
+    usage: tap.usage(),
+    events: tap.events(),
+    bytes: tap.bytes(),
   };
 }
 
@@ -426,6 +429,42 @@ await test('a stream is finished by its terminal event and by nothing that resem
     for (const stream of finished) t.equal(tapped(Buffer.from(stream), [size]).finished, true, `${stream} by ${size}`);
     for (const stream of unfinished)
       t.equal(tapped(Buffer.from(stream), [size]).finished, false, `${stream} by ${size}`);
+  }
+});
+
+await test('usage is read from the whole event, whatever lines it has, and dropped or not', async (t) => {
+  const counts = '{"prompt_tokens":3,"completion_tokens":4}';
+  const reports = [
+    `data: {"choices":[],"usage":${counts}}`,
+    `data: {"choices":[],"usage":\ndata: {"prompt_tokens":3,\ndata:"completion_tokens":4}}`,
+    `event: x\ndata: {"choices":[],"x_groq":{"usage":{"total_tokens":9}},"usage" : ${counts},"a":{"usage":null}}\nid: 1`,
+    `: {"usage":{"total_tokens":9}}\ndata: {"choices":[],"usage":${counts}}`,
+  ];
+  const before = `data: {"choices":[{"delta":{"content":"usage"}}],"usage":null}\n\n`;
+  const after = `data: {"choices":[{"delta":{"content":"_tokens"}}],"usage":null}\n\ndata: [DONE]\n\n`;
+  for (const report of reports) {
+    for (const size of [1, 7, 1_000]) {
+      for (const end of ['\n', '\r\n']) {
+        const stream = Buffer.from(`${before}${report}\n\n${after}`.replaceAll('\n', end));
+        const dropped = tapped(stream, [size]);
+        t.same(
+          [dropped.usage?.totalTokens, dropped.events, dropped.bytes],
+          [7, 3, stream.length],
+          `${report} by ${size}`,
+        );
+        t.equal(dropped.passed, `${before}${after}`.replaceAll('\n', end));
+        t.match(tapped(stream, [size], false), { usage: { totalTokens: 7 }, events: 3, passed: stream.toString() });
+      }
+    }
+  }
+});
+
+await test('an event too long to be held says nothing, but is an event', async (t) => {
+  const long = `data: {"choices":[{"text":"${'x'.repeat(400 * 1024)}"}],"usage":{"total_tokens":9}}\n\n`;
+  const stream = Buffer.from(`data: {"usage":{"total_tokens":7}}\n\n${long}data: 2\n\n`);
+  for (const size of [1_000, 16_384, 65_536]) {
+    t.match(tapped(stream, [size]), { usage: { totalTokens: 7 }, events: 3, bytes: stream.length }, `by ${size}`);
+    t.equal(tapped(Buffer.from(long), [size]).usage, undefined, `alone, by ${size}`);
   }
 });
 

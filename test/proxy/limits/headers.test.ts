@@ -1,8 +1,8 @@
 // What clients are told about limits.
 import { test } from 'tap';
-import { rateLimitHeaders, rejectionHeaders, rejectionMessage } from '../../../proxy/limits/headers.ts';
+import { rateLimitHeaders, rejectionHeaders, rejectionWords } from '../../../proxy/limits/headers.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
-import type { Rejection } from '../../../proxy/limits/rejection.ts';
+import type { Exhausted, Rejection } from '../../../proxy/limits/rejection.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { ruleOf } from './rule-of.ts';
 
@@ -22,6 +22,11 @@ function answer(limiter: Limiter, path: string, nowMs: number = start): string[]
   limiter.admit(user, nowMs, 'reject');
   limiter.admit(target, nowMs, 'skip_target');
   return trios(rateLimitHeaders(target, user, nowMs));
+}
+
+function sentence(rejection: Exhausted): string {
+  const { subject, limit, seconds } = rejectionWords(rejection);
+  return `${subject}: ${limit}, ${seconds}`;
 }
 
 function trios(headers: string[]): string[] {
@@ -164,19 +169,15 @@ await test('the message names subject, period and cap', async (t) => {
   limiter.charge(limiter.forUserPath('/c/alice/x'), 50, start);
   limiter.admit(limiter.forUserPath('/one'), start, 'reject');
   t.same(
-    ['/team/x', '/c/alice/y', '/one/x'].map((path) => rejectionMessage(refusal(limiter, path))),
-    [
-      'Rate limit exceeded for /team: 2 requests per minute. Retry in 61 s.',
-      'Rate limit exceeded for /c/alice: 50 tokens per 300s. Retry in 305 s.',
-      'Rate limit exceeded for /one: 1 concurrent request. Retry in 1 s.',
-    ],
+    ['/team/x', '/c/alice/y', '/one/x'].map((path) => sentence(refusal(limiter, path))),
+    ['/team: 2 requests per minute, 61', '/c/alice: 50 tokens per 300s, 305', '/one: 1 concurrent request, 1'],
   );
   const target = limiter.forTarget('openai', 'gpt');
   limiter.admit(target, start, 'reject');
   limiter.charge(target, 1, start);
   const { rejection } = limiter.admit(target, start, 'reject');
-  t.same(rejection?.exhausted.map(rejectionMessage), [
-    'Rate limit exceeded for model OpenAI/GPT: 1 token per hour. Retry in 3660 s.',
-    'Rate limit exceeded for provider OpenAI: 1 request per day. Retry in 87840 s.',
+  t.same(rejection?.exhausted.map(sentence), [
+    'model OpenAI/GPT: 1 token per hour, 3660',
+    'provider OpenAI: 1 request per day, 87840',
   ]);
 });

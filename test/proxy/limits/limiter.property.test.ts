@@ -8,7 +8,7 @@ import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import type { Matches } from '../../../proxy/limits/match.ts';
 import type { Rejection } from '../../../proxy/limits/rejection.ts';
 import type { RuleReport } from '../../../proxy/limits/report.ts';
-import type { CounterRow } from '../../../proxy/limits/rows.ts';
+import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../../schemas/rules/rule.ts';
 import { type Asked, type Booking, childOf, type Log, Oracle } from './oracle.ts';
 import { ruleOf } from './rule-of.ts';

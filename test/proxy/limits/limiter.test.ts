@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { test } from 'tap';
 import type { Lease } from '../../../proxy/limits/lease.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
-import type { CounterRow } from '../../../proxy/limits/rows.ts';
+import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { isWithin, normaliseUserPath } from '../../../schemas/user-path.ts';
 import { ruleOf } from './rule-of.ts';

@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { test } from 'tap';
 import { Gauge } from '../../../proxy/limits/gauge.ts';
 import { Recent } from '../../../proxy/limits/recent.ts';
-import { Dial, requests, sliceAt, sliceCount, sliceStartMs, tokens, Window } from '../../../proxy/limits/window.ts';
+import { Dial, requests, tokens, Window } from '../../../proxy/limits/window.ts';
+import { sliceAt, sliceCount, sliceStartMs } from '../../../schemas/rules/slice.ts';
 
 const start = 1_800_000_000_000;
 

@@ -64,6 +64,20 @@ await test('json is the verdict as data', async (t) => {
   });
 });
 
+await test('the rules are listed by the ids that metrics use, when asked for', async (t) => {
+  const directory = 'examples/team-limits/config';
+  const { output, code } = await checkConfig([directory, '--rules'], {});
+  t.equal(code, 0);
+  t.match(output, /^[a-z2-7]{8} {2}user_path {2}\/team-a +3 requests, 20000 tokens per minute$/m);
+  t.match(output, /^[a-z2-7]{8} {2}provider +primary +20 requests in flight$/m);
+  t.match(output, /^[a-z2-7]{8} {2}user_path +\/team-b\/batch +20 requests per 300s, shadow$/m);
+  t.notMatch((await checkConfig([directory], {})).output, /in flight/);
+  const template = ['examples/per-child/config', '--rules', '--format', 'json'];
+  const { rules } = JSON.parse((await checkConfig(template, { GATEWAY_ENTITLEMENTS: 'quota_templates' })).output);
+  t.match(rules, [/for each child$/, /for each child$/, /10000 requests per hour$/]);
+  t.match(await checkConfig([fixture('bad/cap-zero'), '--rules'], {}), { code: 1 });
+});
+
 await test('github prints annotations that cannot be forged', async (t) => {
   const { output, code } = await checkConfig([fixture('bad/cap-zero'), '--format', 'github'], {});
   t.equal(code, 1);

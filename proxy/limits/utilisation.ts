@@ -1,0 +1,40 @@
+// How full the rules are, for gauges: used share of each cap, and requests in flight.
+import type { Rule } from '../../schemas/rules/rule.ts';
+import type { Dimension } from './decisions.ts';
+import type { Tally } from './tally.ts';
+import { requests, tokens } from './window.ts';
+
+/** One cap of one rule. */
+export interface Utilisation {
+  readonly rule: Rule;
+  readonly dimension: Dimension;
+  /** Used share of the cap; above 1 when tokens overshot or the cap was lowered. Of a template: that of its fullest child. */
+  readonly ratio: number;
+  /** Of a concurrency rule, all children added up; else 0. */
+  readonly inFlight: number;
+}
+
+/** Every enforced cap of a rule. */
+export function utilisationOf(tally: Tally, nowMs: number): Utilisation[] {
+  const { rule, requestsCap, tokensCap, slotsCap } = tally.terms;
+  let mostRequests = 0;
+  let mostTokens = 0;
+  let mostSlots = 0;
+  let inFlight = 0;
+  for (const { window, gauge } of tally.counters()) {
+    if (gauge !== undefined) {
+      inFlight += gauge.inFlight;
+      mostSlots = Math.max(mostSlots, gauge.inFlight);
+    }
+    if (window === undefined) continue;
+    mostRequests = Math.max(mostRequests, window.used(requests, nowMs));
+    mostTokens = Math.max(mostTokens, window.used(tokens, nowMs));
+  }
+  const found: Utilisation[] = [
+    { rule, dimension: 'requests', ratio: mostRequests / requestsCap, inFlight: 0 },
+    { rule, dimension: 'tokens', ratio: mostTokens / tokensCap, inFlight: 0 },
+    { rule, dimension: 'concurrent', ratio: mostSlots / slotsCap, inFlight },
+  ];
+  const caps = [requestsCap, tokensCap, slotsCap];
+  return found.filter((_, index) => caps[index] !== Number.POSITIVE_INFINITY);
+}

@@ -1,0 +1,32 @@
+// Stage 6: the consumer's allowance. One synchronous step: every user-path rule is checked, then all are taken from.
+import { type Refusal, refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { rejectionHeaders, rejectionWords } from '../limits/headers.ts';
+import type { Lease } from '../limits/lease.ts';
+import type { Matches } from '../limits/match.ts';
+import type { Rejection } from '../limits/rejection.ts';
+
+/** What an admitted request holds under a set of rules. */
+export interface Allowance {
+  readonly lease: Lease;
+  /** The rules it was taken under: tokens are charged to them, headers speak of them. */
+  readonly matches: Matches;
+}
+
+/** Takes one request from every user-path rule of the consumer. Throws 429 `rate_limit_exceeded` when one is used up. */
+export function admit(
+  userPath: string,
+  { limiter, metrics, nowMs }: Pick<Gateway, 'limiter' | 'metrics' | 'nowMs'>,
+): Allowance {
+  const matches = limiter.forUserPath(userPath);
+  const { lease, rejection } = limiter.admit(matches, Math.floor(nowMs()), 'reject');
+  if (lease === undefined) throw limitRefusal(rejection, metrics);
+  return { lease, matches };
+}
+
+/** The answer to a request that a rule refuses: 429 with what is used up and when to come again (spec, Errors). */
+export function limitRefusal(rejection: Rejection, metrics: Gateway['metrics']): Refusal {
+  const words = rejectionWords(rejection);
+  metrics.retryAfter(words.seconds);
+  return refusal('rate_limit_exceeded', { fill: { ...words }, headers: rejectionHeaders(rejection) });
+}

@@ -1,0 +1,111 @@
+// Finds the usage object in an answer's bytes without parsing the answer.
+import { type Member, scanObject } from '../request/scan.ts';
+import { type TokenUsage, tokenUsageOf } from './token-usage.ts';
+
+/** Inside a JSON string every quote is escaped, so these bytes are always a string of their own: a key, or a value. */
+const usageKey = Buffer.from('"usage"');
+/** A quote is too frequent to begin a search with. */
+const keyEnding = usageKey.subarray(1);
+
+const quote = 0x22;
+const backslash = 0x5c;
+const opening = 0x7b;
+const closing = 0x7d;
+const colon = 0x3a;
+const newline = 0x0a;
+
+/** Longest usage object that is read: no provider comes near, and an endless one must not cost more. Bytes. */
+const longestObject = 16 * 1024;
+/** How many objects are read in vain: they may lie in each other, and each would be read up to its end again. */
+const mostObjects = 16;
+
+/** The `usage` of a JSON answer; where several objects are named so, that of the top level. */
+export function findUsage(body: Buffer): TokenUsage | undefined {
+  const first = body.indexOf(keyEnding);
+  if (first === -1) return undefined;
+  const isOnly = !body.includes(keyEnding, first + keyEnding.length);
+  if (isOnly) return usageFrom(body, objectAfter(body, first - 1));
+  return topLevelUsage(body) ?? findLastUsage(body);
+}
+
+/**
+ * The last usage object of a text that is not one JSON value: events of a stream, or a part of an answer. Where the event it lies
+ * in has several, that of the event's top level.
+ */
+export function findLastUsage(text: Buffer): TokenUsage | undefined {
+  let objects = 0;
+  for (let at = text.lastIndexOf(usageKey); at !== -1 && objects < mostObjects; ) {
+    const from = objectAfter(text, at);
+    const found = usageFrom(text, from);
+    if (found !== undefined) return usageOfEvent(text, at) ?? found;
+    if (from !== undefined) objects += 1;
+    // A negative offset would search from the end again.
+    at = at === 0 ? -1 : text.lastIndexOf(usageKey, at - 1);
+  }
+  return undefined;
+}
+
+/** The top-level usage of the event, one line of JSON, in which the key at `at` lies; only when it is not the first key there. */
+function usageOfEvent(text: Buffer, at: number): TokenUsage | undefined {
+  const start = text.lastIndexOf(newline, at) + 1;
+  if (text.indexOf(usageKey, start) === at) return undefined;
+  const end = text.indexOf(newline, at);
+  return topLevelUsage(text.subarray(text.indexOf(opening, start), end === -1 ? text.length : end));
+}
+
+function topLevelUsage(body: Buffer): TokenUsage | undefined {
+  let members: Member[];
+  try {
+    members = scanObject(body);
+  } catch {
+    return undefined;
+  }
+  const member = members.findLast(({ keyStart, keyEnd }) => body.toString('latin1', keyStart, keyEnd) === 'usage');
+  return member && usageFrom(body, objectAfter(body, member.keyStart - 1));
+}
+
+/** Where the object begins that is the value of the key at `at`; undefined for another value, and for a string that is no key. */
+function objectAfter(body: Buffer, at: number): number | undefined {
+  // Else the word only ends a longer key.
+  if (body[at] !== quote || body[at - 1] === backslash) return undefined;
+  const after = afterBlanks(body, at + usageKey.length);
+  if (body[after] !== colon) return undefined;
+  const from = afterBlanks(body, after + 1);
+  return body[from] === opening ? from : undefined;
+}
+
+function usageFrom(body: Buffer, from: number | undefined): TokenUsage | undefined {
+  const end = from === undefined ? undefined : objectEnd(body, from);
+  if (end === undefined) return undefined;
+  try {
+    // Keys of ASCII and numbers are all that is read, so other letters may turn into what they like.
+    return tokenUsageOf(JSON.parse(body.toString('latin1', from, end)));
+  } catch {
+    return undefined;
+  }
+}
+
+function afterBlanks(body: Buffer, from: number): number {
+  let at = from;
+  while (body[at] === 0x20 || body[at] === 0x0a || body[at] === 0x0d || body[at] === 0x09) at += 1;
+  return at;
+}
+
+/** Just past the object that opens at `from`; undefined when it does not close. */
+function objectEnd(body: Buffer, from: number): number | undefined {
+  const stop = Math.min(body.length, from + longestObject);
+  let depth = 0;
+  let isText = false;
+  for (let at = from; at < stop; at += 1) {
+    const byte = body[at];
+    if (byte === quote) isText = !isText;
+    else if (isText) {
+      if (byte === backslash) at += 1;
+    } else if (byte === opening) depth += 1;
+    else if (byte === closing) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return undefined;
+}

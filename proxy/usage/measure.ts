@@ -1,0 +1,35 @@
+// What an answer cost: as the provider reported it, else as what passed lets one estimate.
+import type { Operation } from '../providers/dialect.ts';
+import type { StreamTap } from '../upstream/sse.ts';
+import { estimateInput, estimateOutput, estimateStreamOutput } from './estimate.ts';
+import { findUsage } from './find-usage.ts';
+import type { TokenUsage } from './token-usage.ts';
+import type { UsageReader } from './usage-reader.ts';
+
+/** What was asked: the text that an estimate counts. */
+export interface Asked {
+  readonly operation: Operation;
+  readonly call: { readonly body: Buffer };
+}
+
+/** Of a JSON answer, or of as much of one as came. */
+export function measureBody(asked: Asked, body: Buffer): TokenUsage {
+  return findUsage(body) ?? estimated(asked, estimateOutput(body));
+}
+
+/** Of an event stream, whole or not. */
+export function measureStream(asked: Asked, tap: StreamTap): TokenUsage {
+  return tap.usage() ?? estimated(asked, estimateStreamOutput(tap.events(), tap.bytes()));
+}
+
+/** Of an answer that was too long to hold. */
+export function measurePassing(asked: Asked, reader: UsageReader): TokenUsage {
+  return reader.usage() ?? estimated(asked, Math.ceil(reader.bytes() / 4));
+}
+
+/** Embeddings are numbers, not tokens. */
+function estimated(asked: Asked, output: number): TokenUsage {
+  const inputTokens = estimateInput(asked.call.body);
+  const outputTokens = asked.operation === 'embeddings' ? 0 : output;
+  return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, source: 'estimated' };
+}

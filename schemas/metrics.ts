@@ -1,0 +1,60 @@
+// The rate limiter's metrics as dashboards and alerts know them: names, labels, help. Every label is bounded; a user path never is one.
+
+/** One metric of the exposition. */
+export interface MetricDefinition {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  /** Upper bounds of a histogram. */
+  readonly buckets?: readonly number[];
+}
+
+/** Rules that get series of their own; the decisions of all others are added up under the rule `other`. */
+export const mostLabelledRules = 250;
+
+export const rateLimitMetrics = {
+  decisions: {
+    name: 'gateway_rate_limit_decisions_total',
+    type: 'counter',
+    help: 'Decisions by rule id. Outcome: allow, reject (429), skip_target (another target was tried), shadow_reject (would have refused).',
+    labelNames: ['rule', 'scope', 'dimension', 'outcome'],
+  },
+  rules: {
+    name: 'gateway_rate_limit_rule_info',
+    type: 'gauge',
+    help: 'The rules in force; the value is always 1. The subject of a user_path rule is left out: npm run check-config prints it by rule id.',
+    labelNames: ['rule', 'scope', 'subject', 'period', 'mode'],
+  },
+  utilization: {
+    name: 'gateway_rate_limit_utilization_ratio',
+    type: 'gauge',
+    help: 'Used share of the cap, 1 when it is used up; of a per-child template that of its fullest child.',
+    labelNames: ['rule', 'scope', 'dimension'],
+  },
+  inFlight: {
+    name: 'gateway_rate_limit_in_flight',
+    type: 'gauge',
+    help: 'Requests in flight under a concurrency rule, all children added up.',
+    labelNames: ['rule', 'scope'],
+  },
+  counters: {
+    name: 'gateway_rate_limit_counters',
+    type: 'gauge',
+    help: 'Live counters in memory, children of templates included.',
+    labelNames: [],
+  },
+  tokens: {
+    name: 'gateway_rate_limit_tokens_total',
+    type: 'counter',
+    help: 'Tokens charged after completion, by source: reported by the provider, or estimated where it did not.',
+    labelNames: ['source'],
+  },
+  retryAfter: {
+    name: 'gateway_rate_limit_retry_after_seconds',
+    type: 'histogram',
+    help: 'Retry-After of refused requests.',
+    labelNames: [],
+    buckets: [1, 2, 5, 10, 30, 61, 120, 300, 1800, 3660, 21600, 87840],
+  },
+} as const satisfies Record<string, MetricDefinition>;

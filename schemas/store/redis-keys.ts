@@ -1,0 +1,54 @@
+// Every key of the state store in Redis, and who writes it. All share one hash tag, so that a script may use several of them in a cluster.
+
+export interface RedisKeys {
+  /**
+   * A hash, by the control plane: everything both planes agree on, so that it is there as a whole or gone as a whole. Fields:
+   * `version`, `store_id`, `revision`, `kind:<kind>` and `document:["<kind>","<id>"]`.
+   */
+  readonly state: string;
+  /** A channel, by whoever changes `state`: the new revision, which nobody reads. */
+  readonly changed: string;
+  /** A hash, by each process its own field: instance → `{"at_ms", "body"}`. */
+  readonly heartbeats: string;
+  /** A sorted set beside it: instance → when it was written, to forget those that are gone. */
+  readonly heartbeatTimes: string;
+  /** A hash, by the proxy of that instance: `sequence`, and a field for each counter. */
+  counters(instance: string): string;
+  /** A sorted set beside it: field → when it expires. */
+  counterExpiry(instance: string): string;
+}
+
+/** Kept in the field `version`. Raise it with every change of what lies in the keys. */
+export const keysVersion = 1;
+
+export const documentField = 'document:';
+export const kindField = 'kind:';
+
+/** The keys under a prefix of letters, digits, dots, underscores and hyphens; throws a TypeError for any other. */
+export function redisKeys(prefix: string): RedisKeys {
+  if (!/^[A-Za-z0-9._-]{1,64}$/.test(prefix)) throw new TypeError('the key prefix may hold letters, digits and ._-');
+  const key = (name: string): string => `{${prefix}}:${name}`;
+  return {
+    state: key('state'),
+    changed: key('changed'),
+    heartbeats: key('heartbeats'),
+    heartbeatTimes: key('heartbeat-times'),
+    counters: (instance) => key(`counters:${instance}`),
+    counterExpiry: (instance) => key(`counter-expiry:${instance}`),
+  };
+}
+
+/** The field of a counter. The length of the rule key comes first, in bytes: both texts are free, and scripts take it apart. */
+export function counterField(key: string, child: string): string {
+  return `${Buffer.byteLength(key)}:${key}:${child}`;
+}
+
+/** Rule key and child of a field that `counterField` gave; undefined for any other. */
+export function parseCounterField(field: string): readonly [key: string, child: string] | undefined {
+  const digits = /^[0-9]{1,9}(?=:)/.exec(field)?.[0];
+  if (digits === undefined) return undefined;
+  const length = Number(digits);
+  const bytes = Buffer.from(field.slice(digits.length + 1));
+  if (bytes.length <= length || bytes[length] !== 0x3a) return undefined;
+  return [bytes.toString('utf8', 0, length), bytes.toString('utf8', length + 1)];
+}

@@ -1,0 +1,168 @@
+// What Redis does in one step, as fixed text: names of keys come as KEYS, everything else as ARGV. Each refuses before it writes anything.
+import { createHash } from 'node:crypto';
+
+export interface RedisScript {
+  readonly text: string;
+  /** By which a server that has seen the text knows it. */
+  readonly digest: string;
+}
+
+function script(text: string): RedisScript {
+  return { text, digest: createHash('sha1').update(text).digest('hex') };
+}
+
+/** What garbage in a number stands for; `state` belongs to a newer version; `unpack` takes a few thousand values at most. */
+const words = `
+local function number(text)
+  local found = tonumber(text)
+  if found and found >= 0 and found < 2 ^ 53 and found == math.floor(found) then return found end
+  return 0
+end
+local function isNewer(state, known)
+  return number(redis.call('HGET', state, 'version')) > tonumber(known)
+end
+local function each(list, width, work)
+  local step = 1000 * width
+  for first = 1, #list, step do
+    work(unpack(list, first, math.min(first + step - 1, #list)))
+  end
+end
+local function ours(key, kind)
+  local found = redis.call('TYPE', key)['ok']
+  if found ~= kind and found ~= 'none' then redis.call('DEL', key) end
+end
+`;
+
+/**
+ * KEYS: state. ARGV: known version, id for a store without one, channel, number of pairs expected, those pairs (field of the kind,
+ * revision), then for each change: field of the document, field of its kind, body or empty. A deletion is begun first, so that a
+ * full server takes it.
+ */
+export const commitScript = script(`${words}
+local state = KEYS[1]
+if isNewer(state, ARGV[1]) then return {'newer'} end
+local first = 5 + 2 * tonumber(ARGV[4])
+for at = 5, first - 1, 2 do
+  if number(redis.call('HGET', state, ARGV[at])) ~= tonumber(ARGV[at + 1]) then return {'conflict'} end
+end
+local before = redis.call('HGET', state, 'revision')
+if before and (#before > 15 or not string.match(before, '^%d+$')) then return {'corrupt'} end
+if first > #ARGV then return {'done', before or '0'} end
+for at = first, #ARGV, 3 do
+  if ARGV[at + 2] == '' then redis.call('HDEL', state, ARGV[at]) end
+end
+redis.call('HINCRBY', state, 'revision', 1)
+local revision = redis.call('HGET', state, 'revision')
+redis.call('HSETNX', state, 'store_id', ARGV[2])
+redis.call('HSET', state, 'version', ARGV[1])
+for at = first, #ARGV, 3 do
+  if ARGV[at + 2] == '' then
+    redis.call('HDEL', state, ARGV[at])
+  else
+    redis.call('HSET', state, ARGV[at], '{"revision":' .. revision .. ',"body":' .. ARGV[at + 2] .. '}')
+  end
+  redis.call('HSET', state, ARGV[at + 1], revision)
+end
+redis.pcall('PUBLISH', ARGV[3], revision)
+return {'done', revision}
+`);
+
+/** KEYS: state. ARGV: known version, id, channel. Gives the id in force. */
+export const initialiseScript = script(`${words}
+if isNewer(KEYS[1], ARGV[1]) then return {'newer'} end
+if redis.call('HSETNX', KEYS[1], 'store_id', ARGV[2]) == 1 then
+  redis.call('HSET', KEYS[1], 'version', ARGV[1])
+  redis.call('HSETNX', KEYS[1], 'revision', '0')
+  redis.pcall('PUBLISH', ARGV[3], '0')
+end
+return {'done', redis.call('HGET', KEYS[1], 'store_id')}
+`);
+
+/** KEYS: state. ARGV: known version, channel, revision of the state to put back, then fields and values. */
+export const reseedScript = script(`${words}
+local state = KEYS[1]
+if isNewer(state, ARGV[1]) then return {'newer'} end
+if redis.call('HEXISTS', state, 'store_id') == 1 then return {'late'} end
+local revision = math.max(number(redis.call('HGET', state, 'revision')), tonumber(ARGV[3])) + 1
+redis.call('DEL', state)
+local values = {}
+for at = 4, #ARGV do values[#values + 1] = ARGV[at] end
+each(values, 2, function(...) redis.call('HSET', state, ...) end)
+redis.call('HSET', state, 'version', ARGV[1], 'revision', string.format('%.0f', revision))
+redis.pcall('PUBLISH', ARGV[2], '0')
+return {'done'}
+`);
+
+/**
+ * KEYS: counters, their expiry. ARGV: sequence, now, how long rows are kept after their time, number of removed rule keys, those
+ * keys, then for each row: field, counts, when it expires or empty. Gives the stored sequence when it refuses.
+ */
+export const writeCountersScript = script(`${words}
+local rows, expiry = KEYS[1], KEYS[2]
+local sequence, now = tonumber(ARGV[1]) or -1, tonumber(ARGV[2])
+ours(rows, 'hash')
+ours(expiry, 'zset')
+local stored = number(redis.call('HGET', rows, 'sequence'))
+if not (sequence > stored) then return string.format('%.0f', stored) end
+local gone, fields, times = {}, {}, {}
+local first = 5 + tonumber(ARGV[4])
+if first > 5 then
+  local removed = {}
+  for at = 5, first - 1 do removed[ARGV[at]] = true end
+  for _, field in ipairs(redis.call('HKEYS', rows)) do
+    local digits = string.match(field, '^%d+:')
+    if digits then
+      local key = string.sub(field, #digits + 1, #digits + tonumber(string.sub(digits, 1, -2)))
+      if removed[key] then gone[#gone + 1] = field end
+    end
+  end
+end
+for at = first, #ARGV, 3 do
+  if ARGV[at + 2] == '' then
+    gone[#gone + 1] = ARGV[at]
+  else
+    fields[#fields + 1] = ARGV[at]
+    fields[#fields + 1] = ARGV[at + 1]
+    times[#times + 1] = ARGV[at + 2]
+    times[#times + 1] = ARGV[at]
+  end
+end
+local function drop(list)
+  each(list, 1, function(...)
+    redis.call('HDEL', rows, ...)
+    redis.call('ZREM', expiry, ...)
+  end)
+end
+drop(gone)
+each(fields, 2, function(...) redis.call('HSET', rows, ...) end)
+each(times, 2, function(...) redis.call('ZADD', expiry, ...) end)
+drop(redis.call('ZRANGEBYSCORE', expiry, '-inf', ARGV[2]))
+redis.call('HSET', rows, 'sequence', ARGV[1])
+local newest = redis.call('ZREVRANGE', expiry, 0, 0, 'WITHSCORES')[2]
+local left = math.max(0, (tonumber(newest) or now) - now) + tonumber(ARGV[3])
+redis.call('PEXPIRE', rows, string.format('%.0f', left))
+redis.call('PEXPIRE', expiry, string.format('%.0f', left))
+return false
+`);
+
+/** KEYS: heartbeats, their times. ARGV: instance, when, value, the time up to which silence is long enough. */
+export const heartbeatScript = script(`${words}
+ours(KEYS[1], 'hash')
+ours(KEYS[2], 'zset')
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])
+each(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', ARGV[4]), 1, function(...)
+  redis.call('HDEL', KEYS[1], ...)
+  redis.call('ZREM', KEYS[2], ...)
+end)
+return false
+`);
+
+/** KEYS: heartbeats, their times. ARGV: instance. */
+export const removeHeartbeatScript = script(`${words}
+ours(KEYS[1], 'hash')
+ours(KEYS[2], 'zset')
+redis.call('HDEL', KEYS[1], ARGV[1])
+redis.call('ZREM', KEYS[2], ARGV[1])
+return false
+`);

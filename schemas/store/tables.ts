@@ -1,0 +1,52 @@
+// The tables of the embedded state store, and who writes each.
+
+/** Kept in `user_version`. Raise it with every change of the tables. */
+export const tablesVersion = 1;
+
+/**
+ * `store`: one row, by whoever creates the file. `kind`, `document`: the control plane. `counter`, `counter_write`: each proxy its
+ * own instance. `heartbeat`: each process its own instance.
+ */
+export const createTables = `
+CREATE TABLE store (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  store_id TEXT,
+  revision INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE kind (
+  kind TEXT PRIMARY KEY,
+  revision INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE document (
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  body TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  PRIMARY KEY (kind, id)
+) STRICT;
+
+CREATE TABLE counter (
+  instance TEXT NOT NULL,
+  rule_key TEXT NOT NULL,
+  child TEXT NOT NULL,
+  counts TEXT NOT NULL,
+  expires_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (instance, rule_key, child)
+) STRICT;
+CREATE INDEX counter_expiry ON counter (expires_at_ms);
+
+CREATE TABLE counter_write (
+  instance TEXT PRIMARY KEY,
+  sequence INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE heartbeat (
+  instance TEXT PRIMARY KEY,
+  at_ms INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+
+PRAGMA user_version = ${tablesVersion};
+`;

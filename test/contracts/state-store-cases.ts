@@ -1,0 +1,499 @@
+// The contract of the state store as cases for any engine: a real one, written to by other processes, killed and frozen.
+import { type Test, test } from 'tap';
+import type { CounterRow } from '../../schemas/rules/counter-row.ts';
+import { encodeCounts } from '../../schemas/store/counter-row.ts';
+import { SequenceRefused } from '../../schemas/store/sequence-refused.ts';
+import type { Change, StateStore, StoredState } from '../../schemas/store/state-store.ts';
+import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
+import { type RunningProcess, startProcess } from '../support/process.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { Engine, Place } from './state-store-engines.ts';
+
+/** How long another process may take for what it is bound to do; the machine may have other work. */
+const patienceMs = 30_000;
+
+/** What one run of the suite needs: the engine for a place, and a name for its tests. */
+type Case = (t: Test, engine: Engine) => Promise<void>;
+
+const put = (kind: string, id: string, body: unknown = { id }): Change => ({ kind, id, body });
+const remove = (kind: string, id: string): Change => ({ kind, id, body: undefined });
+const expecting = (kinds: Record<string, number>): ReadonlyMap<string, number> => new Map(Object.entries(kinds));
+
+async function change(store: StateStore, ...changes: Change[]): Promise<number> {
+  const result = await store.commit({ expected: new Map(), changes });
+  if (result.conflict) throw new Error('nothing was expected, so nothing can conflict');
+  return result.revision;
+}
+
+function bodies({ documents }: StoredState): Record<string, unknown> {
+  return Object.fromEntries(documents.map(({ kind, id, body }) => [`${kind}/${id}`, body]));
+}
+
+function row(key: string, more: Partial<CounterRow> = {}): CounterRow {
+  return { key, epoch: 0, child: '', periodSeconds: 60, requests: [[100, 1]], tokens: [], ...more };
+}
+
+function inOrder(rows: readonly CounterRow[]): CounterRow[] {
+  return rows.toSorted((a, b) => (`${a.key} ${a.child}` < `${b.key} ${b.child}` ? -1 : 1));
+}
+
+function startWriter(t: Test, place: Place, work: string, times?: number): Promise<RunningProcess> {
+  const args = [JSON.stringify({ options: place.options, work, times })];
+  return startProcess({ t, entry: 'test/contracts/state-store-writer.ts', args, ready: { line: 'ready' } });
+}
+
+/** The number in the writer's last complete line of that name; 0 when there is none. */
+function lastAcked(writer: RunningProcess): number {
+  return Number(writer.logs().findLast(({ acked }) => acked !== undefined)?.['acked'] ?? 0);
+}
+
+/** The error the promise is rejected with. */
+async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+const cases: Readonly<Record<string, Case>> = {
+  async 'a new store is empty, and reading makes nothing'(t, engine) {
+    const store = (await engine.start(t)).open();
+    const first = await store.read();
+    t.equal(first.storeId !== undefined, engine.isBornWithId);
+    t.match(first, { revision: 0, documents: [], skipped: [] });
+    t.equal(first.kinds.size, 0);
+    t.same(await store.revision(), { storeId: first.storeId, revision: 0 });
+    t.same(await store.heartbeats(), []);
+    t.same(await store.loadCounters('i'), { sequence: 0, rows: [], skipped: 0 });
+    t.same(await store.read(), first);
+  },
+
+  async 'a commit applies everything and raises the revision by one'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open();
+    t.equal(await change(store, put('rule', 'a', 1), put('rule', 'b', 2), put('key', 'a', 3)), 1);
+    t.equal(await change(store, put('rule', 'a', 4), remove('rule', 'b'), put('epoch', '', 5)), 2);
+    const state = await place.open().read();
+    t.same(state.documents, [
+      { kind: 'epoch', id: '', body: 5, revision: 2 },
+      { kind: 'key', id: 'a', body: 3, revision: 1 },
+      { kind: 'rule', id: 'a', body: 4, revision: 2 },
+    ]);
+    t.same(Object.fromEntries(state.kinds), {
+      epoch: 2,
+      key: 1,
+      rule: 2,
+    });
+    t.equal(state.revision, 2);
+    t.ok(state.storeId);
+    t.same(await store.revision(), { storeId: state.storeId, revision: 2 });
+
+    t.equal(await change(store, remove('rule', 'a'), remove('rule', 'never there')), 3);
+    t.equal((await store.read()).kinds.get('rule'), 3, 'a deletion changes its kind');
+    t.equal(await change(store, put('rule', 'x', 1), put('rule', 'x', 2), remove('key', 'a'), put('key', 'a')), 4);
+    t.match(bodies(await store.read()), { 'rule/x': 2, 'key/a': { id: 'a' } }, 'changes apply in their order');
+    t.equal(await change(store), 4, 'no change, no revision');
+  },
+
+  async 'whatever JSON can say comes back as it was'(t, engine) {
+    const store = (await engine.start(t)).open();
+    const values: Record<string, unknown> = {
+      null: null,
+      false: false,
+      zero: 0,
+      'empty text': '',
+      'big number': Number.MAX_SAFE_INTEGER,
+      text: 'quotes " \\ \u0000 \u2028 é 漢 🙂 \ud800 %s {x}',
+      nested: { list: [1, [2, { three: null }]], empty: {} },
+      long: 'x'.repeat(300_000),
+      prototype: JSON.parse('{"__proto__":{"polluted":true},"constructor":1}'),
+    };
+    const ids = ['', '__proto__', ' ', 'a:b', '["a","b"]', "'; DROP TABLE document; --", '{x}*?', 'tab\there', '漢🙂'];
+    await change(
+      store,
+      ...Object.entries(values).map(([id, body]) => put('value', id, body)),
+      ...ids.map((id) => put('id', id, id)),
+      ...ids.map((kind) => put(`kind ${kind}`, 'x', kind)),
+    );
+    const { documents, kinds, skipped } = await store.read();
+    t.same(skipped, []);
+    for (const [id, body] of Object.entries(values)) {
+      const found = documents.find((document) => document.kind === 'value' && document.id === id);
+      t.equal(JSON.stringify(found?.body), JSON.stringify(body), id);
+    }
+    for (const id of ids) {
+      const found = documents.filter((document) => document.kind === 'id' && document.id === id);
+      t.same(
+        found.map(({ body }) => body),
+        [id],
+      );
+    }
+    for (const kind of ids) t.equal(kinds.get(`kind ${kind}`), 1, kind);
+    await change(store, ...ids.map((id) => remove('id', id)));
+    t.equal((await store.read()).documents.filter(({ kind }) => kind === 'id').length, 0);
+    await t.rejects(
+      change(
+        store,
+        put('value', 'f', () => 1),
+      ),
+      TypeError,
+      'what is not JSON is refused',
+    );
+    t.equal((await store.revision()).revision, 2);
+  },
+
+  async 'a commit that relies on something outdated changes nothing'(t, engine) {
+    const place = await engine.start(t);
+    const [mine, theirs] = [place.open(), place.open()];
+    await change(mine, put('rule', 'a', 1));
+    await change(theirs, put('key', 'k', 1));
+    const before = await mine.read();
+    for (const expected of [{ rule: 0 }, { rule: 2 }, { rule: 1, key: 1 }, { other: 1 }]) {
+      const result = await mine.commit({
+        expected: expecting(expected),
+        changes: [put('rule', 'a', 9), put('x', 'y')],
+      });
+      t.same(result, { conflict: true }, JSON.stringify(expected));
+    }
+    t.same(await mine.read(), before);
+    t.same(await mine.commit({ expected: expecting({ rule: 1, other: 0 }), changes: [put('rule', 'a', 2)] }), {
+      revision: 3,
+    });
+    t.same(await mine.commit({ expected: expecting({ rule: 3 }), changes: [] }), { revision: 3 });
+    t.same(await mine.commit({ expected: expecting({ rule: 1 }), changes: [] }), { conflict: true });
+  },
+
+  async 'no increment of several processes is lost'(t, engine) {
+    const place = await engine.start(t);
+    const writers = await Promise.all([1, 2, 3].map(() => startWriter(t, place, 'count', 25)));
+    for (const writer of writers) t.match(await writer.exited, { code: 0 }, writer.lastLines());
+    const state = await place.open().read();
+    t.same(bodies(state), { 'sum/': 75 });
+    t.equal(state.revision, 75);
+  },
+
+  async 'a process killed while it commits leaves whole commits, and all that were acknowledged'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open();
+    for (let round = 1; round <= 3; round += 1) {
+      await change(store, remove('pair', 'left'), remove('pair', 'right'));
+      const { revision } = await store.revision();
+      const writer = await startWriter(t, place, 'pairs');
+      await waitFor('commits', () => lastAcked(writer) >= round * 7, patienceMs);
+      await writer.kill();
+      const state = await store.read();
+      const [left, right] = state.documents.map(({ body }) => (body as { number: number }).number);
+      t.equal(left, right, 'both or none');
+      const acked = lastAcked(writer);
+      t.ok(left === acked || left === acked + 1, `acknowledged ${acked}, stored ${left}`);
+      t.equal(state.revision, revision + Number(left));
+    }
+    await change(store, put('pair', 'left', 'free'));
+    t.match(bodies(await store.read()), { 'pair/left': 'free' }, 'nothing is left locked');
+  },
+
+  async 'a watch tells of every change by anyone, and of nothing else'(t, engine) {
+    const place = await engine.start(t);
+    const [watching, other] = [place.open(), place.open()];
+    let calls = 0;
+    let alsoCalls = 0;
+    watching.watch(() => {
+      calls += 1;
+    });
+    watching.watch(() => {
+      alsoCalls += 1;
+    });
+    await waitFor('the first call', () => calls > 0 && alsoCalls > 0);
+    const told = async (what: string, act: () => Promise<unknown>): Promise<void> => {
+      const [before, alsoBefore] = [calls, alsoCalls];
+      await act();
+      await waitFor(what, () => calls > before && alsoCalls > alsoBefore, 3_000);
+      t.pass(what);
+    };
+    await told('a change of its own', () => change(watching, put('a', '1')));
+    await told('a change by somebody else', () => change(other, put('a', '2')));
+    await told('a deletion', () => change(other, remove('a', '2')));
+    await told('a change by another process', async () => {
+      await (await startWriter(t, place, 'once')).exited;
+    });
+    await told('an emptied store', () => place.empty());
+    await told('a new id', () => other.initialise());
+
+    const before = calls;
+    const untilMs = performance.now() + 300;
+    for (let sequence = 1; performance.now() < untilMs; sequence += 1) {
+      await other.writeHeartbeat({ instance: 'i', atMs: sequence, body: {} });
+      await other.writeCounters('i', { sequence, nowMs: 0, removed: [], rows: [row('k')] });
+    }
+    await change(other);
+    // A change that is told shows that the looks in between have been and gone.
+    await told('a change after much that is none', () => change(other, put('a', '3')));
+    t.ok(calls - before <= 2, 'counters and heartbeats are no news');
+    await watching.close();
+    const atClose = calls;
+    await change(other, put('a', '4'));
+    const third = place.open();
+    let thirdCalls = 0;
+    third.watch(() => {
+      thirdCalls += 1;
+    });
+    await waitFor('the watch of another connection', () => thirdCalls > 0);
+    t.equal(calls, atClose, 'a closed store tells nothing');
+  },
+
+  async 'counters come back as they were written'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open();
+    const rows = [
+      row('a', {
+        requests: [
+          [1, 1],
+          [61, Number.MAX_SAFE_INTEGER],
+        ],
+        tokens: [[60, 5]],
+        epoch: 7,
+      }),
+      row('b', { child: '/team/x', periodSeconds: 86_400 }),
+      row('b', { child: '/team/y' }),
+      row('b:c', { child: 'd' }),
+      row('b', { child: 'c:d' }),
+      row('quote " \u0000 漢 __proto__', { child: '__proto__' }),
+    ];
+    await store.writeCounters('one', { sequence: 5, nowMs: 0, removed: [], rows });
+    await store.writeCounters('two', { sequence: 1, nowMs: 0, removed: [], rows: [row('a')] });
+    const loaded = await place.open().loadCounters('one');
+    t.match(loaded, { sequence: 5, skipped: 0 });
+    t.same(inOrder(loaded.rows), inOrder(rows));
+
+    await store.writeCounters('one', {
+      sequence: 6,
+      nowMs: 0,
+      removed: ['b', 'never there'],
+      rows: [row('a', { epoch: 8 }), row('b', { child: '/team/z' }), row('b:c', { child: 'd', requests: [] })],
+    });
+    t.same(inOrder((await store.loadCounters('one')).rows), [
+      row('a', { epoch: 8 }),
+      row('b', { child: '/team/z' }),
+      rows.at(-1),
+    ]);
+    t.same((await store.loadCounters('two')).rows, [row('a')], 'others are left alone');
+  },
+
+  async 'a write of counters that is not the latest is refused'(t, engine) {
+    const store = (await engine.start(t)).open();
+    const write = (sequence: number, key: string): Promise<void> =>
+      store.writeCounters('i', { sequence, nowMs: 0, removed: ['a', 'b'], rows: [row(key)] });
+    await write(10, 'a');
+    for (const sequence of [10, 9, 0, -1, Number.NaN]) {
+      const error = await rejection(write(sequence, 'b'));
+      t.ok(error instanceof SequenceRefused, String(sequence));
+      t.match(error, { stored: 10, message: /counters of i were refused/ });
+    }
+    t.same(await store.loadCounters('i'), { sequence: 10, rows: [row('a')], skipped: 0 });
+    await write(11, 'b');
+    t.same(await store.loadCounters('i'), { sequence: 11, rows: [row('b')], skipped: 0 });
+  },
+
+  async 'counters that have left their ring are deleted'(t, engine) {
+    const store = (await engine.start(t)).open();
+    // Slices of a minute last a second: slice 100 is in the ring until slice 161 begins, at 161,000 ms.
+    const rows = [
+      row('old'),
+      row('young', { requests: [[101, 1]] }),
+      row('tokens', { requests: [], tokens: [[101, 1]] }),
+    ];
+    await store.writeCounters('i', { sequence: 1, nowMs: 160_999.5, removed: [], rows });
+    t.equal((await store.loadCounters('i')).rows.length, 3);
+    await store.writeCounters('i', { sequence: 2, nowMs: 161_000, removed: [], rows: [] });
+    t.same(inOrder((await store.loadCounters('i')).rows), inOrder(rows.slice(1)));
+    await store.writeCounters('i', { sequence: 3, nowMs: 162_000, removed: [], rows: [row('late')] });
+    t.same((await store.loadCounters('i')).rows, [], 'one that comes too late too');
+  },
+
+  async 'poisoned rows cost only themselves'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open();
+    await change(store, put('rule', 'good', 1));
+    await store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: [row('good')] });
+    await store.writeHeartbeat({ instance: 'good', atMs: 1, body: 1 });
+    const good = encodeCounts(row('x'));
+    const poison = [
+      '',
+      'garbage',
+      '{"body":',
+      '\u0000\u0001',
+      '}{',
+      'null',
+      '[]',
+      '1',
+      '{"epoch":"0"}',
+      good.replace('60', '0'),
+      good.replace('60', '1e999'),
+      ...['[[1]]', '[[1,2,3]]', '[["1",2]]', '[[1.5,2]]', '[[1,-2]]', '[null]', '{}'].map((pairs) =>
+        good.replace('[[100,1]]', pairs),
+      ),
+    ];
+    for (const [index, text] of poison.entries()) await place.putCounter('i', 'poison', `${index}`, text);
+    for (const [index, text] of poison.slice(0, 5).entries()) {
+      await place.putDocument('rule', `poison ${index}`, text);
+      await place.putHeartbeat(`poison ${index}`, text);
+    }
+    const state = await store.read();
+    t.same(bodies(state), { 'rule/good': 1 });
+    t.same(
+      state.skipped,
+      [0, 1, 2, 3, 4].map((index) => ({ kind: 'rule', id: `poison ${index}` })),
+    );
+    t.same(await store.loadCounters('i'), { sequence: 1, rows: [row('good')], skipped: poison.length });
+    t.same(await store.heartbeats(), [{ instance: 'good', atMs: 1, body: 1 }]);
+
+    await change(store, put('rule', 'poison 0', 2), remove('rule', 'poison 1'));
+    await store.writeCounters('i', { sequence: 2, nowMs: 0, removed: ['poison'], rows: [] });
+    t.equal((await store.read()).skipped.length, 3, 'writing over it heals');
+    t.equal((await store.loadCounters('i')).skipped, 0);
+  },
+
+  async 'heartbeats are one for each instance'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open();
+    const day = 86_400_000;
+    await store.writeHeartbeat({ instance: 'b', atMs: 2.7, body: { used: 1 } });
+    await store.writeHeartbeat({ instance: 'a', atMs: 5, body: null });
+    await place.open().writeHeartbeat({ instance: 'b', atMs: 1, body: { used: 2 } });
+    t.same(await store.heartbeats(), [
+      { instance: 'a', atMs: 5, body: null },
+      { instance: 'b', atMs: 1, body: { used: 2 } },
+    ]);
+    await store.removeHeartbeat('a');
+    await store.removeHeartbeat('never there');
+    t.same(await store.heartbeats(), [{ instance: 'b', atMs: 1, body: { used: 2 } }]);
+    await store.writeHeartbeat({ instance: 'c', atMs: day, body: 0 });
+    t.equal((await store.heartbeats()).length, 2);
+    await store.writeHeartbeat({ instance: 'c', atMs: day + 1, body: 0 });
+    t.same(await store.heartbeats(), [{ instance: 'c', atMs: day + 1, body: 0 }], 'a day of silence is enough');
+  },
+
+  async 'an emptied store is recognised and put back by the first who tries'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open();
+    await change(store, put('rule', 'a', 1), put('key', 'k', 2));
+    await change(store, put('rule', 'b', 3));
+    const before = await store.read();
+    t.equal(await store.reseed(before), false, 'a store that is there is not overwritten');
+    t.equal(await store.initialise('another'), before.storeId);
+    await place.empty();
+    t.match(await store.read(), { storeId: undefined, revision: 0, documents: [] });
+    t.same(
+      await store.commit({ expected: expecting({ rule: 2 }), changes: [remove('rule', 'a')] }),
+      { conflict: true },
+      'what was read before is outdated',
+    );
+    await t.rejects(store.reseed({ ...before, storeId: undefined }), TypeError);
+
+    await place.loseId();
+    await place.putDocument('rule', 'stray', '{}');
+    const winners = await Promise.all([store, place.open(), place.open()].map((each) => each.reseed(before)));
+    t.same(winners.filter(Boolean), [true]);
+    const after = await store.read();
+    t.same({ ...after, revision: 0 }, { ...before, revision: 0 });
+    t.ok(after.revision > before.revision);
+    t.same(await store.commit({ expected: after.kinds, changes: [put('rule', 'c')] }), {
+      revision: after.revision + 1,
+    });
+  },
+
+  async 'an empty store gets one id'(t, engine) {
+    const place = await engine.start(t);
+    const stores = [place.open(), place.open(), place.open()];
+    await place.empty();
+    t.equal(await stores[0]?.initialise('given'), 'given');
+    await place.empty();
+    const ids = await Promise.all(stores.map((store) => store.initialise()));
+    t.equal(new Set(ids).size, 1);
+    t.match(ids[0], /^[0-9a-f-]{36}$/);
+    await place.empty();
+    await Promise.all(stores.map((store) => change(store, put('a', 'b'))));
+    t.match(await stores[0]?.read(), { revision: 3, storeId: /^[0-9a-f-]{36}$/ }, 'the first commit gives one too');
+  },
+
+  async 'a store that gives no answer is given up on at the deadline, and works again afterwards'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open({ timeoutMs: 200 });
+    await change(store, put('a', '1'));
+    let calls = 0;
+    store.watch(() => {
+      calls += 1;
+    });
+    await waitFor('the watch', () => calls > 0);
+    const thaw = await place.freeze();
+    const started = performance.now();
+    const attempts = Array.from({ length: 300 }, (_, index) => rejection(change(store, put('lost', `${index}`))));
+    const errors = await Promise.all(attempts);
+    const took = performance.now() - started;
+    t.ok(errors.every((error) => error instanceof StoreUnavailable && error.reason === 'timeout'));
+    t.ok(took >= 100 && took < 2_000, `all were refused after ${Math.round(took)} ms`);
+    await thaw();
+    await waitFor('an answer', async () => (await rejection(change(store, put('a', '2')))) === undefined);
+    const lost = (await store.read()).documents.filter(({ kind }) => kind === 'lost');
+    t.ok(lost.length <= place.mostUnderWay, `at most what was on its way was done: ${lost.length}`);
+    const refused = errors.filter((error) => /too many operations wait/.test(String(error)));
+    t.ok(refused.length >= 200, `${refused.length} were not even begun`);
+    const before = calls;
+    await change(place.open(), put('a', '3'));
+    await waitFor('the watch to tell again', () => calls > before);
+  },
+
+  async 'a closed store rejects, and does not keep its process'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open();
+    const last = change(store, put('a', '1'));
+    await Promise.all([store.close(), store.close()]);
+    t.ok(await last, 'what was asked for before is done');
+    for (const asked of [
+      store.read(),
+      change(store, put('a', '2')),
+      store.writeHeartbeat({ instance: 'i', atMs: 1, body: 1 }),
+    ]) {
+      t.match(await rejection(asked), { name: 'StoreUnavailable', reason: 'unreachable', message: /closed/ });
+    }
+    const visitor = await startWriter(t, place, 'visit');
+    t.same(await visitor.exited, { code: 0, signal: null }, visitor.lastLines());
+    t.ok(visitor.logs().some(({ msg }) => msg === 'done'));
+  },
+
+  async 'counters written by a killed process are whole'(t, engine) {
+    const place = await engine.start(t);
+    const writer = await startWriter(t, place, 'counters');
+    await waitFor('writes', () => lastAcked(writer) >= 20, patienceMs);
+    await writer.kill();
+    const { sequence, rows, skipped } = await place.open().loadCounters('i');
+    t.equal(skipped, 0);
+    t.ok(sequence === lastAcked(writer) || sequence === lastAcked(writer) + 1);
+    t.same(
+      rows.map(({ requests }) => requests[0]?.[1]),
+      [sequence, sequence],
+    );
+  },
+
+  async 'ten thousand counters are written and loaded within their deadline'(t, engine) {
+    const store = (await engine.start(t)).open();
+    const rows = Array.from({ length: 10_000 }, (_, index) =>
+      row('template', {
+        child: `/customers/customer-${index}`,
+        requests: Array.from({ length: 20 }, (_slice, slice) => [29_000_000 + slice, index + slice] as const),
+      }),
+    );
+    await store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows });
+    await store.writeCounters('i', { sequence: 2, nowMs: 0, removed: [], rows });
+    const loaded = await store.loadCounters('i');
+    t.equal(loaded.rows.length, 10_000);
+    t.same(inOrder(loaded.rows).at(-1), inOrder(rows).at(-1));
+    await store.writeCounters('i', { sequence: 3, nowMs: 0, removed: ['template'], rows: [] });
+    t.equal((await store.loadCounters('i')).rows.length, 0);
+  },
+};
+
+/** Runs every case on this engine. */
+export async function testContract(engine: Engine): Promise<void> {
+  for (const [claim, run] of Object.entries(cases)) await test(`${engine.name}: ${claim}`, (t) => run(t, engine));
+}

@@ -1,0 +1,122 @@
+// The engines of the state store as the contract suite sees them: how to open one, and what others may do to it behind our back.
+import { DatabaseSync } from 'node:sqlite';
+import { openStateStore, type StateStoreOptions } from '../../schemas/store/open.ts';
+import { counterField, redisKeys } from '../../schemas/store/redis-keys.ts';
+import { fieldOf } from '../../schemas/store/redis-state.ts';
+import { stateFilePath } from '../../schemas/store/sqlite-file.ts';
+import type { StateStore } from '../../schemas/store/state-store.ts';
+import { startRedis } from '../support/redis.ts';
+import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
+
+/** One store of its own for one test. */
+export interface Place {
+  /** Also as JSON, for other processes. */
+  readonly options: StateStoreOptions;
+  /** Another connection, closed with the test. */
+  open(more?: Partial<StateStoreOptions>): StateStore;
+  /** How many writes may happen although their answer was given up on. */
+  readonly mostUnderWay: number;
+  /** Everything is gone, as after FLUSHALL. */
+  empty(): Promise<void>;
+  /** Only the id is gone. */
+  loseId(): Promise<void>;
+  putDocument(kind: string, id: string, text: string): Promise<void>;
+  putCounter(instance: string, key: string, child: string, text: string): Promise<void>;
+  putHeartbeat(instance: string, text: string): Promise<void>;
+  /** Writes get no answer until the function given is called. */
+  freeze(): Promise<() => Promise<void>>;
+}
+
+export interface Engine {
+  readonly name: string;
+  /** Whether a store has its id before anybody has written. */
+  readonly isBornWithId: boolean;
+  start(t: Teardown): Promise<Place>;
+}
+
+/** Deadlines are no part of most cases: those that are about them set their own. */
+const timeoutMs = 10_000;
+
+export const sqlite: Engine = {
+  name: 'SQLite',
+  isBornWithId: true,
+  async start(t) {
+    const directory = temporaryDirectory(t, 'gateway-state');
+    const options: StateStoreOptions = { directory, timeoutMs, pollMs: 20 };
+    const open = opener(t, options);
+    await open().revision();
+    const change = async (work: (database: DatabaseSync) => void): Promise<void> => {
+      const database = new DatabaseSync(stateFilePath(directory), { timeout: 1_000 });
+      work(database);
+      database.close();
+    };
+    return {
+      options,
+      open,
+      mostUnderWay: 1,
+      loseId: () => change((database) => database.exec('UPDATE store SET store_id = NULL')),
+      empty: () => change((database) => database.exec('DELETE FROM store; DELETE FROM kind; DELETE FROM document')),
+      putDocument: (kind, id, text) =>
+        change((database) => database.prepare('INSERT INTO document VALUES (?, ?, ?, 1)').run(kind, id, text)),
+      putCounter: (instance, key, child, text) =>
+        change((database) =>
+          database.prepare('INSERT INTO counter VALUES (?, ?, ?, ?, ?)').run(instance, key, child, text, 2n ** 62n),
+        ),
+      putHeartbeat: (instance, text) =>
+        change((database) => database.prepare('INSERT INTO heartbeat VALUES (?, 1, ?)').run(instance, text)),
+      async freeze() {
+        const database = new DatabaseSync(stateFilePath(directory));
+        database.exec('BEGIN IMMEDIATE');
+        return async () => database.close();
+      },
+    };
+  },
+};
+
+export const redis: Engine = {
+  name: 'Redis',
+  isBornWithId: false,
+  async start(t) {
+    const server = await startRedis(t);
+    const client = server.client();
+    const keys = redisKeys('gateway');
+    const options: StateStoreOptions = {
+      directory: '/nonexistent',
+      redisUrl: server.url,
+      timeoutMs: 1_000,
+      pollMs: 20,
+    };
+    return {
+      options,
+      open: opener(t, options),
+      mostUnderWay: 64,
+      async empty() {
+        await client.flushall();
+      },
+      async loseId() {
+        await client.hdel(keys.state, 'store_id');
+      },
+      async putDocument(kind, id, text) {
+        await client.hset(keys.state, fieldOf({ kind, id }), text);
+      },
+      async putCounter(instance, key, child, text) {
+        await client.hset(keys.counters(instance), counterField(key, child), text);
+      },
+      async putHeartbeat(instance, text) {
+        await client.hset(keys.heartbeats, instance, text);
+      },
+      async freeze() {
+        server.freeze();
+        return async () => server.thaw();
+      },
+    };
+  },
+};
+
+function opener(t: Teardown, options: StateStoreOptions): Place['open'] {
+  return (more = {}) => {
+    const store = openStateStore({ ...options, ...more });
+    t.teardown(() => store.close());
+    return store;
+  };
+}

@@ -1,0 +1,5 @@
+// The contract of the state store, kept by a real Redis server.
+import { testContract } from './state-store-cases.ts';
+import { redis } from './state-store-engines.ts';
+
+await testContract(redis);

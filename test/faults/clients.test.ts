@@ -1,0 +1,386 @@
+// A client may leave, go silent or crawl: the provider is let go, what was used is charged, and nobody else notices.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { t as suite, test } from 'tap';
+import { createGate, fin, rst, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Gateway, masterKey, readMetric, startGateway } from '../support/gateway.ts';
+import { openRaw } from '../support/raw-http.ts';
+import { waitFor, waitForStandstill } from '../support/wait-for.ts';
+
+const path = '/v1/chat/completions';
+const upstream = await startFakeUpstream({ t: suite });
+
+const config = (timeouts: object = {}) => ({
+  server: { timeouts },
+  rate_limits: {
+    user_paths: [
+      {
+        path: '/team',
+        limits: [
+          { period: 'concurrent', max_requests: 600 },
+          // An answer without end costs as many tokens as came.
+          { period: 'day', max_requests: 1_000_000, max_tokens: 1_000_000_000_000 },
+        ],
+      },
+    ],
+  },
+});
+
+/** With more patience than the tests have. Coverage would keep what a request leaves behind. */
+const gateway = await startGateway(suite, { upstream, config: config(), env: { NODE_V8_COVERAGE: undefined } });
+const strict = await startGateway(suite, {
+  upstream,
+  config: config({ headers: '300ms', body: '300ms', write_idle: '300ms' }),
+  env: { NODE_V8_COVERAGE: undefined },
+});
+
+suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
+
+function chatBytes(stream = false): string {
+  const body = JSON.stringify({ model: 'fake-small', stream, messages: [{ role: 'user', content: 'hello' }] });
+  return `${headBytes(body.length)}${body}`;
+}
+
+function headBytes(length: number): string {
+  const lines = [`POST ${path} HTTP/1.1`, 'Host: gateway.test', `Authorization: Bearer ${masterKey}`];
+  const framing = ['X-Gateway-User-Path: /team', 'Content-Type: application/json', `Content-Length: ${length}`];
+  return `${[...lines, ...framing].join('\r\n')}\r\n\r\n`;
+}
+
+/** How many requests the gateway holds slots for. */
+async function slots(through: Gateway): Promise<number> {
+  return (await through.metric('gateway_rate_limit_in_flight')) ?? Number.NaN;
+}
+
+async function untilFree(through: Gateway, deadlineMs = 1000): Promise<void> {
+  await waitFor(
+    'every slot to be free and no request open',
+    async () => {
+      const text = await through.metrics();
+      return (
+        readMetric(text, 'gateway_rate_limit_in_flight') === 0 && readMetric(text, 'gateway_requests_in_flight') === 0
+      );
+    },
+    deadlineMs,
+  );
+}
+
+interface Charged {
+  requests: number;
+  tokens: number;
+  reported: number;
+  estimated: number;
+}
+
+/** What was charged so far: to the windows of the path, and as metrics by source. */
+async function charged(through: Gateway): Promise<Charged> {
+  const response = await through.fetch('/v1/usage', { headers: { 'x-gateway-user-path': '/team' } });
+  const { rate_limits: rules } = (await response.json()) as {
+    rate_limits: { period_label: string; requests_used: number; tokens_used: number }[];
+  };
+  const day = rules.find((rule) => rule.period_label === 'day');
+  const text = await through.metrics();
+  const tokens = (source: string) => readMetric(text, 'gateway_rate_limit_tokens_total', { source }) ?? 0;
+  return {
+    requests: day?.requests_used ?? Number.NaN,
+    tokens: day?.tokens_used ?? Number.NaN,
+    reported: tokens('reported'),
+    estimated: tokens('estimated'),
+  };
+}
+
+function minus(after: Charged, before: Charged): Charged {
+  return {
+    requests: after.requests - before.requests,
+    tokens: after.tokens - before.tokens,
+    reported: after.reported - before.reported,
+    estimated: after.estimated - before.estimated,
+  };
+}
+
+function ms(times: readonly number[], share: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+await test('a reset before the body is there: nobody is asked, nothing is charged', async (t) => {
+  const before = await charged(gateway);
+  const asked = upstream.ledger.length;
+  const whole = chatBytes();
+  for (const bytes of [whole.slice(0, 40), headBytes(500), whole.slice(0, -1)]) {
+    for (let time = 0; time < 7; time += 1) {
+      const connection = await openRaw(gateway.port, { t });
+      await connection.send(bytes, rst);
+    }
+  }
+  await untilFree(gateway);
+  t.same(await charged(gateway), before);
+  t.equal(upstream.ledger.length, asked);
+  t.equal((await upstreamCall()).status, 200);
+  t.equal(upstream.ledger.length, asked + 1);
+});
+
+async function upstreamCall(through: Gateway = gateway): Promise<{ status: number; ms: number }> {
+  const startedAtMs = performance.now();
+  const response = await through.fetch(path, {
+    method: 'POST',
+    headers: { 'x-gateway-user-path': '/team' },
+    body: { model: 'fake-small', messages: [{ role: 'user', content: 'hello' }] },
+    signal: AbortSignal.timeout(5000),
+  });
+  await response.text();
+  return { status: response.status, ms: performance.now() - startedAtMs };
+}
+
+await test('a client that leaves while the provider thinks: the provider is let go within 100 ms', async (t) => {
+  await upstream.behave({ kind: 'hang' });
+  const delays: number[] = [];
+  const before = await charged(gateway);
+  for (const ending of Array.from({ length: 20 }, (_, time) => (time % 2 === 0 ? fin : rst))) {
+    const asked = upstream.ledger.length;
+    const connection = await openRaw(gateway.port, { t });
+    await connection.send(chatBytes());
+    await upstream.waitFor((ledger) => ledger[asked]?.bodyComplete);
+    t.equal(await slots(gateway), 1);
+    const leftAtMs = performance.now();
+    await connection.send(ending);
+    delays.push((await upstream.waitFor((ledger) => ledger[asked]?.clientClosedAtMs)) - leftAtMs);
+    await untilFree(gateway);
+    connection.close();
+  }
+  t.comment(`let go after ${ms(delays, 0.5).toFixed(1)} ms, at most ${Math.max(...delays).toFixed(1)} ms`);
+  t.ok(ms(delays, 0.5) <= 100, 'as a rule within 100 ms');
+  t.ok(Math.max(...delays) <= 500, 'and never much later');
+  const cost = minus(await charged(gateway), before);
+  t.equal(cost.requests, 20);
+  t.equal(cost.reported, 0);
+  t.ok(cost.estimated >= 20 && cost.estimated <= 400, `the question was taken, so it costs: ${cost.estimated}`);
+  t.equal(cost.tokens, cost.estimated);
+});
+
+await test('a client that leaves amid a stream pays what came: as reported, else estimated', async (t) => {
+  const words = 8;
+  const event = (word: string) => `data: {"choices":[{"index":0,"delta":{"content":"${word}"}}]}\n\n`;
+  const events = Array.from({ length: words }, (_, index) => event(`word${index} `));
+  const usage = { prompt_tokens: 1234, completion_tokens: 4321, total_tokens: 5555 };
+  const usageEvent = `data: {"choices":[],"usage":${JSON.stringify(usage)}}\n\n`;
+  for (const ending of [fin, rst]) {
+    for (const reports of [false, true]) {
+      const before = await charged(gateway);
+      const gate = createGate();
+      await upstream.behave([{ kind: 'sse', chunks: [...events, ...(reports ? [usageEvent] : []), gate] }]);
+      const asked = upstream.ledger.length;
+      const connection = await openRaw(gateway.port, { t });
+      await connection.send(chatBytes(true));
+      await connection.waitFor(({ responses }) => responses[0]?.text().includes(`word${words - 1} `));
+      await waitFor('the provider to have said all', () => gate.waiting === 1);
+      // The usage event is not passed on; when a later call is answered, it was read.
+      t.equal((await upstreamCall()).status, 200);
+      const middle = minus(await charged(gateway), before);
+      t.equal(middle.requests, 2);
+      t.equal(middle.tokens, middle.reported, 'nothing is charged for what is under way');
+
+      await connection.send(ending);
+      await waitFor('the provider to be let go', () => upstream.ledger[asked]?.clientClosedAtMs);
+      await untilFree(gateway);
+      const cost = minus(await charged(gateway), before);
+      const late = { tokens: cost.tokens - middle.tokens, reported: cost.reported - middle.reported };
+      if (reports) t.same({ ...late, estimated: cost.estimated }, { tokens: 5555, reported: 5555, estimated: 0 });
+      else {
+        t.equal(late.reported, 0);
+        t.equal(late.tokens, cost.estimated);
+        t.ok(cost.estimated >= words && cost.estimated <= 4 * words, `${words} events cost ${cost.estimated}`);
+      }
+      connection.close();
+    }
+  }
+});
+
+await test('a client that stops reading a stream is cut after write_idle, and little is kept for it', async (t) => {
+  await upstream.behave({ kind: 'endless-body' });
+  const resting = residentBytes(strict);
+  for (const stream of [true, false]) {
+    const asked = upstream.ledger.length;
+    const connection = await openRaw(strict.port, { t });
+    await connection.send(chatBytes(stream));
+    await connection.waitFor(({ responses }) => responses[0]?.body.length);
+    connection.pause();
+    const stoppedAtMs = performance.now();
+    t.equal(await slots(strict), 1);
+    const closed = upstream.waitFor((ledger) => ledger[asked]?.clientClosedAtMs);
+    await untilFree(strict, 3000);
+    const tookMs = performance.now() - stoppedAtMs;
+    t.ok(tookMs >= 150 && tookMs <= 2000, `its slot is back after ${tookMs.toFixed(0)} ms of 300`);
+    t.ok((await closed) >= stoppedAtMs, 'the provider is let go');
+    connection.resume();
+    await connection.waitFor(({ closedByServer }) => closedByServer);
+    t.equal(connection.exchange().responses[0]?.complete, false, 'what it has does not look like a whole answer');
+    connection.close();
+  }
+  const grown = residentBytes(strict) - resting;
+  t.comment(`grown by ${(grown / 2 ** 20).toFixed(1)} MiB`);
+  t.ok(grown < 64 << 20);
+});
+
+await test('clients that read a byte a second do not slow others down', async (t) => {
+  const normal = async (times: number): Promise<number[]> => {
+    const taken: number[] = [];
+    for (let time = 0; time < times; time += 1) {
+      const answer = await upstreamCall();
+      if (answer.status !== 200) t.fail(`status ${answer.status}`);
+      taken.push(answer.ms);
+    }
+    return taken;
+  };
+  await normal(100);
+  const alone = await normal(300);
+
+  const crawlers = Array.from({ length: 20 }, () => crawl(gateway.port));
+  t.teardown(() => {
+    for (const { stop } of crawlers) stop();
+  });
+  await upstream.behave(Array.from({ length: crawlers.length }, () => ({ kind: 'endless-body' }) as const));
+  for (const { begin } of crawlers) begin();
+  await waitFor('all of them to be served', async () => (await slots(gateway)) === crawlers.length);
+  await waitFor('all of them to have read', () => crawlers.every(({ bytes }) => bytes() >= 2));
+  // Until the buffers of the kernel are full, they read as fast as anybody.
+  const taken = () => upstream.ledger.slice(-crawlers.length).reduce((sum, { bytesSent }) => sum + bytesSent, 0);
+  await waitForStandstill('the provider', taken);
+  const beside = await normal(300);
+  t.comment(
+    `p50 ${ms(alone, 0.5).toFixed(2)} → ${ms(beside, 0.5).toFixed(2)} ms, p99 ${ms(alone, 0.99).toFixed(2)} → ${ms(beside, 0.99).toFixed(2)} ms`,
+  );
+  t.ok(ms(beside, 0.5) <= 3 * ms(alone, 0.5) + 5, 'as fast as before');
+  t.ok(ms(beside, 0.95) <= 5 * ms(alone, 0.95) + 100, 'nearly always');
+  t.equal(await slots(gateway), crawlers.length, 'who has more patience keeps them');
+  t.ok(crawlers.every(({ bytes }) => bytes() < 100));
+  for (const { stop } of crawlers) stop();
+  await untilFree(gateway);
+
+  const cut = crawl(strict.port);
+  t.teardown(() => cut.stop());
+  await upstream.behave([{ kind: 'endless-body' }]);
+  cut.begin();
+  await waitFor('it to be served', async () => (await slots(strict)) === 1);
+  await untilFree(strict, 3000);
+  t.pass('where write_idle is short, a crawler is cut like one that stopped');
+});
+
+/** A client that takes one byte from the kernel, and the next a second later; the first two at once. */
+function crawl(port: number): { begin: () => void; stop: () => void; bytes: () => number } {
+  let bytes = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const socket = connect({
+    port,
+    host: '127.0.0.1',
+    onread: {
+      buffer: Buffer.alloc(1),
+      callback: () => {
+        bytes += 1;
+        if (bytes < 2) return true;
+        timer = setTimeout(() => socket.resume(), 1000);
+        return false;
+      },
+    },
+  });
+  socket.on('error', () => {});
+  return {
+    begin: () => void socket.write(chatBytes(true)),
+    stop() {
+      clearTimeout(timer);
+      socket.destroy();
+    },
+    bytes: () => bytes,
+  };
+}
+
+await test('500 uploads that are broken off at once leave nothing behind', async (t) => {
+  const before = await charged(gateway);
+  const asked = upstream.ledger.length;
+  const part = Buffer.alloc(64 * 1024, ' ');
+  const round = async (): Promise<void> => {
+    const uploads = await Promise.all(Array.from({ length: 500 }, () => openRaw(gateway.port, { t })));
+    await Promise.all(uploads.map((upload) => upload.send(headBytes(1_000_000), part)));
+    await waitFor(
+      'all of them to have begun',
+      async () => (await gateway.metric('gateway_requests_in_flight')) === uploads.length,
+    );
+    t.equal(await slots(gateway), 0, 'half a body holds no slot');
+    for (const upload of uploads) upload.reset();
+    await untilFree(gateway, 3000);
+    await waitFor('their descriptors to be closed', () => openFiles(gateway) <= resting.files, 3000);
+  };
+  // What answers `charged` and `metric` keeps its connections.
+  t.equal((await upstreamCall()).status, 200);
+  const resting = { files: openFiles(gateway) + 4, bytes: 0 };
+  for (let time = 0; time < 2; time += 1) await round();
+  resting.bytes = residentBytes(gateway);
+  for (let time = 0; time < 8; time += 1) await round();
+  const grown = residentBytes(gateway) - resting.bytes;
+  t.comment(
+    `${openFiles(gateway)} descriptors; resident memory after 8 more rounds of 32 MiB: ${(grown / 2 ** 20).toFixed(1)} MiB`,
+  );
+  t.ok(grown < 128 << 20);
+  t.equal(upstream.ledger.length, asked + 1);
+  t.equal(minus(await charged(gateway), before).requests, 1);
+  t.equal((await upstreamCall()).status, 200, 'and the next one is served');
+});
+
+function residentBytes(of: Gateway): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${of.process.pid}/status`, 'utf8'))?.[1]) * 1024;
+}
+
+function openFiles(of: Gateway): number {
+  return readdirSync(`/proc/${of.process.pid}/fd`).length;
+}
+
+await test('the time zone of the machine changes nothing that clients see', async (t) => {
+  const zones = { UTC: 0, 'Europe/Warsaw': 60, 'Asia/Kolkata': 330 };
+  const periods = { minute: 60, hour: 3600, day: 86_400 };
+  const limits = Object.keys(periods).map((period) => ({ period, max_requests: 5, max_tokens: 100_000 }));
+  for (const [zone, minutesEast] of Object.entries(zones)) {
+    const offset = '0 - new Date(2026, 0, 1).getTimezoneOffset()';
+    const zoned = execFileSync(process.execPath, ['-p', offset], { env: { TZ: zone }, encoding: 'utf8' });
+    t.equal(Number(zoned), minutesEast, `this Node knows ${zone}`);
+    const abroad = await startGateway(t, {
+      upstream,
+      config: { rate_limits: { user_paths: [{ path: '/', limits }] } },
+      env: { TZ: zone },
+    });
+    t.match(readFileSync(`/proc/${abroad.process.pid}/environ`, 'utf8'), `TZ=${zone}\0`);
+    const response = await abroad.fetch(path, { method: 'POST', body: { model: 'fake-small', messages: [] } });
+    const answeredAtMs = Date.now();
+    await response.text();
+    t.equal(response.status, 200);
+    const toMinuteEnd = 60 - ((answeredAtMs / 1000) % 60);
+    const reset = Number(response.headers.get('x-ratelimit-reset-requests'));
+    // The least remaining is the same for all; the longest period comes last in the order of rules.
+    t.ok(Math.abs(reset - toMinuteEnd) <= 2 || Math.abs(reset - toMinuteEnd) >= 58, `resets in ${reset} s`);
+
+    const usage = (await (await abroad.fetch('/v1/usage')).json()) as {
+      server_time: string;
+      rate_limits: { period_label: keyof typeof periods; window_start: string; window_end: string; requests_used: 1 }[];
+    };
+    t.match(usage.server_time, /Z$/);
+    t.ok(Math.abs(Date.parse(usage.server_time) - Date.now()) < 5000, `${zone}: ${usage.server_time}`);
+    t.equal(usage.rate_limits.length, 3);
+    for (const rule of usage.rate_limits) {
+      const seconds = periods[rule.period_label];
+      const startMs = Date.parse(rule.window_start);
+      t.match(rule.window_start, /T\d\d:\d\d:00(\.000)?Z$/);
+      t.equal(startMs % (1000 * seconds), 0, `${zone}: a ${rule.period_label} begins with one of UTC`);
+      t.equal(Date.parse(rule.window_end) - startMs, 1000 * seconds);
+      t.ok(startMs <= Date.parse(usage.server_time) && Date.parse(usage.server_time) < Date.parse(rule.window_end));
+      t.equal(rule.requests_used, 1);
+    }
+  }
+});
+
+await test('nothing malformed was sent, nothing unexpected happened inside', async (t) => {
+  t.same(upstream.malformed, []);
+  for (const { process } of [gateway, strict]) {
+    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|"level":[56]0|Warning/);
+    t.ok(process.running);
+  }
+});

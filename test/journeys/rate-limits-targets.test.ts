@@ -1,0 +1,251 @@
+// Provider and model rules protect the upstreams: a target that is used up is passed over, and only when none is left a client notices.
+import { t as suite, test } from 'tap';
+import { ruleKey } from '../../schemas/rules/rule.ts';
+import { ruleId } from '../../schemas/rules/rule-id.ts';
+import type { Scope } from '../../schemas/rules/scope.ts';
+import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
+import { startGateway } from '../support/gateway.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const left = await startFakeUpstream({ t: suite });
+const right = await startFakeUpstream({ t: suite });
+const at = (upstream: typeof left) => ({
+  type: 'openai',
+  base_url: upstream.url,
+  models: ['m', 'shared', 'Mixed-Case'],
+  timeouts: { first_byte: '300ms' },
+});
+const requests = (max_requests: number, period = 'minute') => [{ period, max_requests }];
+const pair = (source: string, first: string, second: string, weight = 1) => ({
+  source,
+  targets: [{ model: `${first}/m` }, { model: `${second}/m`, weight }],
+});
+
+const gateway = await startGateway(suite, {
+  config: {
+    providers: {
+      'free-left': at(left),
+      'free-right': at(right),
+      'Odd.Name': at(left),
+      'direct-left': at(left),
+      'skip-left': at(left),
+      'skip-right': at(right),
+      'full-left': at(left),
+      'full-right': at(right),
+      'slots-left': at(left),
+      'slots-right': at(right),
+      'fail-left': at(left),
+      'fail-right': at(right),
+      'last-left': at(left),
+      'last-right': at(right),
+    },
+    aliases: [
+      pair('skip', 'skip-left', 'skip-right'),
+      pair('full', 'full-left', 'full-right', 3),
+      pair('slots', 'slots-left', 'slots-right'),
+      pair('fail', 'fail-left', 'fail-right'),
+      pair('last', 'last-left', 'last-right'),
+    ],
+    rate_limits: {
+      user_paths: [
+        {
+          path: '/counted',
+          limits: [
+            { period: 'minute', max_requests: 10_000, max_tokens: 1_000_000 },
+            { period: 'concurrent', max_requests: 100 },
+          ],
+        },
+      ],
+      providers: [
+        { name: 'oDD.nAME', limits: requests(2) },
+        { name: 'direct-left', limits: requests(1) },
+        { name: 'skip-left', limits: requests(1) },
+        { name: 'full-left', limits: requests(1, 'hour') },
+        { name: 'full-right', limits: requests(2) },
+        { name: 'slots-left', limits: requests(1, 'concurrent') },
+        { name: 'slots-right', limits: requests(1, 'concurrent') },
+        { name: 'fail-left', limits: requests(100) },
+        { name: 'fail-right', limits: requests(100) },
+        { name: 'last-right', limits: requests(1) },
+      ],
+      models: [
+        { model: 'SHARED', limits: requests(3) },
+        { model: 'FREE-left/mixed-CASE', limits: requests(1) },
+      ],
+    },
+  },
+});
+
+suite.beforeEach(async () => {
+  await left.behave({ kind: 'openai' });
+  await right.behave({ kind: 'openai' });
+});
+
+/** One request, its answer read to the end. */
+async function ask(model: string, userPath: string, extra: object = {}) {
+  const response = await gateway.fetch('/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'x-gateway-user-path': userPath },
+    body: { model, messages: [{ role: 'user', content: 'say hello' }], ...extra },
+  });
+  const text = await response.text();
+  const { status, headers } = response;
+  const message = status === 200 ? '' : (JSON.parse(text) as { error: { message: string } }).error.message;
+  return { status, headers, text, message };
+}
+
+/** What /counted/<name> has used of its rules, which all tests share: only differences mean something. */
+async function used(): Promise<{ requests: number; inFlight: number }> {
+  const response = await gateway.fetch('/v1/usage', { headers: { 'x-gateway-user-path': '/counted' } });
+  const { rate_limits } = (await response.json()) as { rate_limits: { requests_used: number; in_flight: number }[] };
+  return {
+    requests: rate_limits.reduce((sum, { requests_used }) => sum + requests_used, 0),
+    inFlight: rate_limits.reduce((sum, { in_flight }) => sum + in_flight, 0),
+  };
+}
+
+const decisions = async (scope: Scope, subject: string, outcome: string, period = 60, dimension = 'requests') =>
+  (await gateway.metric('gateway_rate_limit_decisions_total', {
+    rule: ruleId(ruleKey(scope, subject, period)),
+    dimension: period === 0 ? 'concurrent' : dimension,
+    outcome,
+  })) ?? 0;
+const calls = () => [left.ledger.length, right.ledger.length] as const;
+const callsSince = ([before, other]: readonly [number, number]) => [
+  left.ledger.length - before,
+  right.ledger.length - other,
+];
+
+await test('provider and model rules compare without regard to case, and show their subject as it is written', async (t) => {
+  await ask('Odd.Name/m', '/');
+  t.equal((await ask('Odd.Name/shared', '/')).headers.get('x-ratelimit-limit-requests'), '2');
+  t.match(await ask('Odd.Name/m', '/'), {
+    status: 429,
+    message: /^Rate limit exceeded for provider oDD\.nAME: 2 requests per minute\. Retry in \d+ s\.$/,
+  });
+  t.equal((await ask('free-left/Mixed-Case', '/')).status, 200);
+  t.match(await ask('free-left/Mixed-Case', '/'), {
+    status: 429,
+    message: /for model FREE-left\/mixed-CASE: 1 request per minute\./,
+  });
+  t.equal((await ask('free-right/Mixed-Case', '/')).status, 200, 'a qualified rule covers that provider alone');
+});
+
+await test('a rule on a bare model counts it on every provider', async (t) => {
+  // One of three went to Odd.Name above.
+  t.equal((await ask('free-left/shared', '/')).status, 200);
+  t.equal((await ask('free-right/shared', '/')).headers.get('x-ratelimit-remaining-requests'), '0');
+  for (const provider of ['free-left', 'free-right', 'direct-left']) {
+    const before = calls();
+    t.match(await ask(`${provider}/shared`, '/'), { status: 429, message: /for model SHARED: 3 requests per minute/ });
+    t.strictSame(callsSince(before), [0, 0], 'no call');
+  }
+  t.equal(await decisions('provider', 'direct-left', 'allow'), 0, 'and its provider was not charged for it');
+});
+
+await test('a target that is used up is skipped without an error', async (t) => {
+  const before = calls();
+  for (let index = 0; index < 6; index += 1) {
+    const answer = await ask('skip', '/counted');
+    t.equal(answer.status, 200);
+    t.notOk(answer.headers.has('retry-after'));
+  }
+  t.strictSame(callsSince(before), [1, 5]);
+  // The balance turns to it three times.
+  t.equal(await decisions('provider', 'skip-left', 'skip_target'), 2);
+  t.equal(await decisions('provider', 'skip-left', 'allow'), 1);
+  t.equal(await decisions('provider', 'skip-left', 'reject'), 0);
+  t.equal(await decisions('user_path', '/counted', 'allow'), 6);
+});
+
+await test('a request without another target is refused; no call is made, and the consumer pays nothing', async (t) => {
+  t.equal((await ask('direct-left/m', '/counted')).status, 200);
+  const before = calls();
+  const paid = await used();
+  for (const stream of [false, true]) {
+    const refused = await ask('direct-left/m', '/counted', { stream });
+    t.match(refused, { status: 429, message: /for provider direct-left: 1 request per minute\./ });
+    t.match(JSON.parse(refused.text), { error: { code: 'rate_limit_exceeded', type: 'rate_limit_error' } });
+    t.notOk('provider' in JSON.parse(refused.text).error, 'the gateway refuses, not the provider');
+    t.match(refused.headers.get('retry-after'), /^\d+$/);
+    t.equal(refused.headers.get('x-ratelimit-limit-requests'), '1');
+  }
+  t.strictSame(callsSince(before), [0, 0]);
+  t.strictSame(await used(), paid);
+  t.equal(await decisions('provider', 'direct-left', 'reject'), 2);
+  t.equal(await decisions('provider', 'direct-left', 'skip_target'), 0);
+});
+
+await test('all targets used up: a refusal that speaks of the first declared one, whatever the balance picks', async (t) => {
+  const paid = await used();
+  for (let index = 0; index < 3; index += 1) t.equal((await ask('full', '/counted')).status, 200);
+  const before = calls();
+  // The second target weighs more: most of these would have gone there.
+  for (let index = 0; index < 8; index += 1) {
+    const refused = await ask('full', '/counted', { stream: index % 2 === 1 });
+    t.match(refused, { status: 429, message: /for provider full-left: 1 request per hour\./ });
+    t.ok(Number(refused.headers.get('retry-after')) > 3_500);
+    t.equal(refused.headers.get('x-should-retry'), 'false');
+    t.equal(refused.headers.get('x-ratelimit-limit-requests'), '1');
+  }
+  t.strictSame(callsSince(before), [0, 0], 'no call');
+  t.strictSame(await used(), { requests: paid.requests + 3, inFlight: 0 }, 'given back');
+  t.equal(await decisions('provider', 'full-left', 'reject', 3_600), 8);
+  t.equal(await decisions('provider', 'full-right', 'reject'), 0);
+  t.equal(await decisions('provider', 'full-right', 'skip_target'), 8);
+});
+
+await test('slots of targets: the other one is asked while the first is busy; none free is a 429 with Retry-After 1', async (t) => {
+  const gate = createGate();
+  await left.behave({ kind: 'hold', gate });
+  await right.behave({ kind: 'hold', gate });
+  const paid = await used();
+  const held = [ask('slots', '/counted'), ask('slots', '/counted', { stream: true })];
+  await waitFor('both busy', () => gate.waiting === 2);
+  const before = calls();
+  const refused = await ask('slots', '/counted');
+  t.match(refused, { status: 429, message: /for provider slots-left: 1 concurrent request\. Retry in 1 s\./ });
+  t.equal(refused.headers.get('retry-after'), '1');
+  t.strictSame(callsSince(before), [0, 0]);
+  t.strictSame(await used(), { requests: paid.requests + 2, inFlight: 2 });
+  gate.release();
+  for (const answer of await Promise.all(held)) t.equal(answer.status, 200);
+  t.strictSame(await used(), { requests: paid.requests + 2, inFlight: 0 });
+  t.equal(await gateway.metric('gateway_rate_limit_in_flight'), 0);
+  t.equal((await ask('slots', '/counted')).status, 200);
+});
+
+await test('a request that fails over counts once for the consumer, and once for each target that was asked', async (t) => {
+  await left.behave({ kind: 'error', status: 503 });
+  const before = calls();
+  const paid = await used();
+  const answer = await ask('fail', '/counted');
+  t.equal(answer.status, 200);
+  t.strictSame(callsSince(before), [1, 1]);
+  t.strictSame(await used(), { requests: paid.requests + 1, inFlight: 0 });
+  t.equal(await decisions('provider', 'fail-left', 'allow'), 1);
+  t.equal(await decisions('provider', 'fail-right', 'allow'), 1);
+
+  await right.behave({ kind: 'error', status: 500 });
+  t.equal((await ask('fail', '/counted')).status, 503, 'the right one began, the left one was asked last');
+  t.strictSame(callsSince(before), [2, 2]);
+  t.strictSame(await used(), { requests: paid.requests + 2, inFlight: 0 }, 'what providers were asked for is not free');
+});
+
+await test('a failed target before a used-up one: the failure is told, for the limit was not the cause', async (t) => {
+  t.equal((await ask('last-right/m', '/counted')).status, 200);
+  await left.behave({ kind: 'error', status: 503, message: 'out of order' });
+  const paid = await used();
+  for (let index = 0; index < 2; index += 1) {
+    const answer = await ask('last', '/counted');
+    t.match(answer, { status: 503, message: 'out of order' });
+    t.notOk(answer.headers.has('retry-after'));
+  }
+  t.strictSame(await used(), { requests: paid.requests + 2, inFlight: 0 });
+});
+
+await test('every request that reached a provider was well-formed, and named the model as it knows it', async (t) => {
+  t.same([...left.malformed, ...right.malformed], []);
+  const models = [...left.ledger, ...right.ledger].map((entry) => (entry.json() as { model: string }).model);
+  t.same(new Set(models), new Set(['m', 'shared', 'Mixed-Case']));
+});

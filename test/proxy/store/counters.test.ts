@@ -1,0 +1,448 @@
+// Counters are kept in a real store: in portions, in order, over failures, and added to what was counted before it could be read.
+import { setImmediate } from 'node:timers/promises';
+import { test } from 'tap';
+import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
+import { type CounterKeeping, type KeptCounters, keepCounters } from '../../../proxy/store/counters.ts';
+import type { Rule } from '../../../schemas/rules/rule.ts';
+import { openStateStore } from '../../../schemas/store/open.ts';
+import type { CounterBatch, StateStore } from '../../../schemas/store/state-store.ts';
+import { type Teardown, temporaryDirectory } from '../../support/teardown.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { ruleOf } from '../limits/rule-of.ts';
+
+const start = Date.UTC(2026, 0, 5, 12);
+const instance = 'one';
+const hourly = ruleOf('user_path', '/', 3_600, { maxRequests: 1_000_000, maxTokens: 1_000_000 });
+const daily = ruleOf('user_path', '/', 86_400, { maxRequests: 1_000_000 });
+const children = ruleOf('user_path', '/c', 60, { perChild: true, maxRequests: 1_000_000, maxTokens: 1_000_000 });
+
+/** A real store whose operations fail on order, before or after they were done, and that says what was asked of it. */
+interface BreakableStore {
+  readonly store: StateStore;
+  readonly keeping: CounterKeeping['store'];
+  /** Every write that was tried, oldest first. */
+  readonly batches: CounterBatch[];
+  readonly mostAtOnce: () => number;
+  /** What the next operations do; after them everything works. `late`: it is done, and fails all the same. */
+  readonly next: ('fail' | 'late' | 'work')[];
+  /** While set, every operation waits for it first. */
+  gate: Promise<void> | undefined;
+}
+
+/** Nothing here is about deadlines: a busy machine gets its time. */
+const timeoutMs = 10_000;
+
+function openBreakable(t: Teardown): BreakableStore {
+  const store = openStateStore({ directory: temporaryDirectory(t, 'gateway-counters'), timeoutMs });
+  t.teardown(() => store.close());
+  const batches: CounterBatch[] = [];
+  let atOnce = 0;
+  let most = 0;
+  const breakable: BreakableStore = {
+    store,
+    batches,
+    mostAtOnce: () => most,
+    next: [],
+    gate: undefined,
+    keeping: {
+      loadCounters: (name) => run(() => store.loadCounters(name)),
+      writeCounters: (name, batch) => {
+        batches.push(batch);
+        return run(() => store.writeCounters(name, batch));
+      },
+    },
+  };
+  async function run<Result>(work: () => Promise<Result>): Promise<Result> {
+    atOnce += 1;
+    most = Math.max(most, atOnce);
+    try {
+      await breakable.gate;
+      const fault = breakable.next.shift() ?? 'work';
+      if (fault === 'fail') throw new Error('the store is away');
+      const result = await work();
+      if (fault === 'late') throw new Error('the store was too slow');
+      return result;
+    } finally {
+      atOnce -= 1;
+    }
+  }
+  return breakable;
+}
+
+function limiterOf(...rules: Rule[]): Limiter {
+  const limiter = createLimiter();
+  limiter.reconcile(rules);
+  return limiter;
+}
+
+/** So many requests of a consumer, with tokens. */
+function use(limiter: Limiter, path: string, requests: number, tokens = 0, nowMs = start): void {
+  const matches = limiter.forUserPath(path);
+  for (let count = 0; count < requests; count += 1) limiter.admit(matches, nowMs).lease?.release();
+  limiter.charge(matches, tokens, nowMs);
+}
+
+type Troubles = (string | undefined)[];
+
+/** Keeps the counters without a timer: the tests say when. */
+async function keep(
+  limiter: Limiter,
+  { keeping }: Pick<BreakableStore, 'keeping'>,
+  more: Partial<CounterKeeping> = {},
+): Promise<KeptCounters & { troubles: Troubles }> {
+  const troubles: Troubles = [];
+  const kept = await keepCounters({
+    store: keeping,
+    limiter,
+    instance,
+    intervalMs: 0,
+    nowMs: () => start,
+    onTrouble: (trouble) => troubles.push(trouble?.message),
+    ...more,
+  });
+  return { ...kept, troubles };
+}
+
+/** What a process that starts now would find: rule key and child → requests and tokens. */
+async function stored({ store }: BreakableStore, name = instance): Promise<Record<string, [number, number]>> {
+  const { rows } = await store.loadCounters(name);
+  const sum = (pairs: readonly (readonly [number, number])[]) => pairs.reduce((total, [, count]) => total + count, 0);
+  return Object.fromEntries(
+    rows.map(({ key, child, requests, tokens }) => [`${key}${child && ` ${child}`}`, [sum(requests), sum(tokens)]]),
+  );
+}
+
+function usedUnder(limiter: Limiter, path = '/'): (number | undefined)[] {
+  return limiter.report(limiter.forUserPath(path), start).map(({ requestsUsed }) => requestsUsed);
+}
+
+await test('what is counted is written, found again by a limiter of the same rules, and written once', async (t) => {
+  const place = openBreakable(t);
+  const limiter = limiterOf(hourly, daily, children);
+  const kept = await keep(limiter, place);
+  t.equal(kept.writtenAtMs(), start, 'an empty store was loaded');
+  use(limiter, '/x', 3, 40);
+  use(limiter, '/c/a/deep', 2, 7);
+  await kept.flush();
+  t.same(await stored(place), {
+    [hourly.key]: [5, 47],
+    [daily.key]: [5, 0],
+    [`${children.key} /c/a`]: [2, 7],
+  });
+  t.equal(place.batches.length, 1);
+  await kept.flush();
+  t.equal(place.batches.length, 1, 'nothing changed, nothing is written');
+
+  const next = limiterOf(hourly, daily, children);
+  const nextKept = await keep(next, place);
+  t.same(usedUnder(next, '/c/a'), [5, 5, 2]);
+  use(next, '/x', 1);
+  await nextKept.close();
+  t.match(await stored(place), { [hourly.key]: [6, 47], [`${children.key} /c/a`]: [2, 7] });
+  t.same(kept.troubles.concat(nextKept.troubles), []);
+});
+
+await test('each instance has rows of its own', async (t) => {
+  const place = openBreakable(t);
+  const [a, b] = [limiterOf(hourly), limiterOf(hourly)];
+  const [keptA, keptB] = [await keep(a, place), await keep(b, place, { instance: 'two' })];
+  use(a, '/', 3);
+  use(b, '/', 5);
+  await Promise.all([keptA.flush(), keptB.flush()]);
+  t.same(await stored(place), { [hourly.key]: [3, 0] });
+  t.same(await stored(place, 'two'), { [hourly.key]: [5, 0] });
+});
+
+await test('10,000 changed children are written in portions that hold nobody up', async (t) => {
+  const { store } = openBreakable(t);
+  /** Of each write. What was written is not kept here: a heap full of it would make pauses of its own. */
+  const portions: number[] = [];
+  const keeping: CounterKeeping['store'] = {
+    loadCounters: (name) => store.loadCounters(name),
+    writeCounters(name, batch) {
+      portions.push(batch.rows.length);
+      return store.writeCounters(name, batch);
+    },
+  };
+  const limiter = limiterOf(children);
+  const kept = await keep(limiter, { keeping }, { nowMs: () => start + 61_000 });
+  const count = 10_000;
+  // Every slice of every child holds something: rows do not get longer.
+  for (let slice = 1; slice <= 61; slice += 1) {
+    for (let child = 0; child < count; child += 1) use(limiter, `/c/${child}`, 1, 12_345, start + slice * 1_000);
+  }
+  const blocks: number[] = [];
+  for (const round of ['first', 'second', 'third']) {
+    for (let child = 0; child < count; child += 1) use(limiter, `/c/${child}`, 1, 1, start + 61_000);
+    portions.length = 0;
+    const startedMs = performance.now();
+    const longest = await longestBlock(() => kept.flush());
+    const tookMs = performance.now() - startedMs;
+    t.comment(`${round} flush: longest block ${longest.toFixed(1)} ms, ${tookMs.toFixed(0)} ms in all`);
+    blocks.push(longest);
+    t.same(
+      portions,
+      Array.from({ length: 50 }, () => 200),
+    );
+  }
+  // What the portions take they take every time; a pause of the collector comes and goes.
+  t.ok(Math.min(...blocks) < 50, `${Math.min(...blocks).toFixed(1)} ms`);
+  t.equal((await store.loadCounters(instance)).rows.length, count);
+  t.same(kept.troubles, []);
+});
+
+/**
+ * The longest time in milliseconds that one turn of the event loop took while `work` went on. Time of the thread, so that a machine
+ * that gives the processor to somebody else is not taken for a block.
+ */
+async function longestBlock(work: () => Promise<void>): Promise<number> {
+  let longest = 0;
+  let last = threadMs();
+  const end = new AbortController();
+  const over = work().finally(() => end.abort());
+  while (!end.signal.aborted) {
+    await setImmediate();
+    const now = threadMs();
+    longest = Math.max(longest, now - last);
+    last = now;
+  }
+  await over;
+  return longest;
+}
+
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+await test('a write that fails is tried again with the same rows and another number', async (t) => {
+  const place = openBreakable(t);
+  const limiter = limiterOf(hourly);
+  const kept = await keep(limiter, place);
+  use(limiter, '/', 3);
+  place.next.push('fail', 'fail');
+  await kept.flush();
+  use(limiter, '/', 4);
+  await kept.flush();
+  t.same(await stored(place), {});
+  t.same(kept.troubles, ['the store is away'], 'said once');
+  await kept.flush();
+  t.same(await stored(place), { [hourly.key]: [7, 0] }, 'what came meanwhile is written with it');
+  t.same(kept.troubles, ['the store is away', undefined]);
+  const [first, second, third, last] = place.batches;
+  t.same([second?.rows, third?.rows], [first?.rows, first?.rows]);
+  t.same(
+    place.batches.map(({ sequence }) => sequence),
+    [1, 2, 3, 4],
+  );
+  t.equal(last?.rows[0]?.requests[0]?.[1], 7);
+});
+
+await test('a write that was done although it seemed to fail does no harm', async (t) => {
+  const place = openBreakable(t);
+  const limiter = limiterOf(hourly);
+  const kept = await keep(limiter, place);
+  use(limiter, '/', 3);
+  place.next.push('late');
+  await kept.flush();
+  t.same(await stored(place), { [hourly.key]: [3, 0] });
+  use(limiter, '/', 1);
+  await kept.flush();
+  t.same(await stored(place), { [hourly.key]: [4, 0] });
+  t.same(kept.troubles, ['the store was too slow', undefined]);
+});
+
+await test('the last write takes along what changed after a write that failed', async (t) => {
+  const place = openBreakable(t);
+  const limiter = limiterOf(hourly);
+  const kept = await keep(limiter, place);
+  use(limiter, '/', 3);
+  place.next.push('fail');
+  await kept.flush();
+  use(limiter, '/', 2);
+  await kept.close();
+  t.same(await stored(place), { [hourly.key]: [5, 0] });
+});
+
+await test('the last write waits for one under way and takes along what came after it', async (t) => {
+  const place = openBreakable(t);
+  const limiter = limiterOf(hourly);
+  const kept = await keep(limiter, place);
+  const { open, gate } = createBarrier();
+  place.gate = gate;
+  use(limiter, '/', 3);
+  const flushing = kept.flush();
+  t.equal(kept.flush(), flushing, 'never two at once');
+  await waitFor('the write to begin', () => place.batches.length === 1);
+  use(limiter, '/', 2);
+  const closing = kept.close();
+  t.equal(kept.close(), closing, 'closed once');
+  open();
+  await closing;
+  t.same(await stored(place), { [hourly.key]: [5, 0] });
+  t.equal(place.mostAtOnce(), 1);
+});
+
+await test('a timer that fires while the store is slow starts no second write', async (t) => {
+  const place = openBreakable(t);
+  const limiter = limiterOf(hourly);
+  const kept = await keep(limiter, place, { intervalMs: 5 });
+  t.teardown(() => kept.close());
+  const { open, gate } = createBarrier();
+  place.gate = gate;
+  use(limiter, '/', 1);
+  await waitFor('the write to begin', () => place.batches.length === 1);
+  const startedMs = performance.now();
+  await waitFor('twenty intervals', () => performance.now() - startedMs > 100);
+  t.equal(place.batches.length, 1);
+  open();
+  use(limiter, '/', 1);
+  await waitFor('both to be written', async () => (await stored(place))[hourly.key]?.[0] === 2);
+  t.equal(place.mostAtOnce(), 1);
+  await kept.close();
+  const batches = place.batches.length;
+  use(limiter, '/', 1);
+  const closedMs = performance.now();
+  await waitFor('ten more intervals', () => performance.now() - closedMs > 50);
+  t.equal(place.batches.length, batches, 'the timer is gone');
+});
+
+function createBarrier(): { open: () => void; gate: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { open: resolve, gate: promise };
+}
+
+await test('removals and changes keep their order over failures', async (t) => {
+  const place = openBreakable(t);
+  const limiter = limiterOf(hourly, daily);
+  const kept = await keep(limiter, place);
+  use(limiter, '/', 5);
+  await kept.flush();
+
+  use(limiter, '/', 1);
+  place.next.push('fail', 'fail');
+  await kept.flush();
+  limiter.reconcile([daily]);
+  limiter.reconcile([hourly, daily]);
+  use(limiter, '/', 2);
+  await kept.flush();
+  await kept.flush();
+  t.same(await stored(place), { [hourly.key]: [2, 0], [daily.key]: [8, 0] }, 'the rule that came back started anew');
+  t.same(
+    place.batches.slice(-2).map(({ removed, rows }) => [removed, rows.map(({ key }) => key).sort()]),
+    [
+      [[], [daily.key, hourly.key].sort()],
+      [[hourly.key], [daily.key, hourly.key].sort()],
+    ],
+  );
+
+  place.next.push('fail');
+  limiter.reconcile([daily]);
+  await kept.flush();
+  t.same(place.batches.at(-1)?.removed, [hourly.key]);
+  limiter.reconcile([hourly, daily]);
+  use(limiter, '/', 1);
+  await kept.flush();
+  t.same(
+    await stored(place),
+    { [hourly.key]: [1, 0], [daily.key]: [9, 0] },
+    'a removal that failed removes nothing newer',
+  );
+});
+
+await test('a reset deletes the rows of every child', async (t) => {
+  const place = openBreakable(t);
+  const limiter = limiterOf(children);
+  const kept = await keep(limiter, place);
+  for (const child of ['a', 'b', 'c']) use(limiter, `/c/${child}`, 2);
+  await kept.flush();
+  t.equal(Object.keys(await stored(place)).length, 3);
+  limiter.reconcile([{ ...children, epoch: 1 }]);
+  use(limiter, '/c/b', 1);
+  await kept.flush();
+  t.same(await stored(place), { [`${children.key} /c/b`]: [1, 0] });
+  const old = limiterOf(children);
+  await keep(old, place);
+  t.same(usedUnder(old, '/c/b'), [0], 'a row of another epoch counts nothing');
+});
+
+await test('what is loaded late is added to what was counted meanwhile', async (t) => {
+  const place = openBreakable(t);
+  const before = limiterOf(hourly, daily, children);
+  const keptBefore = await keep(before, place);
+  use(before, '/c/a', 5, 50);
+  await keptBefore.close();
+
+  const limiter = limiterOf(hourly, daily, children);
+  place.next.push('fail', 'fail');
+  const kept = await keep(limiter, place);
+  t.equal(kept.writtenAtMs(), 0);
+  use(limiter, '/c/a', 2, 3);
+  use(limiter, '/c/b', 1);
+  await kept.flush();
+  t.same(usedUnder(limiter, '/c/a'), [3, 3, 2], 'counting goes on without the store');
+  t.same(kept.troubles, ['the store is away']);
+  await kept.flush();
+  t.same(usedUnder(limiter, '/c/a'), [8, 8, 7]);
+  t.same(await stored(place), {
+    [hourly.key]: [8, 53],
+    [daily.key]: [8, 0],
+    [`${children.key} /c/a`]: [7, 53],
+    [`${children.key} /c/b`]: [1, 0],
+  });
+  t.same(kept.troubles, ['the store is away', undefined]);
+  t.equal(kept.writtenAtMs(), start);
+});
+
+await test('a store that comes back just for the last write gets everything', async (t) => {
+  const place = openBreakable(t);
+  const before = limiterOf(hourly);
+  use(before, '/', 5);
+  await (await keep(before, place)).close();
+  const limiter = limiterOf(hourly);
+  place.next.push('fail');
+  const kept = await keep(limiter, place);
+  use(limiter, '/', 2);
+  await kept.close();
+  t.same(await stored(place), { [hourly.key]: [7, 0] });
+});
+
+await test('a rule that started anew before its rows could be read does not get them back', async (t) => {
+  const place = openBreakable(t);
+  const before = limiterOf(hourly, daily);
+  use(before, '/', 5);
+  await (await keep(before, place)).close();
+  const limiter = limiterOf(hourly, daily);
+  place.next.push('fail');
+  const kept = await keep(limiter, place);
+  limiter.reconcile([daily]);
+  limiter.reconcile([hourly, daily]);
+  use(limiter, '/', 1);
+  await kept.flush();
+  t.same(usedUnder(limiter), [1, 6]);
+  t.same(await stored(place), { [hourly.key]: [1, 0], [daily.key]: [6, 0] });
+});
+
+await test('rows of rules that are gone are deleted at the start, so that they do not come back with the rule', async (t) => {
+  const place = openBreakable(t);
+  const before = limiterOf(hourly, daily);
+  use(before, '/', 5);
+  await (await keep(before, place)).close();
+  await keep(limiterOf(daily), place);
+  t.same(await stored(place), { [daily.key]: [5, 0] });
+  const after = limiterOf(hourly, daily);
+  await keep(after, place);
+  t.same(usedUnder(after), [0, 5]);
+});
+
+await test('a store that never answers its load keeps nobody from leaving', async (t) => {
+  const place = openBreakable(t);
+  const limiter = limiterOf(hourly);
+  place.next.push('fail', 'fail');
+  const kept = await keep(limiter, place);
+  use(limiter, '/', 1);
+  await kept.close();
+  t.same(place.batches, []);
+  t.same(await stored(place), {});
+  t.same(kept.troubles, ['the store is away']);
+});

@@ -1,0 +1,68 @@
+// What an answer cost: the provider's word when there is one, else an estimate that says so.
+import { test } from 'tap';
+import { tapStream } from '../../../proxy/upstream/sse.ts';
+import { type Asked, measureBody, measurePassing, measureStream } from '../../../proxy/usage/measure.ts';
+import { createUsageReader } from '../../../proxy/usage/usage-reader.ts';
+
+/** Asks for 40 characters of text, so for 10 tokens. */
+const asked: Asked = {
+  operation: 'chat',
+  call: { body: Buffer.from(JSON.stringify({ model: 'm', messages: [{ content: 'x'.repeat(40) }] })) },
+};
+const embeddings: Asked = {
+  operation: 'embeddings',
+  call: { body: Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(40) })) },
+};
+const estimated = (outputTokens: number) => ({
+  inputTokens: 10,
+  outputTokens,
+  totalTokens: 10 + outputTokens,
+  source: 'estimated',
+});
+const reported = { inputTokens: 3, outputTokens: 4, totalTokens: 7, source: 'reported' };
+const usage = '"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}';
+
+await test('a whole answer', (t) => {
+  const answer = (report: string): Buffer => Buffer.from(`{"choices":[{"message":{"content":"eight ch"}}]${report}}`);
+  t.same(measureBody(asked, answer(`,${usage}`)), reported);
+  t.same(measureBody(asked, answer(',"usage":null')), estimated(2));
+  t.same(measureBody(asked, answer('').subarray(0, 32)), estimated(8), 'of a part its length counts');
+  t.same(measureBody(asked, Buffer.alloc(0)), estimated(0), 'nothing came, but the question was read');
+  t.end();
+});
+
+await test('a stream', (t) => {
+  const measured = (...events: string[]) => {
+    const tap = tapStream({ dropsUsage: true, readsUsage: true, watchesEnd: false });
+    for (const event of events) tap.push(Buffer.from(`data: ${event}\n\n`));
+    return measureStream(asked, tap);
+  };
+  const delta = '{"choices":[{"delta":{"content":"hi"}}],"usage":null}';
+  t.same(measured(delta, delta, `{"choices":[],${usage}}`, '[DONE]'), reported);
+  t.same(measured(delta, delta, '[DONE]'), estimated(2));
+  t.same(measured(delta, `{"choices":[{"delta":{"content":"${'x'.repeat(4_000)}"}}]}`), estimated(898));
+  t.same(measured(), estimated(0));
+  t.end();
+});
+
+await test('an answer too long to be held', (t) => {
+  const measured = (...chunks: string[]) => {
+    const reader = createUsageReader();
+    for (const chunk of chunks) reader.push(Buffer.from(chunk));
+    return measurePassing(asked, reader);
+  };
+  const long = `{"a":"${'x'.repeat(79_994)}`;
+  t.same(measured(long, `",${usage}}`), reported);
+  t.same(measured(long), estimated(20_000));
+  t.same(measured(), estimated(0));
+  t.end();
+});
+
+await test('embeddings are numbers, not tokens', (t) => {
+  const answer = Buffer.from('{"data":[{"embedding":[0.1,0.2]}],"text":"eight ch"}');
+  const reader = createUsageReader();
+  reader.push(answer);
+  t.same(measureBody(embeddings, answer), estimated(0));
+  t.same(measurePassing(embeddings, reader), estimated(0));
+  t.end();
+});

@@ -1,0 +1,60 @@
+// A usage object is believed where it makes sense: whole numbers, explicit zeros, a total of its own.
+import { inspect } from 'node:util';
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import { tokenUsageOf } from '../../../proxy/usage/token-usage.ts';
+
+const most = Number.MAX_SAFE_INTEGER;
+
+await test('counts are read under both spellings; what is missing follows from the rest', async (t) => {
+  const cases: readonly [usage: unknown, input: number, output: number, total: number][] = [
+    [{ prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }, 3, 4, 7],
+    [{ input_tokens: 3, output_tokens: 4, total_tokens: 7 }, 3, 4, 7],
+    [{ input_tokens: 3, output_tokens: 4 }, 3, 4, 7],
+    [{ prompt_tokens: 5 }, 5, 0, 5],
+    [{ completion_tokens: 5 }, 0, 5, 5],
+    [{ total_tokens: 5 }, 5, 0, 5],
+    [{ prompt_tokens: 3, total_tokens: 5 }, 3, 2, 5],
+    [{ completion_tokens: 3, total_tokens: 5 }, 2, 3, 5],
+    [{ prompt_tokens: 8, total_tokens: 5 }, 8, 0, 5],
+    [{ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, 0, 0, 0],
+    [{ prompt_tokens: 0 }, 0, 0, 0],
+    [{ prompt_tokens: 3, completion_tokens: 4, total_tokens: 0 }, 3, 4, 7],
+    [{ prompt_tokens: 3, input_tokens: 9, completion_tokens: 4, output_tokens: 9 }, 3, 4, 7],
+    [{ prompt_tokens: 3, completion_tokens: 4, total_tokens: 10 }, 3, 4, 10],
+    [{ prompt_tokens: null, input_tokens: 2, completion_tokens: 'x', output_tokens: 1 }, 2, 1, 3],
+    [{ prompt_tokens: 1, prompt_tokens_details: { cached_tokens: 9 }, extra: 'x' }, 1, 0, 1],
+    [{ prompt_tokens: 12.0 }, 12, 0, 12],
+    [{ prompt_tokens: most, completion_tokens: most }, most, most, most],
+  ];
+  for (const [usage, inputTokens, outputTokens, totalTokens] of cases) {
+    t.same(tokenUsageOf(usage), { inputTokens, outputTokens, totalTokens, source: 'reported' }, JSON.stringify(usage));
+  }
+});
+
+await test('what is no count is not there', async (t) => {
+  const odd = [-1, 0.5, 1e300, most + 1, Number.POSITIVE_INFINITY, Number.NaN, '7', null, true, [7], {}, undefined];
+  for (const count of odd) {
+    t.equal(tokenUsageOf({ prompt_tokens: count, total_tokens: count }), undefined, inspect(count));
+    t.match(tokenUsageOf({ prompt_tokens: count, completion_tokens: 4 }), { inputTokens: 0, totalTokens: 4 });
+    t.match(tokenUsageOf({ prompt_tokens: 3, completion_tokens: 4, total_tokens: count }), { totalTokens: 7 });
+  }
+  for (const usage of [undefined, null, 7, 'usage', true, [], {}, { tokens: 7 }, { usage: { total_tokens: 7 } }]) {
+    t.equal(tokenUsageOf(usage), undefined, JSON.stringify(usage));
+  }
+});
+
+await test('whatever is reported, three whole numbers that can be charged come out', async () => {
+  const count = fc.oneof(fc.maxSafeNat(), fc.double(), fc.integer(), fc.anything());
+  const keys = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'input_tokens', 'output_tokens'];
+  const usage = fc.dictionary(fc.constantFrom(...keys), count);
+  fc.assert(
+    fc.property(usage, (said) => {
+      const found = tokenUsageOf(said);
+      if (found === undefined) return true;
+      const counts = [found.inputTokens, found.outputTokens, found.totalTokens];
+      return counts.every((each) => Number.isSafeInteger(each) && each >= 0);
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,179 @@
+// A real Redis server of a test's own: started on a free port, frozen, killed, and started again on the same files.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { Redis } from 'ioredis';
+import { freePort } from './ports.ts';
+import { type Teardown, temporaryDirectory } from './teardown.ts';
+import { waitFor } from './wait-for.ts';
+
+/** Killed with the test process itself, whatever happens to teardowns. */
+const alive = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of alive) child.kill('SIGKILL');
+});
+
+export interface RedisServerOptions {
+  /** Keeps what is written in an append-only file, so that it survives a kill. Default false. */
+  appendOnly?: boolean;
+  /** Of the default user. */
+  password?: string;
+  /** Lines of an ACL file, for example `user gateway on >secret ~{gateway}:* +@all`. */
+  users?: readonly string[];
+  /** Speaks TLS only, with a certificate of an authority of its own. */
+  tls?: boolean;
+  /** More arguments of redis-server, for example `--maxmemory`, `2mb`. */
+  args?: readonly string[];
+}
+
+export interface RedisServer {
+  readonly port: number;
+  /** Without credentials. */
+  readonly url: string;
+  /** The certificate of the authority, when it speaks TLS. */
+  readonly authority: string | undefined;
+  readonly pid: number;
+  /** What it has logged in all its runs. */
+  readonly log: () => string;
+  /** A plain connection to it, as the default user or another one, closed with the test. */
+  client(username?: string, password?: string): Redis;
+  /** SIGTERM, then the exit. */
+  stop(): Promise<void>;
+  /** SIGKILL, then the exit. */
+  kill(): Promise<void>;
+  /** SIGSTOP: the system still accepts connections, nobody answers. */
+  freeze(): void;
+  thaw(): void;
+  /** Starts it again on the same port and files. */
+  restart(): Promise<void>;
+}
+
+/** Starts a server that is gone when the test ends; ready when this resolves. */
+export async function startRedis(t: Teardown, options: RedisServerOptions = {}): Promise<RedisServer> {
+  const binary = find('redis-server');
+  const directory = temporaryDirectory(t, 'gateway-redis');
+  const authority = options.tls === true ? createCertificates(directory) : undefined;
+  if (options.users !== undefined) writeFileSync(join(directory, 'users.acl'), `${options.users.join('\n')}\n`);
+  let log = '';
+  let child: ChildProcess | undefined;
+  let port = 0;
+
+  t.teardown(kill);
+  // Somebody may take the free port before the server does.
+  for (let attempt = 1; child === undefined; attempt += 1) {
+    port = await freePort();
+    await run().catch((error: unknown) => {
+      if (attempt === 5) throw error;
+      child = undefined;
+    });
+  }
+
+  return {
+    get pid() {
+      return child?.pid ?? -1;
+    },
+    port,
+    url: `${options.tls === true ? 'rediss' : 'redis'}://127.0.0.1:${port}`,
+    authority,
+    log: () => log,
+    client(username, password = options.password) {
+      const client = new Redis({
+        port,
+        host: '127.0.0.1',
+        ...(username === undefined ? {} : { username }),
+        ...(password === undefined ? {} : { password }),
+        ...(authority === undefined ? {} : { tls: { ca: authority } }),
+      });
+      client.on('error', () => undefined);
+      t.teardown(() => client.disconnect());
+      return client;
+    },
+    stop: () => end('SIGTERM'),
+    kill,
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
+    async restart() {
+      await kill();
+      await run();
+    },
+  };
+
+  async function run(): Promise<void> {
+    const started = log.length;
+    const server = spawn(binary, argumentsOf(options, directory, port), { stdio: ['ignore', 'pipe', 'pipe'] });
+    child = server;
+    alive.add(server);
+    server.once('exit', () => alive.delete(server));
+    for (const stream of [server.stdout, server.stderr]) {
+      stream.setEncoding('utf8');
+      stream.on('data', (text: string) => {
+        log += text;
+      });
+    }
+    await waitFor('redis-server to be ready', () => {
+      if (hasEnded(server)) throw new Error(`redis-server did not start:\n${log.slice(started)}`);
+      return log.includes('Ready to accept connections', started);
+    });
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    const server = child;
+    if (server === undefined || hasEnded(server)) return;
+    const exited = new Promise((resolve) => {
+      server.once('exit', resolve);
+    });
+    server.kill(signal);
+    await exited;
+  }
+
+  function kill(): Promise<void> {
+    return end('SIGKILL');
+  }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+function argumentsOf(options: RedisServerOptions, directory: string, port: number): string[] {
+  const { appendOnly = false, password, users, tls = false, args = [] } = options;
+  const local = ['--bind', '127.0.0.1', '--dir', directory, '--save', '', '--appendonly', appendOnly ? 'yes' : 'no'];
+  const secure = ['--port', '0', '--tls-port', `${port}`, '--tls-auth-clients', 'no'];
+  const files = ['--tls-cert-file', 'server.crt', '--tls-key-file', 'server.key', '--tls-ca-cert-file', 'ca.crt'];
+  return [
+    ...(tls ? [...secure, ...files] : ['--port', `${port}`]),
+    ...local,
+    ...(password === undefined ? [] : ['--requirepass', password]),
+    ...(users === undefined ? [] : ['--aclfile', join(directory, 'users.acl')]),
+    ...args,
+  ];
+}
+
+/** An authority and a server certificate for 127.0.0.1 signed by it, as files; gives the authority's certificate. */
+function createCertificates(directory: string): string {
+  mkdirSync(directory, { recursive: true });
+  const openssl = (...args: string[]): void => {
+    execFileSync(find('openssl'), args, { cwd: directory, stdio: 'pipe' });
+  };
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  openssl('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.crt', '-days', '2', '-subj', '/CN=Test authority');
+  openssl('req', ...key, '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=localhost');
+  writeFileSync(join(directory, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
+  const signing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
+  openssl('x509', '-req', '-in', 'server.csr', '-out', 'server.crt', '-days', '2', ...signing);
+  return readFileSync(join(directory, 'ca.crt'), 'utf8');
+}
+
+/** The program's path. A test that needs a program and has none fails: skipping it would hide what it is for. */
+function find(program: string): string {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    const path = join(folder, program);
+    try {
+      accessSync(path, constants.X_OK);
+      return path;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  throw new Error(`${program} is not on PATH, and this test needs a real one; on Debian: apt-get install ${program}`);
+}
