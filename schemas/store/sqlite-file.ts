@@ -8,6 +8,9 @@ import { StateTables, transact } from './sqlite-tables.ts';
 import { StoreUnavailable } from './store-unavailable.ts';
 import { createTables, tablesVersion } from './tables.ts';
 
+/** SQLITE_BUSY. */
+const busy = 5;
+
 /** Where the store lies in the gateway's data directory. */
 export function stateFilePath(directory: string): string {
   return join(directory, 'state.sqlite');
@@ -34,7 +37,7 @@ function switchToWal(database: DatabaseSync, tries: number): void {
   try {
     database.exec('PRAGMA journal_mode = WAL');
   } catch (error) {
-    if (tries === 0) throw error;
+    if (tries === 0 || (error as { errcode?: unknown }).errcode !== busy) throw error;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     switchToWal(database, tries - 1);
   }

@@ -173,7 +173,9 @@ await test('damage while it is open is said, and forgotten when it is mended', a
   const head = good.subarray(0, 100);
   writeFileSync(path, Buffer.concat([head, Buffer.alloc(good.length - head.length, 0xff)]), { flag: 'r+' });
   t.match(await refusal(store.read()), { reason: 'corrupt' });
+  const started = performance.now();
   t.match(await refusal(open(t, directory).read()), { reason: 'corrupt' });
+  t.ok(performance.now() - started < 5_000, 'nobody waits for a lock that is none');
   writeFileSync(path, good, { flag: 'r+' });
   t.equal((await ids(store)).length, 5_000, 'mended in its place');
   writeFileSync(path, Buffer.alloc(good.length, 0xff), { flag: 'r+' });
