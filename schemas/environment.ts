@@ -1,4 +1,5 @@
 // The environment variables both planes read, and how: one meaning for each name, all problems at once, never a value in a message.
+import { parseRedisUrl } from './store/redis-address.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -17,6 +18,10 @@ export interface PlaneSettings {
   /** Paid features that are switched on. */
   readonly entitlements: ReadonlySet<string>;
   readonly logLevel: LogLevel;
+  /** The state store is Redis when there is one, else a file in `dataDirectory`. */
+  readonly redisUrl: string | undefined;
+  /** What the names of all keys in Redis begin with. */
+  readonly redisPrefix: string;
 }
 
 /** Reads variables one by one and collects what is wrong with them. An empty variable counts as unset. */
@@ -56,6 +61,20 @@ export function readVariables(variables: Variables): VariableReader {
     const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
     if (!(number <= most)) problems.push(`${name} must be a whole number from 0 to ${most}`);
     return number;
+  };
+  const redisUrl = (): string | undefined => {
+    const url = get('REDIS_URL');
+    if (url !== undefined && parseRedisUrl(url) === undefined) {
+      problems.push('REDIS_URL must look like redis://user:password@host:6379/0, or rediss:// for TLS');
+    }
+    return url;
+  };
+  const redisPrefix = (): string => {
+    const prefix = get('GATEWAY_REDIS_PREFIX') ?? 'gateway';
+    if (!/^[A-Za-z0-9._-]{1,64}$/.test(prefix)) {
+      problems.push('GATEWAY_REDIS_PREFIX must be 1 to 64 letters, digits, dots, underscores or hyphens');
+    }
+    return prefix;
   };
   const masterKey = (insecure: boolean): string | undefined => {
     const key = get('GATEWAY_MASTER_KEY');
@@ -107,6 +126,8 @@ export function readVariables(variables: Variables): VariableReader {
         dataDirectory: get('GATEWAY_DATA') ?? './data',
         entitlements: entitlements(),
         logLevel: logLevel(),
+        redisUrl: redisUrl(),
+        redisPrefix: redisPrefix(),
       };
     },
   };

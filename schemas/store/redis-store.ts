@@ -15,6 +15,7 @@ import {
   writeCountersScript,
 } from './redis-scripts.ts';
 import { fieldOf, fieldsOf, parseHeartbeat, parseMark, parseState } from './redis-state.ts';
+import { redisWarnings } from './redis-warnings.ts';
 import { type RedisWatch, watchRedis } from './redis-watch.ts';
 import { SequenceRefused } from './sequence-refused.ts';
 import {
@@ -96,6 +97,17 @@ class RedisStore implements StateStore {
     }
     const [outcome, revision] = await this.#ask(commitScript, values);
     return outcome === 'conflict' ? { conflict: true } : { revision: Number(revision) };
+  }
+
+  /** A user that may not read settings hears nothing. */
+  async warnings(): Promise<readonly string[]> {
+    const settings = new Map<string, string>();
+    for (const name of ['maxmemory-policy', 'appendonly', 'save']) {
+      const found = await this.#connection.run((client) => client.call('CONFIG', ['GET', name])).catch(() => []);
+      const [, value] = found as string[];
+      if (value !== undefined) settings.set(name, value);
+    }
+    return redisWarnings(settings);
   }
 
   async initialise(storeId: string = randomUUID()): Promise<string> {

@@ -72,6 +72,10 @@ class SqliteStore implements StateStore {
     return revision === null ? { conflict: true } : { revision };
   }
 
+  async warnings(): Promise<readonly string[]> {
+    return [];
+  }
+
   initialise(storeId?: string): Promise<string> {
     return this.#ask<string>('initialise', storeId ?? null);
   }

@@ -82,6 +82,8 @@ export interface StateStore {
   revision(): Promise<StoreMark>;
   /** Applies all changes or none, and raises the revision by one. Gives a store without id one. */
   commit(commit: Commit): Promise<CommitResult>;
+  /** What in the settings of the store could lose documents: a sentence each. */
+  warnings(): Promise<readonly string[]>;
   /** Gives an empty store its id, this one if it is given; resolves to the id in force. */
   initialise(storeId?: string): Promise<string>;
   /**

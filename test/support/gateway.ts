@@ -1,9 +1,11 @@
 // The gateway as users run it: a real proxy process on a config directory of its own, started in one call.
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, fetch, type RequestInit, type Response } from 'undici';
 import { stringify } from 'yaml';
+import { listen } from './ports.ts';
 import { type Ready, type RunningProcess, startProcess } from './process.ts';
 import { type Teardown, temporaryDirectory } from './teardown.ts';
 import { waitFor } from './wait-for.ts';
@@ -24,6 +26,8 @@ export interface GatewayOptions {
   /** The provider `fake`: its URL and model names. */
   upstream?: { readonly url: string; readonly models: readonly string[] };
   env?: Record<string, string | undefined>;
+  /** A directory with `config` and `data` that exists already: several gateways may share one. Default: one of its own. */
+  home?: string;
   /** Flags for Node itself. */
   execArgv?: string[];
   /** Default: it listens and `/health/ready` answers 200. `spawned`: for starts that are meant to fail. */
@@ -62,12 +66,12 @@ export interface GatewayRequest extends Omit<RequestInit, 'body' | 'headers'> {
 
 /** Writes the config, starts `proxy/main.ts` and waits until it is ready. Everything is gone when the test ends. */
 export async function startGateway(t: Teardown, options: GatewayOptions = {}): Promise<Gateway> {
-  const home = temporaryDirectory(t, 'gateway-test');
+  const home = options.home ?? temporaryDirectory(t, 'gateway-test');
   const configDir = join(home, 'config');
   const dataDir = join(home, 'data');
-  mkdirSync(configDir);
-  mkdirSync(dataDir);
-  writeFiles(configDir, { ...providerFile(options), 'gateway.yaml': options.config ?? null, ...options.files });
+  mkdirSync(configDir, { recursive: true });
+  mkdirSync(dataDir, { recursive: true });
+  writeStartConfig(configDir, options);
 
   const agent = new Agent({ pipelining: 1 });
   t.teardown(() => agent.destroy());
@@ -82,6 +86,7 @@ export async function startGateway(t: Teardown, options: GatewayOptions = {}): P
       GATEWAY_MASTER_KEY: masterKey,
       LOG_LEVEL: 'info',
       [providerKeyVariable]: providerKey,
+      GATEWAY_CONTROL_PLANE_URL: await startStandIn(t),
       ...options.env,
     },
     ready: options.ready ?? 'listening',
@@ -156,6 +161,24 @@ export function readMetric(text: string, name: string, labels: Record<string, st
     return wanted.every((label) => given.includes(label)) ? [Number(sample[3])] : [];
   });
   return samples.length === 0 ? undefined : samples.reduce((sum, value) => sum + value, 0);
+}
+
+/** For proxies that are tested alone: somebody who answers where the control plane would. Gives the address. */
+async function startStandIn(t: Teardown): Promise<string> {
+  const server = createServer((_, response) => response.end('{"status":"ok"}'));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${await listen(server)}`;
+}
+
+/** Writes what a gateway with these options starts on into an existing directory. */
+export function writeStartConfig(
+  directory: string,
+  options: Pick<GatewayOptions, 'config' | 'files' | 'upstream'>,
+): void {
+  writeFiles(directory, { ...providerFile(options), 'gateway.yaml': options.config ?? null, ...options.files });
 }
 
 function providerFile({ config, upstream }: GatewayOptions): ConfigFiles {

@@ -1,9 +1,11 @@
 // A real Redis server of a test's own: started on a free port, frozen, killed, and started again on the same files.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
 import { delimiter, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort } from './ports.ts';
+import { freePort, listen } from './ports.ts';
 import { type Teardown, temporaryDirectory } from './teardown.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -176,4 +178,50 @@ function find(program: string): string {
     }
   }
   throw new Error(`${program} is not on PATH, and this test needs a real one; on Debian: apt-get install ${program}`);
+}
+
+export interface Detour {
+  readonly url: string;
+  /** How late each answer comes; default: at once. Milliseconds. */
+  delayMs: () => number;
+  /** Whether subscribers hear nothing any more, although they stay connected. */
+  isMuted: boolean;
+}
+
+/** Another way to a server, on which answers can be late or lost. */
+export async function startDetour(t: Teardown, server: Pick<RedisServer, 'port'>): Promise<Detour> {
+  const open = new Set<Socket>();
+  const listener = createServer({ noDelay: true }, (client) => {
+    const upstream = connect({ port: server.port, host: '127.0.0.1', noDelay: true });
+    let hasSubscribed = false;
+    let passed: Promise<unknown> = Promise.resolve();
+    client.on('data', (bytes) => {
+      hasSubscribed ||= /\bsubscribe\r/i.test(bytes.toString('latin1'));
+      upstream.write(bytes);
+    });
+    upstream.on('data', (bytes) => {
+      if (hasSubscribed && detour.isMuted) return;
+      const late = setTimeout(detour.delayMs());
+      // In order: none overtakes the one before.
+      passed = passed.then(() => late).then(() => client.write(bytes));
+    });
+    for (const [end, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      open.add(end);
+      end.on('error', () => undefined);
+      end.on('close', () => {
+        open.delete(end);
+        other.destroy();
+      });
+    }
+  });
+  const port = await listen(listener);
+  t.teardown(() => {
+    listener.close();
+    for (const socket of open) socket.destroy();
+  });
+  const detour: Detour = { url: `redis://127.0.0.1:${port}`, delayMs: () => 0, isMuted: false };
+  return detour;
 }

@@ -1,0 +1,67 @@
+// Slows down whoever tries keys: so many failures a minute for each client address. A valid key is never refused.
+
+/** Failures of an address within a minute that are answered as what they are. */
+const mostFailures = 20;
+const windowMs = 60_000;
+/** Addresses in one generation. Two are remembered: whoever fails again is carried over into the younger one. */
+const mostAddresses = 5_000;
+
+/** What is known of failures. Memory is bounded: about 4 MB when full. */
+export interface FailedLogins {
+  /**
+   * Tells of a failed attempt, at a moment in milliseconds. Undefined: answer that it failed. A number: there were too many; whole
+   * seconds until the next failure would be answered again. Attempts that are put off so are not counted, so the number is honest.
+   */
+  fail(address: string | undefined, nowMs: number): number | undefined;
+}
+
+/** Nothing is known yet. */
+export function createFailedLogins(): FailedLogins {
+  /** The moments of the last failures, oldest first. */
+  let young = new Map<string, number[]>();
+  let old = new Map<string, number[]>();
+
+  const momentsOf = (block: string): number[] => {
+    const known = young.get(block) ?? old.get(block) ?? [];
+    if (!young.has(block)) {
+      if (young.size === mostAddresses) [old, young] = [young, new Map()];
+      young.set(block, known);
+    }
+    return known;
+  };
+  return {
+    fail(address, nowMs) {
+      const moments = momentsOf(addressBlock(address ?? ''));
+      while ((moments[0] ?? nowMs) + windowMs <= nowMs) moments.shift();
+      const [oldest] = moments;
+      if (oldest !== undefined && moments.length >= mostFailures) return Math.ceil((oldest + windowMs - nowMs) / 1000);
+      moments.push(nowMs);
+      return undefined;
+    },
+  };
+}
+
+/**
+ * What counts as one client: an IPv4 address (also one written within IPv6), or the /64 of an IPv6 address, which is what one
+ * customer is given. Other text stands for itself.
+ */
+export function addressBlock(address: string): string {
+  const [bare = ''] = address.split('%');
+  if (!bare.includes(':')) return bare;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [head = '', tail] = bare.split('::');
+  const left = groupsOf(head);
+  const right = groupsOf(tail ?? '');
+  const gap = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
+  const groups = [...left, ...Array.from({ length: gap }, () => '0'), ...right];
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+/** Groups without leading zeros; a dotted quad at the end fills two. */
+function groupsOf(text: string): string[] {
+  if (text === '') return [];
+  return text
+    .split(':')
+    .flatMap((group) => (group.includes('.') ? ['0', '0'] : [group.replace(/^0+(?=.)/, '').toLowerCase()]));
+}

@@ -1,0 +1,19 @@
+// The client's address on its way from the proxy to the control plane, signed, so that nobody can pass for somebody else.
+import { sameDigest, signatureOf } from './secret.ts';
+
+/** The header that holds it. The proxy removes a client's own and sets its own. */
+export const clientAddressHeader = 'x-gateway-client-address';
+
+/** The header's value: the address, a blank, and the HMAC-SHA-256 of the address under the master key, in hex. */
+export function signClientAddress(address: string, masterKey: string): string {
+  return `${address} ${signatureOf(address, masterKey)}`;
+}
+
+/** The address a header value vouches for; undefined when it is missing or not signed with this key, and always without a key. */
+export function readClientAddress(value: string | undefined, masterKey: string | undefined): string | undefined {
+  if (value === undefined || masterKey === undefined) return undefined;
+  const blank = value.indexOf(' ');
+  if (blank <= 0) return undefined;
+  const address = value.slice(0, blank);
+  return sameDigest(value.slice(blank + 1), signatureOf(address, masterKey)) ? address : undefined;
+}

@@ -1,0 +1,194 @@
+// The operations under /admin: a row each.
+import type { Operation, Refusals } from './operation.ts';
+
+const listing = { status: 200, says: 'The rules after it.', schema: 'rate-limits', headers: ['ETag'] } as const;
+const stored = ['store_unavailable', 'store_full', 'store_read_only'];
+const rules = { tag: 'Rate limits', access: 'operator' } as const;
+const ruleRead: Refusals = { 503: ['feature_unavailable', 'store_unavailable'] };
+const ruleWrite: Refusals = {
+  409: ['write_conflict'],
+  412: ['precondition_failed'],
+  503: ['feature_unavailable', ...stored],
+};
+const keys = { tag: 'Keys', access: 'operator' } as const;
+const keyWrite: Refusals = { 409: ['write_conflict'], 503: stored };
+const oneKey = { ...keys, parameters: ['KeyId'] } as const;
+const oneKeyWrite: Refusals = { ...keyWrite, 404: ['auth_key_not_found'] };
+const key = { status: 200, says: 'The key as it is now.', schema: 'auth-key' } as const;
+
+const rateLimitOperations: readonly Operation[] = [
+  {
+    ...rules,
+    id: 'listRateLimits',
+    method: 'get',
+    path: '/admin/rate-limits',
+    summary: 'Every rule in force, and how much of it is used.',
+    description: 'Used is the sum over all live proxies.',
+    success: { ...listing, says: 'The rules.' },
+    refusals: ruleRead,
+  },
+  {
+    ...rules,
+    id: 'putRateLimit',
+    method: 'put',
+    path: '/admin/rate-limits',
+    summary: 'Sets a rule, or changes its caps.',
+    description:
+      'A rule is named by scope, subject and period. Over a rule of the configuration it is an override, until it is deleted or expires. What was counted stays.',
+    parameters: ['IfMatch'],
+    body: 'rate-limit-write',
+    success: listing,
+    refusals: {
+      ...ruleWrite,
+      403: ['quota_templates_not_entitled', 'admin_scope_denied'],
+      409: ['too_many_rate_limits', 'write_conflict'],
+    },
+  },
+  {
+    ...rules,
+    id: 'deleteRateLimit',
+    method: 'delete',
+    path: '/admin/rate-limits',
+    summary: 'Removes a rule set here, and its counters.',
+    description: 'A rule of the configuration that it had overridden is in force again.',
+    parameters: ['IfMatch'],
+    body: 'rate-limit-delete',
+    success: listing,
+    refusals: {
+      ...ruleWrite,
+      404: ['rate_limit_not_found'],
+      409: ['rate_limit_config_owned', 'write_conflict'],
+    },
+  },
+  {
+    ...rules,
+    id: 'resetRateLimit',
+    method: 'post',
+    path: '/admin/rate-limits/reset-one',
+    summary: 'Clears the counters of one rule, on every proxy.',
+    parameters: ['IfMatch'],
+    body: 'rate-limit-reset-one',
+    success: listing,
+    refusals: { ...ruleWrite, 404: ['rate_limit_not_found'] },
+  },
+  {
+    ...rules,
+    access: 'admin',
+    id: 'resetRateLimits',
+    method: 'post',
+    path: '/admin/rate-limits/reset',
+    summary: 'Clears the counters of all rules, on every proxy.',
+    parameters: ['IfMatch'],
+    body: 'rate-limit-reset',
+    success: { status: 200, says: 'It is done.', schema: 'reset-done', headers: ['ETag'] },
+    refusals: { ...ruleWrite, 400: ['reset_not_confirmed'] },
+  },
+];
+
+const authKeyOperations: readonly Operation[] = [
+  {
+    ...keys,
+    id: 'listAuthKeys',
+    method: 'get',
+    path: '/admin/auth-keys',
+    summary: 'The managed keys, newest first, without their secrets.',
+    success: { status: 200, says: 'The keys.', schema: 'auth-key-list' },
+    refusals: { 503: ['store_unavailable'] },
+  },
+  {
+    ...keys,
+    id: 'issueAuthKey',
+    method: 'post',
+    path: '/admin/auth-keys',
+    summary: 'Issues a key. Its secret is in this answer and nowhere else.',
+    body: 'auth-key-write',
+    success: { status: 201, says: 'The key, with its secret.', schema: 'auth-key-issued' },
+    refusals: { ...keyWrite, 403: ['admin_scope_denied'] },
+  },
+  {
+    ...oneKey,
+    id: 'getAuthKey',
+    method: 'get',
+    path: '/admin/auth-keys/{id}',
+    summary: 'One managed key, without its secret.',
+    success: { ...key, says: 'The key.' },
+    refusals: { 404: ['auth_key_not_found'], 503: ['store_unavailable'] },
+  },
+  {
+    ...oneKey,
+    id: 'deactivateAuthKey',
+    method: 'post',
+    path: '/admin/auth-keys/{id}/deactivate',
+    summary: 'Revokes a key for good; within a second no proxy takes it.',
+    success: { status: 204, says: 'It is revoked.' },
+    refusals: oneKeyWrite,
+  },
+  {
+    ...oneKey,
+    id: 'deleteAuthKey',
+    method: 'delete',
+    path: '/admin/auth-keys/{id}',
+    summary: 'Revokes a key and forgets it.',
+    success: { status: 204, says: 'It is gone.' },
+    refusals: oneKeyWrite,
+  },
+  {
+    ...oneKey,
+    id: 'putAuthKeyLabels',
+    method: 'put',
+    path: '/admin/auth-keys/{id}/labels',
+    summary: 'Replaces the labels of a key.',
+    body: 'auth-key-labels',
+    success: key,
+    refusals: oneKeyWrite,
+  },
+  {
+    ...oneKey,
+    id: 'putAuthKeyAllowedModels',
+    method: 'put',
+    path: '/admin/auth-keys/{id}/allowed-models',
+    summary: 'Replaces the list of models a key may use.',
+    body: 'auth-key-allowed-models',
+    success: key,
+    refusals: { ...oneKeyWrite, 403: ['admin_scope_denied'] },
+  },
+  {
+    ...oneKey,
+    id: 'putAuthKeyDashboardAccess',
+    method: 'put',
+    path: '/admin/auth-keys/{id}/dashboard-access',
+    summary: 'Opens the admin API to a key, or closes it.',
+    body: 'auth-key-dashboard-access',
+    success: key,
+    refusals: oneKeyWrite,
+  },
+];
+
+const statusOperations: readonly Operation[] = [
+  {
+    id: 'getStatus',
+    method: 'get',
+    path: '/admin/status',
+    tag: 'Status',
+    access: 'admin',
+    summary: 'Who enforces what: what should be in force, and what each proxy has.',
+    description: 'It answers while the store is down too.',
+    success: { status: 200, says: 'The state of the fleet.', schema: 'status' },
+  },
+  {
+    id: 'getApiDescription',
+    method: 'get',
+    path: '/admin/openapi.json',
+    tag: 'Status',
+    access: 'operator',
+    summary: 'This description.',
+    success: { status: 200, says: 'An OpenAPI document.', schema: 'api-description' },
+  },
+];
+
+/** Served by the control plane; the proxy passes them on. */
+export const adminOperations: readonly Operation[] = [
+  ...rateLimitOperations,
+  ...authKeyOperations,
+  ...statusOperations,
+];

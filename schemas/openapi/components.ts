@@ -1,0 +1,107 @@
+// The JSON Schemas of the bodies as components of the API description: one name each, and references that hold inside it.
+import adminError from '../admin/admin-error.schema.json' with { type: 'json' };
+import authKey from '../admin/auth-key.schema.json' with { type: 'json' };
+import allowedModels from '../admin/auth-key-allowed-models.schema.json' with { type: 'json' };
+import dashboardAccess from '../admin/auth-key-dashboard-access.schema.json' with { type: 'json' };
+import authKeyIssued from '../admin/auth-key-issued.schema.json' with { type: 'json' };
+import authKeyLabels from '../admin/auth-key-labels.schema.json' with { type: 'json' };
+import authKeyList from '../admin/auth-key-list.schema.json' with { type: 'json' };
+import authKeyWrite from '../admin/auth-key-write.schema.json' with { type: 'json' };
+import rateLimitDelete from '../admin/rate-limit-delete.schema.json' with { type: 'json' };
+import rateLimitReset from '../admin/rate-limit-reset.schema.json' with { type: 'json' };
+import rateLimitResetOne from '../admin/rate-limit-reset-one.schema.json' with { type: 'json' };
+import rateLimitWrite from '../admin/rate-limit-write.schema.json' with { type: 'json' };
+import rateLimits from '../admin/rate-limits.schema.json' with { type: 'json' };
+import status from '../admin/status.schema.json' with { type: 'json' };
+import chatCompletion from '../model-api/chat-completion.schema.json' with { type: 'json' };
+import chatCompletionRequest from '../model-api/chat-completion-request.schema.json' with { type: 'json' };
+import embeddingList from '../model-api/embedding-list.schema.json' with { type: 'json' };
+import embeddingRequest from '../model-api/embedding-request.schema.json' with { type: 'json' };
+import model from '../model-api/model.schema.json' with { type: 'json' };
+import modelError from '../model-api/model-error.schema.json' with { type: 'json' };
+import modelList from '../model-api/model-list.schema.json' with { type: 'json' };
+import usage from '../model-api/usage.schema.json' with { type: 'json' };
+import apiDescription from './api-description.schema.json' with { type: 'json' };
+import resetDone from './reset-done.schema.json' with { type: 'json' };
+
+/** Every schema the API description speaks of, by the name of its file. */
+const schemas = {
+  'admin-error': adminError,
+  'api-description': apiDescription,
+  'auth-key': authKey,
+  'auth-key-allowed-models': allowedModels,
+  'auth-key-dashboard-access': dashboardAccess,
+  'auth-key-issued': authKeyIssued,
+  'auth-key-labels': authKeyLabels,
+  'auth-key-list': authKeyList,
+  'auth-key-write': authKeyWrite,
+  'chat-completion': chatCompletion,
+  'chat-completion-request': chatCompletionRequest,
+  'embedding-list': embeddingList,
+  'embedding-request': embeddingRequest,
+  model,
+  'model-error': modelError,
+  'model-list': modelList,
+  'rate-limit-delete': rateLimitDelete,
+  'rate-limit-reset': rateLimitReset,
+  'rate-limit-reset-one': rateLimitResetOne,
+  'rate-limit-write': rateLimitWrite,
+  'rate-limits': rateLimits,
+  'reset-done': resetDone,
+  status,
+  usage,
+} satisfies Record<string, object>;
+
+/** A schema by the name of its file, such as `rate-limit-write`. */
+export type SchemaName = keyof typeof schemas;
+
+/** Where a component lies in the description. */
+export function referenceTo(name: SchemaName): { readonly $ref: string } {
+  return { $ref: pointer(name) };
+}
+
+/** `RateLimitWrite` of `rate-limit-write`, and beside it `RateLimitWriteLimitKey` of its definition `limit_key`. */
+export function schemaComponents(): Record<string, unknown> {
+  const components: Record<string, unknown> = {};
+  for (const [name, { $schema: _, $defs = {}, ...schema }] of Object.entries<Schema>(schemas)) {
+    components[componentName(name)] = rewritten(schema, name);
+    for (const [part, definition] of Object.entries($defs)) {
+      components[componentName(name, part)] = rewritten(definition, name);
+    }
+  }
+  return components;
+}
+
+interface Schema {
+  readonly $schema?: string;
+  readonly $defs?: Readonly<Record<string, unknown>>;
+}
+
+function componentName(name: string, part = ''): string {
+  return `${name}-${part}`.replace(/(?:^|[-_]+)([a-z]|$)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function pointer(name: string, part = ''): string {
+  return `#/components/schemas/${componentName(name, part)}`;
+}
+
+/** The same schema with references to files, and to definitions inside one, as references to components. */
+function rewritten(node: unknown, home: string): unknown {
+  if (Array.isArray(node)) return node.map((each) => rewritten(each, home));
+  if (typeof node !== 'object' || node === null) return node;
+  const entries = Object.entries(node);
+  return Object.fromEntries(
+    entries.map(([key, value]) => [
+      key,
+      key === '$ref' && typeof value === 'string' ? moved(value, home) : rewritten(value, home),
+    ]),
+  );
+}
+
+/** Throws for a reference in a form that the schemas do not use: the mistake of a programmer, at start. */
+function moved(reference: string, home: string): string {
+  const match = /^(?:([a-z-]+)\.schema\.json)?(?:#\/\$defs\/([a-z_]+))?$/.exec(reference);
+  const name = match?.[1] ?? home;
+  if (match === null || !(name in schemas)) throw new Error(`${home} refers to ${reference}, which is not described`);
+  return pointer(name, match[2]);
+}

@@ -1,0 +1,140 @@
+// The API description: an OpenAPI 3.1 document made of the tables of operations and the JSON Schemas of the bodies.
+import { adminOperations } from './admin-operations.ts';
+import { referenceTo, type SchemaName, schemaComponents } from './components.ts';
+import { modelOperations } from './model-operations.ts';
+import { type HeaderName, headers, limitHeaders, type Operation, parameters, type Refusals } from './operation.ts';
+
+/** The version of the programmatic interface (spec, Versioning 1). */
+const version = '1.0';
+
+const refusalsOfAdmin: Refusals = {
+  400: ['malformed_request', 'ambiguous_credentials'],
+  401: ['invalid_api_key'],
+  403: ['dashboard_access_denied'],
+  429: ['too_many_failed_logins'],
+  500: ['internal_error'],
+  503: ['control_plane_unavailable'],
+};
+const refusalsOfAdminBody: Refusals = {
+  400: ['invalid_json', 'invalid_member'],
+  413: ['body_too_large'],
+  415: ['unsupported_media_type'],
+};
+const refusalsOfClients: Refusals = {
+  400: ['malformed_request', 'invalid_header', 'ambiguous_credentials', 'invalid_user_path'],
+  401: ['invalid_api_key'],
+  429: ['too_many_failed_logins'],
+  500: ['internal_error'],
+};
+
+/** Statuses whose answers may say when to come back. */
+const retryable = new Set([429, 503]);
+
+/** Every operation there is, the control plane's first. */
+export const operations: readonly Operation[] = [...adminOperations, ...modelOperations];
+
+/** All error codes an operation may answer, by status: its own, and those of its kind. */
+export function refusalsOf({ access, body, refusals = {} }: Operation): Refusals {
+  if (access === 'client') return united([refusalsOfClients, refusals]);
+  const scope: Refusals = access === 'admin' ? { 403: ['admin_scope_denied'] } : {};
+  return united([refusalsOfAdmin, scope, body === undefined ? {} : refusalsOfAdminBody, refusals]);
+}
+
+/** The whole document, as JSON may say it. */
+export function describeApi(): object {
+  return {
+    openapi: '3.1.0',
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    info: {
+      title: 'Model gateway',
+      version,
+      description:
+        'The model API (/v1) speaks the OpenAI wire format. The admin API (/admin) changes rate limits and keys while the gateway runs.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/', description: 'Any proxy; the control plane serves /admin itself too.' }],
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths: describePaths(),
+    components: {
+      schemas: schemaComponents(),
+      parameters,
+      headers,
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'The master key or a managed key.' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same, for the model API only.' },
+      },
+    },
+  };
+}
+
+function describePaths(): Record<string, Record<string, object>> {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const operation of operations) {
+    const { path, method } = operation;
+    paths[path] = { ...paths[path], [method]: describeOperation(operation) };
+  }
+  return paths;
+}
+
+function describeOperation(operation: Operation): object {
+  const { id, tag, summary, description, access, body, success } = operation;
+  const error = access === 'client' ? 'model-error' : 'admin-error';
+  const refusals = Object.entries(refusalsOf(operation)).map(([status, codes]) => [
+    status,
+    describeRefusal(error, Number(status), codes),
+  ]);
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: access === 'client' ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }],
+    parameters: (operation.parameters ?? []).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
+    responses: {
+      [success.status]: describeSuccess(success),
+      ...Object.fromEntries(refusals),
+      default: describeAnswer(
+        access === 'client' ? 'Any other error, the provider’s own included.' : 'Any other error.',
+        json(error),
+        [],
+      ),
+    },
+  };
+}
+
+function describeSuccess({ says, schema, isStreamed, headers: named = [] }: Operation['success']): object {
+  const stream = isStreamed === true ? { 'text/event-stream': { schema: { type: 'string' } } } : {};
+  return describeAnswer(says, schema === undefined ? undefined : { ...json(schema), ...stream }, named);
+}
+
+function describeRefusal(error: SchemaName, status: number, codes: readonly string[]): object {
+  const isLimited = codes.includes('rate_limit_exceeded');
+  const named: HeaderName[] = [
+    ...(retryable.has(status) ? (['Retry-After'] as const) : []),
+    ...(isLimited ? (['x-should-retry', ...limitHeaders] as const) : []),
+  ];
+  return describeAnswer(codes.map((code) => `\`${code}\``).join(', '), json(error), named);
+}
+
+function describeAnswer(description: string, content: object | undefined, named: readonly HeaderName[]): object {
+  const all: readonly HeaderName[] = ['x-request-id', ...named];
+  const described = all.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+  return {
+    description,
+    headers: Object.fromEntries(described) as object,
+    ...(content === undefined ? {} : { content }),
+  };
+}
+
+function json(schema: SchemaName): object {
+  return { 'application/json': { schema: referenceTo(schema) } };
+}
+
+function united(all: readonly Refusals[]): Refusals {
+  const together: Record<number, readonly string[]> = {};
+  for (const [status, codes] of all.flatMap((refusals) => Object.entries(refusals))) {
+    together[Number(status)] = [...new Set([...(together[Number(status)] ?? []), ...codes])];
+  }
+  return together;
+}

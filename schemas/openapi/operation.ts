@@ -1,0 +1,109 @@
+// What the API description says of one operation: data, from which everything written down about it follows.
+import type { SchemaName } from './components.ts';
+
+export interface Operation {
+  /** Names it for generated clients. */
+  readonly id: string;
+  readonly method: 'delete' | 'get' | 'post' | 'put';
+  /** With parameters in braces: `/admin/auth-keys/{id}`. */
+  readonly path: string;
+  readonly tag: string;
+  /** One line. */
+  readonly summary: string;
+  /** What the line leaves open. */
+  readonly description?: string;
+  /**
+   * `client`: any key. `operator`: the master key or a key with dashboard access, which sees its own user path. `admin`: only who may
+   * see the whole gateway.
+   */
+  readonly access: 'admin' | 'client' | 'operator';
+  readonly parameters?: readonly ParameterName[];
+  readonly body?: SchemaName;
+  readonly success: Success;
+  /** Error codes by status, besides those that every operation of its kind may answer. */
+  readonly refusals?: Refusals;
+}
+
+export interface Success {
+  readonly status: 200 | 201 | 204;
+  readonly says: string;
+  /** Absent: no body. */
+  readonly schema?: SchemaName;
+  /** It may be an event stream as well. */
+  readonly isStreamed?: boolean;
+  readonly headers?: readonly HeaderName[];
+}
+
+/** Error codes by status. */
+export type Refusals = Readonly<Record<number, readonly string[]>>;
+
+/** Parameters, by their name among the components. */
+export const parameters = {
+  KeyId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The id of the key, which is no secret.',
+    schema: { type: 'string', format: 'uuid' },
+  },
+  ModelId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The name of the model. Its slashes are part of the path; send them as they are.',
+    schema: { type: 'string', minLength: 1 },
+  },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description: 'The ETag of a listing: the change is made only while the rules are still those.',
+    schema: { type: 'string' },
+  },
+  UserPath: {
+    name: 'X-Gateway-User-Path',
+    in: 'header',
+    description:
+      'Who asks, such as /team/app; / without it. A key bound to a path ignores it. The name is set by server.user_path_header.',
+    schema: { type: 'string' },
+  },
+} as const;
+
+export type ParameterName = keyof typeof parameters;
+
+const count = { type: 'integer', minimum: 0 } as const;
+const seconds = { type: 'integer', minimum: 1 } as const;
+const trio = (what: string) => ({
+  limit: { description: `Cap on ${what} of the limit with the least left.`, schema: count },
+  remaining: { description: 'What is left of it; of requests, this one counted.', schema: count },
+  reset: { description: 'Seconds until its window ends; with nothing left, until it admits again.', schema: seconds },
+});
+const [requests, tokens] = [trio('requests'), trio('tokens')];
+
+/** Headers of answers, as they are spelled there. */
+export const headers = {
+  ETag: { description: 'Which rules the answer shows, for If-Match.', schema: { type: 'string' } },
+  'Retry-After': { description: 'Seconds until a retry would be admitted.', schema: seconds },
+  'x-request-id': { description: 'Names the request in logs; yours, if you sent one.', schema: { type: 'string' } },
+  'x-should-retry': {
+    description: '`false` when Retry-After is longer than a client should sleep.',
+    schema: { const: 'false' },
+  },
+  'x-ratelimit-limit-requests': requests.limit,
+  'x-ratelimit-remaining-requests': requests.remaining,
+  'x-ratelimit-reset-requests': requests.reset,
+  'x-ratelimit-limit-tokens': tokens.limit,
+  'x-ratelimit-remaining-tokens': tokens.remaining,
+  'x-ratelimit-reset-tokens': tokens.reset,
+} as const;
+
+export type HeaderName = keyof typeof headers;
+
+/** Those of an answer on a limited path (spec, Response headers); a dimension that nothing limits has none. */
+export const limitHeaders = [
+  'x-ratelimit-limit-requests',
+  'x-ratelimit-remaining-requests',
+  'x-ratelimit-reset-requests',
+  'x-ratelimit-limit-tokens',
+  'x-ratelimit-remaining-tokens',
+  'x-ratelimit-reset-tokens',
+] as const satisfies readonly HeaderName[];

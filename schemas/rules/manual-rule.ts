@@ -1,0 +1,132 @@
+// A rule that an operator set through the admin API, and its document in the state store.
+import { parseMoment } from './moment.ts';
+import { ruleKey } from './rule.ts';
+import { normaliseSubject, type Scope } from './scope.ts';
+
+/** The kind of its documents; the id is the rule key. */
+export const manualRuleKind = 'rate_limit';
+
+/** The bounds of a cap and of a custom period (seconds); the same as in the configuration. */
+export const largestCap = Number.MAX_SAFE_INTEGER;
+export const longestPeriodSeconds = 2_147_483_647;
+
+/** As much of a stored document as the rules need. */
+export interface StoredText {
+  readonly kind: string;
+  readonly id: string;
+  /** JSON. */
+  readonly body: unknown;
+}
+
+/** Moments are RFC 3339 texts in UTC. */
+export interface ManualRule {
+  readonly key: string;
+  readonly scope: Scope;
+  /** As written, for people. */
+  readonly subject: string;
+  /** Normalised, for comparing. */
+  readonly matchSubject: string;
+  readonly perChild: boolean;
+  /** 0: requests in flight. */
+  readonly periodSeconds: number;
+  readonly maxRequests?: number;
+  readonly maxTokens?: number;
+  readonly mode: 'enforce' | 'shadow';
+  /** Why the operator set it. */
+  readonly reason?: string;
+  /** From this moment on the rule does not exist. */
+  readonly expiresAt?: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** `master_key`, or the id of a managed key. */
+  readonly updatedBy: string;
+}
+
+/** The rule of a document; undefined when the body is not one, or not the one its id names. Unknown members are ignored. */
+export function readManualRule(id: string, body: unknown): ManualRule | undefined {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
+  const members = body as Readonly<Record<string, unknown>>;
+  const { scope, subject, per_child: perChild, period_seconds: seconds, mode } = members;
+  const { max_requests: maxRequests, max_tokens: maxTokens, reason, expires_at: expiresAt } = members;
+  const { created_at: createdAt, updated_at: updatedAt, updated_by: updatedBy } = members;
+  if ((scope !== 'user_path' && scope !== 'provider' && scope !== 'model') || typeof subject !== 'string')
+    return undefined;
+  if (typeof perChild !== 'boolean' || (perChild && scope !== 'user_path')) return undefined;
+  if (seconds !== 0 && !isPeriod(seconds)) return undefined;
+  if ((mode !== 'enforce' && mode !== 'shadow') || typeof updatedBy !== 'string') return undefined;
+  if (!isMoment(createdAt) || !isMoment(updatedAt) || !(expiresAt === undefined || isMoment(expiresAt)))
+    return undefined;
+  if (!(reason === undefined || typeof reason === 'string')) return undefined;
+  if (!(maxRequests === undefined || isCap(maxRequests)) || !(maxTokens === undefined || isCap(maxTokens)))
+    return undefined;
+  if (maxRequests === undefined && (maxTokens === undefined || seconds === 0)) return undefined;
+  if (maxTokens !== undefined && seconds === 0) return undefined;
+  const { subject: matchSubject } = normaliseSubject(scope, subject);
+  if (matchSubject === undefined || ruleKey(scope, matchSubject, seconds) !== id) return undefined;
+  return Object.freeze({
+    key: id,
+    scope,
+    subject,
+    matchSubject,
+    perChild,
+    periodSeconds: seconds,
+    ...(maxRequests === undefined ? {} : { maxRequests }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    mode,
+    ...(reason === undefined ? {} : { reason }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    createdAt,
+    updatedAt,
+    updatedBy,
+  });
+}
+
+/** Reads every manual rule among the documents of a store; `unreadable` are the ids of those that are none. Other kinds are passed over. */
+export function readManualRules(documents: readonly StoredText[]): { rules: ManualRule[]; unreadable: string[] } {
+  const rules: ManualRule[] = [];
+  const unreadable: string[] = [];
+  for (const { kind, id, body } of documents) {
+    if (kind !== manualRuleKind) continue;
+    const rule = readManualRule(id, body);
+    if (rule === undefined) unreadable.push(id);
+    else rules.push(rule);
+  }
+  return { rules, unreadable };
+}
+
+/** What `readManualRule` reads; the key is the id of the document. */
+export function manualRuleBody(rule: ManualRule): object {
+  return {
+    scope: rule.scope,
+    subject: rule.subject,
+    per_child: rule.perChild,
+    period_seconds: rule.periodSeconds,
+    ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
+    ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
+    mode: rule.mode,
+    ...(rule.reason === undefined ? {} : { reason: rule.reason }),
+    ...(rule.expiresAt === undefined ? {} : { expires_at: rule.expiresAt }),
+    created_at: rule.createdAt,
+    updated_at: rule.updatedAt,
+    updated_by: rule.updatedBy,
+  };
+}
+
+/** The Unix millisecond from which the rule does not exist; infinite when it does not expire. */
+export function expiryMs({ expiresAt }: ManualRule): number {
+  return expiresAt === undefined ? Number.POSITIVE_INFINITY : (parseMoment(expiresAt) ?? Number.POSITIVE_INFINITY);
+}
+
+/** 1 … 2^53−1. */
+export function isCap(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
+}
+
+/** The length of a window in whole seconds. */
+export function isPeriod(value: unknown): value is number {
+  return isCap(value) && value <= longestPeriodSeconds;
+}
+
+function isMoment(value: unknown): value is string {
+  return typeof value === 'string' && parseMoment(value) !== undefined;
+}

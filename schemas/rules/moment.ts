@@ -1,0 +1,38 @@
+// Reads a moment as it stands in documents and requests: RFC 3339, by arithmetic alone.
+
+const shape = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
+
+/**
+ * The milliseconds since the Unix epoch that an RFC 3339 text such as `2026-01-31T12:00:00Z` stands for; a finer fraction is cut
+ * off. Undefined for any other form and for days and hours that do not exist (30 February, 24:00, leap seconds).
+ */
+export function parseMoment(text: string): number | undefined {
+  const match = shape.exec(text);
+  if (match === null) return undefined;
+  const part = (index: number): number => Number(match[index] ?? 0);
+  const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)];
+  const [offsetHour, offsetMinute] = [part(9), part(10)];
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined;
+  if (hour > 23 || minute > 59 || second > 59 || offsetHour > 23 || offsetMinute > 59) return undefined;
+  const milliseconds = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'));
+  const offset = (offsetHour * 60 + offsetMinute) * (match[8] === '-' ? -1 : 1);
+  const minutes = (daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute - offset;
+  return (minutes * 60 + second) * 1000 + milliseconds;
+}
+
+function isLeapYear(year: number): boolean {
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+}
+
+function daysIn(year: number, month: number): number {
+  if (month === 2) return isLeapYear(year) ? 29 : 28;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
+}
+
+/** Days from 1970-01-01 in the Gregorian calendar; a year begins in March here, so that the leap day comes last. */
+function daysSinceEpoch(year: number, month: number, day: number): number {
+  const fromMarch = (month + 9) % 12;
+  const marchYear = month < 3 ? year - 1 : year;
+  const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) + Math.floor(marchYear / 400);
+  return marchYear * 365 + leapDays + Math.floor((fromMarch * 153 + 2) / 5) + day - 1 - 719_468;
+}

@@ -1,0 +1,171 @@
+// The flow of the managed state: watch, read, hand over, keep a copy. A store that fails or was emptied takes nothing out of force.
+import { keepState, recallState } from './last-good-state.ts';
+import type { StateStore, StoredState, StoreMark } from './state-store.ts';
+
+export interface FollowStateOptions {
+  readonly store: Pick<StateStore, 'read' | 'revision' | 'commit' | 'watch' | 'reseed' | 'warnings'>;
+  /** Where the copy lies. */
+  readonly copyPath: string;
+  /** Whether an emptied store is given its documents back: the control plane does, which owns them. */
+  readonly reseeds: boolean;
+  /** Puts a state in force. */
+  readonly apply: (state: StoredState) => void;
+  readonly report: (event: StateEvent) => void;
+}
+
+/**
+ * `applied`: in force now. `unavailable`, `available`: the store began to fail, or works again. `copy-used`: started without the
+ * store. `emptied`: the store lost its documents, what was in force stays; `reseeded`: and they were written back. `replaced`: it is
+ * another store than before. `warning`: worth a line.
+ */
+export interface StateEvent {
+  readonly kind:
+    | 'applied'
+    | 'unavailable'
+    | 'available'
+    | 'copy-used'
+    | 'emptied'
+    | 'reseeded'
+    | 'replaced'
+    | 'warning';
+  readonly revision: number;
+  readonly problem?: Error | string;
+}
+
+export interface StateStatus extends StoreMark {
+  /** Where what is in force came from; `nothing` until the store was read for the first time, or was found new. */
+  readonly source: 'store' | 'copy' | 'nothing';
+  readonly isUp: boolean;
+  /** The store has lost the documents that are in force. */
+  readonly isEmptied: boolean;
+}
+
+export interface StateFollower {
+  /** What is in force. */
+  state(): StoredState;
+  status(): StateStatus;
+  /** Looks at the store now; resolves when the verdict is in force, whether or not the store answered. */
+  refresh(): Promise<void>;
+}
+
+/** A kind whose revision is raised whenever an emptied store was given its documents back: counters were lost then. */
+export const reseededKind = 'store_reseeded';
+
+const empty: StoredState = { storeId: undefined, revision: 0, kinds: new Map(), documents: [], skipped: [] };
+
+/** Starts following. Resolves with the first state in force: the store's, else the copy's, else an empty one. Ends with the store. */
+export async function followState(options: FollowStateOptions): Promise<StateFollower> {
+  const { store, copyPath, reseeds, apply, report } = options;
+  let current = empty;
+  let source = 'nothing' as StateStatus['source'];
+  let isUp = true;
+  let isChecked = false;
+  let isEmptied = false;
+  let running: Promise<void> | undefined;
+  let isAskedAgain = false;
+
+  function putInForce(state: StoredState): void {
+    current = state;
+    apply(state);
+  }
+
+  async function look(): Promise<void> {
+    const mark = await store.revision();
+    if (mark.storeId === undefined && current.storeId !== undefined) return meetEmptied();
+    if (isEmptied) isEmptied = false;
+    if (source === 'store' && mark.storeId === current.storeId && mark.revision === current.revision) return;
+    const state = await store.read();
+    if (state.storeId === undefined && current.storeId !== undefined) return meetEmptied();
+    if (current.storeId !== undefined && state.storeId !== current.storeId) {
+      report({ kind: 'replaced', revision: state.revision });
+    }
+    source = 'store';
+    putInForce(state);
+    for (const { kind, id } of state.skipped) {
+      report({
+        kind: 'warning',
+        revision: state.revision,
+        problem: `the stored ${kind} "${id}" cannot be read and is skipped`,
+      });
+    }
+    report({ kind: 'applied', revision: state.revision });
+    if (state.storeId === undefined) return;
+    const problem = await keepState(copyPath, { ...state, storeId: state.storeId });
+    if (problem !== undefined) report({ kind: 'warning', revision: state.revision, problem });
+  }
+
+  async function meetEmptied(): Promise<void> {
+    if (!isEmptied) report({ kind: 'emptied', revision: current.revision });
+    isEmptied = true;
+    if (!reseeds) return;
+    await store.reseed(current);
+    // Who looks only now sees the same store and documents as before; this tells that all the rest is gone.
+    await store.commit({ expected: new Map(), changes: [{ kind: reseededKind, id: '', body: {} }] });
+    isEmptied = false;
+    report({ kind: 'reseeded', revision: current.revision });
+    return look();
+  }
+
+  /** Behind a store that is back may be another server. */
+  async function warn(): Promise<void> {
+    for (const problem of await store.warnings().catch(() => [])) {
+      report({ kind: 'warning', revision: current.revision, problem });
+    }
+  }
+
+  async function lookAndSay(): Promise<void> {
+    let problem: unknown;
+    try {
+      await look();
+    } catch (error) {
+      problem = error;
+    }
+    const works = problem === undefined;
+    if (works !== isUp) {
+      const said = problem instanceof Error ? problem : new Error(String(problem));
+      report({
+        kind: works ? 'available' : 'unavailable',
+        revision: current.revision,
+        ...(works ? {} : { problem: said }),
+      });
+    }
+    if (works && !isChecked) await warn();
+    isUp = works;
+    isChecked = works;
+  }
+
+  /** One look at a time; a wish that comes meanwhile is one more look afterwards. */
+  function refresh(): Promise<void> {
+    if (running !== undefined) {
+      isAskedAgain = true;
+      return running;
+    }
+    running = (async () => {
+      do {
+        isAskedAgain = false;
+        await lookAndSay();
+      } while (isAskedAgain);
+      running = undefined;
+    })();
+    return running;
+  }
+
+  const { state: copy, warning } = await recallState(copyPath);
+  if (warning !== undefined) report({ kind: 'warning', revision: 0, problem: warning });
+  // Known before the first look, so that a store that was emptied meanwhile is not taken for a new one.
+  if (copy !== undefined) current = copy;
+  await refresh();
+  if (source !== 'store') {
+    if (copy !== undefined) {
+      source = 'copy';
+      report({ kind: 'copy-used', revision: copy.revision });
+    }
+    putInForce(current);
+  }
+  store.watch(() => void refresh());
+  return {
+    state: () => current,
+    status: () => ({ storeId: current.storeId, revision: current.revision, source, isUp, isEmptied }),
+    refresh,
+  };
+}

@@ -1,0 +1,72 @@
+// What a proxy says of itself twice a second: what it enforces, what it rejected, and its live counters.
+
+/** The JSON of a heartbeat; written by the proxy it is about, read by the control plane. */
+export interface HeartbeatBody {
+  readonly started_at_ms: number;
+  readonly config_revision: string;
+  /** `last-good` when the directory was not usable at the start. */
+  readonly config_source: string;
+  /** What is wrong with the config directory now, one line each; empty when nothing is. */
+  readonly config_problems: readonly string[];
+  readonly store_id: string | null;
+  readonly state_revision: number;
+  /** `store`, `copy` or `nothing`. */
+  readonly state_source: string;
+  readonly limiter: 'enforcing' | 'off';
+  /** See `environmentMark`. */
+  readonly environment: string;
+  /** Rules that are no templates: rule key, epoch, requests used, tokens used, requests in flight. */
+  readonly counters: readonly LiveCounter[];
+}
+
+export type LiveCounter = readonly [
+  key: string,
+  epoch: number,
+  requestsUsed: number,
+  tokensUsed: number,
+  inFlight: number,
+];
+
+/** How often a proxy writes, and how long it counts as live without. Milliseconds. */
+export const heartbeatIntervalMs = 500;
+export const heartbeatLifeMs = 3_000;
+
+/** The calendar ends there. Unix milliseconds. */
+const latestMomentMs = 8.64e15;
+
+/** Problems beyond these are left out of a heartbeat. */
+export const mostProblems = 20;
+
+/** A body as it was read from the store; undefined when it is not one. Members it does not know are ignored. */
+export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const said = body as Partial<Record<keyof HeartbeatBody, unknown>>;
+  const { counters, config_problems: problems } = said;
+  const isWhole =
+    isNumber(said.started_at_ms) &&
+    Math.abs(said.started_at_ms) <= latestMomentMs &&
+    isText(said.config_revision) &&
+    isText(said.config_source) &&
+    Array.isArray(problems) &&
+    problems.every(isText) &&
+    (said.store_id === null || isText(said.store_id)) &&
+    isNumber(said.state_revision) &&
+    isText(said.state_source) &&
+    (said.limiter === 'enforcing' || said.limiter === 'off') &&
+    isText(said.environment) &&
+    Array.isArray(counters) &&
+    counters.every(isCounter);
+  return isWhole ? (body as HeartbeatBody) : undefined;
+}
+
+function isCounter(value: unknown): value is LiveCounter {
+  return Array.isArray(value) && value.length === 5 && isText(value[0]) && value.slice(1).every(isNumber);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}

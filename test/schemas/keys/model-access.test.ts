@@ -1,0 +1,71 @@
+// Which models a list grants: names, patterns, aliases, letter case, and what may be handed on.
+import { test } from 'tap';
+import { allows, coversEntry, modelAccess } from '../../../schemas/keys/model-access.ts';
+
+type Row = [list: string[], name: string, target: [provider: string, model: string], allowed: boolean];
+
+const rows: Row[] = [
+  [[], 'x', ['p', 'm'], true],
+  [['*'], 'x', ['p', 'm'], true],
+  [['q/n', '*'], 'x', ['p', 'm'], true],
+  [['p/m'], 'p/m', ['p', 'm'], true],
+  [['p/m'], 'm', ['p', 'm'], true],
+  [['p/m'], 'fast', ['p', 'm'], true],
+  [['p/m'], 'p/n', ['p', 'n'], false],
+  [['p/m'], 'q/m', ['q', 'm'], false],
+  [['P/M'], 'p/m', ['p', 'm'], true],
+  [['p/m'], 'P/M', ['P', 'M'], true],
+  [['p/*'], 'p/m', ['p', 'm'], true],
+  [['p/*'], 'fast', ['p', 'a/b'], true],
+  [['P/*'], 'p/m', ['p', 'm'], true],
+  [['p/*'], 'pp/m', ['pp', 'm'], false],
+  [['p/*'], 'm', ['q', 'm'], false],
+  [['m'], 'm', ['p', 'm'], true],
+  [['m'], 'q/m', ['q', 'm'], true],
+  [['M'], 'q/m', ['q', 'm'], true],
+  [['m'], 'q/mm', ['q', 'mm'], false],
+  [['fast'], 'fast', ['p', 'm'], true],
+  [['FAST'], 'fast', ['p', 'm'], true],
+  [['fast'], 'p/m', ['p', 'm'], false],
+  [['other'], 'fast', ['p', 'm'], false],
+  // An entry with a slash names a provider, never a bare id that happens to have one.
+  [['p/m'], 'router/p/m', ['router', 'p/m'], false],
+  [['router/p/m'], 'p/m', ['router', 'p/m'], true],
+  [['p/m'], 'p/m', ['router', 'p/m'], true],
+  [['**'], 'x', ['p', 'm'], false],
+  [['p*'], 'p', ['p', 'm'], false],
+  [['\u00e9'], 'e\u0301', ['p', 'm'], true],
+  [['__proto__'], 'toString', ['p', 'constructor'], false],
+];
+
+await test('what a list grants', async (t) => {
+  for (const [list, name, [provider, model], allowed] of rows)
+    t.equal(
+      allows(modelAccess(list), name, provider, model),
+      allowed,
+      `${JSON.stringify(list)}: ${name} → ${provider}/${model}`,
+    );
+});
+
+await test('nobody hands on more than they have', async (t) => {
+  const covered: [list: string[], entry: string, covered: boolean][] = [
+    [[], '*', true],
+    [['*'], 'anything', true],
+    [['p/*'], '*', false],
+    [['p/*'], 'p/*', true],
+    [['p/*'], 'P/M', true],
+    [['p/*'], 'q/m', false],
+    [['p/*'], 'm', false],
+    [['p/m'], 'p/*', false],
+    [['p/m'], 'p/m', true],
+    [['p/m'], 'm', false],
+    [['m'], 'm', true],
+    [['m'], 'q/m', true],
+    [['m'], 'q/n', false],
+    [['fast'], 'fast', true],
+    [['fast'], 'p/m', false],
+    [['*x'], '*', false],
+  ];
+  for (const [list, entry, expected] of covered)
+    t.equal(coversEntry(modelAccess(list), entry), expected, `${JSON.stringify(list)} covers ${entry}`);
+});

@@ -1,0 +1,260 @@
+// The API description: whole in itself, true to the tables of errors, and neither more nor less than what is served.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { type Test, test } from 'tap';
+import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
+import { openapi } from '../../control-plane/admin/openapi/routes.ts';
+import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
+import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
+import { who } from '../../control-plane/authenticate.ts';
+import { errors as adminErrors } from '../../control-plane/errors.ts';
+import { createFleet } from '../../control-plane/fleet.ts';
+import { createServer } from '../../control-plane/server.ts';
+import { modelEndpoints } from '../../proxy/endpoints/index.ts';
+import { errors as proxyErrors } from '../../proxy/errors.ts';
+import { createFailedLogins } from '../../schemas/failed-logins.ts';
+import { credentialsOf } from '../../schemas/keys/credentials.ts';
+import { digestOf } from '../../schemas/keys/secret.ts';
+import { describeApi, operations, refusalsOf } from '../../schemas/openapi/document.ts';
+import { openStateStore } from '../../schemas/store/open.ts';
+import { startProcess } from '../support/process.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
+
+type Tree = { readonly [name: string]: Tree };
+
+const masterKey = 'sk-test-master-key-0123456789';
+const text = JSON.stringify(describeApi());
+const document = JSON.parse(text) as Tree;
+const components = document['components'] ?? {};
+
+/** What a reference such as `#/components/schemas/Usage` leads to. */
+function resolve(reference: string): unknown {
+  const [root, ...parts] = reference.split('/');
+  if (root !== '#') return undefined;
+  return parts.reduce<Tree | undefined>((node, part) => node?.[part.replace(/~1/g, '/').replace(/~0/g, '~')], document);
+}
+
+function referencesIn(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  return Object.entries(node).flatMap(([key, value]) =>
+    key === '$ref' && typeof value === 'string' ? [value] : referencesIn(value),
+  );
+}
+
+function* described(): Generator<{ name: string; path: string; method: string; operation: Tree }> {
+  for (const [path, methods] of Object.entries(document['paths'] ?? {})) {
+    for (const [method, operation] of Object.entries(methods)) {
+      yield { name: `${method.toUpperCase()} ${path}`, path, method: method.toUpperCase(), operation };
+    }
+  }
+}
+
+await test('it is an OpenAPI 3.1 document of version 1.0', async (t) => {
+  t.match(document, { openapi: '3.1.0', info: { version: '1.0', title: String }, components: { schemas: Object } });
+  t.equal([...described()].length, operations.length);
+  const ids = [...described()].map(({ operation }) => operation['operationId']);
+  t.equal(new Set(ids).size, ids.length, 'every operation has an id of its own');
+});
+
+await test('every reference leads somewhere, and every component is used', async (t) => {
+  const references = referencesIn(document);
+  t.ok(references.length > 100);
+  t.strictSame(
+    references.filter((reference) => resolve(reference) === undefined),
+    [],
+  );
+  t.equal(resolve('#/components/schemas/Nothing'), undefined);
+  const used = new Set(references);
+  for (const kind of ['schemas', 'parameters', 'headers']) {
+    const unused = Object.keys(components[kind] ?? {}).filter((name) => !used.has(`#/components/${kind}/${name}`));
+    t.strictSame(unused, [], kind);
+  }
+});
+
+await test('every schema of the two APIs is a component', async (t) => {
+  const room = join(import.meta.dirname, '../../schemas');
+  const files = ['admin', 'model-api'].flatMap((folder) => readdirSync(join(room, folder)));
+  const names = files.map((file) =>
+    file.replace('.schema.json', '').replace(/(^|-)([a-z])/g, (_, __, letter) => letter.toUpperCase()),
+  );
+  t.strictSame(
+    names.filter((name) => components['schemas']?.[name] === undefined),
+    [],
+  );
+});
+
+await test('every component schema compiles', async (t) => {
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, validateFormats: false });
+  ajv.addVocabulary(Object.keys(document));
+  ajv.addSchema({ ...document, $id: 'openapi.json' });
+  for (const name of Object.keys(components['schemas'] ?? {})) {
+    t.doesNotThrow(() => ajv.compile({ $ref: `openapi.json#/components/schemas/${name}` }), name);
+  }
+  const validate = ajv.compile({ $ref: 'openapi.json#/components/schemas/AuthKeyList' });
+  t.ok(validate([]));
+  t.notOk(validate([{ id: 'x' }]), 'references are followed');
+  t.throws(() => ajv.compile({ $ref: 'openapi.json#/components/schemas/Nothing' }));
+});
+
+await test('every operation says what it answers, without a key too', async (t) => {
+  for (const { name, path, operation } of described()) {
+    const answers = Object.keys(operation['responses'] ?? {});
+    t.ok(answers.some((answer) => answer.startsWith('2')) && answers.includes('default'), name);
+    t.ok(operation['security'] !== undefined && answers.includes('401'), name);
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+    const named = referencesIn(operation['parameters']).map(
+      (reference) => resolve(reference) as Record<string, string>,
+    );
+    t.strictSame(
+      named.filter((parameter) => parameter['in'] === 'path').map((parameter) => parameter['name']),
+      inPath,
+      `${name}: parameters of the path`,
+    );
+  }
+});
+
+await test('limits are told in the headers of model answers', async (t) => {
+  const chat = document['paths']?.['/v1/chat/completions']?.['post']?.['responses'] ?? {};
+  const limits = ['limit', 'remaining', 'reset'].flatMap((what) =>
+    ['requests', 'tokens'].map((dimension) => `x-ratelimit-${what}-${dimension}`),
+  );
+  for (const status of ['200', '429']) {
+    const named = chat[status]?.['headers'] ?? {};
+    t.strictSame(
+      limits.filter((name) => named[name] === undefined),
+      [],
+      status,
+    );
+  }
+  t.ok(chat['429']?.['headers']?.['Retry-After']);
+});
+
+await test('every error code exists and is answered with the status it stands under', async (t) => {
+  const known = (table: Readonly<Record<string, { status: number }>>, code: string) => table[code]?.status;
+  for (const operation of operations) {
+    for (const [status, codes] of Object.entries(refusalsOf(operation))) {
+      for (const code of codes) {
+        const isAdmin = operation.access !== 'client' && code !== 'control_plane_unavailable';
+        t.equal(known(isAdmin ? adminErrors : proxyErrors, code), Number(status), `${operation.id}: ${code}`);
+      }
+    }
+  }
+});
+
+/** Everything the control plane can serve, and what it registered: `GET /admin/status`. */
+async function startAdmin(t: Test) {
+  const store = openStateStore({ directory: temporaryDirectory(t) });
+  const nowMs = () => Date.now();
+  const desired = () => ({ configRevision: 'c', stateRevision: 0, environment: 'e' });
+  const fleet = createFleet(store, desired, nowMs);
+  const credentials = credentialsOf(digestOf(masterKey), []);
+  const app = createServer({
+    logger: { error: () => undefined },
+    metrics: { contentType: 'text/plain', text: async () => '' },
+    access: { credentials: () => credentials, failedLogins: createFailedLogins(), masterKey, nowMs },
+    readiness: () => ({ status: 'ready', reasons: [] }),
+  });
+  const routes: { name: string; access: unknown }[] = [];
+  app.addHook('onRoute', ({ method, url, config }) => {
+    for (const each of [method].flat()) {
+      if (each !== 'HEAD') routes.push({ name: `${each} ${url}`, access: config?.access });
+    }
+  });
+  const live = async () => ({ of: () => ({ requestsUsed: 0, tokensUsed: 0 }), inFlight: () => 0 });
+  const configRules = () => ({ rules: [], sinceMs: 0 });
+  await app.register(rateLimits, {
+    parts: { store, configRules, live, hasTemplates: true, enabled: true, nowMs },
+    who,
+  });
+  await app.register(authKeys, { parts: { store, providers: () => new Set(), aliases: () => new Set(), nowMs } });
+  const state = () => ({ storeId: undefined, revision: 0, source: 'store', isUp: true, isEmptied: false }) as const;
+  await app.register(statusRoute, {
+    parts: { fleet, desired, config: () => undefined, state, engine: 'sqlite', nowMs },
+  });
+  await app.register(openapi);
+  const address = await app.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(async () => {
+    await app.close();
+    await store.close();
+  });
+  return { routes, address };
+}
+
+await test('the described admin operations are those that are served, with their access', async (t) => {
+  const { routes } = await startAdmin(t);
+  const admin = operations.filter(({ access }) => access !== 'client');
+  const rows = admin.map(({ method, path, access }) => ({
+    name: `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
+    access: access as unknown,
+  }));
+  const sorted = (list: { name: string; access: unknown }[]) => list.sort((a, b) => (a.name < b.name ? -1 : 1));
+  t.strictSame(sorted(rows), sorted(routes));
+});
+
+await test('the description is served to operators, as it is', async (t) => {
+  const { address } = await startAdmin(t);
+  const ask = (headers: Record<string, string>) => fetch(`${address}/admin/openapi.json`, { headers });
+  const answer = await ask({ authorization: `Bearer ${masterKey}` });
+  t.equal(answer.status, 200);
+  t.match(answer.headers.get('content-type'), /^application\/json/);
+  t.equal(await answer.text(), text);
+  const refused = await ask({});
+  t.equal(refused.status, 401);
+  await refused.body?.cancel();
+});
+
+/** A plane as its own process, on the quickstart. */
+function startPlane(t: Test, entry: string) {
+  const env = {
+    GATEWAY_PORT: '0',
+    GATEWAY_ADMIN_PORT: '0',
+    GATEWAY_MASTER_KEY: masterKey,
+    GATEWAY_CONFIG: 'examples/quickstart/config',
+    GATEWAY_DATA: temporaryDirectory(t),
+  };
+  return startProcess({ t, entry, env });
+}
+
+await test('the control plane as it is started serves every described admin path', async (t) => {
+  const { address } = await startPlane(t, 'control-plane/main.ts');
+  const statusOf = async (path: string, method = 'GET') => {
+    const response = await fetch(`${address}${path}`, { method });
+    await response.body?.cancel();
+    return response.status;
+  };
+  t.equal(await statusOf('/admin/nothing'), 404, 'what is not served can be told from what wants a key');
+  for (const { name, path, method } of described()) {
+    if (path.startsWith('/admin')) t.equal(await statusOf(path.replace('{id}', 'x'), method), 401, name);
+  }
+});
+
+await test('the proxy serves every described model path, and answers in the described shapes', async (t) => {
+  const { address } = await startPlane(t, 'proxy/main.ts');
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ ...document, $id: 'openapi.json' });
+  const asked: [path: string, body: string | undefined, status: number, schema: string][] = [
+    ['/v1/models', undefined, 200, 'ModelList'],
+    ['/v1/models/demo/demo-small', undefined, 200, 'Model'],
+    ['/v1/models/no/such', undefined, 404, 'ModelError'],
+    ['/v1/usage', undefined, 200, 'Usage'],
+    ['/v1/chat/completions', '{"model":7}', 400, 'ModelError'],
+    ['/v1/embeddings', '{"model":"none"}', 404, 'ModelError'],
+  ];
+  for (const [path, body, status, schema] of asked) {
+    const response = await fetch(`${address}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body }),
+    });
+    const answer: unknown = await response.json();
+    t.equal(response.status, status, path);
+    t.notMatch(answer, { error: { code: 'route_not_found' } }, path);
+    const validate = ajv.compile({ $ref: `openapi.json#/components/schemas/${schema}` });
+    t.ok(validate(answer), `${path}: ${ajv.errorsText(validate.errors)}`);
+  }
+  const paths = [...described()].map(({ path }) => path).filter((path) => path.startsWith('/v1'));
+  const covered = asked.map(([path]) => path.replace(/(?<=models\/).*/, '{id}'));
+  t.strictSame(new Set(covered), new Set(paths));
+  t.ok(modelEndpoints.every(({ path }) => paths.includes(path)));
+});

@@ -1,0 +1,103 @@
+// Manual rules and epochs as documents: what is written is read back, and garbage is never a rule.
+import { test } from 'tap';
+import {
+  expiryMs,
+  manualRuleBody,
+  manualRuleKind,
+  readManualRule,
+  readManualRules,
+} from '../../../schemas/rules/manual-rule.ts';
+import { everyRule, resetEpochBody, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
+
+const body = {
+  scope: 'provider',
+  subject: 'OpenAI',
+  per_child: false,
+  period_seconds: 60,
+  max_requests: 5,
+  max_tokens: 9_007_199_254_740_991,
+  mode: 'shadow',
+  reason: 'noisy',
+  expires_at: '2026-01-31T12:00:00.000Z',
+  created_at: '2026-01-01T00:00:00.000Z',
+  updated_at: '2026-01-02T00:00:00.000Z',
+  updated_by: 'master_key',
+};
+const id = 'provider 60 openai';
+const { reason: _reason, expires_at: _expiry, max_tokens: _tokens, ...least } = body;
+
+await test('a document is a rule and a rule is its document', async (t) => {
+  const rule = readManualRule(id, body);
+  t.match(rule, { key: id, subject: 'OpenAI', matchSubject: 'openai', maxRequests: 5, reason: 'noisy' });
+  t.strictSame(rule && manualRuleBody(rule), body);
+  t.equal(rule && expiryMs(rule), Date.UTC(2026, 0, 31, 12));
+  const bare = readManualRule(id, least);
+  t.strictSame(bare && manualRuleBody(bare), least, 'what is not there stays away');
+  t.equal(bare && expiryMs(bare), Number.POSITIVE_INFINITY);
+});
+
+await test('members of a newer version are ignored', async (t) => {
+  t.strictSame(readManualRule(id, { ...body, colour: 'red' }), readManualRule(id, body));
+});
+
+const garbage: [why: string, body: unknown][] = [
+  ['nothing', null],
+  ['a list', [body]],
+  ['a text', 'rule'],
+  ['another scope', { ...body, scope: 'Provider' }],
+  ['no subject', { ...body, subject: undefined }],
+  ['a subject of another rule', { ...body, subject: 'azure' }],
+  ['a subject that cannot be compared', { ...body, scope: 'model', subject: 'a/' }],
+  ['another period', { ...body, period_seconds: 61 }],
+  ['half a second', { ...body, period_seconds: 0.5 }],
+  ['a period as text', { ...body, period_seconds: '60' }],
+  ['a template of a provider', { ...body, per_child: true }],
+  ['no per_child', { ...body, per_child: undefined }],
+  ['no cap', { ...body, max_requests: undefined, max_tokens: undefined }],
+  ['a cap of 0', { ...body, max_requests: 0 }],
+  ['a cap as text', { ...body, max_requests: '5' }],
+  ['a cap beyond integers', { ...body, max_tokens: 2 ** 53 }],
+  ['no cap but null', { ...body, max_requests: null }],
+  ['another mode', { ...body, mode: 'off' }],
+  ['a reason that is none', { ...body, reason: 5 }],
+  ['an end that is none', { ...body, expires_at: 'soon' }],
+  ['no creation', { ...body, created_at: undefined }],
+  ['no update', { ...body, updated_at: '2026-02-30T00:00:00Z' }],
+  ['no author', { ...body, updated_by: null }],
+];
+
+await test('garbage is no rule', async (t) => {
+  for (const [why, stored] of garbage) t.equal(readManualRule(id, stored), undefined, why);
+  t.equal(readManualRule('provider 0 openai', { ...body, period_seconds: 0 }), undefined, 'tokens in flight');
+  t.equal(readManualRule('provider 0 openai', { ...least, period_seconds: 0 })?.periodSeconds, 0);
+  t.equal(readManualRule('provider 61 openai', body), undefined, 'the id of another rule');
+});
+
+await test('among many documents, the unreadable ones are named and the rest is read', async (t) => {
+  const documents = [
+    { kind: manualRuleKind, id, body },
+    { kind: manualRuleKind, id: 'broken', body: {} },
+    { kind: 'auth_key', id: 'k', body },
+  ];
+  const { rules, unreadable } = readManualRules(documents);
+  t.same(
+    rules.map(({ key }) => key),
+    [id],
+  );
+  t.same(unreadable, ['broken']);
+});
+
+await test('the epoch of a rule is its own plus that of all', async (t) => {
+  const epochs = resetEpochs([
+    { kind: 'reset_epoch', id, body: resetEpochBody(3) },
+    { kind: 'reset_epoch', id: everyRule, body: resetEpochBody(4) },
+    { kind: 'reset_epoch', id: 'a', body: { epoch: '7' } },
+    { kind: 'reset_epoch', id: 'b', body: { epoch: -1 } },
+    { kind: 'reset_epoch', id: 'c', body: null },
+    { kind: 'rate_limit', id: 'd', body: resetEpochBody(9) },
+  ]);
+  t.equal(epochs.of(id), 7);
+  t.equal(epochs.stored(id), 3);
+  for (const key of ['a', 'b', 'c', 'd', 'unknown']) t.equal(epochs.of(key), 4, `${key}: only that of all`);
+  t.equal(resetEpochs([]).of(id), 0);
+});

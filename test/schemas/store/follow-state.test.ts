@@ -1,0 +1,153 @@
+// The managed state stays in force, whatever happens to its store; and an emptied store is not an order to delete.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type Test, test } from 'tap';
+import { followState, type StateEvent } from '../../../schemas/store/follow-state.ts';
+import { openStateStore } from '../../../schemas/store/open.ts';
+import type { StateStore, StoredState } from '../../../schemas/store/state-store.ts';
+import { temporaryDirectory } from '../../support/teardown.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+interface Stand {
+  readonly directory: string;
+  readonly store: StateStore;
+  readonly copyPath: string;
+  /** A follower of its own connection to the store. */
+  readonly follow: (reseeds: boolean) => Promise<Following>;
+}
+
+interface Following {
+  readonly applied: StoredState[];
+  readonly kinds: () => string[];
+  readonly events: StateEvent[];
+  readonly follower: Awaited<ReturnType<typeof followState>>;
+}
+
+function startStand(t: Test): Stand {
+  const directory = temporaryDirectory(t);
+  const open = (): StateStore => {
+    const store = openStateStore({ directory, pollMs: 20 });
+    t.teardown(() => store.close());
+    return store;
+  };
+  const copyPath = join(directory, 'copy', 'state.json');
+  return {
+    directory,
+    store: open(),
+    copyPath,
+    async follow(reseeds) {
+      const applied: StoredState[] = [];
+      const events: StateEvent[] = [];
+      const follower = await followState({
+        store: open(),
+        copyPath,
+        reseeds,
+        apply: (state) => void applied.push(state),
+        report: (event) => void events.push(event),
+      });
+      return { applied, events, follower, kinds: () => events.map(({ kind }) => kind) };
+    },
+  };
+}
+
+function put(store: StateStore, id: string, body: unknown = { id }): Promise<unknown> {
+  return store.commit({ expected: new Map(), changes: [{ kind: 'rate_limit', id, body }] });
+}
+
+const ids = (state: StoredState | undefined): string[] => state?.documents.map(({ id }) => id) ?? [];
+
+/** What FLUSHALL is to Redis. */
+function emptyStore(directory: string): void {
+  const database = new DatabaseSync(join(directory, 'state.sqlite'), { timeout: 1_000 });
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  for (const { name } of tables) database.exec(`DELETE FROM "${String(name)}"`);
+  database.close();
+}
+
+await test('changes by anyone are put in force, each state as a whole', async (t) => {
+  const { store, follow, copyPath } = startStand(t);
+  await put(store, 'a');
+  const { applied, follower } = await follow(false);
+  t.same(applied.map(ids), [['a']]);
+  t.match(follower.status(), { source: 'store', revision: 1, isUp: true, isEmptied: false });
+  await put(store, 'b');
+  await waitFor('the second state', () => applied.length === 2);
+  t.same(ids(applied[1]), ['a', 'b']);
+  t.equal(follower.state(), applied[1]);
+  await waitFor('the copy', () => readFileSync(copyPath, 'utf8').includes(String.raw`\"b\"`));
+  await follower.refresh();
+  t.equal(applied.length, 2, 'what is in force is not put in force again');
+});
+
+await test('a store that cannot be read at the start leaves the copy in force until it can', async (t) => {
+  const { store, follow, directory } = startStand(t);
+  await put(store, 'a');
+  await (await follow(false)).follower.refresh();
+  const file = join(directory, 'state.sqlite');
+  const bytes = readFileSync(file);
+  await store.close();
+  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+  writeFileSync(file, 'this is no database, and long enough to be looked at as if it were one');
+  const { applied, kinds, follower } = await follow(false);
+  t.same(applied.map(ids), [['a']]);
+  t.match(follower.status(), { source: 'copy', isUp: false });
+  t.ok(kinds().includes('copy-used') && kinds().includes('unavailable'));
+  writeFileSync(file, bytes);
+  await waitFor('the store to be read', async () => {
+    await follower.refresh();
+    return follower.status().source === 'store';
+  });
+  t.ok(follower.status().isUp && kinds().includes('available'));
+});
+
+await test('an emptied store is not an order to delete: what is in force stays', async (t) => {
+  const { store, follow, directory } = startStand(t);
+  await put(store, 'a');
+  const proxy = await follow(false);
+  emptyStore(directory);
+  await waitFor('the loss to be noticed', async () => {
+    await proxy.follower.refresh();
+    return proxy.follower.status().isEmptied;
+  });
+  t.same(proxy.applied.map(ids), [['a']]);
+  t.equal(proxy.kinds().filter((kind) => kind === 'emptied').length, 1, 'said once');
+
+  const late = await follow(false);
+  t.same(late.applied.map(ids), [['a']], 'nor is it for one that starts then');
+  t.match(late.follower.status(), { source: 'copy', isEmptied: true });
+
+  const plane = await follow(true);
+  t.ok(plane.kinds().includes('reseeded'), 'whoever owns the documents writes them back');
+  t.same(ids(await store.read()), ['a']);
+  await waitFor('the proxies to follow the store again', async () => {
+    await proxy.follower.refresh();
+    return !proxy.follower.status().isEmptied;
+  });
+  t.same(new Set(proxy.applied.map((state) => ids(state).join())), new Set(['a']));
+});
+
+await test('another store in its place is put in force, and said', async (t) => {
+  const { store, follow, directory } = startStand(t);
+  await put(store, 'a');
+  const { applied, kinds, follower } = await follow(false);
+  emptyStore(directory);
+  await put(store, 'other');
+  await waitFor('the other store', async () => {
+    await follower.refresh();
+    return applied.length === 2;
+  });
+  t.same(ids(applied[1]), ['other']);
+  t.ok(kinds().includes('replaced'));
+});
+
+await test('a damaged copy is said and not used', async (t) => {
+  const { follow, copyPath, store } = startStand(t);
+  await put(store, 'a');
+  await follow(false);
+  await waitFor('the copy', () => readFileSync(copyPath, 'utf8').length > 0);
+  writeFileSync(copyPath, readFileSync(copyPath, 'utf8').replace('rate_limit', 'rate_limbo'));
+  const { events, follower } = await follow(false);
+  t.match(events[0], { kind: 'warning', problem: /copy of the managed state .* is ignored: it is damaged/ });
+  t.equal(follower.status().source, 'store');
+});
