@@ -11,6 +11,8 @@ export interface Environment extends PlaneSettings {
   readonly host: string;
   /** 0 asks the system for a free port. */
   readonly port: number;
+  /** All variables, for the rules they carry. */
+  readonly variables: Variables;
 }
 
 /** Reads the variables (design section 5): the frozen settings, or every problem at once. */
@@ -20,6 +22,7 @@ export function readEnvironment(variables: Variables = process.env): Environment
     ...reader.planeSettings(),
     host: reader.host('GATEWAY_ADMIN_HOST'),
     port: reader.port('GATEWAY_ADMIN_PORT', 8081),
+    variables,
   };
   return environmentReading(environment, reader);
 }

@@ -9,6 +9,8 @@ interface Entry {
 }
 
 const bad = (message: string, status = 400): Entry => ({ status, type: 'invalid_request_error', message });
+const denied = (message: string): Entry => ({ status: 403, type: 'permission_error', message });
+const unstored = (message: string): Entry => ({ status: 503, type: 'provider_error', message });
 
 /** Codes are stable and for programs; messages are for people and may change. `{x}` is filled from the details. */
 export const errors = {
@@ -21,6 +23,45 @@ export const errors = {
   unsupported_media_type: bad('Send the body as "Content-Type: application/json" (UTF-8).', 415),
   body_too_large: bad('The body is too large. Send at most {limit} bytes.', 413),
   invalid_json: bad('The body is not valid JSON. Send one JSON object.'),
+  invalid_member: bad('The member {member} {problem}.'),
+  reset_not_confirmed: bad('The member "confirmation" must be exactly "reset". Nothing was cleared.'),
+  too_many_rate_limits: bad('There are {count} rate limits already; at most {limit} are supported.', 409),
+  rate_limit_config_owned: bad(
+    'This rate limit is declared in the configuration. Remove it there, or PUT another one over it.',
+    409,
+  ),
+  quota_templates_not_entitled: {
+    status: 403,
+    type: 'permission_error',
+    message: 'A per_child rule needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS). Nothing was stored.',
+  },
+  rate_limit_not_found: { status: 404, type: 'not_found_error', message: 'There is no such rate limit.' },
+  feature_unavailable: bad('Rate limits are switched off (RATE_LIMITS_ENABLED, rate_limits.enabled).', 503),
+  precondition_failed: bad('The resource has changed since; its entity tag is {current} now. Read it again.', 412),
+  write_conflict: bad('Others kept writing at the same time. Nothing was changed; try again.', 409),
+  store_unavailable: unstored(
+    'The state store cannot be used ({reason}). A write may have happened; look before trying again.',
+  ),
+  store_full: unstored('The state store is full. Nothing was changed; it needs room.'),
+  store_read_only: unstored('The state store is read-only. Nothing was changed; it must be made writable.'),
+  ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
+  // One answer for every failure: a caller without a key learns nothing about which keys exist.
+  invalid_api_key: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
+  },
+  too_many_failed_logins: {
+    status: 429,
+    type: 'rate_limit_error',
+    message:
+      'Too many failed attempts to log in from this address. Retry in {seconds} s. A valid key is accepted at any time.',
+  },
+  dashboard_access_denied: denied(
+    'This key does not open the admin API. Use the master key or a key with dashboard access.',
+  ),
+  admin_scope_denied: denied('{what} is beyond what this key may do.'),
+  auth_key_not_found: { status: 404, type: 'not_found_error', message: 'There is no key with the id "{id}".' },
   route_not_found: { status: 404, type: 'not_found_error', message: 'There is no {method} {path} here.' },
   internal_error: {
     status: 500,

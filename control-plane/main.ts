@@ -1,33 +1,141 @@
-// The control plane as a process: environment → parts → listen → close gracefully. Only wiring.
+// The control plane as a process: environment → parts → state → config → listen → close gracefully. The only place that wires.
+import { join } from 'node:path';
 import { destination, pino } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
-import { type Environment, readEnvironment } from './environment.ts';
+import { ConfigRejected } from '../schemas/config/config-rejected.ts';
+import { type Follower, follow } from '../schemas/config/follow.ts';
+import { formatProblem } from '../schemas/config/problem.ts';
+import { environmentMark } from '../schemas/environment-mark.ts';
+import { createFailedLogins } from '../schemas/failed-logins.ts';
+import { readAuthKeys } from '../schemas/keys/auth-key.ts';
+import { type Credentials, credentialsOf } from '../schemas/keys/credentials.ts';
+import { digestOf } from '../schemas/keys/secret.ts';
+import { endOnUncaught } from '../schemas/last-words.ts';
+import { logConfigEvent, logStateEvent } from '../schemas/log-events.ts';
+import { explainListen, refuseStart } from '../schemas/refuse-start.ts';
+import { compileRules, type Rule } from '../schemas/rules/rule.ts';
+import { followState, type StateStatus } from '../schemas/store/follow-state.ts';
+import { heartbeatIntervalMs } from '../schemas/store/heartbeat-body.ts';
+import { openStateStore } from '../schemas/store/open.ts';
+import type { Config } from '../schemas/types.ts';
+import { authKeys } from './admin/auth-keys/routes.ts';
+import { openapi } from './admin/openapi/routes.ts';
+import { removeExpired } from './admin/rate-limits/commit.ts';
+import { liveCounters } from './admin/rate-limits/live.ts';
+import { rateLimits } from './admin/rate-limits/routes.ts';
+import { status } from './admin/status/routes.ts';
+import { who } from './authenticate.ts';
+import { readEnvironment } from './environment.ts';
+import { createFleet, type Desired } from './fleet.ts';
 import { createMetrics } from './metrics.ts';
+import { readinessOf } from './readiness.ts';
 import { createServer } from './server.ts';
+import { guardDocuments } from './store/documents.ts';
 
 const closeGraceMs = 10_000;
-
-/** Writes one line per problem to stderr, exit status 1. */
-function refuseStart(problems: readonly string[]): never {
-  process.stderr.write(problems.map((problem) => `control plane cannot start: ${problem}\n`).join(''));
-  process.exit(1);
-}
-
-/** What a person should do about a failed listen, in one line. */
-function explainListen(error: NodeJS.ErrnoException, { host, port }: Environment): string {
-  if (error.code === 'EADDRINUSE') return `port ${port} on ${host} is in use; set GATEWAY_ADMIN_PORT to a free port`;
-  if (error.code === 'EACCES') return `port ${port} on ${host} is not allowed; set GATEWAY_ADMIN_PORT above 1023`;
-  return `cannot listen on ${host}: ${error.message}; check GATEWAY_ADMIN_HOST`;
-}
+/** How often rules that have expired are looked for. */
+const expiryCheckMs = 1_000;
 
 const reading = readEnvironment();
-if ('problems' in reading) refuseStart(reading.problems);
+if ('problems' in reading) refuseStart('control plane', reading.problems);
 const { environment } = reading;
+const { dataDirectory, entitlements, masterKey, redisUrl, redisPrefix, variables } = environment;
 // Written at once: lines keep their order up to the exit, and a reader that went away cannot hold it up.
 const output = destination({ dest: 1, sync: true });
 const logger = pino({ level: environment.logLevel, base: { plane: 'control-plane' } }, output);
-const app = createServer({ logger, metrics: createMetrics(manifest.version) });
+const nowMs = (): number => Date.now();
+
+const ownFolder = join(dataDirectory, 'control-plane');
+const masterKeyDigest = masterKey === undefined ? undefined : digestOf(masterKey);
+const store = openStateStore({
+  directory: dataDirectory,
+  prefix: redisPrefix,
+  ...(redisUrl === undefined ? {} : { redisUrl }),
+});
+const mark = environmentMark(variables);
+let follower: Follower | undefined;
+let config: { declared: Config; rules: readonly Rule[]; sinceMs: number } | undefined;
+let credentials: Credentials = credentialsOf(masterKeyDigest, []);
 let closing = false;
+
+const stateFollower = await followState({
+  store,
+  copyPath: join(ownFolder, 'last-good-state.json'),
+  reseeds: true,
+  apply({ documents }) {
+    credentials = credentialsOf(masterKeyDigest, readAuthKeys(documents));
+  },
+  report: (event) => logStateEvent(logger, event),
+});
+follower = await follow({
+  directory: environment.configDirectory,
+  environment: variables,
+  variables: 'keep',
+  entitlements,
+  lastGoodFolder: join(ownFolder, 'last-good'),
+  nowMs,
+  apply(declared) {
+    config = { declared, rules: compileRules(declared.rate_limits), sinceMs: nowMs() };
+  },
+  report: (event) => logConfigEvent(logger, event),
+}).catch((error: unknown) => {
+  if (!(error instanceof ConfigRejected)) throw error;
+  return refuseStart('control plane', error.problems.map(formatProblem));
+});
+// A store with an id can be told from one that was emptied.
+if (stateFollower.status().source === 'store') await store.initialise().catch(() => undefined);
+
+const documents = guardDocuments(store, stateFollower);
+const state = (): StateStatus => stateFollower.status();
+const desired = (): Desired => ({
+  configRevision: follower?.status().revision ?? '',
+  stateRevision: state().revision,
+  environment: mark,
+});
+const fleet = createFleet(store, desired, nowMs);
+const app = createServer({
+  logger,
+  metrics: createMetrics({ version: manifest.version, config: () => follower?.status(), state, fleet }),
+  access: { credentials: () => credentials, failedLogins: createFailedLogins(), masterKey, nowMs },
+  readiness: () => readinessOf(follower?.status(), state()),
+});
+const rateLimitParts = {
+  store: documents,
+  configRules: () => ({ rules: config?.rules ?? [], sinceMs: config?.sinceMs ?? 0 }),
+  async live() {
+    await fleet.look();
+    return liveCounters(fleet.heartbeats(), nowMs());
+  },
+  hasTemplates: entitlements.has('quota_templates'),
+  get enabled() {
+    return config?.declared.rate_limits.enabled === true;
+  },
+  nowMs,
+};
+await app.register(rateLimits, { parts: rateLimitParts, who });
+const authKeyParts = {
+  store: documents,
+  providers: () => new Set(Object.keys(config?.declared.providers ?? {})),
+  aliases: () => new Set((config?.declared.aliases ?? []).map(({ source }) => source)),
+  nowMs,
+};
+await app.register(authKeys, { parts: authKeyParts });
+const engine = redisUrl === undefined ? 'sqlite' : 'redis';
+await app.register(status, { parts: { fleet, desired, config: () => follower?.status(), state, engine, nowMs } });
+endOnUncaught(logger, () => undefined);
+await app.register(openapi);
+process.on('SIGHUP', () => void follower?.reload());
+
+// What fails here is said by the follower of the state, and tried again.
+async function lookAfterFleet(): Promise<void> {
+  const answers = await fleet.look().then(
+    () => true,
+    () => false,
+  );
+  if (answers !== state().isUp) await stateFollower.refresh();
+}
+setInterval(() => void lookAfterFleet(), heartbeatIntervalMs).unref();
+setInterval(() => void removeExpired(documents, nowMs()).catch(() => undefined), expiryCheckMs).unref();
 
 async function close(signal: string): Promise<void> {
   // A second signal means now.
@@ -38,6 +146,8 @@ async function close(signal: string): Promise<void> {
   // Connections whose last answer went out after the listener closed would otherwise linger.
   setInterval(() => app.server.closeIdleConnections(), 20).unref();
   await app.close();
+  await follower?.close();
+  await store.close();
   logger.info('closed');
   process.exit(0);
 }
@@ -45,8 +155,10 @@ async function close(signal: string): Promise<void> {
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, (name: string) => void close(name));
 const address = await app
   .listen({ host: environment.host, port: environment.port })
-  .catch((error: NodeJS.ErrnoException) => refuseStart([explainListen(error, environment)]));
+  .catch((error: NodeJS.ErrnoException) =>
+    refuseStart('control plane', [explainListen(error, environment, 'GATEWAY_ADMIN')]),
+  );
 logger.info({ address }, 'listening');
-if (environment.insecure && environment.masterKey === undefined) {
+if (environment.insecure && masterKey === undefined) {
   logger.warn('GATEWAY_INSECURE is set and there is no master key: the admin API is open to whoever reaches it');
 }

@@ -4,12 +4,29 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from 'pino';
+import { storeRefusal } from './admin/store-refusal.ts';
+import { type Access, type AccessParts, authenticate, checkAccess, type Operator } from './authenticate.ts';
 import { describeRefusal, type ErrorCode, Refusal, refusal } from './errors.ts';
 import type { Metrics } from './metrics.ts';
+import type { Readiness } from './readiness.ts';
 
 export interface ServerParts {
   readonly logger: Pick<Logger, 'error'>;
   readonly metrics: Metrics;
+  readonly access: AccessParts;
+  /** Whether somebody should look at this plane. */
+  readonly readiness: () => Readiness;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Who may come in; a route that does not say cannot be registered. */
+    access?: Access;
+  }
+  interface FastifyRequest {
+    /** Who operates; on public routes nobody in particular. */
+    operator: Operator;
+  }
 }
 
 type Route = { readonly method: string | string[]; readonly url: string };
@@ -33,9 +50,10 @@ const codeOfFrameworkError: Readonly<Record<string, ErrorCode>> = {
 
 /**
  * The server, not yet listening. Routes added to it before it listens share its error shape: a thrown `Refusal` is
- * rendered flat, anything unexpected becomes `internal_error` and a log line (spec "Admin error shape").
+ * rendered flat, anything unexpected becomes `internal_error` and a log line (spec "Admin error shape"). Each says in its options who
+ * may come in: `config: { access: 'admin' }`.
  */
-export function createServer({ logger, metrics }: ServerParts) {
+export function createServer({ logger, metrics, access, readiness }: ServerParts) {
   const routes: Route[] = [];
   const app = fastify({
     // Lines are written by whoever knows what happened, not by the framework.
@@ -52,11 +70,16 @@ export function createServer({ logger, metrics }: ServerParts) {
   app.removeContentTypeParser('text/plain');
   app.server.on('checkExpectation', refuseExpectation);
 
-  app.addHook('onRoute', (route) => void routes.push(route));
+  app.decorateRequest('operator');
+  app.addHook('onRoute', (route) => {
+    checkAccess(route.config?.access, `${String(route.method)} ${route.url}`);
+    routes.push(route);
+  });
   // Before the body is read: a path that does not exist has no opinion about bodies.
   app.addHook('onRequest', async (request) => {
     if (!hasOneHost(request.raw)) throw refusal('malformed_request');
     if (request.is404) throw refuseRoute(request, routes);
+    request.operator = authenticate(request.raw, request.routeOptions.config.access, access);
   });
   app.setNotFoundHandler((request, reply) => render(refuseRoute(request, routes), request, reply));
   app.setErrorHandler<FastifyError>((error, request, reply) => {
@@ -65,8 +88,10 @@ export function createServer({ logger, metrics }: ServerParts) {
     render(refused, request, reply);
   });
 
-  app.get('/health', () => ({ status: 'ok' }));
-  app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+  const config = { access: 'public' } as const;
+  app.get('/health', { config }, () => ({ status: 'ok' }));
+  app.get('/health/ready', { config }, () => readiness());
+  app.get('/metrics', { config }, async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   return app;
 }
 
@@ -78,7 +103,8 @@ function render(refused: Refusal, request: FastifyRequest, reply: FastifyReply):
 }
 
 function asRefusal(error: Error & { code?: string }, request: FastifyRequest): Refusal {
-  if (error instanceof Refusal) return error;
+  const known = storeRefusal(error);
+  if (known instanceof Refusal) return known;
   const code = codeOfFrameworkError[error.code ?? ''] ?? 'internal_error';
   return refusal(code, { fill: { request_id: request.id, limit: bodyLimit } });
 }

@@ -4,6 +4,7 @@ import {
   environmentReading,
   type PlaneSettings,
   readVariables,
+  type VariableReader,
   type Variables,
 } from '../schemas/environment.ts';
 
@@ -17,6 +18,10 @@ export interface Environment extends PlaneSettings {
   readonly usageEnabled: boolean;
   /** Seconds between two writes of the counters; 0 writes them at shutdown only. */
   readonly flushIntervalSeconds: number;
+  /** Where `/admin` is served: an origin, http or https. */
+  readonly controlPlaneUrl: string;
+  /** How long an admin request may take there. Milliseconds. */
+  readonly controlPlaneTimeoutMs: number;
   /** All variables, for `${VAR}` in the config. */
   readonly variables: Variables;
 }
@@ -38,7 +43,23 @@ export function readEnvironment(variables: Variables = process.env): Environment
     instance,
     usageEnabled: reader.flag('USAGE_ENABLED', true),
     flushIntervalSeconds: reader.wholeNumber('RATE_LIMITS_FLUSH_INTERVAL', 1, 3_600),
+    controlPlaneUrl: controlPlaneUrl(reader),
+    controlPlaneTimeoutMs: reader.wholeNumber('GATEWAY_CONTROL_PLANE_TIMEOUT_MS', 10_000, 600_000),
     variables,
   };
   return environmentReading(environment, reader);
+}
+
+/** The address the control plane listens on by default, unless another one is named. */
+function controlPlaneUrl(reader: VariableReader): string {
+  const host = reader.host('GATEWAY_ADMIN_HOST');
+  const port = reader.port('GATEWAY_ADMIN_PORT', 8081);
+  const text = reader.text('GATEWAY_CONTROL_PLANE_URL', `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+  const url = URL.parse(text);
+  const isOrigin =
+    url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search + url.hash === '';
+  if (!isOrigin || url.username !== '' || url.password !== '') {
+    reader.problems.push('GATEWAY_CONTROL_PLANE_URL must be an address such as http://127.0.0.1:8081');
+  }
+  return url?.origin ?? '';
 }

@@ -39,6 +39,11 @@ export const errors = {
     'authentication_error',
     'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
   ),
+  too_many_failed_logins: refuse(
+    429,
+    'rate_limit_error',
+    'Too many failed attempts to log in from this address. Retry in {seconds} s. A valid key is accepted at any time.',
+  ),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
   invalid_user_path: bad('The user path of the request {reason}. Send one path such as /team/app.'),
   rate_limit_exceeded: refuse(
@@ -51,6 +56,11 @@ export const errors = {
     'not_found_error',
     'The model "{model}" does not exist. GET /v1/models lists what does.',
   ),
+  model_access_denied: refuse(
+    403,
+    'permission_error',
+    'This key may not use the model "{model}". GET /v1/models lists what it may use.',
+  ),
   route_not_found: refuse(404, 'not_found_error', 'There is no {method} {path} here.'),
   upstream_unavailable: upstream('The provider could not be reached: {reason}.'),
   upstream_dns: upstream("The provider's host name could not be resolved."),
@@ -59,6 +69,11 @@ export const errors = {
   upstream_invalid_response: upstream("The provider's answer could not be used: {reason}."),
   upstream_timeout: upstream('The provider did not answer in time: {reason}.', 504),
   stream_incomplete: upstream('The provider stopped in the middle of the stream.'),
+  overloaded: upstream('The gateway is short of memory and takes no new requests for a moment. Try again.', 503),
+  control_plane_unavailable: upstream(
+    'The control plane cannot be reached: {reason}. The limits in force stay in force.',
+    503,
+  ),
   internal_error: upstream('The gateway failed unexpectedly. Quote request id {request_id} to your operator.', 500),
 } as const satisfies Record<string, Entry>;
 
@@ -121,6 +136,11 @@ export function upstreamRefusal(
 export function envelope(refused: Refusal): string {
   const { code, message, param, type, provider } = refused;
   return JSON.stringify({ error: { code, message, param, type, ...(provider === undefined ? {} : { provider }) } });
+}
+
+/** The same refusal as the flat admin error: what the proxy itself answers under /admin (spec: Admin error shape). */
+export function adminError({ code, message, param, type, status }: Refusal): string {
+  return JSON.stringify({ code, message, ...(param === null ? {} : { param }), status_code: status, type });
 }
 
 /** Turns anything thrown into a refusal: what is not one of ours says nothing but the request id. */

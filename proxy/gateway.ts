@@ -1,23 +1,26 @@
 // The parts a request needs, wired by main.ts and handed along; nobody reaches for a global.
+import type { FailedLogins } from '../schemas/failed-logins.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
+import type { Overload } from './overload.ts';
+import type { Readiness } from './readiness.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
-import type { Credentials } from './stages/authenticate.ts';
 import type { Balance } from './stages/resolve.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
-import type { Pools } from './upstream/pools.ts';
+import type { Origin, Pools } from './upstream/pools.ts';
 
-/** Whether this proxy wants traffic. Degraded still means yes: it serves, and someone should look. */
-export interface Readiness {
-  readonly status: 'ready' | 'degraded' | 'starting' | 'draining';
-  /** Why it is not simply ready. */
-  readonly reasons: readonly string[];
+/** How this proxy reaches the control plane. */
+export interface ControlPlaneLink extends Origin {
+  /** How long an admin request may take. Milliseconds. */
+  readonly timeoutMs: number;
+  /** Says truthfully who the client is; undefined where nothing is trusted. */
+  signAddress(address: string): string | undefined;
 }
 
 export interface Gateway {
   /** The snapshot in force; a request asks once. */
   current(): Snapshot;
-  readonly credentials: Credentials;
+  readonly failedLogins: FailedLogins;
   readonly balance: Balance;
   readonly limiter: Limiter;
   readonly pools: Pools;
@@ -25,6 +28,8 @@ export interface Gateway {
   readonly metrics: Metrics;
   /** Tokens are counted, so streams are asked to report usage. */
   readonly usageEnabled: boolean;
+  readonly controlPlane: ControlPlaneLink;
+  readonly overload: Overload;
   /** Monotonic milliseconds, anchored to wall time at start. */
   nowMs(): number;
   readiness(): Readiness;

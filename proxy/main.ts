@@ -1,146 +1,182 @@
-// The data plane as a process: environment → parts → config → listen → drain. The only place that wires.
+// The data plane as a process: environment → parts → state → config → listen → drain. The only place that wires.
 import { join } from 'node:path';
 import { destination, pino } from 'pino';
 import { ConfigRejected } from '../schemas/config/config-rejected.ts';
-import { type ConfigEvent, type Follower, follow } from '../schemas/config/follow.ts';
+import { type Follower, follow } from '../schemas/config/follow.ts';
 import { formatProblem } from '../schemas/config/problem.ts';
-import { compileRules } from '../schemas/rules/rule.ts';
+import { environmentMark } from '../schemas/environment-mark.ts';
+import { createFailedLogins } from '../schemas/failed-logins.ts';
+import { signClientAddress } from '../schemas/keys/client-address.ts';
+import { digestOf } from '../schemas/keys/secret.ts';
+import { endOnUncaught } from '../schemas/last-words.ts';
+import { logConfigEvent, logStateEvent } from '../schemas/log-events.ts';
+import { explainListen, refuseStart } from '../schemas/refuse-start.ts';
+import { followState, reseededKind } from '../schemas/store/follow-state.ts';
+import type { HeartbeatBody } from '../schemas/store/heartbeat-body.ts';
 import { openStateStore } from '../schemas/store/open.ts';
-import { type Environment, readEnvironment } from './environment.ts';
-import type { Gateway, Readiness } from './gateway.ts';
+import { readEnvironment } from './environment.ts';
+import type { Gateway } from './gateway.ts';
 import { createLimiter } from './limits/limiter.ts';
 import { createMetrics } from './metrics.ts';
+import { watchHeap } from './overload.ts';
+import { readinessOf } from './readiness.ts';
 import { createProxyServer } from './server.ts';
-import { compile } from './snapshot/compile.ts';
 import { createCurrent } from './snapshot/current.ts';
-import { digestOf } from './stages/authenticate.ts';
+import { createPublisher } from './snapshot/publish.ts';
 import { createBalance } from './stages/resolve.ts';
 import { type KeptCounters, keepCounters } from './store/counters.ts';
+import { type Heartbeats, heartbeatBody, startHeartbeats } from './store/heartbeat.ts';
 import { InstanceInUse, type InstanceLock, lockInstance } from './store/instance-lock.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
+import { answersHealth } from './upstream/forward.ts';
 import { createPools } from './upstream/pools.ts';
-
-/** Writes one line per problem to stderr, exit status 1. */
-function refuseStart(problems: readonly string[]): never {
-  process.stderr.write(problems.map((problem) => `proxy cannot start: ${problem}\n`).join(''));
-  process.exit(1);
-}
-
-/** What a person should do about a failed listen, in one line. */
-function explainListen(error: NodeJS.ErrnoException, { host, port }: Environment): string {
-  if (error.code === 'EADDRINUSE') return `port ${port} on ${host} is in use; set GATEWAY_PORT to a free port`;
-  if (error.code === 'EACCES') return `port ${port} on ${host} is not allowed; set GATEWAY_PORT above 1023`;
-  return `cannot listen on ${host}: ${error.message}; check GATEWAY_HOST`;
-}
 
 /** How often idle counters are looked for, and how many are looked at. */
 const sweepIntervalMs = 1_000;
 const sweepVisits = 5_000;
+/** How often the control plane is looked for, and how long connecting to it may take. */
+const controlPlaneCheckMs = 2_000;
+const controlPlaneConnectMs = 1_000;
 
 const reading = readEnvironment();
-if ('problems' in reading) refuseStart(reading.problems);
+if ('problems' in reading) refuseStart('proxy', reading.problems);
 const { environment } = reading;
+const { dataDirectory, entitlements, instance, masterKey, redisUrl, redisPrefix } = environment;
 // Synchronous: lines are few, and none may be lost or swapped when the process exits.
 const log = pino({ level: environment.logLevel, base: { plane: 'proxy' } }, destination({ dest: 1, sync: true }));
 
 // Wall time at start, then monotonic: a clock step changes nothing.
 const nowMs = (): number => performance.timeOrigin + performance.now();
-/** The limiter counts whole milliseconds. */
 const tickMs = (): number => Math.floor(nowMs());
-const ownFolder = join(environment.dataDirectory, environment.instance);
+const startedAtMs = tickMs();
+const mark = environmentMark(environment.variables);
+const ownFolder = join(dataDirectory, instance);
 const flushIntervalMs = environment.flushIntervalSeconds * 1000;
-const current = createCurrent();
-const pools = createPools();
-const limiter = createLimiter({ tokensEnforced: environment.usageEnabled, isExported: flushIntervalMs > 0 });
-const store = openStateStore({ directory: environment.dataDirectory });
-let follower: Follower | undefined;
-let counters: KeptCounters | undefined;
-let isStoreUp = true;
-let phase: 'starting' | 'serving' | 'draining' = 'starting';
-
-function readiness(): Readiness {
-  if (phase !== 'serving') return { status: phase, reasons: [] };
-  const status = follower?.status();
-  const reasons = [
-    ...(status?.source === 'last-good' ? ['config_last_good'] : []),
-    ...(status?.lastReloadSuccessful === false ? ['config_rejected'] : []),
-    ...(isStoreUp ? [] : ['state_store_unavailable']),
-  ];
-  return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };
-}
-
-const metrics = createMetrics({
-  config: () => follower?.status(),
-  limiter,
-  nowMs: tickMs,
-  store: () => ({ isUp: isStoreUp, writtenAtMs: counters?.writtenAtMs() ?? 0 }),
-});
-const gateway: Gateway = {
-  current: () => current.get(),
-  credentials: { masterKeyDigest: environment.masterKey === undefined ? undefined : digestOf(environment.masterKey) },
-  balance: createBalance(),
-  limiter,
-  pools,
-  deadlines: createDeadlines(nowMs),
-  metrics,
-  usageEnabled: environment.usageEnabled,
-  nowMs,
-  readiness,
-  reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
-};
-const server = await createProxyServer(gateway);
-
-const eventTexts: Readonly<Record<ConfigEvent['kind'], string>> = {
-  applied: 'config applied',
-  recovered: 'config good again, nothing changed',
-  rejected: 'config rejected',
-  'last-good-used': 'serving the last good config',
-  warning: 'config warning',
-};
-
-/** One line for each problem, then one for the event itself. */
-function report({ kind, revision, problems }: ConfigEvent): void {
-  const level = kind === 'rejected' ? 'error' : kind === 'warning' || kind === 'last-good-used' ? 'warn' : 'info';
-  if (kind !== 'last-good-used') for (const problem of problems) log[level](formatProblem(problem));
-  if (kind !== 'warning') log[level]({ revision }, eventTexts[kind]);
-}
-
-process.on('SIGHUP', () => void follower?.reload());
 
 let lock: InstanceLock | undefined;
 try {
   lock = lockInstance(ownFolder);
 } catch (error) {
   if (error instanceof InstanceInUse) {
-    refuseStart([`another proxy runs as instance "${environment.instance}"; give each its own GATEWAY_INSTANCE`]);
+    refuseStart('proxy', [`another proxy runs as instance "${instance}"; give each its own GATEWAY_INSTANCE`]);
   }
   log.warn({ err: error }, `${ownFolder} cannot be written; check GATEWAY_DATA`);
 }
 
+const current = createCurrent();
+const pools = createPools();
+const limiter = createLimiter({ tokensEnforced: environment.usageEnabled, isExported: flushIntervalMs > 0 });
+const store = openStateStore({
+  directory: dataDirectory,
+  prefix: redisPrefix,
+  ...(redisUrl === undefined ? {} : { redisUrl }),
+});
+const controlPlane = {
+  origin: environment.controlPlaneUrl,
+  connectTimeoutMs: controlPlaneConnectMs,
+  timeoutMs: environment.controlPlaneTimeoutMs,
+  signAddress: (address: string) => (masterKey === undefined ? undefined : signClientAddress(address, masterKey)),
+};
+let follower: Follower | undefined;
+let counters: KeptCounters | undefined;
+let heartbeats: Heartbeats | undefined;
+let phase: 'starting' | 'serving' | 'draining' = 'starting';
+let isEnforcing = true;
+let hasControlPlane = true;
+let isStoreUp = true;
+let lastReseeded: number | undefined;
+
+const overload = watchHeap(
+  (isFull) => {
+    if (isFull) log.error('the heap is nearly full: new requests are refused');
+    else log.info('the heap has room again');
+  },
+  [...(environment.variables['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv],
+);
+const publisher = createPublisher({
+  masterKeyDigest: masterKey === undefined ? undefined : digestOf(masterKey),
+  hasTemplates: entitlements.has('quota_templates'),
+  put(snapshot, rules) {
+    pools.keep([...snapshot.upstreams, controlPlane]);
+    server.apply(snapshot.timeouts);
+    limiter.reconcile(rules);
+    current.swap(snapshot);
+  },
+  warn(problems) {
+    for (const problem of problems) log.error(problem);
+  },
+  nowMs: tickMs,
+});
+const metrics = createMetrics({
+  config: () => follower?.status(),
+  state: () => stateFollower.status(),
+  limiter,
+  nowMs: tickMs,
+  store: () => ({ isUp: isStoreUp && stateFollower.status().isUp, writtenAtMs: counters?.writtenAtMs() ?? 0 }),
+});
+const gateway: Gateway = {
+  current: () => current.get(),
+  balance: createBalance(),
+  limiter,
+  pools,
+  deadlines: createDeadlines(nowMs),
+  metrics,
+  usageEnabled: environment.usageEnabled,
+  controlPlane,
+  failedLogins: createFailedLogins(),
+  overload,
+  nowMs,
+  readiness: () =>
+    readinessOf({
+      phase,
+      config: follower?.status(),
+      state: stateFollower.status(),
+      isStoreUp,
+      hasControlPlane,
+      isOverloaded: overload.isOverloaded(),
+    }),
+  reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
+};
+const server = await createProxyServer(gateway);
+endOnUncaught(log, () => counters?.flush());
+process.on('SIGHUP', () => void follower?.reload());
+
+const stateFollower = await followState({
+  store,
+  copyPath: join(ownFolder, 'last-good-state.json'),
+  reseeds: false,
+  apply(state) {
+    const reseeded = state.kinds.get(reseededKind);
+    if (reseeded !== lastReseeded) limiter.exportAgain();
+    lastReseeded = reseeded;
+    publisher.documents(state);
+  },
+  report(event) {
+    logStateEvent(log, event);
+    // With the documents the counters went.
+    if (event.kind === 'emptied' || event.kind === 'replaced') limiter.exportAgain();
+  },
+});
 follower = await follow({
   directory: environment.configDirectory,
   environment: environment.variables,
   variables: 'expand',
-  entitlements: environment.entitlements,
+  entitlements,
   lastGoodFolder: join(ownFolder, 'last-good'),
   nowMs,
   apply(config, revision) {
-    const snapshot = compile(config, revision);
-    pools.keep(snapshot.upstreams);
-    server.apply(snapshot.timeouts);
-    limiter.reconcile(compileRules(config.rate_limits));
-    current.swap(snapshot);
+    publisher.config(config, revision);
+    isEnforcing = config.rate_limits.enabled;
   },
-  report,
+  report: (event) => logConfigEvent(log, event),
 }).catch((error: unknown) => {
   if (!(error instanceof ConfigRejected)) throw error;
-  return refuseStart(error.problems.map(formatProblem));
+  return refuseStart('proxy', error.problems.map(formatProblem));
 });
-
 counters = await keepCounters({
   store,
   limiter,
-  instance: environment.instance,
+  instance,
   intervalMs: flushIntervalMs,
   nowMs: tickMs,
   onTrouble(trouble) {
@@ -151,6 +187,29 @@ counters = await keepCounters({
 });
 setInterval(() => limiter.sweep(tickMs(), sweepVisits), sweepIntervalMs).unref();
 
+const selfPortrait = (): HeartbeatBody =>
+  heartbeatBody({
+    startedAtMs,
+    config: follower?.status(),
+    state: stateFollower.status(),
+    isEnforcing,
+    environment: mark,
+    counters: limiter.liveCounters(tickMs()),
+  });
+
+/** An outage shows in what is written twice a second, also when nothing else is asked of the store. */
+function noticeOutage(trouble: Error | undefined): void {
+  if ((trouble === undefined) !== stateFollower.status().isUp) void stateFollower.refresh();
+}
+
+async function lookForControlPlane(): Promise<void> {
+  const answers = await answersHealth(pools.get(controlPlane), controlPlaneConnectMs);
+  if (answers !== hasControlPlane) {
+    log[answers ? 'info' : 'warn'](`the control plane ${answers ? 'answers' : 'does not answer'}`);
+  }
+  hasControlPlane = answers;
+}
+
 let leaving: Promise<void> | undefined;
 
 /** Writes everything down, then ends the process. */
@@ -158,6 +217,7 @@ function leave(): Promise<void> {
   leaving ??= (async () => {
     await follower?.close();
     await counters?.close();
+    await heartbeats?.close();
     await store.close();
     lock?.release();
     log.info('stopped');
@@ -179,9 +239,12 @@ for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, (name: string) =>
 
 const address = await server
   .listen(environment.host, environment.port)
-  .catch((error: NodeJS.ErrnoException) => refuseStart([explainListen(error, environment)]));
+  .catch((error: NodeJS.ErrnoException) => refuseStart('proxy', [explainListen(error, environment, 'GATEWAY')]));
 phase = 'serving';
-log.info({ address, instance: environment.instance, revision: current.get().revision }, 'listening');
-if (environment.insecure && environment.masterKey === undefined) {
+heartbeats = startHeartbeats({ store, instance, body: selfPortrait, nowMs, onOutcome: noticeOutage });
+setInterval(() => void lookForControlPlane(), controlPlaneCheckMs).unref();
+void lookForControlPlane();
+log.info({ address, instance, revision: current.get().revision }, 'listening');
+if (environment.insecure && masterKey === undefined) {
   log.warn('GATEWAY_INSECURE is set and there is no master key: every client is let in');
 }

@@ -2,6 +2,7 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { FollowStatus } from '../schemas/config/follow.ts';
+import type { StateStatus } from '../schemas/store/follow-state.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
 
@@ -19,6 +20,8 @@ export interface Metrics extends LimitMetrics {
 export interface ObservedFacts {
   /** The state of the config flow; undefined before the first load. */
   config: () => FollowStatus | undefined;
+  /** The managed state; undefined before it was looked for. */
+  state: () => StateStatus | undefined;
   limiter: Limiter;
   /** The state store, and when the counters were last written there: Unix milliseconds, 0 for never. */
   store: () => { readonly isUp: boolean; readonly writtenAtMs: number };
@@ -60,7 +63,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     },
   });
   observeConfig(registers, facts.config);
-  observeStore(registers, facts.store);
+  observeStore(registers, facts);
   return {
     ...observeLimits(registers, facts.limiter, facts.nowMs),
     contentType: registry.contentType,
@@ -121,7 +124,7 @@ function observeConfig(registers: Registry[], config: ObservedFacts['config']): 
   });
 }
 
-function observeStore(registers: Registry[], store: ObservedFacts['store']): void {
+function observeStore(registers: Registry[], { store, state }: ObservedFacts): void {
   new Gauge({
     name: 'gateway_state_store_up',
     help: '1 when the state store takes what this proxy writes, 0 while counters are kept in memory only.',
@@ -136,6 +139,25 @@ function observeStore(registers: Registry[], store: ObservedFacts['store']): voi
     registers,
     collect() {
       this.set(store().writtenAtMs / 1000);
+    },
+  });
+  new Gauge({
+    name: 'gateway_state_revision',
+    help: 'Revision of the managed state (manual rules, keys) in force, and where it came from: store, copy or nothing.',
+    labelNames: ['source'],
+    registers,
+    collect() {
+      const status = state();
+      this.reset();
+      if (status) this.set({ source: status.source }, status.revision);
+    },
+  });
+  new Gauge({
+    name: 'gateway_state_store_emptied',
+    help: '1 while the state store has lost the managed state that is in force here.',
+    registers,
+    collect() {
+      this.set(state()?.isEmptied ? 1 : 0);
     },
   });
 }

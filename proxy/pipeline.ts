@@ -1,6 +1,6 @@
 // The line itself: what happens to a model request, in order. The order is written down here and nowhere else.
 import type { ModelEndpoint } from './endpoints/model-endpoint.ts';
-import { Refusal } from './errors.ts';
+import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { readCall, readLargeCall } from './request/call.ts';
 import type { Exchange } from './request/exchange.ts';
@@ -24,10 +24,11 @@ export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway
   let accepted: Accepted | undefined;
   let outcome: Outcome | undefined;
   try {
-    const { userPath } = authenticate(exchange.head, gateway.credentials, exchange.request.socket);
+    if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
+    const { userPath, allowedModels } = authenticate(exchange, snapshot.credentials, gateway.failedLogins);
     const body = await receive(exchange, snapshot.bodyLimitBytes);
     const call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
-    const route = resolve(call.model, snapshot);
+    const route = resolve(call.model, snapshot, allowedModels);
     consumer = admit(userPath, gateway);
     accepted = await attempt(route, endpoint.operation, call, consumer, exchange, gateway);
     outcome = await relay(accepted, consumer, exchange, gateway);

@@ -7,12 +7,13 @@ import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { serve } from './pipeline.ts';
 import { type Exchange, openExchange } from './request/exchange.ts';
-import { checkPath, originForm, pathOf, readHead } from './request/head.ts';
+import { checkPath, isAdminPath, originForm, pathOf, readHead } from './request/head.ts';
 import { answerParseErrors } from './request/parse-errors.ts';
 import { refuse } from './request/refuse.ts';
 import { createTurns } from './request/turns.ts';
 import type { ServerTimeouts } from './snapshot/snapshot.ts';
 import { authenticate, type Principal } from './stages/authenticate.ts';
+import { forwardAdmin } from './stages/forward.ts';
 import { discard } from './stages/receive.ts';
 
 interface KnownRoute {
@@ -33,7 +34,7 @@ interface Visit {
   principal: Principal;
 }
 
-const nobody: Principal = { kind: 'anonymous', userPath: '/' };
+const nobody: Principal = { kind: 'anonymous', keyId: undefined, userPath: '/', allowedModels: undefined };
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -74,8 +75,9 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
       if (head.fault) throw head.fault;
       request.url = originForm(request.url ?? '', head.host);
       const endpoint = request.method === 'POST' ? doors.get(pathOf(request.url)) : undefined;
-      if (endpoint) void serve(endpoint, exchange, gateway);
-      else {
+      if (endpoint) {
+        serve(endpoint, exchange, gateway).catch((error: unknown) => gateway.reportFailure(error, exchange.id));
+      } else {
         const visit = { exchange, principal: nobody };
         visits.set(request, visit);
         serveRest(visit, gateway, rest).catch((error: unknown) => answer(exchange, error));
@@ -138,7 +140,9 @@ async function serveRest(visit: Visit, gateway: Gateway, handler: Handler): Prom
   const { request, response, head } = exchange;
   const path = pathOf(request.url ?? '');
   checkPath(request);
-  if (!publicPaths.has(path)) visit.principal = authenticate(head, gateway.credentials, request.socket);
+  if (isAdminPath(path)) return forwardAdmin(exchange, gateway);
+  if (!publicPaths.has(path))
+    visit.principal = authenticate(exchange, gateway.current().credentials, gateway.failedLogins);
   if (path === '*') throw noRoute(request.method ?? '', path, []);
   if (head.chunked || (head.contentLength ?? 0) > 0) await discard(exchange, gateway.current().bodyLimitBytes);
   response.setHeader('x-request-id', exchange.id);

@@ -125,6 +125,24 @@ export class Limiter {
     return [...this.#inOrder()].map(({ terms }) => reportRule(terms, nowMs));
   }
 
+  /** What is counted under rules that are no templates, as key, epoch, requests, tokens and requests in flight; zeros left out. */
+  liveCounters(nowMs: number): [key: string, epoch: number, requests: number, tokens: number, inFlight: number][] {
+    const live: ReturnType<Limiter['liveCounters']> = [];
+    for (const [key, tally] of this.#tallies) {
+      const counter = tally.find('');
+      if (tally.terms.rule.perChild || counter === undefined || counter.isIdle(nowMs)) continue;
+      const { window, gauge } = counter;
+      live.push([
+        key,
+        tally.terms.rule.epoch,
+        window?.requestsUsed ?? 0,
+        window?.tokensUsed ?? 0,
+        gauge?.inFlight ?? 0,
+      ]);
+    }
+    return live;
+  }
+
   /** The rules in force, in their order. */
   rules(): Rule[] {
     return this.#inOrder().map(({ terms }) => terms.rule);
@@ -148,6 +166,13 @@ export class Limiter {
     const keys = [...this.#ledger.removed];
     this.#ledger.removed.clear();
     return keys;
+  }
+
+  /** Marks every window for the next export: what was exported before is lost. */
+  exportAgain(): void {
+    for (const tally of this.#tallies.values()) {
+      for (const counter of tally.counters()) if (counter.window !== undefined) counter.touch();
+    }
   }
 
   /** Up to `limit` windows that changed since they were exported last; an empty answer means that all are known. */

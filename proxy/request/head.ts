@@ -133,6 +133,11 @@ export function checkPath(request: IncomingMessage): void {
   }
 }
 
+/** Whether a path is the control plane's. */
+export function isAdminPath(path: string): boolean {
+  return path === '/admin' || path.startsWith('/admin/');
+}
+
 /** The path of a request target: everything before the query. */
 export function pathOf(url: string): string {
   const query = url.indexOf('?');

@@ -1,7 +1,8 @@
 // Renders a refusal as the whole answer: the one place where the error envelope meets a socket.
 import { type ServerResponse, STATUS_CODES } from 'node:http';
-import { asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
+import { adminError, asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
+import { isAdminPath, pathOf } from './head.ts';
 
 /** An unread body up to this many bytes is waited for, so that the connection can stay. */
 const shortBytes = 64 * 1024;
@@ -21,10 +22,11 @@ export function refuse(thrown: unknown, exchange: Exchange): Refusal {
     response.destroy();
     return refused;
   }
-  const isUntrusted = refused.code !== null && untrusted.has(refused.code);
-  if (isUntrusted || !(request.complete || isShort(exchange))) response.shouldKeepAlive = false;
-  const body = request.method === 'HEAD' ? '' : envelope(refused);
-  writeHead(response, refused, exchange.id);
+  const isLast = refused.code !== null && (untrusted.has(refused.code) || refused.code === 'overloaded');
+  if (isLast || !(request.complete || isShort(exchange))) response.shouldKeepAlive = false;
+  const said = isAdminPath(pathOf(request.url ?? '')) ? adminError(refused) : envelope(refused);
+  const body = request.method === 'HEAD' ? '' : said;
+  writeHead(response, refused, exchange.id, Buffer.byteLength(said));
   if (request.complete) response.end(body);
   else linger(exchange, body);
   return refused;
@@ -54,11 +56,11 @@ export function rawRefusal(refused: Refusal, requestId: string): string {
   ].join('\r\n');
 }
 
-function writeHead(response: ServerResponse, refused: Refusal, requestId: string): void {
+function writeHead(response: ServerResponse, refused: Refusal, requestId: string, length: number): void {
   response.writeHead(refused.status, {
     ...refused.headers,
     'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(envelope(refused)),
+    'content-length': length,
     'x-request-id': requestId,
     ...(refused.status === 401 && refused.provider === undefined ? { 'www-authenticate': 'Bearer' } : {}),
   });

@@ -1,4 +1,5 @@
 // Config (the human document) → Snapshot (maps and bytes). Nothing else builds a snapshot.
+import type { Credentials } from '../../schemas/keys/credentials.ts';
 import type { Alias, Config, Provider } from '../../schemas/types.ts';
 import { durationMs, sizeBytes } from '../../schemas/units.ts';
 import { dialects } from '../providers/index.ts';
@@ -8,7 +9,7 @@ import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.t
  * Compiles a validated config. Name resolution is one map: qualified names, then bare ids (the first provider by name that
  * has the model), then aliases, which win over both.
  */
-export function compile(config: Config, revision: string): Snapshot {
+export function compile(config: Config, revision: string, credentials: Credentials): Snapshot {
   const { server } = config;
   const routes = new Map<string, Route>();
   const models = new Map<string, ModelEntry>();
@@ -44,7 +45,13 @@ export function compile(config: Config, revision: string): Snapshot {
     routes,
     models: Object.freeze([...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
     upstreams: Object.freeze(upstreams),
+    credentials,
   });
+}
+
+/** The same config with other keys. */
+export function withCredentials(snapshot: Snapshot, credentials: Credentials): Snapshot {
+  return Object.freeze({ ...snapshot, credentials });
 }
 
 function compileUpstream(name: string, provider: Provider): Upstream {

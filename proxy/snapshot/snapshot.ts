@@ -1,4 +1,5 @@
-// What is true right now: the compiled form of the config, frozen, replaced as a whole. A request sees one from socket to settle.
+// What is true right now: the compiled form of the config with the keys, frozen, replaced as a whole. A request sees one from socket to settle.
+import type { Credentials } from '../../schemas/keys/credentials.ts';
 import type { Dialect } from '../providers/dialect.ts';
 import type { Origin } from '../upstream/pools.ts';
 import type { Patience } from '../upstream/send.ts';
@@ -63,4 +64,6 @@ export interface Snapshot {
   /** What GET /v1/models lists, sorted by id. */
   readonly models: readonly ModelEntry[];
   readonly upstreams: readonly Upstream[];
+  /** What keys are checked against; the same object as long as no key changes. */
+  readonly credentials: Credentials;
 }

@@ -1,26 +1,21 @@
 // Stage 1: who is calling. Every refusal looks the same, so a caller without a key learns nothing.
-import { hash, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { refusal } from '../errors.ts';
-import type { Head } from '../request/head.ts';
+import type { FailedLogins } from '../../schemas/failed-logins.ts';
+import { bearerToken, type Caller, type Credentials, identify } from '../../schemas/keys/credentials.ts';
+import type { ModelAccess } from '../../schemas/keys/model-access.ts';
+import { type Refusal, refusal } from '../errors.ts';
+import type { Exchange } from '../request/exchange.ts';
 import { readUserPath } from '../request/user-path.ts';
 
 /** Who calls. */
 export interface Principal {
-  readonly kind: 'master_key' | 'anonymous';
+  readonly kind: Caller['kind'];
+  /** The managed key's id. */
+  readonly keyId: string | undefined;
   /** The consumer whose rules apply, normalised. */
   readonly userPath: string;
-}
-
-/** What keys are checked against. */
-export interface Credentials {
-  /** SHA-256 of the master key; undefined when the gateway was started without one on purpose. */
-  readonly masterKeyDigest: Buffer | undefined;
-}
-
-/** The digest keys are compared by. */
-export function digestOf(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
+  /** The models the caller is restricted to; undefined: any. */
+  readonly allowedModels: ModelAccess | undefined;
 }
 
 /** The last key accepted on a connection, and by which credentials: a client repeats itself, and hashing costs more than looking. */
@@ -29,50 +24,66 @@ interface Accepted {
   readonly apiKey: string | undefined;
   readonly userPath: string | undefined;
   readonly credentials: Credentials;
+  /** When the key stops to count; Infinity: never. */
+  readonly expiresAtMs: number;
   readonly principal: Principal;
 }
 
 const accepted = new WeakMap<Socket, Accepted>();
 
 /**
- * The caller of a request, by `Authorization: Bearer` or `x-api-key` (spec: Authentication 1).
- * Throws 401 `invalid_api_key` for every failure, 400 `ambiguous_credentials` when two different keys are sent, and then
- * 400 `invalid_user_path`.
+ * The caller of a request, by `Authorization: Bearer` or `x-api-key` (spec: Authentication 1 and 3).
+ * Throws 401 `invalid_api_key` for every failure, after too many of them 429 `too_many_failed_logins`, 400 `ambiguous_credentials` when
+ * two different keys are sent, and 400 `invalid_user_path` when the path the request names for itself counts and is none.
  */
-export function authenticate(head: Head, credentials: Credentials, socket: Socket): Principal {
+export function authenticate(
+  { head, request, startedAtMs }: Exchange,
+  credentials: Credentials,
+  failedLogins: FailedLogins,
+): Principal {
   const { authorization, apiKey, userPath, ambiguousCredentials } = head;
   if (ambiguousCredentials) throw refusal('ambiguous_credentials');
   // A connection can only compare with what it has sent itself, so this tells nobody anything about a key.
-  const before = accepted.get(socket);
+  const before = accepted.get(request.socket);
   if (
     before?.credentials === credentials &&
     before.authorization === authorization &&
     before.apiKey === apiKey &&
-    before.userPath === userPath
+    before.userPath === userPath &&
+    startedAtMs < before.expiresAtMs
   ) {
     return before.principal;
   }
-  const kind = identify(authorization, apiKey, credentials);
-  const principal = { kind, userPath: readUserPath(userPath) };
-  accepted.set(socket, { authorization, apiKey, userPath, credentials, principal });
+  const shown = shownKey(authorization, apiKey);
+  const caller = identify(shown, credentials, startedAtMs);
+  // Whoever shows no key tries none, so that is not held against anybody.
+  if (caller === undefined && shown === undefined) throw refusal('invalid_api_key');
+  if (caller === undefined) throw failure(request.socket.remoteAddress, failedLogins, startedAtMs);
+  const principal = principalOf(caller, userPath);
+  const expiresAtMs = caller.key?.expiresAtMs ?? Number.POSITIVE_INFINITY;
+  accepted.set(request.socket, { authorization, apiKey, userPath, credentials, expiresAtMs, principal });
   return principal;
 }
 
-function identify(
-  authorization: string | undefined,
-  apiKey: string | undefined,
-  { masterKeyDigest }: Credentials,
-): Principal['kind'] {
+/** The one key of a request. */
+function shownKey(authorization: string | undefined, apiKey: string | undefined): string | undefined {
   const bearer = bearerToken(authorization);
   if (bearer !== undefined && apiKey !== undefined && bearer !== apiKey) throw refusal('ambiguous_credentials');
-  if (masterKeyDigest === undefined) return 'anonymous';
-  const key = authorization === undefined ? apiKey : bearer;
-  if (key === undefined || !timingSafeEqual(digestOf(key), masterKeyDigest)) throw refusal('invalid_api_key');
-  return 'master_key';
+  return authorization === undefined ? apiKey : bearer;
 }
 
-/** The token of a bearer header; the scheme's case does not matter (RFC 9110 11.1). */
-function bearerToken(authorization: string | undefined): string | undefined {
-  if (authorization === undefined || authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined;
-  return authorization.slice(7);
+/** A path bound to the key always wins; what the request says of itself is then not even looked at. */
+function principalOf({ kind, key }: Caller, userPath: string | undefined): Principal {
+  return {
+    kind,
+    keyId: key?.id,
+    userPath: key?.userPath ?? readUserPath(userPath),
+    allowedModels: key?.modelAccess,
+  };
+}
+
+function failure(address: string | undefined, failedLogins: FailedLogins, nowMs: number): Refusal {
+  const seconds = failedLogins.fail(address, nowMs);
+  if (seconds === undefined) return refusal('invalid_api_key');
+  return refusal('too_many_failed_logins', { fill: { seconds }, headers: { 'retry-after': String(seconds) } });
 }

@@ -13,8 +13,14 @@ const firstBytes = 16 * 1024;
  * (before reading, when the length is declared). Rejects when the client leaves.
  */
 export async function receive(exchange: Exchange, limitBytes: number): Promise<Buffer> {
-  const { contentType, contentEncoding, contentLength } = exchange.head;
+  const { contentType, contentEncoding } = exchange.head;
   checkMediaType(contentType, contentEncoding);
+  return receiveBytes(exchange, limitBytes);
+}
+
+/** Reads the whole body, whatever it is. Throws 413 beyond `limitBytes`; rejects when the client leaves. */
+export async function receiveBytes(exchange: Exchange, limitBytes: number): Promise<Buffer> {
+  const { contentLength } = exchange.head;
   let body: Buffer | undefined;
   let length = 0;
   // One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are.

@@ -1,15 +1,33 @@
 // Stage 2: a model name becomes an ordered list of places to try (spec: What the service does 2 and 4).
+import { allowsName, allowsTarget, type ModelAccess } from '../../schemas/keys/model-access.ts';
 import { refusal } from '../errors.ts';
 import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
 
 /** Chooses the order in which the targets of a route are tried. */
 export type Balance = (route: Route) => readonly Target[];
 
-/** Where a model name leads. Throws 404 `model_not_found`. */
-export function resolve(model: string, snapshot: Snapshot): Route {
+/**
+ * Where a model name leads for a caller restricted to `access` (undefined: to nothing). Throws 404 `model_not_found`, and 403
+ * `model_access_denied` when none of its targets is granted.
+ */
+export function resolve(model: string, snapshot: Snapshot, access: ModelAccess | undefined): Route {
   const route = snapshot.routes.get(model);
   if (route === undefined) throw refusal('model_not_found', { param: 'model', fill: { model } });
-  return route;
+  if (access === undefined) return route;
+  const part = grantedPart(route, model, access);
+  if (part === undefined) throw refusal('model_access_denied', { param: 'model', fill: { model } });
+  return part;
+}
+
+/** The route with only the targets a request for `model` may use; undefined when that is none. */
+export function grantedPart(route: Route, model: string, access: ModelAccess): Route | undefined {
+  if (allowsName(access, model)) return route;
+  const targets = route.targets.filter((target) => allowsTarget(access, target.upstream.name, target.model));
+  if (targets.length === route.targets.length) return route;
+  if (targets.length === 0) return undefined;
+  // Balancing goes by the name: callers with the same part of an alias share its turns.
+  const indices = targets.map((target) => route.targets.indexOf(target));
+  return { name: `${route.name}\nonly ${indices.join(' ')}`, targets };
 }
 
 const maxRemembered = 10_000;

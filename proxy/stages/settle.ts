@@ -15,11 +15,12 @@ export function settle(
   exchange.onGone = undefined;
   exchange.onBroken = undefined;
   const now = nowMs();
-  for (const allowance of allowances) {
-    if (allowance === undefined) continue;
-    allowance.lease.release();
-    if (usage !== undefined) limiter.charge(allowance.matches, usage.totalTokens, Math.floor(now));
-  }
-  if (usage !== undefined) metrics.tokens(usage.source, usage.totalTokens);
+  // Whatever fails behind this, no slot stays taken.
+  for (const allowance of allowances) allowance?.lease.release();
   metrics.request(endpoint, provider, exchange.gone ? 499 : status, (now - exchange.startedAtMs) / 1000);
+  if (usage === undefined) return;
+  for (const allowance of allowances) {
+    if (allowance !== undefined) limiter.charge(allowance.matches, usage.totalTokens, Math.floor(now));
+  }
+  metrics.tokens(usage.source, usage.totalTokens);
 }

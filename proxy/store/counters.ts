@@ -53,7 +53,8 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
     const known = new Set(limiter.rules().map(({ key }) => key));
     // Of rules that were deleted while nobody ran, or that started anew while the store could not be read: not to be counted again.
     const gone = new Set(limiter.exportRemoved());
-    for (const { key } of stored.rows) if (!known.has(key)) gone.add(key);
+    // Without any rule, limits are switched off, and what was counted may be asked for again.
+    if (known.size > 0) for (const { key } of stored.rows) if (!known.has(key)) gone.add(key);
     const rows = stored.rows.filter(({ key }) => !gone.has(key));
     limiter.restore(rows, nowMs());
     pending = { removed: [...gone], rows: [] };

@@ -3,17 +3,36 @@ import { type Test, test } from 'tap';
 import { refusal } from '../../control-plane/errors.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
+import { createFailedLogins } from '../../schemas/failed-logins.ts';
+import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 
 async function startServer(t: Test) {
   const logged: unknown[] = [];
   const logger = { error: (...parts: unknown[]) => void logged.push(parts) };
-  const app = createServer({ logger, metrics: createMetrics('1.2.3') });
-  app.post('/things/:id', (request) => request.body);
-  app.get('/refused', () => {
+  const credentials = credentialsOf(undefined, []);
+  const app = createServer({
+    logger,
+    metrics: createMetrics({
+      version: '1.2.3',
+      config: () => undefined,
+      state: () => undefined,
+      fleet: { proxies: () => [], lagSeconds: () => 0 },
+    }),
+    access: {
+      credentials: () => credentials,
+      failedLogins: createFailedLogins(),
+      masterKey: undefined,
+      nowMs: () => 0,
+    },
+    readiness: () => ({ status: 'ready', reasons: [] }),
+  });
+  const config = { access: 'public' } as const;
+  app.post('/things/:id', { config }, (request) => request.body);
+  app.get('/refused', { config }, () => {
     throw refusal('invalid_json', { param: 'limit_key.period' });
   });
-  app.get('/broken', () => {
+  app.get('/broken', { config }, () => {
     throw new Error('canary: the password is swordfish');
   });
   const address = await app.listen({ host: '127.0.0.1', port: 0 });

@@ -19,6 +19,10 @@ await test('an environment with nothing but the master key gives the defaults', 
       configDirectory: './config',
       dataDirectory: './data',
       logLevel: 'info',
+      redisUrl: undefined,
+      redisPrefix: 'gateway',
+      controlPlaneUrl: 'http://127.0.0.1:8081',
+      controlPlaneTimeoutMs: 10_000,
       variables,
     },
   });
@@ -35,6 +39,10 @@ await test('every variable is read', async (t) => {
     GATEWAY_DATA: '/var/lib/gateway',
     GATEWAY_ENTITLEMENTS: 'quota_templates',
     LOG_LEVEL: 'silent',
+    REDIS_URL: 'rediss://user:secret@redis.test:6380/2',
+    GATEWAY_REDIS_PREFIX: 'team',
+    GATEWAY_CONTROL_PLANE_URL: 'https://admin.test/',
+    GATEWAY_CONTROL_PLANE_TIMEOUT_MS: '300',
   });
   t.match(reading, {
     environment: {
@@ -48,8 +56,33 @@ await test('every variable is read', async (t) => {
       configDirectory: '/etc/gateway',
       dataDirectory: '/var/lib/gateway',
       logLevel: 'silent',
+      redisUrl: 'rediss://user:secret@redis.test:6380/2',
+      redisPrefix: 'team',
+      controlPlaneUrl: 'https://admin.test',
+      controlPlaneTimeoutMs: 300,
     },
   });
+});
+
+await test('where the control plane and Redis are must be understood, and no value is shown', async (t) => {
+  const problems = (variables: Record<string, string>): unknown => {
+    const reading = readEnvironment({ GATEWAY_MASTER_KEY: key, ...variables });
+    return 'problems' in reading ? reading.problems : reading.environment.controlPlaneUrl;
+  };
+  t.equal(problems({ GATEWAY_ADMIN_HOST: '::1', GATEWAY_ADMIN_PORT: '9' }), 'http://[::1]:9');
+  for (const odd of ['canary', 'ftp://a', 'http://a/path', 'http://a?x', 'http://canary:b@a', 'http://a#x']) {
+    t.match(
+      problems({ GATEWAY_CONTROL_PLANE_URL: odd }),
+      [/^GATEWAY_CONTROL_PLANE_URL must be an address such as/],
+      odd,
+    );
+  }
+  for (const odd of ['canary', 'http://a', 'redis://', 'redis://:canary@a?x=1', 'redis://a/canary']) {
+    t.match(problems({ REDIS_URL: odd }), [/^REDIS_URL must look like/], odd);
+    t.notMatch(JSON.stringify(problems({ REDIS_URL: odd })), /canary/);
+  }
+  t.match(problems({ GATEWAY_REDIS_PREFIX: 'a b' }), [/^GATEWAY_REDIS_PREFIX must be/]);
+  t.match(problems({ GATEWAY_CONTROL_PLANE_TIMEOUT_MS: '1s' }), [/^GATEWAY_CONTROL_PLANE_TIMEOUT_MS must be/]);
 });
 
 await test('the instance is named after the address unless it has a name', async (t) => {

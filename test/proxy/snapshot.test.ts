@@ -1,11 +1,13 @@
 // From config to snapshot: which name leads where, what is listed, and that nothing in it can change.
 import { test } from 'tap';
-import { compile } from '../../proxy/snapshot/compile.ts';
+import { compile, withCredentials } from '../../proxy/snapshot/compile.ts';
 import { createCurrent } from '../../proxy/snapshot/current.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
+import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { type SampleConfig, sampleConfig } from './sample-config.ts';
 
-const compiled = (sample: SampleConfig): Snapshot => compile(sampleConfig(sample), 'abc123');
+const nobody = credentialsOf(undefined, []);
+const compiled = (sample: SampleConfig): Snapshot => compile(sampleConfig(sample), 'abc123', nobody);
 
 /** Where a name leads, as `provider/model` (with `*weight` in an alias). */
 function routeOf(snapshot: Snapshot, name: string): string[] | undefined {
@@ -147,4 +149,16 @@ await test('a request keeps the snapshot it got while new ones see the next', as
   current.swap(second);
   t.equal(pinned, first);
   t.equal(current.get(), second);
+});
+
+await test('other keys are put beside the same config', async (t) => {
+  const before = compiled({ providers: { p: {} } });
+  t.equal(before.credentials, nobody);
+  const keys = credentialsOf('digest', []);
+  const after = withCredentials(before, keys);
+  t.equal(after.credentials, keys);
+  t.equal(after.routes, before.routes, 'nothing is compiled again');
+  t.same({ ...after, credentials: nobody }, before);
+  t.ok(Object.isFrozen(after));
+  t.equal(before.credentials, nobody, 'requests under way keep theirs');
 });

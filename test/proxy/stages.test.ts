@@ -14,13 +14,18 @@ import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route, Snapshot, Target } from '../../proxy/snapshot/snapshot.ts';
 import { admit } from '../../proxy/stages/admit.ts';
 import { attempt } from '../../proxy/stages/attempt.ts';
-import { authenticate, digestOf } from '../../proxy/stages/authenticate.ts';
+import { authenticate } from '../../proxy/stages/authenticate.ts';
 import { receive } from '../../proxy/stages/receive.ts';
 import { type Outcome, relay } from '../../proxy/stages/relay.ts';
 import { createBalance, resolve } from '../../proxy/stages/resolve.ts';
 import { settle } from '../../proxy/stages/settle.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
+import { createFailedLogins } from '../../schemas/failed-logins.ts';
+import { type AuthKey, readAuthKey } from '../../schemas/keys/auth-key.ts';
+import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
+import { modelAccess } from '../../schemas/keys/model-access.ts';
+import { digestOf } from '../../schemas/keys/secret.ts';
 import { type Behaviour, createGate, type FakeUpstream, fin, startFakeUpstream } from '../support/fake-upstream.ts';
 import { listen } from '../support/ports.ts';
 import { rawRequest } from '../support/raw-http.ts';
@@ -30,11 +35,11 @@ import { sampleConfig } from './sample-config.ts';
 const nowMs = (): number => performance.now();
 
 /** An exchange on a socket that is not connected: for stages that only read. */
-function exchangeOf(headers: Record<string, string>): Exchange {
-  const request = new IncomingMessage(new Socket());
+function exchangeOf(headers: Record<string, string>, socket = new Socket(), startedAtMs = 0): Exchange {
+  const request = new IncomingMessage(socket);
   const rawHeaders = ['Host', 'gateway.test', ...Object.entries(headers).flat()];
   Object.assign(request, { rawHeaders, httpVersionMajor: 1, httpVersionMinor: 1, method: 'POST' });
-  return openExchange(request, new ServerResponse(request), readHead(request, 'x-gateway-user-path'), 0);
+  return openExchange(request, new ServerResponse(request), readHead(request, 'x-gateway-user-path'), startedAtMs);
 }
 
 /** What the stages from admission on need: a limiter without rules, pools and deadlines of their own. */
@@ -54,6 +59,7 @@ function meansOf() {
 function metricsOf(limiter = createLimiter()): Metrics {
   return createMetrics({
     config: () => undefined,
+    state: () => undefined,
     limiter,
     nowMs: () => 0,
     store: () => ({ isUp: true, writtenAtMs: 0 }),
@@ -73,8 +79,32 @@ async function refusedBy(run: () => unknown): Promise<Refusal> {
 
 // --- authenticate
 
-const credentials = { masterKeyDigest: digestOf('sk-master') };
-const open = { masterKeyDigest: undefined };
+const credentials = credentialsOf(digestOf('sk-master'), []);
+const open = credentialsOf(undefined, []);
+const master = { kind: 'master_key', keyId: undefined, userPath: '/', allowedModels: undefined };
+const anonymous = { ...master, kind: 'anonymous' };
+
+/** Authenticates a request with these headers at this moment, as the first one of a connection unless given one. */
+function showing(headers: Record<string, string>, known: Credentials, atMs = 0, socket = new Socket()) {
+  const exchange = exchangeOf(headers, socket, atMs);
+  return authenticate(exchange, known, createFailedLogins());
+}
+
+function keyOf(id: string, more: object = {}): AuthKey {
+  const key = readAuthKey(id, {
+    name: id,
+    dashboard_access: false,
+    digest: digestOf(`sk-gw-${id}`),
+    redacted_value: 'sk-gw-...',
+    enabled: true,
+    created_at: '1970-01-01T00:00:00Z',
+    updated_at: '1970-01-01T00:00:00Z',
+    created_by: 'master_key',
+    ...more,
+  });
+  if (key === undefined) throw new Error('is no key');
+  return key;
+}
 
 await test('the master key lets in, as bearer or as x-api-key', async (t) => {
   const ways: Record<string, string>[] = [
@@ -85,18 +115,10 @@ await test('the master key lets in, as bearer or as x-api-key', async (t) => {
     { Authorization: 'Bearer sk-master', 'X-Api-Key': 'sk-master' },
   ];
   for (const way of ways) {
-    t.same(
-      authenticate(exchangeOf(way).head, credentials, new Socket()),
-      { kind: 'master_key', userPath: '/' },
-      JSON.stringify(way),
-    );
-    t.same(
-      authenticate(exchangeOf(way).head, open, new Socket()),
-      { kind: 'anonymous', userPath: '/' },
-      'without a master key everyone may',
-    );
+    t.same(showing(way, credentials), master, JSON.stringify(way));
+    t.same(showing(way, open), anonymous, 'without a master key everyone may');
   }
-  t.same(authenticate(exchangeOf({}).head, open, new Socket()), { kind: 'anonymous', userPath: '/' });
+  t.same(showing({}, open), anonymous);
 });
 
 await test('every failure to show a key looks the same', async (t) => {
@@ -113,16 +135,20 @@ await test('every failure to show a key looks the same', async (t) => {
     { Authorization: 'Bearer sk-master1' },
     { Authorization: 'Bearer SK-MASTER' },
     { Authorization: 'Token x', 'x-api-key': 'sk-master' },
+    { Authorization: 'Bearer sk-gw-off' },
+    { Authorization: 'Bearer sk-gw-past' },
     { 'x-api-key': '' },
     { 'x-api-key': 'Bearer sk-master' },
     { 'api-key': 'sk-master' },
   ];
+  const past = { expires_at: '1970-01-01T00:00:00Z' };
+  const known = credentialsOf(digestOf('sk-master'), [keyOf('off', { enabled: false }), keyOf('past', past)]);
   const answers = new Set<string>();
   for (const way of ways) {
-    const refused = await refusedBy(() => authenticate(exchangeOf(way).head, credentials, new Socket()));
+    const refused = await refusedBy(() => showing(way, known));
     t.match(
       refused,
-      { status: 401, code: 'invalid_api_key', type: 'authentication_error', param: null },
+      { status: 401, code: 'invalid_api_key', type: 'authentication_error', param: null, headers: {} },
       JSON.stringify(way),
     );
     answers.add(refused.message);
@@ -134,31 +160,88 @@ await test('two different keys are ambiguous, even when one of them is right', a
   for (const known of [credentials, open]) {
     for (const other of ['sk-other', '']) {
       const way = { Authorization: 'Bearer sk-master', 'x-api-key': other };
-      const refused = await refusedBy(() => authenticate(exchangeOf(way).head, known, new Socket()));
-      t.match(refused, { status: 400, code: 'ambiguous_credentials' });
+      t.match(await refusedBy(() => showing(way, known)), { status: 400, code: 'ambiguous_credentials' });
     }
   }
 });
 
 await test('what a connection showed before counts for the same key and the same credentials only', async (t) => {
   const socket = new Socket();
-  const right = exchangeOf({ Authorization: 'Bearer sk-master' }).head;
-  for (let time = 0; time < 2; time += 1)
-    t.same(authenticate(right, credentials, socket), { kind: 'master_key', userPath: '/' });
+  const right = { Authorization: 'Bearer sk-master' };
+  for (let time = 0; time < 2; time += 1) t.same(showing(right, credentials, 0, socket), master);
   for (const wrong of [{ Authorization: 'Bearer sk-other' }, {}, { 'x-api-key': 'sk-other' }] as Record<
     string,
     string
   >[]) {
-    const refused = await refusedBy(() => authenticate(exchangeOf(wrong).head, credentials, socket));
+    const refused = await refusedBy(() => showing(wrong, credentials, 0, socket));
     t.match(refused, { code: 'invalid_api_key' }, JSON.stringify(wrong));
   }
-  t.same(
-    authenticate(right, credentials, socket),
-    { kind: 'master_key', userPath: '/' },
-    'a wrong key in between forgets nothing',
-  );
-  const changed = { masterKeyDigest: digestOf('sk-new') };
-  t.match(await refusedBy(() => authenticate(right, changed, socket)), { code: 'invalid_api_key' });
+  t.same(showing(right, credentials, 0, socket), master, 'a wrong key in between forgets nothing');
+  const changed = credentialsOf(digestOf('sk-new'), []);
+  t.match(await refusedBy(() => showing(right, changed, 0, socket)), { code: 'invalid_api_key' });
+});
+
+await test('a repeated key is not hashed again', async (t) => {
+  const socket = new Socket();
+  const known = credentialsOf(digestOf('sk-master'), [keyOf('a')]);
+  const way = { 'x-api-key': 'sk-gw-a', 'x-gateway-user-path': '/x' };
+  const first = showing(way, known, 0, socket);
+  t.equal(showing(way, known, 1, socket), first, 'the same principal, not an equal one');
+  t.not(showing({ ...way, 'x-gateway-user-path': '/y' }, known, 2, socket), first);
+});
+
+await test('a managed key is its own consumer, and a path of its own always wins', async (t) => {
+  const known = credentialsOf(digestOf('sk-master'), [
+    keyOf('free'),
+    keyOf('bound', { user_path: '/team/app', allowed_models: ['p/*'] }),
+    keyOf('rooted', { user_path: '/' }),
+  ]);
+  const as = (id: string, path?: string) =>
+    showing({ Authorization: `Bearer ${id}`, ...(path === undefined ? {} : { 'x-gateway-user-path': path }) }, known);
+  t.same(as('sk-gw-free'), { kind: 'managed_key', keyId: 'free', userPath: '/', allowedModels: undefined });
+  t.equal(as('sk-gw-free', 'team/x').userPath, '/team/x');
+  t.equal(as('sk-master', 'team/x').userPath, '/team/x');
+  for (const path of [undefined, '/other', '/team/app/deeper', '/a/../b', 'a:b', '\xff'])
+    t.match(
+      as('sk-gw-bound', path),
+      { kind: 'managed_key', keyId: 'bound', userPath: '/team/app', allowedModels: new Set(['p/*']) },
+      path ?? 'no header',
+    );
+  t.equal(as('sk-gw-rooted', '/other').userPath, '/');
+  for (const id of ['sk-gw-free', 'sk-master'])
+    t.match(await refusedBy(() => as(id, '/a/../b')), { status: 400, code: 'invalid_user_path' });
+});
+
+await test('a key that expires or is revoked is refused on a connection that knows it', async (t) => {
+  const socket = new Socket();
+  const known = credentialsOf(digestOf('sk-master'), [keyOf('a', { expires_at: '1970-01-01T00:00:01Z' })]);
+  const way = { Authorization: 'Bearer sk-gw-a' };
+  t.match(showing(way, known, 0, socket), { keyId: 'a' });
+  t.match(showing(way, known, 999, socket), { keyId: 'a' });
+  t.match(await refusedBy(() => showing(way, known, 1_000, socket)), { code: 'invalid_api_key' });
+  const revoked = credentialsOf(digestOf('sk-master'), [keyOf('a', { enabled: false })]);
+  t.match(showing(way, known, 5, socket), { keyId: 'a' });
+  t.match(await refusedBy(() => showing(way, revoked, 6, socket)), { code: 'invalid_api_key' });
+});
+
+await test('who keeps failing is put off, and a right key is let in all the same', async (t) => {
+  const logins = createFailedLogins();
+  const at = (headers: Record<string, string>, atMs: number) =>
+    authenticate(exchangeOf(headers, new Socket(), atMs), credentials, logins);
+  for (let count = 0; count < 20; count += 1)
+    t.match(await refusedBy(() => at({ 'x-api-key': `guess-${count}` }, count)), { status: 401 });
+  const refused = await refusedBy(() => at({ 'x-api-key': 'guess' }, 1_000));
+  t.match(refused, {
+    status: 429,
+    type: 'rate_limit_error',
+    code: 'too_many_failed_logins',
+    headers: { 'retry-after': '59' },
+  });
+  t.match(refused.message, '59 s');
+  t.same(at({ 'x-api-key': 'sk-master' }, 1_000), master);
+  t.match(await refusedBy(() => at({}, 1_000)), { status: 401 }, 'no key is no attempt');
+  t.match(await refusedBy(() => at({ 'x-api-key': '' }, 1_000)), { status: 429 }, 'an empty one is');
+  t.match(await refusedBy(() => at({ 'x-api-key': 'guess' }, 60_000)), { status: 401 });
 });
 
 // --- resolve
@@ -166,16 +249,20 @@ await test('what a connection showed before counts for the same key and the same
 function routeWith(weights: readonly number[]): Route {
   const models = weights.map((_, index) => `m${index}`);
   const targets = weights.map((weight, index) => ({ model: `p/m${index}`, weight }));
-  const snapshot = compile(sampleConfig({ providers: { p: { models } }, aliases: [{ source: 'a', targets }] }), '');
-  return resolve('a', snapshot);
+  const snapshot = compile(
+    sampleConfig({ providers: { p: { models } }, aliases: [{ source: 'a', targets }] }),
+    '',
+    open,
+  );
+  return resolve('a', snapshot, undefined);
 }
 
 const firstOf = (targets: readonly Target[]): string => targets[0]?.model ?? '';
 
 await test('an unknown model is not found, and says its name harmlessly', async (t) => {
-  const snapshot = compile(sampleConfig({ providers: { p: {} } }), '');
-  t.equal(resolve('p/m', snapshot).targets[0]?.upstream.name, 'p');
-  const refused = await refusedBy(() => resolve('no\nsuch', snapshot));
+  const snapshot = compile(sampleConfig({ providers: { p: {} } }), '', open);
+  t.equal(resolve('p/m', snapshot, undefined).targets[0]?.upstream.name, 'p');
+  const refused = await refusedBy(() => resolve('no\nsuch', snapshot, undefined));
   t.match(refused, {
     status: 404,
     code: 'model_not_found',
@@ -183,6 +270,61 @@ await test('an unknown model is not found, and says its name harmlessly', async 
     param: 'model',
     message: '"no?such"',
   });
+});
+
+await test('a restricted caller reaches what is granted, by whatever name it asks', async (t) => {
+  const snapshot = compile(
+    sampleConfig({
+      providers: { p: { models: ['m', 'n'] }, q: { models: ['m'] } },
+      aliases: [{ source: 'mix', targets: [{ model: 'p/m' }, { model: 'q/m' }, { model: 'p/n' }] }],
+    }),
+    '',
+    open,
+  );
+  const reached = async (allowed: string[], name: string) => {
+    try {
+      const { targets } = resolve(name, snapshot, modelAccess(allowed));
+      return targets.map(({ upstream, model }) => `${upstream.name}/${model}`).join(' ');
+    } catch (error) {
+      return error instanceof Refusal ? `${error.status} ${error.type} ${error.code} ${error.param}` : error;
+    }
+  };
+  const denied = '403 permission_error model_access_denied model';
+  const rows: [allowed: string[], name: string, outcome: string][] = [
+    [[], 'mix', 'p/m q/m p/n'],
+    [['p/m'], 'p/m', 'p/m'],
+    [['p/m'], 'm', 'p/m'],
+    [['P/M'], 'p/m', 'p/m'],
+    [['p/m'], 'q/m', denied],
+    [['p/m'], 'p/n', denied],
+    [['p/m'], 'mix', 'p/m'],
+    [['p/*'], 'mix', 'p/m p/n'],
+    [['m'], 'mix', 'p/m q/m'],
+    [['mix'], 'mix', 'p/m q/m p/n'],
+    [['mix'], 'p/m', denied],
+    [['q/n'], 'mix', denied],
+    [['p/m'], 'P/M', '404 not_found_error model_not_found model'],
+    [['p/m'], 'nothing', '404 not_found_error model_not_found model'],
+  ];
+  for (const [allowed, name, outcome] of rows)
+    t.equal(await reached(allowed, name), outcome, `${JSON.stringify(allowed)}: ${name}`);
+});
+
+await test('the granted part of an alias is balanced by itself', async (t) => {
+  const snapshot = compile(
+    sampleConfig({
+      providers: { p: { models: ['a', 'b', 'c'] } },
+      aliases: [{ source: 'mix', targets: [{ model: 'p/a', weight: 9 }, { model: 'p/b' }, { model: 'p/c' }] }],
+    }),
+    '',
+    open,
+  );
+  const access = modelAccess(['p/b', 'p/c']);
+  const balance = createBalance();
+  const firsts = Array.from({ length: 6 }, () => firstOf(balance(resolve('mix', snapshot, access))));
+  t.same(firsts, ['b', 'c', 'b', 'c', 'b', 'c']);
+  const turns = Array.from({ length: 11 }, () => firstOf(balance(resolve('mix', snapshot, undefined))));
+  t.equal(turns.filter((model) => model === 'a').length, 9, 'and leaves the turns of others alone');
 });
 
 await test('weights of 5, 1 and 1 are spread smoothly', async (t) => {
@@ -320,6 +462,7 @@ async function startStand(t: Test, count = 2): Promise<Stand> {
       aliases: [{ source: 'all', targets: providers.map((_, index) => ({ model: `p${index}/m` })) }],
     }),
     '',
+    open,
   );
   const outcomes: Outcome[] = [];
   const means = meansOf();
@@ -328,7 +471,7 @@ async function startStand(t: Test, count = 2): Promise<Stand> {
     try {
       const call = readCall(await receive(exchange, 1 << 20));
       const consumer = admit('/', means);
-      const accepted = await attempt(resolve('all', snapshot), 'chat', call, consumer, exchange, means);
+      const accepted = await attempt(resolve('all', snapshot, undefined), 'chat', call, consumer, exchange, means);
       const { status, provider } = await relay(accepted, consumer, exchange, means);
       outcomes.push({ status, provider });
     } catch (error) {
@@ -507,7 +650,7 @@ await test('an answer that comes after the client has left is cancelled', async 
   const { pools } = means;
   const consumer = admit('/', means);
   const call = readCall(Buffer.from(streaming));
-  const accepted = await attempt(resolve('all', snapshot), 'chat', call, consumer, exchange, means);
+  const accepted = await attempt(resolve('all', snapshot, undefined), 'chat', call, consumer, exchange, means);
   exchange.gone = true;
   t.match(await relay(accepted, consumer, exchange, means), {
     status: 499,
@@ -552,7 +695,7 @@ await test('nobody is called for a client that has left', async (t) => {
   const means = meansOf();
   const call = readCall(Buffer.from(plain));
   const refused = await refusedBy(() =>
-    attempt(resolve('all', snapshot), 'chat', call, admit('/', means), exchange, means),
+    attempt(resolve('all', snapshot, undefined), 'chat', call, admit('/', means), exchange, means),
   );
   t.match(refused, { status: 499, code: 'client_left' });
   t.equal(providers[0]?.ledger.length, 0);

@@ -14,6 +14,7 @@ import { createPools } from '../../proxy/upstream/pools.ts';
 import { failureRefusal, rejectionOf } from '../../proxy/upstream/rejection.ts';
 import { Answer, type Patience, send, UpstreamFailure } from '../../proxy/upstream/send.ts';
 import { dataOf, tapStream } from '../../proxy/upstream/sse.ts';
+import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { type Behaviour, createGate, fin, startFakeUpstream } from '../support/fake-upstream.ts';
 import { freePort, listen } from '../support/ports.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -159,6 +160,7 @@ const idle = createDeadlines(() => 0);
 const upstream = compile(
   sampleConfig({ providers: { p: { api_key: 'canary+key/1234', headers: { 'X-Org': 'canary-org' } } } }),
   '',
+  credentialsOf(undefined, []),
 ).upstreams[0] as Upstream;
 
 /** An answer as it stands when it is handed over: its head, and all or the first of its body. */

@@ -1,0 +1,124 @@
+// What a write to managed keys means: who may do it, and the key as it is afterwards. Nothing here knows of stores or sockets.
+import { type AuthKey, authKey, authKeyBody, authKeyKind, readAuthKeys } from '../../../schemas/keys/auth-key.ts';
+import { coversEntry } from '../../../schemas/keys/model-access.ts';
+import { digestOf, redacted } from '../../../schemas/keys/secret.ts';
+import type { Change, StoredState } from '../../../schemas/store/state-store.ts';
+import { isInScope, lookAgain, type Operator } from '../../authenticate.ts';
+import { type Refusal, refusal } from '../../errors.ts';
+import type { KeyDraft } from './read-draft.ts';
+
+/** What a write gives: the key as it is then, and what has to be stored for that; nothing when it was so already. */
+export interface Decision {
+  readonly key: AuthKey;
+  readonly changes: readonly Change[];
+}
+
+/** What an operator may see of the stored keys, and the operator as the store knows it. */
+export interface View {
+  readonly operator: Operator;
+  /** Newest first, then by name, then by id. */
+  readonly keys: readonly AuthKey[];
+}
+
+/** What is stored, through the operator's eyes. Throws 401 and 403 when the operator's own key has lost its rights meanwhile. */
+export function viewOf({ documents }: Pick<StoredState, 'documents'>, operator: Operator, nowMs: number): View {
+  const keys = readAuthKeys(documents);
+  const current = lookAgain(operator, keys, nowMs);
+  const visible = keys.filter(({ userPath }) => isInScope(current, userPath));
+  return { operator: current, keys: visible.sort(newestFirst) };
+}
+
+/** The visible key with this id. Throws 404 `auth_key_not_found`, outside of the operator's scope too. */
+export function findKey({ keys }: View, id: string): AuthKey {
+  const key = keys.find((each) => each.id === id);
+  if (key === undefined) throw refusal('auth_key_not_found', { fill: { id } });
+  return key;
+}
+
+/** A new key. Throws 403 `admin_scope_denied` when it would grant more than the operator has. */
+export function issueKey(
+  draft: KeyDraft,
+  { id, secret, by, nowMs }: { id: string; secret: string; by: string; nowMs: number },
+  operator: Operator,
+): Decision {
+  if (!isInScope(operator, draft.userPath)) throw beyond('user_path', `A key outside of ${operator.userPath}`);
+  checkModels(draft.allowedModels, operator);
+  if (draft.expiresAtMs > (operator.key?.expiresAtMs ?? Number.POSITIVE_INFINITY)) {
+    throw beyond('expires_at', 'A key that outlives the key it is made with');
+  }
+  const key = authKey({
+    ...draft,
+    id,
+    digest: digestOf(secret),
+    redactedValue: redacted(secret),
+    enabled: true,
+    deactivatedAtMs: undefined,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+    createdBy: by,
+  });
+  return stored(key);
+}
+
+/** The key without access from now on; the document stays. */
+export function deactivateKey(key: AuthKey, nowMs: number): Decision {
+  if (!key.enabled) return { key, changes: [] };
+  return changed(key, { enabled: false, deactivatedAtMs: nowMs }, nowMs);
+}
+
+/** The key's document is gone. */
+export function deleteKey(key: AuthKey): Decision {
+  return { key, changes: [{ kind: authKeyKind, id: key.id, body: undefined }] };
+}
+
+export function relabelKey(key: AuthKey, labels: readonly string[], nowMs: number): Decision {
+  return changed(key, { labels }, nowMs);
+}
+
+/** Throws 403 `admin_scope_denied` when the key could then use what the operator's own may not. */
+export function restrictKey(
+  key: AuthKey,
+  allowedModels: readonly string[],
+  operator: Operator,
+  nowMs: number,
+): Decision {
+  checkModels(allowedModels, operator);
+  return changed(key, { allowedModels }, nowMs);
+}
+
+export function openDashboard(key: AuthKey, dashboardAccess: boolean, nowMs: number): Decision {
+  return changed(key, { dashboardAccess }, nowMs);
+}
+
+/** The same key with something changed; a write that changes nothing stores nothing. */
+function changed(key: AuthKey, part: Partial<AuthKey>, nowMs: number): Decision {
+  const next = authKey({ ...key, ...part });
+  if (JSON.stringify(authKeyBody(next)) === JSON.stringify(authKeyBody(key))) return { key, changes: [] };
+  // Never earlier than before, even where clocks differ: it tells one state of the key from another.
+  return stored(authKey({ ...next, updatedAtMs: Math.max(nowMs, key.updatedAtMs + 1) }));
+}
+
+function stored(key: AuthKey): Decision {
+  return { key, changes: [{ kind: authKeyKind, id: key.id, body: authKeyBody(key) }] };
+}
+
+function checkModels(allowedModels: readonly string[], { key }: Operator): void {
+  const access = key?.modelAccess;
+  if (access === undefined) return;
+  if (allowedModels.length === 0) throw beyond('allowed_models', 'A key for every model');
+  for (const entry of allowedModels) {
+    if (!coversEntry(access, entry)) throw beyond('allowed_models', `The model ${JSON.stringify(entry)}`);
+  }
+}
+
+function beyond(param: string, what: string): Refusal {
+  return refusal('admin_scope_denied', { param, fill: { what } });
+}
+
+function newestFirst(one: AuthKey, other: AuthKey): number {
+  return other.createdAtMs - one.createdAtMs || compare(one.name, other.name) || compare(one.id, other.id);
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}

@@ -1,0 +1,157 @@
+// The bodies of writes to managed keys, checked member by member: exact types, nothing unknown, and what a key may say of itself.
+import { didYouMean } from '../../../schemas/config/suggest.ts';
+import { parseMoment } from '../../../schemas/rules/moment.ts';
+import { foldCase, parseSelector } from '../../../schemas/selector.ts';
+import { normaliseUserPath } from '../../../schemas/user-path.ts';
+import { invalid, type Members, readBody, readFlag, readText } from '../read-members.ts';
+
+/** What an operator says of a new key. */
+export interface KeyDraft {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly userPath: string | undefined;
+  readonly labels: readonly string[];
+  readonly allowedModels: readonly string[];
+  readonly dashboardAccess: boolean;
+  /** Unix milliseconds; Infinity: never. */
+  readonly expiresAtMs: number;
+}
+
+/** The names of the config in force, as written. */
+export interface KnownNames {
+  readonly providers: ReadonlySet<string>;
+  readonly aliases: ReadonlySet<string>;
+}
+
+const members = ['name', 'description', 'user_path', 'labels', 'allowed_models', 'dashboard_access', 'expires_at'];
+const longestName = 200;
+const longestDescription = 1000;
+const longestLabel = 100;
+const mostLabels = 50;
+/** As long as a selector in the config may be. */
+const longestEntry = 320;
+const mostEntries = 1000;
+const invisible = /[\p{C}\p{Zl}\p{Zp}]/u;
+
+/** The body of a POST. Throws 400 naming the member at fault. */
+export function readDraft(body: unknown, known: KnownNames, nowMs: number): KeyDraft {
+  const given = readBody(body, members);
+  return {
+    name: readName(given),
+    description: readDescription(given),
+    userPath: readUserPath(given),
+    labels: readLabels(given) ?? [],
+    allowedModels: readAllowedModels(given, known) ?? [],
+    dashboardAccess: readFlag(given, 'dashboard_access'),
+    expiresAtMs: readExpiry(given, nowMs),
+  };
+}
+
+/** The body of a PUT of labels: the whole list. */
+export function readLabelsBody(body: unknown): readonly string[] {
+  return present('labels', readLabels(readBody(body, ['labels'])));
+}
+
+/** The body of a PUT of allowed models: the whole list; an empty one lifts the restriction. */
+export function readAllowedModelsBody(body: unknown, known: KnownNames): readonly string[] {
+  return present('allowed_models', readAllowedModels(readBody(body, ['allowed_models']), known));
+}
+
+/** The body of a PUT of dashboard access. */
+export function readDashboardAccessBody(body: unknown): boolean {
+  const given = readBody(body, ['dashboard_access']);
+  present('dashboard_access', given['dashboard_access']);
+  return readFlag(given, 'dashboard_access');
+}
+
+function present<Value>(name: string, value: Value | undefined): Value {
+  if (value === undefined) throw invalid(name, 'is missing');
+  return value;
+}
+
+function readName(given: Members): string {
+  const name = present('name', readText(given, 'name')).trim();
+  if (name === '') throw invalid('name', 'must not be blank');
+  return visible('name', name, longestName);
+}
+
+function readDescription(given: Members): string | undefined {
+  const text = readText(given, 'description')?.trim();
+  if (text === undefined || text === '') return undefined;
+  if (text.length > longestDescription) throw invalid('description', `is longer than ${longestDescription} characters`);
+  return text;
+}
+
+/** A blank path could mean no path or the root, which differ: neither is guessed. */
+function readUserPath(given: Members): string | undefined {
+  const text = readText(given, 'user_path');
+  if (text === undefined) return undefined;
+  if (text.trim() === '') throw invalid('user_path', 'is blank; write "/" for the root, or leave it out');
+  const { path, problem } = normaliseUserPath(text);
+  if (problem !== undefined) throw invalid('user_path', problem);
+  return path;
+}
+
+function readLabels(given: Members): readonly string[] | undefined {
+  return readList(given, 'labels', mostLabels, longestLabel);
+}
+
+function readAllowedModels(given: Members, known: KnownNames): readonly string[] | undefined {
+  const entries = readList(given, 'allowed_models', mostEntries, longestEntry);
+  for (const entry of entries ?? []) checkEntry(entry, known);
+  return entries;
+}
+
+/** Whoever misspells a provider would grant nothing, and wonder. Models are not checked: they come and go with the config. */
+function checkEntry(entry: string, { providers, aliases }: KnownNames): void {
+  if (entry === '*' || has(aliases, entry)) return;
+  const selector = parseSelector(entry);
+  if (selector === undefined || (entry.includes('*') && selector.model !== '*')) {
+    throw invalid(
+      'allowed_models',
+      `has ${JSON.stringify(entry)}; write "*", "provider/*", "provider/model" or a name`,
+    );
+  }
+  const { provider } = selector;
+  if (provider === undefined || has(providers, provider)) return;
+  throw invalid(
+    'allowed_models',
+    `has ${JSON.stringify(entry)}, but there is no provider ${JSON.stringify(provider)}${didYouMean(provider, providers)}`,
+  );
+}
+
+/** Trimmed texts without repetition; undefined when the member is not there. */
+function readList(given: Members, name: string, most: number, longest: number): readonly string[] | undefined {
+  const value = given[name];
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) throw invalid(name, 'must be a list of strings');
+  if (value.length > most) throw invalid(name, `has more than ${most} entries`);
+  const texts = value.map((each: unknown) => {
+    if (typeof each !== 'string') throw invalid(name, 'must be a list of strings');
+    const text = each.trim();
+    if (text === '') throw invalid(name, 'has a blank entry');
+    return visible(name, text, longest);
+  });
+  return [...new Set(texts)];
+}
+
+function visible(name: string, text: string, longest: number): string {
+  if (text.length > longest) throw invalid(name, `is longer than ${longest} characters`);
+  if (invisible.test(text)) throw invalid(name, 'has a character that cannot be seen');
+  return text;
+}
+
+function readExpiry(given: Members, nowMs: number): number {
+  const text = readText(given, 'expires_at');
+  if (text === undefined) return Number.POSITIVE_INFINITY;
+  const moment = parseMoment(text);
+  if (moment === undefined) throw invalid('expires_at', 'must be a moment such as 2030-01-31T12:00:00Z (RFC 3339)');
+  if (moment <= nowMs) throw invalid('expires_at', 'must be in the future');
+  return moment;
+}
+
+function has(names: ReadonlySet<string>, wanted: string): boolean {
+  if (names.has(wanted)) return true;
+  const folded = foldCase(wanted);
+  return [...names].some((name) => foldCase(name) === folded);
+}

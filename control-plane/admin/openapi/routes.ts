@@ -1,0 +1,12 @@
+// GET /admin/openapi.json: what this gateway serves, for people's tools and generated clients (spec, Versioning 1).
+import type { FastifyPluginAsync } from 'fastify';
+import { describeApi } from '../../../schemas/openapi/document.ts';
+
+/** It is the same for everybody, so a scoped operator may read it too. */
+export const openapi: FastifyPluginAsync = async (app) => {
+  const text = JSON.stringify(describeApi());
+
+  app.get('/admin/openapi.json', { config: { access: 'operator' } }, (_, reply) =>
+    reply.type('application/json; charset=utf-8').send(text),
+  );
+};

@@ -1,0 +1,116 @@
+// What a write changes in the store, decided from what lies there: documents of rules and epochs of counters. Pure.
+import {
+  expiryMs,
+  type ManualRule,
+  manualRuleBody,
+  manualRuleKind,
+  readManualRules,
+} from '../../../schemas/rules/manual-rule.ts';
+import {
+  everyRule,
+  type ResetEpochs,
+  resetEpochBody,
+  resetEpochKind,
+  resetEpochs,
+} from '../../../schemas/rules/reset-epochs.ts';
+import type { Rule } from '../../../schemas/rules/rule.ts';
+import type { Change, StoredState } from '../../../schemas/store/state-store.ts';
+import { timestamp } from '../../../schemas/timestamp.ts';
+import { refusal } from '../../errors.ts';
+import type { RuleName, RuleWrite } from './read-write.ts';
+
+/** As in the configuration: matching stays fast beyond it, but listing and metrics do not. */
+const mostRules = 100_000;
+
+/** What is known of the rules at one moment, by rule key. */
+export interface KnownRules {
+  readonly config: ReadonlyMap<string, Rule>;
+  /** Those that have not expired. */
+  readonly manual: ReadonlyMap<string, ManualRule>;
+  /** Keys of expired rules whose documents still lie there. */
+  readonly expired: ReadonlySet<string>;
+  /** Keys of documents that cannot be read. */
+  readonly unreadable: ReadonlySet<string>;
+  readonly epochs: ResetEpochs;
+  readonly nowMs: number;
+}
+
+export function knownRules(
+  state: Pick<StoredState, 'documents' | 'skipped'>,
+  config: readonly Rule[],
+  nowMs: number,
+): KnownRules {
+  const { rules, unreadable } = readManualRules(state.documents);
+  const skipped = state.skipped.filter(({ kind }) => kind === manualRuleKind).map(({ id }) => id);
+  return {
+    config: new Map(config.map((rule) => [rule.key, rule])),
+    manual: new Map(rules.filter((rule) => expiryMs(rule) > nowMs).map((rule) => [rule.key, rule])),
+    expired: new Set(rules.filter((rule) => expiryMs(rule) <= nowMs).map(({ key }) => key)),
+    unreadable: new Set([...unreadable, ...skipped]),
+    epochs: resetEpochs(state.documents),
+    nowMs,
+  };
+}
+
+/**
+ * Puts a manual rule in place, over one of the configuration too. Counters are kept, unless the rule turns from shared to
+ * template or back (spec, Limits 12; design section 4). `by` is who writes.
+ */
+export function putRule(known: KnownRules, write: RuleWrite, by: string, hasTemplates: boolean): Change[] {
+  const { key } = write;
+  if (write.perChild && !hasTemplates) throw refusal('quota_templates_not_entitled', { param: 'per_child' });
+  const before = known.manual.get(key);
+  const replaced = before ?? known.config.get(key);
+  if (replaced === undefined) refuseOneMore(known);
+  const isToggled = replaced !== undefined && replaced.perChild !== write.perChild;
+  // Replacing an expired document is also its removal, which raises the epoch by itself.
+  const raise = (known.expired.has(key) ? 1 : 0) + (isToggled ? 1 : 0);
+  const now = timestamp(known.nowMs);
+  const { expiresAtMs, ...said } = write;
+  const rule: ManualRule = {
+    ...said,
+    ...(expiresAtMs === undefined ? {} : { expiresAt: timestamp(expiresAtMs) }),
+    createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+    updatedBy: by,
+  };
+  const changes: Change[] = [{ kind: manualRuleKind, id: key, body: manualRuleBody(rule) }];
+  return raise === 0 ? changes : [...changes, raisedEpoch(known, key, raise)];
+}
+
+/** Removes a manual rule and its counters; a rule of the configuration that it stood in for comes back. */
+export function deleteRule(known: KnownRules, { key }: RuleName): Change[] {
+  if (known.manual.has(key) || known.unreadable.has(key)) return removal(known, key);
+  if (known.config.has(key)) throw refusal('rate_limit_config_owned');
+  throw refusal('rate_limit_not_found');
+}
+
+/** Clears the counters of one rule, for a template those of all its children. */
+export function resetRule(known: KnownRules, { key }: RuleName): Change[] {
+  if (!known.manual.has(key) && !known.config.has(key)) throw refusal('rate_limit_not_found');
+  return [raisedEpoch(known, key, 1)];
+}
+
+/** Clears the counters of all rules. */
+export function resetEveryRule(known: KnownRules): Change[] {
+  return [raisedEpoch(known, everyRule, 1)];
+}
+
+/** Removes the documents of expired rules. The epochs this gives are the ones `mergeRules` has reckoned with since they expired. */
+export function removeExpiredRules(known: KnownRules): Change[] {
+  return [...known.expired].flatMap((key) => removal(known, key));
+}
+
+function removal(known: KnownRules, key: string): Change[] {
+  return [{ kind: manualRuleKind, id: key, body: undefined }, raisedEpoch(known, key, 1)];
+}
+
+function raisedEpoch({ epochs }: KnownRules, id: string, by: number): Change {
+  return { kind: resetEpochKind, id, body: resetEpochBody(epochs.stored(id) + by) };
+}
+
+function refuseOneMore({ config, manual }: KnownRules): void {
+  let count = config.size;
+  for (const key of manual.keys()) if (!config.has(key)) count += 1;
+  if (count >= mostRules) throw refusal('too_many_rate_limits', { fill: { count, limit: mostRules } });
+}

@@ -1,0 +1,122 @@
+// Rules from the store and back: what a write changes, and what the answer shows.
+import { manualRuleKind, readManualRules } from '../../../schemas/rules/manual-rule.ts';
+import { mergeRules } from '../../../schemas/rules/merge.ts';
+import { resetEpochKind, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
+import type { Rule } from '../../../schemas/rules/rule.ts';
+import type { Change, StoredState } from '../../../schemas/store/state-store.ts';
+import { refusal } from '../../errors.ts';
+import { createCommitter, type DocumentStore } from '../commit.ts';
+import { type KnownRules, knownRules, removeExpiredRules } from './changes.ts';
+import { listing } from './listing.ts';
+import type { LiveCounters } from './live.ts';
+
+/** What the rate-limit resource needs of the process around it. */
+export interface RateLimitParts {
+  readonly store: DocumentStore;
+  /** The rules of the configuration in force, and when it was first applied. */
+  configRules(): { readonly rules: readonly Rule[]; readonly sinceMs: number };
+  live(): Promise<LiveCounters>;
+  /** Whether per-child templates are paid for. */
+  readonly hasTemplates: boolean;
+  /** Whether rate limits are switched on; asked at every request. */
+  readonly enabled: boolean;
+  nowMs(): number;
+}
+
+/** The rules as one answer shows them. */
+export interface RulesAnswer {
+  readonly body: object;
+  /** The revision of the manual rules. */
+  readonly etag: string;
+}
+
+type Decide = (known: KnownRules) => readonly Change[];
+/** Whether whoever asks may see a rule: of this user path, or (undefined) of a provider or model. */
+type Sees = (userPath: string | undefined) => boolean;
+type Seen = Pick<StoredState, 'documents' | 'kinds'>;
+
+const ruleKinds = [manualRuleKind, resetEpochKind];
+
+/** What a write asks for besides the change. */
+export interface Asking {
+  /** The If-Match header: 412 when the rules are others. */
+  readonly ifMatch: string | undefined;
+  readonly sees: Sees;
+}
+
+/** The listing as of now. Rejects with `StoreUnavailable`. */
+export async function listRules(parts: RateLimitParts, sees: Sees): Promise<RulesAnswer> {
+  const [state, live] = await Promise.all([parts.store.read(), parts.live()]);
+  return answer(parts, state, live, sees);
+}
+
+/**
+ * A writer that decides on what is in the store now, and answers with the rules after exactly that change. Throws refusals and
+ * `StoreUnavailable`.
+ */
+export function createWriter(parts: RateLimitParts): (decide: Decide, asking: Asking) => Promise<RulesAnswer> {
+  const commit = createCommitter(parts.store, ruleKinds);
+  return async (decide, { ifMatch, sees }) => {
+    // The counters come first: they are not part of what must not change, and after the commit nothing may fail any more.
+    const live = await parts.live();
+    const { state, decision, revision } = await commit((current) => {
+      const etag = etagOf(current);
+      if (ifMatch !== undefined && !holds(ifMatch, etag))
+        throw refusal('precondition_failed', { fill: { current: etag } });
+      return { changes: decide(knownRules(current, parts.configRules().rules, parts.nowMs())) };
+    });
+    return answer(parts, after(state, decision.changes, revision), live, sees);
+  };
+}
+
+/**
+ * Removes the documents of rules that have expired, all in one commit, and says how many. 0 too when somebody else was first:
+ * call again. Rejects with `StoreUnavailable`.
+ */
+export async function removeExpired(store: DocumentStore, nowMs: number): Promise<number> {
+  const state = await store.read();
+  const known = knownRules(state, [], nowMs);
+  if (known.expired.size === 0) return 0;
+  const result = await store.commit({ expected: expected(state), changes: removeExpiredRules(known) });
+  return result.conflict ? 0 : known.expired.size;
+}
+
+function answer(parts: RateLimitParts, state: Seen, live: LiveCounters, sees: Sees): RulesAnswer {
+  const { rules: config, sinceMs } = parts.configRules();
+  const nowMs = Math.floor(parts.nowMs());
+  const { rules: manual } = readManualRules(state.documents);
+  const epochs = resetEpochs(state.documents);
+  const merged = mergeRules({ config, manual, epochs, nowMs, hasTemplates: parts.hasTemplates });
+  const rules = merged.filter((rule) => sees(userPathOf(rule)));
+  return { body: listing({ rules, live, configSinceMs: sinceMs, nowMs }), etag: etagOf(state) };
+}
+
+/** The user path a rule belongs to; undefined when it is about a provider or a model, which belong to the whole gateway. */
+export function userPathOf({ scope, matchSubject }: Pick<Rule, 'scope' | 'matchSubject'>): string | undefined {
+  return scope === 'user_path' ? matchSubject : undefined;
+}
+
+/** The documents that rules are made of, as they lie there after a commit that found what it expected. */
+function after(state: StoredState, changes: readonly Change[], revision: number): Seen {
+  const kinds = new Map(state.kinds);
+  const documents = new Map(state.documents.map((document) => [`${document.kind} ${document.id}`, document]));
+  for (const { kind, id, body } of changes) {
+    kinds.set(kind, revision);
+    if (body === undefined) documents.delete(`${kind} ${id}`);
+    else documents.set(`${kind} ${id}`, { kind, id, body, revision });
+  }
+  return { kinds, documents: [...documents.values()] };
+}
+
+function expected({ kinds: revisions }: Seen): ReadonlyMap<string, number> {
+  return new Map(ruleKinds.map((kind) => [kind, revisions.get(kind) ?? 0]));
+}
+
+function etagOf({ kinds }: Seen): string {
+  return `"${kinds.get(manualRuleKind) ?? 0}"`;
+}
+
+/** Whether an If-Match header (RFC 9110, 13.1.1) names the current entity tag. */
+function holds(ifMatch: string, current: string): boolean {
+  return ifMatch.split(',').some((tag) => tag.trim() === '*' || tag.trim() === current);
+}

@@ -1,0 +1,72 @@
+// The listing of rate-limit rules: what is in force, and how much of it is used (spec, Rate limit rule (listing item)). Pure.
+import type { MergedRule } from '../../../schemas/rules/merge.ts';
+import { periodLabel } from '../../../schemas/rules/period.ts';
+import { timestamp } from '../../../schemas/timestamp.ts';
+import type { LiveCounters } from './live.ts';
+
+export interface ListingParts {
+  /** Sorted. */
+  readonly rules: readonly MergedRule[];
+  readonly live: LiveCounters;
+  /** When the configuration in force was first applied, in Unix milliseconds: the moments of rules it declares. */
+  readonly configSinceMs: number;
+  readonly nowMs: number;
+}
+
+/** The body of `schemas/admin/rate-limits.schema.json`: moments are RFC 3339 in UTC; what a rule does not have is left out. */
+export function listing({ rules, live, configSinceMs, nowMs }: ListingParts): object {
+  const declaredAt = timestamp(configSinceMs);
+  return { rate_limits: rules.map((rule) => item(rule, live, declaredAt, nowMs)), server_time: timestamp(nowMs) };
+}
+
+function item(rule: MergedRule, live: LiveCounters, declaredAt: string, nowMs: number): object {
+  const { manual } = rule;
+  return {
+    id: rule.id,
+    scope: rule.scope,
+    subject: rule.subject,
+    ...(rule.scope === 'user_path' ? { user_path: rule.matchSubject } : {}),
+    per_child: rule.perChild,
+    source: rule.source,
+    overrides_config: rule.overridesConfig,
+    enforced: rule.enforced,
+    mode: rule.mode,
+    period_label: periodLabel(rule.periodSeconds),
+    period_seconds: rule.periodSeconds,
+    ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
+    ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
+    ...usage(rule, live, nowMs),
+    ...(manual?.reason === undefined ? {} : { reason: manual.reason }),
+    ...(manual?.expiresAt === undefined ? {} : { expires_at: manual.expiresAt }),
+    created_at: manual?.createdAt ?? declaredAt,
+    updated_at: manual?.updatedAt ?? declaredAt,
+    ...(manual === undefined ? {} : { updated_by: manual.updatedBy }),
+  };
+}
+
+/** A template has no figure of its own: each child counts for itself. A cap that is not there counts nothing. */
+function usage(rule: MergedRule, live: LiveCounters, nowMs: number): object {
+  const { key, epoch, maxRequests, maxTokens, periodSeconds } = rule;
+  if (rule.perChild) return { requests_used: 0, tokens_used: 0, in_flight: 0 };
+  if (periodSeconds === 0) {
+    const inFlight = live.inFlight(key);
+    return { requests_used: 0, ...remaining('requests', maxRequests, inFlight), tokens_used: 0, in_flight: inFlight };
+  }
+  const used = live.of(key, epoch);
+  const requestsUsed = maxRequests === undefined ? 0 : used.requestsUsed;
+  const tokensUsed = maxTokens === undefined ? 0 : used.tokensUsed;
+  const startMs = nowMs - (nowMs % (1000 * periodSeconds));
+  return {
+    requests_used: requestsUsed,
+    ...remaining('requests', maxRequests, requestsUsed),
+    tokens_used: tokensUsed,
+    ...remaining('tokens', maxTokens, tokensUsed),
+    in_flight: 0,
+    window_start: timestamp(startMs),
+    window_end: timestamp(startMs + 1000 * periodSeconds),
+  };
+}
+
+function remaining(dimension: 'requests' | 'tokens', cap: number | undefined, used: number): object {
+  return cap === undefined ? {} : { [`${dimension}_remaining`]: Math.max(0, cap - used) };
+}

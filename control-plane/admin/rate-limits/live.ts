@@ -1,0 +1,43 @@
+// What the proxies have counted as of now, added up: the live counters that a listing shows.
+import { heartbeatLifeMs, readHeartbeatBody } from '../../../schemas/store/heartbeat-body.ts';
+import type { Heartbeat } from '../../../schemas/store/state-store.ts';
+
+export interface LiveCounters {
+  /** What all live proxies together have counted for a rule in this epoch. */
+  of(key: string, epoch: number): Used;
+  /** Requests in flight under a rule, on all live proxies; a reset does not touch them. */
+  inFlight(key: string): number;
+}
+
+export interface Used {
+  readonly requestsUsed: number;
+  readonly tokensUsed: number;
+}
+
+const unused: Used = { requestsUsed: 0, tokensUsed: 0 };
+
+/** Adds up the counters of the live heartbeats; one whose body cannot be read is passed over. */
+export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): LiveCounters {
+  const used = new Map<string, Used>();
+  const flying = new Map<string, number>();
+  for (const { atMs, body } of heartbeats) {
+    if (nowMs - atMs >= heartbeatLifeMs) continue;
+    for (const [key, epoch, requestsUsed, tokensUsed, inFlight] of readHeartbeatBody(body)?.counters ?? []) {
+      const place = placeOf(key, epoch);
+      const before = used.get(place) ?? unused;
+      used.set(place, {
+        requestsUsed: before.requestsUsed + requestsUsed,
+        tokensUsed: before.tokensUsed + tokensUsed,
+      });
+      flying.set(key, (flying.get(key) ?? 0) + inFlight);
+    }
+  }
+  return {
+    of: (key, epoch) => used.get(placeOf(key, epoch)) ?? unused,
+    inFlight: (key) => flying.get(key) ?? 0,
+  };
+}
+
+function placeOf(key: string, epoch: number): string {
+  return `${epoch} ${key}`;
+}

@@ -1,0 +1,74 @@
+// The doors of /admin/rate-limits: list, put, delete, reset one, reset all (spec, Endpoints).
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { isInScope } from '../../authenticate.ts';
+import { refusal } from '../../errors.ts';
+import { deleteRule, putRule, resetEveryRule, resetRule } from './changes.ts';
+import { type Asking, createWriter, listRules, type RateLimitParts, type RulesAnswer, userPathOf } from './commit.ts';
+import { checkConfirmation, type RuleName, readDelete, readResetOne, readWrite } from './read-write.ts';
+
+export interface RateLimitOptions {
+  readonly parts: RateLimitParts;
+  /** Who is asking: `master_key`, or the id of a managed key. */
+  readonly who: (request: FastifyRequest) => string;
+}
+
+/** A scoped operator sees and changes the rules within its own user path only; others look as if they were not there. */
+export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { parts, who }) => {
+  const write = createWriter(parts);
+  const config = { access: 'operator' } as const;
+
+  // Before the body is read: where there are no limits, nothing about them can be wrong.
+  app.addHook('onRequest', async () => {
+    if (!parts.enabled) throw refusal('feature_unavailable');
+  });
+
+  app.get('/admin/rate-limits', { config }, async (request, reply) => {
+    return show(reply, listRules(parts, asking(request).sees));
+  });
+
+  app.put('/admin/rate-limits', { config }, async (request, reply) => {
+    const wanted = readWrite(request.body, parts.nowMs());
+    if (!isTheirs(request, wanted)) throw refusal('admin_scope_denied', { fill: { what: 'This rule' } });
+    const change = write((known) => putRule(known, wanted, who(request), parts.hasTemplates), asking(request));
+    return show(reply, change);
+  });
+
+  app.delete('/admin/rate-limits', { config }, async (request, reply) => {
+    const name = readDelete(request.body);
+    if (!isTheirs(request, name)) throw refusal('rate_limit_not_found');
+    return show(
+      reply,
+      write((known) => deleteRule(known, name), asking(request)),
+    );
+  });
+
+  app.post('/admin/rate-limits/reset-one', { config }, async (request, reply) => {
+    const name = readResetOne(request.body);
+    if (!isTheirs(request, name)) throw refusal('rate_limit_not_found');
+    return show(
+      reply,
+      write((known) => resetRule(known, name), asking(request)),
+    );
+  });
+
+  app.post('/admin/rate-limits/reset', { config: { access: 'admin' } }, async (request, reply) => {
+    checkConfirmation(request.body);
+    await show(reply, write(resetEveryRule, asking(request)));
+    return { status: 'ok' };
+  });
+};
+
+function asking({ headers, operator }: FastifyRequest): Asking {
+  return { ifMatch: headers['if-match'], sees: (userPath) => isInScope(operator, userPath) };
+}
+
+function isTheirs({ operator }: FastifyRequest, name: RuleName): boolean {
+  return isInScope(operator, userPathOf(name));
+}
+
+/** The body of an answer, once its headers are set: the entity tag says which rules it shows, for If-Match. */
+async function show(reply: FastifyReply, asked: Promise<RulesAnswer>): Promise<object> {
+  const { body, etag } = await asked;
+  reply.headers({ etag, 'cache-control': 'no-store' });
+  return body;
+}

@@ -1,0 +1,71 @@
+// Reads members of a JSON body one by one: exact types, nothing unknown, and a refusal that names the member at fault.
+
+import { closest } from '../../schemas/config/suggest.ts';
+import { isCap } from '../../schemas/rules/manual-rule.ts';
+import { type Refusal, refusal } from '../errors.ts';
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** The 400 for one member; `param` is its path such as `limit_key.period`, the problem goes on the sentence "The member … ". */
+export function invalid(param: string, problem: string): Refusal {
+  return refusal('invalid_member', { param, fill: { member: JSON.stringify(param), problem } });
+}
+
+/** The members of a body. Refuses what is no object, and members that are not among `known`. */
+export function readBody(body: unknown, known: readonly string[]): Members {
+  if (!isObject(body)) throw refusal('invalid_json');
+  refuseUnknown(body, known, '');
+  return body;
+}
+
+/** The members of the object that is the member `name`, which must be there. */
+export function readObject(members: Members, name: string, known: readonly string[]): Members {
+  const value = members[name];
+  if (value === undefined) throw invalid(name, 'is missing');
+  if (!isObject(value)) throw invalid(name, 'must be an object');
+  refuseUnknown(value, known, `${name}.`);
+  return value;
+}
+
+export function readText(members: Members, name: string): string | undefined {
+  const value = members[name];
+  if (value === undefined || typeof value === 'string') return value;
+  throw invalid(name, 'must be a string');
+}
+
+/** One of a few words; `path` is the member's path. */
+export function readWord<Word extends string>(value: unknown, path: string, words: readonly Word[]): Word | undefined {
+  if (value === undefined) return undefined;
+  const found = words.find((word) => word === value);
+  if (found !== undefined) return found;
+  throw invalid(path, `must be one of ${words.join(', ')}${meant(value, words)}`);
+}
+
+export function readFlag(members: Members, name: string): boolean {
+  const value = members[name];
+  if (value === undefined || typeof value === 'boolean') return value ?? false;
+  throw invalid(name, 'must be true or false');
+}
+
+/** A cap from 1 to 2^53−1; null is the same as absent. */
+export function readCap(members: Members, name: string): number | undefined {
+  const value = members[name];
+  if (value === undefined || value === null) return undefined;
+  if (isCap(value)) return value;
+  throw invalid(name, `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`);
+}
+
+function refuseUnknown(members: Members, known: readonly string[], within: string): void {
+  for (const name of Object.keys(members)) {
+    if (!known.includes(name)) throw invalid(`${within}${name}`, `is unknown${meant(name, known)}`);
+  }
+}
+
+function meant(word: unknown, candidates: readonly string[]): string {
+  const guess = typeof word === 'string' ? closest(word, candidates) : undefined;
+  return guess === undefined ? '' : `; perhaps ${JSON.stringify(guess)} was meant`;
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,66 @@
+// GET /admin/status: what should be in force, and what each proxy has in force.
+import type { FastifyPluginAsync } from 'fastify';
+import type { FollowStatus } from '../../../schemas/config/follow.ts';
+import { formatProblem } from '../../../schemas/config/problem.ts';
+import type { StateStatus } from '../../../schemas/store/follow-state.ts';
+import { timestamp } from '../../../schemas/timestamp.ts';
+import type { Desired, Fleet, ProxyView } from '../../fleet.ts';
+
+export interface StatusParts {
+  readonly fleet: Fleet;
+  desired(): Desired;
+  config(): FollowStatus | undefined;
+  state(): StateStatus;
+  readonly engine: 'sqlite' | 'redis';
+  readonly nowMs: () => number;
+}
+
+/** Answers with `schemas/admin/status.schema.json`, also while the store is down: then as of the last heartbeats. */
+export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { parts }) => {
+  const { fleet, engine, nowMs } = parts;
+
+  app.get('/admin/status', { config: { access: 'admin' } }, async () => {
+    await fleet.look().catch(() => undefined);
+    const desired = parts.desired();
+    const config = parts.config();
+    const { isUp, isEmptied, source, storeId } = parts.state();
+    const proxies = fleet.proxies();
+    const live = proxies.filter(({ isLive }) => isLive);
+    return {
+      server_time: timestamp(nowMs()),
+      converged: live.length > 0 && live.every(({ isConverged }) => isConverged),
+      lag_seconds: fleet.lagSeconds(),
+      desired: {
+        config_revision: desired.configRevision,
+        state_revision: desired.stateRevision,
+        environment: desired.environment,
+      },
+      proxies: proxies.map((proxy) => describeProxy(proxy, desired)),
+      last_rejected_config: rejectedConfig(config),
+      store: { engine, status: isEmptied ? 'emptied' : isUp ? 'up' : 'down', source, store_id: storeId ?? null },
+    };
+  });
+};
+
+function describeProxy({ instance, isLive, heardAtMs, body, isConverged }: ProxyView, desired: Desired): object {
+  return {
+    instance,
+    live: isLive,
+    converged: isConverged,
+    heard_at: timestamp(heardAtMs),
+    started_at: timestamp(body.started_at_ms),
+    config_revision: body.config_revision,
+    config_source: body.config_source,
+    state_revision: body.state_revision,
+    state_source: body.state_source,
+    limiter: body.limiter,
+    environment: body.environment,
+    environment_matches: body.environment === desired.environment,
+    last_config_error: body.config_problems.length === 0 ? null : body.config_problems,
+  };
+}
+
+function rejectedConfig(config: FollowStatus | undefined): object | null {
+  if (config === undefined || config.lastReloadSuccessful) return null;
+  return { problems: config.problems.map(formatProblem) };
+}

@@ -1,0 +1,15 @@
+// What an operator hears when the state store cannot be used: 503, and whether waiting helps or somebody must act.
+import { type StoreFailure, StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
+import { type ErrorCode, refusal } from '../errors.ts';
+
+const codes: Readonly<Partial<Record<StoreFailure, ErrorCode>>> = {
+  full: 'store_full',
+  read_only: 'store_read_only',
+};
+
+/** The refusal for a `StoreUnavailable`; any other error is given back as it is. */
+export function storeRefusal(error: unknown): unknown {
+  if (!(error instanceof StoreUnavailable)) return error;
+  const { reason } = error;
+  return refusal(codes[reason] ?? 'store_unavailable', { fill: { reason }, headers: { 'retry-after': '1' } });
+}

@@ -1,0 +1,78 @@
+// The proxies as their heartbeats tell: who lives, what each enforces, and how long somebody has been behind.
+import { type HeartbeatBody, heartbeatLifeMs, readHeartbeatBody } from '../schemas/store/heartbeat-body.ts';
+import type { Heartbeat, StateStore } from '../schemas/store/state-store.ts';
+
+/** What all proxies should have in force. */
+export interface Desired {
+  readonly configRevision: string;
+  readonly stateRevision: number;
+  /** See `environmentMark`. */
+  readonly environment: string;
+}
+
+export interface ProxyView {
+  readonly instance: string;
+  /** It was heard within the last three seconds. */
+  readonly isLive: boolean;
+  /** By this plane's clock. Unix milliseconds. */
+  readonly heardAtMs: number;
+  readonly body: HeartbeatBody;
+  /** It enforces the desired config and state. */
+  readonly isConverged: boolean;
+}
+
+export interface Fleet {
+  /** Reads the heartbeats anew. Rejects with StoreUnavailable. */
+  look(): Promise<void>;
+  /** As of the last look, sorted by instance. */
+  proxies(): readonly ProxyView[];
+  /** As of the last look, with the moments at which this plane heard them: clocks of other machines do not matter. */
+  heartbeats(): readonly Heartbeat[];
+  /** Seconds for which some live proxy has been behind; 0 when none is. */
+  lagSeconds(): number;
+}
+
+/** `desired` is asked at every look. */
+export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () => Desired, nowMs: () => number): Fleet {
+  const heard = new Map<string, { atMs: number; heardAtMs: number }>();
+  let heartbeats: Heartbeat[] = [];
+  let behindSinceMs: number | undefined;
+
+  /** The first word of a proxy is taken as old as it says; every further one has just been said. */
+  function hear({ instance, atMs }: Heartbeat): number {
+    const before = heard.get(instance);
+    if (before?.atMs === atMs) return before.heardAtMs;
+    const heardAtMs = before === undefined ? Math.max(0, Math.min(atMs, nowMs())) : nowMs();
+    heard.set(instance, { atMs, heardAtMs });
+    return heardAtMs;
+  }
+
+  function proxies(): ProxyView[] {
+    return heartbeats.flatMap(({ instance, atMs: heardAtMs, body: said }) => {
+      const body = readHeartbeatBody(said);
+      if (body === undefined) return [];
+      const isLive = nowMs() - heardAtMs < heartbeatLifeMs;
+      return [{ instance, isLive, heardAtMs, body, isConverged: isConverged(body, desired()) }];
+    });
+  }
+
+  return {
+    async look() {
+      const beats = await store.heartbeats();
+      heartbeats = beats.map((beat) => ({ ...beat, atMs: hear(beat) }));
+      const instances = new Set(beats.map(({ instance }) => instance));
+      for (const instance of heard.keys()) if (!instances.has(instance)) heard.delete(instance);
+      const isBehind = proxies().some((proxy) => proxy.isLive && !proxy.isConverged);
+      behindSinceMs = isBehind ? (behindSinceMs ?? nowMs()) : undefined;
+    },
+    proxies,
+    heartbeats: () => heartbeats,
+    lagSeconds: () => (behindSinceMs === undefined ? 0 : (nowMs() - behindSinceMs) / 1000),
+  };
+}
+
+function isConverged(body: HeartbeatBody, { configRevision, stateRevision, environment }: Desired): boolean {
+  return (
+    body.config_revision === configRevision && body.state_revision === stateRevision && body.environment === environment
+  );
+}

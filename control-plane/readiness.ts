@@ -1,0 +1,19 @@
+// What somebody should look at: facts in, verdict out. Degraded still means that operators are served.
+import type { FollowStatus } from '../schemas/config/follow.ts';
+import type { StateStatus } from '../schemas/store/follow-state.ts';
+
+export interface Readiness {
+  readonly status: 'ready' | 'degraded';
+  /** Why it is not simply ready. */
+  readonly reasons: readonly string[];
+}
+
+export function readinessOf(config: FollowStatus | undefined, { isUp, isEmptied }: StateStatus): Readiness {
+  const reasons = [
+    ...(config?.source === 'last-good' ? ['config_last_good'] : []),
+    ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
+    ...(isUp ? [] : ['state_store_unavailable']),
+    ...(isEmptied ? ['state_store_emptied'] : []),
+  ];
+  return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };
+}

@@ -1,0 +1,35 @@
+// Whether this proxy wants traffic, and what somebody should look at: facts in, verdict out.
+import type { FollowStatus } from '../schemas/config/follow.ts';
+import type { StateStatus } from '../schemas/store/follow-state.ts';
+
+/** Degraded still means yes: it serves, and someone should look. */
+export interface Readiness {
+  readonly status: 'ready' | 'degraded' | 'starting' | 'draining' | 'overloaded';
+  /** Why it is not simply ready. */
+  readonly reasons: readonly string[];
+}
+
+export interface ReadinessFacts {
+  readonly phase: 'starting' | 'serving' | 'draining';
+  readonly config: FollowStatus | undefined;
+  readonly state: StateStatus | undefined;
+  /** The store takes what this proxy writes. */
+  readonly isStoreUp: boolean;
+  readonly hasControlPlane: boolean;
+  readonly isOverloaded: boolean;
+}
+
+/** Design section 5: `ready` and `degraded` want traffic; starting, draining and overloaded do not. */
+export function readinessOf(facts: ReadinessFacts): Readiness {
+  const { phase, config, state, isStoreUp, hasControlPlane, isOverloaded } = facts;
+  if (phase !== 'serving') return { status: phase, reasons: [] };
+  if (isOverloaded) return { status: 'overloaded', reasons: ['heap_nearly_full'] };
+  const reasons = [
+    ...(config?.source === 'last-good' ? ['config_last_good'] : []),
+    ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
+    ...(isStoreUp && state?.isUp !== false ? [] : ['state_store_unavailable']),
+    ...(state?.isEmptied === true ? ['state_store_emptied'] : []),
+    ...(hasControlPlane ? [] : ['control_plane_unavailable']),
+  ];
+  return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };
+}

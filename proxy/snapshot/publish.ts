@@ -1,0 +1,92 @@
+// Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
+
+import { authKeyKind, readAuthKeys } from '../../schemas/keys/auth-key.ts';
+import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
+import { readManualRules } from '../../schemas/rules/manual-rule.ts';
+import { type MergedRule, mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
+import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
+import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
+import type { Document, StoredState } from '../../schemas/store/state-store.ts';
+import type { Config } from '../../schemas/types.ts';
+import { compile, withCredentials } from './compile.ts';
+import type { Snapshot } from './snapshot.ts';
+
+export interface PublishOptions {
+  /** SHA-256 of the master key in hex. */
+  readonly masterKeyDigest: string | undefined;
+  /** Per-child templates are entitled. */
+  readonly hasTemplates: boolean;
+  /** Puts both in force, in one go. */
+  readonly put: (snapshot: Snapshot, rules: readonly Rule[]) => void;
+  /** Something was left out; a sentence each. Called when that changes. */
+  readonly warn: (problems: readonly string[]) => void;
+  /** Whole milliseconds. */
+  readonly nowMs: () => number;
+}
+
+export interface Publisher {
+  /** A config was found good; throws what `put` throws. */
+  config(config: Config, revision: string): void;
+  /** The managed documents changed. */
+  documents(state: Pick<StoredState, 'documents' | 'kinds' | 'storeId'>): void;
+}
+
+/** Rules that expire far away are looked at again at least this often: timers reach no further. Milliseconds. */
+const longestWaitMs = 3_600_000;
+
+/** Nothing is put in force before there is a config. */
+export function createPublisher({ masterKeyDigest, hasTemplates, put, warn, nowMs }: PublishOptions): Publisher {
+  let config: { rules: readonly Rule[]; enabled: boolean } | undefined;
+  let snapshot: Snapshot | undefined;
+  let documents: readonly Document[] = [];
+  let credentials: Credentials = credentialsOf(masterKeyDigest, []);
+  let keysRevision = '';
+  let expiry: NodeJS.Timeout | undefined;
+  let said = '';
+
+  function publish(next: Snapshot, { rules, enabled }: NonNullable<typeof config>): void {
+    const now = nowMs();
+    const { rules: manual, unreadable } = readManualRules(documents);
+    const merged = mergeRules({ config: rules, manual, epochs: resetEpochs(documents), nowMs: now, hasTemplates });
+    put(next, enabled ? merged.filter(({ enforced }) => enforced) : []);
+    tell(unreadable, enabled ? merged : []);
+    clearTimeout(expiry);
+    const nextMs = nextExpiryMs(manual, now);
+    if (nextMs === undefined) return;
+    const again = (): void => {
+      if (snapshot !== undefined && config !== undefined) publish(snapshot, config);
+    };
+    expiry = setTimeout(again, Math.min(Math.max(nextMs - now, 1), longestWaitMs)).unref();
+  }
+
+  function tell(unreadable: readonly string[], merged: readonly MergedRule[]): void {
+    const problems = [
+      ...unreadable.map((id) => `the stored rule "${id}" cannot be read and is not enforced`),
+      ...merged
+        .filter(({ enforced }) => !enforced)
+        .map(({ id }) => `the manual per-child rule ${id} is not enforced: it needs the entitlement quota_templates`),
+    ];
+    if (problems.join() !== said) warn(problems);
+    said = problems.join();
+  }
+
+  return {
+    config(next, revision) {
+      const compiled = compile(next, revision, credentials);
+      const rules = { rules: compileRules(next.rate_limits), enabled: next.rate_limits.enabled };
+      publish(compiled, rules);
+      snapshot = compiled;
+      config = rules;
+    },
+    documents({ documents: next, kinds, storeId }) {
+      documents = next;
+      // Connections remember what these credentials said of their key: others only when some key has changed.
+      const revision = `${storeId} ${kinds.get(authKeyKind) ?? 0}`;
+      if (revision !== keysRevision) credentials = credentialsOf(masterKeyDigest, readAuthKeys(next));
+      keysRevision = revision;
+      if (snapshot === undefined || config === undefined) return;
+      snapshot = withCredentials(snapshot, credentials);
+      publish(snapshot, config);
+    },
+  };
+}

@@ -1,0 +1,47 @@
+// The other trip: /admin and everything below it goes to the control plane, which also decides who may. Nothing of a body is kept.
+import { pipeline } from 'node:stream/promises';
+import { clientAddressHeader } from '../../schemas/keys/client-address.ts';
+import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Exchange } from '../request/exchange.ts';
+import { endToEndHeaders, forward } from '../upstream/forward.ts';
+import { receiveBytes } from './receive.ts';
+
+/** Longest body the control plane takes. */
+const bodyLimitBytes = 1024 * 1024;
+
+/** Serves one request. Throws 413, and 503 `control_plane_unavailable`. */
+export async function forwardAdmin(
+  exchange: Exchange,
+  gateway: Pick<Gateway, 'pools' | 'controlPlane'>,
+): Promise<void> {
+  const { request, response, head, id } = exchange;
+  const { pools, controlPlane } = gateway;
+  // The control plane sees joined headers only, so what is ambiguous must end here.
+  if (head.ambiguousCredentials) throw refusal('ambiguous_credentials');
+  const body = await receiveBytes(exchange, bodyLimitBytes);
+  const { [clientAddressHeader]: _, ...given } = endToEndHeaders(request.headers);
+  const address = controlPlane.signAddress(request.socket.remoteAddress ?? '');
+  const headers = {
+    ...given,
+    'x-request-id': id,
+    ...(address === undefined ? {} : { [clientAddressHeader]: address }),
+  };
+  const gone = new AbortController();
+  exchange.onGone = () => gone.abort();
+  const forwarded = { method: request.method ?? 'GET', path: request.url ?? '/admin', headers, body };
+  const answer = await forward(pools.get(controlPlane), forwarded, controlPlane.timeoutMs, gone.signal).catch(
+    (error: unknown) => {
+      throw exchange.gone ? refusal('client_left') : unavailable(error);
+    },
+  );
+  response.writeHead(answer.statusCode, { ...endToEndHeaders(answer.headers), 'x-request-id': id });
+  // An answer that breaks off breaks the connection, so that it never looks like a complete one.
+  await pipeline(answer.body, response).catch(() => undefined);
+}
+
+function unavailable(error: unknown): Error {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const reason = /TIMEOUT/.test(code) ? 'it did not answer in time' : 'nothing answers there';
+  return refusal('control_plane_unavailable', { fill: { reason }, headers: { 'retry-after': '1' } });
+}

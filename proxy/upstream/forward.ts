@@ -1,0 +1,72 @@
+// Hands a whole request on to the control plane and its answer back: one base URL serves everything.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher, Pool } from 'undici';
+
+export interface Forwarded {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
+}
+
+/** They belong to one connection, not to the message (RFC 9110 7.6.1). */
+const hopByHop: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Sends it; rejects when no answer begins within `timeoutMs`, or when `gone` fires. */
+export function forward(
+  pool: Pool,
+  { method, path, headers, body }: Forwarded,
+  timeoutMs: number,
+  gone: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  return pool.request({
+    method,
+    path,
+    headers,
+    body: body.length === 0 ? null : body,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    signal: gone,
+  });
+}
+
+/** Whether somebody answers 200 to GET /health. Never rejects. */
+export async function answersHealth(pool: Pool, timeoutMs: number): Promise<boolean> {
+  try {
+    const answer = await pool.request({
+      method: 'GET',
+      path: '/health',
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    await answer.body.dump();
+    return answer.statusCode === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** The headers of a message without those of its connection, its framing and its address. */
+export function endToEndHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const named = (headers.connection ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());
+  const dropped = new Set([...hopByHop, ...named, 'host', 'content-length', 'expect']);
+  const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !dropped.has(name));
+  return Object.fromEntries(
+    kept.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : String(value)]),
+  );
+}

@@ -1,0 +1,108 @@
+// What a body may say of a key: each member with what is taken, what is refused, and the name of the member at fault.
+import { test } from 'tap';
+import { readAllowedModelsBody, readDraft } from '../../control-plane/admin/auth-keys/read-draft.ts';
+import { Refusal } from '../../control-plane/errors.ts';
+
+const known = { providers: new Set(['openai', 'Local']), aliases: new Set(['fast', 'team/chat']) };
+const nowMs = Date.parse('2026-06-01T12:00:00Z');
+
+function refusedBy(body: unknown): Refusal {
+  try {
+    readDraft(body, known, nowMs);
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  throw new Error(`was accepted: ${JSON.stringify(body)}`);
+}
+
+const taken: [given: object, member: string, value: unknown][] = [
+  [{ name: '  a key ' }, 'name', 'a key'],
+  [{ name: 'x'.repeat(200) }, 'name', 'x'.repeat(200)],
+  [{ description: ' ' }, 'description', undefined],
+  [{ description: 'two\nlines' }, 'description', 'two\nlines'],
+  [{ user_path: '/' }, 'userPath', '/'],
+  [{ user_path: 'team//app/' }, 'userPath', '/team/app'],
+  [{ user_path: '/Team/e\u0301' }, 'userPath', '/Team/\u00e9'],
+  [{ labels: [' a', 'a', 'b'] }, 'labels', ['a', 'b']],
+  [{}, 'labels', []],
+  [{}, 'allowedModels', []],
+  [{}, 'dashboardAccess', false],
+  [{}, 'expiresAtMs', Number.POSITIVE_INFINITY],
+  [{ expires_at: '2026-06-01T12:00:00.001Z' }, 'expiresAtMs', nowMs + 1],
+  [{ expires_at: '2026-06-01T14:00:01+02:00' }, 'expiresAtMs', nowMs + 1_000],
+];
+
+await test('what is taken, and in which form', async (t) => {
+  for (const [given, member, value] of taken)
+    t.same(
+      readDraft({ name: 'x', ...given }, known, nowMs)[member as keyof ReturnType<typeof readDraft>],
+      value,
+      JSON.stringify(given),
+    );
+});
+
+const refused: Record<string, unknown[]> = {
+  name: [undefined, null, 7, '', '  ', 'a\u0000b', 'a\nb', '\u202eb', '\ud800', 'x'.repeat(201)],
+  description: [null, 7, 'x'.repeat(1001)],
+  user_path: [null, 7, '', ' ', '/a/../b', '.', 'a:b', '/a\u200bb', 'x'.repeat(1025), `/${'a/'.repeat(65)}`],
+  labels: [null, 'a', {}, [7], [''], [' '], ['a\u0007'], ['x'.repeat(101)], Array.from({ length: 51 }, String)],
+  allowed_models: [
+    null,
+    'openai/x',
+    [7],
+    [''],
+    ['nobody/x'],
+    ['opneai/*'],
+    ['/x'],
+    ['openai/'],
+    ['openai/gpt*'],
+    ['*/x'],
+    ['**'],
+    ['a\tb'],
+    ['x'.repeat(321)],
+    Array.from({ length: 1001 }, (_, count) => `m${count}`),
+  ],
+  dashboard_access: [null, 'true', 1, 0],
+  expires_at: [
+    null,
+    '',
+    'tomorrow',
+    '2030-01-01',
+    '2030-02-30T00:00:00Z',
+    '2030-01-01T00:00:00',
+    1_900_000_000,
+    '2026-06-01T12:00:00Z',
+    '2020-01-01T00:00:00Z',
+  ],
+  nmae: ['x'],
+  digest: ['0'.repeat(64)],
+  value: ['sk-gw-mine'],
+  id: ['7'],
+  enabled: [false],
+};
+
+await test('what is refused names its member', async (t) => {
+  for (const [param, values] of Object.entries(refused)) {
+    for (const value of values) {
+      const error = refusedBy({ name: 'x', [param]: value });
+      t.match(
+        error,
+        { status: 400, code: 'invalid_member', param },
+        `${param}: ${JSON.stringify(value)?.slice(0, 60)}`,
+      );
+      t.match(error.message, JSON.stringify(param));
+    }
+  }
+  for (const body of [undefined, null, 7, 'x', []]) t.match(refusedBy(body), { status: 400, code: 'invalid_json' });
+});
+
+await test('a misspelled provider and member hear what was meant', async (t) => {
+  t.match(refusedBy({ name: 'x', allowed_models: ['opneai/x'] }).message, '"openai"');
+  t.match(refusedBy({ name: 'x', lables: [] }).message, '"labels"');
+});
+
+await test('models of known providers, bare ids and aliases are entries, letter case aside', async (t) => {
+  const entries = ['*', 'openai/*', 'OPENAI/gpt-4o', 'local/meta/llama', 'gpt-4o', 'fast', 'team/chat', 'TEAM/Chat'];
+  t.same(readAllowedModelsBody({ allowed_models: entries }, known), entries);
+});

@@ -1,0 +1,131 @@
+// Keys made and managed with keys: a scoped operator sees its own part only, and nobody hands on more than they have.
+import { type Test, test } from 'tap';
+import { type Stand, startKeyServer } from './auth-keys-server.ts';
+
+const path = '/admin/auth-keys';
+
+/** A stand with keys in and around /team, and one that administers /team. */
+async function startTeams(t: Test) {
+  const stand = await startKeyServer(t);
+  const admin = await stand.issue({ name: 'admin', user_path: '/team', dashboard_access: true });
+  const inside = await stand.issue({ name: 'inside', user_path: '/team/app' });
+  const outside = {
+    sibling: await stand.issue({ user_path: '/team-alpha' }),
+    above: await stand.issue({ user_path: '/' }),
+    unbound: await stand.issue(),
+  };
+  const as = (token: string) => (method: string, below: string, body?: unknown) =>
+    stand.ask(method, path + below, body, token);
+  return { stand, admin, inside, outside, as, asAdmin: as(admin.value) };
+}
+
+const idsOf = (body: unknown): unknown[] => (body as { id: string }[]).map(({ id }) => id).sort();
+const revision = async ({ store }: Stand) => (await store.revision()).revision;
+
+await test('a scoped operator lists its own part', async (t) => {
+  const { admin, inside, asAdmin } = await startTeams(t);
+  const { status, body } = await asAdmin('GET', '');
+  t.equal(status, 200);
+  t.same(idsOf(body), [admin.id, inside.id].sort());
+});
+
+await test('what lies outside looks as if it were not there', async (t) => {
+  const { stand, inside, outside, asAdmin } = await startTeams(t);
+  const before = await revision(stand);
+  const writes = [
+    ['GET', '', undefined],
+    ['DELETE', '', undefined],
+    ['POST', '/deactivate', undefined],
+    ['PUT', '/labels', { labels: ['x'] }],
+    ['PUT', '/allowed-models', { allowed_models: ['fast'] }],
+    ['PUT', '/dashboard-access', { dashboard_access: true }],
+  ] as const;
+  for (const [name, { id }] of Object.entries(outside)) {
+    for (const [method, below, body] of writes) {
+      const answer = await asAdmin(method, `/${id}${below}`, body);
+      t.match(answer.body, { status_code: 404, code: 'auth_key_not_found' }, `${name}: ${method} ${below}`);
+      t.match(answer.body, (await asAdmin(method, `/${id}${below}`, body)).body);
+    }
+  }
+  t.equal(await revision(stand), before);
+  for (const [method, below, body] of [...writes.slice(2), ...writes.slice(1, 2)])
+    t.ok((await asAdmin(method, `/${inside.id}${below}`, body)).status < 300, `inside: ${method} ${below}`);
+});
+
+await test('no key grants more than the one it is made with', async (t) => {
+  const { stand, asAdmin, as } = await startTeams(t);
+  const free = { name: 'free', dashboard_access: true };
+  const narrow = await stand.issue({ ...free, allowed_models: ['openai/*', 'fast'] });
+  const brief = await stand.issue({ ...free, expires_at: '2026-06-02T00:00:00Z' });
+  const root = await stand.issue({ ...free, user_path: '/' });
+  const plain = await stand.issue(free);
+  const rows: [who: string, ask: typeof asAdmin, draft: object, denied: string | undefined][] = [
+    ['team', asAdmin, { user_path: '/team' }, undefined],
+    ['team', asAdmin, { user_path: '/team/app', dashboard_access: true }, undefined],
+    ['team', asAdmin, {}, 'user_path'],
+    ['team', asAdmin, { user_path: '/' }, 'user_path'],
+    ['team', asAdmin, { user_path: '/team-alpha' }, 'user_path'],
+    ['team', asAdmin, { user_path: '/other', dashboard_access: true }, 'user_path'],
+    ['narrow', as(narrow.value), { allowed_models: ['openai/x', 'FAST'] }, undefined],
+    ['narrow', as(narrow.value), { allowed_models: ['openai/*'] }, undefined],
+    ['narrow', as(narrow.value), {}, 'allowed_models'],
+    ['narrow', as(narrow.value), { allowed_models: ['*'] }, 'allowed_models'],
+    ['narrow', as(narrow.value), { allowed_models: ['openai/x', 'local/x'] }, 'allowed_models'],
+    ['narrow', as(narrow.value), { allowed_models: ['x'] }, 'allowed_models'],
+    ['brief', as(brief.value), { expires_at: '2026-06-02T00:00:00Z' }, undefined],
+    ['brief', as(brief.value), { expires_at: '2026-06-02T00:00:00.001Z' }, 'expires_at'],
+    ['brief', as(brief.value), {}, 'expires_at'],
+    ['root', as(root.value), {}, undefined],
+    ['plain', as(plain.value), { user_path: '/anything', dashboard_access: true }, undefined],
+  ];
+  for (const [who, ask, draft, denied] of rows) {
+    const before = await revision(stand);
+    const { status, body } = await ask('POST', '', { name: 'made', ...draft });
+    const said = `${who}: ${JSON.stringify(draft)}`;
+    if (denied === undefined) t.equal(status, 201, said);
+    else {
+      t.match(body, { status_code: 403, type: 'permission_error', code: 'admin_scope_denied', param: denied }, said);
+      t.equal(await revision(stand), before, 'and nothing is stored');
+    }
+  }
+});
+
+await test('a key does not widen itself', async (t) => {
+  const { stand, as } = await startTeams(t);
+  const narrow = await stand.issue({ user_path: '/team', dashboard_access: true, allowed_models: ['openai/*'] });
+  const ask = as(narrow.value);
+  for (const models of [[], ['*'], ['local/x'], ['openai/x', 'fast']])
+    t.match((await ask('PUT', `/${narrow.id}/allowed-models`, { allowed_models: models })).body, {
+      code: 'admin_scope_denied',
+    });
+  t.equal((await ask('PUT', `/${narrow.id}/allowed-models`, { allowed_models: ['openai/x'] })).status, 200);
+});
+
+await test('who made a key is written down', async (t) => {
+  const { admin, asAdmin } = await startTeams(t);
+  const { body } = await asAdmin('POST', '', { name: 'made', user_path: '/team' });
+  t.equal(body['created_by'], admin.id);
+});
+
+await test('an operator whose key has just lost its rights changes nothing, even where that is not known yet', async (t) => {
+  const { stand, admin, inside } = await startTeams(t);
+  // The other control plane writes; this one is asked at once, before it looks again.
+  const other = await startKeyServer(t, { directory: stand.directory });
+  const late = (method: string, below: string, body?: unknown) => stand.ask(method, path + below, body, admin.value);
+  const verdicts = new Set(['401 invalid_api_key', '403 dashboard_access_denied']);
+  for (const [method, below, body] of [
+    ['PUT', `/${admin.id}/dashboard-access`, { dashboard_access: false }],
+    ['POST', `/${admin.id}/deactivate`, undefined],
+    ['DELETE', `/${admin.id}`, undefined],
+  ] as const) {
+    await other.ask(method, path + below, body);
+    const before = await revision(stand);
+    for (const answer of [
+      await late('POST', '', { name: 'made', user_path: '/team' }),
+      await late('DELETE', `/${inside.id}`),
+      await late('GET', ''),
+    ])
+      t.ok(verdicts.has(`${answer.status} ${String(answer.body['code'])}`), `${method} ${below}: ${answer.text}`);
+    t.equal(await revision(stand), before);
+  }
+});

@@ -1,0 +1,282 @@
+// /admin/auth-keys over real HTTP on a real store: what is answered, what is stored, and where the secret is: nowhere.
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { test } from 'tap';
+import { authKeyKind } from '../../schemas/keys/auth-key.ts';
+import { digestOf } from '../../schemas/keys/secret.ts';
+import { type Answer, type Stand, startedAtMs, startKeyServer } from './auth-keys-server.ts';
+
+const folder = join(import.meta.dirname, '../../schemas/admin');
+const ajv = new Ajv2020({ strict: true, allErrors: true, formats: { 'date-time': true, uuid: /^[0-9a-f-]{36}$/ } });
+for (const name of readdirSync(folder).filter((file) => file.startsWith('auth-key')))
+  ajv.addSchema(JSON.parse(readFileSync(join(folder, name), 'utf8')) as object, name);
+
+/** What is wrong with a body, by a schema of `schemas/admin`. */
+function problems(name: string, body: unknown): unknown {
+  return ajv.validate(`${name}.schema.json`, body) ? [] : ajv.errors;
+}
+
+const stored = async ({ store }: Stand) =>
+  (await store.read()).documents.filter(({ kind }) => kind === authKeyKind).map(({ body }) => body);
+
+const draft = {
+  name: ' CI ',
+  description: 'the pipeline',
+  user_path: 'team//ci/',
+  labels: ['build', ' build ', 'nightly'],
+  allowed_models: ['openai/*', 'fast', 'Team/Chat', 'some-model'],
+  dashboard_access: true,
+  expires_at: '2026-07-01T00:00:00+02:00',
+};
+
+await test('a key is issued with its secret, this one time', async (t) => {
+  const stand = await startKeyServer(t);
+  t.same(problems('auth-key-write', draft), []);
+  const { status, headers, body } = await stand.ask('POST', '/admin/auth-keys', draft);
+  t.equal(status, 201);
+  t.equal(headers.get('cache-control'), 'no-store');
+  t.same(problems('auth-key-issued', body), []);
+  const { id: issuedId, value, redacted_value, ...rest } = body;
+  const id = String(issuedId);
+  t.same(rest, {
+    name: 'CI',
+    description: 'the pipeline',
+    user_path: '/team/ci',
+    labels: ['build', 'nightly'],
+    allowed_models: ['openai/*', 'fast', 'Team/Chat', 'some-model'],
+    dashboard_access: true,
+    enabled: true,
+    expires_at: '2026-06-30T22:00:00.000Z',
+    created_at: '2026-06-01T12:00:00.000Z',
+    updated_at: '2026-06-01T12:00:00.000Z',
+    created_by: 'master_key',
+    active: true,
+  });
+  t.equal(redacted_value, `sk-gw-...${String(value).slice(-4)}`);
+  const { value: _, ...shown } = body;
+  t.same((await stand.ask('GET', `/admin/auth-keys/${id}`)).body, shown);
+  t.same((await stand.ask('GET', '/admin/auth-keys')).body, [shown]);
+});
+
+await test('the least a key needs is a name', async (t) => {
+  const stand = await startKeyServer(t);
+  const { status, body } = await stand.ask('POST', '/admin/auth-keys', { name: 'x' });
+  t.equal(status, 201);
+  t.same(problems('auth-key-issued', body), []);
+  for (const absent of ['description', 'user_path', 'labels', 'allowed_models', 'expires_at', 'deactivated_at'])
+    t.notOk(absent in body, absent);
+});
+
+await test('neither secret nor digest is in any other answer, nor the secret on the disk', async (t) => {
+  const stand = await startKeyServer(t);
+  const { id, value } = await stand.issue({ dashboard_access: true });
+  const path = `/admin/auth-keys/${id}`;
+  const answers: Answer[] = [];
+  for (const [method, where, body] of [
+    ['GET', '/admin/auth-keys', undefined],
+    ['GET', path, undefined],
+    ['PUT', `${path}/labels`, { labels: ['a'] }],
+    ['PUT', `${path}/allowed-models`, { allowed_models: ['*'] }],
+    ['PUT', `${path}/dashboard-access`, { dashboard_access: false }],
+    ['PUT', `${path}/labels`, { labels: 7 }],
+    ['GET', '/metrics', undefined],
+    ['POST', `${path}/deactivate`, undefined],
+  ] as const)
+    answers.push(await stand.ask(method, where, body));
+  for (const { text } of answers) {
+    t.notMatch(text, value);
+    t.notMatch(text, digestOf(value));
+  }
+  t.match(JSON.stringify(await stored(stand)), digestOf(value), 'the digest is what is stored');
+  const files = readdirSync(stand.directory).map((name) => readFileSync(join(stand.directory, name), 'latin1'));
+  t.ok(files.some((text) => text.includes(digestOf(value))));
+  for (const text of files) t.notOk(text.includes(value.slice(6)));
+});
+
+await test('keys are listed newest first, then by name, then by id', async (t) => {
+  const stand = await startKeyServer(t);
+  t.equal((await stand.ask('GET', '/admin/auth-keys')).text, '[]');
+  for (const [name, afterMs] of [
+    ['b', 0],
+    ['a', 0],
+    ['c', 1],
+    ['a', 0],
+    ['d', -1],
+  ] as const) {
+    stand.clock.nowMs = startedAtMs + afterMs;
+    await stand.issue({ name });
+  }
+  const { body } = await stand.ask('GET', '/admin/auth-keys');
+  const listed = body as unknown as { name: string; id: string }[];
+  t.same(problems('auth-key-list', listed), []);
+  t.equal(listed.map(({ name }) => name).join(''), 'caabd');
+  t.ok((listed[1]?.id ?? '') < (listed[2]?.id ?? ''));
+});
+
+await test('labels, models and dashboard access are replaced as a whole', async (t) => {
+  const stand = await startKeyServer(t);
+  const { id } = await stand.issue({ labels: ['a'], allowed_models: ['openai/x'] });
+  const rows: [what: string, body: object, record: object, absent?: string][] = [
+    ['labels', { labels: ['b', 'c'] }, { labels: ['b', 'c'] }],
+    ['labels', { labels: [] }, {}, 'labels'],
+    ['allowed-models', { allowed_models: ['local/*'] }, { allowed_models: ['local/*'] }],
+    ['allowed-models', { allowed_models: [] }, {}, 'allowed_models'],
+    ['dashboard-access', { dashboard_access: true }, { dashboard_access: true }],
+    ['dashboard-access', { dashboard_access: false }, { dashboard_access: false }],
+  ];
+  for (const [what, body, record, absent] of rows) {
+    stand.clock.nowMs += 1_000;
+    t.same(problems(`auth-key-${what}`, body), []);
+    const answer = await stand.ask('PUT', `/admin/auth-keys/${id}/${what}`, body);
+    t.equal(answer.status, 200);
+    t.same(problems('auth-key', answer.body), []);
+    const moments = {
+      created_at: new Date(startedAtMs).toISOString(),
+      updated_at: new Date(stand.clock.nowMs).toISOString(),
+    };
+    t.match(answer.body, { id, ...record, ...moments });
+    if (absent !== undefined) t.notOk(absent in answer.body);
+    t.same((await stand.ask('GET', `/admin/auth-keys/${id}`)).body, answer.body);
+  }
+});
+
+await test('a write that changes nothing stores nothing', async (t) => {
+  const stand = await startKeyServer(t);
+  const { id } = await stand.issue({ labels: ['a'] });
+  const before = await stand.store.revision();
+  stand.clock.nowMs += 1_000;
+  const { body } = await stand.ask('PUT', `/admin/auth-keys/${id}/labels`, { labels: ['a'] });
+  t.equal(body['updated_at'], body['created_at']);
+  t.same(await stand.store.revision(), before);
+});
+
+await test('a key is switched off for good, and can be deleted', async (t) => {
+  const stand = await startKeyServer(t);
+  const { id } = await stand.issue();
+  stand.clock.nowMs += 60_000;
+  for (let time = 0; time < 2; time += 1) {
+    const { status, text } = await stand.ask('POST', `/admin/auth-keys/${id}/deactivate`);
+    t.equal(status, 204);
+    t.equal(text, '');
+    stand.clock.nowMs += 60_000;
+  }
+  const { body } = await stand.ask('GET', `/admin/auth-keys/${id}`);
+  t.same(problems('auth-key', body), []);
+  t.match(body, { enabled: false, active: false, deactivated_at: '2026-06-01T12:01:00.000Z' });
+  const { status, text } = await stand.ask('DELETE', `/admin/auth-keys/${id}`);
+  t.equal(status, 204);
+  t.equal(text, '');
+  t.equal((await stand.ask('DELETE', `/admin/auth-keys/${id}`)).status, 404);
+  t.same(await stored(stand), []);
+});
+
+await test('active follows the clock', async (t) => {
+  const stand = await startKeyServer(t);
+  const { id } = await stand.issue({ expires_at: '2026-06-01T12:00:01Z' });
+  for (const [atMs, active] of [
+    [999, true],
+    [1_000, false],
+  ] as const) {
+    stand.clock.nowMs = startedAtMs + atMs;
+    t.match((await stand.ask('GET', `/admin/auth-keys/${id}`)).body, { active, enabled: true });
+  }
+});
+
+await test('a key that is not there is not found, whatever is done to it', async (t) => {
+  const stand = await startKeyServer(t);
+  for (const id of ['7', '0b0e8f7a-0000-4000-8000-000000000000', '__proto__', '*', "'%20OR%201=1"]) {
+    for (const [method, path, body] of [
+      ['GET', '', undefined],
+      ['DELETE', '', undefined],
+      ['POST', '/deactivate', undefined],
+      ['PUT', '/labels', { labels: [] }],
+      ['PUT', '/allowed-models', { allowed_models: [] }],
+      ['PUT', '/dashboard-access', { dashboard_access: true }],
+    ] as const) {
+      const answer = await stand.ask(method, `/admin/auth-keys/${id}${path}`, body);
+      t.equal(answer.status, 404, `${method} ${id}${path}`);
+      t.match(answer.body, { code: 'auth_key_not_found', type: 'not_found_error', status_code: 404 });
+    }
+  }
+});
+
+await test('a body that is wrong anywhere changes nothing, and hears where', async (t) => {
+  const stand = await startKeyServer(t);
+  const { id } = await stand.issue();
+  const before = await stand.store.revision();
+  const rows: [path: string, method: string, body: unknown, code: string, param?: string][] = [
+    ['', 'POST', { name: 'x', nam: 'y' }, 'invalid_member', 'nam'],
+    ['', 'POST', { name: 7 }, 'invalid_member', 'name'],
+    ['', 'POST', '[]', 'invalid_json'],
+    ['', 'POST', 'null', 'invalid_json'],
+    ['', 'POST', '{', 'invalid_json'],
+    [`/${id}/labels`, 'PUT', {}, 'invalid_member', 'labels'],
+    [`/${id}/labels`, 'PUT', { labels: null }, 'invalid_member', 'labels'],
+    [`/${id}/labels`, 'PUT', { labels: [], name: 'x' }, 'invalid_member', 'name'],
+    [`/${id}/allowed-models`, 'PUT', {}, 'invalid_member', 'allowed_models'],
+    [`/${id}/allowed-models`, 'PUT', { allowed_models: ['opneai/x'] }, 'invalid_member', 'allowed_models'],
+    [`/${id}/dashboard-access`, 'PUT', {}, 'invalid_member', 'dashboard_access'],
+    [`/${id}/dashboard-access`, 'PUT', { dashboard_access: 1 }, 'invalid_member', 'dashboard_access'],
+  ];
+  for (const [path, method, body, code, param] of rows) {
+    const answer = await stand.ask(method, `/admin/auth-keys${path}`, body);
+    t.match(answer.body, { status_code: 400, code, type: 'invalid_request_error' }, JSON.stringify(body));
+    t.equal(answer.body['param'], param);
+    t.equal(answer.status, 400);
+  }
+  t.same(await stand.store.revision(), before);
+});
+
+await test('a write that fails holds up none behind it', async (t) => {
+  const stand = await startKeyServer(t);
+  const [broken, whole] = await Promise.all([
+    stand.ask('DELETE', '/admin/auth-keys/7'),
+    stand.ask('POST', '/admin/auth-keys', { name: 'x' }),
+  ]);
+  t.equal(broken.status, 404);
+  t.equal(whole.status, 201);
+});
+
+await test('two control planes write at once, and nothing is lost or doubled', async (t) => {
+  const one = await startKeyServer(t);
+  const other = await startKeyServer(t, { directory: one.directory });
+  const { id } = await one.issue();
+  const jobs = Array.from({ length: 25 }, (_, count) => [
+    one.ask('POST', '/admin/auth-keys', { name: `one ${count}` }),
+    other.ask('POST', '/admin/auth-keys', { name: `other ${count}` }),
+  ]).flat();
+  const touched = [
+    one.ask('PUT', `/admin/auth-keys/${id}/labels`, { labels: ['a'] }),
+    other.ask('PUT', `/admin/auth-keys/${id}/allowed-models`, { allowed_models: ['fast'] }),
+    one.ask('PUT', `/admin/auth-keys/${id}/dashboard-access`, { dashboard_access: true }),
+    other.ask('POST', `/admin/auth-keys/${id}/deactivate`),
+  ];
+  const answers = await Promise.all(jobs);
+  t.same([...new Set(answers.map(({ status }) => status))], [201]);
+  for (const { status } of await Promise.all(touched)) t.ok(status === 200 || status === 204);
+  const { body } = await other.ask('GET', '/admin/auth-keys');
+  const listed = body as unknown as Record<string, unknown>[];
+  t.equal(listed.length, 51);
+  t.equal(new Set(listed.map(({ id: each }) => each)).size, 51);
+  t.equal(new Set(answers.map(({ body: issued }) => issued['value'])).size, 50);
+  const found = listed.find((key) => key['id'] === id);
+  t.match(found, { labels: ['a'], allowed_models: ['fast'], dashboard_access: true, enabled: false });
+});
+
+await test('a store that cannot be used is told as such, and as something that passes', async (t) => {
+  const stand = await startKeyServer(t);
+  const { id } = await stand.issue();
+  for (const name of readdirSync(stand.directory)) rmSync(join(stand.directory, name));
+  for (const [method, path, body] of [
+    ['GET', '', undefined],
+    ['POST', '', { name: 'x' }],
+    ['GET', `/${id}`, undefined],
+    ['DELETE', `/${id}`, undefined],
+  ] as const) {
+    const { status, headers, body: said } = await stand.ask(method, `/admin/auth-keys${path}`, body);
+    t.equal(status, 503, `${method} ${path}`);
+    t.equal(headers.get('retry-after'), '1');
+    t.match(said, { code: 'store_unavailable', type: 'provider_error', status_code: 503 });
+  }
+});

@@ -1,0 +1,196 @@
+// Who may operate the gateway: every route, every kind of credential, and what a caller without one learns: nothing.
+import { type Test, test } from 'tap';
+import { checkAccess, who } from '../../control-plane/authenticate.ts';
+import { signClientAddress } from '../../schemas/keys/client-address.ts';
+import { rawRequest } from '../support/raw-http.ts';
+import { masterKey, type Stand, type StandOptions, startKeyServer } from './auth-keys-server.ts';
+
+/** A stand with one route of each class that tells who came in. */
+function startClasses(t: Test, options: StandOptions = {}): Promise<Stand> {
+  return startKeyServer(t, {
+    ...options,
+    register(app) {
+      for (const access of ['public', 'operator', 'admin'] as const)
+        app.get(`/${access}`, { config: { access } }, (request) => ({
+          who: who(request),
+          scope: request.operator.userPath,
+        }));
+    },
+  });
+}
+
+/** The status of each class for a token, and who it was: `200 master_key /`. */
+async function verdicts(stand: Stand, token: string | null): Promise<string[]> {
+  const said: string[] = [];
+  for (const access of ['public', 'operator', 'admin']) {
+    const { status, body } = await stand.ask('GET', `/${access}`, undefined, token);
+    said.push(
+      status === 200
+        ? `200 ${String(body['who'])} ${String(body['scope'])}`
+        : `${status} ${String(body['type'])} ${String(body['code'])}`,
+    );
+  }
+  return said;
+}
+
+await test('what each credential opens', async (t) => {
+  const stand = await startClasses(t);
+  const dashboard = { dashboard_access: true };
+  const plain = await stand.issue();
+  const whole = await stand.issue(dashboard);
+  const rooted = await stand.issue({ ...dashboard, user_path: '/' });
+  const scoped = await stand.issue({ ...dashboard, user_path: '/team' });
+  const expired = await stand.issue({ ...dashboard, expires_at: '2026-06-01T12:00:01Z' });
+  const revoked = await stand.issue(dashboard);
+  await stand.ask('POST', `/admin/auth-keys/${revoked.id}/deactivate`);
+  await stand.settled();
+  stand.clock.nowMs += 1_000;
+
+  const anybody = '200 anonymous /';
+  const unknown = '401 authentication_error invalid_api_key';
+  const closed = '403 permission_error dashboard_access_denied';
+  const rows: [claim: string, token: string | null, operator: string, admin: string][] = [
+    ['the master key', masterKey, '200 master_key /', '200 master_key /'],
+    ['a dashboard key', whole.value, `200 ${whole.id} /`, `200 ${whole.id} /`],
+    ['a dashboard key of the root', rooted.value, `200 ${rooted.id} /`, `200 ${rooted.id} /`],
+    ['a scoped dashboard key', scoped.value, `200 ${scoped.id} /team`, '403 permission_error admin_scope_denied'],
+    ['a key without dashboard access', plain.value, closed, closed],
+    ['a key that expired', expired.value, unknown, unknown],
+    ['a key that was revoked', revoked.value, unknown, unknown],
+    ['an unknown key', 'sk-gw-unknown', unknown, unknown],
+    ['no key', null, unknown, unknown],
+  ];
+  for (const [claim, token, operator, admin] of rows)
+    t.same(await verdicts(stand, token), [anybody, operator, admin], claim);
+});
+
+await test('without a master key the admin API is open, and a key still means what it says', async (t) => {
+  const stand = await startClasses(t, { master: null });
+  const scoped = await stand.issue({ dashboard_access: true, user_path: '/team' });
+  const open = ['200 anonymous /', '200 anonymous /', '200 anonymous /'];
+  t.same(await verdicts(stand, null), open);
+  t.same(await verdicts(stand, 'anything'), open);
+  t.same((await verdicts(stand, scoped.value)).slice(1), [
+    `200 ${scoped.id} /team`,
+    '403 permission_error admin_scope_denied',
+  ]);
+  t.equal((await stand.ask('GET', `/admin/auth-keys/${scoped.id}`)).body['created_by'], 'anonymous');
+});
+
+await test('a route that does not say who may use it cannot be registered', async (t) => {
+  for (const access of [undefined, '', 'Public', 'all', true, {}])
+    t.throws(() => checkAccess(access, 'GET /x'), { message: /GET \/x must say who may use it/ });
+  for (const access of ['public', 'operator', 'admin']) checkAccess(access, 'GET /x');
+  await t.rejects(
+    startKeyServer(t, { register: (app) => void app.get('/forgotten', () => 'secret') }),
+    /GET \/forgotten must say/,
+  );
+});
+
+await test('every route but the public ones asks for a key', async (t) => {
+  const routes: { method: string; url: string }[] = [];
+  const stand = await startKeyServer(t, {
+    register: (app) =>
+      void app.addHook('onRoute', ({ method, url }) => {
+        for (const each of [method].flat()) routes.push({ method: each, url });
+      }),
+  });
+  t.ok(routes.length >= 8);
+  for (const [index, { method, url }] of routes.entries()) {
+    const from = `X-Gateway-Client-Address: ${signClientAddress(`192.0.2.${index}`, masterKey)}\r\n`;
+    const line = `${method} ${url.replace(':id', '7')} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n${from}`;
+    const { responses } = await rawRequest(stand.port, `${line}Connection: close\r\n\r\n`, { head: method === 'HEAD' });
+    t.equal(responses[0]?.status, 401, `${method} ${url}`);
+  }
+  for (const url of ['/health', '/health/ready', '/metrics'])
+    t.equal((await stand.ask('GET', url, undefined, null)).status, 200, url);
+});
+
+const heads: [claim: string, lines: string][] = [
+  ['no header', ''],
+  ['an empty header', 'Authorization:\r\n'],
+  ['the scheme alone', 'Authorization: Bearer\r\n'],
+  ['the scheme and a blank', 'Authorization: Bearer \r\n'],
+  ['another scheme', `Authorization: Basic ${masterKey}\r\n`],
+  ['no scheme', `Authorization: ${masterKey}\r\n`],
+  ['two tokens in one line', `Authorization: Bearer ${masterKey}, Bearer ${masterKey}\r\n`],
+  ['two blanks', `Authorization: Bearer  ${masterKey}\r\n`],
+  ['more than the key', `Authorization: Bearer ${masterKey}0\r\n`],
+  ['less than the key', `Authorization: Bearer ${masterKey.slice(0, -1)}\r\n`],
+  ['a header of the model endpoints', `x-api-key: ${masterKey}\r\n`],
+  ['a cookie', `Cookie: key=${masterKey}; authorization=${masterKey}\r\n`],
+  ['bytes that are not text', 'Authorization: Bearer \xff\xfe\r\n'],
+  ['look-alikes', `Authorization: Bearer ${masterKey.replace('s', '\u0455')}\r\n`],
+  ['8 KB', `Authorization: Bearer ${'x'.repeat(8_000)}\r\n`],
+  ['a pattern', 'Authorization: Bearer *\r\n'],
+  ['a query', "Authorization: Bearer ' OR 1=1 --\r\n"],
+];
+
+await test('every failure is the same answer, byte for byte', async (t) => {
+  const stand = await startKeyServer(t);
+  const answers = new Set<string>();
+  for (const [claim, lines] of heads) {
+    const head = `GET /admin/auth-keys?key=${masterKey} HTTP/1.1\r\nHost: a\r\nX-Request-Id: r\r\n${lines}Connection: close\r\n\r\n`;
+    const { responses } = await rawRequest(stand.port, Buffer.from(head, 'utf8'));
+    const [response] = responses;
+    t.equal(response?.status, 401, claim);
+    t.equal(response?.header('www-authenticate'), 'Bearer');
+    const said = response?.headers.filter(([name]) => name.toLowerCase() !== 'date');
+    answers.add(JSON.stringify([said, response?.text()]));
+  }
+  t.equal(answers.size, 1);
+  t.match([...answers][0], 'invalid_api_key');
+});
+
+await test('two Authorization lines are refused, even when both are right', async (t) => {
+  const stand = await startKeyServer(t);
+  for (const second of [masterKey, 'other']) {
+    const lines = `Authorization: Bearer ${masterKey}\r\nauthorization: Bearer ${second}\r\n`;
+    const { responses } = await rawRequest(stand.port, `GET /admin/auth-keys HTTP/1.1\r\nHost: a\r\n${lines}\r\n`);
+    t.match(responses[0]?.json(), { status_code: 400, code: 'ambiguous_credentials' });
+  }
+});
+
+/** The statuses of so many failing attempts with these header lines. */
+async function failing({ port }: Stand, count: number, lines = ''): Promise<(number | undefined)[]> {
+  const statuses: (number | undefined)[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const { responses } = await rawRequest(
+      port,
+      `GET /admin/auth-keys HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer no\r\n${lines}Connection: close\r\n\r\n`,
+    );
+    statuses.push(responses[0]?.status);
+  }
+  return statuses;
+}
+
+const times = (status: number, count: number): number[] => Array.from({ length: count }, () => status);
+
+await test('who keeps failing is put off for an honest time, and a right key is let in all the same', async (t) => {
+  const stand = await startKeyServer(t);
+  t.same(await failing(stand, 22), [...times(401, 20), 429, 429]);
+  const { status, body, headers } = await stand.ask('GET', '/admin/auth-keys', undefined, 'no');
+  t.equal(status, 429);
+  t.match(body, { type: 'rate_limit_error', code: 'too_many_failed_logins', status_code: 429 });
+  t.equal(headers.get('retry-after'), '60');
+  t.equal((await stand.ask('GET', '/admin/auth-keys')).status, 200);
+  t.equal((await stand.ask('GET', '/admin/auth-keys', undefined, null)).status, 401, 'no key is no attempt');
+  stand.clock.nowMs += 60_000;
+  t.same(await failing(stand, 1), [401]);
+});
+
+await test('the address of a client is believed when it is signed, and only then', async (t) => {
+  const stand = await startKeyServer(t);
+  const from = (address: string, key = masterKey): string =>
+    `X-Gateway-Client-Address: ${signClientAddress(address, key)}\r\n`;
+  t.same(await failing(stand, 21, from('192.0.2.1')), [...times(401, 20), 429]);
+  t.same(await failing(stand, 1, from('192.0.2.2')), [401], 'another client of the same proxy');
+  t.same(await failing(stand, 21, from('2001:db8::1')), [...times(401, 20), 429]);
+  t.same(await failing(stand, 1, from('2001:db8::2')), [429], 'the same /64');
+  for (let index = 0; index < 10; index += 1) {
+    await failing(stand, 1, from(`198.51.100.${index}`, 'another key'));
+    await failing(stand, 1, `X-Gateway-Client-Address: 198.51.100.${index}\r\n`);
+  }
+  t.same(await failing(stand, 1), [429], 'forged ones count for the socket they came from');
+  t.same(await failing(stand, 1, from('192.0.2.3') + from('192.0.2.4')), [429], 'two are none');
+});

@@ -1,0 +1,361 @@
+// What writes change: documents and epochs, over rules of the configuration, expired ones and unreadable ones. And how it is all shown.
+import { test } from 'tap';
+import {
+  deleteRule,
+  knownRules,
+  putRule,
+  removeExpiredRules,
+  resetEveryRule,
+  resetRule,
+} from '../../control-plane/admin/rate-limits/changes.ts';
+import { listing } from '../../control-plane/admin/rate-limits/listing.ts';
+import { liveCounters } from '../../control-plane/admin/rate-limits/live.ts';
+import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
+import { Refusal } from '../../control-plane/errors.ts';
+import { readManualRules } from '../../schemas/rules/manual-rule.ts';
+import { mergeRules } from '../../schemas/rules/merge.ts';
+import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
+import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
+import type { HeartbeatBody, LiveCounter } from '../../schemas/store/heartbeat-body.ts';
+import type { Change, Document, Heartbeat } from '../../schemas/store/state-store.ts';
+
+const start = Date.UTC(2026, 5, 1);
+const key = 'user_path 60 /team';
+
+function config(per_child = false): Rule[] {
+  const limits = [{ period: 'minute' as const, max_requests: 10, mode: 'enforce' as const }];
+  const user_paths = [{ path: '/team', per_child, limits }];
+  return compileRules({ enabled: true, user_paths, providers: [], models: [] });
+}
+
+/** A store in memory of this test alone: documents, the configuration, a clock. */
+function world(declared: Rule[] = []) {
+  let documents: Document[] = [];
+  const at = { nowMs: start };
+  return {
+    at,
+    known: () => knownRules({ documents, skipped: [] }, declared, at.nowMs),
+    apply(changes: readonly Change[]) {
+      for (const { kind, id, body } of changes) {
+        documents = documents.filter((document) => document.kind !== kind || document.id !== id);
+        if (body !== undefined) documents.push({ kind, id, body: JSON.parse(JSON.stringify(body)), revision: 1 });
+      }
+    },
+    put(more: object = {}, by = 'master_key', hasTemplates = true) {
+      const body = { user_path: '/team', limit_key: { period: 'minute' }, max_requests: 5, ...more };
+      this.apply(putRule(this.known(), readWrite(body, at.nowMs), by, hasTemplates));
+    },
+    rules: () =>
+      mergeRules({
+        config: declared,
+        manual: readManualRules(documents).rules,
+        epochs: resetEpochs(documents),
+        nowMs: at.nowMs,
+        hasTemplates: true,
+      }),
+    documents: () => documents,
+  };
+}
+
+const named = { key, scope: 'user_path', subject: '/team', matchSubject: '/team', periodSeconds: 60 } as const;
+
+function codeOf(work: () => unknown): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return `${error.status} ${error.code}`;
+    throw error;
+  }
+}
+
+await test('a PUT creates, then changes: created_at and the epoch are kept', async (t) => {
+  const it = world();
+  it.put({ max_tokens: 7, reason: 'noisy', expires_at: '2026-06-02T02:00:00+02:00' });
+  t.match(it.rules(), [
+    {
+      key,
+      source: 'manual',
+      epoch: 0,
+      maxTokens: 7,
+      manual: { createdAt: '2026-06-01T00:00:00.000Z', expiresAt: '2026-06-02T00:00:00.000Z', updatedBy: 'master_key' },
+    },
+  ]);
+  it.at.nowMs += 60_000;
+  it.put({ max_requests: 9, mode: 'shadow' }, 'key-7');
+  const [rule] = it.rules();
+  t.match(rule, { epoch: 0, maxRequests: 9, mode: 'shadow' });
+  t.match(rule?.manual, {
+    createdAt: '2026-06-01T00:00:00.000Z',
+    updatedAt: '2026-06-01T00:01:00.000Z',
+    updatedBy: 'key-7',
+  });
+  for (const gone of ['maxTokens', 'reason', 'expiresAt'] as const)
+    t.equal(rule?.manual?.[gone], undefined, `${gone} was not said again`);
+  t.equal(it.documents().length, 1);
+});
+
+await test('counters start anew when the template flag is toggled, over the configuration too', async (t) => {
+  const it = world(config());
+  it.put();
+  t.match(it.rules(), [{ epoch: 0, overridesConfig: true }], 'an override keeps the counters');
+  it.put({ per_child: true });
+  t.match(it.rules(), [{ epoch: 1, perChild: true }]);
+  it.put({ per_child: true, max_requests: 1 });
+  t.match(it.rules(), [{ epoch: 1 }]);
+  it.put();
+  t.match(it.rules(), [{ epoch: 2, perChild: false }]);
+  const over = world(config());
+  over.put({ per_child: true });
+  t.match(over.rules(), [{ epoch: 1, overridesConfig: true }]);
+});
+
+await test('a template needs its entitlement', async (t) => {
+  const it = world();
+  t.equal(
+    codeOf(() => it.put({ per_child: true }, 'master_key', false)),
+    '403 quota_templates_not_entitled',
+  );
+  t.same(it.documents(), []);
+  it.put({}, 'master_key', false);
+  t.equal(it.rules().length, 1);
+});
+
+await test('a DELETE removes the rule and its counters, and brings the configuration back', async (t) => {
+  const it = world(config());
+  t.equal(
+    codeOf(() => deleteRule(it.known(), named)),
+    '409 rate_limit_config_owned',
+  );
+  it.put();
+  it.apply(deleteRule(it.known(), named));
+  t.match(it.rules(), [{ source: 'config', epoch: 1, maxRequests: 10 }]);
+  const bare = world();
+  t.equal(
+    codeOf(() => deleteRule(bare.known(), named)),
+    '404 rate_limit_not_found',
+  );
+  bare.put();
+  bare.apply(deleteRule(bare.known(), named));
+  t.same(bare.rules(), []);
+  bare.put();
+  t.match(bare.rules(), [{ epoch: 1 }], 'made again, it counts from nothing');
+});
+
+await test('resets raise epochs and nothing else', async (t) => {
+  const it = world(config());
+  it.apply(resetRule(it.known(), named));
+  t.match(it.rules(), [{ source: 'config', epoch: 1 }]);
+  it.put();
+  const before = it.documents().find(({ kind }) => kind === 'rate_limit');
+  it.apply(resetRule(it.known(), named));
+  it.apply(resetEveryRule(it.known()));
+  it.apply(resetEveryRule(it.known()));
+  t.match(it.rules(), [{ source: 'manual', epoch: 4 }]);
+  t.strictSame(
+    it.documents().find(({ kind }) => kind === 'rate_limit'),
+    before,
+  );
+  t.equal(
+    codeOf(() => resetRule(it.known(), { ...named, key: 'user_path 0 /team' })),
+    '404 rate_limit_not_found',
+  );
+});
+
+await test('an expired rule is gone for every write, and its counters start anew once', async (t) => {
+  const expired = (declared: Rule[] = []) => {
+    const it = world(declared);
+    it.put({ expires_at: '2026-06-01T00:00:01Z' });
+    it.at.nowMs += 1_000;
+    return it;
+  };
+  const lying = expired(config());
+  t.match(lying.rules(), [{ source: 'config', epoch: 1 }]);
+  lying.apply(removeExpiredRules(lying.known()));
+  t.match(lying.rules(), [{ source: 'config', epoch: 1 }], 'the removal changes nothing that anybody sees');
+  t.same(removeExpiredRules(lying.known()), [], 'and happens once');
+  t.equal(
+    codeOf(() => deleteRule(expired().known(), named)),
+    '404 rate_limit_not_found',
+  );
+  t.equal(
+    codeOf(() => deleteRule(expired(config()).known(), named)),
+    '409 rate_limit_config_owned',
+  );
+  t.equal(
+    codeOf(() => resetRule(expired().known(), named)),
+    '404 rate_limit_not_found',
+  );
+  const reset = expired(config());
+  reset.apply(resetRule(reset.known(), named));
+  t.match(reset.rules(), [{ epoch: 2 }]);
+  reset.apply(removeExpiredRules(reset.known()));
+  t.match(reset.rules(), [{ epoch: 2 }]);
+  const again = expired(config());
+  again.at.nowMs += 1_000;
+  again.put();
+  t.match(again.rules(), [{ epoch: 1, manual: { createdAt: '2026-06-01T00:00:02.000Z' } }], 'a new rule');
+  const toggled = expired(config());
+  toggled.put({ per_child: true });
+  t.match(toggled.rules(), [{ epoch: 2 }], 'the shared counters of the configuration had epoch 1');
+});
+
+await test('what cannot be read can be removed and replaced', async (t) => {
+  const it = world();
+  it.apply([{ kind: 'rate_limit', id: key, body: { scope: 'nonsense' } }]);
+  t.same(it.rules(), []);
+  it.apply(deleteRule(it.known(), named));
+  t.match(it.documents(), [{ kind: 'reset_epoch', id: key, body: { epoch: 1 } }]);
+  const skipped = knownRules({ documents: [], skipped: [{ kind: 'rate_limit', id: key }] }, [], start);
+  t.equal(deleteRule(skipped, named).length, 2);
+  t.equal(
+    codeOf(() => deleteRule(knownRules({ documents: [], skipped: [{ kind: 'auth_key', id: key }] }, [], start), named)),
+    '404 rate_limit_not_found',
+  );
+});
+
+await test('there is a largest number of rules, which updates do not count against', async (t) => {
+  const [rule] = config();
+  if (rule === undefined) throw new Error('no rule');
+  const many = Array.from({ length: 99_999 }, (_, index): Rule => ({ ...rule, key: `user_path 60 /${index}` }));
+  const write = (user_path: string) =>
+    readWrite({ user_path, limit_key: { period: 'minute' }, max_requests: 5 }, start);
+  const last = knownRules({ documents: [], skipped: [] }, many, start);
+  t.equal(putRule(last, write('/team'), 'master_key', true).length, 1, 'the 100,000th');
+  const full = knownRules({ documents: [], skipped: [] }, [...many, rule], start);
+  t.equal(
+    codeOf(() => putRule(full, write('/more'), 'master_key', true)),
+    '409 too_many_rate_limits',
+  );
+  t.equal(putRule(full, write('/team'), 'master_key', true).length, 1, 'an override is not one more');
+});
+
+function heartbeat(instance: string, atMs: number, counters: readonly LiveCounter[]): Heartbeat {
+  const body: HeartbeatBody = {
+    started_at_ms: 0,
+    config_revision: 'r',
+    config_source: 'directory',
+    config_problems: [],
+    store_id: null,
+    state_revision: 0,
+    state_source: 'store',
+    limiter: 'enforcing',
+    environment: 'e',
+    counters,
+  };
+  return { instance, atMs, body };
+}
+
+await test('live counters add up who is alive, in the epoch asked for', async (t) => {
+  const live = liveCounters(
+    [
+      heartbeat('a', start, [[key, 1, 2, 30, 4]]),
+      heartbeat('b', start - 2_999, [
+        [key, 1, 5, 60, 7],
+        ['other', 0, 1, 1, 1],
+      ]),
+      heartbeat('c', start, [[key, 0, 100, 100, 100]]),
+      heartbeat('d', start - 3_000, [[key, 1, 1_000, 1_000, 1_000]]),
+      { instance: 'e', atMs: start, body: { counters: [[key, 1, 'x', 0, 0]] } },
+      { instance: 'f', atMs: start, body: null },
+    ],
+    start,
+  );
+  t.same(live.of(key, 1), { requestsUsed: 7, tokensUsed: 90 });
+  t.same(live.of(key, 0), { requestsUsed: 100, tokensUsed: 100 });
+  t.same(live.of(key, 2), { requestsUsed: 0, tokensUsed: 0 });
+  t.equal(live.inFlight(key), 111, 'slots do not know epochs');
+  t.same(live.of('unknown', 0), { requestsUsed: 0, tokensUsed: 0 });
+  t.equal(live.inFlight('unknown'), 0);
+});
+
+await test('the listing shows exactly what each kind of rule has', async (t) => {
+  const limits = [
+    { period: 'minute' as const, max_requests: 10, mode: 'enforce' as const },
+    { period: 'concurrent' as const, max_requests: 3, mode: 'enforce' as const },
+    { period_seconds: 7, max_tokens: 50, mode: 'shadow' as const },
+  ];
+  const rules = mergeRules({
+    config: compileRules({
+      enabled: true,
+      user_paths: [
+        { path: 'team/', per_child: false, limits },
+        { path: '/children', per_child: true, limits },
+      ],
+      providers: [{ name: 'OpenAI', limits }],
+      models: [],
+    }),
+    manual: [],
+    epochs: resetEpochs([]),
+    nowMs: start,
+    hasTemplates: true,
+  });
+  const live = {
+    of: () => ({ requestsUsed: 12, tokensUsed: 20 }),
+    inFlight: () => 1,
+  };
+  const nowMs = start + 61_234;
+  const { rate_limits: items, server_time } = listing({ rules, live, configSinceMs: start, nowMs }) as {
+    rate_limits: Record<string, unknown>[];
+    server_time: string;
+  };
+  t.equal(server_time, '2026-06-01T00:01:01.234Z');
+  const shared = {
+    source: 'config',
+    overrides_config: false,
+    enforced: true,
+    created_at: '2026-06-01T00:00:00.000Z',
+    updated_at: '2026-06-01T00:00:00.000Z',
+  };
+  const item = (subject: string, label: string) => {
+    const { id, ...rest } = items.find((one) => one['subject'] === subject && one['period_label'] === label) ?? {};
+    t.match(id, /^[a-z2-7]{8}$/);
+    return rest;
+  };
+  t.strictSame(item('team/', 'minute'), {
+    ...shared,
+    scope: 'user_path',
+    subject: 'team/',
+    user_path: '/team',
+    per_child: false,
+    mode: 'enforce',
+    period_label: 'minute',
+    period_seconds: 60,
+    max_requests: 10,
+    requests_used: 12,
+    requests_remaining: 0,
+    tokens_used: 0,
+    in_flight: 0,
+    window_start: '2026-06-01T00:01:00.000Z',
+    window_end: '2026-06-01T00:02:00.000Z',
+  });
+  t.strictSame(item('OpenAI', 'concurrent'), {
+    ...shared,
+    scope: 'provider',
+    subject: 'OpenAI',
+    per_child: false,
+    mode: 'enforce',
+    period_label: 'concurrent',
+    period_seconds: 0,
+    max_requests: 3,
+    requests_used: 0,
+    requests_remaining: 2,
+    tokens_used: 0,
+    in_flight: 1,
+  });
+  t.match(item('OpenAI', '7s'), { mode: 'shadow', requests_used: 0, tokens_used: 20, tokens_remaining: 30 });
+  t.notOk('requests_remaining' in item('OpenAI', '7s'));
+  for (const label of ['minute', 'concurrent', '7s']) {
+    const template = item('/children', label);
+    t.match(template, { per_child: true, requests_used: 0, tokens_used: 0, in_flight: 0 }, label);
+    t.same(
+      Object.keys(template).filter((name) => /remaining|window|effective/.test(name)),
+      [],
+      `${label}: no aggregate`,
+    );
+  }
+  t.same(listing({ rules: [], live, configSinceMs: start, nowMs: start }), {
+    rate_limits: [],
+    server_time: '2026-06-01T00:00:00.000Z',
+  });
+});

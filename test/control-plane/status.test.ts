@@ -1,0 +1,274 @@
+// GET /admin/status over a real socket and a real store: who enforces what, who is behind, and who is gone.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { type Test, test } from 'tap';
+import { status } from '../../control-plane/admin/status/routes.ts';
+import { createFleet, type Desired } from '../../control-plane/fleet.ts';
+import { createMetrics } from '../../control-plane/metrics.ts';
+import { createServer } from '../../control-plane/server.ts';
+import type { FollowStatus } from '../../schemas/config/follow.ts';
+import { createFailedLogins } from '../../schemas/failed-logins.ts';
+import { credentialsOf } from '../../schemas/keys/credentials.ts';
+import { digestOf } from '../../schemas/keys/secret.ts';
+import { parseMoment } from '../../schemas/rules/moment.ts';
+import type { StateStatus } from '../../schemas/store/follow-state.ts';
+import type { HeartbeatBody } from '../../schemas/store/heartbeat-body.ts';
+import { openStateStore } from '../../schemas/store/open.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
+
+const start = Date.UTC(2026, 5, 1);
+const hour = 3_600_000;
+
+const schema = readFileSync(join(import.meta.dirname, '../../schemas/admin/status.schema.json'), 'utf8');
+const isMoment = (text: string): boolean => parseMoment(text) !== undefined && text.endsWith('Z');
+const ajv = new Ajv2020({
+  strict: true,
+  strictTypes: false,
+  strictRequired: false,
+  formats: { 'date-time': isMoment },
+});
+const validate = ajv.compile(JSON.parse(schema));
+
+interface Shown {
+  readonly converged: boolean;
+  readonly lag_seconds: number;
+  readonly proxies: readonly { readonly instance: string; readonly [name: string]: unknown }[];
+  readonly [name: string]: unknown;
+}
+
+/** What a healthy proxy says. */
+const healthy: HeartbeatBody = {
+  started_at_ms: start - 60_000,
+  config_revision: 'c1',
+  config_source: 'directory',
+  config_problems: [],
+  store_id: null,
+  state_revision: 4,
+  state_source: 'store',
+  limiter: 'enforcing',
+  environment: 'e1',
+  counters: [],
+};
+
+async function startStatus(t: Test) {
+  const store = openStateStore({ directory: temporaryDirectory(t) });
+  const at = { nowMs: start };
+  const facts = {
+    desired: { configRevision: 'c1', stateRevision: 4, environment: 'e1' } as Desired,
+    config: undefined as FollowStatus | undefined,
+    state: { storeId: 's1', revision: 4, source: 'store', isUp: true, isEmptied: false } as StateStatus,
+  };
+  const nowMs = () => at.nowMs;
+  const fleet = createFleet(store, () => facts.desired, nowMs);
+  const credentials = credentialsOf(digestOf('master'), []);
+  const logged: unknown[] = [];
+  const app = createServer({
+    logger: { error: (...said: unknown[]) => void logged.push(said) },
+    metrics: createMetrics({ version: '1', config: () => undefined, state: () => facts.state, fleet }),
+    access: { credentials: () => credentials, failedLogins: createFailedLogins(), masterKey: 'master', nowMs },
+    readiness: () => ({ status: 'ready', reasons: [] }),
+  });
+  await app.register(status, {
+    parts: {
+      fleet,
+      desired: () => facts.desired,
+      config: () => facts.config,
+      state: () => facts.state,
+      engine: 'sqlite',
+      nowMs,
+    },
+  });
+  const address = await app.listen({ host: '127.0.0.1', port: 0 });
+  let isClosed = false;
+  const closeStore = async () => {
+    if (!isClosed) await store.close();
+    isClosed = true;
+  };
+  t.teardown(async () => {
+    await app.close();
+    await closeStore();
+  });
+
+  return {
+    at,
+    facts,
+    logged,
+    closeStore,
+    /** A heartbeat, sent now or by a clock of its own. */
+    beat: (instance: string, body: unknown = healthy, atMs = at.nowMs) =>
+      store.writeHeartbeat({ instance, atMs, body }),
+    forget: (instance: string) => store.removeHeartbeat(instance),
+    async look(): Promise<Shown> {
+      const response = await fetch(`${address}/admin/status`, { headers: { authorization: 'Bearer master' } });
+      const shown: unknown = await response.json();
+      t.equal(response.status, 200, JSON.stringify(shown));
+      t.ok(validate(shown), ajv.errorsText(validate.errors));
+      return shown as Shown;
+    },
+    async metric(name: string): Promise<number> {
+      const text = await (await fetch(`${address}/metrics`)).text();
+      return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+    },
+  };
+}
+
+await test('without a proxy nothing is converged, and nothing is behind', async (t) => {
+  const plane = await startStatus(t);
+  t.strictSame(await plane.look(), {
+    server_time: '2026-06-01T00:00:00.000Z',
+    converged: false,
+    lag_seconds: 0,
+    desired: { config_revision: 'c1', state_revision: 4, environment: 'e1' },
+    proxies: [],
+    last_rejected_config: null,
+    store: { engine: 'sqlite', status: 'up', source: 'store', store_id: 's1' },
+  });
+});
+
+await test('a proxy that enforces what is desired is shown with all it says', async (t) => {
+  const plane = await startStatus(t);
+  await plane.beat('proxy-1');
+  const shown = await plane.look();
+  t.equal(shown.converged, true);
+  t.strictSame(shown.proxies, [
+    {
+      instance: 'proxy-1',
+      live: true,
+      converged: true,
+      heard_at: '2026-06-01T00:00:00.000Z',
+      started_at: '2026-05-31T23:59:00.000Z',
+      config_revision: 'c1',
+      config_source: 'directory',
+      state_revision: 4,
+      state_source: 'store',
+      limiter: 'enforcing',
+      environment: 'e1',
+      environment_matches: true,
+      last_config_error: null,
+    },
+  ]);
+});
+
+await test('a proxy that is behind is named, for how long, and no longer once it has caught up', async (t) => {
+  const plane = await startStatus(t);
+  await plane.beat('proxy-1');
+  await plane.beat('proxy-2');
+  await plane.look();
+  plane.facts.desired = { ...plane.facts.desired, stateRevision: 5 };
+  const behind = await plane.look();
+  t.match(behind, { converged: false, proxies: [{ converged: false }, { converged: false }] });
+  plane.at.nowMs += 1_500;
+  await plane.beat('proxy-1', { ...healthy, state_revision: 5 });
+  await plane.beat('proxy-2');
+  const half = await plane.look();
+  t.match(half, { converged: false, lag_seconds: 1.5, proxies: [{ converged: true }, { converged: false }] });
+  t.equal(await plane.metric('gateway_proxies_live'), 2);
+  t.equal(await plane.metric('gateway_proxies_behind'), 1);
+  t.equal(await plane.metric('gateway_convergence_lag_seconds'), 1.5);
+  await plane.beat('proxy-2', { ...healthy, state_revision: 5 });
+  t.match(await plane.look(), { converged: true, lag_seconds: 0 });
+  t.equal(await plane.metric('gateway_proxies_behind'), 0);
+});
+
+const astray: [claim: string, body: Partial<HeartbeatBody>, shown: object][] = [
+  ['another configuration', { config_revision: 'c0' }, { config_revision: 'c0', environment_matches: true }],
+  ['other variables', { environment: 'e0' }, { environment: 'e0', environment_matches: false }],
+  [
+    'a broken directory, on its copy',
+    { config_revision: 'c0', config_source: 'last-good', config_problems: ['a.yaml:1:1  bad'] },
+    { config_source: 'last-good', last_config_error: ['a.yaml:1:1  bad'] },
+  ],
+];
+for (const [claim, body, expected] of astray) {
+  await test(`a proxy with ${claim} is not converged`, async (t) => {
+    const plane = await startStatus(t);
+    await plane.beat('proxy-1', { ...healthy, ...body });
+    t.match(await plane.look(), { converged: false, proxies: [{ live: true, converged: false, ...expected }] });
+  });
+}
+
+await test('a dead proxy stays listed, counts for nothing, and holds nobody up', async (t) => {
+  const plane = await startStatus(t);
+  await plane.beat('proxy-1', { ...healthy, state_revision: 3 });
+  await plane.look();
+  plane.at.nowMs += 2_999;
+  await plane.beat('proxy-2');
+  t.match(await plane.look(), { converged: false, proxies: [{ live: true }, { live: true }] });
+  plane.at.nowMs += 1;
+  const shown = await plane.look();
+  t.match(shown, { converged: true, lag_seconds: 0, proxies: [{ live: false, converged: false }, { live: true }] });
+  t.equal(shown.proxies[0]?.['heard_at'], '2026-06-01T00:00:00.000Z');
+  t.equal(await plane.metric('gateway_proxies_live'), 1);
+  await plane.forget('proxy-1');
+  t.strictSame(
+    (await plane.look()).proxies.map(({ instance }) => instance),
+    ['proxy-2'],
+  );
+});
+
+for (const [claim, skew] of [
+  ['behind', -hour],
+  ['ahead', hour],
+] as const) {
+  await test(`a proxy whose clock is an hour ${claim} lives by what is heard of it`, async (t) => {
+    const plane = await startStatus(t);
+    await plane.beat('proxy-1', healthy, start + skew);
+    await plane.look();
+    plane.at.nowMs += 500;
+    await plane.beat('proxy-1', healthy, start + skew + 500);
+    const shown = await plane.look();
+    t.match(shown, { converged: true, proxies: [{ live: true, heard_at: '2026-06-01T00:00:00.500Z' }] });
+    plane.at.nowMs += 3_000;
+    t.match(await plane.look(), { converged: false, proxies: [{ live: false }] }, 'silence is silence by any clock');
+  });
+}
+
+await test('what no proxy can have said is left out, and the others are shown', async (t) => {
+  const plane = await startStatus(t);
+  const { limiter: _, ...incomplete } = healthy;
+  const nonsense = [null, 7, 'x', [], {}, incomplete, { ...healthy, counters: [['k']] }, { ...healthy, limiter: 'on' }];
+  for (const [index, body] of nonsense.entries()) await plane.beat(`nonsense-${index}`, body);
+  await plane.beat('proxy-1', { ...healthy, more: 'of a later version' });
+  const shown = await plane.look();
+  t.strictSame(
+    shown.proxies.map(({ instance }) => instance),
+    ['proxy-1'],
+  );
+  t.equal(shown.converged, true);
+});
+
+await test('a config that was rejected here is shown with what is wrong', async (t) => {
+  const plane = await startStatus(t);
+  const problem = { file: 'limits.yaml', line: 3, column: 5, path: 'rate_limits', message: 'is not a map' };
+  plane.facts.config = {
+    revision: 'c1',
+    source: 'directory',
+    lastReloadSuccessful: false,
+    lastSuccessMs: start,
+    reloads: { success: 0, failure: 1 },
+    problems: [problem],
+  };
+  t.match(await plane.look(), { last_rejected_config: { problems: [/limits\.yaml.*is not a map/] } });
+});
+
+await test('it answers while the store is gone, as of the last heartbeats', async (t) => {
+  const plane = await startStatus(t);
+  await plane.beat('proxy-1');
+  await plane.look();
+  await plane.closeStore();
+  plane.facts.state = { ...plane.facts.state, isUp: false };
+  t.match(await plane.look(), { converged: true, store: { status: 'down' }, proxies: [{ live: true }] });
+  plane.at.nowMs += 3_000;
+  t.match(await plane.look(), { converged: false, proxies: [{ live: false }] });
+  plane.facts.state = { storeId: undefined, revision: 0, source: 'copy', isUp: true, isEmptied: true };
+  t.match(await plane.look(), { store: { status: 'emptied', source: 'copy', store_id: null } });
+});
+
+await test('moments beyond the calendar break nothing', async (t) => {
+  const plane = await startStatus(t);
+  await plane.beat('proxy-1', { ...healthy, started_at_ms: Number.MAX_SAFE_INTEGER });
+  await plane.beat('proxy-2', healthy, -Number.MAX_SAFE_INTEGER);
+  await plane.look();
+  t.same(plane.logged, []);
+});

@@ -1,0 +1,289 @@
+// Managed keys at the running proxy: who gets in, as whom, to which models, and how soon a revoked key is worth nothing.
+import { AuthenticationError, NotFoundError, OpenAI, PermissionDeniedError } from 'openai';
+import { type Test, test } from 'tap';
+import { type AuthKey, authKey, authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
+import { digestOf, newSecret, redacted } from '../../schemas/keys/secret.ts';
+import { openStateStore } from '../../schemas/store/open.ts';
+import { createGate, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
+import { openRaw, rawRequest } from '../support/raw-http.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+interface Stand {
+  readonly upstream: FakeUpstream;
+  readonly gateway: Gateway;
+  /** Puts a key into the store and waits until the proxy knows it. */
+  readonly issue: (more?: Partial<AuthKey>) => Promise<{ key: AuthKey; secret: string }>;
+  /** Replaces or (with undefined) deletes the key's document. */
+  readonly put: (id: string, key: AuthKey | undefined) => Promise<void>;
+}
+
+const paths = ['/', '/team', '/other'];
+
+/** A proxy with rules for some paths, so that /v1/usage tells whose the caller is. */
+async function startStand(t: Test): Promise<Stand> {
+  const upstream = await startFakeUpstream({ t });
+  const limits = [{ period: 'minute', max_requests: 1_000 }];
+  const gateway = await startGateway(t, {
+    upstream,
+    config: {
+      aliases: [
+        { source: 'chat', target: 'fake/fake-small' },
+        { source: 'mix', targets: [{ model: 'fake/fake-small' }, { model: 'fake/fake-large' }] },
+      ],
+      rate_limits: { user_paths: paths.map((path) => ({ path, limits })) },
+    },
+  });
+  const store = openStateStore({ directory: gateway.dataDir });
+  t.teardown(() => store.close());
+  const put = async (id: string, key: AuthKey | undefined): Promise<void> => {
+    const body = key === undefined ? undefined : authKeyBody(key);
+    const { conflict } = await store.commit({ expected: new Map(), changes: [{ kind: authKeyKind, id, body }] });
+    if (conflict) throw new Error('nothing was expected');
+  };
+  return {
+    upstream,
+    gateway,
+    put,
+    async issue(more = {}) {
+      const secret = newSecret();
+      const key = authKey({
+        id: crypto.randomUUID(),
+        name: 'a key',
+        description: undefined,
+        userPath: undefined,
+        labels: [],
+        allowedModels: [],
+        dashboardAccess: false,
+        digest: digestOf(secret),
+        redactedValue: redacted(secret),
+        enabled: true,
+        expiresAtMs: Number.POSITIVE_INFINITY,
+        deactivatedAtMs: undefined,
+        createdAtMs: 0,
+        updatedAtMs: 0,
+        createdBy: 'master_key',
+        ...more,
+      });
+      await put(key.id, key);
+      // Asked with the right key only once it counts: failures would be held against this address.
+      const { revision } = await store.revision();
+      await waitFor('the proxy to know the key', async () => {
+        return ((await gateway.metric('gateway_state_revision')) ?? 0) >= revision;
+      });
+      return { key, secret };
+    },
+  };
+}
+
+const bearer = (secret: string, more: Record<string, string> = {}) => ({
+  headers: { authorization: `Bearer ${secret}`, ...more },
+});
+const ask = (model: string) => ({ model, messages: [{ role: 'user' as const, content: 'say hello' }] });
+
+/** An error of the SDK by type, status and code; otherwise what was answered. */
+async function outcome(request: Promise<unknown>): Promise<unknown> {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof OpenAI.APIError)
+      return `${error.constructor.name} ${error.status} ${error.code} ${error.param}`;
+    throw error;
+  }
+}
+
+await test('the official client works with a managed key, within what the key may use', async (t) => {
+  const { gateway, issue } = await startStand(t);
+  const { secret } = await issue({ allowedModels: ['FAKE/fake-small', 'fake-embedding'] });
+  const client = new OpenAI({ apiKey: secret, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+
+  const { data } = await client.models.list();
+  t.same(
+    data.map(({ id }) => id),
+    ['chat', 'fake/fake-embedding', 'fake/fake-small', 'mix'],
+  );
+  for (const model of ['fake/fake-small', 'fake-small', 'chat', 'mix'])
+    t.match(await client.chat.completions.create(ask(model)), { model: 'fake-small' }, model);
+  t.match(await client.embeddings.create({ model: 'fake-embedding', input: 'x' }), { object: 'list' });
+  t.match(await client.models.retrieve('fake-small'), { owned_by: 'fake' });
+
+  const denied = `${PermissionDeniedError.name} 403 model_access_denied model`;
+  for (const model of ['fake/fake-large', 'fake-large'])
+    t.equal(await outcome(client.chat.completions.create(ask(model))), denied, model);
+  const missing = `${NotFoundError.name} 404 model_not_found model`;
+  t.equal(await outcome(client.chat.completions.create(ask('nothing'))), missing);
+  for (const id of ['fake/fake-large', 'fake-large'])
+    t.equal(await outcome(client.models.retrieve(id)), missing, `${id} is not shown`);
+
+  const wrong = new OpenAI({ apiKey: `${secret}x`, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+  t.equal(await outcome(wrong.models.list()), `${AuthenticationError.name} 401 invalid_api_key null`);
+});
+
+await test('an alias fails over within what the key may use only', async (t) => {
+  const { gateway, issue, upstream } = await startStand(t);
+  const { secret } = await issue({ allowedModels: ['fake/fake-small'] });
+  await upstream.behave({ kind: 'error', status: 503 });
+  const response = await gateway.fetch('/v1/chat/completions', { method: 'POST', body: ask('mix'), ...bearer(secret) });
+  t.equal(response.status, 503);
+  await response.body?.cancel();
+  t.equal(upstream.ledger.length, 1);
+  t.match(JSON.parse(upstream.ledger[0]?.body.toString() ?? ''), { model: 'fake-small' });
+});
+
+await test('a key speaks for its own path, whatever the request says; one without speaks for the path it names', async (t) => {
+  const { gateway, issue } = await startStand(t);
+  const bound = await issue({ userPath: '/team/app' });
+  const free = await issue();
+  const userPath = async (secret: string, path?: string): Promise<unknown> => {
+    const more = path === undefined ? {} : { 'x-gateway-user-path': path };
+    const response = await gateway.fetch('/v1/usage', bearer(secret, more));
+    const { user_path, error } = (await response.json()) as Record<string, { code?: string }>;
+    return user_path ?? error?.code;
+  };
+  for (const path of [undefined, '/other', '/', '/a/../b'])
+    t.equal(await userPath(bound.secret, path), '/team/app', path ?? '');
+  t.equal(await userPath(free.secret, '/other/x'), '/other/x');
+  t.equal(await userPath(free.secret), '/');
+  t.equal(await userPath(masterKey, '/team'), '/team');
+  t.equal(await userPath(free.secret, '/a/../b'), 'invalid_user_path');
+});
+
+await test('a key that is revoked is refused within a second, on open connections too, and its open stream may finish', async (t) => {
+  const { gateway, issue, put, upstream } = await startStand(t);
+  for (const change of ['deactivate', 'delete'] as const) {
+    const { key, secret } = await issue();
+    const gate = createGate();
+    await upstream.behave([{ kind: 'sse', chunks: ['data: {"choices":[]}\n\n', gate, 'data: [DONE]\n\n'] }]);
+    const body = { ...ask('chat'), stream: true };
+    const stream = await gateway.fetch('/v1/chat/completions', { method: 'POST', body, ...bearer(secret) });
+    t.equal(stream.status, 200);
+
+    const connection = await openRaw(gateway.port, { t });
+    const request = `GET /v1/models HTTP/1.1\r\nHost: a\r\nx-api-key: ${secret}\r\n\r\n`;
+    let asked = 0;
+    const next = async (): Promise<number | undefined> => {
+      await connection.send(request);
+      asked += 1;
+      const { responses } = await connection.waitFor((exchange) =>
+        exchange.responses.filter(({ complete }) => complete).length === asked ? exchange : undefined,
+      );
+      return responses.at(-1)?.status;
+    };
+    t.equal(await next(), 200);
+    const revoked = authKey({ ...key, enabled: false, deactivatedAtMs: 1 });
+    await put(key.id, change === 'delete' ? undefined : revoked);
+    const startedAtMs = performance.now();
+    await waitFor('the key to be refused', async () => (await next()) === 401);
+    const tookMs = performance.now() - startedAtMs;
+    t.ok(tookMs < 1_000, `${change}: refused after ${Math.round(tookMs)} ms`);
+    const again = await gateway.fetch('/v1/models', bearer(secret));
+    t.equal(again.status, 401);
+    await again.body?.cancel();
+    gate.release();
+    t.match(await stream.text(), 'data: [DONE]');
+  }
+});
+
+await test('a key is refused from the millisecond it expires, on a connection that knows it', async (t) => {
+  const { gateway, issue } = await startStand(t);
+  const expiresAtMs = Date.now() + 700;
+  const { secret } = await issue({ expiresAtMs });
+  const connection = await openRaw(gateway.port, { t });
+  let count = 0;
+  await waitFor('the key to be refused', async () => {
+    const sentAtMs = Date.now();
+    await connection.send(`GET /v1/models HTTP/1.1\r\nHost: a\r\nx-api-key: ${secret}\r\n\r\n`);
+    count += 1;
+    const { responses } = await connection.waitFor((exchange) =>
+      exchange.responses.filter(({ complete }) => complete).length === count ? exchange : undefined,
+    );
+    const doneAtMs = Date.now();
+    const status = responses.at(-1)?.status;
+    // The proxy's clock was set by this machine's at its start; a few milliseconds may lie between them.
+    if (sentAtMs > expiresAtMs + 50) t.equal(status, 401, `${sentAtMs - expiresAtMs} ms too late`);
+    if (doneAtMs < expiresAtMs - 50) t.equal(status, 200);
+    return status === 401;
+  });
+});
+
+const failures: [claim: string, lines: string][] = [
+  ['no header', ''],
+  ['an empty header', 'Authorization:\r\n'],
+  ['the scheme alone', 'Authorization: Bearer\r\n'],
+  ['another scheme', `Authorization: Basic ${masterKey}\r\n`],
+  ['a token scheme', `Authorization: Token ${masterKey}\r\n`],
+  ['no scheme', `Authorization: ${masterKey}\r\n`],
+  ['two tokens in one line', `Authorization: Bearer ${masterKey}, Bearer ${masterKey}\r\n`],
+  ['two blanks', `Authorization: Bearer  ${masterKey}\r\n`],
+  ['more than the key', `x-api-key: ${masterKey}0\r\n`],
+  ['another header', `api-key: ${masterKey}\r\n`],
+  ['a cookie', `Cookie: key=${masterKey}\r\n`],
+  ['bytes that are not text', 'Authorization: Bearer \xff\xfe\r\n'],
+  ['look-alikes', `Authorization: Bearer ${masterKey.replace('s', '\u0455')}\r\n`],
+  ['8 KB', `Authorization: Bearer ${'x'.repeat(8_000)}\r\n`],
+  ['a query', "Authorization: Bearer ' OR 1=1 --\r\n"],
+  ['a digest', `Authorization: Bearer ${digestOf(masterKey)}\r\n`],
+];
+
+await test('every failure is the same answer, byte for byte, and who goes on is put off', async (t) => {
+  const { gateway, issue } = await startStand(t);
+  const off = await issue({ enabled: false });
+  const past = await issue({ expiresAtMs: 1 });
+  const right = await issue();
+  const rows = [
+    ...failures,
+    ['a revoked key', `Authorization: Bearer ${off.secret}\r\n`],
+    ['an expired key', `x-api-key: ${past.secret}\r\n`],
+    ['the beginning of a key', `x-api-key: ${right.secret.slice(0, -1)}\r\n`],
+    ['a key beside its own', `x-api-key: ${right.secret}x\r\n`],
+  ] as const;
+  const ask401 = async (lines: string) => {
+    const body = JSON.stringify(ask('chat'));
+    const head = `POST /v1/chat/completions?key=${masterKey} HTTP/1.1\r\nHost: a\r\nX-Request-Id: r\r\nContent-Type: application/json\r\n`;
+    const sent = `${head}Content-Length: ${body.length}\r\n${lines}Connection: close\r\n\r\n${body}`;
+    const { responses } = await rawRequest(gateway.port, Buffer.from(sent, 'utf8'));
+    return responses[0];
+  };
+  const answers = new Set<string>();
+  for (const [claim, lines] of rows) {
+    const response = await ask401(lines);
+    t.equal(response?.status, 401, claim);
+    const head = response?.headers.filter(([name]) => name.toLowerCase() !== 'date');
+    answers.add(JSON.stringify([head, response?.text()]));
+  }
+  for (let count = 0; answers.size === 1 && count < 20; count += 1) {
+    const response = await ask401(`x-api-key: guess-${count}\r\n`);
+    if (response?.status === 429) break;
+    t.equal(response?.status, 401);
+  }
+  t.equal(answers.size, 1);
+
+  const late = await ask401('x-api-key: guess\r\n');
+  t.equal(late?.status, 429);
+  t.match(late?.json(), { error: { type: 'rate_limit_error', code: 'too_many_failed_logins', param: null } });
+  const seconds = Number(late?.header('retry-after'));
+  t.ok(seconds >= 1 && seconds <= 60, `${seconds} s`);
+  for (const secret of [masterKey, right.secret]) {
+    const response = await gateway.fetch('/v1/models', bearer(secret));
+    t.equal(response.status, 200, 'a right key is let in all the same');
+    await response.body?.cancel();
+  }
+});
+
+await test('what lies in the store in place of a key lets nobody in, and takes no other key out of force', async (t) => {
+  const { gateway, issue } = await startStand(t);
+  const store = openStateStore({ directory: gateway.dataDir });
+  t.teardown(() => store.close());
+  const secret = newSecret();
+  const half = { name: 'x', digest: digestOf(secret), enabled: true, user_path: '/a/../b' };
+  await store.commit({ expected: new Map(), changes: [{ kind: authKeyKind, id: 'half', body: half }] });
+  const right = await issue();
+  for (const [token, status] of [
+    [right.secret, 200],
+    [secret, 401],
+  ] as const) {
+    const response = await gateway.fetch('/v1/models', bearer(token));
+    t.equal(response.status, status);
+    await response.body?.cancel();
+  }
+});
