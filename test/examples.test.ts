@@ -1,4 +1,5 @@
 // The examples are promises: each config loads, each command names what exists, and the demo provider speaks the API it stands in for.
+import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI, { APIError } from 'openai';
@@ -9,10 +10,12 @@ import { readDirectory } from '../schemas/config/read.ts';
 import type { Config } from '../schemas/types.ts';
 import { startProcess } from './support/process.ts';
 import { openRaw, rawRequest } from './support/raw-http.ts';
-import type { Teardown } from './support/teardown.ts';
+import { type Teardown, temporaryDirectory } from './support/teardown.ts';
+import { waitFor } from './support/wait-for.ts';
 
 const top = join(import.meta.dirname, '../examples');
 const examples = readdirSync(top);
+type Limit = Readonly<Record<string, unknown>>;
 const environment = { OPENAI_API_KEY: 'sk-test-provider-key' };
 
 async function load(example: string, variables: Record<string, string>) {
@@ -71,6 +74,91 @@ await test('the quickstart works without an OpenAI key, which is one warning', a
   t.strictSame(problems, []);
   t.match(warnings.map(formatProblem), [/providers\.openai\.api_key/]);
   t.strictSame(Object.keys(config?.providers ?? {}), ['demo']);
+});
+
+/** The commands a start has printed: paragraphs a person pastes into a shell. */
+function printedCommands(lines: readonly string[]): string[] {
+  return lines
+    .join('\n')
+    .split('\n\n')
+    .filter((paragraph) => /^(curl|for) /.test(paragraph));
+}
+
+function paste(command: string): Promise<string> {
+  return new Promise((done, fail) => {
+    execFile('sh', ['-c', command], { timeout: 20_000 }, (error, stdout) => (error ? fail(error) : done(stdout)));
+  });
+}
+
+const fleetEntry = 'examples/fleet/fleet.ts';
+const fleetPorts = { FLEET_PORTS: '0,0', GATEWAY_ADMIN_PORT: '0', DEMO_PROVIDER_PORT: '0' };
+
+await test('a fleet does what its printed commands promise', async (t) => {
+  const data = temporaryDirectory(t, 'fleet');
+  const fleet = await startProcess({
+    t,
+    entry: fleetEntry,
+    env: { ...fleetPorts, GATEWAY_DATA: data },
+    ready: { line: /Ctrl-C stops everything/ },
+  });
+  t.teardown(() => fleet.stop());
+  const [override = '', ask = '', status = ''] = printedCommands(fleet.stdout);
+  const urls = fleet.stdout.flatMap((line) => /^ {2}proxy-\d +(\S+) /.exec(line)?.[1] ?? []);
+  t.equal(urls.length, 2);
+  const key = readFileSync(join(data, 'master-key'), 'utf8').trim();
+  const capOf = async (url: string): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${key}`, 'x-gateway-user-path': '/team' };
+    const usage = (await (await fetch(`${url}/v1/usage`, { headers })).json()) as { rate_limits: Limit[] };
+    return usage.rate_limits.find((limit) => limit['period_label'] === 'minute')?.['max_requests'];
+  };
+  t.strictSame(await Promise.all(urls.map(capOf)), [60, 60], 'as the config says');
+
+  const listing = JSON.parse(await paste(override)) as { rate_limits: Limit[] };
+  t.match(
+    listing.rate_limits.find((limit) => limit['source'] === 'manual'),
+    { user_path: '/team', max_requests: 2, overrides_config: true, reason: 'trying the fleet' },
+  );
+  await waitFor(
+    'both proxies to enforce it',
+    async () => (await Promise.all(urls.map(capOf))).every((cap) => cap === 2),
+    1500,
+  );
+  t.strictSame(
+    (await paste(ask)).trim().split('\n'),
+    urls.flatMap((url) => [200, 200, 429].map((code) => `${url}  ${code}`)),
+  );
+  const shown = await waitFor('the fleet to say so', async () => {
+    const said = JSON.parse(await paste(status)) as { converged: boolean };
+    return said.converged && said;
+  });
+  t.match(shown, {
+    desired: { state_revision: 1 },
+    proxies: ['proxy-1', 'proxy-2'].map((instance) => ({ instance, live: true, state_revision: 1 })),
+    store: { engine: 'redis', status: 'up' },
+  });
+
+  const controlPlane = Number(/kill (\d+)/.exec(fleet.stdout.join('\n'))?.[1]);
+  process.kill(controlPlane, 'SIGKILL');
+  await fleet.waitForLine('The control plane stopped');
+  t.strictSame(await Promise.all(urls.map(capOf)), [2, 2], 'the proxies go on, with the override');
+  t.match(JSON.parse(await paste(override)), { code: 'control_plane_unavailable', status_code: 503 });
+
+  t.strictSame(await fleet.stop(), { code: 0, signal: null });
+  const redis = Number(/redis:\/\/127\.0\.0\.1:(\d+)/.exec(fleet.stdout.join('\n'))?.[1]);
+  for (const port of [redis, ...urls.map((url) => Number(new URL(url).port))]) {
+    await t.rejects(openRaw(port), { code: 'ECONNREFUSED' }, 'nothing is left behind');
+  }
+});
+
+await test('a fleet without any Redis says what to do', async (t) => {
+  const fleet = await startProcess({
+    t,
+    entry: fleetEntry,
+    env: { ...fleetPorts, GATEWAY_DATA: temporaryDirectory(t), PATH: '/nowhere' },
+    ready: 'spawned',
+  });
+  t.strictSame(await fleet.exited, { code: 1, signal: null });
+  t.match(fleet.stderr.join('\n'), /redis-server is not installed[\s\S]*REDIS_URL=/);
 });
 
 const entry = 'examples/quickstart/demo-provider.ts';

@@ -16,6 +16,8 @@ export interface ChildOptions {
 
 export interface Child {
   readonly name: string;
+  /** Undefined when it could not be started. */
+  readonly pid: number | undefined;
   /** Settles with the address of the child's "listening" line; never, when it dies before. */
   readonly address: Promise<string>;
   /** Settles with words such as "exit code 1" once the process is gone and its output read. */
@@ -43,7 +45,7 @@ export function startChild({ name, command, environment, onLine }: ChildOptions)
     child.on('error', (error) => resolve(error.message));
     child.on('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
   });
-  return { name, address, exited, signal: (signal) => void child.kill(signal) };
+  return { name, pid: child.pid, address, exited, signal: (signal) => void child.kill(signal) };
 }
 
 /** An address one can dial: a wildcard host becomes the loopback one. */

@@ -169,12 +169,12 @@ await test('a port in use is one line that names the port and the variable', asy
   }
 });
 
-await test('a config that cannot be used is explained by the proxy and stops the start', async (t) => {
+await test('a config that cannot be used is explained by the plane that reads it first, and stops the start', async (t) => {
   const config = temporaryDirectory(t, 'config');
   writeFileSync(join(config, 'gateway.yaml'), 'provider: {}\n');
   const { run } = await startLocal(t, { env: { GATEWAY_CONFIG: config }, ready: 'spawned' });
   t.strictSame(await run.exited, { code: 1, signal: null });
-  t.match(run.stderr[0], /^The proxy stopped \(exit code 1\)/);
+  t.match(run.stderr[0], /^The control plane stopped \(exit code 1\)/);
   t.match(run.stderr.join('\n'), /gateway\.yaml:1:1 .*provider/);
   t.strictSame(run.stdout, []);
 });

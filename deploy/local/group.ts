@@ -1,0 +1,116 @@
+// Processes that start as one thing and stop as one thing: who dies takes the others along, and Ctrl-C drains before it ends.
+import { type Child, startChild } from './child.ts';
+import { parseLogLine, renderLogLine } from './log-line.ts';
+
+export interface LaunchOptions {
+  /** What it is called in lines for people. */
+  readonly name: string;
+  /** The file to run, with Node's own flags before it. */
+  readonly command: readonly string[];
+  /** Added to the environment of this process. */
+  readonly variables?: NodeJS.ProcessEnv;
+  /** Those of wave 0 are stopped first, and awaited, before those of wave 1. Default 1. */
+  readonly wave?: number;
+  /** What a second Ctrl-C sends; default SIGKILL, which a process that holds another one could not pass on. */
+  readonly lastSignal?: NodeJS.Signals;
+  /** Once everybody was announced, the others go on without it. */
+  readonly canBeMissed?: boolean;
+}
+
+export interface Group {
+  launch(options: LaunchOptions): Child;
+  /** Shows what was said so far, and from now on every line as it comes: a start that fails shows them once and in order. */
+  announce(): void;
+  /** The last lines of everybody. */
+  said(): readonly string[];
+  isStopping(): boolean;
+  /** Stops everybody, wave by wave, then this process. The reasons go to stderr first. */
+  stop(exitCode: number, reasons: readonly string[]): Promise<void>;
+}
+
+interface Member {
+  readonly child: Child;
+  readonly wave: number;
+  readonly lastSignal: NodeJS.Signals;
+}
+
+// npm passes a Ctrl-C on that the terminal has already delivered; that is one wish, not two.
+const sameSignalMs = 300;
+const keptLines = 40;
+const levels: Readonly<Record<string, number>> = { warn: 40, error: 50, fatal: 60, silent: Number.POSITIVE_INFINITY };
+
+/** Begins to answer the signals of this process, and ends with its parent. */
+export function createGroup(env: NodeJS.ProcessEnv): Group {
+  const lines = new Map<string, string[]>();
+  const members: Member[] = [];
+  /** Quiet log levels are kept here, because the line with the address is an info line. */
+  const quietBelow = levels[env['LOG_LEVEL'] ?? ''] ?? 0;
+  const logLevel = quietBelow > 0 ? { LOG_LEVEL: 'info' } : {};
+  let announced = false;
+  let stoppedAtMs: number | undefined;
+
+  function hear(name: string, line: string): void {
+    if ((parseLogLine(line)?.level ?? 100) < quietBelow) return;
+    const kept = lines.get(name) ?? [];
+    kept.push(renderLogLine(name, line));
+    if (kept.length > keptLines) kept.shift();
+    lines.set(name, kept);
+    if (announced) say(renderLogLine(name, line));
+  }
+
+  async function stop(exitCode: number, reasons: readonly string[]): Promise<void> {
+    if (stoppedAtMs !== undefined) return;
+    stoppedAtMs = performance.now();
+    for (const reason of reasons) say(reason);
+    const waves = [...new Set(members.map(({ wave }) => wave))].sort((a, b) => a - b);
+    for (const wave of waves) {
+      const leaving = members.filter((member) => member.wave === wave);
+      for (const { child } of leaving) child.signal('SIGTERM');
+      await Promise.all(leaving.map(({ child }) => child.exited));
+    }
+    process.exit(exitCode);
+  }
+
+  function onSignal(): void {
+    if (stoppedAtMs === undefined) {
+      void stop(0, ['', 'Stopping: open streams may finish. Ctrl-C again stops at once.']);
+    } else if (performance.now() - stoppedAtMs > sameSignalMs) {
+      for (const { child, lastSignal } of members) child.signal(lastSignal);
+      process.exit(130);
+    }
+  }
+
+  // A terminal that went away must not take this process down before its children.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) void stop(0, ['The process that started this one is gone: stopping.']);
+  }, 250).unref();
+
+  return {
+    launch({ name, command, variables = {}, wave = 1, lastSignal = 'SIGKILL', canBeMissed = false }) {
+      const environment = { ...env, ...variables, ...logLevel };
+      const child = startChild({ name, command, environment, onLine: (line) => hear(name, line) });
+      members.push({ child, wave, lastSignal });
+      void child.exited.then((how) => {
+        const last = lines.get(name) ?? ['(nothing)'];
+        if (stoppedAtMs !== undefined) return;
+        if (canBeMissed && announced) say(`The ${name} stopped (${how}). The others go on without it.`);
+        else void stop(1, [`The ${name} stopped (${how}). Its last lines:`, ...last]);
+      });
+      return child;
+    },
+    announce() {
+      announced = true;
+      for (const line of [...lines.values()].flat()) say(line);
+    },
+    said: () => [...lines.values()].flat(),
+    isStopping: () => stoppedAtMs !== undefined,
+    stop,
+  };
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

@@ -1,0 +1,103 @@
+// Several proxies and one control plane on one Redis, on this machine, as one thing that starts and stops.
+import { join, relative } from 'node:path';
+import { createGroup } from '../../deploy/local/group.ts';
+import { findMasterKey } from '../../deploy/local/master-key.ts';
+import { takenPorts, waitUntilReady } from '../../deploy/local/reach.ts';
+import manifest from '../../package.json' with { type: 'json' };
+import { composeFleetBanner } from './commands.ts';
+
+const proxyFlags = manifest.scripts.proxy.split(' ').slice(1, -1);
+const startDeadlineMs = 30_000;
+const top = join(import.meta.dirname, '../..');
+const { env } = process;
+const group = createGroup(env);
+const ports = (env['FLEET_PORTS'] || '8080,8082').split(',').map((port) => port.trim());
+const dataDirectory = env['GATEWAY_DATA'] || './data/fleet';
+
+/** Where the state store is: the one that was named, else one of the fleet's own. */
+async function findRedis(): Promise<{ url: string; origin: string }> {
+  if (env['REDIS_URL']) return { url: env['REDIS_URL'], origin: 'from REDIS_URL' };
+  const folder = join(dataDirectory, 'redis');
+  const redis = group.launch({
+    name: 'redis',
+    command: [join(import.meta.dirname, 'redis.ts'), folder],
+    // The planes write to it until they are gone.
+    wave: 2,
+    lastSignal: 'SIGTERM',
+    canBeMissed: true,
+  });
+  const url = await redis.address;
+  return { url, origin: `${url}, kept in ${folder}` };
+}
+
+async function start(): Promise<void> {
+  const key = findMasterKey(env['GATEWAY_MASTER_KEY'], dataDirectory);
+  const redis = await findRedis();
+  const variables = {
+    GATEWAY_CONFIG: env['GATEWAY_CONFIG'] || relative(process.cwd(), join(import.meta.dirname, 'config')),
+    GATEWAY_DATA: dataDirectory,
+    GATEWAY_MASTER_KEY: key.value,
+    NODE_COMPILE_CACHE: env['NODE_COMPILE_CACHE'] || join(dataDirectory, 'compile-cache'),
+    REDIS_URL: redis.url,
+    // A Redis that others use too must not take this fleet for theirs.
+    GATEWAY_REDIS_PREFIX: env['GATEWAY_REDIS_PREFIX'] || 'fleet-example',
+  };
+  if (group.isStopping()) return;
+  const demo = group.launch({
+    name: 'demo provider',
+    command: [join(top, 'examples/quickstart/demo-provider.ts')],
+  });
+  const controlPlane = group.launch({
+    name: 'control plane',
+    command: [join(top, 'control-plane/main.ts')],
+    variables,
+    canBeMissed: true,
+  });
+  const [demoUrl, controlPlaneUrl] = await Promise.all([demo.address, controlPlane.address]);
+  await waitUntilReady(`${controlPlaneUrl}/health`);
+  if (group.isStopping()) return;
+  const proxies = ports.map((port, index) =>
+    group.launch({
+      name: `proxy-${index + 1}`,
+      command: [...proxyFlags, join(top, 'proxy/main.ts')],
+      variables: {
+        ...variables,
+        GATEWAY_INSTANCE: `proxy-${index + 1}`,
+        GATEWAY_PORT: port,
+        GATEWAY_CONTROL_PLANE_URL: controlPlaneUrl,
+        DEMO_PROVIDER_URL: env['DEMO_PROVIDER_URL'] || `${demoUrl}/v1`,
+      },
+      wave: 0,
+      canBeMissed: true,
+    }),
+  );
+  const proxyUrls = await Promise.all(proxies.map(({ address }) => address));
+  await Promise.all(proxyUrls.map((url) => waitUntilReady(`${url}/health/ready`)));
+  if (group.isStopping()) return;
+  group.announce();
+  process.stdout.write(
+    composeFleetBanner({
+      proxies: proxies.map(({ pid }, index) => ({ pid, url: proxyUrls[index] ?? '' })),
+      controlPlane: { pid: controlPlane.pid, url: controlPlaneUrl },
+      redis: redis.origin,
+      masterKey: key.value,
+      keyOrigin: key.origin,
+    }),
+  );
+}
+
+async function main(): Promise<void> {
+  const taken = await takenPorts([
+    ...ports.map((port) => ({ variable: 'FLEET_PORTS', port, host: env['GATEWAY_HOST'] })),
+    { variable: 'GATEWAY_ADMIN_PORT', port: env['GATEWAY_ADMIN_PORT'] || '8081', host: env['GATEWAY_ADMIN_HOST'] },
+    { variable: 'DEMO_PROVIDER_PORT', port: env['DEMO_PROVIDER_PORT'] || '8090' },
+  ]);
+  if (taken.length > 0) return group.stop(1, taken);
+  const timer = setTimeout(() => {
+    void group.stop(1, ['Not everything became ready within 30 s. What was said:', ...group.said()]);
+  }, startDeadlineMs);
+  await start();
+  clearTimeout(timer);
+}
+
+main().catch((error: unknown) => group.stop(1, [error instanceof Error ? error.message : String(error)]));

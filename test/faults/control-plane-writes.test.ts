@@ -1,0 +1,145 @@
+// Writes to the admin API when control planes are killed in the middle of them, and when two write at once: none is lost, none is half done.
+import { setTimeout } from 'node:timers/promises';
+import { t as suite, test } from 'tap';
+import { fetch } from 'undici';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { type AdminAnswer, askAdmin, type Fleet, listRules, startFleet, underLoad } from '../support/fleet.ts';
+import { type Gateway, masterKey } from '../support/gateway.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(100_000);
+const upstream = await startFakeUpstream({ t: suite });
+const config = {
+  rate_limits: { user_paths: [{ path: '/', limits: [{ period: 'minute', max_requests: 1_000_000_000 }] }] },
+};
+const kills = 10;
+const writesOfEach = 200;
+
+async function start(store: 'sqlite' | 'redis'): Promise<Fleet> {
+  const fleet = await startFleet(suite, { store, upstream, config, proxies: 1 });
+  await fleet.recovered();
+  return fleet;
+}
+
+async function revisionOf(fleet: Fleet): Promise<number> {
+  const response = await fleet.admin('/admin/status');
+  return ((await response.json()) as { desired: { state_revision: number } }).desired.state_revision;
+}
+
+/** A rule whose every member is made from one number. */
+const ruleOf = (number: number) => ({
+  user_path: `/killed/${number}`,
+  limit_key: { period: 'day' },
+  max_requests: number,
+  max_tokens: number * 1_000,
+  reason: `number ${number}`,
+});
+
+const stores = ['sqlite', 'redis'] as const;
+const fleets = await Promise.all(stores.map(async (store) => ({ store, fleet: await start(store) })));
+
+for (const { store, fleet } of fleets) {
+  await test(`killed with -9 ten times amid writes to ${store}: each rule is there as a whole or not at all`, async (t) => {
+    const before = await revisionOf(fleet);
+    const acknowledged = new Set<number>();
+    const unknown = new Set<number>();
+    const etags = new Set<string | null>();
+    await underLoad(t, fleet, async () => {
+      let number = 0;
+      const over = new AbortController();
+      let isUp = true;
+      const write = async (): Promise<void> => {
+        while (!over.signal.aborted) {
+          number += 1;
+          const mine = number;
+          const answer = await askAdmin({ fetch: (path, init) => fleet.admin(path, init) }, 'PUT', ruleOf(mine)).catch(
+            () => undefined,
+          );
+          if (answer?.status === 200) {
+            acknowledged.add(mine);
+            etags.add(answer.etag);
+          } else {
+            unknown.add(mine);
+            await waitFor('somebody to write to', () => isUp, 30_000);
+          }
+        }
+      };
+      const writers = [write(), write(), write()];
+      for (let count = 1; count <= kills; count += 1) {
+        const enough = acknowledged.size + 3;
+        await waitFor('writes', () => acknowledged.size >= enough);
+        await setTimeout(Math.random() * 10);
+        isUp = false;
+        await fleet.controlPlane.kill();
+        await fleet.restartControlPlane();
+        isUp = true;
+      }
+      over.abort();
+      await Promise.all(writers);
+    });
+    const rules = new Map((await listRules(fleet)).map((rule) => [rule.subject, rule]));
+    const isWhole = (number: number): boolean => {
+      const rule = rules.get(`/killed/${number}`) as { reason?: string; max_requests?: number; max_tokens?: number };
+      return rule?.max_requests === number && rule.max_tokens === number * 1_000 && rule.reason === `number ${number}`;
+    };
+    const happened = [...unknown].filter((number) => rules.has(`/killed/${number}`));
+    t.comment(`${acknowledged.size} acknowledged, ${unknown.size} not, of which ${happened.length} had happened`);
+    t.ok(unknown.size > 0, 'some were cut off');
+    t.same(
+      [...acknowledged].filter((number) => !isWhole(number)),
+      [],
+      'none that was acknowledged is lost',
+    );
+    t.same(
+      happened.filter((number) => !isWhole(number)),
+      [],
+      'none is half there',
+    );
+    const added = acknowledged.size + happened.length;
+    t.equal([...rules.keys()].filter((subject) => subject.startsWith('/killed/')).length, added);
+    t.equal((await revisionOf(fleet)) - before, added, 'one revision for each: none was applied twice');
+    t.equal(etags.size, acknowledged.size);
+  });
+
+  await test(`two control planes write the same rule in ${store} at once: no update is lost`, async (t) => {
+    const second = await fleet.startControlPlane();
+    const before = await revisionOf(fleet);
+    const writes: { cap: number; answer: AdminAnswer }[] = [];
+    await underLoad(t, fleet, async () => {
+      const write = async (address: string, from: number): Promise<void> => {
+        const headers = { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' };
+        const plane: Pick<Gateway, 'fetch'> = {
+          fetch: (path, init) =>
+            fetch(`${address}${path}`, { method: 'PUT', headers, body: JSON.stringify(init?.body) }),
+        };
+        for (let cap = from; cap < from + writesOfEach; cap += 1) {
+          const rule = { user_path: '/contended', limit_key: { period: 'day' }, max_requests: cap };
+          writes.push({ cap, answer: await askAdmin(plane, 'PUT', rule) });
+        }
+      };
+      const startedMs = performance.now();
+      await Promise.all([write(fleet.controlPlane.address, 1), write(second.address, 1_001)]);
+      t.comment(`${writes.length} writes in ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
+    });
+    t.comment(`the slowest took ${Math.max(...writes.map(({ answer }) => answer.tookMs)).toFixed(0)} ms`);
+    t.same(
+      writes.filter(({ answer }) => answer.status !== 200).map(({ answer }) => [answer.status, answer.code]),
+      [],
+    );
+    const revisions = writes.map(({ answer }) => Number(JSON.parse(answer.etag ?? '""'))).sort((a, b) => a - b);
+    t.same(
+      revisions,
+      Array.from({ length: 2 * writesOfEach }, (_, index) => before + index + 1),
+      'each has a revision of its own',
+    );
+    const last = writes.find(({ answer }) => answer.etag === `"${before + 2 * writesOfEach}"`);
+    const [contended] = (await listRules(fleet)).filter(({ subject }) => subject === '/contended');
+    t.equal(contended?.max_requests, last?.cap, 'the last one is in force');
+    t.equal(await revisionOf(fleet), before + 2 * writesOfEach);
+    for (const { cap, answer } of writes) {
+      const shown = answer.rules.find(({ subject }) => subject === '/contended')?.max_requests;
+      if (shown !== cap) t.fail(`the answer to ${cap} shows ${shown}`);
+    }
+    await second.stop();
+  });
+}

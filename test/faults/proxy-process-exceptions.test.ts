@@ -1,0 +1,309 @@
+// Something throws that nobody expected: inside a request it costs that request, anywhere else the process ends with everything written down.
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { t as suite, type Test, test } from 'tap';
+import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
+import { type RunningProcess, startProcess } from '../support/process.ts';
+import { openRaw, type RawResponse } from '../support/raw-http.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const path = '/v1/chat/completions';
+const models = ['fake-small', 'break-target'];
+const upstream = await startFakeUpstream({ t: suite, models });
+suite.setTimeout(60_000);
+suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
+
+/** The text of an error that nobody outside may ever see. */
+const canary = 'broken on purpose, with a secret in it';
+
+/** Node flags that run a program before the process under test; it is removed with the test. */
+function preload(program: string): string[] {
+  const file = join(temporaryDirectory(suite), 'preload.mjs');
+  writeFileSync(file, program);
+  return ['--import', pathToFileURL(file).href];
+}
+
+const limits = { period: 'hour', max_requests: 1_000_000, max_tokens: 1_000_000_000 };
+const slots = { period: 'concurrent', max_requests: 50 };
+const config = {
+  rate_limits: {
+    user_paths: [{ path: '/', limits: [limits, slots] }],
+    providers: [{ name: 'fake', limits: [limits, slots] }],
+  },
+};
+
+interface Item {
+  period_seconds: number;
+  requests_used?: number;
+  tokens_used?: number;
+  in_flight: number;
+}
+
+async function usage(gateway: Gateway): Promise<{ requests: number; tokens: number; inFlight: number }> {
+  const response = await gateway.fetch('/v1/usage');
+  const items = ((await response.json()) as { rate_limits: Item[] }).rate_limits;
+  const window = items.find(({ period_seconds: seconds }) => seconds === 3_600);
+  const gauge = items.find(({ period_seconds: seconds }) => seconds === 0);
+  if (window === undefined || gauge === undefined) throw new Error('a rule is missing');
+  return { requests: window.requests_used ?? 0, tokens: window.tokens_used ?? 0, inFlight: gauge.in_flight };
+}
+
+async function askTimes(gateway: Gateway, times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    const response = await gateway.fetch(path, { method: 'POST', body: { model: 'fake-small', messages: [] } });
+    await response.text();
+    if (response.status !== 200) throw new Error(`request ${count} got ${response.status}`);
+  }
+}
+
+// --- nobody catches it
+
+const bombs = {
+  'an exception in a timer': `setTimeout(() => { throw new TypeError('${canary}'); }, 0)`,
+  'a rejected promise': `Promise.reject(new TypeError('${canary}'))`,
+  'a rejected promise without an error': `Promise.reject('${canary}')`,
+};
+
+const bombOf = (bomb: string): string[] => preload(`process.on('SIGUSR2', () => { ${bomb}; });`);
+
+/** Sets the bomb off; the process must be gone within a second, with one line about it. */
+async function explode(t: Test, process: RunningProcess): Promise<void> {
+  const startedMs = performance.now();
+  process.signal('SIGUSR2');
+  const exit = await process.exited;
+  const tookMs = performance.now() - startedMs;
+  t.same(exit, { code: 1, signal: null });
+  t.comment(`gone after ${tookMs.toFixed(0)} ms`);
+  t.ok(tookMs < 1_500, 'a second, and what a busy machine adds');
+  const fatal = process.logs().filter(({ level }) => level === 60);
+  t.equal(fatal.length, 1, 'one line');
+  t.match(fatal[0], { msg: 'uncaught: the process ends' });
+  t.match(JSON.stringify(fatal[0]), canary);
+}
+
+for (const [name, bomb] of Object.entries(bombs)) {
+  await test(`${name} ends the proxy at once, with everything counted written down`, async (t) => {
+    const gateway = await startGateway(t, { upstream, config, execArgv: bombOf(bomb) });
+    await askTimes(gateway, 7);
+    const before = await usage(gateway);
+    t.equal(before.requests, 7);
+    await explode(t, gateway.process);
+    if (bomb.includes('TypeError')) {
+      t.match(
+        gateway.process.logs().find(({ level }) => level === 60),
+        {
+          err: { type: 'TypeError', message: canary, stack: /preload\.mjs/ },
+        },
+      );
+    }
+    t.notMatch(gateway.process.stderr.join('\n'), /preload/, 'and nothing besides');
+    await gateway.restart();
+    t.same(await usage(gateway), before);
+  });
+}
+
+await test('what was counted while the last write was under way is not lost either', async (t) => {
+  const gateway = await startGateway(t, { upstream, config, execArgv: bombOf(bombs['an exception in a timer']) });
+  const file = join(gateway.dataDir, 'state.sqlite');
+  const other = new DatabaseSync(file, { timeout: 1_000 });
+  t.teardown(() => other.isOpen && other.close());
+  const writes = (): number => Number(other.prepare('SELECT max(sequence) AS last FROM counter_write').get()?.['last']);
+  await askTimes(gateway, 1);
+  const before = writes();
+  await waitFor('a write', () => writes() > before);
+  const writtenMs = performance.now();
+  other.exec('BEGIN IMMEDIATE');
+  await askTimes(gateway, 1);
+  // The next write, a second after the last one, waits for us.
+  await waitFor('the next write to begin', () => performance.now() - writtenMs > 1_150);
+  await askTimes(gateway, 1);
+  const expected = await usage(gateway);
+  t.equal(expected.requests, 3);
+  gateway.process.signal('SIGUSR2');
+  await gateway.process.waitForLine('uncaught: the process ends');
+  other.exec('ROLLBACK');
+  other.close();
+  t.same(await gateway.process.exited, { code: 1, signal: null });
+  await gateway.restart();
+  t.same(await usage(gateway), expected);
+});
+
+await test('a store that takes nothing does not hold up the end', async (t) => {
+  const gateway = await startGateway(t, { upstream, config, execArgv: bombOf(bombs['an exception in a timer']) });
+  await askTimes(gateway, 2);
+  const other = new DatabaseSync(join(gateway.dataDir, 'state.sqlite'), { timeout: 1_000 });
+  t.teardown(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  await askTimes(gateway, 1);
+  await explode(t, gateway.process);
+});
+
+await test('an exception that nobody catches ends the control plane likewise', async (t) => {
+  const home = temporaryDirectory(t);
+  writeFileSync(join(home, 'gateway.yaml'), '{}');
+  const env = { GATEWAY_ADMIN_PORT: '0', GATEWAY_MASTER_KEY: masterKey, GATEWAY_CONFIG: home };
+  for (const bomb of [bombs['an exception in a timer'], bombs['a rejected promise']]) {
+    const child = await startProcess({
+      t,
+      entry: 'control-plane/main.ts',
+      execArgv: bombOf(bomb),
+      env: { ...env, GATEWAY_DATA: join(home, 'data') },
+    });
+    const written = await fetch(`${child.address}/admin/rate-limits`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ user_path: '/team', limit_key: { period: 'minute' }, max_requests: 3 }),
+    });
+    t.equal(written.status, 200);
+    await explode(t, child);
+    await child.restart();
+    const listing = await fetch(`${child.address}/admin/rate-limits`, {
+      headers: { authorization: `Bearer ${masterKey}` },
+    });
+    t.match(await listing.json(), { rate_limits: [{ subject: '/team', max_requests: 3 }] });
+    await child.stop();
+  }
+});
+
+// --- a request catches it
+
+/** Makes one thing fail that one step uses, for requests that ask for it, once each. */
+const saboteur = `
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Pool } from ${JSON.stringify(import.meta.resolve('undici'))};
+import { Limiter } from ${JSON.stringify(pathToFileURL(resolve(import.meta.dirname, '../../proxy/limits/limiter.ts')).href)};
+
+const seen = new Set();
+const isNew = (id) => !seen.has(id) && seen.add(id) !== undefined;
+function breakWhen(holder, name, isDue) {
+  const original = holder[name];
+  holder[name] = function (...given) {
+    if (isDue.call(this, ...given)) throw new TypeError(${JSON.stringify(canary)});
+    return original.apply(this, given);
+  };
+}
+const asked = (response, wanted) => response.req?.headers['x-request-id']?.startsWith(wanted) && response.req.headers['x-request-id'];
+
+breakWhen(WeakMap.prototype, 'set', (_, value) => value?.userPath === '/break-authenticate');
+breakWhen(IncomingMessage.prototype, 'on', function (event) {
+  const id = this.headers['x-request-id'];
+  return event === 'data' && id?.startsWith('break-receive') && isNew(id);
+});
+breakWhen(JSON, 'parse', (text) => text === '"break-read\\\\u0021"');
+breakWhen(Map.prototype, 'get', (key) => key === 'break-resolve');
+breakWhen(Limiter.prototype, 'forUserPath', (path) => path === '/break-admit');
+breakWhen(Limiter.prototype, 'forTarget', (_, model) => model === 'break-target');
+breakWhen(Pool.prototype, 'dispatch', ({ headers }) => JSON.stringify(headers).includes('break-dispatch'));
+breakWhen(ServerResponse.prototype, 'writeHead', function () {
+  const id = asked(this, 'break-relay');
+  return id && isNew(id);
+});
+breakWhen(ServerResponse.prototype, 'write', function (bytes) {
+  return asked(this, 'break-stream') && String(bytes).includes('second');
+});
+`;
+
+interface Broken {
+  userPath?: string;
+  /** JSON text. */
+  model?: string;
+  method?: 'GET';
+  target?: string;
+  /** What it costs of the windows: nothing before the provider is asked. */
+  counted: 0 | 1;
+}
+
+/** By the step that fails. */
+const steps: Record<string, Broken> = {
+  authenticate: { userPath: '/break-authenticate', counted: 0 },
+  receive: { counted: 0 },
+  read: { model: '"break-read\\u0021"', counted: 0 },
+  resolve: { model: '"break-resolve"', counted: 0 },
+  admit: { userPath: '/break-admit', counted: 0 },
+  target: { model: '"break-target"', counted: 0 },
+  dispatch: { counted: 1 },
+  relay: { counted: 1 },
+  'relay-stream': { model: '"fake-small","stream":true', counted: 1 },
+  usage: { method: 'GET', target: '/v1/usage', userPath: '/break-admit', counted: 0 },
+};
+
+const saboteurFlags = preload(saboteur);
+const startSabotaged = (t: Test) => startGateway(t, { upstream, config, execArgv: saboteurFlags });
+
+function requestOf(id: string, { userPath = '/', model = '"fake-small"', method, target = path }: Broken): string {
+  const body = method === 'GET' ? '' : `{"model":${model},"messages":[]}`;
+  const lines = [`${method ?? 'POST'} ${target} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${masterKey}`];
+  const framing = [`X-Request-Id: ${id}`, `X-Gateway-User-Path: ${userPath}`];
+  if (body !== '') framing.push('Content-Type: application/json', `Content-Length: ${body.length}`);
+  return `${[...lines, ...framing].join('\r\n')}\r\n\r\n${body}`;
+}
+
+await test('an unexpected failure in any step of a request is the end of that request alone', async (t) => {
+  const gateway = await startSabotaged(t);
+  const gate = createGate();
+  t.teardown(() => gate.release());
+  await upstream.behave([{ kind: 'hold', gate }]);
+  const bystander = gateway.fetch(path, { method: 'POST', body: { model: 'fake-small', messages: [] } });
+  await upstream.waitFor((ledger) => ledger.at(-1)?.bodyComplete);
+
+  for (const [step, broken] of Object.entries(steps)) {
+    const before = await usage(gateway);
+    const id = `break-${step}-1`;
+    const connection = await openRaw(gateway.port, { t });
+    await connection.send(requestOf(id, broken));
+    const answer: RawResponse = await connection.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
+    t.equal(answer.status, 500, step);
+    t.equal(answer.header('x-request-id'), id);
+    const { error } = answer.json() as { error: Record<string, unknown> };
+    t.match(error, { code: 'internal_error', type: 'provider_error', param: null, message: id });
+    t.notOk('provider' in error);
+    t.notMatch(answer.text(), /TypeError|on purpose|at .*\.ts/);
+    const logged = gateway.process.logs().filter(({ request_id }) => request_id === id);
+    t.match(logged, [{ level: 50, msg: 'unexpected failure', err: { message: canary, stack: /preload\.mjs/ } }], step);
+    t.equal(logged.length, 1);
+    const after = await usage(gateway);
+    t.equal(after.requests - before.requests, broken.counted, `${step}: the window`);
+    t.equal(await gateway.metric('gateway_rate_limit_in_flight'), 2, `${step}: the bystander's slots and no other`);
+    t.equal(await gateway.metric('gateway_requests_in_flight'), 1, step);
+    await askTimes(gateway, 1);
+  }
+  gate.release();
+  t.equal((await bystander).status, 200);
+  await waitFor('all slots to be free', async () => (await usage(gateway)).inFlight === 0);
+  t.equal(await gateway.metric('gateway_rate_limit_in_flight'), 0);
+  t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
+  t.ok(gateway.process.running);
+});
+
+await test('an unexpected failure in the middle of a stream breaks that stream off', async (t) => {
+  const gateway = await startSabotaged(t);
+  const gate = createGate();
+  const event = (text: string) => `data: {"choices":[{"index":0,"delta":{"content":"${text}"}}]}\n\n`;
+  t.teardown(() => gate.release());
+  await upstream.behave({ kind: 'sse', chunks: [event('first'), gate, event('second'), 'data: [DONE]\n\n'] });
+  const streaming = { model: '"fake-small","stream":true', counted: 1 } as const;
+  const connections = await Promise.all(
+    ['break-stream-1', 'fine'].map(async (id) => {
+      const connection = await openRaw(gateway.port, { t });
+      await connection.send(requestOf(id, streaming));
+      await connection.waitFor(({ responses }) => responses[0]?.text().includes('first'));
+      return connection;
+    }),
+  );
+  gate.release();
+  const [broken, fine] = connections;
+  const whole = await fine?.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
+  t.match(whole?.text(), /second.*\n\ndata: \[DONE\]\n\n$/);
+  const cut = await broken?.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
+  t.match(cut?.text(), /^data: [^\n]*first[^\n]*\n\ndata: \{"error":[^\n]*\n\n$/, 'an error in place of the rest');
+  t.notMatch(cut?.text(), canary);
+  await waitFor('all slots to be free', async () => (await usage(gateway)).inFlight === 0);
+  t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
+  t.equal((await usage(gateway)).requests, 2);
+  await upstream.behave({ kind: 'openai' });
+  await askTimes(gateway, 1);
+});

@@ -1,0 +1,169 @@
+// Redis does not let the gateway in: a wrong password, missing rights, an unknown authority. It says what is wrong, and never a secret.
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { t as suite, type Test, test } from 'tap';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import {
+  askAdmin,
+  delaysUntil,
+  type Fleet,
+  reasonsOf,
+  startFleet,
+  startLoad,
+  underLoad,
+  usageOf,
+} from '../support/fleet.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(100_000);
+const upstream = await startFakeUpstream({ t: suite });
+const canary = 'canary-of-a-password';
+const roomy = [{ period: 'minute', max_requests: 1_000_000_000 }];
+const dayRule = (path: string, cap: number) => ({ user_path: path, limit_key: { period: 'day' }, max_requests: cap });
+
+let caps = 0;
+
+interface Planes {
+  readonly fleet: Fleet;
+  readonly proxy: Gateway;
+}
+
+/** One proxy and a control plane; both start, whatever Redis thinks of them. */
+async function start(t: Test, redis: RedisServer, url: string): Promise<Planes> {
+  const config = { rate_limits: { user_paths: [{ path: '/', limits: roomy }] } };
+  const fleet = await startFleet(t, { store: 'redis', redis, upstream, proxies: 1, config, env: { REDIS_URL: url } });
+  const [proxy] = fleet.proxies;
+  if (proxy === undefined) throw new Error('no proxy');
+  return { fleet, proxy };
+}
+
+const withUser = ({ url }: RedisServer, user: string, password: string): string =>
+  url.replace('://', `://${user}:${password}@`);
+
+/** Everything that anybody could read: lines, metrics, answers, files. */
+async function everythingSaid({ fleet, proxy }: Planes): Promise<string> {
+  const answers = await Promise.all([
+    proxy.metrics(),
+    proxy.fetch('/health/ready').then((response) => response.text()),
+    ...['/metrics', '/health/ready', '/admin/status', '/admin/rate-limits'].map(async (path) =>
+      (await fleet.admin(path)).text(),
+    ),
+  ]);
+  const data = join(fleet.home, 'data');
+  const files = readdirSync(data, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(data, name))
+    .filter((path) => statSync(path).isFile())
+    .map((path) => readFileSync(path, 'latin1'));
+  const lines = [proxy.process, fleet.controlPlane].flatMap(({ stdout, stderr }) => [...stdout, ...stderr]);
+  return [...answers, ...files, ...lines].join('\n');
+}
+
+interface ShutOut {
+  /** Whether only writing is refused. */
+  readonly isReadable?: boolean;
+  /** After how many lines of the proxy and of the control plane it began. */
+  readonly from?: readonly number[];
+}
+
+/** What holds while the store lets nobody in; `what` must be in the log of whoever could not do its work. */
+async function checkShutOut(
+  t: Test,
+  planes: Planes,
+  what: RegExp,
+  { isReadable = false, from = [0, 0] }: ShutOut = {},
+): Promise<void> {
+  const { fleet, proxy } = planes;
+  const writers = [proxy.process, ...(isReadable ? [] : [fleet.controlPlane])];
+  await waitFor('the proxy to say so', async () => (await reasonsOf(proxy)).includes('state_store_unavailable'));
+  for (const method of ['PUT', 'GET']) {
+    const asked = method === 'PUT' ? dayRule('/refused', 1) : undefined;
+    const { status, code, retryAfter, tookMs } = await askAdmin(proxy, method, asked);
+    const isRefused = method === 'PUT' || !isReadable;
+    t.same([status, code, retryAfter], isRefused ? [503, 'store_unavailable', '1'] : [200, undefined, null]);
+    t.ok(tookMs < 1_500, `refused after ${tookMs.toFixed(0)} ms`);
+  }
+  for (const [index, { stdout }] of writers.entries()) {
+    const lines = (): number => stdout.slice(from[index]).filter((line) => what.test(line)).length;
+    await waitFor('a line that says why', () => lines() > 0);
+    t.ok(lines() <= 4, 'it is said, not shouted');
+  }
+  const said = await everythingSaid(planes);
+  t.match(said, what);
+  t.notOk(said.includes(canary), 'the password is nowhere');
+}
+
+/** The store is as good as any. */
+async function checkLetIn(t: Test, planes: Planes): Promise<void> {
+  caps += 1;
+  const cap = caps;
+  const { status } = await askAdmin(planes.proxy, 'PUT', dayRule('/allowed', cap));
+  t.equal(status, 200);
+  const delays = await delaysUntil(planes.fleet.proxies, 'the rule to be in force', async (proxy) =>
+    (await usageOf(proxy, '/allowed')).some((rule) => rule.subject === '/allowed' && rule.max_requests === cap),
+  );
+  t.ok(Math.max(...delays) < 1_500);
+  t.notOk((await everythingSaid(planes)).includes(canary), 'the password is nowhere');
+}
+
+await test('a wrong password: models are served, the log says what to check, and the right one is enough', async (t) => {
+  const redis = await startRedis(t, { password: 'another-password' });
+  const planes = await start(t, redis, withUser(redis, '', canary));
+  await underLoad(t, planes.fleet, async () => {
+    await checkShutOut(t, planes, /was not opened; check user, password, rights.*WRONGPASS/);
+    await redis.client().config('SET', 'requirepass', canary);
+  });
+  await checkLetIn(t, planes);
+});
+
+/** What the user may not do, the words that take it away, those that give it back, and whether reading works without it. */
+const gaps: [what: string, taken: string[], given: string[], isReadable: boolean][] = [
+  ['touch its keys', ['resetkeys', '~other:*'], ['resetkeys', '~{gateway}:*'], false],
+  ['run scripts', ['-@scripting'], ['+@scripting'], true],
+  ['do anything', ['-@all'], ['+@all'], false],
+];
+
+await test('a user who may not do everything: models are served, the log says what to check, and the right is enough', async (t) => {
+  const redis = await startRedis(t, { users: [`user gateway on >${canary} ~{gateway}:* &* +@all`] });
+  const client = redis.client();
+  const planes = await start(t, redis, withUser(redis, 'gateway', canary));
+  const { fleet, proxy } = planes;
+  await fleet.recovered();
+  for (const [what, taken, given, isReadable] of gaps) {
+    t.comment(`may not ${what}`);
+    await underLoad(t, fleet, async () => {
+      const from = [proxy.process, fleet.controlPlane].map(({ stdout }) => stdout.length);
+      const takenMs = performance.now();
+      await client.call('ACL', 'SETUSER', 'gateway', ...taken);
+      await checkShutOut(t, planes, /was not opened; check user, password, rights.*NOPERM/i, { isReadable, from });
+      await waitFor('a second to pass', () => performance.now() > takenMs + 1_000);
+      await client.call('ACL', 'SETUSER', 'gateway', ...given);
+    });
+    await checkLetIn(t, planes);
+  }
+});
+
+await test('a user without the right to notifications: everything works, changes are found by looking', async (t) => {
+  const redis = await startRedis(t, { users: [`user gateway on >${canary} resetchannels ~{gateway}:* +@all`] });
+  const planes = await start(t, redis, withUser(redis, 'gateway', canary));
+  await underLoad(t, planes.fleet, () => checkLetIn(t, planes));
+});
+
+await test('a certificate of an unknown authority: models are served, the log says so, and knowing the authority is enough', async (t) => {
+  const redis = await startRedis(t, { tls: true, password: canary });
+  const planes = await start(t, redis, withUser(redis, '', canary));
+  const { fleet, proxy } = planes;
+  const load = startLoad(t, [proxy]);
+  await checkShutOut(t, planes, /was not opened; check user, password, rights and certificate.*certificate/i);
+  const { answered, failures } = await load.end();
+  t.same(failures, {});
+  t.ok(answered > 0);
+  const authority = join(fleet.home, 'authority.pem');
+  writeFileSync(authority, redis.authority ?? '');
+  const env = { NODE_EXTRA_CA_CERTS: authority };
+  await fleet.controlPlane.restart({ ...env, GATEWAY_ADMIN_PORT: new URL(fleet.controlPlane.address).port });
+  await proxy.restart(env);
+  await fleet.recovered();
+  await checkLetIn(t, planes);
+});

@@ -1,0 +1,371 @@
+// Redis answers late, loses notifications, takes no writes, forgets everything, or says nonsense: what is in force stays in force.
+import { t as suite, test } from 'tap';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import {
+  ask,
+  askAdmin,
+  delaysUntil,
+  describeLoad,
+  type Load,
+  type LoadFigures,
+  listRules,
+  reasonsOf,
+  startFleet,
+  underLoad,
+  usageOf,
+} from '../support/fleet.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { startDetour, startRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(100_000);
+const upstream = await startFakeUpstream({ t: suite });
+const redis = await startRedis(suite, { appendOnly: true });
+const detour = await startDetour(suite, redis);
+const client = redis.client();
+const plenty = 1_000_000_000;
+const roomy = [
+  { period: 'minute', max_requests: plenty, max_tokens: plenty },
+  { period: 'concurrent', max_requests: 10_000 },
+];
+const fleet = await startFleet(suite, {
+  store: 'redis',
+  redis,
+  upstream,
+  config: {
+    rate_limits: { user_paths: [{ path: '/', limits: roomy }], providers: [{ name: 'fake', limits: roomy }] },
+  },
+  env: { REDIS_URL: detour.url },
+});
+const [first, second] = fleet.proxies as readonly [Gateway, Gateway];
+const state = '{gateway}:state';
+/** What a busy machine may add to what has to be done within a second. */
+const graceMs = 500;
+
+const dayRule = (path: string, cap: number) => ({ user_path: path, limit_key: { period: 'day' }, max_requests: cap });
+const put = (path: string, cap: number) => askAdmin(first, 'PUT', dayRule(path, cap));
+
+async function statuses(proxy: Gateway, userPath: string, times: number): Promise<number[]> {
+  const found: number[] = [];
+  for (let count = 0; count < times; count += 1) found.push((await ask(proxy, userPath)).status);
+  return found;
+}
+
+/** The caps of the manual rules, by subject. */
+async function caps(): Promise<Record<string, number | undefined>> {
+  const manual = (await listRules(fleet)).filter(({ source }) => source === 'manual');
+  return Object.fromEntries(manual.map((rule) => [rule.subject, rule.max_requests]));
+}
+
+/** Until both proxies say that. */
+const untilDegraded = (reason: string): Promise<unknown> =>
+  waitFor(`the proxies to say ${reason}`, async () => {
+    const reasons = await Promise.all([first, second].map(reasonsOf));
+    return reasons.every((given) => given.includes(reason));
+  });
+
+/** The cap that a proxy enforces for a path by a rule of exactly that path. */
+async function capOf(proxy: Gateway, path: string): Promise<number | undefined> {
+  return (await usageOf(proxy, path)).find(({ subject }) => subject === path)?.max_requests;
+}
+
+/** Until the cap is in force everywhere, in milliseconds. */
+const untilCap = (path: string, cap: number) =>
+  delaysUntil(fleet.proxies, `${path} to have cap ${cap}`, async (proxy) => (await capOf(proxy, path)) === cap);
+
+const text = (delays: readonly number[]): string => delays.map((delay) => `${delay.toFixed(0)} ms`).join(', ');
+
+async function measured(load: Load, ms: number): Promise<LoadFigures> {
+  load.look();
+  const endMs = performance.now() + ms;
+  await waitFor('a measure', () => performance.now() > endMs);
+  return load.look();
+}
+
+await fleet.recovered();
+
+await test('answers 100 to 200 ms late: writes are taken, writes of counters never overlap, models do not notice', async (t) => {
+  const sequence = async () => Number(await client.hget('{gateway}:counters:proxy-1', 'sequence'));
+  t.teardown(() => {
+    detour.delayMs = () => 0;
+  });
+  await underLoad(t, fleet, async (load) => {
+    const calm = await measured(load, 600);
+    const before = await sequence();
+    const startedMs = performance.now();
+    detour.delayMs = () => 100 + Math.random() * 80;
+    load.look();
+    const taken: number[] = [];
+    const times: number[] = [];
+    while (performance.now() < startedMs + 2_400) {
+      const cap = taken.length + 1;
+      const { status, tookMs } = await put('/slow', cap);
+      times.push(tookMs);
+      t.ok(tookMs < 1_500, `${status} after ${tookMs.toFixed(0)} ms`);
+      if (status === 200) taken.push(cap);
+    }
+    const slow = load.look();
+    const seconds = (performance.now() - startedMs) / 1000;
+    detour.delayMs = () => 0;
+    const writes = (await sequence()) - before;
+    t.comment(`before: ${describeLoad(calm)}`);
+    t.comment(
+      `slow: ${describeLoad(slow)}; ${taken.length} writes taken (${text(times)}), counters written ${writes} times`,
+    );
+    t.ok(taken.length > 0);
+    await untilCap('/slow', taken.at(-1) ?? 0);
+    t.ok(writes > 0 && writes <= seconds + 2);
+    t.ok(slow.p50Ms < Math.max(100, 3 * calm.p50Ms));
+    t.ok(slow.perSecond > calm.perSecond * 0.5);
+  });
+});
+
+await test('connections of subscribers are killed again and again: a change is in force within a second', async (t) => {
+  await underLoad(t, fleet, async () => {
+    const delays: number[] = [];
+    let killed = 0;
+    for (let cap = 1; cap <= 3; cap += 1) {
+      killed += Number(await client.call('CLIENT', 'KILL', 'TYPE', 'pubsub'));
+      t.equal((await put('/unheard', cap)).status, 200);
+      killed += Number(await client.call('CLIENT', 'KILL', 'TYPE', 'pubsub'));
+      delays.push(...(await untilCap('/unheard', cap)));
+    }
+    t.comment(`${killed} connections killed; in force after ${text(delays)}`);
+    t.ok(killed >= 3);
+    t.ok(Math.max(...delays) < 1_000 + graceMs);
+  });
+});
+
+await test('subscribers stay connected and hear nothing: a change is in force within a second', async (t) => {
+  t.teardown(() => {
+    detour.isMuted = false;
+  });
+  await underLoad(t, fleet, async () => {
+    detour.isMuted = true;
+    const delays: number[] = [];
+    for (let cap = 1; cap <= 4; cap += 1) {
+      t.equal((await put('/muted', cap)).status, 200);
+      delays.push(...(await untilCap('/muted', cap)));
+    }
+    t.comment(`in force after ${text(delays)}`);
+    t.ok(Math.max(...delays) < 1_000 + graceMs);
+    t.ok(Math.max(...delays) > 20, 'nobody was told');
+    detour.isMuted = false;
+  });
+});
+
+await test('a replica without its primary takes no writes: the admin API says so, reads work, limits hold', async (t) => {
+  t.equal((await put('/replica', 2)).status, 200);
+  await untilCap('/replica', 2);
+  const before = await caps();
+  t.teardown(() => client.replicaof('NO', 'ONE'));
+  await underLoad(t, fleet, async () => {
+    await client.replicaof('127.0.0.1', '1');
+    await untilDegraded('state_store_unavailable');
+    for (let count = 0; count < 3; count += 1) {
+      const { status, code, retryAfter } = await put('/replica', 9);
+      t.match([status, code, retryAfter], [503, /^store_(read_only|unavailable)$/, '1']);
+    }
+    await waitFor('the reason', async () => (await put('/replica', 9)).code === 'store_read_only');
+    await waitFor('a listing', async () => (await askAdmin(first)).status === 200);
+    t.same(await statuses(first, '/replica', 3), [200, 200, 429]);
+    await client.replicaof('NO', 'ONE');
+  });
+  t.same(await caps(), before);
+  t.equal((await put('/replica', 3)).status, 200);
+});
+
+await test('a full server: writes are refused as such, reads and deletions work, limits hold', async (t) => {
+  t.equal((await put('/full', 2)).status, 200);
+  t.equal((await put('/full/deleted', 2)).status, 200);
+  await untilCap('/full', 2);
+  const before = await caps();
+  t.teardown(() => client.config('SET', 'maxmemory', '0'));
+  await underLoad(t, fleet, async () => {
+    await client.config('SET', 'maxmemory', '1');
+    await untilDegraded('state_store_unavailable');
+    for (let count = 0; count < 5; count += 1) {
+      const { status, code, retryAfter } = await put('/full', 9);
+      t.same([status, code, retryAfter], [503, 'store_full', '1']);
+      t.equal((await askAdmin(first)).status, 200);
+    }
+    t.equal(
+      (await askAdmin(first, 'DELETE', { user_path: '/full/deleted', limit_key: { period: 'day' } })).status,
+      200,
+    );
+    t.same(await statuses(first, '/full', 3), [200, 200, 429]);
+    await client.config('SET', 'maxmemory', '0');
+  });
+  const { '/full/deleted': _, ...left } = before;
+  t.same(await caps(), left);
+  t.equal((await put('/full', 3)).status, 200);
+});
+
+await test('emptied with FLUSHALL: rules stay in force, it is said, and everything is written back, counters too', async (t) => {
+  t.equal((await put('/flushed', 2)).status, 200);
+  await untilCap('/flushed', 2);
+  t.same(await statuses(first, '/flushed', 3), [200, 200, 429]);
+  const before = { caps: await caps(), storeId: await client.hget(state, 'store_id') };
+  const emptied = async (value: number): Promise<boolean> => {
+    const gauges = await Promise.all(fleet.proxies.map((proxy) => proxy.metric('gateway_state_store_emptied')));
+    return gauges.every((gauge) => gauge === value);
+  };
+  const field = `${'user_path 86400 /flushed'.length}:user_path 86400 /flushed:`;
+  const isCounted = async (): Promise<boolean> => (await client.hexists('{gateway}:counters:proxy-1', field)) === 1;
+  await waitFor('the counter to be written', isCounted);
+  t.ok(await emptied(0));
+  t.teardown(() => fleet.controlPlane.signal('SIGCONT'));
+  await underLoad(
+    t,
+    fleet,
+    async () => {
+      // As long as whoever could write the rules back cannot.
+      fleet.controlPlane.signal('SIGSTOP');
+      await client.flushall();
+      await waitFor('the proxies to say so', () => emptied(1));
+      t.ok((await reasonsOf(first)).includes('state_store_emptied'));
+      t.same(await statuses(first, '/flushed', 2), [429, 429]);
+      t.equal(await client.hget(state, 'store_id'), null);
+      fleet.controlPlane.signal('SIGCONT');
+      await waitFor('the rules to be written back', () => emptied(0));
+      t.same(await statuses(first, '/flushed', 2), [429, 429]);
+      await waitFor('the counter to be written again', isCounted);
+      await first.process.kill();
+      await first.restart();
+      t.same(await statuses(first, '/flushed', 1), [429], 'also for a proxy that has forgotten everything');
+    },
+    { proxies: [second] },
+  );
+  t.same(await caps(), before.caps);
+  t.equal(await client.hget(state, 'store_id'), before.storeId);
+  t.equal((await put('/flushed', 3)).status, 200);
+  await untilCap('/flushed', 3);
+});
+
+/** A document as the control plane writes it, its body changed. */
+function documentOf(path: string, changes: object, more = ''): [field: string, value: string] {
+  const moment = '2026-01-01T00:00:00.000Z';
+  const rule = { scope: 'user_path', subject: path, per_child: false, period_seconds: 86_400, max_requests: 2 };
+  const body = {
+    ...rule,
+    mode: 'enforce',
+    created_at: moment,
+    updated_at: moment,
+    updated_by: 'master_key',
+    ...changes,
+  };
+  return [
+    `document:${JSON.stringify(['rate_limit', `user_path 86400 ${path}`])}`,
+    `{"revision":1,"body":${JSON.stringify(body)}${more}}`,
+  ];
+}
+
+const poisoned: [field: string, value: string][] = [
+  ['document:["rate_limit","half"]', '{"revision":1,"body":{'],
+  ['document:["rate_limit","binary"]', '\u0000\u0001\u00ff'],
+  ['document:["rate_limit","empty"]', ''],
+  ['document:["rate_limit","number"]', '7'],
+  ['document:["rate_limit","no body"]', '{"revision":1}'],
+  ['document:["rate_limit","no revision"]', '{"body":{}}'],
+  ['document:["rate_limit"]', '{"revision":1,"body":{}}'],
+  ['document:["rate_limit",5]', '{"revision":1,"body":{}}'],
+  ['document:nothing', '{"revision":1,"body":{}}'],
+  ['document:["rate_limit","null"]', '{"revision":1,"body":null}'],
+  ['document:["rate_limit","list"]', '{"revision":1,"body":[]}'],
+  ['document:["rate_limit","deep"]', `{"revision":1,"body":${'['.repeat(5_000)}${']'.repeat(5_000)}}`],
+  ['document:["rate_limit","user_path 86400 /another"]', documentOf('/poison/elsewhere', {})[1]],
+  documentOf('/poison/zero', { max_requests: 0 }),
+  documentOf('/poison/infinite', { max_requests: 1e300 }),
+  documentOf('/poison/text', { max_requests: '2' }),
+  documentOf('/poison/scope', { scope: 'planet' }),
+  documentOf('/poison/child', { per_child: 'yes' }),
+  documentOf('/poison/mode', { mode: 'maybe' }),
+  documentOf('/poison/moment', { updated_at: 'yesterday' }),
+  ['document:["auth_key","garbage"]', '{"revision":1,"body":{"digest":"x","enabled":true}}'],
+  ['document:["reset_epoch","user_path 86400 /poison"]', '{"revision":1,"body":{"epoch":"many"}}'],
+  ['document:["of a kind to come","a"]', '{"revision":1,"body":{}}'],
+  ['kind:of a kind to come', 'NaN'],
+];
+
+await test('poisoned documents, counters and heartbeats: each costs only itself, and the log names it', async (t) => {
+  const before = await caps();
+  const lines = [first, second].map(({ process }) => process.stdout.length);
+  await underLoad(t, fleet, async () => {
+    await client.hset(state, ...poisoned.flat());
+    await client.hset('{gateway}:counters:proxy-1', '24:user_path 86400 /poison:', 'garbage', 'garbage', '1');
+    await client.del('{gateway}:counters:proxy-2', '{gateway}:counter-expiry:proxy-2', '{gateway}:heartbeat-times');
+    await client.set('{gateway}:counters:proxy-2', 'a text');
+    await client.rpush('{gateway}:counter-expiry:proxy-2', 'a', 'list');
+    await client.sadd('{gateway}:heartbeat-times', 'a set');
+    await client.hset('{gateway}:heartbeats', 'nobody', '{', 'proxy-1', 'garbage');
+    t.equal((await put('/poison', 2)).status, 200);
+    await untilCap('/poison', 2);
+    t.same(await statuses(first, '/poison', 3), [200, 200, 429]);
+  });
+  t.same(await caps(), { ...before, '/poison': 2 }, 'the others are there');
+  for (const [index, { process }] of [first, second].entries()) {
+    const said = process.stdout.slice(lines[index]).join('\n');
+    for (const name of [
+      'half',
+      'binary',
+      'empty',
+      'no body',
+      'deep',
+      '/poison/zero',
+      '/poison/infinite',
+      '/poison/child',
+    ]) {
+      t.match(said, new RegExp(`stored [a-z_]+ \\\\"([^"]* )?${name}\\\\" cannot be read`), `${name} is named`);
+    }
+  }
+  await waitFor('counters of the right type', async () => (await client.type('{gateway}:counters:proxy-2')) === 'hash');
+  await client.hdel(state, ...poisoned.map(([field]) => field));
+});
+
+await test('a rule that a newer version wrote, with members nobody knows here, is enforced by those that are known', async (t) => {
+  const [field, value] = documentOf(
+    '/newer',
+    { burst: 5, windows: [{ seconds: 1 }], max_images: null },
+    ',"signed_by":"x"',
+  );
+  await underLoad(t, fleet, async () => {
+    await client.hset(state, field, value);
+    await client.hincrby(state, 'revision', 1);
+    t.ok(Math.max(...(await untilCap('/newer', 2))) < 1_000 + graceMs);
+    t.same(await statuses(second, '/newer', 3), [200, 200, 429]);
+  });
+  t.match(
+    (await listRules(fleet)).find(({ subject }) => subject === '/newer'),
+    { max_requests: 2, period_seconds: 86_400 },
+  );
+  t.equal((await put('/newer', 5)).status, 200);
+  await untilCap('/newer', 5);
+  t.same(await statuses(second, '/newer', 4), [200, 200, 200, 429], 'its counter went on');
+});
+
+await test('a store that a newer version has taken over is left alone, and used again when it is as before', async (t) => {
+  const before = await caps();
+  const version = await client.hget(state, 'version');
+  t.teardown(() => client.hset(state, 'version', version ?? ''));
+  await underLoad(t, fleet, async () => {
+    await client.hset(state, 'version', '99');
+    const lying = await client.hgetall(state);
+    for (const attempt of [put('/newer', 9), askAdmin(first), put('/newer/more', 9)]) {
+      const { status, code, retryAfter } = await attempt;
+      t.same([status, code, retryAfter], [503, 'store_unavailable', '1']);
+    }
+    t.same(await client.hgetall(state), lying, 'nothing was written');
+    t.same(await statuses(second, '/newer', 1), [429], 'limits hold');
+    t.same(await statuses(first, '/newer', 6), [200, 200, 200, 200, 200, 429]);
+    await client.hset(state, 'version', version ?? '');
+  });
+  t.same(await caps(), before);
+});
+
+await test('nobody has seen an unexpected failure, and nobody died', async (t) => {
+  for (const { process } of [...fleet.proxies, { process: fleet.controlPlane }]) {
+    t.ok(process.running);
+    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|uncaught|TypeError/i);
+  }
+  t.same(upstream.malformed, []);
+});

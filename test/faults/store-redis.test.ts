@@ -1,0 +1,308 @@
+// The Redis server dies, hangs, or is not there: models are served, acknowledged writes stay, and all is well again by itself.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { t as suite, test } from 'tap';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import {
+  type AdminAnswer,
+  ask,
+  askAdmin,
+  describeLoad,
+  type Load,
+  type LoadFigures,
+  listRules,
+  reasonsOf,
+  startFleet,
+  startLoad,
+  underLoad,
+  usageOf,
+} from '../support/fleet.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(100_000);
+const upstream = await startFakeUpstream({ t: suite });
+const plenty = 1_000_000_000;
+const roomy = [
+  { period: 'minute', max_requests: plenty, max_tokens: plenty },
+  { period: 'day', max_requests: plenty },
+  { period: 'concurrent', max_requests: 10_000 },
+];
+const config = {
+  rate_limits: { user_paths: [{ path: '/', limits: roomy }], providers: [{ name: 'fake', limits: roomy }] },
+};
+const fleet = await startFleet(suite, { store: 'redis', upstream, config });
+const [first, second] = fleet.proxies as readonly [Gateway, Gateway];
+const { redis } = fleet;
+if (redis === undefined) throw new Error('there is no Redis');
+
+const dayRule = (path: string, cap: number) => ({ user_path: path, limit_key: { period: 'day' }, max_requests: cap });
+const put = (path: string, cap: number) => askAdmin(first, 'PUT', dayRule(path, cap));
+
+async function manualRules(): Promise<Map<string, number | undefined>> {
+  const manual = (await listRules(fleet)).filter(({ source }) => source === 'manual');
+  return new Map(manual.map((rule) => [rule.subject, rule.max_requests]));
+}
+
+async function revision(): Promise<number> {
+  const response = await fleet.admin('/admin/status');
+  return ((await response.json()) as { desired: { state_revision: number } }).desired.state_revision;
+}
+
+/** The statuses of so many model calls under a user path. */
+async function statuses(proxy: Gateway, userPath: string, times: number): Promise<number[]> {
+  const found: number[] = [];
+  for (let count = 0; count < times; count += 1) found.push((await ask(proxy, userPath)).status);
+  return found;
+}
+
+/** Until both proxies say that the store is away. */
+const untilDegraded = (): Promise<unknown> =>
+  waitFor('the proxies to say that the store is away', async () => {
+    const reasons = await Promise.all([first, second].map(reasonsOf));
+    return reasons.every((given) => given.includes('state_store_unavailable'));
+  });
+
+/** What the load comes to from now on for so many milliseconds. */
+async function measured(load: Load, ms: number): Promise<LoadFigures> {
+  load.look();
+  const endMs = performance.now() + ms;
+  await waitFor('a measure', () => performance.now() > endMs);
+  return load.look();
+}
+
+function residentMebibytes({ process }: Gateway): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${process.pid}/status`, 'utf8'))?.[1]) / 1024;
+}
+
+await fleet.recovered();
+
+await test('killed with -9 amid writes: no acknowledged one is lost, none is applied twice', async (t) => {
+  const before = { revision: await revision(), rules: (await manualRules()).size };
+  const acknowledged = new Map<string, number>();
+  const unknown = new Map<string, number>();
+  let slowestMs = 0;
+  await underLoad(t, fleet, async () => {
+    const over = new AbortController();
+    let count = 0;
+    const writing = (async () => {
+      while (!over.signal.aborted) {
+        count += 1;
+        const path = `/killed/${count}`;
+        const { status, code, retryAfter, tookMs } = await put(path, count);
+        slowestMs = Math.max(slowestMs, tookMs);
+        if (status !== 200) t.match([status, code, retryAfter], [503, 'store_unavailable', '1']);
+        (status === 200 ? acknowledged : unknown).set(path, count);
+      }
+    })();
+    for (let kills = 1; kills <= 3; kills += 1) {
+      const enough = acknowledged.size + 20;
+      await waitFor('writes', () => acknowledged.size >= enough);
+      await redis.kill();
+      await waitFor('refusals', () => unknown.size >= 2 * kills);
+      await redis.restart();
+    }
+    const enough = acknowledged.size + 5;
+    await waitFor('writes after the last kill', () => acknowledged.size >= enough);
+    over.abort();
+    await writing;
+  });
+  const rules = await manualRules();
+  const lost = [...acknowledged].filter(([path, cap]) => rules.get(path) !== cap);
+  const applied = [...unknown].filter(([path]) => rules.has(path));
+  t.comment(`${acknowledged.size} acknowledged, ${unknown.size} refused of which ${applied.length} had happened`);
+  t.comment(`the slowest answer took ${slowestMs.toFixed(0)} ms`);
+  t.same(lost, []);
+  t.ok(
+    applied.every(([path, cap]) => rules.get(path) === cap),
+    'whole or not at all',
+  );
+  const added = rules.size - before.rules;
+  t.equal(added, acknowledged.size + applied.length);
+  t.equal((await revision()) - before.revision, added, 'one revision for each rule: none was applied twice');
+  t.ok(slowestMs < 2_000);
+});
+
+await test('hung for three seconds: every command gives up, nothing piles up, models do not notice', async (t) => {
+  const client = redis.client();
+  const sequences = async () =>
+    Promise.all(
+      ['proxy-1', 'proxy-2'].map(async (name) => Number(await client.hget(`{gateway}:counters:${name}`, 'sequence'))),
+    );
+  const commands = async (): Promise<number> =>
+    Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1]);
+  const startedMs = performance.now();
+  const before = { sequences: await sequences(), commands: await commands() };
+  await underLoad(t, fleet, async (load) => {
+    const calm = await measured(load, 800);
+    const resting = fleet.proxies.map(residentMebibytes);
+    const frozenMs = performance.now();
+    redis.freeze();
+    t.teardown(() => redis.thaw());
+    const answers: AdminAnswer[] = [];
+    await untilDegraded();
+    await waitFor('the control plane to say so', async () => {
+      const response = await fleet.admin('/health/ready');
+      return ((await response.json()) as { reasons: string[] }).reasons.includes('state_store_unavailable');
+    });
+    t.comment(`degraded after ${(performance.now() - frozenMs).toFixed(0)} ms`);
+    load.look();
+    while (performance.now() < frozenMs + 2_500) {
+      answers.push(await put('/hung', answers.length + 1), await askAdmin(first));
+    }
+    const hung = load.look();
+    const grown = fleet.proxies.map((proxy, index) => residentMebibytes(proxy) - (resting[index] ?? 0));
+    redis.thaw();
+    t.comment(`before: ${describeLoad(calm)}`);
+    t.comment(`hung: ${describeLoad(hung)}`);
+    t.comment(
+      `resident: ${resting.map((size) => size.toFixed(0)).join(', ')} MiB, grown by ${grown.map((size) => size.toFixed(1)).join(', ')}`,
+    );
+    t.ok(answers.length >= 4);
+    for (const { status, code, retryAfter, tookMs } of answers) {
+      t.match([status, code, retryAfter], [503, 'store_unavailable', '1']);
+      t.ok(tookMs < 1_000, `refused after ${tookMs.toFixed(0)} ms`);
+    }
+    t.ok(hung.p50Ms < Math.max(100, 3 * calm.p50Ms), 'half of the requests are as fast as before');
+    t.ok(hung.perSecond > calm.perSecond * 0.5);
+    t.ok(grown.every((size) => size < 48));
+  });
+  const seconds = (performance.now() - startedMs) / 1000;
+  const after = { sequences: await sequences(), commands: await commands() };
+  const writes = after.sequences.map((sequence, index) => sequence - (before.sequences[index] ?? 0));
+  t.comment(
+    `in ${seconds.toFixed(1)} s: ${writes.join(', ')} writes of counters, ${after.commands - before.commands} commands`,
+  );
+  for (const count of writes) t.ok(count > 0 && count <= seconds + 2, 'one write of counters for each second at most');
+  t.ok(after.commands - before.commands < 400 * seconds, 'commands are not as many as requests');
+});
+
+await test('not there when the planes start: rules and keys of the last time hold, and it is picked up when it comes', async (t) => {
+  const issued = await fleet.admin('/admin/auth-keys', {
+    method: 'POST',
+    body: { name: 'client', user_path: '/client' },
+  });
+  const { value: key } = (await issued.json()) as { value: string };
+  await fleet.write('PUT', dayRule('/limited', 3));
+  await fleet.settle();
+  const rules = await manualRules();
+  await redis.kill();
+  t.teardown(() => redis.restart());
+  await first.restart();
+  await fleet.restartControlPlane();
+  await underLoad(t, fleet, async () => {
+    await untilDegraded();
+    t.same(await statuses(first, '/limited', 4), [200, 200, 200, 429], 'a managed rule is in force');
+    t.equal((await ask(first, '/', {}, { authorization: `Bearer ${key}` })).status, 200, 'a managed key opens');
+    t.equal((await ask(first, '/', {}, { authorization: 'Bearer sk-gw-nobody' })).status, 401);
+    for (const method of ['GET', 'PUT']) {
+      const { status, code, retryAfter, tookMs } = await askAdmin(
+        first,
+        method,
+        method === 'GET' ? undefined : dayRule('/new', 1),
+      );
+      t.match([status, code, retryAfter], [503, 'store_unavailable', '1']);
+      t.ok(tookMs < 1_000);
+    }
+    const seen = await fleet.admin('/admin/status');
+    t.match([seen.status, await seen.json()], [200, { store: { status: 'down', source: 'copy' } }]);
+    await redis.restart();
+  });
+  t.same(await manualRules(), rules, 'nothing was lost');
+  t.same(await statuses(first, '/limited', 1), [429], 'and what was counted meanwhile counts');
+  t.equal((await listRules(fleet)).find(({ subject }) => subject === '/limited')?.requests_used, 3);
+  t.equal((await put('/new', 1)).status, 200);
+  t.ok(first.process.logs().some(({ msg }) => msg === 'started on the copy of the managed state'));
+});
+
+const damages: [what: string, damage: (path: string, text: string) => void][] = [
+  ['with one letter changed', (path, text) => writeFileSync(path, text.replace('/limited', '/timited'))],
+  ['of a version to come', (path, text) => writeFileSync(path, text.replace('{"version":1,', '{"version":2,'))],
+];
+
+await test('a damaged copy of the managed state is not believed: without a store the configuration alone is in force', async (t) => {
+  const path = join(fleet.home, 'data/proxy-1/last-good-state.json');
+  const text = readFileSync(path, 'utf8');
+  await first.process.stop();
+  await redis.kill();
+  t.teardown(() => redis.restart());
+  await underLoad(
+    t,
+    fleet,
+    async () => {
+      for (const [what, damage] of damages) {
+        damage(path, text);
+        t.not(readFileSync(path, 'utf8'), text);
+        await first.restart();
+        t.same(await statuses(first, '/limited', 2), [200, 200], `${what}: the managed rule is not known`);
+        t.same((await usageOf(first, '/')).length, 3, 'the rules of the configuration are');
+        t.match(first.process.lastLines(), /copy of the managed state .* is ignored/);
+        t.notOk(first.process.lastLines().includes('started on the copy'));
+        await first.process.kill();
+      }
+      writeFileSync(path, text);
+      await first.restart();
+      t.same(await statuses(first, '/limited', 4), [200, 200, 200, 429], 'the undamaged one is believed');
+      await redis.restart();
+    },
+    { proxies: [second] },
+  );
+});
+
+await test('a proxy killed with -9 comes back with what it had counted up to 1.25 s before, and with free slots', async (t) => {
+  const usedNow = async (): Promise<number> =>
+    (await usageOf(first, '/')).find(({ period_seconds: seconds }) => seconds === 86_400)?.requests_used ?? -1;
+  await underLoad(
+    t,
+    fleet,
+    async () => {
+      const before = await usedNow();
+      const startedMs = performance.now();
+      const lifeMs = 1_800 + Math.random() * 700;
+      const load = startLoad(t, [first], 150);
+      const samples: { atMs: number; answered: number }[] = [];
+      let answered = 0;
+      let stalledMs = 0;
+      await waitFor('the moment of death', () => {
+        const atMs = performance.now();
+        stalledMs = Math.max(stalledMs, atMs - (samples.at(-1)?.atMs ?? atMs));
+        answered += load.look().answered;
+        samples.push({ atMs, answered });
+        return atMs - startedMs > lifeMs;
+      });
+      await first.process.kill();
+      const killedMs = samples.at(-1)?.atMs ?? 0;
+      const { answered: sent, failures } = await load.end();
+      t.not(Object.keys(failures).length, 0, 'it was killed at work');
+      await first.restart();
+      const counted = (await usedNow()) - before;
+      const kept = samples.findLast(({ atMs }) => atMs < killedMs - 1_250 - stalledMs)?.answered ?? 0;
+      t.comment(
+        `killed after ${lifeMs.toFixed(0)} ms: ${kept} ≤ ${counted} ≤ ${sent}, stalls of ${stalledMs.toFixed(0)} ms`,
+      );
+      t.ok(kept > 0 && counted >= kept && counted <= sent);
+      const slots = (await usageOf(first, '/')).find(({ period_seconds: seconds }) => seconds === 0);
+      t.equal(slots?.in_flight, 0);
+    },
+    { proxies: [second] },
+  );
+});
+
+await test('a second proxy of the same name on the same directory is refused, and the first does not notice', async (t) => {
+  await underLoad(t, fleet, async () => {
+    const env = { GATEWAY_INSTANCE: 'proxy-1', REDIS_URL: redis.url };
+    const twin = await startGateway(t, { home: fleet.home, config, upstream, env, ready: 'spawned' });
+    t.same(await twin.process.exited, { code: 1, signal: null });
+    t.match(twin.process.stderr, [/another proxy runs as instance "proxy-1"; give each its own GATEWAY_INSTANCE/]);
+    t.equal(twin.process.stderr.length, 1);
+    t.ok(first.process.running);
+  });
+});
+
+await test('nobody has seen an unexpected failure, and nobody died', async (t) => {
+  for (const { process } of [...fleet.proxies, { process: fleet.controlPlane }]) {
+    t.ok(process.running);
+    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|uncaught|TypeError/i);
+  }
+  t.same(upstream.malformed, []);
+});

@@ -1,0 +1,217 @@
+// The file of the state store is locked, gone, damaged or too new: models are served, acknowledged writes stay, and a repair is noticed.
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { t as suite, type Test, test } from 'tap';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { ask, askAdmin, delaysUntil, listRules, reasonsOf, startFleet, underLoad, usageOf } from '../support/fleet.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(100_000);
+const upstream = await startFakeUpstream({ t: suite });
+const roomy = [
+  { period: 'minute', max_requests: 1_000_000_000, max_tokens: 1_000_000_000 },
+  { period: 'concurrent', max_requests: 10_000 },
+];
+const fleet = await startFleet(suite, {
+  store: 'sqlite',
+  upstream,
+  config: {
+    rate_limits: { user_paths: [{ path: '/', limits: roomy }], providers: [{ name: 'fake', limits: roomy }] },
+  },
+});
+const [first, second] = fleet.proxies as readonly [Gateway, Gateway];
+const file = join(fleet.home, 'data/state.sqlite');
+const aside = join(fleet.home, 'aside.sqlite');
+/** The file and what SQLite keeps beside it. */
+const parts = ['', '-wal', '-shm'];
+
+const dayRule = (path: string, cap: number) => ({ user_path: path, limit_key: { period: 'day' }, max_requests: cap });
+const put = (path: string, cap: number) => askAdmin(first, 'PUT', dayRule(path, cap));
+
+async function statuses(proxy: Gateway, userPath: string, times: number): Promise<number[]> {
+  const found: number[] = [];
+  for (let count = 0; count < times; count += 1) found.push((await ask(proxy, userPath)).status);
+  return found;
+}
+
+/** The caps of the manual rules, by subject. */
+async function caps(): Promise<Record<string, number | undefined>> {
+  const manual = (await listRules(fleet)).filter(({ source }) => source === 'manual');
+  return Object.fromEntries(manual.map((rule) => [rule.subject, rule.max_requests]));
+}
+
+/** Until both proxies say that. */
+const untilDegraded = (reason: string): Promise<unknown> =>
+  waitFor(`the proxies to say ${reason}`, async () => {
+    const reasons = await Promise.all([first, second].map(reasonsOf));
+    return reasons.every((given) => given.includes(reason));
+  });
+
+/** Does something to the file as somebody else. */
+function sql(...statements: string[]): void {
+  const database = new DatabaseSync(file, { timeout: 2_000 });
+  try {
+    for (const statement of statements) database.exec(statement);
+  } finally {
+    database.close();
+  }
+}
+
+/** How many documents lie in the file, as somebody else sees it. */
+function documentsInFile(): number {
+  const database = new DatabaseSync(file, { timeout: 2_000 });
+  try {
+    return Number(
+      database.prepare("SELECT count(*) AS found FROM document WHERE kind = 'rate_limit'").get()?.['found'],
+    );
+  } finally {
+    database.close();
+  }
+}
+
+/** Damages the file while nobody writes and all of it lies in the file itself. */
+async function spoil(damage: () => void): Promise<void> {
+  const database = new DatabaseSync(file, { timeout: 2_000 });
+  await waitFor('a moment at which nothing lies beside the file', () => {
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    database.exec('BEGIN IMMEDIATE');
+    const isWhole = statSync(`${file}-wal`).size === 0;
+    if (isWhole) damage();
+    database.exec('ROLLBACK');
+    return isWhole;
+  });
+  database.close();
+}
+
+/** What holds while the file cannot be used; the admin API refuses, within its deadline. */
+async function checkRefused(t: Test): Promise<void> {
+  const { status, code, retryAfter, tookMs } = await put('/refused', 1);
+  t.match([status, code, retryAfter], [503, /^store_/, '1']);
+  t.ok(tookMs < 2_000, `refused after ${tookMs.toFixed(0)} ms`);
+  t.same(await statuses(first, '/limited', 1), [429], 'a managed rule is in force');
+  await untilDegraded('state_store_unavailable');
+}
+
+/** A write is taken, is in force everywhere, and lies in the file. */
+async function checkTaken(t: Test, path: string, before: Readonly<Record<string, number | undefined>>): Promise<void> {
+  t.same(await caps(), before, 'every acknowledged write is there');
+  t.same(await statuses(first, '/limited', 1), [429]);
+  t.equal((await put(path, 7)).status, 200);
+  const delays = await delaysUntil(fleet.proxies, 'the rule to be in force', async (proxy) =>
+    (await usageOf(proxy, path)).some(({ subject }) => subject === path),
+  );
+  t.ok(Math.max(...delays) < 1_500);
+  t.equal(documentsInFile(), Object.keys(before).length + 1);
+}
+
+await fleet.recovered();
+await fleet.write('PUT', dayRule('/limited', 1));
+await fleet.settle();
+await statuses(first, '/limited', 1);
+
+await test('locked by another process for two seconds', async (t) => {
+  const before = await caps();
+  const database = new DatabaseSync(file);
+  t.teardown(() => database.close());
+  await underLoad(t, fleet, async () => {
+    const startedMs = performance.now();
+    database.exec('BEGIN EXCLUSIVE');
+    await checkRefused(t);
+    t.equal((await askAdmin(first)).status, 200, 'reading goes on');
+    await waitFor('two seconds', () => performance.now() > startedMs + 2_000);
+    database.exec('ROLLBACK');
+  });
+  await checkTaken(t, '/after/lock', before);
+});
+
+await test('taken over by a newer version', async (t) => {
+  const before = await caps();
+  await underLoad(t, fleet, async () => {
+    sql('PRAGMA user_version = 99');
+    await checkRefused(t);
+    sql('PRAGMA user_version = 1');
+  });
+  await checkTaken(t, '/after/newer', before);
+});
+
+await test('moved away, a directory in its place, and put back', async (t) => {
+  const before = await caps();
+  await underLoad(t, fleet, async () => {
+    for (const part of parts) renameSync(file + part, aside + part);
+    mkdirSync(file);
+    await checkRefused(t);
+    rmdirSync(file);
+    for (const part of parts) renameSync(aside + part, file + part);
+  });
+  await checkTaken(t, '/after/directory', before);
+});
+
+await test('emptied', async (t) => {
+  const before = await caps();
+  await underLoad(t, fleet, async () => {
+    await spoil(() => truncateSync(file, 0));
+    await waitFor('the rules to be written back', () => {
+      try {
+        return documentsInFile() === Object.keys(before).length;
+      } catch {
+        return false;
+      }
+    });
+    t.same(await statuses(first, '/limited', 1), [429], 'a managed rule is in force');
+  });
+  await checkTaken(t, '/after/emptied', before);
+});
+
+const damages: [what: string, damage: () => void][] = [
+  ['garbage in the middle', () => overwrite(4_096, statSync(file).size - 4_096)],
+  ['garbage at the beginning', () => overwrite(0, 4_096)],
+  ['cut in half', () => truncateSync(file, Math.floor(statSync(file).size / 2))],
+];
+function overwrite(at: number, length: number): void {
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, Buffer.alloc(length, 'garbage '), 0, length, at);
+  closeSync(descriptor);
+}
+
+for (const [what, damage] of damages) {
+  await test(`${what}, and a copy put in its place`, async (t) => {
+    const before = await caps();
+    await underLoad(t, fleet, async () => {
+      rmSync(aside, { force: true });
+      sql(`VACUUM INTO '${aside}'`);
+      await spoil(damage);
+      await checkRefused(t);
+      for (const part of parts) rmSync(file + part, { force: true });
+      renameSync(aside, file);
+    });
+    await checkTaken(t, `/after/${what.replaceAll(' ', '-')}`, before);
+  });
+}
+
+await test('everything that was acknowledged is there after a restart of all', async (t) => {
+  await fleet.write('PUT', dayRule('/counted', 1));
+  await fleet.settle();
+  await statuses(first, '/counted', 1);
+  const before = await caps();
+  await Promise.all([first.process.stop(), second.process.stop(), fleet.controlPlane.stop()]);
+  await fleet.restartControlPlane();
+  await Promise.all([first.restart(), second.restart()]);
+  await fleet.recovered();
+  t.same(await caps(), before);
+  t.same(await statuses(first, '/counted', 1), [429]);
+  for (const { process } of [...fleet.proxies, { process: fleet.controlPlane }]) {
+    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|uncaught|TypeError/i);
+  }
+});

@@ -1,0 +1,146 @@
+// Operators edit, proxies follow: how long a change takes to be in force everywhere, and what the listing knows of them all.
+import { t as suite, type Test, test } from 'tap';
+import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
+import { ask, delaysUntil, doorsOf, listRules, type RuleRow, startFleet, usageOf } from '../support/fleet.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(100_000);
+
+/** Whatever was changed is in force everywhere, and whatever was counted is listed, within this. */
+const promisedMs = 1_000;
+const edits = 50;
+const resets = 10;
+const rounds = 10;
+const minute = { period: 'minute' };
+
+const find = (rows: readonly RuleRow[], subject: string): RuleRow | undefined =>
+  rows.find((row) => row.subject === subject);
+
+/** Says how long things took, and that none took longer than promised. */
+function judge(t: Test, what: string, delaysMs: readonly number[]): void {
+  const sorted = delaysMs.toSorted((one, other) => one - other);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
+  const [p50, p99, most] = [at(0.5), at(0.99), at(1)].map(Math.round);
+  t.comment(`${what}: p50 ${p50} ms, p99 ${p99} ms, longest ${most} ms, of ${sorted.length}`);
+  t.ok(at(0.99) < promisedMs, `${what}: 99 of 100 took less than ${p99} ms`);
+}
+
+for (const store of ['sqlite', 'redis'] as const) {
+  await test(`a fleet on ${store}`, async (group) => {
+    const upstream = await startFakeUpstream({ t: group });
+    // Listing and convergence must not depend on how often counters are written.
+    const fleet = await startFleet(group, { store, upstream, env: { RATE_LIMITS_FLUSH_INTERVAL: '0' } });
+    const [first, second] = fleet.proxies as [(typeof fleet.proxies)[0], (typeof fleet.proxies)[0]];
+
+    await group.test('an edited cap is enforced by every proxy within a second', async (t) => {
+      const delays: number[] = [];
+      for (let edit = 1; edit <= edits; edit += 1) {
+        const cap = edit % 2 === 0 ? edit : 1_000_000 + edit;
+        const body = { user_path: '/edited', limit_key: minute, max_requests: cap };
+        // Through any door.
+        const door = doorsOf(fleet)[edit % 3];
+        if (door === undefined) throw new Error('there are three doors');
+        const answer = await door('/admin/rate-limits', { method: 'PUT', body });
+        const waiting = delaysUntil(
+          fleet.proxies,
+          `a cap of ${cap}`,
+          async (proxy) => find(await usageOf(proxy, '/edited'), '/edited')?.max_requests === cap,
+        );
+        t.equal(answer.status, 200);
+        const { rate_limits } = (await answer.json()) as { rate_limits: RuleRow[] };
+        t.equal(find(rate_limits, '/edited')?.max_requests, cap, 'the answer shows it already');
+        delays.push(...(await waiting));
+      }
+      judge(t, 'an edit', delays);
+    });
+
+    await group.test('a reset empties the counters of every proxy within a second', async (t) => {
+      const delays: number[] = [];
+      await fleet.write('PUT', { user_path: '/reset', limit_key: minute, max_requests: 1 });
+      await fleet.settle();
+      for (let round = 1; round <= resets; round += 1) {
+        for (const proxy of fleet.proxies) {
+          t.equal((await ask(proxy, '/reset')).status, 200);
+          t.equal((await ask(proxy, '/reset')).status, 429);
+        }
+        const rows =
+          round % 2 === 0
+            ? await fleet.write('POST', { scope: 'user_path', subject: '/reset', ...minute }, '/reset-one')
+            : await fleet.write('POST', { confirmation: 'reset' }, '/reset');
+        const waiting = delaysUntil(
+          fleet.proxies,
+          'an empty window',
+          async (proxy) => find(await usageOf(proxy, '/reset'), '/reset')?.requests_used === 0,
+        );
+        if (round % 2 === 0) t.equal(find(rows, '/reset')?.requests_used, 0, 'the answer shows it already');
+        t.equal(find(await listRules(fleet), '/reset')?.requests_used, 0, 'and so does the listing');
+        delays.push(...(await waiting));
+      }
+      judge(t, 'a reset', delays);
+    });
+
+    await group.test('the listing adds up what all proxies have counted, at most a second old', async (t) => {
+      await fleet.write('PUT', { user_path: '/sum', limit_key: { period: 'hour' }, max_requests: 25, max_tokens: 250 });
+      await fleet.settle();
+      const delays: number[] = [];
+      let [requests, tokens, most] = [0, 0, 0];
+      for (let round = 1; round <= rounds; round += 1) {
+        const before = upstream.ledger.length;
+        const statuses = [await ask(first, '/sum'), await ask(second, '/sum'), await ask(second, '/sum')];
+        const sinceMs = performance.now();
+        requests += statuses.filter(({ status }) => status === 200).length;
+        for (const { usage } of upstream.ledger.slice(before)) tokens += usage?.total_tokens ?? 0;
+        const row = await waitFor(`${requests} requests in the listing`, async () => {
+          const found = find(await listRules(fleet), '/sum');
+          most = Math.max(most, found?.requests_used ?? 0);
+          return found?.requests_used === requests && found.tokens_used === tokens && found;
+        });
+        delays.push(performance.now() - sinceMs);
+        t.equal(most, requests, 'never more than there were');
+        t.match(row, {
+          requests_remaining: Math.max(0, 25 - requests),
+          tokens_remaining: Math.max(0, 250 - tokens),
+        });
+      }
+      t.ok(tokens > 250, `${tokens} tokens: more than the cap of one proxy, so nothing is left`);
+      judge(t, 'a count', delays);
+
+      // The figure of the fleet is compared with the cap that every proxy enforces for itself.
+      for (const proxy of fleet.proxies) {
+        const [row] = (await usageOf(proxy, '/sum')).filter(({ subject }) => subject === '/sum');
+        t.ok((row?.requests_used ?? 0) < requests, 'each proxy counts for itself');
+      }
+      await fleet.write('PUT', { user_path: '/sum', limit_key: { period: 'hour' }, max_requests: 5 });
+      const lowered = find(await listRules(fleet), '/sum');
+      t.match(lowered, { requests_used: requests, requests_remaining: 0, tokens_used: 0 });
+      t.notOk('tokens_remaining' in (lowered ?? {}), 'a cap that went takes its figures along');
+    });
+
+    await group.test('requests in flight add up, and go again', async (t) => {
+      await fleet.write('PUT', { user_path: '/held', limit_key: { period: 'concurrent' }, max_requests: 2 });
+      await fleet.settle();
+      const gate = createGate();
+      const chunk = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n';
+      await upstream.behave({ kind: 'sse', chunks: [chunk, gate, 'data: [DONE]\n\n'] });
+      const asking = [first, second, second].map((proxy) => ask(proxy, '/held', { stream: true }));
+      await upstream.waitFor((ledger) => ledger.filter(({ finished }) => !finished).length === 3);
+      const sinceMs = performance.now();
+      const row = await waitFor('three in flight', async () => {
+        const found = find(await listRules(fleet), '/held');
+        return found?.in_flight === 3 && found;
+      });
+      const delays = [performance.now() - sinceMs];
+      t.match(row, { requests_used: 0, requests_remaining: 0, max_requests: 2 }, 'never below nothing');
+      t.equal((await ask(second, '/held')).status, 429);
+      gate.release();
+      t.same(
+        (await Promise.all(asking)).map(({ status }) => status),
+        [200, 200, 200],
+      );
+      const endedAtMs = performance.now();
+      await waitFor('none in flight', async () => find(await listRules(fleet), '/held')?.requests_remaining === 2);
+      judge(t, 'a slot', [...delays, performance.now() - endedAtMs]);
+      await upstream.behave({ kind: 'openai' });
+    });
+  });
+}

@@ -1,0 +1,222 @@
+// Git declares, operators override: a manual rule over one of the configuration, how it goes again, and what edits in git do meanwhile.
+import { t as suite, test } from 'tap';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { ask, delaysUntil, type Fleet, listRules, type RuleRow, startFleet, usageOf } from '../support/fleet.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(100_000);
+
+const minute = { period: 'minute' };
+
+/** The whole config: each path with its cap a minute. */
+const declare = (caps: Record<string, number>) => ({
+  'gateway.yaml': {
+    rate_limits: {
+      user_paths: Object.entries(caps).map(([path, max_requests]) => ({
+        path,
+        limits: [{ period: 'minute', max_requests }],
+      })),
+    },
+  },
+});
+const declared = { '/edited': 3, '/unattended': 3, '/expiring': 3, '/reloaded': 3, '/dropped': 3, '/only-declared': 3 };
+
+/** The rows of the listing about a subject: one, or the test is about why not. */
+const of = (rows: readonly RuleRow[], subject: string): RuleRow[] => rows.filter((row) => row.subject === subject);
+
+async function askAll({ proxies }: Fleet, userPath: string): Promise<number[]> {
+  return (await Promise.all(proxies.map((proxy) => ask(proxy, userPath)))).map(({ status }) => status);
+}
+
+/** Cap and use of a consumer's only rule on each proxy, as `1 of 3`. */
+async function standing({ proxies }: Fleet, userPath: string): Promise<string[]> {
+  const rows = await Promise.all(proxies.map((proxy) => usageOf(proxy, userPath)));
+  return rows.map((found) =>
+    found.map(({ requests_used, max_requests }) => `${requests_used} of ${max_requests}`).join(', '),
+  );
+}
+
+function untilStanding(fleet: Fleet, userPath: string, wanted: string): Promise<unknown> {
+  return waitFor(`${wanted} for ${userPath}`, async () =>
+    (await standing(fleet, userPath)).every((each) => each === wanted),
+  );
+}
+
+function untilListed(fleet: Fleet, subject: string, isSo: (row: RuleRow) => boolean): Promise<RuleRow> {
+  return waitFor(`the listing of ${subject}`, async () => {
+    const [row, another] = of(await listRules(fleet), subject);
+    if (another !== undefined) throw new Error(`${subject} is listed twice`);
+    return row !== undefined && isSo(row) && row;
+  });
+}
+
+for (const store of ['sqlite', 'redis'] as const) {
+  await test(`a fleet on ${store}`, async (group) => {
+    const upstream = await startFakeUpstream({ t: group });
+    const fleet = await startFleet(group, { store, upstream, files: declare(declared) });
+    const [first] = fleet.proxies;
+    if (first === undefined) throw new Error('no proxy');
+
+    await group.test(
+      'a manual rule stands in for the declared one and keeps its counters; its end restarts them',
+      async (t) => {
+        const rule = { user_path: '/edited', limit_key: minute };
+        for (const status of [200, 200]) t.same(await askAll(fleet, '/edited'), [status, status]);
+        await untilListed(fleet, '/edited', ({ requests_used }) => requests_used === 4);
+
+        const rows = of(await fleet.write('PUT', { ...rule, max_requests: 2, reason: 'too much' }), '/edited');
+        t.match(rows, [
+          { source: 'manual', overrides_config: true, max_requests: 2, requests_used: 4, reason: 'too much' },
+        ]);
+        t.equal(rows.length, 1, 'one row for both');
+        await fleet.settle();
+        t.same(await standing(fleet, '/edited'), ['2 of 2', '2 of 2']);
+        t.same(await askAll(fleet, '/edited'), [429, 429]);
+        await fleet.write('PUT', { ...rule, max_requests: 3 });
+        await fleet.settle();
+        for (const status of [200, 429]) t.same(await askAll(fleet, '/edited'), [status, status]);
+
+        const back = of(await fleet.write('DELETE', rule), '/edited');
+        t.match(back, [{ source: 'config', overrides_config: false, max_requests: 3, requests_used: 0 }]);
+        t.equal(back.length, 1);
+        t.notOk('reason' in (back[0] ?? {}));
+        await fleet.settle();
+        t.same(await standing(fleet, '/edited'), ['0 of 3', '0 of 3']);
+        for (const status of [200, 200, 200, 429]) t.same(await askAll(fleet, '/edited'), [status, status]);
+      },
+    );
+
+    await group.test('a manual rule goes by itself when it expires, on every proxy and in the listing', async (t) => {
+      for (const user_path of ['/expiring', '/expiring-too']) {
+        t.same(await askAll(fleet, user_path), [200, 200]);
+        const expiresAtMs = Date.now() + 2_000;
+        const expires_at = new Date(expiresAtMs).toISOString();
+        const [row] = of(
+          await fleet.write('PUT', { user_path, limit_key: minute, max_requests: 1, expires_at }),
+          user_path,
+        );
+        t.match(row, { source: 'manual', expires_at, overrides_config: user_path === '/expiring' });
+        await fleet.settle();
+        await askAll(fleet, user_path);
+        t.same(await askAll(fleet, user_path), [429, 429]);
+        const revision = async (): Promise<string | null> =>
+          (await fleet.admin('/admin/rate-limits')).headers.get('etag');
+        const before = await revision();
+
+        const isGone = ({ max_requests }: Partial<RuleRow>): boolean => max_requests !== 1;
+        const gone = Promise.all([
+          delaysUntil(fleet.proxies, 'the rule to expire', async (proxy) =>
+            (await usageOf(proxy, user_path)).every(isGone),
+          ),
+          waitFor('the listing to know', async () => of(await listRules(fleet), user_path).every(isGone)),
+        ]);
+        t.same(await askAll(fleet, user_path), [429, 429], 'until then it refuses');
+        await gone;
+        const lateMs = Date.now() - expiresAtMs;
+        t.ok(lateMs >= 0 && lateMs < 1_000, `gone everywhere ${lateMs} ms after its time`);
+        if (user_path === '/expiring') {
+          t.same(await standing(fleet, user_path), ['0 of 3', '0 of 3'], 'the declared rule is back, at nothing');
+          t.match(of(await listRules(fleet), user_path), [
+            { source: 'config', overrides_config: false, max_requests: 3, requests_used: 0 },
+          ]);
+        } else {
+          t.same(await standing(fleet, user_path), ['', '']);
+          t.same(of(await listRules(fleet), user_path), []);
+        }
+        t.same(await askAll(fleet, user_path), [200, 200]);
+
+        // The document goes a little later. What was counted since the expiry stays, or a rule would restart twice.
+        await waitFor('the document to be removed', async () => (await revision()) !== before, 3_000);
+        await fleet.settle();
+        if (user_path === '/expiring')
+          t.same(await standing(fleet, user_path), ['1 of 3', '1 of 3'], 'started anew once');
+      }
+    });
+
+    await group.test(
+      'proxies drop an expired rule by themselves, whether or not there is a control plane',
+      async (t) => {
+        const expiresAtMs = Date.now() + 2_000;
+        const expires_at = new Date(expiresAtMs).toISOString();
+        await fleet.write('PUT', { user_path: '/unattended', limit_key: minute, max_requests: 1, expires_at });
+        await fleet.settle();
+        t.same(await askAll(fleet, '/unattended'), [200, 200]);
+        t.same(await askAll(fleet, '/unattended'), [429, 429]);
+        await fleet.controlPlane.kill();
+        await untilStanding(fleet, '/unattended', '0 of 3');
+        const lateMs = Date.now() - expiresAtMs;
+        t.ok(lateMs >= 0 && lateMs < 500, `${lateMs} ms after its time`);
+        for (const status of [200, 200, 200, 429]) t.same(await askAll(fleet, '/unattended'), [status, status]);
+
+        await fleet.restartControlPlane();
+        const row = await untilListed(fleet, '/unattended', ({ requests_used }) => requests_used === 6);
+        t.match(row, { source: 'config', overrides_config: false, max_requests: 3, requests_remaining: 0 });
+        await fleet.settle();
+        t.same(await standing(fleet, '/unattended'), ['3 of 3', '3 of 3'], 'started anew once');
+      },
+    );
+
+    await group.test(
+      'edits in git while an override is in force: it stays, and what comes back is the edited rule',
+      async (t) => {
+        const rule = { user_path: '/reloaded', limit_key: minute };
+        await fleet.write('PUT', { ...rule, max_requests: 9 });
+        await fleet.settle();
+        for (const status of [200, 200]) t.same(await askAll(fleet, '/reloaded'), [status, status]);
+
+        await first.applyConfig(declare({ ...declared, '/reloaded': 5, '/new': 7 }));
+        await untilStanding(fleet, '/new', '0 of 7');
+        await untilListed(fleet, '/new', ({ max_requests }) => max_requests === 7);
+        t.same(await standing(fleet, '/reloaded'), ['2 of 9', '2 of 9'], 'cap and counters are those of the override');
+        await untilListed(fleet, '/reloaded', (row) => row.max_requests === 9 && row.requests_used === 4);
+
+        const back = of(await fleet.write('DELETE', rule), '/reloaded');
+        t.match(back, [{ source: 'config', max_requests: 5, requests_used: 0 }]);
+        await untilStanding(fleet, '/reloaded', '0 of 5');
+      },
+    );
+
+    await group.test(
+      'a declared rule that git drops while an override is in force: the override stays, alone',
+      async (t) => {
+        const rule = { user_path: '/dropped', limit_key: minute };
+        await fleet.write('PUT', { ...rule, max_requests: 4 });
+        await fleet.settle();
+        t.same(await askAll(fleet, '/dropped'), [200, 200]);
+        const { '/dropped': _, ...rest } = declared;
+        await first.applyConfig(declare({ ...rest, '/new': 8 }));
+        await untilStanding(fleet, '/new', '0 of 8');
+        t.match(await untilListed(fleet, '/dropped', ({ overrides_config }) => !overrides_config), {
+          source: 'manual',
+        });
+        t.same(await standing(fleet, '/dropped'), ['1 of 4', '1 of 4']);
+
+        t.same(of(await fleet.write('DELETE', rule), '/dropped'), [], 'nothing is left to come back');
+        await fleet.settle();
+        t.same(await standing(fleet, '/dropped'), ['', '']);
+        await first.applyConfig(declare({ ...declared, '/new': 9 }));
+        await untilStanding(fleet, '/dropped', '0 of 3');
+      },
+    );
+
+    await group.test('a rule that only git declares cannot be deleted, and its counters can be reset', async (t) => {
+      const body = { user_path: '/only-declared', limit_key: minute };
+      t.same(await askAll(fleet, '/only-declared'), [200, 200]);
+      await untilListed(fleet, '/only-declared', ({ requests_used }) => requests_used === 2);
+      const refused = await fleet.admin('/admin/rate-limits', { method: 'DELETE', body });
+      t.equal(refused.status, 409);
+      t.match(await refused.json(), {
+        code: 'rate_limit_config_owned',
+        type: 'invalid_request_error',
+        status_code: 409,
+      });
+      t.same(await standing(fleet, '/only-declared'), ['1 of 3', '1 of 3'], 'nothing has changed');
+
+      const reset = { scope: 'user_path', subject: '/only-declared', period: 'minute' };
+      t.match(of(await fleet.write('POST', reset, '/reset-one'), '/only-declared'), [
+        { source: 'config', max_requests: 3, requests_used: 0 },
+      ]);
+      await untilStanding(fleet, '/only-declared', '0 of 3');
+    });
+  });
+}

@@ -1,0 +1,213 @@
+// What /admin/status and the metrics of the control plane say of a fleet: who enforces what, who is behind, and who is gone.
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { t as suite, test } from 'tap';
+import { fetch } from 'undici';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { ask, type Fleet, listRules, startFleet, usageOf } from '../support/fleet.ts';
+import { type Gateway, readMetric } from '../support/gateway.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(100_000);
+
+interface ProxyStatus {
+  readonly instance: string;
+  readonly live: boolean;
+  readonly converged: boolean;
+  readonly started_at: string;
+  readonly config_revision: string;
+  readonly config_source: string;
+  readonly state_revision: number;
+  readonly state_source: string;
+  readonly limiter: string;
+  readonly environment: string;
+  readonly environment_matches: boolean;
+  readonly last_config_error: readonly string[] | null;
+}
+
+interface Status {
+  readonly converged: boolean;
+  readonly lag_seconds: number;
+  readonly desired: { readonly config_revision: string; readonly state_revision: number; readonly environment: string };
+  readonly proxies: readonly [ProxyStatus, ProxyStatus];
+}
+
+/** A heartbeat makes a proxy live for three seconds, comes twice a second, and is looked at as often. */
+const [lifeMs, beatMs] = [3_000, 500];
+
+async function statusOf(fleet: Fleet): Promise<Status> {
+  return (await (await fleet.admin('/admin/status')).json()) as Status;
+}
+
+/** The status, once it is so. */
+function until(fleet: Fleet, what: string, isSo: (status: Status) => boolean): Promise<Status> {
+  return waitFor(what, async () => {
+    const status = await statusOf(fleet);
+    return isSo(status) && status;
+  });
+}
+
+const isWell = ({ converged, proxies }: Status): boolean => converged && proxies.every(({ live }) => live);
+
+/** What the control plane tells Prometheus. */
+async function metricsOf({ controlPlane }: Fleet): Promise<{ live: number; behind: number; lag: number }> {
+  const text = await (await fetch(`${controlPlane.address}/metrics`)).text();
+  const read = (name: string): number => readMetric(text, name) ?? Number.NaN;
+  return {
+    live: read('gateway_proxies_live'),
+    behind: read('gateway_proxies_behind'),
+    lag: read('gateway_convergence_lag_seconds'),
+  };
+}
+
+/** The revisions that a proxy itself claims. */
+async function claimed(proxy: Gateway): Promise<object> {
+  const text = await proxy.metrics();
+  return {
+    config_revision: /^gateway_config_info\{[^}]*revision="([^"]*)"/m.exec(text)?.[1],
+    state_revision: readMetric(text, 'gateway_state_revision'),
+  };
+}
+
+const limits = (cap: number) => ({
+  'gateway.yaml': {
+    rate_limits: { user_paths: [{ path: '/declared', limits: [{ period: 'minute', max_requests: cap }] }] },
+  },
+});
+
+for (const store of ['sqlite', 'redis'] as const) {
+  await test(`a fleet on ${store}`, async (group) => {
+    const upstream = await startFakeUpstream({ t: group });
+    const fleet = await startFleet(group, { store, upstream, files: limits(5) });
+    const [first, second] = fleet.proxies;
+    if (first === undefined || second === undefined) throw new Error('two proxies are needed');
+
+    await group.test('desired and active revisions follow every edit, in git and by operators', async (t) => {
+      const before = await until(fleet, 'the fleet to be well', isWell);
+      t.match(before.proxies, [{ instance: 'proxy-1' }, { instance: 'proxy-2' }]);
+      for (const edit of ['rule', 'config'] as const) {
+        const old = (await statusOf(fleet)).desired;
+        if (edit === 'rule') {
+          await fleet.write('PUT', { user_path: '/team', limit_key: { period: 'hour' }, max_requests: 100 });
+        } else await first.applyConfig(limits(6));
+        const isNew = ({ desired }: Status): boolean =>
+          edit === 'rule'
+            ? desired.state_revision > old.state_revision
+            : desired.config_revision !== old.config_revision;
+        const { desired, proxies } = await until(fleet, 'the edit to arrive', (now) => isNew(now) && isWell(now));
+        for (const [index, proxy] of fleet.proxies.entries()) {
+          const { config_revision, state_revision } = desired;
+          t.match(proxies[index], { config_revision, state_revision, environment_matches: true });
+          t.match(proxies[index], { config_source: 'directory', state_source: 'store', limiter: 'enforcing' });
+          t.same(await claimed(proxy), { config_revision, state_revision }, 'as the proxy itself says');
+        }
+      }
+      t.same(await metricsOf(fleet), { live: 2, behind: 0, lag: 0 });
+    });
+
+    await group.test('a proxy with other rules in its environment shows, for as long as it has them', async (t) => {
+      await second.restart({ SET_RATE_LIMIT_TEAM: 'rpm=7' });
+      const status = await until(fleet, 'the mismatch', ({ proxies }) => !proxies[1].environment_matches);
+      t.match(status.proxies, [
+        { environment_matches: true, converged: true, environment: status.desired.environment },
+        { environment_matches: false, converged: false, last_config_error: null, live: true },
+      ]);
+      t.equal(status.converged, false);
+      const found = await waitFor('the lag to grow', async () => {
+        const metrics = await metricsOf(fleet);
+        return metrics.lag > 0.5 && metrics;
+      });
+      t.match(found, { live: 2, behind: 1 });
+      t.ok((await statusOf(fleet)).lag_seconds >= found.lag);
+
+      await second.restart({ SET_RATE_LIMIT_TEAM: undefined });
+      await until(fleet, 'the fleet to be well', isWell);
+      t.same(await metricsOf(fleet), { live: 2, behind: 0, lag: 0 });
+    });
+
+    await group.test('a proxy whose own config directory is broken says what is wrong with it', async (t) => {
+      const own = join(fleet.home, 'config-of-its-own');
+      cpSync(join(fleet.home, 'config'), own, { recursive: true });
+      await second.restart({ GATEWAY_CONFIG: own });
+      await until(fleet, 'the same content to be the same revision', isWell);
+
+      writeFileSync(join(own, 'gateway.yaml'), 'rate_limits: { user_pats: [] }\n');
+      const broken = await until(fleet, 'the error', ({ proxies }) => proxies[1].last_config_error !== null);
+      t.match(broken.proxies[0], { last_config_error: null });
+      t.match(broken.proxies[1].last_config_error, [/gateway\.yaml:1:\d+ .*user_pats/]);
+      t.match(broken, { converged: true }, 'what was good is still in force');
+      t.match(await (await second.fetch('/health/ready')).json(), { status: 'degraded', reasons: ['config_rejected'] });
+
+      await first.applyConfig(limits(8));
+      const behind = await until(fleet, 'the proxy to fall behind', ({ converged }) => !converged);
+      t.match(behind.proxies, [{}, { converged: false }]);
+      const { config_revision } = behind.desired;
+      t.not(behind.proxies[1].config_revision, config_revision);
+      await waitFor('the metric to say so', async () => (await metricsOf(fleet)).behind === 1);
+
+      cpSync(join(fleet.home, 'config'), own, { recursive: true });
+      const well = await until(fleet, 'the fleet to be well', isWell);
+      t.match(well.proxies, [{ config_revision }, { config_revision, last_config_error: null }]);
+      await second.restart({ GATEWAY_CONFIG: first.configDir });
+    });
+
+    await group.test(
+      'a killed proxy is gone after three seconds, and back with its counters when it starts again',
+      async (t) => {
+        const used = async () => (await listRules(fleet)).find(({ subject }) => subject === '/team')?.requests_used;
+        const own = async () => (await usageOf(second, '/team'))[0]?.requests_used;
+        const before = await until(fleet, 'the fleet to be well', isWell);
+        for (const proxy of [first, first, second, second, second]) t.equal((await ask(proxy, '/team')).status, 200);
+        const askedMs = Date.now();
+        await waitFor('the listing', async () => (await used()) === 5);
+        const written = () => second.metric('gateway_counters_written_timestamp_seconds');
+        await waitFor('the counters to be written', async () => ((await written()) ?? 0) * 1000 > askedMs);
+
+        await second.process.kill();
+        const killedMs = performance.now();
+        t.equal(await used(), 5, 'for a moment nobody knows');
+        await waitFor('its counters to leave the listing', async () => (await used()) === 2);
+        const goneMs = performance.now() - killedMs;
+        t.ok(goneMs > lifeMs - 2 * beatMs && goneMs < lifeMs + 2 * beatMs, `gone after ${Math.round(goneMs)} ms`);
+        const gone = await statusOf(fleet);
+        t.match(gone.proxies, [{ live: true }, { instance: 'proxy-2', live: false }]);
+        t.match(gone, { converged: true }, 'whoever is gone is not behind');
+        t.match(await metricsOf(fleet), { live: 1, behind: 0 });
+
+        await second.restart();
+        t.equal(await own(), 3, 'it knows what it had counted');
+        const back = await until(fleet, 'it to be back', isWell);
+        t.ok(back.proxies[1].started_at > before.proxies[1].started_at);
+        await waitFor('its counters to be back', async () => (await used()) === 5);
+        t.same(await metricsOf(fleet), { live: 2, behind: 0, lag: 0 });
+      },
+    );
+
+    await group.test('a killed proxy takes over from itself at once', async (t) => {
+      const instances = async () => (await statusOf(fleet)).proxies.map(({ instance, live }) => `${instance} ${live}`);
+      const before = await until(fleet, 'the fleet to be well', isWell);
+      await second.process.kill();
+      const killedMs = performance.now();
+      await second.restart();
+      const after = await until(
+        fleet,
+        'its new life to be heard of',
+        ({ proxies }) => proxies[1].started_at > before.proxies[1].started_at,
+      );
+      const backMs = performance.now() - killedMs;
+      t.comment(`heard of again ${Math.round(backMs)} ms after the kill`);
+      t.ok(isWell(after));
+      t.same(await instances(), ['proxy-1 true', 'proxy-2 true'], 'and is not listed twice');
+      t.equal((await usageOf(second, '/team'))[0]?.requests_used, 3);
+      await waitFor('the listing', async () =>
+        (await listRules(fleet)).some(({ subject, requests_used }) => subject === '/team' && requests_used === 5),
+      );
+
+      await second.process.stop();
+      t.same(await instances(), ['proxy-1 true'], 'whoever leaves in order leaves at once');
+      t.equal((await listRules(fleet)).find(({ subject }) => subject === '/team')?.requests_used, 2);
+      await second.restart();
+      await until(fleet, 'the fleet to be well', ({ converged, proxies }) => converged && proxies.length === 2);
+    });
+  });
+}

@@ -1,0 +1,91 @@
+// Rate limits switched off on a fleet: what operators have set is off too, and comes back as it was.
+import { t as suite, test } from 'tap';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { ask, doorsOf, type Fleet, startFleet, usageOf } from '../support/fleet.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(100_000);
+
+const minute = { period: 'minute' };
+
+async function askAll({ proxies }: Fleet, userPath: string, headers = {}): Promise<number[]> {
+  return (await Promise.all(proxies.map((proxy) => ask(proxy, userPath, {}, headers)))).map(({ status }) => status);
+}
+
+for (const store of ['sqlite', 'redis'] as const) {
+  await test(`a fleet on ${store}`, async (group) => {
+    const upstream = await startFakeUpstream({ t: group });
+    const limits = { user_paths: [{ path: '/team', limits: [{ period: 'hour', max_requests: 50 }] }] };
+    const fleet = await startFleet(group, { store, upstream, config: { rate_limits: limits } });
+    const [first] = fleet.proxies;
+    if (first === undefined) throw new Error('no proxy');
+    const issued = await fleet.admin('/admin/auth-keys', { method: 'POST', body: { name: 'a key' } });
+    const { id, value } = (await issued.json()) as { id: string; value: string };
+    await fleet.admin(`/admin/auth-keys/${id}/deactivate`, { method: 'POST' });
+    const revoked = { authorization: `Bearer ${value}` };
+
+    for (const how of ['in the environment', 'in git'] as const) {
+      await group.test(
+        `limits that are switched off ${how}: manual rules are off too, and operators hear of it`,
+        async (t) => {
+          const startAgain = async (env: Record<string, string | undefined>): Promise<void> => {
+            const port = new URL(fleet.controlPlane.address).port;
+            await fleet.controlPlane.restart({ ...env, GATEWAY_ADMIN_PORT: port });
+            await Promise.all(fleet.proxies.map((proxy) => proxy.restart(env)));
+          };
+          const toggle = (enabled: boolean): Promise<void> =>
+            how === 'in the environment'
+              ? startAgain({ RATE_LIMITS_ENABLED: enabled ? undefined : 'false' })
+              : first.applyConfig({ 'gateway.yaml': { rate_limits: { ...limits, enabled } } });
+          const known = `/known-${how.replaceAll(' ', '-')}`;
+          await fleet.write('PUT', { user_path: known, limit_key: minute, max_requests: 1 });
+          await fleet.settle();
+          t.same(await askAll(fleet, known), [200, 200]);
+          t.same(await askAll(fleet, known), [429, 429]);
+
+          await toggle(false);
+          await waitFor('everybody to know', async () => {
+            const answer = await fleet.admin('/admin/rate-limits');
+            await answer.body?.cancel();
+            const usage = await Promise.all(fleet.proxies.map((proxy) => usageOf(proxy, known)));
+            return answer.status === 503 && usage.every((rows) => rows.length === 0);
+          });
+          for (let count = 0; count < 3; count += 1) t.same(await askAll(fleet, known), [200, 200]);
+          const rule = { user_path: known, limit_key: minute, max_requests: 2 };
+          for (const door of doorsOf(fleet)) {
+            for (const [method, path, body] of [
+              ['GET', '', undefined],
+              ['PUT', '', rule],
+              ['DELETE', '', rule],
+              ['POST', '/reset-one', rule],
+              ['POST', '/reset', { confirmation: 'reset' }],
+            ] as const) {
+              const init = { method, ...(body === undefined ? {} : { body }) };
+              const refused = await door(`/admin/rate-limits${path}`, init);
+              t.equal(refused.status, 503, `${method} ${path}`);
+              t.match(await refused.json(), { code: 'feature_unavailable', status_code: 503 });
+            }
+            t.equal((await door('/admin/auth-keys')).status, 200, 'the rest is served');
+          }
+          await waitFor('the status to say so', async () => {
+            const answer = (await (await fleet.admin('/admin/status')).json()) as { proxies: { limiter: string }[] };
+            return answer.proxies.every(({ limiter }) => limiter === 'off');
+          });
+          t.same(await askAll(fleet, '/', revoked), [401, 401], 'keys are no limits');
+
+          await toggle(true);
+          await waitFor('everybody to know', async () => {
+            const usage = await Promise.all(fleet.proxies.map((proxy) => usageOf(proxy, known)));
+            return usage.every((rows) => rows.some(({ max_requests }) => max_requests === 1));
+          });
+          const statuses = [await askAll(fleet, known), await askAll(fleet, known)].at(-1);
+          t.same(statuses, [429, 429], 'the rule that was there before is in force again');
+          await waitFor('the listing to be back', async () => {
+            const answer = await fleet.admin('/admin/rate-limits');
+            return answer.status === 200 && (await answer.text()).includes(known);
+          });
+        },
+      );
+    }
+  });
+}
