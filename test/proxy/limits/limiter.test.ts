@@ -895,3 +895,15 @@ await test('the sweep survives reloads', async (t) => {
   for (let round = 0; round < 20; round += 1) limiter.sweep(start + 61_000, 10);
   t.equal(limiter.size, 0);
 });
+
+await test('what was exported is exported again when the store has lost it', async (t) => {
+  const limiter = createLimiter();
+  const window = ruleOf('user_path', '/team', 60, { maxRequests: 5 });
+  limiter.reconcile([window, ruleOf('user_path', '/team', 0, { maxRequests: 2 })]);
+  limiter.admit(limiter.forUserPath('/team'), 1_800_000_000_000);
+  const [row] = limiter.exportChanged();
+  t.match(row, { key: window.key });
+  t.same(limiter.exportChanged(), []);
+  limiter.exportAgain();
+  t.same(limiter.exportChanged(), [row], 'once, and no gauge');
+});

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
-import { followState, type StateEvent } from '../../../schemas/store/follow-state.ts';
+import { followState, reseededKind, type StateEvent } from '../../../schemas/store/follow-state.ts';
 import { openStateStore } from '../../../schemas/store/open.ts';
 import type { StateStore, StoredState } from '../../../schemas/store/state-store.ts';
 import { temporaryDirectory } from '../../support/teardown.ts';
@@ -55,7 +55,8 @@ function put(store: StateStore, id: string, body: unknown = { id }): Promise<unk
   return store.commit({ expected: new Map(), changes: [{ kind: 'rate_limit', id, body }] });
 }
 
-const ids = (state: StoredState | undefined): string[] => state?.documents.map(({ id }) => id) ?? [];
+const ids = (state: StoredState | undefined): string[] =>
+  state?.documents.filter(({ kind }) => kind === 'rate_limit').map(({ id }) => id) ?? [];
 
 /** What FLUSHALL is to Redis. */
 function emptyStore(directory: string): void {
@@ -125,6 +126,8 @@ await test('an emptied store is not an order to delete: what is in force stays',
     return !proxy.follower.status().isEmptied;
   });
   t.same(new Set(proxy.applied.map((state) => ids(state).join())), new Set(['a']));
+  t.notOk(proxy.applied[0]?.kinds.has(reseededKind));
+  await waitFor('the news that the rest of the store is gone', () => proxy.applied.at(-1)?.kinds.get(reseededKind));
 });
 
 await test('another store in its place is put in force, and said', async (t) => {
