@@ -15,11 +15,11 @@ const isThere = (command: string): boolean =>
 
 function install(): boolean {
   if (process.getuid?.() !== 0 || !isThere('apt-get')) return false;
-  process.stderr.write('redis-server is not installed: installing it with apt-get\n');
+  process.stderr.write('redis-server or openssl is not installed: installing them with apt-get\n');
   // A server of the system's own would only take a port.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const run = (...args: string[]): boolean => spawnSync('apt-get', args, { env, stdio: 'ignore' }).status === 0;
-  const wanted = ['install', '-y', '--no-install-recommends', 'redis-server'];
+  const wanted = ['install', '-y', '--no-install-recommends', 'redis-server', 'openssl'];
   return run(...wanted) || (run('update') && run(...wanted));
 }
 
@@ -31,8 +31,9 @@ function suites(): string[] {
     .map((file) => `  test/${file}`);
 }
 
-if (!isThere('redis-server') && !(install() && isThere('redis-server'))) {
+const hasAll = (): boolean => isThere('redis-server') && isThere('openssl');
+if (!hasAll() && !(install() && hasAll())) {
   const advice =
-    'redis-server is not on the PATH. Install it (Debian: apt-get install redis-server); these suites will fail without it:';
+    'redis-server (and openssl, for its TLS) is not on the PATH. Install it (Debian: apt-get install redis-server openssl); these suites will fail without it:';
   process.stderr.write(`${[advice, ...suites().sort()].join('\n')}\n`);
 }
