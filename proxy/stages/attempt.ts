@@ -46,12 +46,14 @@ export async function attempt(
   const { limiter, nowMs } = means;
   const isDirect = route.targets.length === 1;
   let called = false;
+  // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
+  let now = Math.floor(nowMs());
   try {
     let last: Refusal | undefined;
     for (const target of means.balance(route)) {
       if (exchange.gone) throw refusal('client_left');
       const matches = limiter.forTarget(target.upstream.name, target.model);
-      const { lease, rejection } = limiter.admit(matches, Math.floor(nowMs()), isDirect ? 'reject' : 'skip_target');
+      const { lease, rejection } = limiter.admit(matches, now, isDirect ? 'reject' : 'skip_target');
       if (lease === undefined) {
         if (isDirect) throw limitRefusal(rejection, means.metrics);
         continue;
@@ -61,8 +63,9 @@ export async function attempt(
       if (attempted.accepted) return attempted.accepted;
       last = attempted.refused;
       if (!attempted.again) break;
+      now = Math.floor(nowMs());
     }
-    throw last ?? saturated(route, means);
+    throw last ?? saturated(route, means, now);
   } finally {
     if (!called) consumer.lease.refund(Math.floor(nowMs()));
   }
@@ -121,8 +124,8 @@ async function start(
 }
 
 /** Every target is used up: the answer speaks of the first declared one (spec, Errors). */
-function saturated({ targets }: Route, { limiter, metrics, nowMs }: Means): Refusal {
+function saturated({ targets }: Route, { limiter, metrics }: Means, nowMs: number): Refusal {
   const [first] = targets as readonly [Target];
   const matches = limiter.forTarget(first.upstream.name, first.model);
-  return limitRefusal(limiter.refuse(matches, Math.floor(nowMs())), metrics);
+  return limitRefusal(limiter.refuse(matches, nowMs), metrics);
 }

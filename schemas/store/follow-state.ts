@@ -3,7 +3,7 @@ import { keepState, recallState } from './last-good-state.ts';
 import type { StateStore, StoredState, StoreMark } from './state-store.ts';
 
 export interface FollowStateOptions {
-  readonly store: Pick<StateStore, 'read' | 'revision' | 'commit' | 'watch' | 'reseed' | 'warnings'>;
+  readonly store: Pick<StateStore, 'read' | 'revision' | 'watch' | 'reseed' | 'warnings'>;
   /** Where the copy lies. */
   readonly copyPath: string;
   /** Whether an emptied store is given its documents back: the control plane does, which owns them. */
@@ -98,9 +98,8 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
     if (!isEmptied) report({ kind: 'emptied', revision: current.revision });
     isEmptied = true;
     if (!reseeds) return;
-    await store.reseed(current);
-    // Who looks only now sees the same store and documents as before; this tells that all the rest is gone.
-    await store.commit({ expected: new Map(), changes: [{ kind: reseededKind, id: '', body: {} }] });
+    // Who looks only now sees the same store and documents as before; this kind tells that all the rest is gone.
+    await store.reseed({ ...current, kinds: new Map([...current.kinds, [reseededKind, current.revision + 1]]) });
     isEmptied = false;
     report({ kind: 'reseeded', revision: current.revision });
     return look();
