@@ -21,6 +21,7 @@ export const errors = {
   expectation_failed: bad('Only "Expect: 100-continue" is supported.', 417),
   method_not_allowed: bad('Method {method} is not allowed for {path}. Allowed: {allow}.', 405),
   unsupported_media_type: bad('Send the body as "Content-Type: application/json" (UTF-8).', 415),
+  unsupported_encoding: bad('Send the body without Content-Encoding; compressed requests are not supported.', 415),
   body_too_large: bad('The body is too large. Send at most {limit} bytes.', 413),
   invalid_json: bad('The body is not valid JSON. Send one JSON object.'),
   invalid_member: bad('The member {member} {problem}.'),

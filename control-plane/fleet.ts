@@ -2,6 +2,9 @@
 import { type HeartbeatBody, heartbeatLifeMs, readHeartbeatBody } from '../schemas/store/heartbeat-body.ts';
 import type { Heartbeat, StateStore } from '../schemas/store/state-store.ts';
 
+/** How long it is remembered that two processes share a name: they take turns in some heartbeats. Milliseconds. */
+const sharedMemoryMs = 10 * heartbeatLifeMs;
+
 /** What all proxies should have in force. */
 export interface Desired {
   readonly configRevision: string;
@@ -19,6 +22,19 @@ export interface ProxyView {
   readonly body: HeartbeatBody;
   /** It enforces the desired config and state. */
   readonly isConverged: boolean;
+  /** Lately two processes have spoken in its name: their counters overwrite each other. */
+  readonly isShared: boolean;
+}
+
+/** What is remembered of an instance from look to look. Unix milliseconds. */
+interface Heard {
+  readonly atMs: number;
+  readonly heardAtMs: number;
+  /** Which process spoke last, told by its start, and which one before. */
+  readonly startedAtMs: number | undefined;
+  readonly formerStartMs?: number | undefined;
+  /** When a process spoke again after another one had. */
+  readonly sharedAtMs?: number | undefined;
 }
 
 export interface Fleet {
@@ -34,16 +50,30 @@ export interface Fleet {
 
 /** `desired` is asked at every look. */
 export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () => Desired, nowMs: () => number): Fleet {
-  const heard = new Map<string, { atMs: number; heardAtMs: number }>();
+  const heard = new Map<string, Heard>();
   let heartbeats: Heartbeat[] = [];
   let behindSinceMs: number | undefined;
 
   /** The first word of a proxy is taken as old as it says; every further one has just been said. */
-  function hear({ instance, atMs }: Heartbeat): number {
+  function hear({ instance, atMs, body }: Heartbeat): number {
     const before = heard.get(instance);
-    if (before?.atMs === atMs) return before.heardAtMs;
-    const heardAtMs = before === undefined ? Math.max(0, Math.min(atMs, nowMs())) : nowMs();
-    heard.set(instance, { atMs, heardAtMs });
+    const startedAtMs = readHeartbeatBody(body)?.started_at_ms;
+    if (before === undefined) {
+      const heardAtMs = Math.max(0, Math.min(atMs, nowMs()));
+      heard.set(instance, { atMs, heardAtMs, startedAtMs });
+      return heardAtMs;
+    }
+    if (before.atMs === atMs && before.startedAtMs === startedAtMs) return before.heardAtMs;
+    const heardAtMs = nowMs();
+    const isSame = startedAtMs === before.startedAtMs;
+    heard.set(instance, {
+      atMs,
+      heardAtMs,
+      startedAtMs,
+      formerStartMs: isSame ? before.formerStartMs : before.startedAtMs,
+      // A process that was replaced is gone: one that speaks again was not.
+      sharedAtMs: !isSame && startedAtMs === before.formerStartMs ? heardAtMs : before.sharedAtMs,
+    });
     return heardAtMs;
   }
 
@@ -52,7 +82,9 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
       const body = readHeartbeatBody(said);
       if (body === undefined) return [];
       const isLive = nowMs() - heardAtMs < heartbeatLifeMs;
-      return [{ instance, isLive, heardAtMs, body, isConverged: isConverged(body, desired()) }];
+      const sharedAtMs = heard.get(instance)?.sharedAtMs;
+      const isShared = sharedAtMs !== undefined && nowMs() - sharedAtMs < sharedMemoryMs;
+      return [{ instance, isLive, heardAtMs, body, isConverged: isConverged(body, desired()), isShared }];
     });
   }
 

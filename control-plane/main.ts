@@ -30,6 +30,7 @@ import { createFleet, type Desired } from './fleet.ts';
 import { createMetrics } from './metrics.ts';
 import { readinessOf } from './readiness.ts';
 import { createServer } from './server.ts';
+import { rememberRules } from './store/declared-rules.ts';
 import { guardDocuments } from './store/documents.ts';
 
 const closeGraceMs = 10_000;
@@ -54,7 +55,7 @@ const store = openStateStore({
 });
 const mark = environmentMark(variables);
 let follower: Follower | undefined;
-let config: { declared: Config; rules: readonly Rule[]; sinceMs: number } | undefined;
+let config: { declared: Config; rules: readonly Rule[] } | undefined;
 let credentials: Credentials = credentialsOf(masterKeyDigest, []);
 let closing = false;
 
@@ -67,6 +68,7 @@ const stateFollower = await followState({
   },
   report: (event) => logStateEvent(logger, event),
 });
+const remembered = await rememberRules(join(ownFolder, 'declared-rules.json'), (problem) => logger.warn(problem));
 follower = await follow({
   directory: environment.configDirectory,
   environment: variables,
@@ -75,7 +77,8 @@ follower = await follow({
   lastGoodFolder: join(ownFolder, 'last-good'),
   nowMs,
   apply(declared) {
-    config = { declared, rules: compileRules(declared.rate_limits), sinceMs: nowMs() };
+    config = { declared, rules: compileRules(declared.rate_limits) };
+    remembered.update(config.rules, nowMs());
   },
   report: (event) => logConfigEvent(logger, event),
 }).catch((error: unknown) => {
@@ -101,7 +104,7 @@ const app = createServer({
 });
 const rateLimitParts = {
   store: documents,
-  configRules: () => ({ rules: config?.rules ?? [], sinceMs: config?.sinceMs ?? 0 }),
+  configRules: () => ({ rules: config?.rules ?? [], declared: remembered.current() }),
   async live() {
     await fleet.look();
     return liveCounters(fleet.heartbeats(), nowMs());

@@ -56,6 +56,11 @@ export function createMetrics({ version, config, state, fleet }: ObservedFacts):
     'Live proxies that do not enforce the config and managed state they should.',
     () => live().filter(({ isConverged }) => !isConverged).length,
   );
+  gauge(
+    'gateway_proxies_sharing_instance',
+    'Instance names in whose name more than one proxy speaks; their counters overwrite each other.',
+    () => fleet.proxies().filter(({ isShared }) => isShared).length,
+  );
   gauge('gateway_convergence_lag_seconds', 'For how long some live proxy has been behind; 0 when none is.', () =>
     fleet.lagSeconds(),
   );

@@ -40,7 +40,6 @@ const codeOfParserError: Readonly<Record<string, ErrorCode>> = {
 
 const codeOfFrameworkError: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_BAD_URL: 'invalid_path',
-  FST_ERR_MAX_PARAM_LENGTH: 'invalid_path',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_json',
@@ -59,6 +58,8 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
     // Lines are written by whoever knows what happened, not by the framework.
     logger: false,
     bodyLimit,
+    // As long as a request line may be: an overlong id is one that does not exist.
+    routerOptions: { maxParamLength: 16 * 1024 },
     genReqId: readRequestId,
     requestTimeout: 60_000,
     return503OnClosing: false,
@@ -76,10 +77,12 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
     routes.push(route);
   });
   // Before the body is read: a path that does not exist has no opinion about bodies.
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
+    void reply.header('x-request-id', request.id);
     if (!hasOneHost(request.raw)) throw refusal('malformed_request');
     if (request.is404) throw refuseRoute(request, routes);
     request.operator = authenticate(request.raw, request.routeOptions.config.access, access);
+    if (isEncoded(request.raw)) throw refusal('unsupported_encoding');
   });
   app.setNotFoundHandler((request, reply) => render(refuseRoute(request, routes), request, reply));
   app.setErrorHandler<FastifyError>((error, request, reply) => {
@@ -129,6 +132,11 @@ function matches(pattern: string, path: string): boolean {
 function hasOneHost(request: IncomingMessage): boolean {
   const hosts = request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
   return hosts === 1 || (hosts === 0 && request.httpVersion === '1.0');
+}
+
+/** Bodies are read as they come. */
+function isEncoded({ headers }: IncomingMessage): boolean {
+  return (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity';
 }
 
 function readRequestId(request: IncomingMessage): string {

@@ -25,7 +25,7 @@ export const errors = {
   method_not_allowed: bad('Method {method} is not allowed for {path}. Allowed: {allow}.', 405),
   unsupported_media_type: bad('Send the body as "Content-Type: application/json" (UTF-8).', 415),
   unsupported_encoding: bad('Send the body without Content-Encoding; compressed requests are not supported.', 415),
-  body_too_large: bad('The body is larger than the limit of {limit} bytes (server.body_limit).', 413),
+  body_too_large: bad('The body is larger than the limit of {limit} bytes{setting}.', 413),
   invalid_json: bad('The body is not valid JSON: {reason}.'),
   body_too_deep: bad('The body nests deeper than {limit} levels.'),
   body_too_many_keys: bad('The body has too many object keys.'),

@@ -19,7 +19,7 @@ export async function forwardAdmin(
   const { pools, controlPlane } = gateway;
   // The control plane sees joined headers only, so what is ambiguous must end here.
   if (head.ambiguousCredentials) throw refusal('ambiguous_credentials');
-  const body = await receiveBytes(exchange, bodyLimitBytes);
+  const body = await receiveBytes(exchange, bodyLimitBytes, '');
   const { [clientAddressHeader]: _, ...given } = endToEndHeaders(request.headers);
   const address = controlPlane.signAddress(request.socket.remoteAddress ?? '');
   const headers = {

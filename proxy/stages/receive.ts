@@ -5,6 +5,9 @@ import type { Exchange } from '../request/exchange.ts';
 const json = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
 
+/** What limits the bodies of models' endpoints. */
+const bodyLimit = 'server.body_limit';
+
 /** First size of the buffer for a body of undeclared length. */
 const firstBytes = 16 * 1024;
 
@@ -18,13 +21,13 @@ export async function receive(exchange: Exchange, limitBytes: number): Promise<B
   return receiveBytes(exchange, limitBytes);
 }
 
-/** Reads the whole body, whatever it is. Throws 413 beyond `limitBytes`; rejects when the client leaves. */
-export async function receiveBytes(exchange: Exchange, limitBytes: number): Promise<Buffer> {
+/** Reads the whole body, whatever it is. Throws 413 beyond `limitBytes`, which `setting` has set; rejects when the client leaves. */
+export async function receiveBytes(exchange: Exchange, limitBytes: number, setting = bodyLimit): Promise<Buffer> {
   const { contentLength } = exchange.head;
   let body: Buffer | undefined;
   let length = 0;
   // One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are.
-  await read(exchange, limitBytes, (chunk) => {
+  await read(exchange, limitBytes, setting, (chunk) => {
     if (body === undefined) body = chunk;
     else body = append(body, length, chunk, contentLength);
     length += chunk.length;
@@ -34,7 +37,7 @@ export async function receiveBytes(exchange: Exchange, limitBytes: number): Prom
 
 /** Reads a body nobody asked for, so that it is not taken for the next request. Throws 413 beyond `limitBytes`. */
 export function discard(exchange: Exchange, limitBytes: number): Promise<void> {
-  return read(exchange, limitBytes, () => undefined);
+  return read(exchange, limitBytes, bodyLimit, () => undefined);
 }
 
 /** Puts `chunk` behind the first `used` bytes of `body`, in a larger buffer when it does not fit. */
@@ -48,9 +51,14 @@ function append(body: Buffer, used: number, chunk: Buffer, declared: number | un
   return room;
 }
 
-async function read(exchange: Exchange, limitBytes: number, take: (chunk: Buffer) => void): Promise<void> {
+async function read(
+  exchange: Exchange,
+  limitBytes: number,
+  setting: string,
+  take: (chunk: Buffer) => void,
+): Promise<void> {
   const { request, response, head } = exchange;
-  if ((head.contentLength ?? 0) > limitBytes) throw tooLarge(limitBytes);
+  if ((head.contentLength ?? 0) > limitBytes) throw tooLarge(limitBytes, setting);
   if (head.expectsContinue) response.writeContinue();
   await new Promise<void>((resolve, reject) => {
     let length = 0;
@@ -61,7 +69,7 @@ async function read(exchange: Exchange, limitBytes: number, take: (chunk: Buffer
     };
     const onData = (chunk: Buffer): void => {
       length += chunk.length;
-      if (length > limitBytes) stop(tooLarge(limitBytes));
+      if (length > limitBytes) stop(tooLarge(limitBytes, setting));
       else take(chunk);
     };
     const onEnd = (): void => {
@@ -84,6 +92,6 @@ function checkMediaType(contentType: string | undefined, contentEncoding: string
   if (named !== undefined && named.toLowerCase() !== 'utf-8') throw refusal('unsupported_media_type');
 }
 
-function tooLarge(limit: number): Error {
-  return refusal('body_too_large', { fill: { limit } });
+function tooLarge(limit: number, setting: string): Error {
+  return refusal('body_too_large', { fill: { limit, setting: setting && ` (${setting})` } });
 }

@@ -6,14 +6,14 @@ export interface RedisWatch {
   close(): Promise<void>;
 }
 
-/** Calls `onChange` when `mark` gives another one than last time, when it works again, and at first. */
+/** Calls `onChange` when `mark` gives another one than last time, when it begins to fail or works again, and at first. */
 export function watchRedis(
   settings: ConnectionSettings & { readonly channel: string; readonly pollMs: number },
   mark: () => Promise<StoreMark>,
   onChange: () => void,
 ): RedisWatch {
-  /** Undefined: whatever is found is news. */
-  let told: string | undefined;
+  /** Empty: whatever is found is news. */
+  let told = '';
   let wasConnected = false;
   let isLooking = false;
   let isAskedAgain = false;
@@ -23,7 +23,7 @@ export function watchRedis(
     subscriber.on('ready', () => {
       subscriber.subscribe(settings.channel).catch(() => undefined);
       // Behind another connection may be another server.
-      if (wasConnected) told = undefined;
+      if (wasConnected) told = '';
       wasConnected = true;
       look();
     });
@@ -53,9 +53,9 @@ export function watchRedis(
   async function lookNow(): Promise<void> {
     const found = await mark().then(
       ({ storeId, revision }) => `${storeId} ${revision}`,
-      () => undefined,
+      () => 'failing',
     );
-    const isNews = found !== undefined && found !== told;
+    const isNews = found !== told;
     told = found;
     if (isNews && !isClosed) onChange();
   }

@@ -17,6 +17,9 @@ import { StoreUnavailable } from './store-unavailable.ts';
 
 type Operation = Exclude<OperationName, 'watch' | 'close'>;
 
+/** What a watcher was told last, when the store gave no mark. */
+const failing = 'failing';
+
 /** What each operation does with open tables and its input; the output is JSON. */
 const operations: Readonly<Record<Operation, (tables: StateTables, input: string) => string>> = {
   read: (tables) => tables.read(),
@@ -96,8 +99,9 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
         told = mark;
       });
     } catch {
-      // Whoever uses the store hears of it. The file was closed: once it opens again, everything counts as news.
-      told = undefined;
+      // The file was closed: once it opens again, everything counts as news.
+      if (told !== failing) say({ kind: 'changed' });
+      told = failing;
       seen = { openings: -1, dataVersion: -1 };
     }
   }

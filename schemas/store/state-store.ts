@@ -93,7 +93,7 @@ export interface StateStore {
   reseed(state: StoredState): Promise<boolean>;
   /**
    * Calls back soon after the watch has begun, after each change of a document or the store id by anyone, at the latest `pollMs`
-   * later, and when the store was lost and is back. Several changes may share a call. Ends with `close`.
+   * later, when the store begins to fail, and when it is back. Several changes may share a call. Ends with `close`.
    */
   watch(onChange: () => void): void;
   loadCounters(instance: string): Promise<StoredCounters>;

@@ -241,6 +241,27 @@ const cases: Readonly<Record<string, Case>> = {
     t.equal(calls, atClose, 'a closed store tells nothing');
   },
 
+  async 'a watch tells when the store begins to fail, once, and when it is back'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open();
+    await change(store, put('a', '1'));
+    let calls = 0;
+    store.watch(() => {
+      calls += 1;
+    });
+    await waitFor('the first call', () => calls > 0);
+    let before = calls;
+    const giveBack = await place.takeOver();
+    await waitFor('the watch to tell of the newer version', () => calls > before);
+    t.match(await rejection(store.revision()), { reason: 'newer_schema' });
+    for (let look = 0; look < 20; look += 1) await rejection(store.revision());
+    t.ok(calls - before <= 2, 'a store that goes on failing is no news');
+    before = calls;
+    await giveBack();
+    await waitFor('the watch to tell that it is back', () => calls > before);
+    t.same(bodies(await store.read()), { 'a/1': { id: '1' } });
+  },
+
   async 'counters come back as they were written'(t, engine) {
     const place = await engine.start(t);
     const store = place.open();

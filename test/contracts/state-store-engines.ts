@@ -1,10 +1,11 @@
 // The engines of the state store as the contract suite sees them: how to open one, and what others may do to it behind our back.
 import { DatabaseSync } from 'node:sqlite';
 import { openStateStore, type StateStoreOptions } from '../../schemas/store/open.ts';
-import { counterField, redisKeys } from '../../schemas/store/redis-keys.ts';
+import { counterField, keysVersion, redisKeys } from '../../schemas/store/redis-keys.ts';
 import { fieldOf } from '../../schemas/store/redis-state.ts';
 import { stateFilePath } from '../../schemas/store/sqlite-file.ts';
 import type { StateStore } from '../../schemas/store/state-store.ts';
+import { tablesVersion } from '../../schemas/store/tables.ts';
 import { startRedis } from '../support/redis.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 
@@ -23,6 +24,8 @@ export interface Place {
   putDocument(kind: string, id: string, text: string): Promise<void>;
   putCounter(instance: string, key: string, child: string, text: string): Promise<void>;
   putHeartbeat(instance: string, text: string): Promise<void>;
+  /** A newer version has taken the store over, until the function given is called. */
+  takeOver(): Promise<() => Promise<void>>;
   /** Writes get no answer until the function given is called. */
   freeze(): Promise<() => Promise<void>>;
 }
@@ -64,6 +67,10 @@ export const sqlite: Engine = {
         ),
       putHeartbeat: (instance, text) =>
         change((database) => database.prepare('INSERT INTO heartbeat VALUES (?, 1, ?)').run(instance, text)),
+      async takeOver() {
+        await change((database) => database.exec('PRAGMA user_version = 99'));
+        return () => change((database) => database.exec(`PRAGMA user_version = ${tablesVersion}`));
+      },
       async freeze() {
         const database = new DatabaseSync(stateFilePath(directory));
         database.exec('BEGIN IMMEDIATE');
@@ -104,6 +111,10 @@ export const redis: Engine = {
       },
       async putHeartbeat(instance, text) {
         await client.hset(keys.heartbeats, instance, text);
+      },
+      async takeOver() {
+        await client.hset(keys.state, 'version', '99');
+        return async () => void (await client.hset(keys.state, 'version', keysVersion));
       },
       async freeze() {
         server.freeze();

@@ -8,6 +8,7 @@ import {
   resetEveryRule,
   resetRule,
 } from '../../control-plane/admin/rate-limits/changes.ts';
+import { dateRules } from '../../control-plane/admin/rate-limits/declared.ts';
 import { listing } from '../../control-plane/admin/rate-limits/listing.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/live.ts';
 import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
@@ -295,7 +296,12 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     inFlight: () => 1,
   };
   const nowMs = start + 61_234;
-  const { rate_limits: items, server_time } = listing({ rules, live, configSinceMs: start, nowMs }) as {
+  const { rate_limits: items, server_time } = listing({
+    rules,
+    live,
+    declared: dateRules(new Map(), rules, start),
+    nowMs,
+  }) as {
     rate_limits: Record<string, unknown>[];
     server_time: string;
   };
@@ -354,7 +360,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
       `${label}: no aggregate`,
     );
   }
-  t.same(listing({ rules: [], live, configSinceMs: start, nowMs: start }), {
+  t.same(listing({ rules: [], live, declared: new Map(), nowMs: start }), {
     rate_limits: [],
     server_time: '2026-06-01T00:00:00.000Z',
   });

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
 import { type RateLimitParts, removeExpired } from '../../control-plane/admin/rate-limits/commit.ts';
+import { dateRules } from '../../control-plane/admin/rate-limits/declared.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/live.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { storeRefusal } from '../../control-plane/admin/store-refusal.ts';
@@ -117,7 +118,7 @@ async function startPlane(t: Test, { directory = temporaryDirectory(t), parts = 
     who,
     parts: {
       store,
-      configRules: () => ({ rules: config, sinceMs: start - 5_000 }),
+      configRules: () => ({ rules: config, declared: dateRules(new Map(), config, start - 5_000) }),
       live: async () => liveCounters(await store.heartbeats(), at.nowMs),
       hasTemplates: true,
       enabled: true,

@@ -68,7 +68,6 @@ const refusals: [claim: string, bytes: string, status: number, code: string, typ
   ],
   ['a method that does not exist', send('FOO /health'), 400, 'malformed_request', 'invalid_request_error'],
   ['broken percent-encoding', send('GET /%zz'), 400, 'invalid_path', 'invalid_request_error'],
-  ['an overlong parameter', send(`POST /things/${'x'.repeat(101)}`), 400, 'invalid_path', 'invalid_request_error'],
   ['no Host', 'GET /health HTTP/1.1\r\n\r\n', 400, 'malformed_request', 'invalid_request_error'],
   ['two Hosts', send('GET /health', 'Host: b\r\n'), 400, 'malformed_request', 'invalid_request_error'],
   ['bytes that are not HTTP', '\x16\x03\x01 hello\r\n\r\n', 400, 'malformed_request', 'invalid_request_error'],
@@ -92,6 +91,13 @@ const refusals: [claim: string, bytes: string, status: number, code: string, typ
     send('POST /things/7', 'Content-Type: text/plain\r\n', '{}'),
     415,
     'unsupported_media_type',
+    'invalid_request_error',
+  ],
+  [
+    'a compressed body',
+    send('POST /things/7', `${json}Content-Encoding: gzip\r\n`, '{}'),
+    415,
+    'unsupported_encoding',
     'invalid_request_error',
   ],
   ['a body without a type', send('POST /things/7', '', '{}'), 415, 'unsupported_media_type', 'invalid_request_error'],
@@ -175,6 +181,26 @@ await test('an unexpected failure is logged whole but told by its request id alo
   t.match(responses[0]?.text(), 'call-7');
   t.notMatch(responses[0]?.text(), /canary|swordfish|at /);
   t.match(logged, [[{ err: { message: /canary/ }, request_id: 'call-7' }, 'unexpected failure']]);
+});
+
+await test('every answer carries the id of its request', async (t) => {
+  const { port } = await startServer(t);
+  for (const line of ['GET /health', 'GET /metrics', 'GET /nope', 'POST /health', 'GET /%zz']) {
+    const { responses } = await rawRequest(port, send(line, 'X-Request-Id: call-8\r\n'));
+    t.equal(responses[0]?.header('x-request-id'), 'call-8', line);
+  }
+});
+
+await test('a parameter may be as long as a path', async (t) => {
+  const { port } = await startServer(t);
+  const { responses } = await rawRequest(port, send(`POST /things/${'x'.repeat(8_000)}`, json, '{"a":1}'));
+  t.strictSame([responses[0]?.status, responses[0]?.json()], [200, { a: 1 }]);
+});
+
+await test('a body that says it is not encoded is taken', async (t) => {
+  const { port } = await startServer(t);
+  const { responses } = await rawRequest(port, send('POST /things/7', `${json}Content-Encoding: Identity\r\n`, '{}'));
+  t.equal(responses[0]?.status, 200);
 });
 
 await test('a request id that could forge a line is replaced', async (t) => {

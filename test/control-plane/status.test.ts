@@ -134,6 +134,7 @@ await test('a proxy that enforces what is desired is shown with all it says', as
   t.strictSame(shown.proxies, [
     {
       instance: 'proxy-1',
+      instance_shared: false,
       live: true,
       converged: true,
       heard_at: '2026-06-01T00:00:00.000Z',
@@ -271,4 +272,25 @@ await test('moments beyond the calendar break nothing', async (t) => {
   await plane.beat('proxy-2', healthy, -Number.MAX_SAFE_INTEGER);
   await plane.look();
   t.same(plane.logged, []);
+});
+
+await test('two processes that take turns under one name are told apart from one that was started again', async (t) => {
+  const plane = await startStatus(t);
+  const speak = async (startedAtMs: number): Promise<unknown> => {
+    plane.at.nowMs += 250;
+    await plane.beat('proxy-1', { ...healthy, started_at_ms: startedAtMs });
+    const [proxy] = (await plane.look()).proxies;
+    return proxy?.['instance_shared'];
+  };
+  const [first, second, third] = [start - 3_000, start - 5_000, start - 1_000];
+  for (const startedAtMs of [first, first, second, second, third, third]) {
+    t.equal(await speak(startedAtMs), false, 'whoever was replaced is silent, whatever the clocks say');
+  }
+  t.equal(await plane.metric('gateway_proxies_sharing_instance'), 0);
+  t.equal(await speak(second), true, 'one that was replaced speaks again');
+  t.equal(await speak(second), true, 'it is not forgotten at once');
+  t.equal(await plane.metric('gateway_proxies_sharing_instance'), 1);
+  for (let beat = 0; beat < 120; beat += 1) await speak(second);
+  t.equal(await speak(second), false, 'until the other has been silent for long');
+  t.equal(await plane.metric('gateway_proxies_sharing_instance'), 0);
 });

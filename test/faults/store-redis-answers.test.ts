@@ -355,6 +355,11 @@ await test('a store that a newer version has taken over is left alone, and used 
       t.same([status, code, retryAfter], [503, 'store_unavailable', '1']);
     }
     t.same(await client.hgetall(state), lying, 'nothing was written');
+    await untilDegraded('state_store_unavailable');
+    await waitFor('the control plane to say so', async () => {
+      const { reasons } = (await (await fleet.admin('/health/ready')).json()) as { reasons: string[] };
+      return reasons.includes('state_store_unavailable');
+    });
     t.same(await statuses(second, '/newer', 1), [429], 'limits hold');
     t.same(await statuses(first, '/newer', 6), [200, 200, 200, 200, 200, 429]);
     await client.hset(state, 'version', version ?? '');

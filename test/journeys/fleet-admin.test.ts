@@ -58,7 +58,7 @@ const comparedHeaders = ['content-type', 'etag', 'cache-control', 'allow', 'retr
 async function seen(response: Response): Promise<object> {
   const text = await response.text();
   const moment =
-    /"(server_time|created_at|updated_at|heard_at|converged|lag_seconds|state_revision)":("[^"]*"|[\w.]+)/g;
+    /"(server_time|created_at|updated_at|window_start|window_end|heard_at|converged|lag_seconds|state_revision)":("[^"]*"|[\w.]+)/g;
   return {
     status: response.status,
     headers: comparedHeaders.map((name) => `${name}: ${response.headers.get(name)}`),

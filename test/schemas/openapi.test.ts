@@ -162,7 +162,7 @@ async function startAdmin(t: Test) {
     }
   });
   const live = async () => ({ of: () => ({ requestsUsed: 0, tokensUsed: 0 }), inFlight: () => 0 });
-  const configRules = () => ({ rules: [], sinceMs: 0 });
+  const configRules = () => ({ rules: [], declared: new Map() });
   await app.register(rateLimits, {
     parts: { store, configRules, live, hasTemplates: true, enabled: true, nowMs },
     who,

@@ -7,14 +7,15 @@ import type { Change, StoredState } from '../../../schemas/store/state-store.ts'
 import { refusal } from '../../errors.ts';
 import { createCommitter, type DocumentStore } from '../commit.ts';
 import { type KnownRules, knownRules, removeExpiredRules } from './changes.ts';
+import type { DeclaredRules } from './declared.ts';
 import { listing } from './listing.ts';
 import type { LiveCounters } from './live.ts';
 
 /** What the rate-limit resource needs of the process around it. */
 export interface RateLimitParts {
   readonly store: DocumentStore;
-  /** The rules of the configuration in force, and when it was first applied. */
-  configRules(): { readonly rules: readonly Rule[]; readonly sinceMs: number };
+  /** The rules of the configuration in force, and since when each is declared. */
+  configRules(): { readonly rules: readonly Rule[]; readonly declared: DeclaredRules };
   live(): Promise<LiveCounters>;
   /** Whether per-child templates are paid for. */
   readonly hasTemplates: boolean;
@@ -82,13 +83,13 @@ export async function removeExpired(store: DocumentStore, nowMs: number): Promis
 }
 
 function answer(parts: RateLimitParts, state: Seen, live: LiveCounters, sees: Sees): RulesAnswer {
-  const { rules: config, sinceMs } = parts.configRules();
+  const { rules: config, declared } = parts.configRules();
   const nowMs = Math.floor(parts.nowMs());
   const { rules: manual } = readManualRules(state.documents);
   const epochs = resetEpochs(state.documents);
   const merged = mergeRules({ config, manual, epochs, nowMs, hasTemplates: parts.hasTemplates });
   const rules = merged.filter((rule) => sees(userPathOf(rule)));
-  return { body: listing({ rules, live, configSinceMs: sinceMs, nowMs }), etag: etagOf(state) };
+  return { body: listing({ rules, live, declared, nowMs }), etag: etagOf(state) };
 }
 
 /** The user path a rule belongs to; undefined when it is about a provider or a model, which belong to the whole gateway. */

@@ -2,24 +2,24 @@
 import type { MergedRule } from '../../../schemas/rules/merge.ts';
 import { periodLabel } from '../../../schemas/rules/period.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
+import type { Declared, DeclaredRules } from './declared.ts';
 import type { LiveCounters } from './live.ts';
 
 export interface ListingParts {
   /** Sorted. */
   readonly rules: readonly MergedRule[];
   readonly live: LiveCounters;
-  /** When the configuration in force was first applied, in Unix milliseconds: the moments of rules it declares. */
-  readonly configSinceMs: number;
+  readonly declared: DeclaredRules;
   readonly nowMs: number;
 }
 
 /** The body of `schemas/admin/rate-limits.schema.json`: moments are RFC 3339 in UTC; what a rule does not have is left out. */
-export function listing({ rules, live, configSinceMs, nowMs }: ListingParts): object {
-  const declaredAt = timestamp(configSinceMs);
-  return { rate_limits: rules.map((rule) => item(rule, live, declaredAt, nowMs)), server_time: timestamp(nowMs) };
+export function listing({ rules, live, declared, nowMs }: ListingParts): object {
+  const items = rules.map((rule) => item(rule, live, declared.get(rule.key), nowMs));
+  return { rate_limits: items, server_time: timestamp(nowMs) };
 }
 
-function item(rule: MergedRule, live: LiveCounters, declaredAt: string, nowMs: number): object {
+function item(rule: MergedRule, live: LiveCounters, declared: Declared | undefined, nowMs: number): object {
   const { manual } = rule;
   return {
     id: rule.id,
@@ -38,8 +38,8 @@ function item(rule: MergedRule, live: LiveCounters, declaredAt: string, nowMs: n
     ...usage(rule, live, nowMs),
     ...(manual?.reason === undefined ? {} : { reason: manual.reason }),
     ...(manual?.expiresAt === undefined ? {} : { expires_at: manual.expiresAt }),
-    created_at: manual?.createdAt ?? declaredAt,
-    updated_at: manual?.updatedAt ?? declaredAt,
+    created_at: manual?.createdAt ?? timestamp(declared?.createdMs ?? nowMs),
+    updated_at: manual?.updatedAt ?? timestamp(declared?.updatedMs ?? nowMs),
     ...(manual === undefined ? {} : { updated_by: manual.updatedBy }),
   };
 }

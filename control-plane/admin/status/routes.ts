@@ -42,9 +42,11 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
   });
 };
 
-function describeProxy({ instance, isLive, heardAtMs, body, isConverged }: ProxyView, desired: Desired): object {
+function describeProxy(proxy: ProxyView, desired: Desired): object {
+  const { instance, isShared, isLive, heardAtMs, body, isConverged } = proxy;
   return {
     instance,
+    instance_shared: isShared,
     live: isLive,
     converged: isConverged,
     heard_at: timestamp(heardAtMs),
