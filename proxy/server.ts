@@ -63,9 +63,18 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   const visits = new WeakMap<IncomingMessage, Visit>();
   let rest: Handler = () => undefined;
 
+  /** Not even an error can be answered: a client must not wait for one. */
+  const giveUp = (exchange: Exchange, error: unknown): void => {
+    gateway.reportFailure(error, exchange.id);
+    exchange.response.destroy();
+  };
   const answer = (exchange: Exchange, thrown: unknown): void => {
     if (!(thrown instanceof Refusal)) gateway.reportFailure(thrown, exchange.id);
-    refuse(thrown, exchange);
+    try {
+      refuse(thrown, exchange);
+    } catch (error) {
+      giveUp(exchange, error);
+    }
   };
   const open = (request: IncomingMessage, response: ServerResponse): Exchange =>
     openExchange(request, response, readHead(request, gateway.current().userPathHeader), gateway.nowMs());
@@ -76,7 +85,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
       request.url = originForm(request.url ?? '', head.host);
       const endpoint = request.method === 'POST' ? doors.get(pathOf(request.url)) : undefined;
       if (endpoint) {
-        serve(endpoint, exchange, gateway).catch((error: unknown) => gateway.reportFailure(error, exchange.id));
+        serve(endpoint, exchange, gateway).catch((error: unknown) => giveUp(exchange, error));
       } else {
         const visit = { exchange, principal: nobody };
         visits.set(request, visit);

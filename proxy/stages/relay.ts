@@ -3,7 +3,8 @@ import { envelope, errors, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
 import type { Exchange } from '../request/exchange.ts';
-import type { Answer, Sink } from '../upstream/send.ts';
+import type { Failure } from '../upstream/failure.ts';
+import type { Answer } from '../upstream/send.ts';
 import { tapStream } from '../upstream/sse.ts';
 import { measureBody, measurePassing, measureStream } from '../usage/measure.ts';
 import type { TokenUsage } from '../usage/token-usage.ts';
@@ -21,27 +22,31 @@ export interface Outcome {
   readonly usage?: TokenUsage | undefined;
 }
 
-/** A sink, and what passed through it so far. */
+/** Writes an answer to the client, and knows what passed so far. */
 interface Meter {
-  readonly sink: Sink;
+  /** False when the client needs a pause. */
+  write(chunk: Buffer): boolean;
+  /** Ends the client's answer; the status of the error that broke it off, if one did. */
+  end(failure: Failure | undefined): number | undefined;
   measure(): TokenUsage;
 }
 
-/** The end of an answer; `failed` is the status of the error that broke it off. */
-type End = (failed: number | undefined) => void;
-
 /** What the relay stage needs of the gateway. */
-type Means = Pick<Gateway, 'nowMs' | 'usageEnabled'>;
+type Means = Pick<Gateway, 'nowMs' | 'usageEnabled' | 'reportFailure'>;
+
+/** What ends an answer when something of ours fails in the middle of it. */
+const ownFailure: Failure = { code: 'internal_error', reason: '' };
 
 /**
  * Relays an accepted answer. Resolves when the last byte was written, the client left, or the answer broke off. Usage that the
- * provider did not report, or could not any more, is estimated from what passed.
+ * provider did not report, or could not any more, is estimated from what passed. What fails unexpectedly while bytes flow is
+ * reported, and ends the answer without a word about the provider.
  */
 export function relay(
   accepted: Accepted,
   consumer: Allowance,
   exchange: Exchange,
-  { nowMs, usageEnabled }: Means,
+  { nowMs, usageEnabled, reportFailure }: Means,
 ): Promise<Outcome> | Outcome {
   const { response } = exchange;
   const { answer, target, allowance } = accepted;
@@ -73,64 +78,77 @@ export function relay(
       isOver = true;
       resolve({ status: ended, provider, usage: usageEnabled ? meter.measure() : undefined });
     };
-    const end: End = (failed) => finish(failed ?? status);
     const isReadable = answer.contentEncoding === undefined;
-    const meter =
-      answer.stream && isReadable
-        ? streamMeter(accepted, usageEnabled, exchange, end)
-        : plainMeter(accepted, usageEnabled, exchange, end);
+    const meterOf = answer.stream && isReadable ? streamMeter : plainMeter;
+    const meter = meterOf(accepted, usageEnabled, exchange);
     exchange.onGone = () => {
       finish(499);
       answer.cancel();
     };
-    answer.attach(meter.sink);
+    answer.attach({
+      write(chunk) {
+        try {
+          return meter.write(chunk);
+        } catch (error) {
+          reportFailure(error, exchange.id);
+          answer.cancel(ownFailure);
+          return true;
+        }
+      },
+      end(failure) {
+        if (isOver) return;
+        try {
+          finish(meter.end(failure) ?? status);
+        } catch (error) {
+          reportFailure(error, exchange.id);
+          response.destroy();
+          finish(errors.internal_error.status);
+        }
+      },
+    });
   });
 }
 
 /** Passes bytes through; a broken answer breaks the connection, so that it never looks like a complete one. */
-function plainMeter(accepted: Accepted, readsUsage: boolean, { response }: Exchange, end: End): Meter {
+function plainMeter(accepted: Accepted, readsUsage: boolean, { response }: Exchange): Meter {
   const reader = createUsageReader();
   return {
-    sink: {
-      write(chunk) {
-        if (readsUsage) reader.push(chunk);
-        return response.write(chunk);
-      },
-      end(failure) {
-        if (failure === undefined) response.end();
-        else response.destroy();
-        end(failure && errors[failure.code].status);
-      },
+    write(chunk) {
+      if (readsUsage) reader.push(chunk);
+      return response.write(chunk);
+    },
+    end(failure) {
+      if (failure === undefined) response.end();
+      else response.destroy();
+      return failure && errors[failure.code].status;
     },
     measure: () => measurePassing(accepted, reader),
   };
 }
 
 /** Passes whole events through; a broken stream ends with an error event and without the terminal one. */
-function streamMeter(accepted: Accepted, readsUsage: boolean, { response }: Exchange, end: End): Meter {
+function streamMeter(accepted: Accepted, readsUsage: boolean, { response, id }: Exchange): Meter {
   const { answer, target, injectedUsage } = accepted;
   // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
   const tap = tapStream({ dropsUsage: injectedUsage, readsUsage, watchesEnd: !answer.framed });
   return {
-    sink: {
-      write(chunk) {
-        const bytes = tap.push(chunk);
-        return bytes.length === 0 || response.write(bytes);
-      },
-      end(failure) {
-        // Whatever goes wrong behind the terminal event is nothing to the client.
-        const whole = tap.finished() || (failure === undefined && answer.framed);
-        if (whole) {
-          response.end(tap.rest());
-          end(undefined);
-          return;
-        }
-        const code =
-          failure === undefined || failure.code === 'upstream_disconnected' ? 'stream_incomplete' : failure.code;
-        const details = { provider: target.upstream.name, fill: { reason: failure?.reason ?? '' } };
-        response.end(`${tap.insideEvent() ? '\n\n' : ''}data: ${envelope(refusal(code, details))}\n\n`);
-        end(errors[code].status);
-      },
+    write(chunk) {
+      const bytes = tap.push(chunk);
+      return bytes.length === 0 || response.write(bytes);
+    },
+    end(failure) {
+      // Whatever goes wrong behind the terminal event is nothing to the client.
+      const whole = tap.finished() || (failure === undefined && answer.framed);
+      if (whole) {
+        response.end(tap.rest());
+        return undefined;
+      }
+      const code =
+        failure === undefined || failure.code === 'upstream_disconnected' ? 'stream_incomplete' : failure.code;
+      const fill = { reason: failure?.reason ?? '', request_id: id };
+      const blamed = code === 'internal_error' ? { fill } : { fill, provider: target.upstream.name };
+      response.end(`${tap.insideEvent() ? '\n\n' : ''}data: ${envelope(refusal(code, blamed))}\n\n`);
+      return errors[code].status;
     },
     measure: () => measureStream(accepted, tap),
   };

@@ -22,6 +22,8 @@ const table: Readonly<Record<string, Failure>> = {
   EHOSTUNREACH: unreachable('host unreachable'),
   ENETUNREACH: unreachable('network unreachable'),
   EADDRNOTAVAIL: unreachable('no local address left'),
+  EMFILE: unreachable('the gateway has no more open files to spare'),
+  ENFILE: unreachable('the machine has no more open files to spare'),
   UND_ERR_CONNECT_TIMEOUT: unreachable('no connection within the connect timeout'),
   ECONNRESET: disconnected,
   EPIPE: disconnected,

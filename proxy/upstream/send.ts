@@ -115,9 +115,9 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
     this.#resume?.();
   }
 
-  /** The client left: the provider need not go on. */
-  cancel(): void {
-    this.#fail(clientLeft);
+  /** The provider need not go on: the client left, or whatever else is said. */
+  cancel(failure: Failure = clientLeft): void {
+    this.#fail(failure);
   }
 
   /** Called by the deadlines when `deadlineMs` has passed. */

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { t as suite, type Test, test } from 'tap';
-import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Behaviour, createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { openRaw, type RawResponse } from '../support/raw-http.ts';
@@ -205,6 +205,10 @@ breakWhen(ServerResponse.prototype, 'writeHead', function () {
 breakWhen(ServerResponse.prototype, 'write', function (bytes) {
   return asked(this, 'break-stream') && String(bytes).includes('second');
 });
+breakWhen(ServerResponse.prototype, 'end', function () {
+  const id = asked(this, 'break-end');
+  return id && isNew(id);
+});
 `;
 
 interface Broken {
@@ -300,10 +304,45 @@ await test('an unexpected failure in the middle of a stream breaks that stream o
   t.match(whole?.text(), /second.*\n\ndata: \[DONE\]\n\n$/);
   const cut = await broken?.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
   t.match(cut?.text(), /^data: [^\n]*first[^\n]*\n\ndata: \{"error":[^\n]*\n\n$/, 'an error in place of the rest');
+  const { error } = JSON.parse(cut?.text().split('data: ')[2] ?? '') as { error: Record<string, unknown> };
+  t.match(error, { code: 'internal_error', type: 'provider_error', message: 'break-stream-1' });
+  t.notOk('provider' in error, 'it is not the fault of the provider');
+  const logged = gateway.process.logs().filter(({ request_id }) => request_id === 'break-stream-1');
+  t.match(logged, [{ level: 50, msg: 'unexpected failure', err: { message: canary, stack: /preload\.mjs/ } }]);
+  t.equal(logged.length, 1);
   t.notMatch(cut?.text(), canary);
   await waitFor('all slots to be free', async () => (await usage(gateway)).inFlight === 0);
   t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
   t.equal((await usage(gateway)).requests, 2);
+  await upstream.behave({ kind: 'openai' });
+  await askTimes(gateway, 1);
+});
+
+await test('an unexpected failure at the very end of an answer cuts the connection and holds nothing', async (t) => {
+  const gateway = await startSabotaged(t);
+  const long = `{"choices":[],"padding":"${'x'.repeat(200_000)}"}`;
+  const ok = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
+  const answers: Record<string, Behaviour> = {
+    'a short answer': { kind: 'openai' },
+    'a stream': { kind: 'sse', chunks: ['data: {"choices":[]}\n\n', 'data: [DONE]\n\n'] },
+    'a long answer': { kind: 'raw', steps: [`${ok}Content-Length: ${long.length}\r\n\r\n${long}`] },
+    'a refusal': { kind: 'raw', steps: [`${ok}Content-Length: 4\r\n\r\nnone`] },
+  };
+  for (const [index, [answer, behaviour]] of Object.entries(answers).entries()) {
+    await upstream.behave(behaviour);
+    const id = `break-end-${index}`;
+    const connection = await openRaw(gateway.port, { t });
+    await connection.send(requestOf(id, { counted: 1 }));
+    await connection.waitFor(({ closedByServer }) => closedByServer);
+    const logged = gateway.process.logs().filter(({ request_id }) => request_id === id);
+    t.match(logged, [{ level: 50, msg: 'unexpected failure', err: { message: canary } }], answer);
+    t.equal(logged.length, 1);
+    await waitFor('all slots to be free', async () => (await usage(gateway)).inFlight === 0);
+    t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
+  }
+  const connection = await openRaw(gateway.port, { t });
+  await connection.send(requestOf('break-end-outside', { counted: 0, method: 'GET', target: '/%zz' }));
+  await connection.waitFor(({ closedByServer }) => closedByServer);
   await upstream.behave({ kind: 'openai' });
   await askTimes(gateway, 1);
 });

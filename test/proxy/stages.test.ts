@@ -42,6 +42,9 @@ function exchangeOf(headers: Record<string, string>, socket = new Socket(), star
   return openExchange(request, new ServerResponse(request), readHead(request, 'x-gateway-user-path'), startedAtMs);
 }
 
+/** What failed that nobody expected. */
+const reported: unknown[] = [];
+
 /** What the stages from admission on need: a limiter without rules, pools and deadlines of their own. */
 function meansOf() {
   const limiter = createLimiter();
@@ -52,6 +55,7 @@ function meansOf() {
     pools: createPools(),
     deadlines: createDeadlines(nowMs),
     usageEnabled: true,
+    reportFailure: (error: unknown) => void reported.push(error),
     nowMs,
   };
 }
@@ -727,4 +731,9 @@ await test('a request is counted once, by how it ended and how long it took', as
   ]) {
     t.ok(text.split('\n').includes(line), line);
   }
+});
+
+await test('nothing failed that nobody expected', (t) => {
+  t.strictSame(reported, []);
+  t.end();
 });

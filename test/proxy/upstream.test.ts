@@ -27,7 +27,8 @@ const nowMs = (): number => performance.now();
 await test('each code stands for one failure, and its words name no address', async (t) => {
   const codes: Record<string, string> = {
     upstream_dns: 'ENOTFOUND EAI_AGAIN',
-    upstream_unavailable: 'ECONNREFUSED EHOSTUNREACH ENETUNREACH EADDRNOTAVAIL UND_ERR_CONNECT_TIMEOUT ETIMEDOUT',
+    upstream_unavailable:
+      'ECONNREFUSED EHOSTUNREACH ENETUNREACH EADDRNOTAVAIL EMFILE ENFILE UND_ERR_CONNECT_TIMEOUT ETIMEDOUT',
     upstream_disconnected: 'ECONNRESET EPIPE UND_ERR_SOCKET UND_ERR_CLOSED UND_ERR_DESTROYED',
     upstream_invalid_response:
       'UND_ERR_RES_CONTENT_LENGTH_MISMATCH UND_ERR_HEADERS_OVERFLOW UND_ERR_RES_EXCEEDED_MAX_SIZE ERR_ASSERTION HPE_INVALID_CONSTANT HPE_NEW ODD',
