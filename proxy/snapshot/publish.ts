@@ -1,10 +1,10 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
 
-import { authKeyKind, readAuthKeys } from '../../schemas/keys/auth-key.ts';
+import { authKeyKind, readAuthKeys, unreadableAuthKeys } from '../../schemas/keys/auth-key.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
 import { readManualRules } from '../../schemas/rules/manual-rule.ts';
 import { type MergedRule, mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
-import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
+import { everyRule, resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import type { Document, StoredState } from '../../schemas/store/state-store.ts';
 import type { Config } from '../../schemas/types.ts';
@@ -41,15 +41,17 @@ export function createPublisher({ masterKeyDigest, hasTemplates, put, warn, nowM
   let documents: readonly Document[] = [];
   let credentials: Credentials = credentialsOf(masterKeyDigest, []);
   let keysRevision = '';
+  let lostKeys: readonly string[] = [];
   let expiry: NodeJS.Timeout | undefined;
   let said = '';
 
   function publish(next: Snapshot, { rules, enabled }: NonNullable<typeof config>): void {
     const now = nowMs();
     const { rules: manual, unreadable } = readManualRules(documents);
-    const merged = mergeRules({ config: rules, manual, epochs: resetEpochs(documents), nowMs: now, hasTemplates });
+    const epochs = resetEpochs(documents);
+    const merged = mergeRules({ config: rules, manual, epochs, nowMs: now, hasTemplates });
     put(next, enabled ? merged.filter(({ enforced }) => enforced) : []);
-    tell(unreadable, enabled ? merged : []);
+    tell(enabled ? merged : [], unreadable, epochs.unreadable);
     clearTimeout(expiry);
     const nextMs = nextExpiryMs(manual, now);
     if (nextMs === undefined) return;
@@ -59,9 +61,11 @@ export function createPublisher({ masterKeyDigest, hasTemplates, put, warn, nowM
     expiry = setTimeout(again, Math.min(Math.max(nextMs - now, 1), longestWaitMs)).unref();
   }
 
-  function tell(unreadable: readonly string[], merged: readonly MergedRule[]): void {
+  function tell(merged: readonly MergedRule[], lostRules: readonly string[], lostEpochs: readonly string[]): void {
     const problems = [
-      ...unreadable.map((id) => `the stored rule "${id}" cannot be read and is not enforced`),
+      ...lostRules.map((id) => `the stored rule "${id}" cannot be read and is not enforced`),
+      ...lostEpochs.map((id) => `the stored reset of ${id === everyRule ? 'every rule' : `"${id}"`} cannot be read`),
+      ...lostKeys.map((id) => `the stored key "${id}" cannot be read and is refused`),
       ...merged
         .filter(({ enforced }) => !enforced)
         .map(({ id }) => `the manual per-child rule ${id} is not enforced: it needs the entitlement quota_templates`),
@@ -82,7 +86,10 @@ export function createPublisher({ masterKeyDigest, hasTemplates, put, warn, nowM
       documents = next;
       // Connections remember what these credentials said of their key: others only when some key has changed.
       const revision = `${storeId} ${kinds.get(authKeyKind) ?? 0}`;
-      if (revision !== keysRevision) credentials = credentialsOf(masterKeyDigest, readAuthKeys(next));
+      if (revision !== keysRevision) {
+        credentials = credentialsOf(masterKeyDigest, readAuthKeys(next));
+        lostKeys = unreadableAuthKeys(next);
+      }
       keysRevision = revision;
       if (snapshot === undefined || config === undefined) return;
       snapshot = withCredentials(snapshot, credentials);

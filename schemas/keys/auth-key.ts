@@ -62,6 +62,13 @@ export function readAuthKeys(documents: Iterable<{ kind: string; id: string; bod
   });
 }
 
+/** The ids of the documents that `readAuthKeys` leaves out. */
+export function unreadableAuthKeys(documents: Iterable<{ kind: string; id: string; body: unknown }>): string[] {
+  return [...documents]
+    .filter(({ kind, id, body }) => kind === authKeyKind && readAuthKey(id, body) === undefined)
+    .map(({ id }) => id);
+}
+
 /**
  * The key a document describes. Undefined when any member is not what it should be: a key that is half understood could grant more
  * than was meant. Unknown members are left alone.

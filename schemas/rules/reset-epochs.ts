@@ -12,16 +12,22 @@ export interface ResetEpochs {
   of(key: string): number;
   /** What the document of this id says; 0 when there is none. */
   stored(id: string): number;
+  /** The ids of documents that say no epoch. */
+  readonly unreadable: readonly string[];
 }
 
 /** Reads the epochs among the documents of a store; other kinds are passed over, what cannot be read counts as 0. */
 export function resetEpochs(documents: readonly StoredText[]): ResetEpochs {
   const epochs = new Map<string, number>();
+  const unreadable: string[] = [];
   for (const { kind, id, body } of documents) {
-    if (kind === resetEpochKind) epochs.set(id, epochOf(body));
+    if (kind !== resetEpochKind) continue;
+    const epoch = epochOf(body);
+    if (epoch === undefined) unreadable.push(id);
+    else epochs.set(id, epoch);
   }
   const stored = (id: string): number => epochs.get(id) ?? 0;
-  return { of: (key) => stored(key) + stored(everyRule), stored };
+  return { of: (key) => stored(key) + stored(everyRule), stored, unreadable };
 }
 
 /** The body of a document that says `epoch`. */
@@ -29,7 +35,7 @@ export function resetEpochBody(epoch: number): object {
   return { epoch };
 }
 
-function epochOf(body: unknown): number {
+function epochOf(body: unknown): number | undefined {
   const epoch = typeof body === 'object' && body !== null && 'epoch' in body ? body.epoch : undefined;
-  return Number.isSafeInteger(epoch) && (epoch as number) > 0 ? (epoch as number) : 0;
+  return Number.isSafeInteger(epoch) && (epoch as number) >= 0 ? (epoch as number) : undefined;
 }

@@ -7,6 +7,7 @@ import {
   keysByDigest,
   readAuthKey,
   readAuthKeys,
+  unreadableAuthKeys,
 } from '../../../schemas/keys/auth-key.ts';
 import { digestOf, newSecret, redacted } from '../../../schemas/keys/secret.ts';
 
@@ -82,6 +83,7 @@ await test('keys are picked from the documents, the unreadable left out', async 
     readAuthKeys(documents).map(({ id }) => id),
     ['a', 'd'],
   );
+  t.same(unreadableAuthKeys(documents), ['c']);
 });
 
 await test('a key counts until the exact millisecond it expires, and never when it is switched off', async (t) => {

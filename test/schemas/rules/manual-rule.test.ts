@@ -97,6 +97,7 @@ await test('the epoch of a rule is its own plus that of all', async (t) => {
     { kind: 'rate_limit', id: 'd', body: resetEpochBody(9) },
   ]);
   t.equal(epochs.of(id), 7);
+  t.same(epochs.unreadable, ['a', 'b', 'c']);
   t.equal(epochs.stored(id), 3);
   for (const key of ['a', 'b', 'c', 'd', 'unknown']) t.equal(epochs.of(key), 4, `${key}: only that of all`);
   t.equal(resetEpochs([]).of(id), 0);

@@ -1,0 +1,199 @@
+// What is put in force: config and managed documents together, whichever comes first and whatever is wrong with single documents.
+import { test } from 'tap';
+import { createPublisher } from '../../proxy/snapshot/publish.ts';
+import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
+import { authKeyKind } from '../../schemas/keys/auth-key.ts';
+import { identify } from '../../schemas/keys/credentials.ts';
+import { digestOf } from '../../schemas/keys/secret.ts';
+import { manualRuleKind } from '../../schemas/rules/manual-rule.ts';
+import { everyRule, resetEpochBody, resetEpochKind } from '../../schemas/rules/reset-epochs.ts';
+import type { Rule } from '../../schemas/rules/rule.ts';
+import { timestamp } from '../../schemas/timestamp.ts';
+import type { Config, Limit } from '../../schemas/types.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { sampleConfig } from './sample-config.ts';
+
+const start = Date.UTC(2026, 0, 1);
+const written = { created_at: timestamp(start), updated_at: timestamp(start) };
+
+function startPublisher({ hasTemplates = true, nowMs = () => start } = {}) {
+  const put: { snapshot: Snapshot; rules: readonly Rule[] }[] = [];
+  const said: (readonly string[])[] = [];
+  const publisher = createPublisher({
+    masterKeyDigest: digestOf('sk-master'),
+    hasTemplates,
+    put: (snapshot, rules) => void put.push({ snapshot, rules }),
+    warn: (problems) => void said.push(problems),
+    nowMs,
+  });
+  const latest = () => {
+    const last = put.at(-1);
+    if (last === undefined) throw new Error('nothing is in force');
+    return last;
+  };
+  return {
+    publisher,
+    put,
+    said,
+    /** `path cap` of each rule in force. */
+    caps: () => latest().rules.map((rule) => `${rule.matchSubject} ${rule.maxRequests}`),
+    /** The id of the key that this secret opens. */
+    keyOf: (secret: string) => identify(secret, latest().snapshot.credentials, start)?.key?.id,
+    snapshot: () => latest().snapshot,
+  };
+}
+
+function configOf(limits: Record<string, Partial<Limit>>, { enabled = true, perChild = false } = {}): Config {
+  const config = sampleConfig({ providers: { p: {} } });
+  const userPaths = Object.entries(limits).map(([path, limit]) => ({
+    path,
+    per_child: perChild,
+    limits: [{ mode: 'enforce' as const, period: 'minute' as const, ...limit }],
+  }));
+  return { ...config, rate_limits: { ...config.rate_limits, enabled, user_paths: userPaths } };
+}
+
+const ruleDocument = (path: string, cap: number, more: object = {}) => ({
+  kind: manualRuleKind,
+  id: `user_path 60 ${path}`,
+  revision: 1,
+  body: {
+    scope: 'user_path',
+    subject: path,
+    per_child: false,
+    period_seconds: 60,
+    max_requests: cap,
+    mode: 'enforce',
+    ...written,
+    updated_by: 'master_key',
+    ...more,
+  },
+});
+
+const keyDocument = (id: string, secret: string, more: object = {}) => ({
+  kind: authKeyKind,
+  id,
+  revision: 1,
+  body: {
+    name: id,
+    dashboard_access: false,
+    digest: digestOf(secret),
+    redacted_value: 'sk-gw-...',
+    enabled: true,
+    ...written,
+    created_by: 'master_key',
+    ...more,
+  },
+});
+
+const kinds = (revisions: Record<string, number>): ReadonlyMap<string, number> => new Map(Object.entries(revisions));
+
+await test('nothing is in force before there is a config; then everything known is', async (t) => {
+  const { publisher, put, caps, keyOf } = startPublisher();
+  publisher.documents({
+    storeId: 'a',
+    kinds: kinds({ [authKeyKind]: 1 }),
+    documents: [ruleDocument('/a', 5), keyDocument('k', 'sk-1')],
+  });
+  t.equal(put.length, 0);
+  publisher.config(configOf({ '/a': { max_requests: 1 }, '/b': { max_requests: 2 } }), 'r1');
+  t.same(caps(), ['/a 5', '/b 2']);
+  t.equal(keyOf('sk-1'), 'k');
+  t.equal(keyOf('sk-2'), undefined);
+});
+
+await test('keys that did not change stay the same credentials, so that connections go on knowing theirs', async (t) => {
+  const { publisher, snapshot } = startPublisher();
+  publisher.config(configOf({}), 'r1');
+  const documents = [keyDocument('k', 'sk-1')];
+  publisher.documents({ storeId: 'a', kinds: kinds({ [authKeyKind]: 3 }), documents });
+  const { credentials } = snapshot();
+  publisher.documents({ storeId: 'a', kinds: kinds({ [authKeyKind]: 3, [manualRuleKind]: 4 }), documents });
+  publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r2');
+  t.equal(snapshot().credentials, credentials);
+  t.equal(snapshot().revision, 'r2');
+  publisher.documents({ storeId: 'a', kinds: kinds({ [authKeyKind]: 5 }), documents });
+  t.not(snapshot().credentials, credentials);
+});
+
+await test('the keys of another store count, at whatever revision it is', async (t) => {
+  const { publisher, keyOf } = startPublisher();
+  publisher.config(configOf({}), 'r1');
+  publisher.documents({ storeId: 'a', kinds: kinds({ [authKeyKind]: 3 }), documents: [keyDocument('old', 'sk-old')] });
+  t.same([keyOf('sk-old'), keyOf('sk-new')], ['old', undefined]);
+  publisher.documents({ storeId: 'b', kinds: kinds({ [authKeyKind]: 3 }), documents: [keyDocument('new', 'sk-new')] });
+  t.same([keyOf('sk-old'), keyOf('sk-new')], [undefined, 'new']);
+});
+
+await test('documents that cannot be read are named, once, and cost only themselves', async (t) => {
+  const { publisher, said, caps, keyOf } = startPublisher();
+  publisher.config(configOf({ '/c': { max_requests: 3 } }), 'r1');
+  const good = [ruleDocument('/a', 5), keyDocument('k', 'sk-1')];
+  const epoch = (id: string, body: unknown) => ({ kind: resetEpochKind, id, revision: 1, body });
+  const bad = [
+    ruleDocument('/b', 0),
+    keyDocument('broken', 'sk-2', { enabled: 'yes' }),
+    epoch('user_path 60 /c', { epoch: 'x' }),
+    epoch(everyRule, 7),
+  ];
+  const state = { storeId: 'a', kinds: kinds({ [authKeyKind]: 1 }), documents: [...good, ...bad] };
+  publisher.documents(state);
+  t.same(caps(), ['/a 5', '/c 3']);
+  t.same([keyOf('sk-1'), keyOf('sk-2')], ['k', undefined]);
+  const expected = [
+    'the stored rule "user_path 60 /b" cannot be read and is not enforced',
+    'the stored reset of "user_path 60 /c" cannot be read',
+    'the stored reset of every rule cannot be read',
+    'the stored key "broken" cannot be read and is refused',
+  ];
+  t.same(said, [expected]);
+  publisher.documents(state);
+  publisher.config(configOf({ '/c': { max_requests: 4 } }), 'r2');
+  t.equal(said.length, 1, 'and not again');
+  publisher.documents({ ...state, kinds: kinds({ [authKeyKind]: 2 }), documents: good });
+  t.same(said, [expected, []]);
+});
+
+await test('resets raise the epochs of the rules they are about', async (t) => {
+  const { publisher, put } = startPublisher();
+  publisher.config(configOf({ '/a': { max_requests: 1 }, '/b': { max_requests: 1 } }), 'r1');
+  const epoch = (id: string, count: number) => ({ kind: resetEpochKind, id, revision: 1, body: resetEpochBody(count) });
+  const documents = [epoch('user_path 60 /a', 2), epoch(everyRule, 1)];
+  publisher.documents({ storeId: 'a', kinds: kinds({}), documents });
+  t.same(
+    put.at(-1)?.rules.map((rule) => rule.epoch),
+    [3, 1],
+  );
+});
+
+await test('with limits switched off no rule is in force, manual ones neither', async (t) => {
+  const { publisher, caps, keyOf } = startPublisher();
+  publisher.config(configOf({ '/a': { max_requests: 1 } }, { enabled: false }), 'r1');
+  const documents = [ruleDocument('/b', 5), keyDocument('k', 'sk-1')];
+  publisher.documents({ storeId: 'a', kinds: kinds({ [authKeyKind]: 1 }), documents });
+  t.same(caps(), []);
+  t.equal(keyOf('sk-1'), 'k');
+  publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r2');
+  t.same(caps(), ['/a 1', '/b 5']);
+});
+
+await test('a template without its entitlement is not in force, and said so', async (t) => {
+  const { publisher, caps, said } = startPublisher({ hasTemplates: false });
+  publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r1');
+  publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [ruleDocument('/b', 5, { per_child: true })] });
+  t.same(caps(), ['/a 1']);
+  t.match(said, [
+    [/^the manual per-child rule [a-z2-7]{8} is not enforced: it needs the entitlement quota_templates$/],
+  ]);
+});
+
+await test('an override ends at its moment, without anybody saying so', async (t) => {
+  const beganMs = performance.now();
+  const { publisher, caps } = startPublisher({ nowMs: () => start + Math.floor(performance.now() - beganMs) });
+  publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r1');
+  const override = ruleDocument('/a', 9, { expires_at: timestamp(start + 300) });
+  publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [override] });
+  t.same(caps(), ['/a 9']);
+  await waitFor('the override to end', () => caps()[0] === '/a 1', 2_000);
+  t.ok(performance.now() - beganMs >= 300, 'not before');
+});
