@@ -26,6 +26,8 @@ import { type AuthKey, readAuthKey } from '../../schemas/keys/auth-key.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
 import { modelAccess } from '../../schemas/keys/model-access.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
+import { compileRules } from '../../schemas/rules/rule.ts';
+import type { Limit } from '../../schemas/types.ts';
 import { type Behaviour, createGate, type FakeUpstream, fin, startFakeUpstream } from '../support/fake-upstream.ts';
 import { listen } from '../support/ports.ts';
 import { rawRequest } from '../support/raw-http.ts';
@@ -643,6 +645,33 @@ await test('a long answer passes while it arrives, and one that breaks off is ne
     { status: 200, provider: 'p0' },
     { status: 502, provider: 'p0' },
   ]);
+});
+
+await test('targets that were all used up a moment ago are refused, although a slice ends meanwhile', async (t) => {
+  const providers = { p0: {}, p1: {} };
+  const aliases = [{ source: 'all', targets: [{ model: 'p0/m' }, { model: 'p1/m' }] }];
+  const snapshot = compile(sampleConfig({ providers, aliases }), '', open);
+  const usedMs = 1_700_000_000_000;
+  // The 61st second from there on is free again, and begins between two looks at the clock.
+  const ticks = [usedMs + 60_999, usedMs + 61_000];
+  const means = { ...meansOf(), nowMs: () => ticks.shift() ?? usedMs + 61_001 };
+  const limits: Limit[] = [{ period: 'minute', max_requests: 1, mode: 'enforce' }];
+  means.limiter.reconcile(
+    compileRules({
+      enabled: true,
+      user_paths: [],
+      providers: Object.keys(providers).map((name) => ({ name, limits })),
+      models: [],
+    }),
+  );
+  for (const name of Object.keys(providers)) {
+    t.ok(means.limiter.admit(means.limiter.forTarget(name, 'm'), usedMs, 'reject').lease);
+  }
+  const consumer = admit('/', { ...means, nowMs: () => usedMs });
+  const call = readCall(Buffer.from(streaming));
+  const route = resolve('all', snapshot, undefined);
+  const refused = await refusedBy(() => attempt(route, 'chat', call, consumer, exchangeOf({}), means));
+  t.match(refused, { status: 429, code: 'rate_limit_exceeded', headers: { 'retry-after': '1' }, message: /p0/ });
 });
 
 await test('an answer that comes after the client has left is cancelled', async (t) => {
