@@ -435,6 +435,21 @@ await test('rows of rules that are gone are deleted at the start, so that they d
   t.same(usedUnder(after), [0, 5]);
 });
 
+await test('a run with limits switched off costs no count', async (t) => {
+  const place = openBreakable(t);
+  const before = limiterOf(hourly, daily);
+  use(before, '/', 5);
+  await (await keep(before, place)).close();
+  const off = limiterOf();
+  const kept = await keep(off, place);
+  use(off, '/', 3);
+  await kept.close();
+  t.same(await stored(place), { [hourly.key]: [5, 0], [daily.key]: [5, 0] });
+  const after = limiterOf(hourly, daily);
+  await keep(after, place);
+  t.same(usedUnder(after), [5, 5]);
+});
+
 await test('a store that never answers its load keeps nobody from leaving', async (t) => {
   const place = openBreakable(t);
   const limiter = limiterOf(hourly);
