@@ -5,6 +5,7 @@ import { type Test, test } from 'tap';
 import { freePort, startProcess } from '../support/process.ts';
 import { openRaw } from '../support/raw-http.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const masterKey = 'sk-test-master-key-0123456789';
 
@@ -87,6 +88,38 @@ await test('a second signal ends it at once', async (t) => {
   child.signal('SIGINT');
   t.strictSame(await child.exited, { code: 0, signal: null });
   t.notOk(child.logs().some(({ msg }) => msg === 'closed'));
+});
+
+await test('declared rules keep their dates over edits of others and over a restart', async (t) => {
+  const home = temporaryDirectory(t);
+  const declare = (caps: Record<string, number>): void => {
+    const entries = Object.entries(caps).map(
+      ([path, cap]) => `{path: ${path}, limits: [{period: day, max_requests: ${cap}}]}`,
+    );
+    writeFileSync(join(home, 'gateway.yaml'), `rate_limits: {user_paths: [${entries.join(', ')}]}`);
+  };
+  declare({ '/a': 1, '/b': 1 });
+  const child = await startControlPlane(t, { GATEWAY_CONFIG: home });
+  /** Created and updated, by subject. */
+  const dates = async (): Promise<Record<string, readonly [string, string]>> => {
+    const headers = { authorization: `Bearer ${masterKey}` };
+    const { rate_limits: rules } = (await (await fetch(`${child.address}/admin/rate-limits`, { headers })).json()) as {
+      rate_limits: { subject: string; created_at: string; updated_at: string }[];
+    };
+    return Object.fromEntries(rules.map((rule) => [rule.subject, [rule.created_at, rule.updated_at] as const]));
+  };
+  const before = await dates();
+  t.equal(before['/a']?.[0], before['/a']?.[1]);
+  declare({ '/a': 2, '/b': 1, '/c': 1 });
+  const edited = await waitFor('the edit', async () => {
+    const found = await dates();
+    return '/c' in found && found;
+  });
+  t.same(edited['/b'], before['/b']);
+  t.equal(edited['/a']?.[0], before['/a']?.[0]);
+  t.not(edited['/a']?.[1], before['/a']?.[1]);
+  await child.restart();
+  t.same(await dates(), edited);
 });
 
 await test('a bad environment stops the start with a line per problem', async (t) => {

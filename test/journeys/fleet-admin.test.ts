@@ -32,6 +32,7 @@ const asked: readonly (readonly [what: string, status: number, path: string, ini
   ['no body', 400, list, { method: 'PUT', headers: { 'content-type': 'application/json' } }],
   ['no JSON', 400, list, put('{', { 'content-type': 'application/json' })],
   ['another media type', 415, list, put('a=b', { 'content-type': 'application/x-www-form-urlencoded' })],
+  ['a compressed body', 415, list, put(rule, { 'content-encoding': 'gzip' })],
   ['an unknown member', 400, list, put({ ...rule, max_request: 5 })],
   ['a member of the wrong type', 400, list, put({ ...rule, max_requests: '5' })],
   ['a template without the entitlement', 403, list, put({ ...rule, per_child: true })],
@@ -48,6 +49,7 @@ const asked: readonly (readonly [what: string, status: number, path: string, ini
   ['status', 200, '/admin/status'],
   ['keys', 200, '/admin/auth-keys'],
   ['a key that is not there', 404, '/admin/auth-keys/no-such-key'],
+  ['a key with an endless name', 404, `/admin/auth-keys/${'x'.repeat(300)}`],
   ['without a key', 401, list, { headers: { authorization: 'Basic eDp5' } }],
   ['with a wrong key', 401, list, { headers: { authorization: 'Bearer wrong' } }],
 ];
