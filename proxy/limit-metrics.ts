@@ -45,9 +45,12 @@ export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: ()
     collect() {
       this.reset();
       for (const decision of limiter.decisions()) {
+        if (!labelled.has(decision.rule)) {
+          others.add(decision);
+          continue;
+        }
         const { count, ...labels } = decision;
-        if (labelled.has(labels.rule)) this.inc(labels, count);
-        else others.add(decision);
+        this.inc(labels, count);
       }
       for (const { count, ...labels } of others.sums()) this.inc(labels, count);
     },
@@ -56,7 +59,7 @@ export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: ()
     ...settings(utilization),
     collect() {
       this.reset();
-      figures = limiter.utilisation(nowMs()).filter(({ rule }) => labelled.has(rule.id));
+      figures = limiter.utilisation(labelled, nowMs());
       for (const { rule, dimension, ratio } of figures)
         this.set({ rule: rule.id, scope: rule.scope, dimension }, ratio);
     },
@@ -96,17 +99,20 @@ function chooseLabelled(labelled: Set<string>, rules: readonly Rule[]): void {
 
 /** The decisions of rules without series of their own, added up. The sums never fall, whichever rules go. */
 function createOthers(): { add(decision: DecisionCount): void; sums(): IterableIterator<DecisionCount> } {
-  const sums = new Map<string, DecisionCount>();
+  const sums = new Map<string, DecisionCount & { count: number }>();
   let seen = new Map<string, number>();
   let next = new Map<string, number>();
   return {
-    add({ rule, count, ...labels }) {
-      const key = `${labels.scope} ${labels.dimension} ${labels.outcome}`;
+    add(decision) {
+      const { rule, scope, dimension, outcome, count } = decision;
+      const key = `${scope} ${dimension} ${outcome}`;
       const before = seen.get(`${key} ${rule}`) ?? 0;
       next.set(`${key} ${rule}`, count);
       // A smaller count is a rule that was deleted and made anew.
       const more = count >= before ? count - before : count;
-      sums.set(key, { rule: 'other', ...labels, count: (sums.get(key)?.count ?? 0) + more });
+      const sum = sums.get(key);
+      if (sum === undefined) sums.set(key, { ...decision, rule: 'other', count: more });
+      else sum.count += more;
     },
     sums() {
       // Rules that are gone are forgotten.

@@ -24,7 +24,12 @@ export function normaliseUserPath(text: string): UserPathResult {
   }
   if (segments.length > maxSegments) return { problem: 'has more than 64 segments' };
   const path = `/${segments.join('/')}`;
-  return new TextEncoder().encode(path).length > maxBytes ? { problem: 'is longer than 1024 bytes' } : { path };
+  return isTooLong(path) ? { problem: 'is longer than 1024 bytes' } : { path };
+}
+
+/** In bytes; a UTF-16 code unit takes at most three, so most paths need no look at theirs. */
+function isTooLong(path: string): boolean {
+  return path.length * 3 > maxBytes && new TextEncoder().encode(path).length > maxBytes;
 }
 
 /** Whether `path` is `ancestor` or lies below it; both normalised. `/team-alpha` is not within `/team`. */

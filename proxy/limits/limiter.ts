@@ -148,9 +148,9 @@ export class Limiter {
     return this.#inOrder().map(({ terms }) => terms.rule);
   }
 
-  /** How full every enforced cap is, in the order of rules. */
-  utilisation(nowMs: number): Utilisation[] {
-    return this.#inOrder().flatMap((tally) => utilisationOf(tally, nowMs));
+  /** How full every enforced cap of the rules with these ids is, in their order. */
+  utilisation(ids: ReadonlySet<string>, nowMs: number): Utilisation[] {
+    return this.#inOrder(({ id }) => ids.has(id)).flatMap((tally) => utilisationOf(tally, nowMs));
   }
 
   /** Everything decided so far that happened at least once; it only grows while a rule exists. */
@@ -231,7 +231,8 @@ export class Limiter {
     for (const tally of this.#tallies.values()) if (tally.terms.rule.perChild) yield* tally.counters();
   }
 
-  #inOrder(): Tally[] {
-    return [...this.#tallies.values()].sort((a, b) => compareRules(a.terms.rule, b.terms.rule));
+  #inOrder(isWanted: (rule: Rule) => boolean = () => true): Tally[] {
+    const wanted = [...this.#tallies.values()].filter(({ terms }) => isWanted(terms.rule));
+    return wanted.sort((a, b) => compareRules(a.terms.rule, b.terms.rule));
   }
 }

@@ -41,6 +41,8 @@ export function mergeRules({ config, manual, epochs, nowMs, hasTemplates }: Rule
     ...config.filter(({ key }) => !standing.has(key)).map((rule) => merged(rule, false)),
     ...[...standing.values()].map((rule) => merged(ruleOf(rule), declared.has(rule.key), rule)),
   ];
+  // Rules of the configuration alone have their ids and their order already.
+  if (standing.size === 0) return rules.map((rule) => Object.freeze(rule));
   const ids = uniqueRuleIds(rules.map(({ key }) => key));
   return rules.map((rule, index) => Object.freeze({ ...rule, id: ids[index] ?? '' })).sort(compareRules);
 

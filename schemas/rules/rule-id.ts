@@ -20,6 +20,9 @@ export function ruleId(key: string): string {
  * does not depend on the order of the set. `idOf` is a parameter because a collision of 40 bits cannot be had on demand.
  */
 export function uniqueRuleIds(keys: readonly string[], idOf: (key: string) => string = ruleId): string[] {
+  const all = keys.map((key) => idOf(key));
+  // A reload waits for this, and keys that collide are rarer than anything.
+  if (new Set(all).size === keys.length) return all;
   const ids = new Map<string, string>();
   const taken = new Map<string, number>();
   for (const key of [...new Set(keys)].sort()) {
