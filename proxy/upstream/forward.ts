@@ -1,6 +1,6 @@
 // Hands a whole request on to the control plane and its answer back: one base URL serves everything.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher, Pool } from 'undici';
+import { type Dispatcher, type Pool, errors as undiciErrors } from 'undici';
 
 export interface Forwarded {
   readonly method: string;
@@ -24,21 +24,27 @@ const hopByHop: ReadonlySet<string> = new Set([
 ]);
 
 /** Sends it; rejects when no answer begins within `timeoutMs`, or when `gone` fires. */
-export function forward(
+export async function forward(
   pool: Pool,
   { method, path, headers, body }: Forwarded,
   timeoutMs: number,
   gone: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
-  return pool.request({
-    method,
-    path,
-    headers,
-    body: body.length === 0 ? null : body,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    signal: gone,
-  });
+  // The pool's own timeouts are looked at about once a second.
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new undiciErrors.HeadersTimeoutError()), timeoutMs);
+  try {
+    return await pool.request({
+      method,
+      path,
+      headers,
+      body: body.length === 0 ? null : body,
+      bodyTimeout: timeoutMs,
+      signal: AbortSignal.any([gone, late.signal]),
+    });
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Whether somebody answers 200 to GET /health. Never rejects. */

@@ -64,10 +64,12 @@ await test('hung for two seconds: the proxy answers for it in time, and enforces
     t.ok(answers.length >= 2);
     for (const { status, code, retryAfter, tookMs } of answers) {
       t.same([status, code, retryAfter], [503, 'control_plane_unavailable', '1']);
-      t.ok(tookMs < timeoutMs + 1_500, `after ${tookMs.toFixed(0)} ms`);
+      t.ok(tookMs < timeoutMs + 600, `after ${tookMs.toFixed(0)} ms`);
     }
   });
-  t.equal((await askAdmin(proxy, 'PUT', dayRule('/limited', 3))).status, 200);
+  await waitFor('the control plane to answer again', async () => {
+    return (await askAdmin(proxy, 'PUT', dayRule('/limited', 3))).status === 200;
+  });
 });
 
 await test('gone: the proxy says so, stays ready for models, and finds it again', async (t) => {
@@ -101,7 +103,7 @@ await test('a broken configuration, while it runs and at its start: the last goo
     t.match(await rejected(), { problems: [/gateway\.yaml:4.*limitz/] });
     t.same(await ready(), { status: 'degraded', reasons: ['config_rejected'] });
     t.same(await listed(), before);
-    t.equal((await askAdmin(proxy, 'PUT', dayRule('/managed', 5))).status, 200, 'managed rules can be changed');
+    t.equal((await askAdmin(direct(fleet), 'PUT', dayRule('/managed', 5))).status, 200, 'managed rules can be changed');
 
     await fleet.controlPlane.kill();
     await fleet.restartControlPlane();
