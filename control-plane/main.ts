@@ -20,7 +20,7 @@ import { openStateStore } from '../schemas/store/open.ts';
 import type { Config } from '../schemas/types.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
-import { removeExpired } from './admin/rate-limits/commit.ts';
+import { tidyRules } from './admin/rate-limits/commit.ts';
 import { liveCounters } from './admin/rate-limits/live.ts';
 import { rateLimits } from './admin/rate-limits/routes.ts';
 import { status } from './admin/status/routes.ts';
@@ -34,8 +34,9 @@ import { rememberRules } from './store/declared-rules.ts';
 import { guardDocuments } from './store/documents.ts';
 
 const closeGraceMs = 10_000;
-/** How often rules that have expired are looked for. */
-const expiryCheckMs = 1_000;
+/** How often it is asked whether something in the store has expired, and how long an answer holds that nothing has. */
+const tidyCheckMs = 1_000;
+const tidyRestMs = 60_000;
 
 const reading = readEnvironment();
 if ('problems' in reading) refuseStart('control plane', reading.problems);
@@ -57,6 +58,7 @@ const mark = environmentMark(variables);
 let follower: Follower | undefined;
 let config: { declared: Config; rules: readonly Rule[] } | undefined;
 let credentials: Credentials = credentialsOf(masterKeyDigest, []);
+let tidyAtMs = 0;
 let closing = false;
 
 const stateFollower = await followState({
@@ -65,6 +67,7 @@ const stateFollower = await followState({
   reseeds: true,
   apply({ documents }) {
     credentials = credentialsOf(masterKeyDigest, readAuthKeys(documents));
+    tidyAtMs = 0;
   },
   report: (event) => logStateEvent(logger, event),
 });
@@ -138,7 +141,14 @@ async function lookAfterFleet(): Promise<void> {
   if (answers !== state().isUp) await stateFollower.refresh();
 }
 setInterval(() => void lookAfterFleet(), heartbeatIntervalMs).unref();
-setInterval(() => void removeExpired(documents, nowMs()).catch(() => undefined), expiryCheckMs).unref();
+async function tidy(): Promise<void> {
+  const now = Math.floor(nowMs());
+  if (now < tidyAtMs) return;
+  tidyAtMs = now + tidyRestMs;
+  const nextMs = await tidyRules(documents, config?.rules ?? [], now).catch(() => now);
+  tidyAtMs = Math.min(tidyAtMs, nextMs);
+}
+setInterval(() => void tidy(), tidyCheckMs).unref();
 
 async function close(signal: string): Promise<void> {
   // A second signal means now.

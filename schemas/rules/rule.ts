@@ -46,6 +46,12 @@ export function ruleKey(scope: Scope, normalisedSubject: string, seconds: number
   return `${scope} ${seconds} ${normalisedSubject}`;
 }
 
+/** The period in a rule key, in seconds; undefined for a text that is no rule key. */
+export function periodOf(key: string): number | undefined {
+  const seconds = /^[a-z_]+ (\d+) /.exec(key)?.[1];
+  return seconds === undefined ? undefined : Number(seconds);
+}
+
 /** Every limit of `rate_limits` as one flat list, in the order it is written. */
 export function declaredRules(config: RateLimits): DeclaredRule[] {
   const rules: DeclaredRule[] = [];

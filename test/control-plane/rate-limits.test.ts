@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
-import { type RateLimitParts, removeExpired } from '../../control-plane/admin/rate-limits/commit.ts';
+import { type RateLimitParts, tidyRules } from '../../control-plane/admin/rate-limits/commit.ts';
 import { dateRules } from '../../control-plane/admin/rate-limits/declared.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/live.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
@@ -435,23 +435,64 @@ await test('expired rules are removed, once, by whichever control plane comes fi
   await one.put({ ...teamRule, expires_at: '2026-06-01T00:00:01Z' });
   await one.put({ user_path: '/config', ...minute, max_requests: 1, expires_at: '2026-06-01T00:00:01Z' });
   await one.put({ user_path: '/stays', ...minute, max_requests: 1 });
-  t.equal(await removeExpired(one.store, start + 999), 0);
+  const lengthBefore = (await one.list()).items.length;
+  t.equal(await tidyRules(one.store, config, start + 999), start + 1_000, 'nothing to do until then');
+  t.equal((await one.list()).items.length, lengthBefore);
   one.at.nowMs = start + 1_000;
   const lying = await one.list();
   t.equal(find(lying, '/team'), undefined, 'gone before its document is');
   t.match(find(lying, '/config'), { source: 'config' });
-  const removed = await Promise.all([one, two].map(({ store }) => removeExpired(store, start + 1_000)));
-  t.same(new Set(removed), new Set([0, 2]));
+  const again = await Promise.all([one, two].map(({ store }) => tidyRules(store, config, start + 1_000)));
+  t.ok(again.includes(start + 1_000), 'whoever did it looks again');
   const state = await one.store.read();
   t.same(
     state.documents.map(({ kind, id, body }) => [kind, id, kind === 'reset_epoch' ? body : '']),
     [
       ['rate_limit', 'user_path 60 /stays', ''],
-      ['reset_epoch', 'user_path 60 /config', { epoch: 1 }],
-      ['reset_epoch', 'user_path 60 /team', { epoch: 1 }],
+      ['reset_epoch', 'user_path 60 /config', { epoch: 1, raised_at: '2026-06-01T00:00:01.000Z' }],
+      ['reset_epoch', 'user_path 60 /team', { epoch: 1, raised_at: '2026-06-01T00:00:01.000Z' }],
     ],
   );
   t.strictSame((await one.list()).items, lying.items);
+});
+
+await test('the epoch of a rule is forgotten a day and two periods after the rule has gone', async (t) => {
+  const plane = await startPlane(t);
+  const epochs = async (): Promise<string[]> => {
+    const { documents } = await plane.store.read();
+    return documents.filter(({ kind }) => kind === 'reset_epoch').map(({ id }) => id);
+  };
+  const key = (path: string, more: object = {}) => ({ scope: 'user_path', subject: path, ...minute, ...more });
+  for (const path of ['/gone', '/there', '/back']) await plane.put({ user_path: path, ...minute, max_requests: 1 });
+  await plane.put({ user_path: '/slow', limit_key: { period: 'day' }, max_requests: 1 });
+  await plane.resetOne({ user_path: '/there', period: 'minute' });
+  await plane.resetOne({ user_path: '/config', period: 'minute' });
+  await plane.reset({ confirmation: 'reset' });
+  for (const path of ['/gone', '/back']) await plane.remove(key(path));
+  await plane.remove(key('/slow', { limit_key: { period: 'day' } }));
+  await plane.put({ user_path: '/back', ...minute, max_requests: 1 });
+  const all = [
+    '',
+    'user_path 60 /back',
+    'user_path 60 /config',
+    'user_path 60 /gone',
+    'user_path 60 /there',
+    'user_path 86400 /slow',
+  ];
+  t.same(await epochs(), all);
+
+  const [dueMs, slowMs] = [start + 86_400_000 + 120_000, start + 3 * 86_400_000];
+  t.equal(await tidyRules(plane.store, config, dueMs - 1), dueMs);
+  t.same(await epochs(), all);
+  t.equal(await tidyRules(plane.store, config, dueMs), dueMs);
+  t.same(
+    await epochs(),
+    all.filter((id) => id !== 'user_path 60 /gone'),
+  );
+  t.equal(await tidyRules(plane.store, config, dueMs), slowMs);
+  await tidyRules(plane.store, config, slowMs);
+  t.same(await epochs(), ['', 'user_path 60 /back', 'user_path 60 /config', 'user_path 60 /there']);
+  t.equal(await tidyRules(plane.store, config, slowMs * 2), Number.POSITIVE_INFINITY);
 });
 
 await test('a store that cannot be used is a 503 that says when to come back', async (t) => {

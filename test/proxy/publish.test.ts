@@ -157,7 +157,12 @@ await test('documents that cannot be read are named, once, and cost only themsel
 await test('resets raise the epochs of the rules they are about', async (t) => {
   const { publisher, put } = startPublisher();
   publisher.config(configOf({ '/a': { max_requests: 1 }, '/b': { max_requests: 1 } }), 'r1');
-  const epoch = (id: string, count: number) => ({ kind: resetEpochKind, id, revision: 1, body: resetEpochBody(count) });
+  const epoch = (id: string, count: number) => ({
+    kind: resetEpochKind,
+    id,
+    revision: 1,
+    body: resetEpochBody(count, timestamp(start)),
+  });
   const documents = [epoch('user_path 60 /a', 2), epoch(everyRule, 1)];
   publisher.documents({ storeId: 'a', kinds: kinds({}), documents });
   t.same(

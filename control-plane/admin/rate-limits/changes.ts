@@ -13,8 +13,8 @@ import {
   resetEpochKind,
   resetEpochs,
 } from '../../../schemas/rules/reset-epochs.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
-import type { Change, StoredState } from '../../../schemas/store/state-store.ts';
+import { periodOf, type Rule } from '../../../schemas/rules/rule.ts';
+import { type Change, forgottenAfterMs, type StoredState } from '../../../schemas/store/state-store.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import { refusal } from '../../errors.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
@@ -101,12 +101,42 @@ export function removeExpiredRules(known: KnownRules): Change[] {
   return [...known.expired].flatMap((key) => removal(known, key));
 }
 
+/**
+ * Removes the epochs of rules that are long gone: nothing that was counted under them is kept anywhere any more, so a rule of the
+ * same key may begin at 0 again. Without this, the store would remember every key there ever was.
+ */
+export function forgetEpochs(known: KnownRules): Change[] {
+  const due = [...forgettableFromMs(known)].filter(([, fromMs]) => fromMs <= known.nowMs);
+  return due.map(([id]) => ({ kind: resetEpochKind, id, body: undefined }));
+}
+
+/** The Unix millisecond at which `removeExpiredRules` or `forgetEpochs` has something to do again; infinite when there is none. */
+export function nextTidyMs(known: KnownRules): number {
+  let next = Number.POSITIVE_INFINITY;
+  for (const rule of known.manual.values()) next = Math.min(next, expiryMs(rule));
+  for (const fromMs of forgettableFromMs(known).values()) next = Math.min(next, fromMs);
+  return next;
+}
+
+/** From when on each epoch of a rule that is not there may be forgotten, in Unix milliseconds. */
+function forgettableFromMs({ config, manual, expired, unreadable, epochs }: KnownRules): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const [id, raisedAtMs] of epochs.raisedAtMs) {
+    const isNeeded = config.has(id) || manual.has(id) || expired.has(id) || unreadable.has(id);
+    const seconds = periodOf(id);
+    if (isNeeded || seconds === undefined) continue;
+    // Counts lie in the store for their period, a slice, and a while for proxies that are gone.
+    found.set(id, raisedAtMs + 2 * 1000 * seconds + forgottenAfterMs);
+  }
+  return found;
+}
+
 function removal(known: KnownRules, key: string): Change[] {
   return [{ kind: manualRuleKind, id: key, body: undefined }, raisedEpoch(known, key, 1)];
 }
 
-function raisedEpoch({ epochs }: KnownRules, id: string, by: number): Change {
-  return { kind: resetEpochKind, id, body: resetEpochBody(epochs.stored(id) + by) };
+function raisedEpoch({ epochs, nowMs }: KnownRules, id: string, by: number): Change {
+  return { kind: resetEpochKind, id, body: resetEpochBody(epochs.stored(id) + by, timestamp(nowMs)) };
 }
 
 function refuseOneMore({ config, manual }: KnownRules): void {

@@ -6,7 +6,7 @@ import type { Rule } from '../../../schemas/rules/rule.ts';
 import type { Change, StoredState } from '../../../schemas/store/state-store.ts';
 import { refusal } from '../../errors.ts';
 import { createCommitter, type DocumentStore } from '../commit.ts';
-import { type KnownRules, knownRules, removeExpiredRules } from './changes.ts';
+import { forgetEpochs, type KnownRules, knownRules, nextTidyMs, removeExpiredRules } from './changes.ts';
 import type { DeclaredRules } from './declared.ts';
 import { listing } from './listing.ts';
 import type { LiveCounters } from './live.ts';
@@ -71,15 +71,16 @@ export function createWriter(parts: RateLimitParts): (decide: Decide, asking: As
 }
 
 /**
- * Removes the documents of rules that have expired, all in one commit, and says how many. 0 too when somebody else was first:
- * call again. Rejects with `StoreUnavailable`.
+ * Removes the documents of rules that have expired, and epochs that nobody needs any more, all in one commit. Gives the Unix
+ * millisecond at which to call again; now, when it has changed something or somebody else was first. Rejects with `StoreUnavailable`.
  */
-export async function removeExpired(store: DocumentStore, nowMs: number): Promise<number> {
+export async function tidyRules(store: DocumentStore, config: readonly Rule[], nowMs: number): Promise<number> {
   const state = await store.read();
-  const known = knownRules(state, [], nowMs);
-  if (known.expired.size === 0) return 0;
-  const result = await store.commit({ expected: expected(state), changes: removeExpiredRules(known) });
-  return result.conflict ? 0 : known.expired.size;
+  const known = knownRules(state, config, nowMs);
+  const changes = [...removeExpiredRules(known), ...forgetEpochs(known)];
+  if (changes.length === 0) return nextTidyMs(known);
+  await store.commit({ expected: expected(state), changes });
+  return nowMs;
 }
 
 function answer(parts: RateLimitParts, state: Seen, live: LiveCounters, sees: Sees): RulesAnswer {

@@ -89,15 +89,28 @@ await test('among many documents, the unreadable ones are named and the rest is 
 
 await test('the epoch of a rule is its own plus that of all', async (t) => {
   const epochs = resetEpochs([
-    { kind: 'reset_epoch', id, body: resetEpochBody(3) },
-    { kind: 'reset_epoch', id: everyRule, body: resetEpochBody(4) },
+    { kind: 'reset_epoch', id, body: resetEpochBody(3, '2026-01-01T00:00:00Z') },
+    { kind: 'reset_epoch', id: everyRule, body: resetEpochBody(4, '2026-01-01T00:00:00Z') },
     { kind: 'reset_epoch', id: 'a', body: { epoch: '7' } },
     { kind: 'reset_epoch', id: 'b', body: { epoch: -1 } },
     { kind: 'reset_epoch', id: 'c', body: null },
-    { kind: 'rate_limit', id: 'd', body: resetEpochBody(9) },
+    { kind: 'rate_limit', id: 'd', body: resetEpochBody(9, '2026-01-01T00:00:00Z') },
   ]);
   t.equal(epochs.of(id), 7);
   t.same(epochs.unreadable, ['a', 'b', 'c']);
+  t.same(
+    [...epochs.raisedAtMs],
+    [
+      [id, Date.UTC(2026, 0, 1)],
+      [everyRule, Date.UTC(2026, 0, 1)],
+    ],
+  );
+  const undated = resetEpochs([{ kind: 'reset_epoch', id, body: { epoch: 2, raised_at: 'yesterday' } }]);
+  t.same(
+    [undated.of(id), undated.raisedAtMs.get(id)],
+    [2, Number.POSITIVE_INFINITY],
+    'a strange date costs only itself',
+  );
   t.equal(epochs.stored(id), 3);
   for (const key of ['a', 'b', 'c', 'd', 'unknown']) t.equal(epochs.of(key), 4, `${key}: only that of all`);
   t.equal(resetEpochs([]).of(id), 0);
