@@ -52,7 +52,8 @@ async function commit<Decision extends Decided>(
     const { changes } = decision;
     if (changes.length === 0) return { decision, state, revision: state.revision };
     const expected = new Map(kinds.map((kind) => [kind, state.kinds.get(kind) ?? 0]));
-    const result = await store.commit({ expected, changes });
+    // Of a store that has lost everything, nothing expected would be nothing found.
+    const result = await store.commit({ storeId: state.storeId ?? null, expected, changes });
     if (!result.conflict) return { decision, state, revision: result.revision };
     await setTimeout(Math.random() * longestWaitMs);
   }

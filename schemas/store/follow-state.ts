@@ -1,5 +1,5 @@
 // The flow of the managed state: watch, read, hand over, keep a copy. A store that fails or was emptied takes nothing out of force.
-import { keepState, recallState } from './last-good-state.ts';
+import { keepState, recallState, setAside } from './last-good-state.ts';
 import type { StateStore, StoredState, StoreMark } from './state-store.ts';
 
 export interface FollowStateOptions {
@@ -8,8 +8,8 @@ export interface FollowStateOptions {
   readonly copyPath: string;
   /** Whether an emptied store is given its documents back: the control plane does, which owns them. */
   readonly reseeds: boolean;
-  /** Puts a state in force. */
-  readonly apply: (state: StoredState) => void;
+  /** Puts a state in force. With the source `nothing` it is empty, because the store could not be read yet. */
+  readonly apply: (state: StoredState, source: StateStatus['source']) => void;
   readonly report: (event: StateEvent) => void;
 }
 
@@ -63,35 +63,49 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
   let isEmptied = false;
   let running: Promise<void> | undefined;
   let isAskedAgain = false;
+  let toKeep: (StoredState & { storeId: string }) | undefined;
+  let isKeeping = false;
 
   function putInForce(state: StoredState): void {
     current = state;
-    apply(state);
+    apply(state, source);
+  }
+
+  function warn(problem: string | undefined): void {
+    if (problem !== undefined) report({ kind: 'warning', revision: current.revision, problem });
+  }
+
+  /** Writes the newest state and then, if there is a newer one by then, that: no look at the store waits for a disk. */
+  async function keepNewest(): Promise<void> {
+    if (isKeeping) return;
+    isKeeping = true;
+    for (let state = toKeep; state !== undefined; state = toKeep) {
+      toKeep = undefined;
+      warn(await keepState(copyPath, state));
+    }
+    isKeeping = false;
   }
 
   async function look(): Promise<void> {
     const mark = await store.revision();
     if (mark.storeId === undefined && current.storeId !== undefined) return meetEmptied();
     if (isEmptied) isEmptied = false;
-    if (source === 'store' && mark.storeId === current.storeId && mark.revision === current.revision) return;
+    // A store that was away may have come back without its last changes, and count on from there.
+    const isSame = mark.storeId === current.storeId && mark.revision === current.revision;
+    if (source === 'store' && isUp && isSame) return;
     const state = await store.read();
     if (state.storeId === undefined && current.storeId !== undefined) return meetEmptied();
     if (current.storeId !== undefined && state.storeId !== current.storeId) {
       report({ kind: 'replaced', revision: state.revision });
+      warn(await setAside(copyPath));
     }
     source = 'store';
     putInForce(state);
-    for (const { kind, id } of state.skipped) {
-      report({
-        kind: 'warning',
-        revision: state.revision,
-        problem: `the stored ${kind} "${id}" cannot be read and is skipped`,
-      });
-    }
+    for (const { kind, id } of state.skipped) warn(`the stored ${kind} "${id}" cannot be read and is skipped`);
     report({ kind: 'applied', revision: state.revision });
     if (state.storeId === undefined) return;
-    const problem = await keepState(copyPath, { ...state, storeId: state.storeId });
-    if (problem !== undefined) report({ kind: 'warning', revision: state.revision, problem });
+    toKeep = { ...state, storeId: state.storeId };
+    void keepNewest();
   }
 
   async function meetEmptied(): Promise<void> {
@@ -106,10 +120,8 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
   }
 
   /** Behind a store that is back may be another server. */
-  async function warn(): Promise<void> {
-    for (const problem of await store.warnings().catch(() => [])) {
-      report({ kind: 'warning', revision: current.revision, problem });
-    }
+  async function checkSettings(): Promise<void> {
+    for (const problem of await store.warnings().catch(() => [])) warn(problem);
   }
 
   async function lookAndSay(): Promise<void> {
@@ -128,7 +140,7 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
         ...(works ? {} : { problem: said }),
       });
     }
-    if (works && !isChecked) await warn();
+    if (works && !isChecked) await checkSettings();
     isUp = works;
     isChecked = works;
   }
@@ -150,7 +162,7 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
   }
 
   const { state: copy, warning } = await recallState(copyPath);
-  if (warning !== undefined) report({ kind: 'warning', revision: 0, problem: warning });
+  warn(warning);
   // Known before the first look, so that a store that was emptied meanwhile is not taken for a new one.
   if (copy !== undefined) current = copy;
   await refresh();

@@ -1,4 +1,5 @@
 // The managed documents as last read, kept on disk: a start without its store goes on with them, and an emptied store gets them back.
+import { rename } from 'node:fs/promises';
 import { keepCopy, recallCopy } from '../kept-copy.ts';
 import type { Document, StoredState } from './state-store.ts';
 
@@ -18,6 +19,18 @@ export async function keepState(
   const kept: Kept = { storeId, revision, kinds: [...kinds], documents: [...documents] };
   const reason = await keepCopy(path, JSON.stringify(kept));
   return reason && `the copy of the managed state could not be written to ${path} (${reason})`;
+}
+
+/**
+ * Puts the copy away that another store's state is about to replace, so that it can be brought back by hand. Gives a sentence about
+ * where it lies, or nothing when there is none; never throws.
+ */
+export async function setAside(path: string): Promise<string | undefined> {
+  const aside = `${path}.former`;
+  return rename(path, aside).then(
+    () => `the copy of the former managed state is kept in ${aside}`,
+    () => undefined,
+  );
 }
 
 /** The copy, nothing when there is none, or a sentence when it cannot be trusted. Never throws. */

@@ -69,13 +69,16 @@ export class RedisConnection {
   }
 
   /** Runs `work` once the connection is up. Rejects with `StoreUnavailable`, at the latest at the deadline. */
-  async run<Result>(work: (client: Redis) => Promise<Result>): Promise<Result> {
+  async run<Result>(
+    work: (client: Redis) => Promise<Result>,
+    deadlineMs: number = this.#settings.timeoutMs,
+  ): Promise<Result> {
     if (this.#isClosed) throw new StoreUnavailable('unreachable', 'the state store is closed');
     if (this.#running.size >= mostAtOnce) {
       throw redisFailure(this.#settings.address, 'timeout', new Error('too many operations wait for it'));
     }
     // Loading the package is no fault of the server: the deadline begins afterwards.
-    const running = this.#opening.then(() => this.#withDeadline(work));
+    const running = this.#opening.then(() => this.#withDeadline(work, deadlineMs));
     this.#running.add(running);
     try {
       return await running;
@@ -118,7 +121,7 @@ export class RedisConnection {
     });
   }
 
-  #withDeadline<Result>(work: (client: Redis) => Promise<Result>): Promise<Result> {
+  #withDeadline<Result>(work: (client: Redis) => Promise<Result>, deadlineMs: number): Promise<Result> {
     return new Promise((resolve, reject) => {
       let isLate = false;
       const begin = (client: Redis): void => {
@@ -144,7 +147,7 @@ export class RedisConnection {
         this.#awaitingReady = this.#awaitingReady.filter((waiting) => waiting !== begin);
         // Why there is no connection says more than that there was no answer.
         reject(this.#lastError ?? redisFailure(this.#settings.address, 'timeout'));
-      }, this.#settings.timeoutMs);
+      }, deadlineMs);
       if (this.#client?.status === 'ready') begin(this.#client);
       else this.#awaitingReady.push(begin);
     });

@@ -7,6 +7,7 @@ import { type ConnectionSettings, RedisConnection } from './redis-connection.ts'
 import { redisFailure } from './redis-failure.ts';
 import { counterField, keysVersion, kindField, parseCounterField, type RedisKeys, redisKeys } from './redis-keys.ts';
 import {
+  anyStore,
   commitScript,
   heartbeatScript,
   initialiseScript,
@@ -37,7 +38,7 @@ export interface RedisStoreOptions {
   readonly redisUrl: string;
   /** What all keys begin with, in braces; default `gateway`. */
   readonly prefix?: string;
-  /** Deadline of every operation; default 250. */
+  /** Deadline of every operation, four times as long for reading everything; default 250. */
   readonly timeoutMs?: number;
   /** How often a watch looks, notified or not; default 500. */
   readonly pollMs?: number;
@@ -73,7 +74,9 @@ class RedisStore implements StateStore {
   }
 
   async read(): Promise<StoredState> {
-    const flat = await this.#connection.run((client) => client.call('HGETALL', this.#keys.state));
+    // It grows with what is stored. A server that hangs is found out by the operations that do not.
+    const deadlineMs = 4 * this.#settings.timeoutMs;
+    const flat = await this.#connection.run((client) => client.call('HGETALL', this.#keys.state), deadlineMs);
     const state = parseState(flat as string[]);
     if (typeof state === 'string') throw redisFailure(this.#settings.address, state);
     return state;
@@ -88,8 +91,9 @@ class RedisStore implements StateStore {
     return mark;
   }
 
-  async commit({ expected, changes }: Commit): Promise<CommitResult> {
-    const values = [version, randomUUID(), this.#keys.changed, String(expected.size)];
+  async commit({ storeId, expected, changes }: Commit): Promise<CommitResult> {
+    const store = storeId === undefined ? anyStore : (storeId ?? '');
+    const values = [version, randomUUID(), this.#keys.changed, store, String(expected.size)];
     for (const [kind, revision] of expected) values.push(kindField + kind, String(revision));
     for (const change of changes) {
       const body = change.body === undefined ? '' : bodyText(change.body);

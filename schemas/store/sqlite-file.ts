@@ -1,5 +1,4 @@
 // The file of the embedded state store: made when it is wanted for the first time, opened again when it was replaced, never conjured up when it vanished.
-import { randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
@@ -134,21 +133,20 @@ export class StateFile {
     }
   }
 
-  /** Whichever process is first makes the tables. Where there was a store before, its id is not replaced: it reads as emptied. */
+  /** Whichever process is first makes the tables. They get no id: who knows documents from here must see that they are gone. */
   #createTables(database: DatabaseSync): void {
     if (versionOf(database) !== 0) return;
     transact(database, 'IMMEDIATE', () => {
       if (versionOf(database) !== 0) return;
       database.exec(createTables);
-      const storeId = this.#wasOpen ? null : randomUUID();
-      database.prepare('INSERT INTO store VALUES (1, ?, 0)').run(storeId);
+      database.exec('INSERT INTO store VALUES (1, NULL, 0)');
     });
   }
 
   #gone(): StoreUnavailable {
     return new StoreUnavailable(
       'unreachable',
-      `the state store ${this.path} is gone; put it back, or start the gateway anew to begin with an empty store`,
+      `the state store ${this.path} is gone; put it back, or start the gateway anew: it writes back the rules and keys it knows`,
     );
   }
 }

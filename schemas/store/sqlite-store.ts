@@ -63,8 +63,9 @@ class SqliteStore implements StateStore {
     return { storeId: storeId ?? undefined, revision };
   }
 
-  async commit({ expected, changes }: Commit): Promise<CommitResult> {
+  async commit({ storeId, expected, changes }: Commit): Promise<CommitResult> {
     const input: CommitInput = {
+      ...(storeId === undefined ? {} : { storeId }),
       expected: [...expected],
       changes: changes.map(({ kind, id, body }) => [kind, id, body === undefined ? null : bodyText(body)]),
     };

@@ -61,11 +61,12 @@ export class StateTables {
   }
 
   /** The new revision, or null when somebody else was first. */
-  commit({ expected, changes }: CommitInput): number | null {
+  commit({ storeId, expected, changes }: CommitInput): number | null {
     return transact(this.#database, 'IMMEDIATE', () => {
+      const mark = this.#mark();
+      if (storeId !== undefined && storeId !== mark.storeId) return null;
       const current = this.#sql('SELECT revision FROM kind WHERE kind = ?');
       if (expected.some(([kind, revision]) => Number(current.get(kind)?.['revision'] ?? 0) !== revision)) return null;
-      const mark = this.#mark();
       if (changes.length === 0) return mark.revision;
       const revision = mark.revision + 1;
       this.#setMark(mark.storeId ?? randomUUID(), revision);

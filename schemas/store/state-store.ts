@@ -16,7 +16,7 @@ export interface Document extends DocumentKey {
 
 /** Where the store stands. Another store id, or none, says that it was emptied or replaced: never that everything was deleted. */
 export interface StoreMark {
-  /** Drawn at random when the store was created; undefined while it is empty and nobody has written. */
+  /** Drawn at random by `initialise` or the first commit; undefined before, and when everything was lost. */
   readonly storeId: string | undefined;
   /** Raised by one with every change; 0 at first. */
   readonly revision: number;
@@ -37,6 +37,8 @@ export interface Change extends DocumentKey {
 }
 
 export interface Commit {
+  /** The id of the store the commit was decided on, null for none: on any other it conflicts. Default: whatever it is. */
+  readonly storeId?: string | null;
   /** For each kind the commit relies on: the revision the caller has read. */
   readonly expected: ReadonlyMap<string, number>;
   /** In order; none at all only checks what is expected and leaves the revision. */

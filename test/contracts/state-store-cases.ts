@@ -59,7 +59,7 @@ const cases: Readonly<Record<string, Case>> = {
   async 'a new store is empty, and reading makes nothing'(t, engine) {
     const store = (await engine.start(t)).open();
     const first = await store.read();
-    t.equal(first.storeId !== undefined, engine.isBornWithId);
+    t.equal(first.storeId, undefined);
     t.match(first, { revision: 0, documents: [], skipped: [] });
     t.equal(first.kinds.size, 0);
     t.same(await store.revision(), { storeId: first.storeId, revision: 0 });
@@ -190,6 +190,24 @@ const cases: Readonly<Record<string, Case>> = {
     }
     await change(store, put('pair', 'left', 'free'));
     t.match(bodies(await store.read()), { 'pair/left': 'free' }, 'nothing is left locked');
+  },
+
+  async 'a commit decided on one store changes no other'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open();
+    const first = { expected: expecting({ rule: 0 }), changes: [put('rule', 'a')] };
+    t.same(await store.commit({ ...first, storeId: 'another' }), { conflict: true }, 'there is none yet');
+    t.same(await store.commit({ ...first, storeId: null }), { revision: 1 });
+    const { storeId = '' } = await store.revision();
+    t.same(await store.commit({ ...first, storeId: null }), { conflict: true });
+    const more = { expected: expecting({ rule: 1 }), changes: [put('rule', 'b')] };
+    t.same(await store.commit({ ...more, storeId: 'another' }), { conflict: true });
+    t.same(await store.commit({ ...more, storeId }), { revision: 2 });
+    await place.empty();
+    // Of a kind that was never written nothing is expected, and in an empty store nothing is found.
+    const fresh = { expected: expecting({ key: 0 }), changes: [put('key', 'a')] };
+    t.same(await store.commit({ ...fresh, storeId }), { conflict: true });
+    t.match(await store.read(), { storeId: undefined, documents: [] });
   },
 
   async 'a watch tells of every change by anyone, and of nothing else'(t, engine) {

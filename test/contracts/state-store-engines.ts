@@ -32,8 +32,6 @@ export interface Place {
 
 export interface Engine {
   readonly name: string;
-  /** Whether a store has its id before anybody has written. */
-  readonly isBornWithId: boolean;
   start(t: Teardown): Promise<Place>;
 }
 
@@ -42,7 +40,6 @@ const timeoutMs = 10_000;
 
 export const sqlite: Engine = {
   name: 'SQLite',
-  isBornWithId: true,
   async start(t) {
     const directory = temporaryDirectory(t, 'gateway-state');
     const options: StateStoreOptions = { directory, timeoutMs, pollMs: 20 };
@@ -82,7 +79,6 @@ export const sqlite: Engine = {
 
 export const redis: Engine = {
   name: 'Redis',
-  isBornWithId: false,
   async start(t) {
     const server = await startRedis(t);
     const client = server.client();

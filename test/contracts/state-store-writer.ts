@@ -6,7 +6,7 @@ interface Task {
   readonly options: StateStoreOptions;
   /**
    * `pairs`: for ever two documents with the same number. `count`: that many increments of one number. `once`: one document.
-   * `visit`: watches, reads, closes and must then end by itself. `counters`: for ever a batch of counters.
+   * `visit`: watches, sees to an id, reads, closes and must then end by itself. `counters`: for ever a batch of counters.
    */
   readonly work: 'pairs' | 'count' | 'once' | 'visit' | 'counters';
   readonly times?: number;
@@ -59,8 +59,8 @@ if (work === 'once') await store.commit({ expected: new Map(), changes: [{ kind:
 for (let time = 0; time < times; time += 1) await increment(store);
 if (work === 'visit') {
   store.watch(() => undefined);
-  const seen = await store.read().catch((error: unknown) => ({ storeId: undefined, failed: String(error) }));
-  say(seen);
+  const seen = store.initialise().then(() => store.read());
+  say(await seen.catch((error: unknown) => ({ storeId: undefined, failed: String(error) })));
 }
 await store.close();
 say({ msg: 'done' });

@@ -79,7 +79,7 @@ export async function tidyRules(store: DocumentStore, config: readonly Rule[], n
   const known = knownRules(state, config, nowMs);
   const changes = [...removeExpiredRules(known), ...forgetEpochs(known)];
   if (changes.length === 0) return nextTidyMs(known);
-  await store.commit({ expected: expected(state), changes });
+  await store.commit({ storeId: state.storeId ?? null, expected: expected(state), changes });
   return nowMs;
 }
 

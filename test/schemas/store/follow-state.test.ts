@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
 import { followState, reseededKind, type StateEvent } from '../../../schemas/store/follow-state.ts';
+import { recallState } from '../../../schemas/store/last-good-state.ts';
 import { openStateStore } from '../../../schemas/store/open.ts';
 import type { StateStore, StoredState } from '../../../schemas/store/state-store.ts';
 import { temporaryDirectory } from '../../support/teardown.ts';
@@ -15,6 +16,8 @@ interface Stand {
   readonly copyPath: string;
   /** A follower of its own connection to the store. */
   readonly follow: (reseeds: boolean) => Promise<Following>;
+  /** Waits until the copy has these rules. */
+  readonly copied: (...rules: string[]) => Promise<unknown>;
 }
 
 interface Following {
@@ -48,6 +51,11 @@ function startStand(t: Test): Stand {
       });
       return { applied, events, follower, kinds: () => events.map(({ kind }) => kind) };
     },
+    copied: (...rules) =>
+      waitFor(
+        `a copy with ${rules.join()}`,
+        async () => ids((await recallState(copyPath)).state).join() === rules.join(),
+      ),
   };
 }
 
@@ -67,7 +75,7 @@ function emptyStore(directory: string): void {
 }
 
 await test('changes by anyone are put in force, each state as a whole', async (t) => {
-  const { store, follow, copyPath } = startStand(t);
+  const { store, follow, copied } = startStand(t);
   await put(store, 'a');
   const { applied, follower } = await follow(false);
   t.same(applied.map(ids), [['a']]);
@@ -76,16 +84,20 @@ await test('changes by anyone are put in force, each state as a whole', async (t
   await waitFor('the second state', () => applied.length === 2);
   t.same(ids(applied[1]), ['a', 'b']);
   t.equal(follower.state(), applied[1]);
-  await waitFor('the copy', () => readFileSync(copyPath, 'utf8').includes(String.raw`\"b\"`));
+  await copied('a', 'b');
   await follower.refresh();
   t.equal(applied.length, 2, 'what is in force is not put in force again');
 });
 
 await test('a store that cannot be read at the start leaves the copy in force until it can', async (t) => {
-  const { store, follow, directory } = startStand(t);
+  const { store, follow, directory, copied } = startStand(t);
   await put(store, 'a');
-  await (await follow(false)).follower.refresh();
+  await follow(false);
+  await copied('a');
   const file = join(directory, 'state.sqlite');
+  const database = new DatabaseSync(file, { timeout: 1_000 });
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  database.close();
   const bytes = readFileSync(file);
   await store.close();
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
@@ -103,9 +115,10 @@ await test('a store that cannot be read at the start leaves the copy in force un
 });
 
 await test('an emptied store is not an order to delete: what is in force stays', async (t) => {
-  const { store, follow, directory } = startStand(t);
+  const { store, follow, directory, copied } = startStand(t);
   await put(store, 'a');
   const proxy = await follow(false);
+  await copied('a');
   emptyStore(directory);
   await waitFor('the loss to be noticed', async () => {
     await proxy.follower.refresh();
@@ -131,9 +144,10 @@ await test('an emptied store is not an order to delete: what is in force stays',
 });
 
 await test('another store in its place is put in force, and said', async (t) => {
-  const { store, follow, directory } = startStand(t);
+  const { store, follow, directory, copyPath, copied } = startStand(t);
   await put(store, 'a');
-  const { applied, kinds, follower } = await follow(false);
+  const { applied, kinds, events, follower } = await follow(false);
+  await copied('a');
   emptyStore(directory);
   await put(store, 'other');
   await waitFor('the other store', async () => {
@@ -142,13 +156,31 @@ await test('another store in its place is put in force, and said', async (t) => 
   });
   t.same(ids(applied[1]), ['other']);
   t.ok(kinds().includes('replaced'));
+  await copied('other');
+  const former = `${copyPath}.former`;
+  t.same(ids((await recallState(former)).state), ['a'], 'the former copy can be brought back by hand');
+  t.ok(events.some(({ problem }) => problem === `the copy of the former managed state is kept in ${former}`));
+});
+
+await test('a store that was away is read again, even when it seems to stand where it stood', async (t) => {
+  const { store, follow, directory } = startStand(t);
+  await put(store, 'a', { cap: 1 });
+  const { applied, follower } = await follow(false);
+  const database = new DatabaseSync(join(directory, 'state.sqlite'), { timeout: 1_000 });
+  database.exec('PRAGMA user_version = 99');
+  await waitFor('the store to be missed', () => !follower.status().isUp);
+  // It has lost its last change, and somebody has made another one under the same number.
+  database.exec(`UPDATE document SET body = '{"cap":2}'; PRAGMA user_version = 1`);
+  database.close();
+  await waitFor('the other change', () => JSON.stringify(applied.at(-1)?.documents[0]?.body) === '{"cap":2}');
+  t.equal(follower.status().revision, 1);
 });
 
 await test('a damaged copy is said and not used', async (t) => {
-  const { follow, copyPath, store } = startStand(t);
+  const { follow, copyPath, store, copied } = startStand(t);
   await put(store, 'a');
   await follow(false);
-  await waitFor('the copy', () => readFileSync(copyPath, 'utf8').length > 0);
+  await copied('a');
   writeFileSync(copyPath, readFileSync(copyPath, 'utf8').replace('rate_limit', 'rate_limbo'));
   const { events, follower } = await follow(false);
   t.match(events[0], { kind: 'warning', problem: /copy of the managed state .* is ignored: it is damaged/ });
