@@ -4,6 +4,7 @@ import type { FailedLogins } from '../schemas/failed-logins.ts';
 import { type AuthKey, isActive } from '../schemas/keys/auth-key.ts';
 import { clientAddressHeader, readClientAddress } from '../schemas/keys/client-address.ts';
 import { bearerToken, type Caller, type Credentials, identify } from '../schemas/keys/credentials.ts';
+import { StoreUnavailable } from '../schemas/store/store-unavailable.ts';
 import { isWithin } from '../schemas/user-path.ts';
 import { type Refusal, refusal } from './errors.ts';
 
@@ -48,7 +49,8 @@ export function checkAccess(access: unknown, route: string): void {
 
 /**
  * The operator behind a request for a route (spec: Authentication 2 and 4). Throws 401 `invalid_api_key` for every failure, after too
- * many of them 429 `too_many_failed_logins`, 400 `ambiguous_credentials`, 403 `dashboard_access_denied` and `admin_scope_denied`.
+ * many of them 429 `too_many_failed_logins`, 400 `ambiguous_credentials`, 403 `dashboard_access_denied` and `admin_scope_denied`; and
+ * `StoreUnavailable` for a key that nobody knows while the keys could not be read yet.
  */
 export function authenticate(request: IncomingMessage, access: Access | undefined, parts: AccessParts): Operator {
   if (access === 'public') return nobody;
@@ -56,9 +58,12 @@ export function authenticate(request: IncomingMessage, access: Access | undefine
   if (another !== undefined) throw refusal('ambiguous_credentials');
   const nowMs = parts.nowMs();
   const shown = bearerToken(authorization);
-  const caller = identify(shown, parts.credentials(), nowMs);
+  const credentials = parts.credentials();
+  const caller = identify(shown, credentials, nowMs);
   // Whoever shows no key tries none, so that is not held against anybody.
   if (caller === undefined && shown === undefined) throw unknownKey();
+  if (caller === undefined && !credentials.isComplete)
+    throw new StoreUnavailable('unreachable', 'the keys are not known yet');
   if (caller === undefined) throw failure(addressOf(request, parts.masterKey), parts.failedLogins, nowMs);
   const { kind, key } = caller;
   if (key === undefined) return kind === 'anonymous' ? nobody : { ...nobody, kind };

@@ -1,6 +1,7 @@
 // The proxies as their heartbeats tell: who lives, what each enforces, and how long somebody has been behind.
 import { type HeartbeatBody, heartbeatLifeMs, readHeartbeatBody } from '../schemas/store/heartbeat-body.ts';
 import type { Heartbeat, StateStore } from '../schemas/store/state-store.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 
 /** How long it is remembered that two processes share a name: they take turns in some heartbeats. Milliseconds. */
 const sharedMemoryMs = 10 * heartbeatLifeMs;
@@ -38,12 +39,14 @@ interface Heard {
 }
 
 export interface Fleet {
-  /** Reads the heartbeats anew. Rejects with StoreUnavailable. */
+  /** Reads the heartbeats anew, once for all who ask at the same time. Rejects with StoreUnavailable. */
   look(): Promise<void>;
   /** As of the last look, sorted by instance. */
   proxies(): readonly ProxyView[];
   /** As of the last look, with the moments at which this plane heard them: clocks of other machines do not matter. */
   heartbeats(): readonly Heartbeat[];
+  /** Some live proxy knows documents of a store with an id: one without has lost them. */
+  isStoreRemembered(): boolean;
   /** Seconds for which some live proxy has been behind; 0 when none is. */
   lagSeconds(): number;
 }
@@ -88,16 +91,19 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
     });
   }
 
+  async function look(): Promise<void> {
+    const beats = await store.heartbeats();
+    heartbeats = beats.map((beat) => ({ ...beat, atMs: hear(beat) }));
+    const instances = new Set(beats.map(({ instance }) => instance));
+    for (const instance of heard.keys()) if (!instances.has(instance)) heard.delete(instance);
+    const isBehind = proxies().some((proxy) => proxy.isLive && !proxy.isConverged);
+    behindSinceMs = isBehind ? (behindSinceMs ?? nowMs()) : undefined;
+  }
+
   return {
-    async look() {
-      const beats = await store.heartbeats();
-      heartbeats = beats.map((beat) => ({ ...beat, atMs: hear(beat) }));
-      const instances = new Set(beats.map(({ instance }) => instance));
-      for (const instance of heard.keys()) if (!instances.has(instance)) heard.delete(instance);
-      const isBehind = proxies().some((proxy) => proxy.isLive && !proxy.isConverged);
-      behindSinceMs = isBehind ? (behindSinceMs ?? nowMs()) : undefined;
-    },
+    look: oneAtATime(look),
     proxies,
+    isStoreRemembered: () => proxies().some(({ isLive, body }) => isLive && body.store_id !== null),
     heartbeats: () => heartbeats,
     lagSeconds: () => (behindSinceMs === undefined ? 0 : (nowMs() - behindSinceMs) / 1000),
   };

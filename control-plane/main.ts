@@ -34,6 +34,8 @@ import { rememberRules } from './store/declared-rules.ts';
 import { guardDocuments } from './store/documents.ts';
 
 const closeGraceMs = 10_000;
+/** After this time every proxy that lives has spoken. */
+const firstWordMs = 3 * heartbeatIntervalMs;
 /** How often it is asked whether something in the store has expired, and how long an answer holds that nothing has. */
 const tidyCheckMs = 1_000;
 const tidyRestMs = 60_000;
@@ -46,6 +48,7 @@ const { dataDirectory, entitlements, masterKey, redisUrl, redisPrefix, variables
 const output = destination({ dest: 1, sync: true });
 const logger = pino({ level: environment.logLevel, base: { plane: 'control-plane' } }, output);
 const nowMs = (): number => Date.now();
+const startedAtMs = nowMs();
 
 const ownFolder = join(dataDirectory, 'control-plane');
 const masterKeyDigest = masterKey === undefined ? undefined : digestOf(masterKey);
@@ -59,14 +62,16 @@ let follower: Follower | undefined;
 let config: { declared: Config; rules: readonly Rule[] } | undefined;
 let credentials: Credentials = credentialsOf(masterKeyDigest, []);
 let tidyAtMs = 0;
+/** The store has lost documents that only proxies know. */
+let isLost = false;
 let closing = false;
 
 const stateFollower = await followState({
   store,
   copyPath: join(ownFolder, 'last-good-state.json'),
   reseeds: true,
-  apply({ documents }) {
-    credentials = credentialsOf(masterKeyDigest, readAuthKeys(documents));
+  apply({ documents }, source) {
+    credentials = credentialsOf(masterKeyDigest, readAuthKeys(documents), source !== 'nothing');
     tidyAtMs = 0;
   },
   report: (event) => logStateEvent(logger, event),
@@ -81,24 +86,24 @@ follower = await follow({
   nowMs,
   apply(declared) {
     config = { declared, rules: compileRules(declared.rate_limits) };
-    remembered.update(config.rules, nowMs());
+    if (declared.rate_limits.enabled) remembered.update(config.rules, nowMs());
   },
   report: (event) => logConfigEvent(logger, event),
 }).catch((error: unknown) => {
   if (!(error instanceof ConfigRejected)) throw error;
   return refuseStart('control plane', error.problems.map(formatProblem));
 });
-// A store with an id can be told from one that was emptied.
-if (stateFollower.status().source === 'store') await store.initialise().catch(() => undefined);
-
-const documents = guardDocuments(store, stateFollower);
-const state = (): StateStatus => stateFollower.status();
+const state = (): StateStatus => {
+  const status = stateFollower.status();
+  return { ...status, isEmptied: status.isEmptied || isLost };
+};
 const desired = (): Desired => ({
   configRevision: follower?.status().revision ?? '',
   stateRevision: state().revision,
   environment: mark,
 });
 const fleet = createFleet(store, desired, nowMs);
+const documents = guardDocuments(store, stateFollower, () => isLost);
 const app = createServer({
   logger,
   metrics: createMetrics({ version: manifest.version, config: () => follower?.status(), state, fleet }),
@@ -134,16 +139,34 @@ process.on('SIGHUP', () => void follower?.reload());
 
 // What fails here is said by the follower of the state, and tried again.
 async function lookAfterFleet(): Promise<void> {
+  if (closing) return;
   const answers = await fleet.look().then(
     () => true,
     () => false,
   );
   if (answers !== state().isUp) await stateFollower.refresh();
+  if (answers) await lookAfterStore();
 }
+
+/** A store with an id can be told from one that was emptied. One without gets it, unless it was emptied before anybody looked here. */
+async function lookAfterStore(): Promise<void> {
+  const { source, storeId } = stateFollower.status();
+  const wasLost = isLost;
+  isLost = source === 'store' && storeId === undefined && fleet.isStoreRemembered();
+  if (isLost && !wasLost) {
+    logger.error(
+      `the state store is empty, but proxies know rules and keys from it: put its data back, or stop the control plane, copy a proxy's last-good-state.json into ${ownFolder} and start it again; writes are refused until then`,
+    );
+  }
+  const isSettled = nowMs() - startedAtMs > firstWordMs;
+  if (source === 'store' && storeId === undefined && !isLost && isSettled)
+    await store.initialise().catch(() => undefined);
+}
+await lookAfterFleet();
 setInterval(() => void lookAfterFleet(), heartbeatIntervalMs).unref();
 async function tidy(): Promise<void> {
   const now = Math.floor(nowMs());
-  if (now < tidyAtMs) return;
+  if (closing || now < tidyAtMs) return;
   tidyAtMs = now + tidyRestMs;
   const nextMs = await tidyRules(documents, config?.rules ?? [], now).catch(() => now);
   tidyAtMs = Math.min(tidyAtMs, nextMs);

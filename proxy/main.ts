@@ -145,11 +145,11 @@ const stateFollower = await followState({
   store,
   copyPath: join(ownFolder, 'last-good-state.json'),
   reseeds: false,
-  apply(state) {
+  apply(state, source) {
     const reseeded = state.kinds.get(reseededKind);
     if (reseeded !== lastReseeded) limiter.exportAgain();
     lastReseeded = reseeded;
-    publisher.documents(state);
+    publisher.documents(state, source);
   },
   report(event) {
     logStateEvent(log, event);

@@ -34,7 +34,8 @@ const accepted = new WeakMap<Socket, Accepted>();
 /**
  * The caller of a request, by `Authorization: Bearer` or `x-api-key` (spec: Authentication 1 and 3).
  * Throws 401 `invalid_api_key` for every failure, after too many of them 429 `too_many_failed_logins`, 400 `ambiguous_credentials` when
- * two different keys are sent, and 400 `invalid_user_path` when the path the request names for itself counts and is none.
+ * two different keys are sent, and 400 `invalid_user_path` when the path the request names for itself counts and is none. While the keys
+ * could not be read yet, one that nobody knows gets 503 `store_unavailable`.
  */
 export function authenticate(
   { head, request, startedAtMs }: Exchange,
@@ -58,6 +59,9 @@ export function authenticate(
   const caller = identify(shown, credentials, startedAtMs);
   // Whoever shows no key tries none, so that is not held against anybody.
   if (caller === undefined && shown === undefined) throw refusal('invalid_api_key');
+  if (caller === undefined && !credentials.isComplete) {
+    throw refusal('store_unavailable', { headers: { 'retry-after': '1' } });
+  }
   if (caller === undefined) throw failure(request.socket.remoteAddress, failedLogins, startedAtMs);
   const principal = principalOf(caller, userPath);
   const expiresAtMs = caller.key?.expiresAtMs ?? Number.POSITIVE_INFINITY;

@@ -8,6 +8,8 @@ export interface Credentials {
   readonly masterKeyDigest: string | undefined;
   /** Managed keys by the digest of their secret. */
   readonly keys: ReadonlyMap<string, AuthKey>;
+  /** False while the managed keys could not be read: a token that nobody knows may be one of them. */
+  readonly isComplete: boolean;
 }
 
 /** Whose key a token is. */
@@ -18,9 +20,13 @@ export type Caller =
 const master: Caller = Object.freeze({ kind: 'master_key' });
 const anonymous: Caller = Object.freeze({ kind: 'anonymous' });
 
-/** The credentials of a master key (its digest) and the managed keys. */
-export function credentialsOf(masterKeyDigest: string | undefined, keys: Iterable<AuthKey>): Credentials {
-  return Object.freeze({ masterKeyDigest, keys: keysByDigest(keys) });
+/** The credentials of a master key (its digest) and the managed keys, all of them unless said otherwise. */
+export function credentialsOf(
+  masterKeyDigest: string | undefined,
+  keys: Iterable<AuthKey>,
+  isComplete: boolean = true,
+): Credentials {
+  return Object.freeze({ masterKeyDigest, keys: keysByDigest(keys), isComplete });
 }
 
 /** The token of an Authorization header; the scheme's case does not matter (RFC 9110 11.1). Undefined for other schemes. */

@@ -138,6 +138,19 @@ for (const store of ['sqlite', 'redis'] as const) {
       }
     });
 
+    await group.test('a hundred operators at once are all served', async (t) => {
+      const each = Array.from({ length: 100 }, (_, index) => index);
+      const capped = (index: number) => put({ ...rule, user_path: `/crowd/${index}`, max_requests: index + 1 });
+      const written = await Promise.all(each.map((index) => proxy.fetch(list, capped(index))));
+      t.same(new Set(written.map(({ status }) => status)), new Set([200]));
+      const read = await Promise.all(each.map(() => fleet.admin(list)));
+      t.same(new Set(read.map(({ status }) => status)), new Set([200]));
+      const { rate_limits: rules } = (await read[0]?.json()) as { rate_limits: { subject: string }[] };
+      t.equal(rules.filter(({ subject }) => subject.startsWith('/crowd/')).length, 100);
+      const ready = (await (await fleet.admin('/health/ready')).json()) as { status: string };
+      t.equal(ready.status, 'ready');
+    });
+
     await group.test('an answer has the request id of its request', async (t) => {
       for (const path of [list, '/admin/nothing']) {
         const response = await proxy.fetch(path, { headers: { 'x-request-id': 'of-mine' } });

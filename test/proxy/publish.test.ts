@@ -19,13 +19,19 @@ const written = { created_at: timestamp(start), updated_at: timestamp(start) };
 function startPublisher({ hasTemplates = true, nowMs = () => start } = {}) {
   const put: { snapshot: Snapshot; rules: readonly Rule[] }[] = [];
   const said: (readonly string[])[] = [];
-  const publisher = createPublisher({
+  const publishing = createPublisher({
     masterKeyDigest: digestOf('sk-master'),
     hasTemplates,
     put: (snapshot, rules) => void put.push({ snapshot, rules }),
     warn: (problems) => void said.push(problems),
     nowMs,
   });
+  type Documents = typeof publishing.documents;
+  const publisher = {
+    config: publishing.config,
+    documents: (state: Parameters<Documents>[0], source: Parameters<Documents>[1] = 'store') =>
+      publishing.documents(state, source),
+  };
   const latest = () => {
     const last = put.at(-1);
     if (last === undefined) throw new Error('nothing is in force');
@@ -123,6 +129,21 @@ await test('the keys of another store count, at whatever revision it is', async 
   t.same([keyOf('sk-old'), keyOf('sk-new')], ['old', undefined]);
   publisher.documents({ storeId: 'b', kinds: kinds({ [authKeyKind]: 3 }), documents: [keyDocument('new', 'sk-new')] });
   t.same([keyOf('sk-old'), keyOf('sk-new')], [undefined, 'new']);
+});
+
+await test('keys are not complete until the store, or a copy of it, could be read', async (t) => {
+  const { publisher, snapshot, keyOf } = startPublisher();
+  const unread = { storeId: undefined, kinds: kinds({}), documents: [] };
+  publisher.documents(unread, 'nothing');
+  publisher.config(configOf({}), 'r1');
+  t.equal(snapshot().credentials.isComplete, false);
+  publisher.documents(unread);
+  t.equal(snapshot().credentials.isComplete, true, 'a store without keys says that there are none');
+  publisher.documents(unread, 'nothing');
+  const copied = { storeId: 'a', kinds: kinds({ [authKeyKind]: 3 }), documents: [keyDocument('k', 'sk-1')] };
+  publisher.documents(copied, 'copy');
+  t.equal(snapshot().credentials.isComplete, true);
+  t.equal(keyOf('sk-1'), 'k');
 });
 
 await test('documents that cannot be read are named, once, and cost only themselves', async (t) => {

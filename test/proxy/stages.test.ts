@@ -127,6 +127,18 @@ await test('the master key lets in, as bearer or as x-api-key', async (t) => {
   t.same(showing({}, open), anonymous);
 });
 
+await test('a key that nobody knows is not refused while the keys could not be read', async (t) => {
+  const unread = credentialsOf(digestOf('sk-master'), [], false);
+  const [socket, failedLogins] = [new Socket(), createFailedLogins()];
+  const show = (key: string) => authenticate(exchangeOf({ 'x-api-key': key }, socket), unread, failedLogins);
+  for (let count = 0; count < 30; count += 1) {
+    const refused = await refusedBy(() => show('sk-gw-of-somebody'));
+    t.match(refused, { status: 503, code: 'store_unavailable', headers: { 'retry-after': '1' } });
+  }
+  t.match(show('sk-master'), { kind: 'master_key' });
+  t.match(await refusedBy(() => showing({}, unread)), { status: 401 }, 'without a key there is nothing to wait for');
+});
+
 await test('every failure to show a key looks the same', async (t) => {
   const ways: Record<string, string>[] = [
     {},

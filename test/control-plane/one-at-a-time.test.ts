@@ -1,0 +1,50 @@
+// One answer for many who ask at once, and never one that is older than the question.
+import { test } from 'tap';
+import { oneAtATime } from '../../control-plane/one-at-a-time.ts';
+
+/** A question whose answers are given by hand: the number of times it was asked. */
+function startQuestion() {
+  const open: { resolve: (answer: number) => void; reject: (error: Error) => void }[] = [];
+  const ask = oneAtATime(() => new Promise<number>((resolve, reject) => open.push({ resolve, reject })));
+  return { ask, asked: () => open.length, answer: (index: number) => open[index]?.resolve(index), open };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+await test('whoever comes while an answer is under way gets the next one, with all others', async (t) => {
+  const { ask, asked, answer } = startQuestion();
+  const first = ask();
+  const late = [ask(), ask(), ask()];
+  t.equal(asked(), 1);
+  answer(0);
+  t.equal(await first, 0);
+  await turn();
+  t.equal(asked(), 2);
+  const later = ask();
+  answer(1);
+  t.same(await Promise.all(late), [1, 1, 1]);
+  await turn();
+  t.equal(asked(), 3);
+  answer(2);
+  t.equal(await later, 2);
+  await turn();
+  void ask();
+  t.equal(asked(), 4, 'with nobody under way it is asked at once');
+});
+
+await test('an answer that fails is the failure of those who share it alone', async (t) => {
+  const { ask, answer, open } = startQuestion();
+  const first = ask();
+  const late = [ask(), ask()];
+  open[0]?.reject(new Error('away'));
+  await t.rejects(first, { message: 'away' });
+  await turn();
+  answer(1);
+  t.same(await Promise.all(late), [1, 1]);
+  const alone = ask();
+  open[2]?.reject(new Error('away again'));
+  await t.rejects(alone, { message: 'away again' });
+  const after = ask();
+  answer(3);
+  t.equal(await after, 3);
+});
