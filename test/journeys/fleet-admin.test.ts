@@ -54,6 +54,10 @@ const asked: readonly (readonly [what: string, status: number, path: string, ini
   ['with a wrong key', 401, list, { headers: { authorization: 'Bearer wrong' } }],
 ];
 
+interface Listing {
+  readonly rate_limits: readonly { readonly subject: string }[];
+}
+
 const comparedHeaders = ['content-type', 'etag', 'cache-control', 'allow', 'retry-after', 'www-authenticate'];
 
 /** What a client sees of an answer, without what may differ from one moment to the next. */
@@ -145,8 +149,11 @@ for (const store of ['sqlite', 'redis'] as const) {
       t.same(new Set(written.map(({ status }) => status)), new Set([200]));
       const read = await Promise.all(each.map(() => fleet.admin(list)));
       t.same(new Set(read.map(({ status }) => status)), new Set([200]));
-      const { rate_limits: rules } = (await read[0]?.json()) as { rate_limits: { subject: string }[] };
-      t.equal(rules.filter(({ subject }) => subject.startsWith('/crowd/')).length, 100);
+      for (const { rate_limits: rules } of await Promise.all(
+        read.map((response) => response.json() as Promise<Listing>),
+      )) {
+        t.equal(rules.filter(({ subject }) => subject.startsWith('/crowd/')).length, 100);
+      }
       const ready = (await (await fleet.admin('/health/ready')).json()) as { status: string };
       t.equal(ready.status, 'ready');
     });
