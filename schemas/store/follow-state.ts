@@ -99,10 +99,12 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
       report({ kind: 'replaced', revision: state.revision });
       warn(await setAside(copyPath));
     }
+    // A store that was read without an id and has one now was given it: nothing in it has changed.
+    const wasNamed = source === 'store' && current.storeId === undefined && state.revision === current.revision;
     source = 'store';
     putInForce(state);
     for (const { kind, id } of state.skipped) warn(`the stored ${kind} "${id}" cannot be read and is skipped`);
-    report({ kind: 'applied', revision: state.revision });
+    if (!wasNamed) report({ kind: 'applied', revision: state.revision });
     if (state.storeId === undefined) return;
     toKeep = { ...state, storeId: state.storeId };
     void keepNewest();

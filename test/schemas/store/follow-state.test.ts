@@ -176,6 +176,17 @@ await test('a store that was away is read again, even when it seems to stand whe
   t.equal(follower.status().revision, 1);
 });
 
+await test('a store that is given its id has not changed', async (t) => {
+  const { store, follow } = startStand(t);
+  const { applied, kinds, follower } = await follow(false);
+  const storeId = await store.initialise();
+  await waitFor('the id', () => follower.status().storeId === storeId);
+  t.same([applied.length, kinds()], [2, ['applied']], 'it is in force, and there is nothing to say');
+  await put(store, 'a');
+  await waitFor('a change', () => applied.length === 3);
+  t.same(kinds(), ['applied', 'applied']);
+});
+
 await test('a damaged copy is said and not used', async (t) => {
   const { follow, copyPath, store, copied } = startStand(t);
   await put(store, 'a');
