@@ -40,9 +40,7 @@ export const errors = {
   feature_unavailable: bad('Rate limits are switched off (RATE_LIMITS_ENABLED, rate_limits.enabled).', 503),
   precondition_failed: bad('The resource has changed since; its entity tag is {current} now. Read it again.', 412),
   write_conflict: bad('Others kept writing at the same time. Nothing was changed; try again.', 409),
-  store_unavailable: unstored(
-    'The state store cannot be used ({reason}). A write may have happened; look before trying again.',
-  ),
+  store_unavailable: unstored('The state store cannot be used ({reason}){consequence}.'),
   store_full: unstored('The state store is full. Nothing was changed; it needs room.'),
   store_read_only: unstored('The state store is read-only. Nothing was changed; it must be made writable.'),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
@@ -75,7 +73,7 @@ export type ErrorCode = keyof typeof errors;
 
 /** What may be added to a table entry. */
 export interface Details {
-  /** The member of the request that is at fault. */
+  /** The member of the request that is at fault; made harmless like the message, for its name may be the client's. */
   readonly param?: string;
   /** Values for the placeholders of the message. */
   readonly fill?: Readonly<Record<string, string | number>>;
@@ -119,7 +117,7 @@ export class Refusal extends Error {
     this.code = code;
     this.status = errors[code].status;
     this.type = errors[code].type;
-    this.param = details.param;
+    this.param = details.param ? printable(details.param) : undefined;
     this.headers = details.headers ?? {};
   }
 }

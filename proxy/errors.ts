@@ -71,10 +71,7 @@ export const errors = {
   stream_incomplete: upstream('The provider stopped in the middle of the stream.'),
   overloaded: upstream('The gateway is short of memory and takes no new requests for a moment. Try again.', 503),
   store_unavailable: upstream('The keys are not known yet: the state store cannot be read. Try again.', 503),
-  control_plane_unavailable: upstream(
-    'The control plane cannot be reached: {reason}. The limits in force stay in force.',
-    503,
-  ),
+  control_plane_unavailable: upstream('The control plane cannot be reached: {reason}. {consequence}.', 503),
   internal_error: upstream('The gateway failed unexpectedly. Quote request id {request_id} to your operator.', 500),
 } as const satisfies Record<string, Entry>;
 

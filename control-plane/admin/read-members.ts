@@ -2,9 +2,13 @@
 
 import { closest } from '../../schemas/config/suggest.ts';
 import { isCap } from '../../schemas/rules/manual-rule.ts';
+import { parseMoment } from '../../schemas/rules/moment.ts';
 import { type Refusal, refusal } from '../errors.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
+
+/** The last moment of the year 9999: RFC 3339 ends there, so a later one could be written down but not read again. */
+const lastMomentMs = 253_402_300_799_999;
 
 /** The 400 for one member; `param` is its path such as `limit_key.period`, the problem goes on the sentence "The member … ". */
 export function invalid(param: string, problem: string): Refusal {
@@ -53,6 +57,23 @@ export function readCap(members: Members, name: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (isCap(value)) return value;
   throw invalid(name, `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`);
+}
+
+/** The member `expires_at`: a moment after `nowMs`, both in Unix milliseconds; null is the same as absent. */
+export function readExpiry(members: Members, nowMs: number): number | undefined {
+  const text = members['expires_at'] === null ? undefined : readText(members, 'expires_at');
+  if (text === undefined) return undefined;
+  const expiresAtMs = parseMoment(text);
+  if (expiresAtMs === undefined || expiresAtMs > lastMomentMs) {
+    throw invalid('expires_at', 'must be a moment of RFC 3339 such as 2030-01-31T12:00:00Z');
+  }
+  if (expiresAtMs <= nowMs) throw invalid('expires_at', 'must lie in the future');
+  return expiresAtMs;
+}
+
+/** Code points, as JSON Schema counts. */
+export function charactersIn(text: string): number {
+  return Array.from(text).length;
 }
 
 function refuseUnknown(members: Members, known: readonly string[], within: string): void {

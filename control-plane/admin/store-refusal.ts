@@ -7,9 +7,13 @@ const codes: Readonly<Partial<Record<StoreFailure, ErrorCode>>> = {
   read_only: 'store_read_only',
 };
 
-/** The refusal for a `StoreUnavailable`; any other error is given back as it is. */
-export function storeRefusal(error: unknown): unknown {
+/** The refusal for a `StoreUnavailable`; any other error is given back as it is. Only what was meant to write may have happened. */
+export function storeRefusal(error: unknown, isWrite: boolean): unknown {
   if (!(error instanceof StoreUnavailable)) return error;
   const { reason } = error;
-  return refusal(codes[reason] ?? 'store_unavailable', { fill: { reason }, headers: { 'retry-after': '1' } });
+  const consequence = isWrite ? '; the write may have happened all the same, look before trying again' : '';
+  return refusal(codes[reason] ?? 'store_unavailable', {
+    fill: { reason, consequence },
+    headers: { 'retry-after': '1' },
+  });
 }

@@ -30,7 +30,7 @@ export class Plan {
     return this.terms[index]?.tally.find(this.children[index] ?? '');
   }
 
-  /** The subject a person knows the limit by: the child's path for a template, else as written. */
+  /** The subject a person knows the limit by: the child's path for a template, else its own. */
   subject(index: number): string {
     return this.children[index] || (this.terms[index]?.rule.subject ?? '');
   }

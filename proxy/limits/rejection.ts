@@ -8,7 +8,7 @@ import { requests, tokens } from './window.ts';
 /** One cap that is used up. */
 export interface Exhausted {
   readonly rule: Rule;
-  /** The child's path for a template, else the subject as written. */
+  /** The child's path for a template, else the subject. */
   readonly subject: string;
   readonly dimension: Dimension;
   readonly cap: number;

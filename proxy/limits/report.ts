@@ -6,7 +6,7 @@ import type { Counter, Terms } from './tally.ts';
 /** One rule as it stands. Used is 0 and remaining absent for a cap the rule does not have. */
 export interface RuleReport {
   readonly rule: Rule;
-  /** The child's path for a template seen from below, else the subject as written. */
+  /** The child's path for a template seen from below, else the subject. */
   readonly subject: string;
   readonly requestsUsed: number;
   /** Of a concurrency rule: the free slots. */

@@ -4,7 +4,7 @@ import { clientAddressHeader } from '../../schemas/keys/client-address.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../request/exchange.ts';
-import { endToEndHeaders, forward } from '../upstream/forward.ts';
+import { endToEndHeaders, forward, neverConnected } from '../upstream/forward.ts';
 import { receiveBytes } from './receive.ts';
 
 /** Longest body the control plane takes. */
@@ -32,7 +32,7 @@ export async function forwardAdmin(
   const forwarded = { method: request.method ?? 'GET', path: request.url ?? '/admin', headers, body };
   const answer = await forward(pools.get(controlPlane), forwarded, controlPlane.timeoutMs, gone.signal).catch(
     (error: unknown) => {
-      throw exchange.gone ? refusal('client_left') : unavailable(error);
+      throw exchange.gone ? refusal('client_left') : unavailable(error, forwarded.method);
     },
   );
   response.writeHead(answer.statusCode, { ...endToEndHeaders(answer.headers), 'x-request-id': id });
@@ -40,8 +40,15 @@ export async function forwardAdmin(
   await pipeline(answer.body, response).catch(() => undefined);
 }
 
-function unavailable(error: unknown): Error {
+/** A write that was sent may be carried out after this answer, so it must not sound as if nothing happened. */
+function unavailable(error: unknown, method: string): Error {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const reason = /TIMEOUT/.test(code) ? 'it did not answer in time' : 'nothing answers there';
-  return refusal('control_plane_unavailable', { fill: { reason }, headers: { 'retry-after': '1' } });
+  const isUnsent = neverConnected(error);
+  const lost = isUnsent ? 'nothing answers there' : 'the connection broke off';
+  const reason = /TIMEOUT/.test(code) ? 'it did not answer in time' : lost;
+  const isRead = method === 'GET' || method === 'HEAD';
+  const kept = `${isRead ? 'The' : 'Nothing was changed: the'} limits in force stay in force`;
+  const doubtful = 'What was asked for may still happen; look before trying again';
+  const consequence = isRead || isUnsent ? kept : doubtful;
+  return refusal('control_plane_unavailable', { fill: { reason, consequence }, headers: { 'retry-after': '1' } });
 }

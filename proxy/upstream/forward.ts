@@ -47,6 +47,14 @@ export async function forward(
   }
 }
 
+/** Whether `forward` failed before there was a connection, so that nothing was sent. Where it cannot be told, it may have been. */
+export function neverConnected(error: unknown): boolean {
+  if (error instanceof undiciErrors.ConnectTimeoutError) return true;
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  const { syscall } = (first ?? {}) as { syscall?: unknown };
+  return syscall === 'connect' || syscall === 'getaddrinfo';
+}
+
 /** Whether somebody answers 200 to GET /health. Never rejects. */
 export async function answersHealth(pool: Pool, timeoutMs: number): Promise<boolean> {
   try {

@@ -160,7 +160,7 @@ const authKeyOperations: readonly Operation[] = [
     summary: 'Opens the admin API to a key, or closes it.',
     body: 'auth-key-dashboard-access',
     success: key,
-    refusals: oneKeyWrite,
+    refusals: { ...oneKeyWrite, 403: ['admin_scope_denied'] },
   },
 ];
 

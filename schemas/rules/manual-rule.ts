@@ -1,7 +1,7 @@
 // A rule that an operator set through the admin API, and its document in the state store.
 import { parseMoment } from './moment.ts';
 import { ruleKey } from './rule.ts';
-import { normaliseSubject, type Scope } from './scope.ts';
+import { normaliseSubject, type Scope, shownSubject } from './scope.ts';
 
 /** The kind of its documents; the id is the rule key. */
 export const manualRuleKind = 'rate_limit';
@@ -22,7 +22,7 @@ export interface StoredText {
 export interface ManualRule {
   readonly key: string;
   readonly scope: Scope;
-  /** As written, for people. */
+  /** For people: a name as written, a user path normalised. */
   readonly subject: string;
   /** Normalised, for comparing. */
   readonly matchSubject: string;
@@ -66,7 +66,7 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
   return Object.freeze({
     key: id,
     scope,
-    subject,
+    subject: shownSubject(scope, subject, matchSubject),
     matchSubject,
     perChild,
     periodSeconds: seconds,

@@ -2,7 +2,7 @@
 import type { Limit, RateLimits } from '../types.ts';
 import { periodSeconds } from './period.ts';
 import { uniqueRuleIds } from './rule-id.ts';
-import { normaliseSubject, type Scope } from './scope.ts';
+import { normaliseSubject, type Scope, shownSubject } from './scope.ts';
 
 /** A rule ready to be enforced (spec, Rate limit rule). Data: it is replaced, never changed; its counters live in the limiter. */
 export interface Rule {
@@ -11,7 +11,7 @@ export interface Rule {
   /** Short and stable, for metric labels; unique within a set. */
   readonly id: string;
   readonly scope: Scope;
-  /** As written, for people. */
+  /** For people: a name as written, a user path normalised. */
   readonly subject: string;
   /** Normalised, for comparing. */
   readonly matchSubject: string;
@@ -105,7 +105,7 @@ function compileRule({ scope, subject, perChild, periodSeconds: seconds, limit }
   return {
     key: ruleKey(scope, normalised.subject, seconds),
     scope,
-    subject,
+    subject: shownSubject(scope, subject, normalised.subject),
     matchSubject: normalised.subject,
     perChild,
     periodSeconds: seconds,

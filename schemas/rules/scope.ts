@@ -22,3 +22,8 @@ const normalise: Record<Scope, (subject: string) => SubjectResult> = {
 export function normaliseSubject(scope: Scope, subject: string): SubjectResult {
   return normalise[scope](subject);
 }
+
+/** The form of a subject for people: names as they were written, but a path as requests are matched with it. */
+export function shownSubject(scope: Scope, subject: string, normalised: string): string {
+  return scope === 'user_path' ? normalised : subject;
+}

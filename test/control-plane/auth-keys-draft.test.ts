@@ -1,4 +1,7 @@
 // What a body may say of a key: each member with what is taken, what is refused, and the name of the member at fault.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
 import { readAllowedModelsBody, readDraft } from '../../control-plane/admin/auth-keys/read-draft.ts';
 import { Refusal } from '../../control-plane/errors.ts';
@@ -19,18 +22,23 @@ function refusedBy(body: unknown): Refusal {
 const taken: [given: object, member: string, value: unknown][] = [
   [{ name: '  a key ' }, 'name', 'a key'],
   [{ name: 'x'.repeat(200) }, 'name', 'x'.repeat(200)],
+  [{ name: '😀'.repeat(200) }, 'name', '😀'.repeat(200)],
   [{ description: ' ' }, 'description', undefined],
+  [{ description: '😀'.repeat(1000) }, 'description', '😀'.repeat(1000)],
   [{ description: 'two\nlines' }, 'description', 'two\nlines'],
   [{ user_path: '/' }, 'userPath', '/'],
   [{ user_path: 'team//app/' }, 'userPath', '/team/app'],
   [{ user_path: '/Team/e\u0301' }, 'userPath', '/Team/\u00e9'],
   [{ labels: [' a', 'a', 'b'] }, 'labels', ['a', 'b']],
+  [{ labels: ['😀'.repeat(100)] }, 'labels', ['😀'.repeat(100)]],
   [{}, 'labels', []],
   [{}, 'allowedModels', []],
   [{}, 'dashboardAccess', false],
   [{}, 'expiresAtMs', Number.POSITIVE_INFINITY],
   [{ expires_at: '2026-06-01T12:00:00.001Z' }, 'expiresAtMs', nowMs + 1],
   [{ expires_at: '2026-06-01T14:00:01+02:00' }, 'expiresAtMs', nowMs + 1_000],
+  [{ expires_at: null }, 'expiresAtMs', Number.POSITIVE_INFINITY],
+  [{ expires_at: '9999-12-31T23:59:59.999Z' }, 'expiresAtMs', Date.parse('9999-12-31T23:59:59.999Z')],
 ];
 
 await test('what is taken, and in which form', async (t) => {
@@ -43,10 +51,34 @@ await test('what is taken, and in which form', async (t) => {
 });
 
 const refused: Record<string, unknown[]> = {
-  name: [undefined, null, 7, '', '  ', 'a\u0000b', 'a\nb', '\u202eb', '\ud800', 'x'.repeat(201)],
-  description: [null, 7, 'x'.repeat(1001)],
+  name: [
+    undefined,
+    null,
+    7,
+    '',
+    '  ',
+    'a\u0000b',
+    'a\nb',
+    '\u202eb',
+    '\ud800',
+    'x'.repeat(201),
+    '😀'.repeat(201),
+    `x${' '.repeat(200)}`,
+  ],
+  description: [null, 7, 'x'.repeat(1001), '😀'.repeat(1001), ' '.repeat(1001)],
   user_path: [null, 7, '', ' ', '/a/../b', '.', 'a:b', '/a\u200bb', 'x'.repeat(1025), `/${'a/'.repeat(65)}`],
-  labels: [null, 'a', {}, [7], [''], [' '], ['a\u0007'], ['x'.repeat(101)], Array.from({ length: 51 }, String)],
+  labels: [
+    null,
+    'a',
+    {},
+    [7],
+    [''],
+    [' '],
+    ['a\u0007'],
+    ['x'.repeat(101)],
+    [`${' '.repeat(100)}x`],
+    Array.from({ length: 51 }, String),
+  ],
   allowed_models: [
     null,
     'openai/x',
@@ -65,13 +97,13 @@ const refused: Record<string, unknown[]> = {
   ],
   dashboard_access: [null, 'true', 1, 0],
   expires_at: [
-    null,
     '',
     'tomorrow',
     '2030-01-01',
     '2030-02-30T00:00:00Z',
     '2030-01-01T00:00:00',
     1_900_000_000,
+    '9999-12-31T23:59:59-23:59',
     '2026-06-01T12:00:00Z',
     '2020-01-01T00:00:00Z',
   ],
@@ -95,6 +127,23 @@ await test('what is refused names its member', async (t) => {
     }
   }
   for (const body of [undefined, null, 7, 'x', []]) t.match(refusedBy(body), { status: 400, code: 'invalid_json' });
+});
+
+/** What JSON Schema cannot say portably. */
+const beyondSchema = /[\p{C}\p{Zl}\p{Zp}]/u;
+
+await test('the schema takes the same names, descriptions and labels', async (t) => {
+  const file = join(import.meta.dirname, '../../schemas/admin/auth-key-write.schema.json');
+  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
+    JSON.parse(readFileSync(file, 'utf8')),
+  );
+  for (const [given] of taken) t.ok(validate({ name: 'x', ...given }), JSON.stringify(given).slice(0, 60));
+  for (const member of ['name', 'description', 'labels']) {
+    for (const value of refused[member] ?? []) {
+      const text = JSON.stringify(value) ?? 'absent';
+      if (!beyondSchema.test(String(value))) t.notOk(validate({ name: 'x', [member]: value }), text.slice(0, 60));
+    }
+  }
 });
 
 await test('a misspelled provider and member hear what was meant', async (t) => {

@@ -1,5 +1,8 @@
 // Keys made and managed with keys: a scoped operator sees its own part only, and nobody hands on more than they have.
+import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
+import { authKeyKind } from '../../schemas/keys/auth-key.ts';
+import { stateFilePath } from '../../schemas/store/sqlite-file.ts';
 import { type Stand, startKeyServer } from './auth-keys-server.ts';
 
 const path = '/admin/auth-keys';
@@ -99,6 +102,66 @@ await test('a key does not widen itself', async (t) => {
       code: 'admin_scope_denied',
     });
   t.equal((await ask('PUT', `/${narrow.id}/allowed-models`, { allowed_models: ['openai/x'] })).status, 200);
+});
+
+await test('no change gives a key more than the key it is made with has', async (t) => {
+  const { stand, as } = await startTeams(t);
+  const expires_at = '2026-06-02T00:00:00Z';
+  const lead = { user_path: '/team', dashboard_access: true, allowed_models: ['fast'], expires_at };
+  const ask = as((await stand.issue(lead)).value);
+  const within = { user_path: '/team/dev', allowed_models: ['fast'], expires_at };
+  const [open, models] = ['dashboard-access', 'allowed-models'];
+  const later = '2026-06-02T00:00:00.001Z';
+  const rows: [key: object, what: string, body: object, denied?: string][] = [
+    [within, open, { dashboard_access: true }],
+    [{ ...within, allowed_models: [] }, open, { dashboard_access: true }, 'allowed_models'],
+    [{ ...within, allowed_models: ['*'] }, open, { dashboard_access: true }, 'allowed_models'],
+    [{ ...within, allowed_models: ['fast', 'openai/x'] }, open, { dashboard_access: true }, 'allowed_models'],
+    [{ ...within, expires_at: null }, open, { dashboard_access: true }, 'expires_at'],
+    [{ ...within, expires_at: later }, open, { dashboard_access: true }, 'expires_at'],
+    [{ ...within, allowed_models: ['openai/x'], expires_at: null }, models, { allowed_models: ['fast'] }, 'expires_at'],
+    // Less is for everybody to give, and what is so already is no gift.
+    [{ user_path: '/team/dev' }, models, { allowed_models: ['fast'] }],
+    [{ user_path: '/team/dev', dashboard_access: true }, open, { dashboard_access: false }],
+    [{ user_path: '/team/dev', dashboard_access: true }, open, { dashboard_access: true }],
+    [{ user_path: '/team/dev' }, 'labels', { labels: ['x'] }],
+  ];
+  for (const [key, what, body, denied] of rows) {
+    const { id } = await stand.issue(key);
+    const before = await revision(stand);
+    const answer = await ask('PUT', `/${id}/${what}`, body);
+    const said = `${JSON.stringify(key)} ${what} ${JSON.stringify(body)}`;
+    if (denied === undefined) t.match(answer, { status: 200, body }, said);
+    else {
+      t.match(answer.body, { status_code: 403, code: 'admin_scope_denied', param: denied }, said);
+      t.equal(await revision(stand), before, 'and nothing is stored');
+    }
+  }
+});
+
+await test('a stored key that nobody can read is removed by who may see the whole gateway', async (t) => {
+  const { stand, asAdmin } = await startTeams(t);
+  const database = new DatabaseSync(stateFilePath(stand.directory), { timeout: 1_000 });
+  const insert = database.prepare('INSERT INTO document (kind, id, body, revision) VALUES (?, ?, ?, 1)');
+  insert.run(authKeyKind, 'half', JSON.stringify({ name: 'half', user_path: '/team' }));
+  insert.run(authKeyKind, 'broken', '{"name":');
+  insert.run('other', 'none', '{"name":');
+  database.close();
+  const lying = async () => {
+    const { documents, skipped } = await stand.store.read();
+    return [...documents, ...skipped].map(({ id }) => id).filter((id) => ['half', 'broken', 'none'].includes(id));
+  };
+  for (const id of ['half', 'broken', 'none']) {
+    t.equal((await asAdmin('DELETE', `/${id}`)).status, 404, `${id}: it may be anybody's`);
+    t.equal((await stand.ask('GET', `${path}/${id}`)).status, 404, `${id}: there is nothing to show`);
+  }
+  t.same((await lying()).sort(), ['broken', 'half', 'none']);
+  for (const id of ['half', 'broken']) {
+    t.equal((await stand.ask('DELETE', `${path}/${id}`)).status, 204, id);
+    t.equal((await stand.ask('DELETE', `${path}/${id}`)).status, 404, id);
+  }
+  t.equal((await stand.ask('DELETE', `${path}/none`)).status, 404, 'what is no key is not touched');
+  t.same(await lying(), ['none']);
 });
 
 await test('who made a key is written down', async (t) => {

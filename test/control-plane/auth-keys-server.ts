@@ -30,6 +30,8 @@ export interface Stand {
   readonly store: StateStore;
   /** Hours, minutes and days pass by setting it. Unix milliseconds. */
   readonly clock: { nowMs: number };
+  /** The lines for those who look after it, errors aside. */
+  readonly logged: readonly unknown[];
   /** A request with this token (the master key unless another, `null`: none); an object as body is sent as JSON. */
   ask(method: string, path: string, body?: unknown, token?: string | null): Promise<Answer>;
   /** Issues a key with the master key and waits until it is in force. */
@@ -65,9 +67,13 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
   await look();
   store.watch(() => void look().catch(() => undefined));
 
+  const logged: unknown[] = [];
   const facts = { version: '1', config: () => undefined, state: () => undefined };
   const app = createServer({
-    logger: { error: (...said: unknown[]) => process.stderr.write(`${JSON.stringify(said)}\n`) },
+    logger: {
+      error: (...said: unknown[]) => process.stderr.write(`${JSON.stringify(said)}\n`),
+      info: (...said: unknown[]) => void logged.push(said),
+    },
     metrics: createMetrics({ ...facts, fleet: { proxies: () => [], lagSeconds: () => 0 } }),
     access: {
       credentials: () => credentials,
@@ -98,6 +104,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
     directory,
     store,
     clock,
+    logged,
     async ask(method, path, body, token = master) {
       const response = await fetch(`${address}${path}`, {
         method,

@@ -171,6 +171,35 @@ await test('a key is switched off for good, and can be deleted', async (t) => {
   t.same(await stored(stand), []);
 });
 
+await test('each write leaves a line that says who did it, and to which key', async (t) => {
+  const stand = await startKeyServer(t);
+  const admin = await stand.issue({ name: 'admin', dashboard_access: true });
+  const { id, value } = await stand.issue();
+  const route = '/admin/auth-keys';
+  await stand.ask('PUT', `${route}/${id}/labels`, { labels: ['a'] }, admin.value);
+  await stand.ask('PUT', `${route}/${id}/allowed-models`, { allowed_models: ['fast'] });
+  await stand.ask('PUT', `${route}/${id}/dashboard-access`, { dashboard_access: false });
+  await stand.ask('POST', `${route}/${id}/deactivate`);
+  await stand.ask('DELETE', `${route}/${id}`, undefined, admin.value);
+  t.equal((await stand.ask('DELETE', `${route}/${id}`)).status, 404);
+  await stand.ask('GET', route);
+  const line = (operator: string, method: string, below: string, about = id) => [
+    { operator, method, route: `${route}${below}`, about, request_id: String },
+    'admin write',
+  ];
+  t.match(stand.logged, [
+    line('master_key', 'POST', '', admin.id),
+    line('master_key', 'POST', ''),
+    line(admin.id, 'PUT', '/:id/labels'),
+    line('master_key', 'PUT', '/:id/allowed-models'),
+    line('master_key', 'PUT', '/:id/dashboard-access'),
+    line('master_key', 'POST', '/:id/deactivate'),
+    line(admin.id, 'DELETE', '/:id'),
+  ]);
+  t.equal(stand.logged.length, 7);
+  for (const secret of [value, admin.value, digestOf(value)]) t.notMatch(JSON.stringify(stand.logged), secret);
+});
+
 await test('active follows the clock', async (t) => {
   const stand = await startKeyServer(t);
   const { id } = await stand.issue({ expires_at: '2026-06-01T12:00:01Z' });
@@ -181,6 +210,14 @@ await test('active follows the clock', async (t) => {
     stand.clock.nowMs = startedAtMs + atMs;
     t.match((await stand.ask('GET', `/admin/auth-keys/${id}`)).body, { active, enabled: true });
   }
+});
+
+await test('a key expires in the year 9999 at the latest, so that it can be read again', async (t) => {
+  const stand = await startKeyServer(t);
+  const late = { name: 'x', expires_at: '9999-12-31T23:59:59-23:59' };
+  t.match((await stand.ask('POST', '/admin/auth-keys', late)).body, { status_code: 400, param: 'expires_at' });
+  const { id } = await stand.issue({ expires_at: '9999-12-31T23:59:59.999Z' });
+  t.match((await stand.ask('GET', `/admin/auth-keys/${id}`)).body, { expires_at: '9999-12-31T23:59:59.999Z' });
 });
 
 await test('a key that is not there is not found, whatever is done to it', async (t) => {
@@ -278,5 +315,10 @@ await test('a store that cannot be used is told as such, and as something that p
     t.equal(status, 503, `${method} ${path}`);
     t.equal(headers.get('retry-after'), '1');
     t.match(said, { code: 'store_unavailable', type: 'provider_error', status_code: 503 });
+    t.equal(
+      /may have happened.* look before/.test(String(said['message'])),
+      method !== 'GET',
+      'only a write is doubtful',
+    );
   }
 });

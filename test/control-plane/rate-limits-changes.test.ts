@@ -318,10 +318,10 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     t.match(id, /^[a-z2-7]{8}$/);
     return rest;
   };
-  t.strictSame(item('team/', 'minute'), {
+  t.strictSame(item('/team', 'minute'), {
     ...shared,
     scope: 'user_path',
-    subject: 'team/',
+    subject: '/team',
     user_path: '/team',
     per_child: false,
     mode: 'enforce',

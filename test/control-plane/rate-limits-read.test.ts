@@ -48,7 +48,7 @@ const accepted: Accepted[] = [
   [
     'scope and subject',
     { scope: 'user_path', subject: 'team//', ...minute, ...cap },
-    { matchSubject: '/team', subject: 'team//' },
+    { matchSubject: '/team', subject: '/team' },
   ],
   ['a subject alone is a path', { subject: '/team', ...minute, ...cap }, { key: 'user_path 60 /team' }],
   ['both, saying the same', { ...whole, subject: 'team/' }, { key: 'user_path 60 /team' }],

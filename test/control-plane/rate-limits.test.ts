@@ -98,7 +98,11 @@ async function startPlane(t: Test, { directory = temporaryDirectory(t), parts = 
   const at = { nowMs: start };
   const store = openStateStore({ directory, pollMs: 20, timeoutMs });
   const logged: unknown[] = [];
-  const logger = { error: (...said: unknown[]) => void logged.push(said) };
+  const written: object[] = [];
+  const logger = {
+    error: (...said: unknown[]) => void logged.push(said),
+    info: (line: object) => void written.push(line),
+  };
   const credentials = credentialsOf(
     digestOf('master'),
     keys.map(([id, userPath, dashboardAccess]) => keyOf(id, userPath, dashboardAccess)),
@@ -162,6 +166,7 @@ async function startPlane(t: Test, { directory = temporaryDirectory(t), parts = 
     store,
     directory,
     logged,
+    written,
     list: (headers?: object) => ask('GET', '', undefined, headers),
     put: (body: unknown, headers?: object) => ask('PUT', '', body, headers),
     remove: (body: unknown, headers?: object) => ask('DELETE', '', body, headers),
@@ -243,6 +248,41 @@ await test('a rule is listed, put, changed, reset and deleted', async (t) => {
   );
   t.strictSame((await plane.list()).body, removed.body);
   t.same(plane.logged, []);
+});
+
+await test('each write leaves a line that says who did it, and to what', async (t) => {
+  const plane = await startPlane(t);
+  const id = (name: string) => ({ 'x-request-id': name });
+  await plane.put({ ...teamRule, reason: 'a secret reason' }, id('one'));
+  await plane.resetOne({ user_path: '/team', period: 'minute' }, { ...id('two'), ...as('key-9') });
+  await plane.reset({ confirmation: 'reset' }, id('three'));
+  await plane.remove(team, { ...id('four'), ...as('key-team') });
+  await plane.list(id('five'));
+  t.equal((await plane.remove(team, id('six'))).status, 404);
+  t.equal((await plane.put({ ...teamRule, user_path: '/other' }, as('key-team'))).status, 403);
+  const route = '/admin/rate-limits';
+  const about = 'user_path 60 /team';
+  t.strictSame(plane.written, [
+    { operator: 'master_key', method: 'PUT', route, about, request_id: 'one' },
+    { operator: 'key-9', method: 'POST', route: `${route}/reset-one`, about, request_id: 'two' },
+    { operator: 'master_key', method: 'POST', route: `${route}/reset`, about: 'every rule', request_id: 'three' },
+    { operator: 'key-team', method: 'DELETE', route, about, request_id: 'four' },
+  ]);
+});
+
+await test('a user path is listed as it is matched, names as they are written', async (t) => {
+  const plane = await startPlane(t);
+  await plane.put({ user_path: '  shown//odd/ ', ...minute, max_requests: 5 });
+  const { items } = await plane.put({ scope: 'provider', subject: 'oDD', ...minute, max_requests: 5 });
+  t.same(
+    items.filter(({ source }) => source === 'manual').map(({ subject }) => subject),
+    ['oDD', '/shown/odd'],
+  );
+  const { documents } = await plane.store.read();
+  t.match(
+    documents.find(({ id }) => id === 'user_path 60 /shown/odd'),
+    { body: { subject: '/shown/odd' } },
+  );
 });
 
 await test('counters come from the heartbeats, and a reset shows at once', async (t) => {
@@ -508,11 +548,11 @@ await test('a store that cannot be used is a 503 that says when to come back', a
   other.exec('ROLLBACK');
   other.close();
   t.match(find(await plane.put({ ...teamRule, max_requests: 9 }), '/team'), { max_requests: 9 });
-  t.match(storeRefusal(new StoreUnavailable('full', 'x')), { status: 503, code: 'store_full' });
-  t.match(storeRefusal(new StoreUnavailable('read_only', 'x')), { status: 503, code: 'store_read_only' });
-  t.match(storeRefusal(new StoreUnavailable('denied', 'x')), { status: 503, code: 'store_unavailable' });
+  t.match(storeRefusal(new StoreUnavailable('full', 'x'), true), { status: 503, code: 'store_full' });
+  t.match(storeRefusal(new StoreUnavailable('read_only', 'x'), true), { status: 503, code: 'store_read_only' });
+  t.match(storeRefusal(new StoreUnavailable('denied', 'x'), true), { status: 503, code: 'store_unavailable' });
   const bug = new TypeError('x');
-  t.equal(storeRefusal(bug), bug, 'a bug stays one');
+  t.equal(storeRefusal(bug, true), bug, 'a bug stays one');
 });
 
 await test('ten thousand rules are listed within a second', async (t) => {

@@ -1,5 +1,6 @@
 // The control plane's HTTP side on a real socket: its two doors, and the flat error for everything that can go wrong.
 import { type Test, test } from 'tap';
+import { readBody } from '../../control-plane/admin/read-members.ts';
 import { refusal } from '../../control-plane/errors.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
@@ -9,7 +10,7 @@ import { openRaw, rawRequest } from '../support/raw-http.ts';
 
 async function startServer(t: Test) {
   const logged: unknown[] = [];
-  const logger = { error: (...parts: unknown[]) => void logged.push(parts) };
+  const logger = { error: (...parts: unknown[]) => void logged.push(parts), info: () => undefined };
   const credentials = credentialsOf(undefined, []);
   const app = createServer({
     logger,
@@ -28,7 +29,8 @@ async function startServer(t: Test) {
     readiness: () => ({ status: 'ready', reasons: [] }),
   });
   const config = { access: 'public' } as const;
-  app.post('/things/:id', { config }, (request) => request.body);
+  app.post('/things/:id', { config }, (request) => readBody(request.body, ['a', 'b']));
+  app.delete('/things/:id', { config }, () => ({ done: true }));
   app.get('/refused', { config }, () => {
     throw refusal('invalid_json', { param: 'limit_key.period' });
   });
@@ -44,7 +46,16 @@ const json = 'Content-Type: application/json\r\n';
 const send = (line: string, headers = '', body = '') =>
   `${line} HTTP/1.1\r\nHost: a\r\n${headers}${body && `Content-Length: ${Buffer.byteLength(body)}\r\n`}\r\n${body}`;
 
-const refusals: [claim: string, bytes: string, status: number, code: string, type: string][] = [
+/** A request whose body is exactly these bytes. */
+const sendBytes = (type: string, body: Uint8Array): Uint8Array =>
+  Buffer.concat([
+    Buffer.from(
+      `POST /things/7 HTTP/1.1\r\nHost: a\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n`,
+    ),
+    body,
+  ]);
+
+const refusals: [claim: string, bytes: string | Uint8Array, status: number, code: string, type: string][] = [
   ['an unknown path', send('GET /nope?x=1'), 404, 'route_not_found', 'not_found_error'],
   [
     'an unknown path with any body',
@@ -108,6 +119,28 @@ const refusals: [claim: string, bytes: string, status: number, code: string, typ
     'invalid_json',
     'invalid_request_error',
   ],
+  [
+    'an empty body in chunks',
+    `${send('POST /things/7', `${json}Transfer-Encoding: chunked\r\n`)}0\r\n\r\n`,
+    400,
+    'invalid_json',
+    'invalid_request_error',
+  ],
+  ['no body at all', send('POST /things/7'), 400, 'invalid_json', 'invalid_request_error'],
+  [
+    'another charset',
+    sendBytes('application/json; charset=utf-16', Buffer.from('{"a":1}', 'utf16le')),
+    415,
+    'unsupported_media_type',
+    'invalid_request_error',
+  ],
+  [
+    'bytes that are not UTF-8',
+    sendBytes('application/json', Buffer.from('{"a":"\u00e9"}', 'latin1')),
+    400,
+    'invalid_json',
+    'invalid_request_error',
+  ],
   ['broken JSON', send('POST /things/7', json, '{"a":1,}'), 400, 'invalid_json', 'invalid_request_error'],
   [
     'a prototype in JSON',
@@ -146,6 +179,16 @@ await test('a refusal names the member at fault', async (t) => {
   const { port } = await startServer(t);
   const { responses } = await rawRequest(port, send('GET /refused'));
   t.match(responses[0]?.json(), { param: 'limit_key.period' });
+});
+
+await test('a member with an endless name that hides is named harmlessly', async (t) => {
+  const { port } = await startServer(t);
+  const name = '\u202e'.padEnd(900_000, 'x');
+  const { responses } = await rawRequest(port, send('POST /things/7', json, JSON.stringify({ [name]: 1 })));
+  t.match(responses[0]?.json(), { code: 'invalid_member', param: /^\?x{199}…$/ });
+  const nameless = (await rawRequest(port, send('POST /things/7', json, '{"":1}'))).responses[0]?.json();
+  t.match(nameless, { code: 'invalid_member' });
+  t.notOk('param' in Object(nameless), 'nothing is not named');
 });
 
 await test('a wrong method hears which ones there are', async (t) => {
@@ -243,6 +286,29 @@ await test('metrics tell the process and the build', async (t) => {
     /^gateway_build_info\{plane="control-plane",version="1\.2\.3",node="\d+\.\d+\.\d+"\} 1$/m,
   );
   t.match(responses[0]?.text(), /^process_resident_memory_bytes \d+$/m);
+});
+
+await test('a route that takes no body does not mind the type of none', async (t) => {
+  const { port } = await startServer(t);
+  const types = ['application/json', 'application/x-www-form-urlencoded', 'json', ''];
+  for (const type of types.map((name) => `Content-Type: ${name}\r\n`)) {
+    for (const framing of ['', 'Content-Length: 0\r\n']) {
+      const { responses } = await rawRequest(port, send('DELETE /things/7', type + framing));
+      t.strictSame(responses[0]?.json(), { done: true }, type + framing);
+    }
+  }
+  const chunked = `${send('DELETE /things/7', `${json}Transfer-Encoding: chunked\r\n`)}0\r\n\r\n`;
+  t.strictSame((await rawRequest(port, chunked)).responses[0]?.json(), { done: true });
+});
+
+await test('UTF-8 is taken by whatever name, with and without its mark', async (t) => {
+  const { port } = await startServer(t);
+  for (const type of ['application/json; charset=UTF-8', 'application/json;charset="utf-8"', 'Application/JSON; v=1']) {
+    for (const mark of ['', '\ufeff']) {
+      const { responses } = await rawRequest(port, sendBytes(type, Buffer.from(`${mark}{"a":"é😀"}`)));
+      t.strictSame(responses[0]?.json(), { a: 'é😀' }, type);
+    }
+  }
 });
 
 await test('a body of the right type arrives unchanged', async (t) => {

@@ -64,7 +64,7 @@ async function startStatus(t: Test) {
   const credentials = credentialsOf(digestOf('master'), []);
   const logged: unknown[] = [];
   const app = createServer({
-    logger: { error: (...said: unknown[]) => void logged.push(said) },
+    logger: { error: (...said: unknown[]) => void logged.push(said), info: () => undefined },
     metrics: createMetrics({ version: '1', config: () => undefined, state: () => facts.state, fleet }),
     access: { credentials: () => credentials, failedLogins: createFailedLogins(), masterKey: 'master', nowMs },
     readiness: () => ({ status: 'ready', reasons: [] }),

@@ -64,7 +64,7 @@ await test('a rule reaches down its path and not beside it; / reaches everyone',
 
   const refused = await ask(gateway, '/team/other');
   t.equal(refused.status, 429, 'one counter for all of /team');
-  t.match(refused.text, 'Rate limit exceeded for team/: 3 requests per minute', 'the subject as it is written');
+  t.match(refused.text, 'Rate limit exceeded for /team: 3 requests per minute', 'the path as requests have it');
   t.strictSame(await usedBy(gateway), ['/ 8'], 'a refusal takes from no rule');
   t.equal((await ask(gateway, '/team-alpha')).status, 200);
 });

@@ -150,7 +150,7 @@ async function startAdmin(t: Test) {
   const fleet = createFleet(store, desired, nowMs);
   const credentials = credentialsOf(digestOf(masterKey), []);
   const app = createServer({
-    logger: { error: () => undefined },
+    logger: { error: () => undefined, info: () => undefined },
     metrics: { contentType: 'text/plain', text: async () => '' },
     access: { credentials: () => credentials, failedLogins: createFailedLogins(), masterKey, nowMs },
     readiness: () => ({ status: 'ready', reasons: [] }),

@@ -1,16 +1,23 @@
 // What a write to managed keys means: who may do it, and the key as it is afterwards. Nothing here knows of stores or sockets.
-import { type AuthKey, authKey, authKeyBody, authKeyKind, readAuthKeys } from '../../../schemas/keys/auth-key.ts';
+import {
+  type AuthKey,
+  authKey,
+  authKeyBody,
+  authKeyKind,
+  readAuthKeys,
+  unreadableAuthKeys,
+} from '../../../schemas/keys/auth-key.ts';
 import { coversEntry } from '../../../schemas/keys/model-access.ts';
 import { digestOf, redacted } from '../../../schemas/keys/secret.ts';
-import type { Change, StoredState } from '../../../schemas/store/state-store.ts';
+import type { StoredState } from '../../../schemas/store/state-store.ts';
 import { isInScope, lookAgain, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
+import type { Decided } from '../commit.ts';
 import type { KeyDraft } from './read-draft.ts';
 
 /** What a write gives: the key as it is then, and what has to be stored for that; nothing when it was so already. */
-export interface Decision {
+export interface Decision extends Decided {
   readonly key: AuthKey;
-  readonly changes: readonly Change[];
 }
 
 /** What an operator may see of the stored keys, and the operator as the store knows it. */
@@ -43,9 +50,7 @@ export function issueKey(
 ): Decision {
   if (!isInScope(operator, draft.userPath)) throw beyond('user_path', `A key outside of ${operator.userPath}`);
   checkModels(draft.allowedModels, operator);
-  if (draft.expiresAtMs > (operator.key?.expiresAtMs ?? Number.POSITIVE_INFINITY)) {
-    throw beyond('expires_at', 'A key that outlives the key it is made with');
-  }
+  checkExpiry(draft.expiresAtMs, operator);
   const key = authKey({
     ...draft,
     id,
@@ -66,16 +71,20 @@ export function deactivateKey(key: AuthKey, nowMs: number): Decision {
   return changed(key, { enabled: false, deactivatedAtMs: nowMs }, nowMs);
 }
 
-/** The key's document is gone. */
-export function deleteKey(key: AuthKey): Decision {
-  return { key, changes: [{ kind: authKeyKind, id: key.id, body: undefined }] };
+/**
+ * The document is gone. Also one that cannot be read, which nobody else could remove: whose it is is not known, so that is up to who
+ * may see the whole gateway. Throws 404 `auth_key_not_found`.
+ */
+export function deleteKey(state: Pick<StoredState, 'documents' | 'skipped'>, view: View, id: string): Decided {
+  if (!isInScope(view.operator, undefined) || !isUnreadable(state, id)) findKey(view, id);
+  return { changes: [{ kind: authKeyKind, id, body: undefined }] };
 }
 
 export function relabelKey(key: AuthKey, labels: readonly string[], nowMs: number): Decision {
   return changed(key, { labels }, nowMs);
 }
 
-/** Throws 403 `admin_scope_denied` when the key could then use what the operator's own may not. */
+/** Throws 403 `admin_scope_denied` when the key could then use what the operator's own may not, or gain something for longer. */
 export function restrictKey(
   key: AuthKey,
   allowedModels: readonly string[],
@@ -83,11 +92,25 @@ export function restrictKey(
   nowMs: number,
 ): Decision {
   checkModels(allowedModels, operator);
+  if (isWidened(key, allowedModels)) checkExpiry(key.expiresAtMs, operator);
   return changed(key, { allowedModels }, nowMs);
 }
 
-export function openDashboard(key: AuthKey, dashboardAccess: boolean, nowMs: number): Decision {
+/**
+ * Opens or closes the admin API to a key. Throws 403 `admin_scope_denied` when it is opened to a key that has more than the operator's
+ * own: with it, keys could be made that the operator may not make.
+ */
+export function openDashboard(key: AuthKey, dashboardAccess: boolean, operator: Operator, nowMs: number): Decision {
+  if (dashboardAccess && !key.dashboardAccess) {
+    checkModels(key.allowedModels, operator);
+    checkExpiry(key.expiresAtMs, operator);
+  }
   return changed(key, { dashboardAccess }, nowMs);
+}
+
+function isUnreadable({ documents, skipped }: Pick<StoredState, 'documents' | 'skipped'>, id: string): boolean {
+  if (skipped.some((document) => document.kind === authKeyKind && document.id === id)) return true;
+  return unreadableAuthKeys(documents.filter((document) => document.id === id)).length > 0;
 }
 
 /** The same key with something changed; a write that changes nothing stores nothing. */
@@ -109,6 +132,17 @@ function checkModels(allowedModels: readonly string[], { key }: Operator): void 
   for (const entry of allowedModels) {
     if (!coversEntry(access, entry)) throw beyond('allowed_models', `The model ${JSON.stringify(entry)}`);
   }
+}
+
+function checkExpiry(expiresAtMs: number, { key }: Operator): void {
+  if (expiresAtMs <= (key?.expiresAtMs ?? Number.POSITIVE_INFINITY)) return;
+  throw beyond('expires_at', 'A key that outlives your own');
+}
+
+/** Whether the list grants something that the key does not have. */
+function isWidened({ modelAccess }: AuthKey, allowedModels: readonly string[]): boolean {
+  if (modelAccess === undefined) return false;
+  return allowedModels.length === 0 || allowedModels.some((entry) => !coversEntry(modelAccess, entry));
 }
 
 function beyond(param: string, what: string): Refusal {

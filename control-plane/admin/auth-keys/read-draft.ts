@@ -1,9 +1,8 @@
 // The bodies of writes to managed keys, checked member by member: exact types, nothing unknown, and what a key may say of itself.
 import { didYouMean } from '../../../schemas/config/suggest.ts';
-import { parseMoment } from '../../../schemas/rules/moment.ts';
 import { foldCase, parseSelector } from '../../../schemas/selector.ts';
 import { normaliseUserPath } from '../../../schemas/user-path.ts';
-import { invalid, type Members, readBody, readFlag, readText } from '../read-members.ts';
+import { charactersIn, invalid, type Members, readBody, readExpiry, readFlag, readText } from '../read-members.ts';
 
 /** What an operator says of a new key. */
 export interface KeyDraft {
@@ -43,7 +42,7 @@ export function readDraft(body: unknown, known: KnownNames, nowMs: number): KeyD
     labels: readLabels(given) ?? [],
     allowedModels: readAllowedModels(given, known) ?? [],
     dashboardAccess: readFlag(given, 'dashboard_access'),
-    expiresAtMs: readExpiry(given, nowMs),
+    expiresAtMs: readExpiry(given, nowMs) ?? Number.POSITIVE_INFINITY,
   };
 }
 
@@ -70,16 +69,14 @@ function present<Value>(name: string, value: Value | undefined): Value {
 }
 
 function readName(given: Members): string {
-  const name = present('name', readText(given, 'name')).trim();
+  const name = bounded('name', present('name', readText(given, 'name')), longestName).trim();
   if (name === '') throw invalid('name', 'must not be blank');
-  return visible('name', name, longestName);
+  return visible('name', name);
 }
 
 function readDescription(given: Members): string | undefined {
-  const text = readText(given, 'description')?.trim();
-  if (text === undefined || text === '') return undefined;
-  if (text.length > longestDescription) throw invalid('description', `is longer than ${longestDescription} characters`);
-  return text;
+  const text = bounded('description', readText(given, 'description') ?? '', longestDescription).trim();
+  return text === '' ? undefined : text;
 }
 
 /** A blank path could mean no path or the root, which differ: neither is guessed. */
@@ -128,26 +125,22 @@ function readList(given: Members, name: string, most: number, longest: number): 
   if (value.length > most) throw invalid(name, `has more than ${most} entries`);
   const texts = value.map((each: unknown) => {
     if (typeof each !== 'string') throw invalid(name, 'must be a list of strings');
-    const text = each.trim();
+    const text = bounded(name, each, longest).trim();
     if (text === '') throw invalid(name, 'has a blank entry');
-    return visible(name, text, longest);
+    return visible(name, text);
   });
   return [...new Set(texts)];
 }
 
-function visible(name: string, text: string, longest: number): string {
-  if (text.length > longest) throw invalid(name, `is longer than ${longest} characters`);
-  if (invisible.test(text)) throw invalid(name, 'has a character that cannot be seen');
+/** As the schema measures: before anything is trimmed. */
+function bounded(name: string, text: string, longest: number): string {
+  if (charactersIn(text) > longest) throw invalid(name, `is longer than ${longest} characters`);
   return text;
 }
 
-function readExpiry(given: Members, nowMs: number): number {
-  const text = readText(given, 'expires_at');
-  if (text === undefined) return Number.POSITIVE_INFINITY;
-  const moment = parseMoment(text);
-  if (moment === undefined) throw invalid('expires_at', 'must be a moment such as 2030-01-31T12:00:00Z (RFC 3339)');
-  if (moment <= nowMs) throw invalid('expires_at', 'must be in the future');
-  return moment;
+function visible(name: string, text: string): string {
+  if (invisible.test(text)) throw invalid(name, 'has a character that cannot be seen');
+  return text;
 }
 
 function has(names: ReadonlySet<string>, wanted: string): boolean {

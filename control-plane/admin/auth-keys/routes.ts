@@ -33,7 +33,6 @@ export interface AuthKeyParts {
 }
 
 type OneKey = FastifyRequest<{ Params: { id: string } }>;
-type Asked = Pick<OneKey, 'params' | 'operator'>;
 
 /** A scoped operator sees and makes keys within its own user path only; others look as if they were not there. */
 export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = async (app, { parts }) => {
@@ -45,11 +44,15 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
   const show = ({ key }: Decision): object => keyRecord(key, nowMs());
   const config = { access: 'operator' } as const;
 
-  const change = ({ params, operator }: Asked, decide: (key: AuthKey, view: View) => Decision): Promise<Decision> =>
-    write((state) => {
+  const change = async (request: OneKey, decide: (key: AuthKey, view: View) => Decision): Promise<Decision> => {
+    const { params, operator } = request;
+    const decision = await write((state) => {
       const view = viewOf(state, operator, nowMs());
       return decide(findKey(view, params.id), view);
     });
+    request.wrote(params.id);
+    return decision;
+  };
 
   // An answer may hold a secret, and is out of date at once.
   app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
@@ -65,6 +68,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     const secret = newSecret();
     const making = { id: randomUUID(), secret, by: who(request), nowMs: nowMs() };
     const issued = await write((state) => issueKey(draft, making, viewOf(state, operator, nowMs()).operator));
+    request.wrote(making.id);
     return reply.code(201).send({ ...show(issued), value: secret });
   });
 
@@ -79,22 +83,24 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
   });
 
   app.delete('/admin/auth-keys/:id', { config }, async (request: OneKey, reply) => {
-    await change(request, deleteKey);
+    const { params, operator } = request;
+    await commit((state) => deleteKey(state, viewOf(state, operator, nowMs()), params.id));
+    request.wrote(params.id);
     return reply.code(204).send();
   });
 
-  app.put('/admin/auth-keys/:id/labels', { config }, async ({ body, params, operator }: OneKey) => {
-    const labels = readLabelsBody(body);
-    return show(await change({ params, operator }, (key) => relabelKey(key, labels, nowMs())));
+  app.put('/admin/auth-keys/:id/labels', { config }, async (asked: OneKey) => {
+    const labels = readLabelsBody(asked.body);
+    return show(await change(asked, (key) => relabelKey(key, labels, nowMs())));
   });
 
-  app.put('/admin/auth-keys/:id/allowed-models', { config }, async ({ body, params, operator }: OneKey) => {
-    const models = readAllowedModelsBody(body, known());
-    return show(await change({ params, operator }, (key, view) => restrictKey(key, models, view.operator, nowMs())));
+  app.put('/admin/auth-keys/:id/allowed-models', { config }, async (asked: OneKey) => {
+    const models = readAllowedModelsBody(asked.body, known());
+    return show(await change(asked, (key, view) => restrictKey(key, models, view.operator, nowMs())));
   });
 
-  app.put('/admin/auth-keys/:id/dashboard-access', { config }, async ({ body, params, operator }: OneKey) => {
-    const isOpen = readDashboardAccessBody(body);
-    return show(await change({ params, operator }, (key) => openDashboard(key, isOpen, nowMs())));
+  app.put('/admin/auth-keys/:id/dashboard-access', { config }, async (asked: OneKey) => {
+    const isOpen = readDashboardAccessBody(asked.body);
+    return show(await change(asked, (key, view) => openDashboard(key, isOpen, view.operator, nowMs())));
   });
 };

@@ -31,7 +31,8 @@ export interface RulesAnswer {
   readonly etag: string;
 }
 
-type Decide = (known: KnownRules) => readonly Change[];
+/** What a write changes, by what is known. */
+export type Decide = (known: KnownRules) => readonly Change[];
 /** Whether whoever asks may see a rule: of this user path, or (undefined) of a provider or model. */
 type Sees = (userPath: string | undefined) => boolean;
 type Seen = Pick<StoredState, 'documents' | 'kinds'>;

@@ -1,15 +1,25 @@
 // From the body of a request to the rule it means: every refusal of a rate-limit write that needs no look at the store.
 import { isPeriod, longestPeriodSeconds } from '../../../schemas/rules/manual-rule.ts';
-import { parseMoment } from '../../../schemas/rules/moment.ts';
 import { type NamedPeriod, namedPeriods } from '../../../schemas/rules/period.ts';
 import { ruleKey } from '../../../schemas/rules/rule.ts';
-import { normaliseSubject, type Scope } from '../../../schemas/rules/scope.ts';
+import { normaliseSubject, type Scope, shownSubject } from '../../../schemas/rules/scope.ts';
 import { refusal } from '../../errors.ts';
-import { invalid, type Members, readBody, readCap, readFlag, readObject, readText, readWord } from '../read-members.ts';
+import {
+  charactersIn,
+  invalid,
+  type Members,
+  readBody,
+  readCap,
+  readExpiry,
+  readFlag,
+  readObject,
+  readText,
+  readWord,
+} from '../read-members.ts';
 
 interface RuleSubject {
   readonly scope: Scope;
-  /** As written. */
+  /** For people: a name as written, a user path normalised. */
   readonly subject: string;
   /** Normalised. */
   readonly matchSubject: string;
@@ -40,8 +50,6 @@ const keyMembers = [...subjectMembers, 'limit_key'];
 const writeMembers = [...keyMembers, 'per_child', 'max_requests', 'max_tokens', 'mode', 'reason', 'expires_at'];
 const longestReason = 500;
 const longestModel = 320;
-/** The last moment of the year 9999: RFC 3339 ends there. */
-const lastMomentMs = 253_402_300_799_999;
 
 /** The body of PUT /admin/rate-limits (`schemas/admin/rate-limit-write.schema.json`). Throws the refusal. */
 export function readWrite(body: unknown, nowMs: number): RuleWrite {
@@ -123,7 +131,7 @@ function readSubject(members: Members): RuleSubject {
 function normalised(scope: Scope, param: string, subject: string): RuleSubject {
   const { subject: matchSubject, problem } = normaliseSubject(scope, subject);
   if (problem !== undefined) throw invalid(param, problem);
-  return { scope, subject, matchSubject };
+  return { scope, subject: shownSubject(scope, subject, matchSubject), matchSubject };
 }
 
 /** The name of a provider or model, of the form that the configuration asks for: another one would match nothing. */
@@ -163,22 +171,6 @@ function readReason(members: Members): string | undefined {
   if (reason === undefined || reason === '') return undefined;
   if (charactersIn(reason) > longestReason) throw invalid('reason', `must have at most ${longestReason} characters`);
   return reason;
-}
-
-function readExpiry(members: Members, nowMs: number): number | undefined {
-  const text = members['expires_at'] === null ? undefined : readText(members, 'expires_at');
-  if (text === undefined) return undefined;
-  const expiresAtMs = parseMoment(text);
-  if (expiresAtMs === undefined || expiresAtMs > lastMomentMs) {
-    throw invalid('expires_at', 'must be a moment of RFC 3339 such as 2026-01-31T12:00:00Z');
-  }
-  if (expiresAtMs <= nowMs) throw invalid('expires_at', 'must lie in the future');
-  return expiresAtMs;
-}
-
-/** Code points, as JSON Schema counts. */
-function charactersIn(text: string): number {
-  return Array.from(text).length;
 }
 
 function isBlank(text: string | undefined): text is '' | undefined {

@@ -3,7 +3,15 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { deleteRule, putRule, resetEveryRule, resetRule } from './changes.ts';
-import { type Asking, createWriter, listRules, type RateLimitParts, type RulesAnswer, userPathOf } from './commit.ts';
+import {
+  type Asking,
+  createWriter,
+  type Decide,
+  listRules,
+  type RateLimitParts,
+  type RulesAnswer,
+  userPathOf,
+} from './commit.ts';
 import { checkConfirmation, type RuleName, readDelete, readResetOne, readWrite } from './read-write.ts';
 
 export interface RateLimitOptions {
@@ -15,6 +23,16 @@ export interface RateLimitOptions {
 /** A scoped operator sees and changes the rules within its own user path only; others look as if they were not there. */
 export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { parts, who }) => {
   const write = createWriter(parts);
+  const change = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    about: string,
+    decide: Decide,
+  ): Promise<object> => {
+    const body = await show(reply, write(decide, asking(request)));
+    request.wrote(about);
+    return body;
+  };
   const config = { access: 'operator' } as const;
 
   // Before the body is read: where there are no limits, nothing about them can be wrong.
@@ -29,31 +47,24 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
   app.put('/admin/rate-limits', { config }, async (request, reply) => {
     const wanted = readWrite(request.body, parts.nowMs());
     if (!isTheirs(request, wanted)) throw refusal('admin_scope_denied', { fill: { what: 'This rule' } });
-    const change = write((known) => putRule(known, wanted, who(request), parts.hasTemplates), asking(request));
-    return show(reply, change);
+    return change(request, reply, wanted.key, (known) => putRule(known, wanted, who(request), parts.hasTemplates));
   });
 
   app.delete('/admin/rate-limits', { config }, async (request, reply) => {
     const name = readDelete(request.body);
     if (!isTheirs(request, name)) throw refusal('rate_limit_not_found');
-    return show(
-      reply,
-      write((known) => deleteRule(known, name), asking(request)),
-    );
+    return change(request, reply, name.key, (known) => deleteRule(known, name));
   });
 
   app.post('/admin/rate-limits/reset-one', { config }, async (request, reply) => {
     const name = readResetOne(request.body);
     if (!isTheirs(request, name)) throw refusal('rate_limit_not_found');
-    return show(
-      reply,
-      write((known) => resetRule(known, name), asking(request)),
-    );
+    return change(request, reply, name.key, (known) => resetRule(known, name));
   });
 
   app.post('/admin/rate-limits/reset', { config: { access: 'admin' } }, async (request, reply) => {
     checkConfirmation(request.body);
-    await show(reply, write(resetEveryRule, asking(request)));
+    await change(request, reply, 'every rule', resetEveryRule);
     return { status: 'ok' };
   });
 };

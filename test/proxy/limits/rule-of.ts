@@ -1,7 +1,7 @@
 // Makes rules for tests of the limiter in one short line each.
 import { type Rule, ruleKey } from '../../../schemas/rules/rule.ts';
 import { ruleId } from '../../../schemas/rules/rule-id.ts';
-import { normaliseSubject, type Scope } from '../../../schemas/rules/scope.ts';
+import { normaliseSubject, type Scope, shownSubject } from '../../../schemas/rules/scope.ts';
 
 type Options = Partial<Pick<Rule, 'perChild' | 'mode' | 'epoch' | 'source' | 'maxRequests' | 'maxTokens'>>;
 
@@ -14,7 +14,7 @@ export function ruleOf(scope: Scope, subject: string, periodSeconds: number, opt
     key,
     id: ruleId(key),
     scope,
-    subject,
+    subject: shownSubject(scope, subject, matchSubject),
     matchSubject,
     perChild: false,
     periodSeconds,

@@ -31,6 +31,12 @@ await test('a document is a rule and a rule is its document', async (t) => {
   t.match(rule, { key: id, subject: 'OpenAI', matchSubject: 'openai', maxRequests: 5, reason: 'noisy' });
   t.strictSame(rule && manualRuleBody(rule), body);
   t.equal(rule && expiryMs(rule), Date.UTC(2026, 0, 31, 12));
+  const path = { ...least, scope: 'user_path', subject: '  shown//odd/ ' };
+  t.match(
+    readManualRule('user_path 60 /shown/odd', path),
+    { subject: '/shown/odd' },
+    'a path is shown as it is matched',
+  );
   const bare = readManualRule(id, least);
   t.strictSame(bare && manualRuleBody(bare), least, 'what is not there stays away');
   t.equal(bare && expiryMs(bare), Number.POSITIVE_INFINITY);
