@@ -22,6 +22,7 @@ import { authKeys } from './admin/auth-keys/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
 import { tidyRules } from './admin/rate-limits/commit.ts';
 import { liveCounters } from './admin/rate-limits/live.ts';
+import { rememberRules } from './admin/rate-limits/remembered.ts';
 import { rateLimits } from './admin/rate-limits/routes.ts';
 import { status } from './admin/status/routes.ts';
 import { who } from './authenticate.ts';
@@ -30,7 +31,6 @@ import { createFleet, type Desired } from './fleet.ts';
 import { createMetrics } from './metrics.ts';
 import { readinessOf } from './readiness.ts';
 import { createServer } from './server.ts';
-import { rememberRules } from './store/declared-rules.ts';
 import { guardDocuments } from './store/documents.ts';
 
 const closeGraceMs = 10_000;
@@ -94,8 +94,8 @@ follower = await follow({
   return refuseStart('control plane', error.problems.map(formatProblem));
 });
 const state = (): StateStatus => {
-  const status = stateFollower.status();
-  return { ...status, isEmptied: status.isEmptied || isLost };
+  const followed = stateFollower.status();
+  return { ...followed, isEmptied: followed.isEmptied || isLost };
 };
 const desired = (): Desired => ({
   configRevision: follower?.status().revision ?? '',

@@ -2,7 +2,7 @@
 import type { StateFollower } from '../../schemas/store/follow-state.ts';
 import type { StateStore } from '../../schemas/store/state-store.ts';
 import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
-import { oneAtATime } from '../one-at-a-time.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 
 /**
  * An emptied store looks like a new one: a write to it would make it so. Until the documents were written back, reading rejects with

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { test } from 'tap';
 import { dateRules } from '../../control-plane/admin/rate-limits/declared.ts';
-import { rememberRules } from '../../control-plane/store/declared-rules.ts';
+import { rememberRules } from '../../control-plane/admin/rate-limits/remembered.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import type { Limit } from '../../schemas/types.ts';
 import { temporaryDirectory } from '../support/teardown.ts';

@@ -1,6 +1,6 @@
 // One answer for many who ask at once, and never one that is older than the question.
 import { test } from 'tap';
-import { oneAtATime } from '../../control-plane/one-at-a-time.ts';
+import { oneAtATime } from '../../control-plane/store/one-at-a-time.ts';
 
 /** A question whose answers are given by hand: the number of times it was asked. */
 function startQuestion() {

@@ -28,7 +28,7 @@ function startPublisher({ hasTemplates = true, nowMs = () => start } = {}) {
   });
   type Documents = typeof publishing.documents;
   const publisher = {
-    config: publishing.config,
+    config: (config: Config, revision: string) => publishing.config(config, revision),
     documents: (state: Parameters<Documents>[0], source: Parameters<Documents>[1] = 'store') =>
       publishing.documents(state, source),
   };
