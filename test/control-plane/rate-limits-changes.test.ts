@@ -17,8 +17,9 @@ import { readManualRules } from '../../schemas/rules/manual-rule.ts';
 import { mergeRules } from '../../schemas/rules/merge.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
-import type { HeartbeatBody, LiveCounter } from '../../schemas/store/heartbeat-body.ts';
+import type { LiveCounter } from '../../schemas/store/heartbeat-body.ts';
 import type { Change, Document, Heartbeat } from '../../schemas/store/state-store.ts';
+import { sampleHeartbeat } from '../support/managed-state.ts';
 
 const start = Date.UTC(2026, 5, 1);
 const key = 'user_path 60 /team';
@@ -232,19 +233,7 @@ await test('there is a largest number of rules, which updates do not count again
 });
 
 function heartbeat(instance: string, atMs: number, counters: readonly LiveCounter[]): Heartbeat {
-  const body: HeartbeatBody = {
-    started_at_ms: 0,
-    config_revision: 'r',
-    config_source: 'directory',
-    config_problems: [],
-    store_id: null,
-    state_revision: 0,
-    state_source: 'store',
-    limiter: 'enforcing',
-    environment: 'e',
-    counters,
-  };
-  return { instance, atMs, body };
+  return { instance, atMs, body: sampleHeartbeat({ counters }) };
 }
 
 await test('live counters add up who is alive, in the epoch asked for', async (t) => {

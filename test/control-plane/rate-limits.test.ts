@@ -12,15 +12,16 @@ import { storeRefusal } from '../../control-plane/admin/store-refusal.ts';
 import { who } from '../../control-plane/authenticate.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { createFailedLogins } from '../../schemas/failed-logins.ts';
-import { authKey } from '../../schemas/keys/auth-key.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { parseMoment } from '../../schemas/rules/moment.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules } from '../../schemas/rules/rule.ts';
+import type { LiveCounter } from '../../schemas/store/heartbeat-body.ts';
 import { openStateStore } from '../../schemas/store/open.ts';
 import { stateFilePath } from '../../schemas/store/sqlite-file.ts';
 import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
+import { sampleHeartbeat, sampleKey } from '../support/managed-state.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 const start = Date.UTC(2026, 5, 1);
@@ -73,26 +74,6 @@ const keys: [id: string, userPath: string | undefined, dashboardAccess: boolean]
   ['key-client', '/team', false],
 ];
 
-function keyOf(id: string, userPath: string | undefined, dashboardAccess: boolean) {
-  return authKey({
-    id,
-    name: id,
-    description: undefined,
-    userPath,
-    labels: [],
-    allowedModels: [],
-    dashboardAccess,
-    digest: digestOf(id),
-    redactedValue: id,
-    enabled: true,
-    expiresAtMs: Number.POSITIVE_INFINITY,
-    deactivatedAtMs: undefined,
-    createdAtMs: 0,
-    updatedAtMs: 0,
-    createdBy: 'master_key',
-  });
-}
-
 /** One control plane of its own: server, connection to the store, clock. */
 async function startPlane(t: Test, { directory = temporaryDirectory(t), parts = {}, timeoutMs = 5_000 }: Options = {}) {
   const at = { nowMs: start };
@@ -105,7 +86,7 @@ async function startPlane(t: Test, { directory = temporaryDirectory(t), parts = 
   };
   const credentials = credentialsOf(
     digestOf('master'),
-    keys.map(([id, userPath, dashboardAccess]) => keyOf(id, userPath, dashboardAccess)),
+    keys.map(([id, userPath, dashboardAccess]) => sampleKey(id, { id, name: id, userPath, dashboardAccess })),
   );
   const app = createServer({
     logger,
@@ -182,20 +163,8 @@ const teamRule = { ...team, max_requests: 5 };
 const find = ({ items }: Answer, subject: string): Item | undefined =>
   items.find((item) => item['subject'] === subject);
 
-async function beat(plane: Awaited<ReturnType<typeof startPlane>>, counters: readonly unknown[]): Promise<void> {
-  const body = {
-    started_at_ms: 0,
-    config_revision: 'r',
-    config_source: 'directory',
-    config_problems: [],
-    store_id: null,
-    state_revision: 0,
-    state_source: 'store',
-    limiter: 'enforcing',
-    environment: 'e',
-    counters,
-  };
-  await plane.store.writeHeartbeat({ instance: 'proxy-1', atMs: plane.at.nowMs, body });
+async function beat(plane: Awaited<ReturnType<typeof startPlane>>, counters: readonly LiveCounter[]): Promise<void> {
+  await plane.store.writeHeartbeat({ instance: 'proxy-1', atMs: plane.at.nowMs, body: sampleHeartbeat({ counters }) });
 }
 
 await test('a rule is listed, put, changed, reset and deleted', async (t) => {

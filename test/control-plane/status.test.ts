@@ -15,6 +15,7 @@ import { parseMoment } from '../../schemas/rules/moment.ts';
 import type { StateStatus } from '../../schemas/store/follow-state.ts';
 import type { HeartbeatBody } from '../../schemas/store/heartbeat-body.ts';
 import { openStateStore } from '../../schemas/store/open.ts';
+import { sampleHeartbeat } from '../support/managed-state.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 const start = Date.UTC(2026, 5, 1);
@@ -38,18 +39,12 @@ interface Shown {
 }
 
 /** What a healthy proxy says. */
-const healthy: HeartbeatBody = {
+const healthy = sampleHeartbeat({
   started_at_ms: start - 60_000,
   config_revision: 'c1',
-  config_source: 'directory',
-  config_problems: [],
-  store_id: null,
   state_revision: 4,
-  state_source: 'store',
-  limiter: 'enforcing',
   environment: 'e1',
-  counters: [],
-};
+});
 
 async function startStatus(t: Test) {
   const store = openStateStore({ directory: temporaryDirectory(t) });

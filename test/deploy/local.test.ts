@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { type Test, test } from 'tap';
+import { t as suite, type Test, test } from 'tap';
 import { chooseModel, composeBanner } from '../../deploy/local/banner.ts';
 import { renderLogLine } from '../../deploy/local/log-line.ts';
 import { findMasterKey } from '../../deploy/local/master-key.ts';
@@ -55,15 +55,38 @@ function childrenOf({ pid }: RunningProcess): { pid: number; command: string }[]
   return pids.map((child) => ({ pid: Number(child), command: readFileSync(`/proc/${child}/cmdline`, 'utf8') }));
 }
 
-function ask(url: string, key: string, model = 'chat', stream = true): Promise<Response> {
+function ask(
+  url: string,
+  key: string,
+  model = 'chat',
+  stream = true,
+  question = 'Why is the sky blue?',
+): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'Why is the sky blue?' }] }),
+    body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: question }] }),
   });
 }
 
-await test('one command brings everything up, the printed curl streams, Ctrl-C takes everything down', async (t) => {
+// Each start has ports and directories of its own. Those that nobody waits for run two at once; this one has little time.
+suite.jobs = 2;
+
+await test('an alias edited in the quickstart answers with its new model, without a restart', async (t) => {
+  const config = join(temporaryDirectory(t, 'edited'), 'config');
+  cpSync(quickstart, config, { recursive: true });
+  const { url, key } = await startLocal(t, { env: { GATEWAY_CONFIG: config } });
+  const author = async () => {
+    const answer: unknown = await (await ask(url, key, 'chat', false)).json();
+    return typeof answer === 'object' && answer !== null && 'model' in answer ? answer.model : undefined;
+  };
+  t.equal(await author(), 'demo-small');
+  const aliases = join(config, 'aliases.yaml');
+  writeFileSync(aliases, readFileSync(aliases, 'utf8').replace('target: demo/demo-small', 'target: demo/demo-large'));
+  await waitFor('the new model', async () => (await author()) === 'demo-large', 1500);
+});
+
+void test('one command brings everything up, the printed curl streams, Ctrl-C takes everything down', async (t) => {
   const { run, home, addresses, key } = await startLocal(t);
   t.equal(addresses.length, 3);
   t.match(key, /^sk-gw-[A-Za-z0-9_-]{43}$/);
@@ -96,7 +119,7 @@ await test('one command brings everything up, the printed curl streams, Ctrl-C t
   for (const { pid } of children) t.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
 });
 
-await test('Ctrl-C delivered twice by terminal and npm lets open streams finish', async (t) => {
+void test('Ctrl-C delivered twice by terminal and npm lets open streams finish', async (t) => {
   const { run, url, key } = await startLocal(t, {
     env: { LOG_LEVEL: 'silent', GATEWAY_MASTER_KEY: 'sk-own-0123456789' },
   });
@@ -109,9 +132,10 @@ await test('Ctrl-C delivered twice by terminal and npm lets open streams finish'
   t.strictSame(await run.exited, { code: 0, signal: null });
 });
 
-await test('a second Ctrl-C ends everything at once', async (t) => {
+void test('a second Ctrl-C ends everything at once', async (t) => {
   const { run, url, key, addresses } = await startLocal(t);
-  const response = await ask(url, key, 'demo/demo-large');
+  // The answer repeats it, at 30 ms a token: it must last longer than what is to cut it.
+  const response = await ask(url, key, 'demo/demo-large', true, '?'.repeat(160));
   run.signal('SIGINT');
   await run.waitForLine('Ctrl-C again stops at once');
   await waitFor('the exit', () => {
@@ -123,7 +147,7 @@ await test('a second Ctrl-C ends everything at once', async (t) => {
   await waitFor('every port to be free', () => allRefuse(addresses));
 });
 
-await test('everything stops when the process that started it dies', async (t) => {
+void test('everything stops when the process that started it dies', async (t) => {
   const home = temporaryDirectory(t, 'parent');
   const entry = join(home, 'parent.mjs');
   const command = JSON.stringify([join(repository, 'deploy/local.ts')]);
@@ -137,7 +161,7 @@ await test('everything stops when the process that started it dies', async (t) =
   await waitFor('every port to be free', () => allRefuse(addresses));
 });
 
-await test('a start that was killed leaves nothing behind, and open streams finish', async (t) => {
+void test('a start that was killed leaves nothing behind, and open streams finish', async (t) => {
   const { run, url, key } = await startLocal(t);
   const children = childrenOf(run);
   const response = await ask(url, key);
@@ -146,7 +170,7 @@ await test('a start that was killed leaves nothing behind, and open streams fini
   await waitFor('every process to be gone', () => children.every(({ pid }) => !existsSync(`/proc/${pid}`)));
 });
 
-await test('the death of one process stops the others', async (t) => {
+void test('the death of one process stops the others', async (t) => {
   const { run, addresses } = await startLocal(t);
   const victim = childrenOf(run).find(({ command }) => command.includes('control-plane'));
   process.kill(victim?.pid ?? Number.NaN, 'SIGKILL');
@@ -155,7 +179,7 @@ await test('the death of one process stops the others', async (t) => {
   t.ok(await allRefuse(addresses));
 });
 
-await test('a port in use is one line that names the port and the variable', async (t) => {
+void test('a port in use is one line that names the port and the variable', async (t) => {
   const holder = createServer().listen(0, '127.0.0.1');
   t.teardown(() => holder.close());
   await waitFor('the port', () => holder.listening);
@@ -169,7 +193,7 @@ await test('a port in use is one line that names the port and the variable', asy
   }
 });
 
-await test('a config that cannot be used is explained by the plane that reads it first, and stops the start', async (t) => {
+void test('a config that cannot be used is explained by the plane that reads it first, and stops the start', async (t) => {
   const config = temporaryDirectory(t, 'config');
   writeFileSync(join(config, 'gateway.yaml'), 'provider: {}\n');
   const { run } = await startLocal(t, { env: { GATEWAY_CONFIG: config }, ready: 'spawned' });
@@ -179,13 +203,13 @@ await test('a config that cannot be used is explained by the plane that reads it
   t.strictSame(run.stdout, []);
 });
 
-await test('a bad environment is explained by the plane that reads it', async (t) => {
+void test('a bad environment is explained by the plane that reads it', async (t) => {
   const { run } = await startLocal(t, { env: { LOG_LEVEL: 'loud', GATEWAY_PORT: 'x' }, ready: 'spawned' });
   t.strictSame(await run.exited, { code: 1, signal: null });
   t.match(run.stderr.join('\n'), /LOG_LEVEL must be one of/);
 });
 
-await test('a config directory here is preferred to the quickstart', async (t) => {
+void test('a config directory here is preferred to the quickstart', async (t) => {
   const cwd = temporaryDirectory(t, 'cwd');
   mkdirSync(join(cwd, 'config'));
   const mine = `{ type: openai, base_url: "\${DEMO_PROVIDER_URL}", models: [demo-embedding, demo-small] }`;
@@ -200,21 +224,7 @@ await test('a config directory here is preferred to the quickstart', async (t) =
   await response.body?.cancel();
 });
 
-await test('an alias edited in the quickstart answers with its new model, without a restart', async (t) => {
-  const config = join(temporaryDirectory(t, 'edited'), 'config');
-  cpSync(quickstart, config, { recursive: true });
-  const { url, key } = await startLocal(t, { env: { GATEWAY_CONFIG: config } });
-  const author = async () => {
-    const answer: unknown = await (await ask(url, key, 'chat', false)).json();
-    return typeof answer === 'object' && answer !== null && 'model' in answer ? answer.model : undefined;
-  };
-  t.equal(await author(), 'demo-small');
-  const aliases = join(config, 'aliases.yaml');
-  writeFileSync(aliases, readFileSync(aliases, 'utf8').replace('target: demo/demo-small', 'target: demo/demo-large'));
-  await waitFor('the new model', async () => (await author()) === 'demo-large', 1500);
-});
-
-await test('the master key is made once, readable by its owner alone', async (t) => {
+void test('the master key is made once, readable by its owner alone', async (t) => {
   const data = join(temporaryDirectory(t), 'deep/data');
   const made = findMasterKey(undefined, data);
   t.match(made.value, /^sk-gw-[A-Za-z0-9_-]{43}$/);
@@ -222,20 +232,20 @@ await test('the master key is made once, readable by its owner alone', async (t)
   t.strictSame(findMasterKey('', data), made);
 });
 
-await test('the master key comes from the environment when it is there', async (t) => {
+void test('the master key comes from the environment when it is there', async (t) => {
   const data = join(temporaryDirectory(t), 'data');
   t.strictSame(findMasterKey('sk-mine', data), { value: 'sk-mine', origin: 'from GATEWAY_MASTER_KEY' });
   t.throws(() => statSync(data), { code: 'ENOENT' });
 });
 
-await test('the master key is hidden from others again when its file was opened to them', async (t) => {
+void test('the master key is hidden from others again when its file was opened to them', async (t) => {
   const data = temporaryDirectory(t);
   writeFileSync(join(data, 'master-key'), 'sk-kept\n', { mode: 0o644 });
   t.equal(findMasterKey(undefined, data).value, 'sk-kept');
   t.equal(statSync(join(data, 'master-key')).mode & 0o777, 0o600);
 });
 
-await test('the master key is refused when its file holds none', async (t) => {
+void test('the master key is refused when its file holds none', async (t) => {
   for (const content of ['', '\n', 'two words', 'two\nlines']) {
     const data = temporaryDirectory(t);
     writeFileSync(join(data, 'master-key'), content);
@@ -243,7 +253,7 @@ await test('the master key is refused when its file holds none', async (t) => {
   }
 });
 
-await test('the printed command survives any key and a config without models', async (t) => {
+void test('the printed command survives any key and a config without models', async (t) => {
   const running = {
     proxyUrl: 'http://a',
     controlPlaneUrl: 'http://b',
@@ -258,7 +268,7 @@ await test('the printed command survives any key and a config without models', a
   t.notMatch(composeBanner({ ...running, model: undefined }), /curl/);
 });
 
-await test('the model to ask is chat, else the first that can', async (t) => {
+void test('the model to ask is chat, else the first that can', async (t) => {
   t.equal(chooseModel(['a', 'chat']), 'chat');
   t.equal(chooseModel(['x/text-embedding-3', 'x/gpt']), 'x/gpt');
   t.equal(chooseModel(['x/embed']), undefined);
@@ -290,7 +300,7 @@ const rendered: [claim: string, line: string, shown: string][] = [
   ],
 ];
 for (const [claim, line, shown] of rendered) {
-  await test(`in the terminal ${claim}`, async (t) => {
+  void test(`in the terminal ${claim}`, async (t) => {
     t.equal(renderLogLine('proxy', line), shown);
   });
 }

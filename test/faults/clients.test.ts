@@ -3,8 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { t as suite, test } from 'tap';
+import { chatCall, chatHead } from '../support/chat-call.ts';
 import { createGate, fin, rst, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Gateway, masterKey, readMetric, startGateway } from '../support/gateway.ts';
+import { type Gateway, readMetric, startGateway } from '../support/gateway.ts';
+import { residentBytes } from '../support/process.ts';
 import { openRaw } from '../support/raw-http.ts';
 import { waitFor, waitForStandstill } from '../support/wait-for.ts';
 
@@ -37,16 +39,10 @@ const strict = await startGateway(suite, {
 
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
 
-function chatBytes(stream = false): string {
-  const body = JSON.stringify({ model: 'fake-small', stream, messages: [{ role: 'user', content: 'hello' }] });
-  return `${headBytes(body.length)}${body}`;
-}
-
-function headBytes(length: number): string {
-  const lines = [`POST ${path} HTTP/1.1`, 'Host: gateway.test', `Authorization: Bearer ${masterKey}`];
-  const framing = ['X-Gateway-User-Path: /team', 'Content-Type: application/json', `Content-Length: ${length}`];
-  return `${[...lines, ...framing].join('\r\n')}\r\n\r\n`;
-}
+const own = { 'X-Gateway-User-Path': '/team' };
+const chatBytes = (stream = false): string =>
+  chatCall({ model: 'fake-small', stream, messages: [{ role: 'user', content: 'hello' }] }, own);
+const headBytes = (length: number): string => chatHead(length, own);
 
 /** How many requests the gateway holds slots for. */
 async function slots(through: Gateway): Promise<number> {
@@ -199,7 +195,7 @@ await test('a client that leaves amid a stream pays what came: as reported, else
 
 await test('a client that stops reading a stream is cut after write_idle, and little is kept for it', async (t) => {
   await upstream.behave({ kind: 'endless-body' });
-  const resting = residentBytes(strict);
+  const resting = residentBytes(strict.process);
   for (const stream of [true, false]) {
     const asked = upstream.ledger.length;
     const connection = await openRaw(strict.port, { t });
@@ -218,7 +214,7 @@ await test('a client that stops reading a stream is cut after write_idle, and li
     t.equal(connection.exchange().responses[0]?.complete, false, 'what it has does not look like a whole answer');
     connection.close();
   }
-  const grown = residentBytes(strict) - resting;
+  const grown = residentBytes(strict.process) - resting;
   t.comment(`grown by ${(grown / 2 ** 20).toFixed(1)} MiB`);
   t.ok(grown < 64 << 20);
 });
@@ -315,9 +311,9 @@ await test('500 uploads that are broken off at once leave nothing behind', async
   t.equal((await upstreamCall()).status, 200);
   const resting = { files: openFiles(gateway) + 4, bytes: 0 };
   for (let time = 0; time < 2; time += 1) await round();
-  resting.bytes = residentBytes(gateway);
+  resting.bytes = residentBytes(gateway.process);
   for (let time = 0; time < 8; time += 1) await round();
-  const grown = residentBytes(gateway) - resting.bytes;
+  const grown = residentBytes(gateway.process) - resting.bytes;
   t.comment(
     `${openFiles(gateway)} descriptors; resident memory after 8 more rounds of 32 MiB: ${(grown / 2 ** 20).toFixed(1)} MiB`,
   );
@@ -326,10 +322,6 @@ await test('500 uploads that are broken off at once leave nothing behind', async
   t.equal(minus(await charged(gateway), before).requests, 1);
   t.equal((await upstreamCall()).status, 200, 'and the next one is served');
 });
-
-function residentBytes(of: Gateway): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${of.process.pid}/status`, 'utf8'))?.[1]) * 1024;
-}
 
 function openFiles(of: Gateway): number {
   return readdirSync(`/proc/${of.process.pid}/fd`).length;

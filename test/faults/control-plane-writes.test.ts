@@ -3,8 +3,10 @@ import { setTimeout } from 'node:timers/promises';
 import { t as suite, test } from 'tap';
 import { fetch } from 'undici';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { type AdminAnswer, askAdmin, type Fleet, listRules, startFleet, underLoad } from '../support/fleet.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
 import { type Gateway, masterKey } from '../support/gateway.ts';
+import { underLoad } from '../support/load.ts';
+import { type AdminAnswer, askAdmin, listRules, stateRevisionOf } from '../support/operator.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
@@ -21,11 +23,6 @@ async function start(store: 'sqlite' | 'redis'): Promise<Fleet> {
   return fleet;
 }
 
-async function revisionOf(fleet: Fleet): Promise<number> {
-  const response = await fleet.admin('/admin/status');
-  return ((await response.json()) as { desired: { state_revision: number } }).desired.state_revision;
-}
-
 /** A rule whose every member is made from one number. */
 const ruleOf = (number: number) => ({
   user_path: `/killed/${number}`,
@@ -40,7 +37,7 @@ const fleets = await Promise.all(stores.map(async (store) => ({ store, fleet: aw
 
 for (const { store, fleet } of fleets) {
   await test(`killed with -9 ten times amid writes to ${store}: each rule is there as a whole or not at all`, async (t) => {
-    const before = await revisionOf(fleet);
+    const before = await stateRevisionOf(fleet);
     const acknowledged = new Set<number>();
     const unknown = new Set<number>();
     const etags = new Set<string | null>();
@@ -97,13 +94,13 @@ for (const { store, fleet } of fleets) {
     );
     const added = acknowledged.size + happened.length;
     t.equal([...rules.keys()].filter((subject) => subject.startsWith('/killed/')).length, added);
-    t.equal((await revisionOf(fleet)) - before, added, 'one revision for each: none was applied twice');
+    t.equal((await stateRevisionOf(fleet)) - before, added, 'one revision for each: none was applied twice');
     t.equal(etags.size, acknowledged.size);
   });
 
   await test(`two control planes write the same rule in ${store} at once: no update is lost`, async (t) => {
     const second = await fleet.startControlPlane();
-    const before = await revisionOf(fleet);
+    const before = await stateRevisionOf(fleet);
     const writes: { cap: number; answer: AdminAnswer }[] = [];
     await underLoad(t, fleet, async () => {
       const write = async (address: string, from: number): Promise<void> => {
@@ -135,7 +132,7 @@ for (const { store, fleet } of fleets) {
     const last = writes.find(({ answer }) => answer.etag === `"${before + 2 * writesOfEach}"`);
     const [contended] = (await listRules(fleet)).filter(({ subject }) => subject === '/contended');
     t.equal(contended?.max_requests, last?.cap, 'the last one is in force');
-    t.equal(await revisionOf(fleet), before + 2 * writesOfEach);
+    t.equal(await stateRevisionOf(fleet), before + 2 * writesOfEach);
     for (const { cap, answer } of writes) {
       const shown = answer.rules.find(({ subject }) => subject === '/contended')?.max_requests;
       if (shown !== cap) t.fail(`the answer to ${cap} shows ${shown}`);

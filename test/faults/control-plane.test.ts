@@ -3,41 +3,25 @@ import { t as suite, test } from 'tap';
 import { type ManualRule, manualRuleBody, manualRuleKind } from '../../schemas/rules/manual-rule.ts';
 import { ruleKey } from '../../schemas/rules/rule.ts';
 import { openStateStore } from '../../schemas/store/open.ts';
+import { ask, type RuleRow, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import {
-  type AdminAnswer,
-  ask,
-  askAdmin,
-  type Fleet,
-  listRules,
-  type RuleRow,
-  reasonsOf,
-  startFleet,
-  underLoad,
-  usageOf,
-} from '../support/fleet.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
+import { roomyConfig, underLoad } from '../support/load.ts';
+import { type AdminAnswer, askAdmin, dayRule, listRules, reasonsOf } from '../support/operator.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
 const upstream = await startFakeUpstream({ t: suite });
-const roomy = [
-  { period: 'minute', max_requests: 1_000_000_000, max_tokens: 1_000_000_000 },
-  { period: 'concurrent', max_requests: 10_000 },
-];
-const config = {
-  rate_limits: { user_paths: [{ path: '/', limits: roomy }], providers: [{ name: 'fake', limits: roomy }] },
-};
 const timeoutMs = 300;
-const dayRule = (path: string, cap: number) => ({ user_path: path, limit_key: { period: 'day' }, max_requests: cap });
 
 /** Straight to the control plane. */
 const direct = (fleet: Fleet): Pick<Gateway, 'fetch'> => ({ fetch: (path, init) => fleet.admin(path, init) });
 
 async function start(t: Teardown, store: 'sqlite' | 'redis'): Promise<{ fleet: Fleet; proxy: Gateway }> {
   const env = { GATEWAY_CONTROL_PLANE_TIMEOUT_MS: String(timeoutMs) };
-  const fleet = await startFleet(t, { store, upstream, config, proxies: 1, env });
+  const fleet = await startFleet(t, { store, upstream, config: roomyConfig(), proxies: 1, env });
   const [proxy] = fleet.proxies;
   if (proxy === undefined) throw new Error('no proxy');
   await fleet.recovered();

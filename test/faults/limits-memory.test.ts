@@ -1,26 +1,13 @@
 // Ten thousand consumers come and go: their counters go with them, those in use stay, and memory stays bounded.
-import { readFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
 import { t as suite, test } from 'tap';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Gateway, masterKey, readMetric, startGateway } from '../support/gateway.ts';
-import { listen } from '../support/ports.ts';
+import { readMetric, startGateway } from '../support/gateway.ts';
+import { residentBytes } from '../support/process.ts';
+import { callQuick, quickCall, startQuickProvider } from '../support/quick-provider.ts';
 import { openRaw } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-const answer = JSON.stringify({ id: 'a', object: 'chat.completion', choices: [], usage });
-const answerBytes = Buffer.from(
-  `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${answer.length}\r\n\r\n${answer}`,
-);
-
-/** A provider that remembers nothing: tens of thousands of calls must not take long. */
-const quick = createServer({ noDelay: true }, (socket) => {
-  socket.on('data', (bytes) => bytes.at(-1) === 0x7d && socket.write(answerBytes));
-  socket.on('error', () => {});
-});
-const quickPort = await listen(quick);
-suite.teardown(() => quick.close());
+const quick = await startQuickProvider(suite);
 const upstream = await startFakeUpstream({ t: suite });
 const windowSeconds = 5;
 const children = 10_000;
@@ -32,7 +19,7 @@ const template = (path: string, ...limits: object[]) => ({ path, per_child: true
 const gateway = await startGateway(suite, {
   config: {
     providers: {
-      quick: { type: 'openai', base_url: `http://127.0.0.1:${quickPort}/v1`, models: ['quick'] },
+      quick,
       fake: { type: 'openai', base_url: upstream.url, models: ['fake-small'] },
     },
     rate_limits: {
@@ -47,50 +34,10 @@ const gateway = await startGateway(suite, {
   execArgv: ['--heap-growing-percent=50', '--v8-pool-size=0'],
 });
 
-function callOf(userPath: string, model = 'quick'): string {
-  const body = `{"model":"${model}","messages":[]}`;
-  const lines = ['POST /v1/chat/completions HTTP/1.1', 'Host: x', `Authorization: Bearer ${masterKey}`];
-  const framing = [`X-Gateway-User-Path: ${userPath}`, 'Content-Type: application/json'];
-  return `${[...lines, ...framing, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n${body}`;
-}
-
-/** One call for each path, on 16 connections; the statuses, counted. */
-async function callAll(userPaths: readonly string[]): Promise<Map<number, number>> {
-  const statuses = new Map<number, number>();
-  let next = 0;
-  const serveLane = (): Promise<void> =>
-    new Promise((done, fail) => {
-      const socket = connect({ port: gateway.port, host: '127.0.0.1', noDelay: true });
-      let heard = '';
-      const ask = (): void => {
-        const userPath = userPaths[next];
-        next += 1;
-        if (userPath === undefined) socket.end(() => done());
-        else socket.write(callOf(userPath));
-      };
-      socket.on('error', fail);
-      socket.on('connect', ask);
-      socket.on('data', (bytes) => {
-        heard += bytes.toString('latin1');
-        const headEnd = heard.indexOf('\r\n\r\n');
-        const length = Number(/\r\ncontent-length: (\d+)/i.exec(heard)?.[1]);
-        if (headEnd < 0 || heard.length < headEnd + 4 + length) return;
-        const status = Number(heard.slice(9, 12));
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        heard = '';
-        ask();
-      });
-    });
-  await Promise.all(Array.from({ length: 16 }, serveLane));
-  return statuses;
-}
+const callAll = (userPaths: readonly string[]): Promise<Map<number, number>> => callQuick(gateway.port, userPaths);
 
 async function counters(): Promise<number> {
   return (await gateway.metric('gateway_rate_limit_counters')) ?? Number.NaN;
-}
-
-function residentBytes(of: Gateway): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${of.process.pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
 const names = (prefix: string, count: number): string[] =>
@@ -102,14 +49,14 @@ const homes = names('/residents/', residents);
 await test('children of a template go when their window has passed, those in use stay', async (t) => {
   // Of one consumer that no rule knows: what the process grows by anyway.
   t.same([...(await callAll(Array.from({ length: warmUp }, () => '/nobody')))], [[200, warmUp]]);
-  const resting = { counters: await counters(), bytes: residentBytes(gateway) };
+  const resting = { counters: await counters(), bytes: residentBytes(gateway.process) };
   t.equal(resting.counters, 0, 'a template without children counts nothing');
 
   t.same([...(await callAll(homes))], [[200, residents]]);
   const gate = createGate();
   await upstream.behave({ kind: 'hold', gate });
   const guest = await openRaw(gateway.port, { t });
-  await guest.send(callOf('/residents/long-stay', 'fake-small'));
+  await guest.send(quickCall('/residents/long-stay', { model: 'fake-small', messages: [] }));
   await upstream.waitFor((ledger) => ledger[0]?.bodyComplete);
   // Two counters of its own for each: the day, and the slots, which nobody needs once they are free.
   await waitFor('free slots to be forgotten', async () => (await counters()) === residents + 2);
@@ -118,7 +65,7 @@ await test('children of a template go when their window has passed, those in use
   t.same([...(await callAll(names('/guests/', children)))], [[200, children]]);
   const tookSeconds = (performance.now() - startedAtMs) / 1000;
   const peak = await counters();
-  const grown = residentBytes(gateway) - resting.bytes;
+  const grown = residentBytes(gateway.process) - resting.bytes;
   t.comment(`${children} children in ${tookSeconds.toFixed(1)} s: ${peak} counters, ${mebibytes(grown)} more`);
   if (tookSeconds < windowSeconds) t.ok(peak >= children, 'every child has a counter of its own');
   t.ok(peak > children / 2 && peak <= children + residents + 2);
@@ -137,10 +84,10 @@ await test('children of a template go when their window has passed, those in use
 });
 
 await test('paths that no rule concerns leave nothing behind', async (t) => {
-  const resting = { counters: await counters(), bytes: residentBytes(gateway) };
+  const resting = { counters: await counters(), bytes: residentBytes(gateway.process) };
   const startedAtMs = performance.now();
   t.same([...(await callAll(names('/strangers/', strangers)))], [[200, strangers]]);
-  const grown = residentBytes(gateway) - resting.bytes;
+  const grown = residentBytes(gateway.process) - resting.bytes;
   t.comment(
     `${strangers} paths in ${((performance.now() - startedAtMs) / 1000).toFixed(1)} s: ${mebibytes(grown)} more`,
   );

@@ -4,8 +4,9 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { t as suite, type Test, test } from 'tap';
+import { askTimes, countsOf } from '../support/counters.ts';
 import { type Behaviour, createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
+import { masterKey, startGateway } from '../support/gateway.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { openRaw, type RawResponse } from '../support/raw-http.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
@@ -36,30 +37,6 @@ const config = {
   },
 };
 
-interface Item {
-  period_seconds: number;
-  requests_used?: number;
-  tokens_used?: number;
-  in_flight: number;
-}
-
-async function usage(gateway: Gateway): Promise<{ requests: number; tokens: number; inFlight: number }> {
-  const response = await gateway.fetch('/v1/usage');
-  const items = ((await response.json()) as { rate_limits: Item[] }).rate_limits;
-  const window = items.find(({ period_seconds: seconds }) => seconds === 3_600);
-  const gauge = items.find(({ period_seconds: seconds }) => seconds === 0);
-  if (window === undefined || gauge === undefined) throw new Error('a rule is missing');
-  return { requests: window.requests_used ?? 0, tokens: window.tokens_used ?? 0, inFlight: gauge.in_flight };
-}
-
-async function askTimes(gateway: Gateway, times: number): Promise<void> {
-  for (let count = 0; count < times; count += 1) {
-    const response = await gateway.fetch(path, { method: 'POST', body: { model: 'fake-small', messages: [] } });
-    await response.text();
-    if (response.status !== 200) throw new Error(`request ${count} got ${response.status}`);
-  }
-}
-
 // --- nobody catches it
 
 const bombs = {
@@ -89,7 +66,7 @@ for (const [name, bomb] of Object.entries(bombs)) {
   await test(`${name} ends the proxy at once, with everything counted written down`, async (t) => {
     const gateway = await startGateway(t, { upstream, config, execArgv: bombOf(bomb) });
     await askTimes(gateway, 7);
-    const before = await usage(gateway);
+    const before = await countsOf(gateway);
     t.equal(before.requests, 7);
     await explode(t, gateway.process);
     if (bomb.includes('TypeError')) {
@@ -102,7 +79,7 @@ for (const [name, bomb] of Object.entries(bombs)) {
     }
     t.notMatch(gateway.process.stderr.join('\n'), /preload/, 'and nothing besides');
     await gateway.restart();
-    t.same(await usage(gateway), before);
+    t.same(await countsOf(gateway), before);
   });
 }
 
@@ -121,7 +98,7 @@ await test('what was counted while the last write was under way is not lost eith
   // The next write, a second after the last one, waits for us.
   await waitFor('the next write to begin', () => performance.now() - writtenMs > 1_150);
   await askTimes(gateway, 1);
-  const expected = await usage(gateway);
+  const expected = await countsOf(gateway);
   t.equal(expected.requests, 3);
   gateway.process.signal('SIGUSR2');
   await gateway.process.waitForLine('uncaught: the process ends');
@@ -129,7 +106,7 @@ await test('what was counted while the last write was under way is not lost eith
   other.close();
   t.same(await gateway.process.exited, { code: 1, signal: null });
   await gateway.restart();
-  t.same(await usage(gateway), expected);
+  t.same(await countsOf(gateway), expected);
 });
 
 await test('a store that takes nothing does not hold up the end', async (t) => {
@@ -255,7 +232,7 @@ await test('an unexpected failure in any step of a request is the end of that re
   await upstream.waitFor((ledger) => ledger.at(-1)?.bodyComplete);
 
   for (const [step, broken] of Object.entries(steps)) {
-    const before = await usage(gateway);
+    const before = await countsOf(gateway);
     const id = `break-${step}-1`;
     const connection = await openRaw(gateway.port, { t });
     await connection.send(requestOf(id, broken));
@@ -269,7 +246,7 @@ await test('an unexpected failure in any step of a request is the end of that re
     const logged = gateway.process.logs().filter(({ request_id }) => request_id === id);
     t.match(logged, [{ level: 50, msg: 'unexpected failure', err: { message: canary, stack: /preload\.mjs/ } }], step);
     t.equal(logged.length, 1);
-    const after = await usage(gateway);
+    const after = await countsOf(gateway);
     t.equal(after.requests - before.requests, broken.counted, `${step}: the window`);
     t.equal(await gateway.metric('gateway_rate_limit_in_flight'), 2, `${step}: the bystander's slots and no other`);
     t.equal(await gateway.metric('gateway_requests_in_flight'), 1, step);
@@ -277,7 +254,7 @@ await test('an unexpected failure in any step of a request is the end of that re
   }
   gate.release();
   t.equal((await bystander).status, 200);
-  await waitFor('all slots to be free', async () => (await usage(gateway)).inFlight === 0);
+  await waitFor('all slots to be free', async () => (await countsOf(gateway)).inFlight === 0);
   t.equal(await gateway.metric('gateway_rate_limit_in_flight'), 0);
   t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
   t.ok(gateway.process.running);
@@ -311,9 +288,9 @@ await test('an unexpected failure in the middle of a stream breaks that stream o
   t.match(logged, [{ level: 50, msg: 'unexpected failure', err: { message: canary, stack: /preload\.mjs/ } }]);
   t.equal(logged.length, 1);
   t.notMatch(cut?.text(), canary);
-  await waitFor('all slots to be free', async () => (await usage(gateway)).inFlight === 0);
+  await waitFor('all slots to be free', async () => (await countsOf(gateway)).inFlight === 0);
   t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
-  t.equal((await usage(gateway)).requests, 2);
+  t.equal((await countsOf(gateway)).requests, 2);
   await upstream.behave({ kind: 'openai' });
   await askTimes(gateway, 1);
 });
@@ -337,7 +314,7 @@ await test('an unexpected failure at the very end of an answer cuts the connecti
     const logged = gateway.process.logs().filter(({ request_id }) => request_id === id);
     t.match(logged, [{ level: 50, msg: 'unexpected failure', err: { message: canary } }], answer);
     t.equal(logged.length, 1);
-    await waitFor('all slots to be free', async () => (await usage(gateway)).inFlight === 0);
+    await waitFor('all slots to be free', async () => (await countsOf(gateway)).inFlight === 0);
     t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
   }
   const connection = await openRaw(gateway.port, { t });

@@ -6,7 +6,8 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { t as suite, test } from 'tap';
 import { oldGenerationLimit } from '../../proxy/overload.ts';
-import { masterKey, startGateway } from '../support/gateway.ts';
+import { chatCall } from '../support/chat-call.ts';
+import { startGateway } from '../support/gateway.ts';
 import { listen } from '../support/ports.ts';
 import { startProcess } from '../support/process.ts';
 import { openRaw, type RawConnection, type RawResponse, rawRequest } from '../support/raw-http.ts';
@@ -39,11 +40,8 @@ suite.teardown(() => {
 
 /** A call with as many header bytes as are allowed: they live in the heap as long as it is open. */
 function call(headers: number): string {
-  const body = '{"model":"slow","messages":[]}';
-  const lines = ['POST /v1/chat/completions HTTP/1.1', 'Host: x', `Authorization: Bearer ${masterKey}`];
-  const more = Array.from({ length: headers }, (_, index) => `X-Header-${index}: ${'h'.repeat(150)}`);
-  const framing = ['Content-Type: application/json', `Content-Length: ${body.length}`];
-  return `${[...lines, ...more, ...framing].join('\r\n')}\r\n\r\n${body}`;
+  const more = Array.from({ length: headers }, (_, index) => [`X-Header-${index}`, 'h'.repeat(150)]);
+  return chatCall({ model: 'slow', messages: [] }, Object.fromEntries(more));
 }
 
 const heavy = call(90);

@@ -1,11 +1,10 @@
 // Whatever large thing the process has to deal with, everybody else is answered in between.
 import { execFile } from 'node:child_process';
-import { connect, createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { t as suite, type Test, test } from 'tap';
-import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
-import { listen } from '../support/ports.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { callQuick, quickCall, startQuickProvider } from '../support/quick-provider.ts';
 import { openRaw } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -14,25 +13,6 @@ const targetMs = 50;
 const boundMs = 600;
 const many = 10_000;
 
-const answer =
-  '{"object":"chat.completion","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}';
-const answerBytes = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${answer.length}\r\n\r\n${answer}`;
-const quick = createServer({ noDelay: true }, (socket) => {
-  let isNew = true;
-  let missing = 0;
-  socket.on('error', () => {});
-  socket.on('data', (bytes) => {
-    if (isNew) {
-      const headEnd = bytes.indexOf('\r\n\r\n') + 4;
-      missing = headEnd + Number(/content-length: (\d+)/i.exec(bytes.toString('latin1', 0, headEnd))?.[1]);
-    }
-    missing -= bytes.length;
-    isNew = missing <= 0;
-    if (isNew) socket.write(answerBytes);
-  });
-});
-const quickPort = await listen(quick);
-suite.teardown(() => quick.close());
 suite.setTimeout(60_000);
 
 /** Asks for `/health` on one connection, a millisecond after the last answer, in a thread that nothing of ours holds up. */
@@ -112,13 +92,7 @@ async function meanwhile(
   t.ok(bestMs < boundMs, `${what}: ${bestMs.toFixed(0)} ms`);
 }
 
-function callOf(userPath: string, body = '{"model":"quick","messages":[]}'): string {
-  const lines = ['POST /v1/chat/completions HTTP/1.1', 'Host: x', `Authorization: Bearer ${masterKey}`];
-  const framing = [`X-Gateway-User-Path: ${userPath}`, 'Content-Type: application/json'];
-  return `${[...lines, ...framing, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n${body}`;
-}
-
-const providers = { quick: { type: 'openai', base_url: `http://127.0.0.1:${quickPort}/v1`, models: ['quick'] } };
+const quick = await startQuickProvider(suite);
 
 /** So many rules as YAML text, each on a path of its own. */
 function rulesText(count: number, cap: number): string {
@@ -130,38 +104,10 @@ function rulesText(count: number, cap: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** One call for each path, on 16 connections; how many got 200. */
-async function callAll({ port }: Gateway, userPaths: readonly string[]): Promise<number> {
-  let next = 0;
-  let fine = 0;
-  const serveLane = (): Promise<void> =>
-    new Promise((done, fail) => {
-      const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-      let heard = '';
-      const ask = (): void => {
-        const userPath = userPaths[next];
-        next += 1;
-        if (userPath === undefined) socket.end(() => done());
-        else socket.write(callOf(userPath));
-      };
-      socket.on('error', fail);
-      socket.on('connect', ask);
-      socket.on('data', (bytes) => {
-        heard += bytes.toString('latin1');
-        if (!heard.endsWith(answer)) return;
-        if (heard.startsWith('HTTP/1.1 200')) fine += 1;
-        heard = '';
-        ask();
-      });
-    });
-  await Promise.all(Array.from({ length: 16 }, serveLane));
-  return fine;
-}
-
 await test('large bodies, ten thousand rules, ten thousand consumers: nobody waits long for them', async (t) => {
   t.setTimeout(58_000);
   const gateway = await startGateway(t, {
-    config: { providers },
+    config: { providers: { quick } },
     files: { 'limits.yaml': rulesText(10, 5) },
     env: { GATEWAY_ENTITLEMENTS: 'quota_templates', NODE_V8_COVERAGE: undefined },
     execArgv: ['--heap-growing-percent=50', '--v8-pool-size=0'],
@@ -174,7 +120,7 @@ await test('large bodies, ten thousand rules, ten thousand consumers: nobody wai
     const { status } = await connection.waitFor(({ responses }) => responses[before]?.complete && responses[before]);
     return status;
   };
-  await meanwhile(t, prober, 'nothing', async () => t.equal(await ask(callOf('/')), 200));
+  await meanwhile(t, prober, 'nothing', async () => t.equal(await ask(quickCall('/')), 200));
 
   // The most JSON there can be in a mebibyte, and the most text.
   const frame = (inside: string) => `{"model":"quick","messages":[],"more":[${inside}]}`;
@@ -186,7 +132,7 @@ await test('large bodies, ten thousand rules, ten thousand consumers: nobody wai
     'a MiB of text': long,
     '4 MB of small values': larger,
   })) {
-    await meanwhile(t, prober, what, async () => t.equal(await ask(callOf('/', body)), 200));
+    await meanwhile(t, prober, what, async () => t.equal(await ask(quickCall('/', body)), 200));
   }
 
   let caps = 5;
@@ -200,7 +146,7 @@ await test('large bodies, ten thousand rules, ten thousand consumers: nobody wai
 
   await meanwhile(t, prober, `${many} consumers`, async (time) => {
     const paths = Array.from({ length: many }, (_, index) => `/guests/${time}-${index}`);
-    t.equal(await callAll(gateway, paths), many);
+    t.same([...(await callQuick(gateway.port, paths))], [[200, many]]);
   });
   const scrape = async (): Promise<string> => {
     const options = { maxBuffer: 1 << 30 };

@@ -4,28 +4,24 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { t as suite, type Test, test } from 'tap';
+import { chatCall, firstEvent, lastEvent } from '../support/chat-call.ts';
+import type { RuleRow } from '../support/consumer.ts';
+import { countsOf, limits, roomy, slots } from '../support/counters.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
 import { openRaw, type RawConnection, type RawResponse, rawRequest } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const path = '/v1/chat/completions';
 const upstream = await startFakeUpstream({ t: suite });
 suite.setTimeout(60_000);
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
 
-const window = { period: 'hour', max_requests: 1_000_000 };
-const slots = { period: 'concurrent', max_requests: 500 };
-const limits = (...rules: object[]) => ({ rate_limits: { user_paths: [{ path: '/', limits: rules }] } });
-
 function start(t: Test, more: object = {}, files = {}): Promise<Gateway> {
-  return startGateway(t, { upstream, config: { ...limits(window, slots), ...more }, files });
+  return startGateway(t, { upstream, config: { ...limits(roomy, slots), ...more }, files });
 }
 
 function callOf(model: string, stream = false): string {
-  const body = `{"model":"${model}","stream":${stream},"messages":[]}`;
-  const lines = [`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${masterKey}`];
-  return `${[...lines, 'Content-Type: application/json', `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n${body}`;
+  return chatCall({ model, stream, messages: [] });
 }
 
 const get = (target: string): string =>
@@ -36,19 +32,6 @@ async function exchange(connection: RawConnection, bytes: string): Promise<RawRe
   const before = connection.exchange().responses.length;
   await connection.send(bytes);
   return connection.waitFor(({ responses }) => responses[before]?.complete && responses[before]);
-}
-
-interface Item {
-  period_seconds: number;
-  requests_used?: number;
-  in_flight: number;
-}
-
-async function usage(gateway: Gateway): Promise<{ requests: number; inFlight: number }> {
-  const response = await gateway.fetch('/v1/usage');
-  const items = ((await response.json()) as { rate_limits: Item[] }).rate_limits;
-  const find = (seconds: number) => items.find(({ period_seconds: period }) => period === seconds);
-  return { requests: find(3_600)?.requests_used ?? -1, inFlight: find(0)?.in_flight ?? -1 };
 }
 
 /** Leaves the process room for so many more descriptors; those it has stay, whatever their numbers. */
@@ -135,7 +118,7 @@ await test('no file descriptors left: who is in is served, nothing breaks, and e
   t.equal((await exchange(looker, callOf('old'))).status, 404);
   await gateway.applyConfig(alias('newer'));
   t.same((await rawRequest(gateway.port, callOf('newer'))).responses[0]?.status, 200, 'and newcomers are let in');
-  t.same(await usage(gateway), { requests: 1 + 20 + 2 + 3, inFlight: 0 });
+  t.match(await countsOf(gateway), { requests: 1 + 20 + 2 + 3, inFlight: 0 });
   t.ok(gateway.process.running);
   t.notMatch(gateway.process.stdout.join('\n'), /unexpected failure|"level":60/);
 });
@@ -155,14 +138,13 @@ await test('stopped for two seconds under load and continued: nobody notices mor
   const fake = { type: 'openai', base_url: upstream.url, models: [...upstream.models], timeouts };
   const gateway = await start(t, { providers: { fake } });
   const gate = createGate();
-  const event = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n';
   await upstream.behave([
-    { kind: 'sse', chunks: [event, gate, event, 'data: [DONE]\n\n'] },
+    { kind: 'sse', chunks: [firstEvent, gate, firstEvent, lastEvent] },
     { kind: 'hold', gate },
   ]);
   const stream = await openRaw(gateway.port, { t });
   await stream.send(callOf('fake-small', true));
-  await stream.waitFor(({ responses }) => responses[0]?.text() === event);
+  await stream.waitFor(({ responses }) => responses[0]?.text() === firstEvent);
   const held = await openRaw(gateway.port, { t });
   await held.send(callOf('fake-small'));
   await upstream.waitFor((ledger) => ledger[1]?.bodyComplete);
@@ -184,7 +166,7 @@ await test('stopped for two seconds under load and continued: nobody notices mor
   const look = (async () => {
     const connection = await openRaw(gateway.port, { t });
     while (!end.signal.aborted) {
-      const answer = (await exchange(connection, get('/v1/usage'))).json() as { rate_limits: Item[] };
+      const answer = (await exchange(connection, get('/v1/usage'))).json() as { rate_limits: RuleRow[] };
       const now = answer.rate_limits.find(({ period_seconds: period }) => period === 3_600)?.requests_used ?? -1;
       if (now < used) falls.push(`${used} → ${now}`);
       used = now;
@@ -217,7 +199,7 @@ await test('stopped for two seconds under load and continued: nobody notices mor
 
   const whole = (connection: RawConnection) =>
     connection.waitFor(({ responses }) => responses[0]?.complete && responses[0], 5_000);
-  t.equal((await whole(stream)).text(), `${event}${event}data: [DONE]\n\n`, 'the stream goes on to its end');
+  t.equal((await whole(stream)).text(), `${firstEvent}${firstEvent}${lastEvent}`, 'the stream goes on to its end');
   t.equal((await whole(held)).status, 200);
   t.equal((await whole(half)).status, 200);
   const resumed = statuses.get(200) ?? 0;
@@ -226,7 +208,7 @@ await test('stopped for two seconds under load and continued: nobody notices mor
   await Promise.all([...lanes, look]);
   t.same([...statuses.keys()], [200], 'no request is lost');
   t.same(falls, [], 'no counter goes back');
-  t.same(await usage(gateway), { requests: 3 + (statuses.get(200) ?? 0), inFlight: 0 });
+  t.match(await countsOf(gateway), { requests: 3 + (statuses.get(200) ?? 0), inFlight: 0 });
   t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
   t.same(gateway.process.logs().slice(linesBefore), [], 'nothing to report');
   t.match(await (await gateway.fetch('/health/ready')).json(), { status: 'ready', reasons: [] });

@@ -1,24 +1,25 @@
 // However a request ends that nobody broke off, and whatever happens to its rules meanwhile: its slots come back once.
 import { t as suite, test } from 'tap';
+import { chatCall, firstEvent, lastEvent } from '../support/chat-call.ts';
 import { type Behaviour, createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Gateway, masterKey, readMetric, startGateway } from '../support/gateway.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
 import { openRaw, type RawConnection } from '../support/raw-http.ts';
+import {
+  figuresOf,
+  isSame,
+  minus,
+  none,
+  type PerRule,
+  type RuleFigures,
+  readFigures,
+  slotsAndWindow,
+} from '../support/rule-figures.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const path = '/v1/chat/completions';
 const upstream = await startFakeUpstream({ t: suite });
 const second = await startFakeUpstream({ t: suite });
-
-/** A power of two, so that a share of it says exactly how much is used. */
-const windowCap = 1024;
-
-function limits(concurrent = 1): object[] {
-  return [
-    { period: 'concurrent', max_requests: concurrent },
-    { period: 'day', max_requests: windowCap },
-  ];
-}
 
 const impatient = { connect: '300ms', first_byte: '300ms', stream_idle: '300ms' };
 const provider = ({ url, models }: typeof upstream, timeouts: object = {}) => ({
@@ -33,9 +34,9 @@ function ruleFile(changes: object = {}): { 'rules.yaml': object } {
   return {
     'rules.yaml': {
       rate_limits: {
-        user_paths: [{ path: '/team', limits: limits() }],
-        providers: ['first', 'second'].map((name) => ({ name, limits: limits() })),
-        models: [{ model: 'fake-small', limits: limits() }],
+        user_paths: [{ path: '/team', limits: slotsAndWindow() }],
+        providers: ['first', 'second'].map((name) => ({ name, limits: slotsAndWindow() })),
+        models: [{ model: 'fake-small', limits: slotsAndWindow() }],
         ...changes,
       },
     },
@@ -70,54 +71,7 @@ suite.beforeEach(async () => {
   await second.behave({ kind: 'openai' });
 });
 
-/** One number for each rule of the concurrency or window kind. */
-interface PerRule {
-  user: number;
-  first: number;
-  second: number;
-  model: number;
-}
-
-const none: PerRule = { user: 0, first: 0, second: 0, model: 0 };
-
-/** What every rule holds now, and how many requests its window counts; NaN for a rule that is not there. */
-function read(text: string): { held: PerRule; used: PerRule } {
-  const find = (scope: string, subject: string, period: string): string => {
-    const labels = `scope="${scope}",subject="${subject}",period="${period}"`;
-    return new RegExp(`^gateway_rate_limit_rule_info\\{rule="([^"]+)",${labels}`, 'm').exec(text)?.[1] ?? '';
-  };
-  const perRule = (each: (scope: string, subject: string) => number | undefined): PerRule => ({
-    user: each('user_path', '') ?? Number.NaN,
-    first: each('provider', 'first') ?? Number.NaN,
-    second: each('provider', 'second') ?? Number.NaN,
-    model: each('model', 'fake-small') ?? Number.NaN,
-  });
-  return {
-    held: perRule((scope, subject) =>
-      readMetric(text, 'gateway_rate_limit_in_flight', { rule: find(scope, subject, 'concurrent') }),
-    ),
-    used: perRule((scope, subject) => {
-      const rule = find(scope, subject, 'day');
-      const share = readMetric(text, 'gateway_rate_limit_utilization_ratio', { rule, dimension: 'requests' });
-      return share === undefined ? undefined : share * windowCap;
-    }),
-  };
-}
-
-async function look(through: Gateway = gateway): Promise<{ held: PerRule; used: PerRule }> {
-  return read(await through.metrics());
-}
-
-function minus(after: PerRule, before: PerRule): PerRule {
-  return {
-    user: after.user - before.user,
-    first: after.first - before.first,
-    second: after.second - before.second,
-    model: after.model - before.model,
-  };
-}
-
-const isSame = (one: PerRule, other: PerRule): boolean => JSON.stringify(one) === JSON.stringify(other);
+const look = (through: Gateway = gateway): Promise<RuleFigures> => figuresOf(through);
 
 async function untilFree(through: Gateway = gateway): Promise<void> {
   await waitFor('every slot to be free', async () => isSame((await look(through)).held, none), 1000);
@@ -162,21 +116,12 @@ async function post(
   return { status: response.status, text };
 }
 
-const firstEvent = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n';
-
 /** A stream whose first event has come, and which goes on when the gate opens. */
 async function openStream(t: Teardown, through: Gateway = gateway, userPath = '/team') {
   const gate = createGate();
-  await upstream.behave([{ kind: 'sse', chunks: [firstEvent, gate, 'data: [DONE]\n\n'] }]);
-  const body = JSON.stringify(chatBody('first/fake-small', true));
-  const lines = [`POST ${path} HTTP/1.1`, 'Host: gateway.test', `Authorization: Bearer ${masterKey}`];
-  const framing = [
-    `X-Gateway-User-Path: ${userPath}`,
-    'Content-Type: application/json',
-    `Content-Length: ${body.length}`,
-  ];
+  await upstream.behave([{ kind: 'sse', chunks: [firstEvent, gate, lastEvent] }]);
   const connection = await openRaw(through.port, { t });
-  await connection.send(`${[...lines, ...framing].join('\r\n')}\r\n\r\n${body}`);
+  await connection.send(chatCall(chatBody('first/fake-small', true), { 'X-Gateway-User-Path': userPath }));
   await connection.waitFor(({ responses }) => responses[0]?.body.length);
   return { connection, gate };
 }
@@ -274,7 +219,7 @@ await test('a target gives its slot back before the next one is asked', async (t
 
 await test('a target whose slots are taken is skipped and not counted', async (t) => {
   // The model rule would stop the second target as well.
-  await gateway.applyConfig(ruleFile({ models: [{ model: 'fake-small', limits: limits(2) }] }));
+  await gateway.applyConfig(ruleFile({ models: [{ model: 'fake-small', limits: slotsAndWindow(2) }] }));
   const stream = await openStream(t, gateway, '/others');
   const before = (await look()).used;
   t.equal((await call({ model: 'pair' })).status, 200);
@@ -331,7 +276,7 @@ await test('what is wrong before admission takes nothing', async (t) => {
 await test('a reload in the middle of a stream', async (t) => {
   const stream = await openStream(t);
   const before = (await look()).used;
-  await gateway.applyConfig(ruleFile({ user_paths: [{ path: '/team', limits: limits(2) }] }));
+  await gateway.applyConfig(ruleFile({ user_paths: [{ path: '/team', limits: slotsAndWindow(2) }] }));
   t.same(await look(), { held, used: before }, 'other caps leave slots and counts alone');
   t.equal((await call({ model: 'second/fake-small' })).status, 429, 'the model has no slot left');
   await gateway.applyConfig(ruleFile());
@@ -371,7 +316,7 @@ await test('a rule that goes, and comes again, while its slot is held', async (t
 
 await test('a rule that becomes a template, and stops being one, while its slot is held', async (t) => {
   const old = await openStream(t, gateway, '/team/app');
-  await gateway.applyConfig(ruleFile({ user_paths: [{ path: '/team', per_child: true, limits: limits() }] }));
+  await gateway.applyConfig(ruleFile({ user_paths: [{ path: '/team', per_child: true, limits: slotsAndWindow() }] }));
   t.same((await look()).held, { ...held, user: 0 }, 'it starts anew');
   t.match(await finish(old), '[DONE]');
   await untilFree();
@@ -394,7 +339,7 @@ await test('a provider that leaves the config in the middle of a stream', async 
   };
   await gateway.applyConfig({
     'gateway.yaml': file,
-    ...ruleFile({ providers: [{ name: 'second', limits: limits() }] }),
+    ...ruleFile({ providers: [{ name: 'second', limits: slotsAndWindow() }] }),
   });
   t.equal((await look()).held.model, 1, 'the rule of the model still sees it');
   t.match(await finish(stream), '[DONE]');
@@ -416,7 +361,7 @@ await test('a proxy that is drained gives back what ends, and is killed with the
   t.match(await finish(stream), '[DONE]');
   await probe.send('\r\n');
   const { responses } = await probe.waitFor((exchange) => exchange.responses[0]?.complete && exchange);
-  const drained = read(responses[0]?.text() ?? '');
+  const drained = readFigures(responses[0]?.text() ?? '');
   t.same(drained, { held: none, used: held });
   t.same(await own.process.exited, { code: 0, signal: null });
 

@@ -1,5 +1,6 @@
 // Whatever moment a client leaves at, and however: its slots come back once, and windows count what was admitted.
 import { t as suite, test } from 'tap';
+import { chatCall, firstEvent, lastEvent } from '../support/chat-call.ts';
 import {
   type Behaviour,
   createGate,
@@ -9,20 +10,15 @@ import {
   silence,
   startFakeUpstream,
 } from '../support/fake-upstream.ts';
-import { type Gateway, masterKey, readMetric, startGateway } from '../support/gateway.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
 import { openRaw, type RawConnection } from '../support/raw-http.ts';
+import { figuresOf, isSame, minus, none, type PerRule, slotsAndWindow } from '../support/rule-figures.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const path = '/v1/chat/completions';
 const upstream = await startFakeUpstream({ t: suite });
 const second = await startFakeUpstream({ t: suite });
 
-/** A power of two, so that a share of it says exactly how much is used. */
-const windowCap = 1024;
-const limits = [
-  { period: 'concurrent', max_requests: 1 },
-  { period: 'day', max_requests: windowCap },
-];
+const limits = slotsAndWindow();
 
 function start(serverTimeouts: object, timeouts: object): Promise<Gateway> {
   const provider = ({ url, models }: typeof upstream) => ({ type: 'openai', base_url: url, models, timeouts });
@@ -54,65 +50,12 @@ const strict = await start(
   { connect: '300ms', first_byte: '300ms', stream_idle: '300ms' },
 );
 
-/** One number for each rule of the concurrency or window kind. */
-interface PerRule {
-  user: number;
-  first: number;
-  second: number;
-  model: number;
-}
-
-const none: PerRule = { user: 0, first: 0, second: 0, model: 0 };
-
-/** What every rule holds now, and how many requests its window counts. */
-async function look(gateway: Gateway): Promise<{ held: PerRule; used: PerRule }> {
-  const text = await gateway.metrics();
-  const find = (scope: string, subject: string, period: string): string => {
-    const labels = `scope="${scope}",subject="${subject}",period="${period}"`;
-    return new RegExp(`^gateway_rate_limit_rule_info\\{rule="([^"]+)",${labels}`, 'm').exec(text)?.[1] ?? '';
-  };
-  const perRule = (read: (scope: string, subject: string) => number | undefined): PerRule => ({
-    user: read('user_path', '') ?? Number.NaN,
-    first: read('provider', 'first') ?? Number.NaN,
-    second: read('provider', 'second') ?? Number.NaN,
-    model: read('model', 'fake-small') ?? Number.NaN,
-  });
-  return {
-    held: perRule((scope, subject) =>
-      readMetric(text, 'gateway_rate_limit_in_flight', { rule: find(scope, subject, 'concurrent') }),
-    ),
-    used: perRule((scope, subject) => {
-      const rule = find(scope, subject, 'day');
-      const share = readMetric(text, 'gateway_rate_limit_utilization_ratio', { rule, dimension: 'requests' });
-      return share === undefined ? undefined : share * windowCap;
-    }),
-  };
-}
-
-function minus(after: PerRule, before: PerRule): PerRule {
-  return {
-    user: after.user - before.user,
-    first: after.first - before.first,
-    second: after.second - before.second,
-    model: after.model - before.model,
-  };
-}
-
-const isSame = (one: PerRule, other: PerRule): boolean => JSON.stringify(one) === JSON.stringify(other);
-
-function chatBytes(model: string, stream: boolean, more = '1'): string {
+function callOf(model: string, stream: boolean, more = '1'): string {
   const messages = JSON.stringify([{ role: 'user', content: 'hello' }]);
   const body = `{"model":"${model}","stream":${stream},"messages":${messages},"more":[${more}]}`;
-  const lines = [`POST ${path} HTTP/1.1`, 'Host: gateway.test', `Authorization: Bearer ${masterKey}`];
-  const framing = [
-    'X-Gateway-User-Path: /team/app',
-    'Content-Type: application/json',
-    `Content-Length: ${body.length}`,
-  ];
-  return `${[...lines, ...framing].join('\r\n')}\r\n\r\n${body}`;
+  return chatCall(body, { 'X-Gateway-User-Path': '/team/app' });
 }
 
-const event = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n';
 const sseHead = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
 const jsonHead = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n';
 
@@ -168,14 +111,14 @@ const abortPoints: Record<string, AbortPoint> = {
   'amid the answer': {
     behave: (stream) =>
       stream
-        ? { kind: 'sse', chunks: [`${event}data: {"choices":[{"index":0,"del`, createGate()] }
+        ? { kind: 'sse', chunks: [`${firstEvent}data: {"choices":[{"index":0,"del`, createGate()] }
         : { kind: 'raw', steps: [jsonHead, `{"pad":"${'p'.repeat(500_000)}`, silence] },
     until: 'relayed',
     isAdmitted: true,
     behaveToSilence: { kind: 'endless-body' },
   },
   'after [DONE]': {
-    behave: () => ({ kind: 'sse', chunks: [event, 'data: [DONE]\n\n', createGate()] }),
+    behave: () => ({ kind: 'sse', chunks: [firstEvent, lastEvent, createGate()] }),
     until: 'done',
     isAdmitted: true,
     kinds: ['a stream', 'the second target of an alias'],
@@ -205,31 +148,32 @@ for (const [pointName, point] of Object.entries(abortPoints)) {
       const behaviour = (isSilent ? point.behaveToSilence : undefined) ?? point.behave(stream);
       if (isFailover) await upstream.behave({ kind: 'error', status: 500 });
       await answering.behave(behaviour);
-      const before = await look(gateway);
+      const before = await figuresOf(gateway);
       t.same(before.held, none, `${name}: nothing is held before`);
       const asked = answering.ledger.length;
 
       const connection = await openRaw(gateway.port, { t });
-      const whole = chatBytes(model, stream);
+      const whole = callOf(model, stream);
       await connection.send(point.send?.(whole) ?? whole);
       const holding: PerRule = { user: 1, first: isFailover ? 0 : 1, second: isFailover ? 1 : 0, model: 1 };
       await reach(connection, () => answering.ledger[asked]);
-      if (point.isAdmitted === true) t.same((await look(gateway)).held, holding, `${name}: its slots are held`);
-      if (point.until === 'received') t.same((await look(gateway)).held, none, `${name}: no slot for half a request`);
+      if (point.isAdmitted === true) t.same((await figuresOf(gateway)).held, holding, `${name}: its slots are held`);
+      if (point.until === 'received')
+        t.same((await figuresOf(gateway)).held, none, `${name}: no slot for half a request`);
       if (isSilent) connection.pause();
       const leftAtMs = performance.now();
       await connection.send(...ending);
 
       await waitFor(
-        `${name}: every slot to be free and no request open, now ${JSON.stringify((await look(gateway)).held)}`,
+        `${name}: every slot to be free and no request open, now ${JSON.stringify((await figuresOf(gateway)).held)}`,
         async () =>
-          isSame((await look(gateway)).held, none) && (await gateway.metric('gateway_requests_in_flight')) === 0,
+          isSame((await figuresOf(gateway)).held, none) && (await gateway.metric('gateway_requests_in_flight')) === 0,
         3000,
       );
       const freedMs = performance.now() - leftAtMs;
       t.ok(freedMs < (isSilent ? 2000 : 1000), `${name}: free after ${freedMs.toFixed(0)} ms`);
 
-      const used = minus((await look(gateway)).used, before.used);
+      const used = minus((await figuresOf(gateway)).used, before.used);
       const reached: PerRule = isFailover ? { user: 1, first: 1, second: 1, model: 2 } : holding;
       // A provider that was never reached gets its count back.
       const unreached: PerRule = isFailover
@@ -265,7 +209,7 @@ for (const [pointName, point] of Object.entries(abortPoints)) {
           await waitFor('a request in flight', async () => (await gateway.metric('gateway_requests_in_flight')) === 1);
         }
         if (point.until === 'admitted') {
-          await waitFor('the slots to be taken', async () => isSame((await look(gateway)).held, holding));
+          await waitFor('the slots to be taken', async () => isSame((await figuresOf(gateway)).held, holding));
         }
         if (point.until === 'asked') await answering.waitFor(() => entry()?.bodyComplete);
         if (point.until === 'headed') await answering.waitFor(() => entry()?.bytesSent);
@@ -280,16 +224,16 @@ for (const [pointName, point] of Object.entries(abortPoints)) {
       const first = upstream.ledger.length;
       await upstream.behave({ kind: 'hold', gate });
       const next = await openRaw(gateway.port, { t });
-      await next.send(chatBytes(model, stream));
+      await next.send(callOf(model, stream));
       await upstream.waitFor((ledger) => ledger[first]?.bodyComplete, 5000);
       const beside = await openRaw(gateway.port, { t });
-      await beside.send(chatBytes(model, stream));
+      await beside.send(callOf(model, stream));
       const refused = await beside.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
       t.equal(refused.status, 429, `${name}: a second one at the same time is refused`);
       gate.release();
       const served = await next.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
       t.equal(served.status, 200, `${name}: the next request is admitted`);
-      await waitFor('its slots to come back', async () => isSame((await look(gateway)).held, none), 1000);
+      await waitFor('its slots to come back', async () => isSame((await figuresOf(gateway)).held, none), 1000);
       await upstream.behave({ kind: 'openai' });
       next.close();
       beside.close();
@@ -304,13 +248,13 @@ await test('a client that leaves a moment later each time', async (t) => {
     ['pair', true],
   ] as const) {
     await upstream.behave(model === 'pair' ? { kind: 'error', status: 500 } : { kind: 'openai' });
-    const before = (await look(patient)).used;
+    const before = (await figuresOf(patient)).used;
     const calls = upstream.ledger.length + second.ledger.length;
     let late = 0;
     for (let moment = 0; moment < 48; moment += 1) {
       const connection = await openRaw(patient.port, { t });
       // Not waited for: at the first moments the end may overtake the request.
-      const sent = connection.send(chatBytes(model, stream));
+      const sent = connection.send(callOf(model, stream));
       const leaveAtMs = performance.now() + moment / 8;
       while (performance.now() < leaveAtMs) await new Promise((next) => setImmediate(next));
       if (connection.exchange().responses[0]?.complete) late += 1;
@@ -320,12 +264,12 @@ await test('a client that leaves a moment later each time', async (t) => {
       await waitFor(
         `every slot to be free at moment ${moment}`,
         async () =>
-          isSame((await look(patient)).held, none) && (await patient.metric('gateway_requests_in_flight')) === 0,
+          isSame((await figuresOf(patient)).held, none) && (await patient.metric('gateway_requests_in_flight')) === 0,
         1000,
       );
       connection.close();
     }
-    const used = minus((await look(patient)).used, before);
+    const used = minus((await figuresOf(patient)).used, before);
     const asked = upstream.ledger.length + second.ledger.length - calls;
     t.comment(`${model}: ${late} of 48 left after the answer; counted ${JSON.stringify(used)}, ${asked} calls`);
     t.equal(used.model, used.first + used.second, 'each target is counted under its provider and its model');
@@ -337,21 +281,21 @@ await test('a client that leaves a moment later each time', async (t) => {
 });
 
 await test('a client that leaves while its large body is read', async (t) => {
-  const before = (await look(patient)).used;
+  const before = (await figuresOf(patient)).used;
   const asked = upstream.ledger.length;
   for (const model of ['first/fake-small', 'pair']) {
     for (let time = 0; time < 3; time += 1) {
       const connection = await openRaw(patient.port, { t });
-      await connection.send(chatBytes(model, false, `${'[0],'.repeat(2_000_000)}[0]`), fin);
+      await connection.send(callOf(model, false, `${'[0],'.repeat(2_000_000)}[0]`), fin);
       await waitFor('the request to be counted', async () => {
         const ended = await patient.metric('gateway_requests_total', { status: '499' });
         return ended !== undefined && (await patient.metric('gateway_requests_in_flight')) === 0;
       });
-      t.same((await look(patient)).held, none);
+      t.same((await figuresOf(patient)).held, none);
       connection.close();
     }
   }
-  const used = minus((await look(patient)).used, before);
+  const used = minus((await figuresOf(patient)).used, before);
   const calls = upstream.ledger.length - asked;
   t.comment(`6 clients, ${calls} calls`);
   t.same(used, { user: calls, first: calls, second: 0, model: calls }, 'who asked nobody is not counted');

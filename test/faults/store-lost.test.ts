@@ -3,9 +3,11 @@ import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:f
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { t as suite, type Test, test } from 'tap';
+import { ask } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { ask, type Fleet, listRules, startFleet } from '../support/fleet.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
+import { listRules } from '../support/operator.ts';
 import { freePort } from '../support/process.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -33,7 +35,7 @@ async function startKnown(t: Test, store: 'sqlite' | 'redis'): Promise<{ fleet: 
 }
 
 async function statusWith(proxy: Gateway, { value }: Issued): Promise<number> {
-  return (await ask(proxy, '/', {}, { authorization: `Bearer ${value}` })).status;
+  return (await ask(proxy, '/', {}, { headers: { authorization: `Bearer ${value}` } })).status;
 }
 
 async function reasons(fleet: Fleet): Promise<readonly string[]> {
@@ -133,7 +135,7 @@ await test('a proxy that could not read the keys yet refuses nobody for it', asy
     },
   });
   for (let count = 0; count < 30; count += 1) {
-    const answer = await ask(proxy, '/', {}, { authorization: `Bearer ${key.value}` });
+    const answer = await ask(proxy, '/', {}, { headers: { authorization: `Bearer ${key.value}` } });
     t.same([answer.status, answer.headers.get('retry-after')], [503, '1']);
     t.match(JSON.parse(answer.text), { error: { code: 'store_unavailable', type: 'provider_error' } });
   }

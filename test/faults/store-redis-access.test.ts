@@ -2,18 +2,12 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, type Test, test } from 'tap';
+import { usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import {
-  askAdmin,
-  delaysUntil,
-  type Fleet,
-  reasonsOf,
-  startFleet,
-  startLoad,
-  underLoad,
-  usageOf,
-} from '../support/fleet.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
+import { startLoad, underLoad } from '../support/load.ts';
+import { askAdmin, dayRule, delaysUntil, reasonsOf } from '../support/operator.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -21,7 +15,6 @@ suite.setTimeout(100_000);
 const upstream = await startFakeUpstream({ t: suite });
 const canary = 'canary-of-a-password';
 const roomy = [{ period: 'minute', max_requests: 1_000_000_000 }];
-const dayRule = (path: string, cap: number) => ({ user_path: path, limit_key: { period: 'day' }, max_requests: cap });
 
 let caps = 0;
 

@@ -1,20 +1,19 @@
 // Redis answers late, loses notifications, takes no writes, forgets everything, or says nonsense: what is in force stays in force.
 import { t as suite, test } from 'tap';
+import { statusesOf, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import {
-  ask,
-  askAdmin,
-  delaysUntil,
-  describeLoad,
-  type Load,
-  type LoadFigures,
-  listRules,
-  reasonsOf,
-  startFleet,
-  underLoad,
-  usageOf,
-} from '../support/fleet.ts';
+import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
+import { checkUnharmed, describeLoad, measured, roomyConfig, underLoad } from '../support/load.ts';
+import {
+  askAdmin,
+  dayRule,
+  delaysUntil,
+  listRules,
+  manualCaps,
+  reasonsOf,
+  untilDegraded,
+} from '../support/operator.ts';
 import { startDetour, startRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -23,18 +22,11 @@ const upstream = await startFakeUpstream({ t: suite });
 const redis = await startRedis(suite, { appendOnly: true });
 const detour = await startDetour(suite, redis);
 const client = redis.client();
-const plenty = 1_000_000_000;
-const roomy = [
-  { period: 'minute', max_requests: plenty, max_tokens: plenty },
-  { period: 'concurrent', max_requests: 10_000 },
-];
 const fleet = await startFleet(suite, {
   store: 'redis',
   redis,
   upstream,
-  config: {
-    rate_limits: { user_paths: [{ path: '/', limits: roomy }], providers: [{ name: 'fake', limits: roomy }] },
-  },
+  config: roomyConfig(),
   env: { REDIS_URL: detour.url },
 });
 const [first, second] = fleet.proxies as readonly [Gateway, Gateway];
@@ -42,27 +34,7 @@ const state = '{gateway}:state';
 /** What a busy machine may add to what has to be done within a second. */
 const graceMs = 500;
 
-const dayRule = (path: string, cap: number) => ({ user_path: path, limit_key: { period: 'day' }, max_requests: cap });
 const put = (path: string, cap: number) => askAdmin(first, 'PUT', dayRule(path, cap));
-
-async function statuses(proxy: Gateway, userPath: string, times: number): Promise<number[]> {
-  const found: number[] = [];
-  for (let count = 0; count < times; count += 1) found.push((await ask(proxy, userPath)).status);
-  return found;
-}
-
-/** The caps of the manual rules, by subject. */
-async function caps(): Promise<Record<string, number | undefined>> {
-  const manual = (await listRules(fleet)).filter(({ source }) => source === 'manual');
-  return Object.fromEntries(manual.map((rule) => [rule.subject, rule.max_requests]));
-}
-
-/** Until both proxies say that. */
-const untilDegraded = (reason: string): Promise<unknown> =>
-  waitFor(`the proxies to say ${reason}`, async () => {
-    const reasons = await Promise.all([first, second].map(reasonsOf));
-    return reasons.every((given) => given.includes(reason));
-  });
 
 /** The cap that a proxy enforces for a path by a rule of exactly that path. */
 async function capOf(proxy: Gateway, path: string): Promise<number | undefined> {
@@ -74,13 +46,6 @@ const untilCap = (path: string, cap: number) =>
   delaysUntil(fleet.proxies, `${path} to have cap ${cap}`, async (proxy) => (await capOf(proxy, path)) === cap);
 
 const text = (delays: readonly number[]): string => delays.map((delay) => `${delay.toFixed(0)} ms`).join(', ');
-
-async function measured(load: Load, ms: number): Promise<LoadFigures> {
-  load.look();
-  const endMs = performance.now() + ms;
-  await waitFor('a measure', () => performance.now() > endMs);
-  return load.look();
-}
 
 await fleet.recovered();
 
@@ -157,21 +122,21 @@ await test('subscribers stay connected and hear nothing: a change is in force wi
 await test('a replica without its primary takes no writes: the admin API says so, reads work, limits hold', async (t) => {
   t.equal((await put('/replica', 2)).status, 200);
   await untilCap('/replica', 2);
-  const before = await caps();
+  const before = await manualCaps(fleet);
   t.teardown(() => client.replicaof('NO', 'ONE'));
   await underLoad(t, fleet, async () => {
     await client.replicaof('127.0.0.1', '1');
-    await untilDegraded('state_store_unavailable');
+    await untilDegraded(fleet);
     for (let count = 0; count < 3; count += 1) {
       const { status, code, retryAfter } = await put('/replica', 9);
       t.match([status, code, retryAfter], [503, /^store_(read_only|unavailable)$/, '1']);
     }
     await waitFor('the reason', async () => (await put('/replica', 9)).code === 'store_read_only');
     await waitFor('a listing', async () => (await askAdmin(first)).status === 200);
-    t.same(await statuses(first, '/replica', 3), [200, 200, 429]);
+    t.same(await statusesOf(first, '/replica', 3), [200, 200, 429]);
     await client.replicaof('NO', 'ONE');
   });
-  t.same(await caps(), before);
+  t.same(await manualCaps(fleet), before);
   t.equal((await put('/replica', 3)).status, 200);
 });
 
@@ -179,11 +144,11 @@ await test('a full server: writes are refused as such, reads and deletions work,
   t.equal((await put('/full', 2)).status, 200);
   t.equal((await put('/full/deleted', 2)).status, 200);
   await untilCap('/full', 2);
-  const before = await caps();
+  const before = await manualCaps(fleet);
   t.teardown(() => client.config('SET', 'maxmemory', '0'));
   await underLoad(t, fleet, async () => {
     await client.config('SET', 'maxmemory', '1');
-    await untilDegraded('state_store_unavailable');
+    await untilDegraded(fleet);
     for (let count = 0; count < 5; count += 1) {
       const { status, code, retryAfter } = await put('/full', 9);
       t.same([status, code, retryAfter], [503, 'store_full', '1']);
@@ -193,19 +158,19 @@ await test('a full server: writes are refused as such, reads and deletions work,
       (await askAdmin(first, 'DELETE', { user_path: '/full/deleted', limit_key: { period: 'day' } })).status,
       200,
     );
-    t.same(await statuses(first, '/full', 3), [200, 200, 429]);
+    t.same(await statusesOf(first, '/full', 3), [200, 200, 429]);
     await client.config('SET', 'maxmemory', '0');
   });
   const { '/full/deleted': _, ...left } = before;
-  t.same(await caps(), left);
+  t.same(await manualCaps(fleet), left);
   t.equal((await put('/full', 3)).status, 200);
 });
 
 await test('emptied with FLUSHALL: rules stay in force, it is said, and everything is written back, counters too', async (t) => {
   t.equal((await put('/flushed', 2)).status, 200);
   await untilCap('/flushed', 2);
-  t.same(await statuses(first, '/flushed', 3), [200, 200, 429]);
-  const before = { caps: await caps(), storeId: await client.hget(state, 'store_id') };
+  t.same(await statusesOf(first, '/flushed', 3), [200, 200, 429]);
+  const before = { caps: await manualCaps(fleet), storeId: await client.hget(state, 'store_id') };
   const emptied = async (value: number): Promise<boolean> => {
     const gauges = await Promise.all(fleet.proxies.map((proxy) => proxy.metric('gateway_state_store_emptied')));
     return gauges.every((gauge) => gauge === value);
@@ -224,19 +189,19 @@ await test('emptied with FLUSHALL: rules stay in force, it is said, and everythi
       await client.flushall();
       await waitFor('the proxies to say so', () => emptied(1));
       t.ok((await reasonsOf(first)).includes('state_store_emptied'));
-      t.same(await statuses(first, '/flushed', 2), [429, 429]);
+      t.same(await statusesOf(first, '/flushed', 2), [429, 429]);
       t.equal(await client.hget(state, 'store_id'), null);
       fleet.controlPlane.signal('SIGCONT');
       await waitFor('the rules to be written back', () => emptied(0));
-      t.same(await statuses(first, '/flushed', 2), [429, 429]);
+      t.same(await statusesOf(first, '/flushed', 2), [429, 429]);
       await waitFor('the counter to be written again', isCounted);
       await first.process.kill();
       await first.restart();
-      t.same(await statuses(first, '/flushed', 1), [429], 'also for a proxy that has forgotten everything');
+      t.same(await statusesOf(first, '/flushed', 1), [429], 'also for a proxy that has forgotten everything');
     },
     { proxies: [second] },
   );
-  t.same(await caps(), before.caps);
+  t.same(await manualCaps(fleet), before.caps);
   t.equal(await client.hget(state, 'store_id'), before.storeId);
   t.equal((await put('/flushed', 3)).status, 200);
   await untilCap('/flushed', 3);
@@ -288,7 +253,7 @@ const poisoned: [field: string, value: string][] = [
 ];
 
 await test('poisoned documents, counters and heartbeats: each costs only itself, and the log names it', async (t) => {
-  const before = await caps();
+  const before = await manualCaps(fleet);
   const lines = [first, second].map(({ process }) => process.stdout.length);
   await underLoad(t, fleet, async () => {
     await client.hset(state, ...poisoned.flat());
@@ -300,9 +265,9 @@ await test('poisoned documents, counters and heartbeats: each costs only itself,
     await client.hset('{gateway}:heartbeats', 'nobody', '{', 'proxy-1', 'garbage');
     t.equal((await put('/poison', 2)).status, 200);
     await untilCap('/poison', 2);
-    t.same(await statuses(first, '/poison', 3), [200, 200, 429]);
+    t.same(await statusesOf(first, '/poison', 3), [200, 200, 429]);
   });
-  t.same(await caps(), { ...before, '/poison': 2 }, 'the others are there');
+  t.same(await manualCaps(fleet), { ...before, '/poison': 2 }, 'the others are there');
   for (const [index, { process }] of [first, second].entries()) {
     const said = process.stdout.slice(lines[index]).join('\n');
     for (const name of [
@@ -332,7 +297,7 @@ await test('a rule that a newer version wrote, with members nobody knows here, i
     await client.hset(state, field, value);
     await client.hincrby(state, 'revision', 1);
     t.ok(Math.max(...(await untilCap('/newer', 2))) < 1_000 + graceMs);
-    t.same(await statuses(second, '/newer', 3), [200, 200, 429]);
+    t.same(await statusesOf(second, '/newer', 3), [200, 200, 429]);
   });
   t.match(
     (await listRules(fleet)).find(({ subject }) => subject === '/newer'),
@@ -340,11 +305,11 @@ await test('a rule that a newer version wrote, with members nobody knows here, i
   );
   t.equal((await put('/newer', 5)).status, 200);
   await untilCap('/newer', 5);
-  t.same(await statuses(second, '/newer', 4), [200, 200, 200, 429], 'its counter went on');
+  t.same(await statusesOf(second, '/newer', 4), [200, 200, 200, 429], 'its counter went on');
 });
 
 await test('a store that a newer version has taken over is left alone, and used again when it is as before', async (t) => {
-  const before = await caps();
+  const before = await manualCaps(fleet);
   const version = await client.hget(state, 'version');
   t.teardown(() => client.hset(state, 'version', version ?? ''));
   await underLoad(t, fleet, async () => {
@@ -355,22 +320,18 @@ await test('a store that a newer version has taken over is left alone, and used 
       t.same([status, code, retryAfter], [503, 'store_unavailable', '1']);
     }
     t.same(await client.hgetall(state), lying, 'nothing was written');
-    await untilDegraded('state_store_unavailable');
+    await untilDegraded(fleet);
     await waitFor('the control plane to say so', async () => {
       const { reasons } = (await (await fleet.admin('/health/ready')).json()) as { reasons: string[] };
       return reasons.includes('state_store_unavailable');
     });
-    t.same(await statuses(second, '/newer', 1), [429], 'limits hold');
-    t.same(await statuses(first, '/newer', 6), [200, 200, 200, 200, 200, 429]);
+    t.same(await statusesOf(second, '/newer', 1), [429], 'limits hold');
+    t.same(await statusesOf(first, '/newer', 6), [200, 200, 200, 200, 200, 429]);
     await client.hset(state, 'version', version ?? '');
   });
-  t.same(await caps(), before);
+  t.same(await manualCaps(fleet), before);
 });
 
 await test('nobody has seen an unexpected failure, and nobody died', async (t) => {
-  for (const { process } of [...fleet.proxies, { process: fleet.controlPlane }]) {
-    t.ok(process.running);
-    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|uncaught|TypeError/i);
-  }
-  t.same(upstream.malformed, []);
+  checkUnharmed(t, fleet, upstream);
 });

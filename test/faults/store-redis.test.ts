@@ -2,78 +2,38 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
+import { ask, statusesOf, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { startFleet } from '../support/fleet.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { checkUnharmed, describeLoad, measured, roomyConfig, startLoad, underLoad } from '../support/load.ts';
 import {
   type AdminAnswer,
-  ask,
   askAdmin,
-  describeLoad,
-  type Load,
-  type LoadFigures,
+  dayRule,
   listRules,
-  reasonsOf,
-  startFleet,
-  startLoad,
-  underLoad,
-  usageOf,
-} from '../support/fleet.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+  manualCaps,
+  stateRevisionOf,
+  untilDegraded,
+} from '../support/operator.ts';
+import { residentBytes } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
 const upstream = await startFakeUpstream({ t: suite });
-const plenty = 1_000_000_000;
-const roomy = [
-  { period: 'minute', max_requests: plenty, max_tokens: plenty },
-  { period: 'day', max_requests: plenty },
-  { period: 'concurrent', max_requests: 10_000 },
-];
-const config = {
-  rate_limits: { user_paths: [{ path: '/', limits: roomy }], providers: [{ name: 'fake', limits: roomy }] },
-};
+const config = roomyConfig({ period: 'day', max_requests: 1_000_000_000 });
 const fleet = await startFleet(suite, { store: 'redis', upstream, config });
 const [first, second] = fleet.proxies as readonly [Gateway, Gateway];
 const { redis } = fleet;
 if (redis === undefined) throw new Error('there is no Redis');
 
-const dayRule = (path: string, cap: number) => ({ user_path: path, limit_key: { period: 'day' }, max_requests: cap });
 const put = (path: string, cap: number) => askAdmin(first, 'PUT', dayRule(path, cap));
 
-async function manualRules(): Promise<Map<string, number | undefined>> {
-  const manual = (await listRules(fleet)).filter(({ source }) => source === 'manual');
-  return new Map(manual.map((rule) => [rule.subject, rule.max_requests]));
-}
+const manualRules = async (): Promise<Map<string, number | undefined>> =>
+  new Map(Object.entries(await manualCaps(fleet)));
+const revision = (): Promise<number> => stateRevisionOf(fleet);
 
-async function revision(): Promise<number> {
-  const response = await fleet.admin('/admin/status');
-  return ((await response.json()) as { desired: { state_revision: number } }).desired.state_revision;
-}
-
-/** The statuses of so many model calls under a user path. */
-async function statuses(proxy: Gateway, userPath: string, times: number): Promise<number[]> {
-  const found: number[] = [];
-  for (let count = 0; count < times; count += 1) found.push((await ask(proxy, userPath)).status);
-  return found;
-}
-
-/** Until both proxies say that the store is away. */
-const untilDegraded = (): Promise<unknown> =>
-  waitFor('the proxies to say that the store is away', async () => {
-    const reasons = await Promise.all([first, second].map(reasonsOf));
-    return reasons.every((given) => given.includes('state_store_unavailable'));
-  });
-
-/** What the load comes to from now on for so many milliseconds. */
-async function measured(load: Load, ms: number): Promise<LoadFigures> {
-  load.look();
-  const endMs = performance.now() + ms;
-  await waitFor('a measure', () => performance.now() > endMs);
-  return load.look();
-}
-
-function residentMebibytes({ process }: Gateway): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${process.pid}/status`, 'utf8'))?.[1]) / 1024;
-}
+const residentMebibytes = ({ process }: Gateway): number => residentBytes(process) / 2 ** 20;
 
 await fleet.recovered();
 
@@ -140,7 +100,7 @@ await test('hung for three seconds: every command gives up, nothing piles up, mo
     redis.freeze();
     t.teardown(() => redis.thaw());
     const answers: AdminAnswer[] = [];
-    await untilDegraded();
+    await untilDegraded(fleet);
     await waitFor('the control plane to say so', async () => {
       const response = await fleet.admin('/health/ready');
       return ((await response.json()) as { reasons: string[] }).reasons.includes('state_store_unavailable');
@@ -191,10 +151,14 @@ await test('not there when the planes start: rules and keys of the last time hol
   await first.restart();
   await fleet.restartControlPlane();
   await underLoad(t, fleet, async () => {
-    await untilDegraded();
-    t.same(await statuses(first, '/limited', 4), [200, 200, 200, 429], 'a managed rule is in force');
-    t.equal((await ask(first, '/', {}, { authorization: `Bearer ${key}` })).status, 200, 'a managed key opens');
-    t.equal((await ask(first, '/', {}, { authorization: 'Bearer sk-gw-nobody' })).status, 401);
+    await untilDegraded(fleet);
+    t.same(await statusesOf(first, '/limited', 4), [200, 200, 200, 429], 'a managed rule is in force');
+    t.equal(
+      (await ask(first, '/', {}, { headers: { authorization: `Bearer ${key}` } })).status,
+      200,
+      'a managed key opens',
+    );
+    t.equal((await ask(first, '/', {}, { headers: { authorization: 'Bearer sk-gw-nobody' } })).status, 401);
     for (const method of ['GET', 'PUT']) {
       const { status, code, retryAfter, tookMs } = await askAdmin(
         first,
@@ -209,7 +173,7 @@ await test('not there when the planes start: rules and keys of the last time hol
     await redis.restart();
   });
   t.same(await manualRules(), rules, 'nothing was lost');
-  t.same(await statuses(first, '/limited', 1), [429], 'and what was counted meanwhile counts');
+  t.same(await statusesOf(first, '/limited', 1), [429], 'and what was counted meanwhile counts');
   t.equal((await listRules(fleet)).find(({ subject }) => subject === '/limited')?.requests_used, 3);
   t.equal((await put('/new', 1)).status, 200);
   t.ok(first.process.logs().some(({ msg }) => msg === 'started on the copy of the managed state'));
@@ -234,7 +198,7 @@ await test('a damaged copy of the managed state is not believed: without a store
         damage(path, text);
         t.not(readFileSync(path, 'utf8'), text);
         await first.restart();
-        t.same(await statuses(first, '/limited', 2), [200, 200], `${what}: the managed rule is not known`);
+        t.same(await statusesOf(first, '/limited', 2), [200, 200], `${what}: the managed rule is not known`);
         t.same((await usageOf(first, '/')).length, 3, 'the rules of the configuration are');
         t.match(first.process.lastLines(), /copy of the managed state .* is ignored/);
         t.notOk(first.process.lastLines().includes('started on the copy'));
@@ -242,7 +206,7 @@ await test('a damaged copy of the managed state is not believed: without a store
       }
       writeFileSync(path, text);
       await first.restart();
-      t.same(await statuses(first, '/limited', 4), [200, 200, 200, 429], 'the undamaged one is believed');
+      t.same(await statusesOf(first, '/limited', 4), [200, 200, 200, 429], 'the undamaged one is believed');
       await redis.restart();
     },
     { proxies: [second] },
@@ -300,9 +264,5 @@ await test('a second proxy of the same name on the same directory is refused, an
 });
 
 await test('nobody has seen an unexpected failure, and nobody died', async (t) => {
-  for (const { process } of [...fleet.proxies, { process: fleet.controlPlane }]) {
-    t.ok(process.running);
-    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|uncaught|TypeError/i);
-  }
-  t.same(upstream.malformed, []);
+  checkUnharmed(t, fleet, upstream);
 });

@@ -1,9 +1,10 @@
 // A provider may do anything at all: the client gets an honest answer in time, and nothing of the gateway stays occupied.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer as createPlainServer } from 'node:net';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { t as suite, test } from 'tap';
+import { chatCall, firstEvent } from '../support/chat-call.ts';
 import {
   type Behaviour,
   createGate,
@@ -15,8 +16,9 @@ import {
   startFakeUpstream,
   upstreamFaults,
 } from '../support/fake-upstream.ts';
-import { type Gateway, masterKey, providerKey, readMetric, startGateway } from '../support/gateway.ts';
+import { type Gateway, providerKey, startGateway, untilIdle } from '../support/gateway.ts';
 import { listen } from '../support/ports.ts';
+import { residentBytes } from '../support/process.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -62,13 +64,6 @@ suite.beforeEach(async () => {
   await second.behave({ kind: 'openai' });
 });
 suite.afterEach(() => untilIdle(gateway));
-
-async function untilIdle(each: Gateway): Promise<void> {
-  await waitFor('no request in flight', async () => {
-    const response = await each.fetch('/metrics', { signal: AbortSignal.timeout(10_000) });
-    return readMetric(await response.text(), 'gateway_requests_in_flight') === 0;
-  });
-}
 
 interface Heard {
   status: number;
@@ -188,14 +183,14 @@ for (const [name, verdict] of Object.entries(verdicts)) {
       const asked = upstream.ledger.length;
       const isEncoded = fault.kind === 'gzip' || fault.kind === 'stacked-encodings';
       await upstream.behave(behaviour);
-      const restingBytes = residentBytes();
+      const restingBytes = residentBytes(gateway.process);
       if (isEncoded) await relaysEncoded(isStream);
       else {
         const heard = await call(model, isStream);
         t.ok(heard.ms < 2500, `no hang: ${heard.ms.toFixed(0)} ms`);
         holds(heard, expected);
       }
-      const grownBytes = residentBytes() - restingBytes;
+      const grownBytes = residentBytes(gateway.process) - restingBytes;
       t.ok(grownBytes < 96 << 20, `memory stays: ${(grownBytes / 2 ** 20).toFixed(1)} MiB`);
       const attempts = upstream.ledger.length - asked;
       t.equal(attempts, expected === unreachable ? 0 : 1, 'asked once at most');
@@ -245,10 +240,7 @@ for (const [name, verdict] of Object.entries(verdicts)) {
     }
 
     async function relaysEncoded(isStream: boolean): Promise<void> {
-      const body = JSON.stringify({ model, stream: isStream });
-      const lines = [`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${masterKey}`, 'Connection: close'];
-      const framing = ['Content-Type: application/json', `Content-Length: ${body.length}`];
-      const request = `${[...lines, ...framing].join('\r\n')}\r\n\r\n${body}`;
+      const request = chatCall({ model, stream: isStream }, { Connection: 'close' });
       const { responses } = await rawRequest(gateway.port, request, { until: 'close' });
       t.equal(responses[0]?.status, 200);
       t.match(responses[0]?.header('content-encoding'), /^gzip(, gzip)*$/, 'says what it is');
@@ -260,11 +252,6 @@ for (const [name, verdict] of Object.entries(verdicts)) {
 
 function isStreamLike({ start }: Heard): boolean {
   return start.startsWith('data: ');
-}
-
-function residentBytes(): number {
-  const { pid } = gateway.process;
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
 await test('a host name that nobody knows', async (t) => {
@@ -377,7 +364,7 @@ await test('a client that leaves its answer unread is cut, and the provider let 
     await upstream.behave(behaviour);
     const asked = upstream.ledger.length;
     const connection = await openRaw(strict.port, { t });
-    await connection.send(chatBytes(`{"model":"fake/fake-small"${more}}`));
+    await connection.send(chatCall(`{"model":"fake/fake-small"${more}}`));
     connection.pause();
     await upstream.waitFor((ledger) => ledger[asked]?.bytesSent);
     await untilIdle(strict);
@@ -453,12 +440,6 @@ await test('weighted round robin is exact over 100 requests, one by one or ten a
   }
 });
 
-function chatBytes(body: string): string {
-  const lines = [`POST ${path} HTTP/1.1`, 'Host: gateway.test', `Authorization: Bearer ${masterKey}`];
-  const framing = ['Content-Type: application/json', `Content-Length: ${body.length}`];
-  return `${[...lines, ...framing].join('\r\n')}\r\n\r\n${body}`;
-}
-
 interface AbortPoint {
   behaviour: Behaviour;
   /** What the client has sent when it leaves. */
@@ -469,9 +450,8 @@ interface AbortPoint {
   asked: boolean | undefined;
 }
 
-const firstEvent = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n';
-const wholeCall = chatBytes('{"model":"fake/fake-small"}');
-const streamCall = chatBytes('{"model":"fake/fake-small","stream":true}');
+const wholeCall = chatCall('{"model":"fake/fake-small"}');
+const streamCall = chatCall('{"model":"fake/fake-small","stream":true}');
 const sseHead = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
 const halfEvent: Step[] = [`${firstEvent}data: {"choices":[{"index":0,"del`, createGate()];
 const longBody: Step[] = [

@@ -1,10 +1,11 @@
 // The gateway is a pipe that reads along: what goes in comes out byte for byte, but for the model's name and the usage it asked for itself.
 import { createHash, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { array, asyncProperty, boolean, assert as check, constantFrom, nat, record } from 'fast-check';
 import { t as suite, test } from 'tap';
+import { chatCall, chatHead } from '../support/chat-call.ts';
 import { createGate, type Entry, type Field, type Step, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Gateway, masterKey, providerKey, readMetric, startGateway } from '../support/gateway.ts';
+import { type Gateway, masterKey, providerKey, startGateway, untilIdle } from '../support/gateway.ts';
+import { residentBytes } from '../support/process.ts';
 import { openRaw, pause, rawRequest } from '../support/raw-http.ts';
 import { waitFor, waitForStandstill } from '../support/wait-for.ts';
 
@@ -29,14 +30,6 @@ suite.afterEach(async () => {
   for (const each of [gateway, withoutUsage]) await untilIdle(each);
 });
 
-/** Fails soon, too, when the gateway answers nothing at all any more. */
-async function untilIdle(each: Gateway): Promise<void> {
-  await waitFor('no request in flight', async () => {
-    const response = await each.fetch('/metrics', { signal: AbortSignal.timeout(10_000) });
-    return readMetric(await response.text(), 'gateway_requests_in_flight') === 0;
-  });
-}
-
 /** Posts exactly these bytes; gives the answer, and what the provider saw. */
 async function post(body: string | Uint8Array, through: Gateway = gateway, headers: Record<string, string> = {}) {
   const before = upstream.ledger.length;
@@ -45,16 +38,6 @@ async function post(body: string | Uint8Array, through: Gateway = gateway, heade
   const entry = upstream.ledger[before];
   if (!entry) throw new Error(`no request reached the provider: ${response.status} ${bytes.toString()}`);
   return { response, bytes, entry };
-}
-
-/** A request head for raw sockets; the caller adds a body. */
-function chatHead(framing: string): string {
-  const lines = [`POST ${path} HTTP/1.1`, 'Host: gateway.test', `Authorization: Bearer ${masterKey}`];
-  return `${[...lines, 'Content-Type: application/json', framing].join('\r\n')}\r\n\r\n`;
-}
-
-function chatBytes(body: string): string {
-  return `${chatHead(`Content-Length: ${Buffer.byteLength(body)}`)}${body}`;
 }
 
 /** The bytes cut at these places. */
@@ -69,10 +52,6 @@ function chunk(bytes: Buffer): Buffer {
 
 function digest(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
-}
-
-function residentBytes({ process: { pid } }: Gateway): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
 /** 1 MiB of JSON as no program of ours would write it; the model's value is left out between the two parts. */
@@ -115,7 +94,7 @@ await test('a body sent in chunks of any size arrives whole', async (t) => {
   const places = Array.from({ length: 60 }, () => randomBytes(4).readUInt32BE());
   const chunks = cut(sent, [...places, 1, 2, 3, sent.length - 1]);
   const id = upstream.ledger.length;
-  const framed = [chatHead('Transfer-Encoding: chunked'), ...chunks.map(chunk), '0\r\n\r\n'];
+  const framed = [chatHead('chunked'), ...chunks.map(chunk), '0\r\n\r\n'];
   const { responses } = await rawRequest(gateway.port, framed);
   t.equal(responses[0]?.status, 200);
   const { body } = upstream.ledger[id] ?? {};
@@ -263,7 +242,7 @@ await test('the first event reaches the client while the provider still holds th
     const first = 'data: {"choices":[{"index":0,"delta":{"content":"first"}}]}\n\n';
     await upstream.behave({ kind: 'sse', chunks: [first, gate, 'data: [DONE]\n\n'] });
     const connection = await openRaw(gateway.port, { t });
-    await connection.send(chatBytes(`{"model":"${model}","stream":true}`));
+    await connection.send(chatCall(`{"model":"${model}","stream":true}`));
     const early = await connection.waitFor(({ responses }) => responses[0]?.body.length && responses[0]);
     t.equal(early.text(), first);
     t.equal(early.complete, false);
@@ -284,7 +263,7 @@ await test('a client that does not read pauses the provider; when it reads on it
     await upstream.behave({ kind: 'endless-body', bytes: 1 << 20 });
     await post(`{"model":"chat"${more}}`);
     await upstream.behave({ kind: 'endless-body', bytes });
-    const restingBytes = residentBytes(gateway);
+    const restingBytes = residentBytes(gateway.process);
     const id = upstream.ledger.length;
     const connection = await openRaw(gateway.port, { t });
     connection.pause();
@@ -294,10 +273,10 @@ await test('a client that does not read pauses the provider; when it reads on it
       received.end = (received.end + piece.toString('latin1')).slice(-5);
     });
     connection.pause();
-    await connection.send(chatBytes(`{"model":"chat"${more}}`));
+    await connection.send(chatCall(`{"model":"chat"${more}}`));
     const entry: Entry = await upstream.waitFor((ledger) => ledger[id]);
     const stoodAt = await waitForStandstill('the provider', () => entry.bytesSent, 300);
-    const grownBytes = residentBytes(gateway) - restingBytes;
+    const grownBytes = residentBytes(gateway.process) - restingBytes;
     const shown = (count: number) => `${(count / 2 ** 20).toFixed(1)} MiB`;
     t.comment(`${name}: the provider stands at ${shown(stoodAt)} of 64, the gateway has grown by ${shown(grownBytes)}`);
     t.ok(stoodAt < bytes, 'the provider is paused: only the buffers of the kernel are full');
@@ -311,7 +290,7 @@ await test('a client that does not read pauses the provider; when it reads on it
     t.equal(responses[0]?.complete, true);
     t.ok((responses[0]?.body.length ?? 0) >= bytes, 'all of it');
     connection.close();
-    const finallyBytes = residentBytes(gateway) - restingBytes;
+    const finallyBytes = residentBytes(gateway.process) - restingBytes;
     t.ok(finallyBytes < 48 << 20, `and did not pile it up afterwards: ${shown(finallyBytes)}`);
   }
 });

@@ -1,6 +1,7 @@
 // A rollout: the old process is told to stop while people are being served, and nobody notices.
 import { createConnection, createServer } from 'node:net';
 import { t as suite, test } from 'tap';
+import { chatCall, firstEvent, lastEvent } from '../support/chat-call.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
 import { listen } from '../support/ports.ts';
@@ -9,8 +10,6 @@ import type { Teardown } from '../support/teardown.ts';
 import { waitFor, waitForStandstill } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
-const first = 'data: {"choices":[{"index":0,"delta":{"content":"first"}}]}\n\n';
-const done = 'data: [DONE]\n\n';
 const lineHead = ['Host: gateway.test', `Authorization: Bearer ${masterKey}`].join('\r\n');
 
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
@@ -19,16 +18,11 @@ function start(t: Teardown, grace: string, timeouts: object = {}): Promise<Gatew
   return startGateway(t, { upstream, config: { server: { shutdown_grace: grace, timeouts } } });
 }
 
-function chat(body: string): string {
-  const lines = ['POST /v1/chat/completions HTTP/1.1', lineHead, 'Content-Type: application/json'];
-  return `${[...lines, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n${body}`;
-}
-
 /** A call whose request has reached the provider. */
 async function openCall(t: Teardown, { port }: Gateway, more = ''): Promise<RawConnection> {
   const before = upstream.ledger.length;
   const connection = await openRaw(port, { t });
-  await connection.send(chat(`{"model":"fake-small"${more}}`));
+  await connection.send(chatCall(`{"model":"fake-small"${more}}`));
   await upstream.waitFor((ledger) => ledger[before]?.bodyComplete);
   return connection;
 }
@@ -36,7 +30,7 @@ async function openCall(t: Teardown, { port }: Gateway, more = ''): Promise<RawC
 /** A stream whose first event has reached the client. */
 async function openStream(t: Teardown, gateway: Gateway): Promise<RawConnection> {
   const connection = await openCall(t, gateway, ',"stream":true');
-  await connection.waitFor(({ responses }) => responses[0]?.text() === first);
+  await connection.waitFor(({ responses }) => responses[0]?.text() === firstEvent);
   return connection;
 }
 
@@ -65,7 +59,7 @@ await test('SIGTERM: not ready, nobody new, and everybody who is in finishes', a
 
   await upstream.behave([
     { kind: 'hold', gate },
-    { kind: 'sse', chunks: [first, gate, done] },
+    { kind: 'sse', chunks: [firstEvent, gate, lastEvent] },
     { kind: 'hold', gate },
   ]);
   const json = await openCall(t, gateway);
@@ -82,7 +76,7 @@ await test('SIGTERM: not ready, nobody new, and everybody who is in finishes', a
   t.equal(draining.status, 503);
   t.match(draining.json(), { status: 'draining' });
   t.equal(draining.header('connection'), 'close');
-  await late.send(chat('{"model":"fake-small"}').split('\r\n').slice(1).join('\r\n'));
+  await late.send(chatCall('{"model":"fake-small"}').split('\r\n').slice(1).join('\r\n'));
   await upstream.waitFor((ledger) => ledger.length === 3, 10_000);
 
   t.ok(process.running);
@@ -91,7 +85,7 @@ await test('SIGTERM: not ready, nobody new, and everybody who is in finishes', a
   t.equal(whole.status, 200);
   t.equal(whole.header('connection'), 'close', 'and the client is told not to come back on this connection');
   const streamed = await stream.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
-  t.equal(streamed.text(), first + done);
+  t.equal(streamed.text(), firstEvent + lastEvent);
   const latest = await late.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
   t.equal(latest.status, 200, 'a request that had begun is served, too');
   const releasedAtMs = performance.now();
@@ -116,7 +110,7 @@ await test('a request that never arrives whole holds up the end no longer than i
   const halfHead = await openRaw(gateway.port, { t });
   await halfHead.send('POST /v1/chat/completions HTTP/1.1\r\nHost: ');
   const halfBody = await openRaw(gateway.port, { t });
-  await halfBody.send(chat('{"model":"fake-small"}').slice(0, -3));
+  await halfBody.send(chatCall('{"model":"fake-small"}').slice(0, -3));
   t.same(await gateway.process.stop(2500), { code: 0, signal: null });
 });
 
@@ -139,7 +133,7 @@ await test('an answer that is written but not yet read is not cut', async (t) =>
 
 await test('past the grace the rest is cut', async (t) => {
   const gateway = await start(t, '300ms');
-  await upstream.behave([{ kind: 'hang' }, { kind: 'sse', chunks: [first, createGate(), done] }]);
+  await upstream.behave([{ kind: 'hang' }, { kind: 'sse', chunks: [firstEvent, createGate(), lastEvent] }]);
   const json = await openCall(t, gateway);
   const stream = await openStream(t, gateway);
   const entries = upstream.ledger.slice(-2);

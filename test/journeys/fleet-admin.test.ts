@@ -2,9 +2,11 @@
 import { t as suite, type Test, test } from 'tap';
 import { Agent, fetch, type Response } from 'undici';
 import { signClientAddress } from '../../schemas/keys/client-address.ts';
+import { ask } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { ask, doorsOf, startFleet } from '../support/fleet.ts';
+import { startFleet } from '../support/fleet.ts';
 import { type Gateway, type GatewayRequest, masterKey } from '../support/gateway.ts';
+import { doorsOf } from '../support/operator.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -1,10 +1,15 @@
 // Operators edit, proxies follow: how long a change takes to be in force everywhere, and what the listing knows of them all.
 import { t as suite, type Test, test } from 'tap';
+import { firstEvent, lastEvent } from '../support/chat-call.ts';
+import { ask, type RuleRow, usageOf } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { ask, delaysUntil, doorsOf, listRules, type RuleRow, startFleet, usageOf } from '../support/fleet.ts';
+import { startFleet } from '../support/fleet.ts';
+import { delaysUntil, doorsOf, listRules } from '../support/operator.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
+// Both stores at once: most of it is waiting.
+suite.jobs = 2;
 
 /** Whatever was changed is in force everywhere, and whatever was counted is listed, within this. */
 const promisedMs = 1_000;
@@ -26,7 +31,7 @@ function judge(t: Test, what: string, delaysMs: readonly number[]): void {
 }
 
 for (const store of ['sqlite', 'redis'] as const) {
-  await test(`a fleet on ${store}`, async (group) => {
+  void test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
     // Listing and convergence must not depend on how often counters are written.
     const fleet = await startFleet(group, { store, upstream, env: { RATE_LIMITS_FLUSH_INTERVAL: '0' } });
@@ -120,8 +125,7 @@ for (const store of ['sqlite', 'redis'] as const) {
       await fleet.write('PUT', { user_path: '/held', limit_key: { period: 'concurrent' }, max_requests: 2 });
       await fleet.settle();
       const gate = createGate();
-      const chunk = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n';
-      await upstream.behave({ kind: 'sse', chunks: [chunk, gate, 'data: [DONE]\n\n'] });
+      await upstream.behave({ kind: 'sse', chunks: [firstEvent, gate, lastEvent] });
       const asking = [first, second, second].map((proxy) => ask(proxy, '/held', { stream: true }));
       await upstream.waitFor((ledger) => ledger.filter(({ finished }) => !finished).length === 3);
       const sinceMs = performance.now();

@@ -1,8 +1,11 @@
 // Managed keys on a fleet: issued once, known everywhere, and refused everywhere within a second of being revoked.
 import { t as suite, type Test, test } from 'tap';
+import { firstEvent, lastEvent } from '../support/chat-call.ts';
+import { ask, usageOf } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { ask, delaysUntil, type Fleet, startFleet, usageOf } from '../support/fleet.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
+import { delaysUntil } from '../support/operator.ts';
 
 suite.setTimeout(100_000);
 
@@ -46,19 +49,18 @@ for (const store of ['sqlite', 'redis'] as const) {
       await group.test(`a ${how} key is refused by every proxy within a second; open streams may finish`, async (t) => {
         const { id, headers } = await issue(t, fleet, {});
         const gate = createGate();
-        const chunk = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n';
-        await upstream.behave({ kind: 'sse', chunks: [chunk, gate, 'data: [DONE]\n\n'] });
-        const streams = fleet.proxies.map((proxy) => ask(proxy, '/', { stream: true }, headers));
+        await upstream.behave({ kind: 'sse', chunks: [firstEvent, gate, lastEvent] });
+        const streams = fleet.proxies.map((proxy) => ask(proxy, '/', { stream: true }, { headers }));
         await upstream.waitFor((ledger) => ledger.filter(({ finished }) => !finished).length === fleet.proxies.length);
         await upstream.behave({ kind: 'openai' });
-        for (const proxy of fleet.proxies) t.equal((await ask(proxy, '/', {}, headers)).status, 200);
+        for (const proxy of fleet.proxies) t.equal((await ask(proxy, '/', {}, { headers })).status, 200);
 
         t.equal((await revoke[how](id)).status, 204);
         const delays = await delaysUntil(fleet.proxies, 'the key to be refused', (proxy) => isRefused(proxy, headers));
         t.comment(`refused after ${delays.map(Math.round).join(' and ')} ms`);
         t.ok(Math.max(...delays) < promisedMs);
         for (const proxy of fleet.proxies) {
-          const refused = await ask(proxy, '/', {}, headers);
+          const refused = await ask(proxy, '/', {}, { headers });
           t.equal(refused.status, 401);
           t.match(JSON.parse(refused.text), { error: { code: 'invalid_api_key', type: 'authentication_error' } });
           t.equal((await ask(proxy, '/')).status, 200, 'others are not touched');
@@ -87,8 +89,8 @@ for (const store of ['sqlite', 'redis'] as const) {
     await group.test('the user path of a key beats the one that the client names', async (t) => {
       const { headers } = await issue(t, fleet, { user_path: '/bound' });
       for (const proxy of fleet.proxies) {
-        t.equal((await ask(proxy, '/elsewhere', {}, headers)).status, 200);
-        t.equal((await ask(proxy, '/elsewhere', {}, headers)).status, 200);
+        t.equal((await ask(proxy, '/elsewhere', {}, { headers })).status, 200);
+        t.equal((await ask(proxy, '/elsewhere', {}, { headers })).status, 200);
         const asked = await proxy.fetch('/v1/usage', {
           headers: { ...headers, 'x-gateway-user-path': '/elsewhere' },
         });
@@ -100,8 +102,8 @@ for (const store of ['sqlite', 'redis'] as const) {
     await group.test('a restricted key gets its own models and no others, on every proxy', async (t) => {
       const { id, headers } = await issue(t, fleet, { allowed_models: ['fake/fake-small'] });
       for (const proxy of fleet.proxies) {
-        t.equal((await ask(proxy, '/', {}, headers)).status, 200);
-        const refused = await ask(proxy, '/', { model: 'fake/fake-large' }, headers);
+        t.equal((await ask(proxy, '/', {}, { headers })).status, 200);
+        const refused = await ask(proxy, '/', { model: 'fake/fake-large' }, { headers });
         t.equal(refused.status, 403);
         t.match(JSON.parse(refused.text), { error: { code: 'model_access_denied', type: 'permission_error' } });
         const listed = (await (await proxy.fetch('/v1/models', { headers })).json()) as { data: { id: string }[] };
@@ -114,8 +116,8 @@ for (const store of ['sqlite', 'redis'] as const) {
       t.equal((await fleet.admin(`/admin/auth-keys/${id}/allowed-models`, { method: 'PUT', body })).status, 200);
       await fleet.settle();
       for (const proxy of fleet.proxies) {
-        t.equal((await ask(proxy, '/', {}, headers)).status, 403);
-        t.equal((await ask(proxy, '/', { model: 'fake/fake-large' }, headers)).status, 200);
+        t.equal((await ask(proxy, '/', {}, { headers })).status, 403);
+        t.equal((await ask(proxy, '/', { model: 'fake/fake-large' }, { headers })).status, 200);
       }
     });
 

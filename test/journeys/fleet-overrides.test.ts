@@ -1,10 +1,14 @@
 // Git declares, operators override: a manual rule over one of the configuration, how it goes again, and what edits in git do meanwhile.
 import { t as suite, test } from 'tap';
+import { askEach, type RuleRow, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { ask, delaysUntil, type Fleet, listRules, type RuleRow, startFleet, usageOf } from '../support/fleet.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import { delaysUntil, listRules } from '../support/operator.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
+// Both stores at once: most of it is waiting.
+suite.jobs = 2;
 
 const minute = { period: 'minute' };
 
@@ -23,10 +27,6 @@ const declared = { '/edited': 3, '/unattended': 3, '/expiring': 3, '/reloaded': 
 
 /** The rows of the listing about a subject: one, or the test is about why not. */
 const of = (rows: readonly RuleRow[], subject: string): RuleRow[] => rows.filter((row) => row.subject === subject);
-
-async function askAll({ proxies }: Fleet, userPath: string): Promise<number[]> {
-  return (await Promise.all(proxies.map((proxy) => ask(proxy, userPath)))).map(({ status }) => status);
-}
 
 /** Cap and use of a consumer's only rule on each proxy, as `1 of 3`. */
 async function standing({ proxies }: Fleet, userPath: string): Promise<string[]> {
@@ -51,7 +51,7 @@ function untilListed(fleet: Fleet, subject: string, isSo: (row: RuleRow) => bool
 }
 
 for (const store of ['sqlite', 'redis'] as const) {
-  await test(`a fleet on ${store}`, async (group) => {
+  void test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
     const fleet = await startFleet(group, { store, upstream, files: declare(declared) });
     const [first] = fleet.proxies;
@@ -61,7 +61,7 @@ for (const store of ['sqlite', 'redis'] as const) {
       'a manual rule stands in for the declared one and keeps its counters; its end restarts them',
       async (t) => {
         const rule = { user_path: '/edited', limit_key: minute };
-        for (const status of [200, 200]) t.same(await askAll(fleet, '/edited'), [status, status]);
+        for (const status of [200, 200]) t.same(await askEach(fleet, '/edited'), [status, status]);
         await untilListed(fleet, '/edited', ({ requests_used }) => requests_used === 4);
 
         const rows = of(await fleet.write('PUT', { ...rule, max_requests: 2, reason: 'too much' }), '/edited');
@@ -71,10 +71,10 @@ for (const store of ['sqlite', 'redis'] as const) {
         t.equal(rows.length, 1, 'one row for both');
         await fleet.settle();
         t.same(await standing(fleet, '/edited'), ['2 of 2', '2 of 2']);
-        t.same(await askAll(fleet, '/edited'), [429, 429]);
+        t.same(await askEach(fleet, '/edited'), [429, 429]);
         await fleet.write('PUT', { ...rule, max_requests: 3 });
         await fleet.settle();
-        for (const status of [200, 429]) t.same(await askAll(fleet, '/edited'), [status, status]);
+        for (const status of [200, 429]) t.same(await askEach(fleet, '/edited'), [status, status]);
 
         const back = of(await fleet.write('DELETE', rule), '/edited');
         t.match(back, [{ source: 'config', overrides_config: false, max_requests: 3, requests_used: 0 }]);
@@ -82,55 +82,56 @@ for (const store of ['sqlite', 'redis'] as const) {
         t.notOk('reason' in (back[0] ?? {}));
         await fleet.settle();
         t.same(await standing(fleet, '/edited'), ['0 of 3', '0 of 3']);
-        for (const status of [200, 200, 200, 429]) t.same(await askAll(fleet, '/edited'), [status, status]);
+        for (const status of [200, 200, 200, 429]) t.same(await askEach(fleet, '/edited'), [status, status]);
       },
     );
 
     await group.test('a manual rule goes by itself when it expires, on every proxy and in the listing', async (t) => {
-      for (const user_path of ['/expiring', '/expiring-too']) {
-        t.same(await askAll(fleet, user_path), [200, 200]);
-        const expiresAtMs = Date.now() + 2_000;
-        const expires_at = new Date(expiresAtMs).toISOString();
-        const [row] = of(
-          await fleet.write('PUT', { user_path, limit_key: minute, max_requests: 1, expires_at }),
-          user_path,
-        );
+      // One stands in for a declared rule, the other is alone. In the same moment, so one write removes both.
+      const paths = ['/expiring', '/expiring-too'];
+      for (const user_path of paths) t.same(await askEach(fleet, user_path), [200, 200]);
+      const expiresAtMs = Date.now() + 2_500;
+      const expires_at = new Date(expiresAtMs).toISOString();
+      for (const user_path of paths) {
+        const rule = { user_path, limit_key: minute, max_requests: 1, expires_at };
+        const [row] = of(await fleet.write('PUT', rule), user_path);
         t.match(row, { source: 'manual', expires_at, overrides_config: user_path === '/expiring' });
-        await fleet.settle();
-        await askAll(fleet, user_path);
-        t.same(await askAll(fleet, user_path), [429, 429]);
-        const revision = async (): Promise<string | null> =>
-          (await fleet.admin('/admin/rate-limits')).headers.get('etag');
-        const before = await revision();
+      }
+      await fleet.settle();
+      for (const user_path of paths) {
+        await askEach(fleet, user_path);
+        t.same(await askEach(fleet, user_path), [429, 429]);
+      }
+      const revision = async (): Promise<string | null> =>
+        (await fleet.admin('/admin/rate-limits')).headers.get('etag');
+      const before = await revision();
 
-        const isGone = ({ max_requests }: Partial<RuleRow>): boolean => max_requests !== 1;
-        const gone = Promise.all([
+      const isGone = ({ max_requests }: Partial<RuleRow>): boolean => max_requests !== 1;
+      const gone = paths.map(async (user_path) => {
+        await Promise.all([
           delaysUntil(fleet.proxies, 'the rule to expire', async (proxy) =>
             (await usageOf(proxy, user_path)).every(isGone),
           ),
           waitFor('the listing to know', async () => of(await listRules(fleet), user_path).every(isGone)),
         ]);
-        t.same(await askAll(fleet, user_path), [429, 429], 'until then it refuses');
-        await gone;
-        const lateMs = Date.now() - expiresAtMs;
+        return Date.now() - expiresAtMs;
+      });
+      for (const user_path of paths) t.same(await askEach(fleet, user_path), [429, 429], 'until then it refuses');
+      for (const lateMs of await Promise.all(gone)) {
         t.ok(lateMs >= 0 && lateMs < 1_000, `gone everywhere ${lateMs} ms after its time`);
-        if (user_path === '/expiring') {
-          t.same(await standing(fleet, user_path), ['0 of 3', '0 of 3'], 'the declared rule is back, at nothing');
-          t.match(of(await listRules(fleet), user_path), [
-            { source: 'config', overrides_config: false, max_requests: 3, requests_used: 0 },
-          ]);
-        } else {
-          t.same(await standing(fleet, user_path), ['', '']);
-          t.same(of(await listRules(fleet), user_path), []);
-        }
-        t.same(await askAll(fleet, user_path), [200, 200]);
-
-        // The document goes a little later. What was counted since the expiry stays, or a rule would restart twice.
-        await waitFor('the document to be removed', async () => (await revision()) !== before, 3_000);
-        await fleet.settle();
-        if (user_path === '/expiring')
-          t.same(await standing(fleet, user_path), ['1 of 3', '1 of 3'], 'started anew once');
       }
+      t.same(await standing(fleet, '/expiring'), ['0 of 3', '0 of 3'], 'the declared rule is back, at nothing');
+      t.match(of(await listRules(fleet), '/expiring'), [
+        { source: 'config', overrides_config: false, max_requests: 3, requests_used: 0 },
+      ]);
+      t.same(await standing(fleet, '/expiring-too'), ['', '']);
+      t.same(of(await listRules(fleet), '/expiring-too'), []);
+      for (const user_path of paths) t.same(await askEach(fleet, user_path), [200, 200]);
+
+      // The documents go a little later. What was counted since the expiry stays, or a rule would restart twice.
+      await waitFor('the documents to be removed', async () => (await revision()) !== before, 3_000);
+      await fleet.settle();
+      t.same(await standing(fleet, '/expiring'), ['1 of 3', '1 of 3'], 'started anew once');
     });
 
     await group.test(
@@ -140,13 +141,13 @@ for (const store of ['sqlite', 'redis'] as const) {
         const expires_at = new Date(expiresAtMs).toISOString();
         await fleet.write('PUT', { user_path: '/unattended', limit_key: minute, max_requests: 1, expires_at });
         await fleet.settle();
-        t.same(await askAll(fleet, '/unattended'), [200, 200]);
-        t.same(await askAll(fleet, '/unattended'), [429, 429]);
+        t.same(await askEach(fleet, '/unattended'), [200, 200]);
+        t.same(await askEach(fleet, '/unattended'), [429, 429]);
         await fleet.controlPlane.kill();
         await untilStanding(fleet, '/unattended', '0 of 3');
         const lateMs = Date.now() - expiresAtMs;
         t.ok(lateMs >= 0 && lateMs < 500, `${lateMs} ms after its time`);
-        for (const status of [200, 200, 200, 429]) t.same(await askAll(fleet, '/unattended'), [status, status]);
+        for (const status of [200, 200, 200, 429]) t.same(await askEach(fleet, '/unattended'), [status, status]);
 
         await fleet.restartControlPlane();
         const row = await untilListed(fleet, '/unattended', ({ requests_used }) => requests_used === 6);
@@ -162,7 +163,7 @@ for (const store of ['sqlite', 'redis'] as const) {
         const rule = { user_path: '/reloaded', limit_key: minute };
         await fleet.write('PUT', { ...rule, max_requests: 9 });
         await fleet.settle();
-        for (const status of [200, 200]) t.same(await askAll(fleet, '/reloaded'), [status, status]);
+        for (const status of [200, 200]) t.same(await askEach(fleet, '/reloaded'), [status, status]);
 
         await first.applyConfig(declare({ ...declared, '/reloaded': 5, '/new': 7 }));
         await untilStanding(fleet, '/new', '0 of 7');
@@ -182,7 +183,7 @@ for (const store of ['sqlite', 'redis'] as const) {
         const rule = { user_path: '/dropped', limit_key: minute };
         await fleet.write('PUT', { ...rule, max_requests: 4 });
         await fleet.settle();
-        t.same(await askAll(fleet, '/dropped'), [200, 200]);
+        t.same(await askEach(fleet, '/dropped'), [200, 200]);
         const { '/dropped': _, ...rest } = declared;
         await first.applyConfig(declare({ ...rest, '/new': 8 }));
         await untilStanding(fleet, '/new', '0 of 8');
@@ -201,7 +202,7 @@ for (const store of ['sqlite', 'redis'] as const) {
 
     await group.test('a rule that only git declares cannot be deleted, and its counters can be reset', async (t) => {
       const body = { user_path: '/only-declared', limit_key: minute };
-      t.same(await askAll(fleet, '/only-declared'), [200, 200]);
+      t.same(await askEach(fleet, '/only-declared'), [200, 200]);
       await untilListed(fleet, '/only-declared', ({ requests_used }) => requests_used === 2);
       const refused = await fleet.admin('/admin/rate-limits', { method: 'DELETE', body });
       t.equal(refused.status, 409);

@@ -1,10 +1,14 @@
 // Everything is started anew: what operators have set and what was counted is still there, whichever way it ended.
 import { t as suite, test } from 'tap';
+import { ask, askEach, type RuleRow, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { ask, type Fleet, listRules, type RuleRow, startFleet, usageOf } from '../support/fleet.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import { listRules } from '../support/operator.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
+// Both stores at once: much of it is waiting.
+suite.jobs = 2;
 
 const minute = { period: 'minute' };
 
@@ -36,10 +40,6 @@ function untilListed(fleet: Fleet, subject: string, requests: number): Promise<u
   );
 }
 
-async function askAll({ proxies }: Fleet, userPath: string, headers = {}): Promise<number[]> {
-  return (await Promise.all(proxies.map((proxy) => ask(proxy, userPath, {}, headers)))).map(({ status }) => status);
-}
-
 /** Starts it all again: the store, the control plane, the proxies. */
 async function startAgain(fleet: Fleet): Promise<void> {
   await fleet.redis?.restart();
@@ -58,7 +58,7 @@ const endings: Record<string, (fleet: Fleet) => Promise<unknown>> = {
 };
 
 for (const store of ['sqlite', 'redis'] as const) {
-  await test(`a fleet on ${store}`, async (group) => {
+  void test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
     const limits = [{ period: 'hour', max_requests: 50 }];
     const config = { rate_limits: { user_paths: [{ path: '/team', limits }] } };
@@ -83,11 +83,11 @@ for (const store of ['sqlite', 'redis'] as const) {
         await fleet.write('POST', { confirmation: 'reset' }, '/reset');
         await fleet.settle();
         // What is counted now belongs to epochs that must be there again, or it does not count.
-        t.same(await askAll(fleet, '/', kept.headers), [200, 200]);
+        t.same(await askEach(fleet, '/', kept), [200, 200]);
         await fleet.write('POST', { user_path: '/team', ...minute }, '/reset-one');
         await fleet.settle();
         for (const proxy of [first, second, second]) {
-          t.equal((await ask(proxy, '/', {}, kept.headers)).status, 200);
+          t.equal((await ask(proxy, '/', {}, kept)).status, 200);
         }
         await untilListed(fleet, '/team', 3);
         // Tokens are charged a moment after the answer.
@@ -119,12 +119,12 @@ for (const store of ['sqlite', 'redis'] as const) {
           return JSON.stringify(now) === JSON.stringify(before);
         }).catch(() => undefined);
         t.same(await everything(fleet, '/team/app'), before);
-        t.same(await askAll(fleet, '/', revoked.headers), [401, 401]);
+        t.same(await askEach(fleet, '/', revoked), [401, 401]);
         for (const [proxy, ...statuses] of [
           [first, 200, 200, 200, 429],
           [second, 200, 200, 429],
         ] as const) {
-          for (const status of statuses) t.equal((await ask(proxy, '/', {}, kept.headers)).status, status);
+          for (const status of statuses) t.equal((await ask(proxy, '/', {}, kept)).status, status);
         }
       });
     }
@@ -134,9 +134,9 @@ for (const store of ['sqlite', 'redis'] as const) {
       await fleet.settle();
       await fleet.controlPlane.kill();
       await Promise.all(fleet.proxies.map((proxy) => proxy.restart()));
-      t.same(await askAll(fleet, '/alone'), [200, 200]);
-      t.same(await askAll(fleet, '/alone'), [429, 429]);
-      t.same(await askAll(fleet, '/', revoked.headers), [401, 401]);
+      t.same(await askEach(fleet, '/alone'), [200, 200]);
+      t.same(await askEach(fleet, '/alone'), [429, 429]);
+      t.same(await askEach(fleet, '/', revoked), [401, 401]);
       await fleet.restartControlPlane();
       await untilListed(fleet, '/alone', 2);
     });

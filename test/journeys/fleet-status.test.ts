@@ -3,12 +3,16 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
 import { fetch } from 'undici';
+import { ask, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { ask, type Fleet, listRules, startFleet, usageOf } from '../support/fleet.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
 import { type Gateway, readMetric } from '../support/gateway.ts';
+import { listRules } from '../support/operator.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
+// Both stores at once: most of it is waiting.
+suite.jobs = 2;
 
 interface ProxyStatus {
   readonly instance: string;
@@ -76,7 +80,7 @@ const limits = (cap: number) => ({
 });
 
 for (const store of ['sqlite', 'redis'] as const) {
-  await test(`a fleet on ${store}`, async (group) => {
+  void test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
     const fleet = await startFleet(group, { store, upstream, files: limits(5) });
     const [first, second] = fleet.proxies;

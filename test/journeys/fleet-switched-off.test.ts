@@ -1,16 +1,14 @@
 // Rate limits switched off on a fleet: what operators have set is off too, and comes back as it was.
 import { t as suite, test } from 'tap';
+import { askEach, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { ask, doorsOf, type Fleet, startFleet, usageOf } from '../support/fleet.ts';
+import { startFleet } from '../support/fleet.ts';
+import { doorsOf } from '../support/operator.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
 
 const minute = { period: 'minute' };
-
-async function askAll({ proxies }: Fleet, userPath: string, headers = {}): Promise<number[]> {
-  return (await Promise.all(proxies.map((proxy) => ask(proxy, userPath, {}, headers)))).map(({ status }) => status);
-}
 
 for (const store of ['sqlite', 'redis'] as const) {
   await test(`a fleet on ${store}`, async (group) => {
@@ -22,7 +20,7 @@ for (const store of ['sqlite', 'redis'] as const) {
     const issued = await fleet.admin('/admin/auth-keys', { method: 'POST', body: { name: 'a key' } });
     const { id, value } = (await issued.json()) as { id: string; value: string };
     await fleet.admin(`/admin/auth-keys/${id}/deactivate`, { method: 'POST' });
-    const revoked = { authorization: `Bearer ${value}` };
+    const revoked = { headers: { authorization: `Bearer ${value}` } };
 
     for (const how of ['in the environment', 'in git'] as const) {
       await group.test(
@@ -40,8 +38,8 @@ for (const store of ['sqlite', 'redis'] as const) {
           const known = `/known-${how.replaceAll(' ', '-')}`;
           await fleet.write('PUT', { user_path: known, limit_key: minute, max_requests: 1 });
           await fleet.settle();
-          t.same(await askAll(fleet, known), [200, 200]);
-          t.same(await askAll(fleet, known), [429, 429]);
+          t.same(await askEach(fleet, known), [200, 200]);
+          t.same(await askEach(fleet, known), [429, 429]);
 
           await toggle(false);
           await waitFor('everybody to know', async () => {
@@ -50,7 +48,7 @@ for (const store of ['sqlite', 'redis'] as const) {
             const usage = await Promise.all(fleet.proxies.map((proxy) => usageOf(proxy, known)));
             return answer.status === 503 && usage.every((rows) => rows.length === 0);
           });
-          for (let count = 0; count < 3; count += 1) t.same(await askAll(fleet, known), [200, 200]);
+          for (let count = 0; count < 3; count += 1) t.same(await askEach(fleet, known), [200, 200]);
           const rule = { user_path: known, limit_key: minute, max_requests: 2 };
           for (const door of doorsOf(fleet)) {
             for (const [method, path, body] of [
@@ -71,14 +69,14 @@ for (const store of ['sqlite', 'redis'] as const) {
             const answer = (await (await fleet.admin('/admin/status')).json()) as { proxies: { limiter: string }[] };
             return answer.proxies.every(({ limiter }) => limiter === 'off');
           });
-          t.same(await askAll(fleet, '/', revoked), [401, 401], 'keys are no limits');
+          t.same(await askEach(fleet, '/', revoked), [401, 401], 'keys are no limits');
 
           await toggle(true);
           await waitFor('everybody to know', async () => {
             const usage = await Promise.all(fleet.proxies.map((proxy) => usageOf(proxy, known)));
             return usage.every((rows) => rows.some(({ max_requests }) => max_requests === 1));
           });
-          const statuses = [await askAll(fleet, known), await askAll(fleet, known)].at(-1);
+          const statuses = [await askEach(fleet, known), await askEach(fleet, known)].at(-1);
           t.same(statuses, [429, 429], 'the rule that was there before is in force again');
           await waitFor('the listing to be back', async () => {
             const answer = await fleet.admin('/admin/rate-limits');

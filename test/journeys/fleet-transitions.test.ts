@@ -1,7 +1,10 @@
 // The table "States and transitions" of the spec, row by row: what each operation does to a rule and to its live counters.
 import { t as suite, test } from 'tap';
+import { firstEvent, lastEvent } from '../support/chat-call.ts';
+import { ask, askEach, type RuleRow, usageOf } from '../support/consumer.ts';
 import { createGate, type FakeUpstream, type Gate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { ask, delaysUntil, type Fleet, listRules, type RuleRow, startFleet, usageOf } from '../support/fleet.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import { delaysUntil, listRules } from '../support/operator.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
@@ -19,11 +22,6 @@ async function counted(fleet: Fleet, userPath: string, subject = userPath, secon
   return rows.map((row) => row.find(isOf(subject, seconds))?.requests_used);
 }
 
-/** One request to each proxy; the statuses. */
-async function askAll({ proxies }: Fleet, userPath: string): Promise<number[]> {
-  return (await Promise.all(proxies.map((proxy) => ask(proxy, userPath)))).map(({ status }) => status);
-}
-
 /** The row of the listing, once it says that so many requests are counted. */
 function listed(fleet: Fleet, requests: number, subject: string, seconds = 60): Promise<RuleRow> {
   return waitFor(`${requests} requests of ${subject} in the listing`, async () => {
@@ -35,8 +33,7 @@ function listed(fleet: Fleet, requests: number, subject: string, seconds = 60): 
 /** A stream through each proxy that the provider does not end before the gate opens. */
 async function holdStreams({ proxies }: Fleet, upstream: FakeUpstream, userPath: string, gate: Gate) {
   const before = upstream.ledger.length;
-  const chunk = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n';
-  await upstream.behave({ kind: 'sse', chunks: [chunk, gate, 'data: [DONE]\n\n'] });
+  await upstream.behave({ kind: 'sse', chunks: [firstEvent, gate, lastEvent] });
   const streams = Promise.all(proxies.map((proxy) => ask(proxy, userPath, { stream: true })));
   await upstream.waitFor((ledger) => ledger.length === before + proxies.length && gate.waiting === proxies.length);
   await upstream.behave({ kind: 'openai' });
@@ -61,7 +58,7 @@ for (const store of ['sqlite', 'redis'] as const) {
       const rule = { user_path: '/caps', limit_key: minute };
       const created = (await fleet.write('PUT', { ...rule, max_requests: 2 })).find(isOf('/caps', 60));
       await fleet.settle();
-      for (const status of [200, 200, 429]) t.same(await askAll(fleet, '/caps'), [status, status]);
+      for (const status of [200, 200, 429]) t.same(await askEach(fleet, '/caps'), [status, status]);
       await listed(fleet, 4, '/caps');
 
       const updated = (await fleet.write('PUT', { ...rule, max_requests: 3 })).find(isOf('/caps', 60));
@@ -69,7 +66,7 @@ for (const store of ['sqlite', 'redis'] as const) {
       t.ok((updated?.updated_at ?? '') > (created?.updated_at ?? ''), 'and it says when');
       await fleet.settle();
       t.same(await counted(fleet, '/caps'), [2, 2]);
-      for (const status of [200, 429]) t.same(await askAll(fleet, '/caps'), [status, status], 'one more on each');
+      for (const status of [200, 429]) t.same(await askEach(fleet, '/caps'), [status, status], 'one more on each');
 
       await fleet.write('PUT', { ...rule, max_requests: 1, max_tokens: 9_000, mode: 'shadow' });
       await fleet.settle();
@@ -94,8 +91,8 @@ for (const store of ['sqlite', 'redis'] as const) {
         t.match(ours, [{ scope: rule.scope, subject: rule.subject, requests_used: 0 }]);
         t.equal(ours.length, 1, 'the old key is gone');
         await fleet.settle();
-        t.same(await askAll(fleet, '/moved/on/and-on'), [200, 200], `${rule.scope} ${rule.subject} starts at nothing`);
-        t.same(await askAll(fleet, '/moved/on/and-on'), [429, 429]);
+        t.same(await askEach(fleet, '/moved/on/and-on'), [200, 200], `${rule.scope} ${rule.subject} starts at nothing`);
+        t.same(await askEach(fleet, '/moved/on/and-on'), [429, 429]);
         await listed(fleet, 2, rule.subject, rule.limit_key === minute ? 60 : 61);
       }
     });
@@ -104,13 +101,13 @@ for (const store of ['sqlite', 'redis'] as const) {
       const rule = { user_path: '/deleted', limit_key: minute };
       await fleet.write('PUT', { ...rule, max_requests: 2 });
       await fleet.settle();
-      for (const status of [200, 200, 429]) t.same(await askAll(fleet, '/deleted'), [status, status]);
+      for (const status of [200, 200, 429]) t.same(await askEach(fleet, '/deleted'), [status, status]);
       await listed(fleet, 4, '/deleted');
 
       const rows = await fleet.write('DELETE', rule);
       t.notOk(rows.some(isOf('/deleted', 60)));
       await fleet.settle();
-      t.same(await askAll(fleet, '/deleted'), [200, 200], 'nothing refuses any more');
+      t.same(await askEach(fleet, '/deleted'), [200, 200], 'nothing refuses any more');
       t.same(await counted(fleet, '/deleted'), [undefined, undefined]);
       const again = await fleet.admin('/admin/rate-limits', { method: 'DELETE', body: rule });
       t.equal(again.status, 404);
@@ -120,7 +117,7 @@ for (const store of ['sqlite', 'redis'] as const) {
       t.match(back, { requests_used: 0, requests_remaining: 2 });
       await fleet.settle();
       t.same(await counted(fleet, '/deleted'), [0, 0]);
-      for (const status of [200, 200, 429]) t.same(await askAll(fleet, '/deleted'), [status, status]);
+      for (const status of [200, 200, 429]) t.same(await askEach(fleet, '/deleted'), [status, status]);
     });
 
     await group.test('Reset one: rule stays, counters cleared for that rule', async (t) => {
@@ -128,7 +125,7 @@ for (const store of ['sqlite', 'redis'] as const) {
         await fleet.write('PUT', { user_path, limit_key: minute, max_requests: 2 });
       }
       await fleet.settle();
-      for (const status of [200, 200, 429]) t.same(await askAll(fleet, '/one/below'), [status, status]);
+      for (const status of [200, 200, 429]) t.same(await askEach(fleet, '/one/below'), [status, status]);
       const before = await listed(fleet, 4, '/one');
       await listed(fleet, 4, '/one/below');
 
@@ -139,8 +136,8 @@ for (const store of ['sqlite', 'redis'] as const) {
       await fleet.settle();
       t.same(await counted(fleet, '/one'), [0, 0]);
       t.same(await counted(fleet, '/one/below'), [2, 2], 'the other one is not touched');
-      t.same(await askAll(fleet, '/one/below'), [429, 429]);
-      for (const status of [200, 200, 429]) t.same(await askAll(fleet, '/one'), [status, status]);
+      t.same(await askEach(fleet, '/one/below'), [429, 429]);
+      for (const status of [200, 200, 429]) t.same(await askEach(fleet, '/one'), [status, status]);
       const unknown = await fleet.admin('/admin/rate-limits/reset-one', {
         method: 'POST',
         body: { ...body, subject: '/two' },
@@ -158,7 +155,7 @@ for (const store of ['sqlite', 'redis'] as const) {
         await fleet.write('PUT', { ...kind, limit_key: { period: 'hour' }, max_requests: 50, max_tokens: 5_000 });
       }
       await fleet.settle();
-      t.same(await askAll(fleet, '/all'), [200, 200]);
+      t.same(await askEach(fleet, '/all'), [200, 200]);
       for (const { subject } of kinds) await listed(fleet, 2, subject, 3_600);
       const before = await listRules(fleet);
 
@@ -204,13 +201,13 @@ for (const store of ['sqlite', 'redis'] as const) {
           await put();
           const release = await holdStreams(fleet, upstream, `${held}/deep`, createGate());
           for (const child of children.slice(1)) {
-            t.same(await askAll(fleet, child), [200, 200]);
-            t.same(await askAll(fleet, `${child}/deep`), [200, 200], 'whatever is below shares its counter');
-            t.same(await askAll(fleet, child), [429, 429]);
+            t.same(await askEach(fleet, child), [200, 200]);
+            t.same(await askEach(fleet, `${child}/deep`), [200, 200], 'whatever is below shares its counter');
+            t.same(await askEach(fleet, child), [429, 429]);
           }
-          t.same(await askAll(fleet, subject), [200, 200], 'the path of the template itself does not match');
+          t.same(await askEach(fleet, subject), [200, 200], 'the path of the template itself does not match');
           t.same(await slots(fleet, held), [1, 1]);
-          t.same(await askAll(fleet, held), [429, 429], 'its only slot is taken');
+          t.same(await askEach(fleet, held), [429, 429], 'its only slot is taken');
           const row = (await listRules(fleet)).find(isOf(subject, 60));
           t.match(row, { per_child: true, requests_used: 0, tokens_used: 0, in_flight: 0 }, 'no figure of its own');
           t.notOk('requests_remaining' in (row ?? {}));
@@ -221,26 +218,26 @@ for (const store of ['sqlite', 'redis'] as const) {
             }
             await fleet.settle();
             t.same(await slots(fleet, held), [1, 1], 'an active slot stays until its request has finished');
-            t.same(await askAll(fleet, held), [429, 429]);
+            t.same(await askEach(fleet, held), [429, 429]);
           } else {
             for (const limit_key of [minute, concurrent])
               await fleet.write('DELETE', { user_path: subject, limit_key });
             await fleet.settle();
             t.same(await counted(fleet, held, subject), [undefined, undefined], 'removed');
-            t.same(await askAll(fleet, held), [200, 200], 'nothing holds it back any more');
+            t.same(await askEach(fleet, held), [200, 200], 'nothing holds it back any more');
             await put();
           }
           for (const child of children) t.same(await counted(fleet, child, subject), [0, 0], `${child} is cleared`);
 
           t.same(await release(), [200, 200], 'the streams end as if nothing had happened');
           await waitFor('the slots to be free', async () => (await slots(fleet, held)).every((each) => each === 0));
-          t.same(await askAll(fleet, held), [200, 200]);
+          t.same(await askEach(fleet, held), [200, 200]);
           await waitFor('the slots to be free', async () => (await slots(fleet, held)).every((each) => each === 0));
 
           // Given back once and not twice: there is room for one stream, and for one only.
           const releaseAgain = await holdStreams(fleet, upstream, held, createGate());
           t.same(await slots(fleet, held), [1, 1]);
-          t.same(await askAll(fleet, held), [429, 429]);
+          t.same(await askEach(fleet, held), [429, 429]);
           t.same(await releaseAgain(), [200, 200]);
         },
       );
@@ -264,7 +261,7 @@ for (const store of ['sqlite', 'redis'] as const) {
       t.same(await release(), [200, 200]);
       await waitFor('the slots to be free', async () => (await slots(fleet, '/slots')).every((each) => each === 0));
       t.match(await inFlight(0), { requests_remaining: 1 });
-      t.same(await askAll(fleet, '/slots'), [200, 200]);
+      t.same(await askEach(fleet, '/slots'), [200, 200]);
     });
   });
 }

@@ -1,7 +1,9 @@
 // The books after a busy hour: whatever clients did, every slot is back, every admitted request counted once, every token known by its source.
 import { t as suite, test } from 'tap';
+import { chatHead } from '../support/chat-call.ts';
 import { createGate, type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
 import { readMetric, startGateway } from '../support/gateway.ts';
+import { createRandom } from '../support/random.ts';
 import { openRaw, type Step } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -22,17 +24,6 @@ interface Job {
   readonly how: 'fin' | 'rst';
   /** How many bytes of the answer the client reads before it leaves. */
   readonly bytes: number;
-}
-
-/** Numbers from 0 to below 1 that the seed alone decides (mulberry32). */
-function createRandom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 function planJobs(): Job[] {
@@ -103,15 +94,7 @@ async function stay(job: Job): Promise<number> {
 async function leave(job: Job, isAtProvider: (id: string) => boolean): Promise<void> {
   const connection = await openRaw(gateway.port);
   const body = bodyOf(job);
-  const lines = Object.entries({ ...headersOf(job), authorization: `Bearer ${gateway.masterKey}` });
-  const head = [
-    'POST /v1/chat/completions HTTP/1.1',
-    'Host: gateway',
-    ...lines.map(([name, value]) => `${name}: ${value}`),
-    'Content-Type: application/json',
-    `Content-Length: ${body.length}`,
-    '\r\n',
-  ].join('\r\n');
+  const head = chatHead(body.length, headersOf(job));
   const steps: Record<(typeof points)[number], Step> = {
     'in the head': head.slice(0, -20),
     'in the body': head + body.slice(0, 20),

@@ -3,6 +3,7 @@ import { t as suite, test } from 'tap';
 import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics.ts';
 import { ruleKey } from '../../schemas/rules/rule.ts';
 import { ruleId } from '../../schemas/rules/rule-id.ts';
+import { ask } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, readMetric, startGateway } from '../support/gateway.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -10,14 +11,10 @@ import { waitFor } from '../support/wait-for.ts';
 const upstream = await startFakeUpstream({ t: suite });
 const provider = { type: 'openai', base_url: upstream.url, models: ['fake-small'] };
 
-async function ask(gateway: Gateway, model: string, userPath = '/secret-team/secret-app') {
-  const response = await gateway.fetch('/v1/chat/completions', {
-    method: 'POST',
-    headers: { 'x-gateway-user-path': userPath },
-    body: { model, messages: [{ role: 'user', content: 'say hello' }] },
-  });
-  await response.text();
-  return { status: response.status, seconds: Number(response.headers.get('retry-after')) };
+/** The status of a request for that model, and when to come again. */
+async function askFor(gateway: Gateway, model: string, userPath = '/secret-team/secret-app') {
+  const { status, headers } = await ask(gateway, userPath, { model });
+  return { status, seconds: Number(headers.get('retry-after')) };
 }
 
 /** Every sample of the limiter's metrics: name with labels → value. */
@@ -96,20 +93,20 @@ await test('a known sequence gives known figures', async (t) => {
   );
 
   // The pair in turns: one, two, one, two; then one is used up.
-  for (let index = 0; index < 5; index += 1) t.equal((await ask(gateway, 'pair')).status, 200);
-  const direct = await ask(gateway, 'one/fake-small');
+  for (let index = 0; index < 5; index += 1) t.equal((await askFor(gateway, 'pair')).status, 200);
+  const direct = await askFor(gateway, 'one/fake-small');
   t.equal(direct.status, 429);
   // A request in flight, seen while it is.
   const gate = createGate();
   await upstream.behave([{ kind: 'hold', gate }]);
-  const held = ask(gateway, 'two/fake-small');
+  const held = askFor(gateway, 'two/fake-small');
   await waitFor('a held request', () => gate.waiting === 1);
   const during = samplesOf(await gateway.metrics());
   t.equal(during[`in_flight{rule="${id.slots}",scope="user_path"}`], 1);
   t.equal(during[`utilization_ratio{rule="${id.slots}",scope="user_path",dimension="concurrent"}`], 0.25);
   gate.release();
   t.equal((await held).status, 200);
-  const asKid = (name: string) => ask(gateway, 'two/fake-small', `/secret-kids/${name}`);
+  const asKid = (name: string) => askFor(gateway, 'two/fake-small', `/secret-kids/${name}`);
   for (const name of ['ann', 'ann/x']) t.equal((await asKid(name)).status, 200);
   const ann = await asKid('ann');
   const ben = await asKid('ben');
@@ -189,7 +186,7 @@ await test('of 400 rules at most 250 have series of their own; the sums hold all
   const indexes = Array.from({ length: count }, (_, index) => index);
   for (const status of [200, 429]) {
     const statuses = await Promise.all(
-      indexes.map(async (index) => (await ask(gateway, 'one/fake-small', `/secret-${index}`)).status),
+      indexes.map(async (index) => (await askFor(gateway, 'one/fake-small', `/secret-${index}`)).status),
     );
     t.ok(statuses.every((each) => each === status));
     // A scrape in between: counts that are added up must not be added twice.

@@ -1,5 +1,6 @@
 // Rules are data and get replaced, counters are state and stay: what an edit does to limits that are in use.
 import { t as suite, test } from 'tap';
+import { ask, usageOf } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -15,24 +16,16 @@ const rules = (limits: readonly Limit[], rest: object = {}) => ({
   'gateway.yaml': { rate_limits: { user_paths: limits.length === 0 ? [] : [{ path: '/team', limits }], ...rest } },
 });
 
-async function ask(gateway: Gateway) {
-  const response = await gateway.fetch('/v1/chat/completions', {
-    method: 'POST',
-    headers: { 'x-gateway-user-path': '/team' },
-    body: { model: 'fake/fake-small', messages: [{ role: 'user', content: 'say hello' }] },
-  });
-  const text = await response.text();
-  const header = (name: string) => response.headers.get(`x-ratelimit-${name}`);
-  return { status: response.status, text, header, limit: header('limit-requests'), left: header('remaining-requests') };
+async function askTeam(gateway: Gateway) {
+  const { status, text, headers } = await ask(gateway, '/team');
+  const header = (name: string) => headers.get(`x-ratelimit-${name}`);
+  return { status, text, limit: header('limit-requests'), left: header('remaining-requests') };
 }
 
 /** Every rule that covers /team, as `minute: 2 of 3, 26 tokens`. */
 async function standing(gateway: Gateway): Promise<string[]> {
-  const response = await gateway.fetch('/v1/usage', { headers: { 'x-gateway-user-path': '/team' } });
-  const { rate_limits } = (await response.json()) as {
-    rate_limits: { period_label: string; requests_used: number; max_requests?: number; tokens_used: number }[];
-  };
-  return rate_limits.map(
+  const rows = await usageOf(gateway, '/team');
+  return rows.map(
     ({ period_label, requests_used, max_requests = 'any', tokens_used }) =>
       `${period_label}: ${requests_used} of ${max_requests}, ${tokens_used} tokens`,
   );
@@ -40,21 +33,21 @@ async function standing(gateway: Gateway): Promise<string[]> {
 
 await test('caps change in place: what was used stays used', async (t) => {
   const gateway = await startGateway(t, { upstream, files: rules([{ ...minute(2), max_tokens: 500 }]) });
-  for (const status of [200, 200, 429]) t.equal((await ask(gateway)).status, status);
+  for (const status of [200, 200, 429]) t.equal((await askTeam(gateway)).status, status);
 
   await gateway.applyConfig(rules([{ ...minute(4), max_tokens: 500 }]));
-  t.match(await ask(gateway), { status: 200, limit: '4', left: '1' }, 'raised: the next request passes');
+  t.match(await askTeam(gateway), { status: 200, limit: '4', left: '1' }, 'raised: the next request passes');
   t.strictSame(await standing(gateway), ['minute: 3 of 4, 39 tokens']);
 
   await gateway.applyConfig(rules([{ ...minute(1), max_tokens: 500 }]));
-  t.match(await ask(gateway), { status: 429, limit: '1', left: '0' }, 'lowered below what is used');
+  t.match(await askTeam(gateway), { status: 429, limit: '1', left: '0' }, 'lowered below what is used');
   t.strictSame(await standing(gateway), ['minute: 3 of 1, 39 tokens']);
 
   await gateway.applyConfig(rules([{ ...minute(9), max_tokens: 30 }]));
-  t.match((await ask(gateway)).text, '/team: 30 tokens per minute');
+  t.match((await askTeam(gateway)).text, '/team: 30 tokens per minute');
 
   await gateway.applyConfig(rules([{ ...minute(3), max_tokens: 30, mode: 'shadow' }]));
-  t.match(await ask(gateway), { status: 200, limit: null }, 'watching only');
+  t.match(await askTeam(gateway), { status: 200, limit: null }, 'watching only');
   await gateway.applyConfig(rules([minute(9)]));
   t.strictSame(await standing(gateway), ['minute: 3 of 9, 0 tokens'], 'a shadow that would refuse takes nothing');
 
@@ -64,13 +57,13 @@ await test('caps change in place: what was used stays used', async (t) => {
 
 await test('a rule that went and came back, or moved to another period, starts anew', async (t) => {
   const gateway = await startGateway(t, { upstream, files: rules([minute(2), { period: 'hour', max_requests: 50 }]) });
-  for (const status of [200, 200, 429]) t.equal((await ask(gateway)).status, status);
+  for (const status of [200, 200, 429]) t.equal((await askTeam(gateway)).status, status);
 
   await gateway.applyConfig(rules([{ period: 'hour', max_requests: 50 }]));
-  t.match(await ask(gateway), { status: 200, limit: '50', left: '47' }, 'the other rule is untouched');
+  t.match(await askTeam(gateway), { status: 200, limit: '50', left: '47' }, 'the other rule is untouched');
   await gateway.applyConfig(rules([minute(2), { period: 'hour', max_requests: 50 }]));
   t.strictSame(await standing(gateway), ['minute: 0 of 2, 0 tokens', 'hour: 3 of 50, 0 tokens']);
-  for (const status of [200, 200, 429]) t.equal((await ask(gateway)).status, status);
+  for (const status of [200, 200, 429]) t.equal((await askTeam(gateway)).status, status);
 
   await gateway.applyConfig(
     rules([
@@ -84,7 +77,7 @@ await test('a rule that went and came back, or moved to another period, starts a
       rate_limits: { user_paths: [{ path: '/team/', limits: [{ period_seconds: 61, max_requests: 2 }] }] },
     },
   });
-  t.equal((await ask(gateway)).left, '1');
+  t.equal((await askTeam(gateway)).left, '1');
   await gateway.applyConfig({
     'gateway.yaml': {
       rate_limits: { user_paths: [{ path: 'team', limits: [{ period_seconds: 61, max_requests: 3 }] }] },
@@ -98,33 +91,33 @@ await test('a slot that is held when its cap changes, or its rule goes, is given
   const gateway = await startGateway(t, { upstream, files: rules([concurrent(1)]) });
   const gate = createGate();
   await upstream.behave({ kind: 'hold', gate });
-  const held = ask(gateway);
+  const held = askTeam(gateway);
   await waitFor('a held request', () => gate.waiting === 1);
-  t.equal((await ask(gateway)).status, 429);
+  t.equal((await askTeam(gateway)).status, 429);
   await gateway.applyConfig(rules([concurrent(2)]));
-  const second = ask(gateway);
+  const second = askTeam(gateway);
   await waitFor('a second one', () => gate.waiting === 2);
   t.equal(await gateway.metric('gateway_rate_limit_in_flight'), 2);
   await gateway.applyConfig(rules([minute(100)]));
   await gateway.applyConfig(rules([concurrent(1)]));
   t.equal(await gateway.metric('gateway_rate_limit_in_flight'), 0, 'a new rule has no past');
-  const third = ask(gateway);
+  const third = askTeam(gateway);
   await waitFor('a third one', () => gate.waiting === 3);
-  t.equal((await ask(gateway)).status, 429);
+  t.equal((await askTeam(gateway)).status, 429);
   gate.release();
   for (const answer of await Promise.all([held, second, third])) t.equal(answer.status, 200);
   t.equal(await gateway.metric('gateway_rate_limit_in_flight'), 0, 'and is not credited with what it never had');
-  t.equal((await ask(gateway)).status, 200);
+  t.equal((await askTeam(gateway)).status, 200);
 });
 
 await test('a broken edit leaves rules and counters alone', async (t) => {
   const gateway = await startGateway(t, { upstream, files: rules([minute(3)]) });
-  t.equal((await ask(gateway)).left, '2');
+  t.equal((await askTeam(gateway)).left, '2');
   gateway.writeConfig(rules([minute(0)]));
   await waitFor('the refusal', async () => (await gateway.metric('gateway_config_last_reload_successful')) === 0);
-  t.match(await ask(gateway), { limit: '3', left: '1' });
+  t.match(await askTeam(gateway), { limit: '3', left: '1' });
   await gateway.applyConfig(rules([minute(5)]));
-  t.match(await ask(gateway), { limit: '5', left: '2' });
+  t.match(await askTeam(gateway), { limit: '5', left: '2' });
 });
 
 await test('enabled: false switches every limit off, RATE_LIMITS_ENABLED decides over it', async (t) => {
@@ -136,17 +129,17 @@ await test('enabled: false switches every limit off, RATE_LIMITS_ENABLED decides
   const on = rules([minute(1), concurrent], limited);
   const off = rules([minute(1), concurrent], { ...limited, enabled: false });
   const gateway = await startGateway(t, { upstream, files: on });
-  for (const status of [200, 429]) t.equal((await ask(gateway)).status, status);
+  for (const status of [200, 429]) t.equal((await askTeam(gateway)).status, status);
 
   const noLimits = async (why: string) => {
-    for (let index = 0; index < 3; index += 1) t.match(await ask(gateway), { status: 200, limit: null }, why);
+    for (let index = 0; index < 3; index += 1) t.match(await askTeam(gateway), { status: 200, limit: null }, why);
     t.strictSame(await standing(gateway), [], why);
     t.notOk(await gateway.metric('gateway_rate_limit_rule_info'), why);
   };
   await gateway.applyConfig(off);
   await noLimits('the file says off');
   await gateway.applyConfig(on);
-  for (const status of [200, 429]) t.equal((await ask(gateway)).status, status, 'on again, with fresh counters');
+  for (const status of [200, 429]) t.equal((await askTeam(gateway)).status, status, 'on again, with fresh counters');
 
   await gateway.restart({ RATE_LIMITS_ENABLED: 'false' });
   await noLimits('the environment says off');
@@ -154,7 +147,7 @@ await test('enabled: false switches every limit off, RATE_LIMITS_ENABLED decides
   await noLimits('whatever the file says');
   await gateway.restart({ RATE_LIMITS_ENABLED: 'true' });
   await gateway.applyConfig(off);
-  await waitFor('a limit to be met', async () => (await ask(gateway)).status === 429);
+  await waitFor('a limit to be met', async () => (await askTeam(gateway)).status === 429);
   t.equal((await standing(gateway)).length, 2, 'the environment says on, the file off');
 });
 
@@ -171,10 +164,10 @@ await test('variables take the place of what the files say of their path or prov
       SET_PROVIDER_RATE_LIMIT_FAKE: 'rpm=2,concurrent=5',
     },
   });
-  t.match(await ask(gateway), { status: 200, limit: '2', left: '1' }, 'the provider has the least');
+  t.match(await askTeam(gateway), { status: 200, limit: '2', left: '1' }, 'the provider has the least');
   t.strictSame(await standing(gateway), ['300s: 1 of 40, 0 tokens', 'minute: 1 of 3, 13 tokens']);
-  t.equal((await ask(gateway)).left, '0');
-  t.match((await ask(gateway)).text, 'for provider fake: 2 requests per minute');
+  t.equal((await askTeam(gateway)).left, '0');
+  t.match((await askTeam(gateway)).text, 'for provider fake: 2 requests per minute');
 
   await gateway.applyConfig(rules([minute(9)]));
   t.strictSame(

@@ -3,6 +3,7 @@ import { t as suite, test } from 'tap';
 import { ruleKey } from '../../schemas/rules/rule.ts';
 import { ruleId } from '../../schemas/rules/rule-id.ts';
 import type { Scope } from '../../schemas/rules/scope.ts';
+import { ask, usageOf } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -81,26 +82,19 @@ suite.beforeEach(async () => {
   await right.behave({ kind: 'openai' });
 });
 
-/** One request, its answer read to the end. */
-async function ask(model: string, userPath: string, extra: object = {}) {
-  const response = await gateway.fetch('/v1/chat/completions', {
-    method: 'POST',
-    headers: { 'x-gateway-user-path': userPath },
-    body: { model, messages: [{ role: 'user', content: 'say hello' }], ...extra },
-  });
-  const text = await response.text();
-  const { status, headers } = response;
-  const message = status === 200 ? '' : (JSON.parse(text) as { error: { message: string } }).error.message;
-  return { status, headers, text, message };
+/** One request of a consumer for that model, its answer read to the end; the message when it is refused. */
+async function askFor(model: string, userPath: string, extra: object = {}) {
+  const answer = await ask(gateway, userPath, { model, ...extra });
+  const failure = answer.status === 200 ? undefined : (JSON.parse(answer.text) as { error: { message: string } }).error;
+  return { ...answer, message: failure?.message ?? '' };
 }
 
 /** What /counted/<name> has used of its rules, which all tests share: only differences mean something. */
 async function used(): Promise<{ requests: number; inFlight: number }> {
-  const response = await gateway.fetch('/v1/usage', { headers: { 'x-gateway-user-path': '/counted' } });
-  const { rate_limits } = (await response.json()) as { rate_limits: { requests_used: number; in_flight: number }[] };
+  const rows = await usageOf(gateway, '/counted');
   return {
-    requests: rate_limits.reduce((sum, { requests_used }) => sum + requests_used, 0),
-    inFlight: rate_limits.reduce((sum, { in_flight }) => sum + in_flight, 0),
+    requests: rows.reduce((sum, { requests_used }) => sum + requests_used, 0),
+    inFlight: rows.reduce((sum, { in_flight }) => sum + in_flight, 0),
   };
 }
 
@@ -117,27 +111,30 @@ const callsSince = ([before, other]: readonly [number, number]) => [
 ];
 
 await test('provider and model rules compare without regard to case, and show their subject as it is written', async (t) => {
-  await ask('Odd.Name/m', '/');
-  t.equal((await ask('Odd.Name/shared', '/')).headers.get('x-ratelimit-limit-requests'), '2');
-  t.match(await ask('Odd.Name/m', '/'), {
+  await askFor('Odd.Name/m', '/');
+  t.equal((await askFor('Odd.Name/shared', '/')).headers.get('x-ratelimit-limit-requests'), '2');
+  t.match(await askFor('Odd.Name/m', '/'), {
     status: 429,
     message: /^Rate limit exceeded for provider oDD\.nAME: 2 requests per minute\. Retry in \d+ s\.$/,
   });
-  t.equal((await ask('free-left/Mixed-Case', '/')).status, 200);
-  t.match(await ask('free-left/Mixed-Case', '/'), {
+  t.equal((await askFor('free-left/Mixed-Case', '/')).status, 200);
+  t.match(await askFor('free-left/Mixed-Case', '/'), {
     status: 429,
     message: /for model FREE-left\/mixed-CASE: 1 request per minute\./,
   });
-  t.equal((await ask('free-right/Mixed-Case', '/')).status, 200, 'a qualified rule covers that provider alone');
+  t.equal((await askFor('free-right/Mixed-Case', '/')).status, 200, 'a qualified rule covers that provider alone');
 });
 
 await test('a rule on a bare model counts it on every provider', async (t) => {
   // One of three went to Odd.Name above.
-  t.equal((await ask('free-left/shared', '/')).status, 200);
-  t.equal((await ask('free-right/shared', '/')).headers.get('x-ratelimit-remaining-requests'), '0');
+  t.equal((await askFor('free-left/shared', '/')).status, 200);
+  t.equal((await askFor('free-right/shared', '/')).headers.get('x-ratelimit-remaining-requests'), '0');
   for (const provider of ['free-left', 'free-right', 'direct-left']) {
     const before = calls();
-    t.match(await ask(`${provider}/shared`, '/'), { status: 429, message: /for model SHARED: 3 requests per minute/ });
+    t.match(await askFor(`${provider}/shared`, '/'), {
+      status: 429,
+      message: /for model SHARED: 3 requests per minute/,
+    });
     t.strictSame(callsSince(before), [0, 0], 'no call');
   }
   t.equal(await decisions('provider', 'direct-left', 'allow'), 0, 'and its provider was not charged for it');
@@ -146,7 +143,7 @@ await test('a rule on a bare model counts it on every provider', async (t) => {
 await test('a target that is used up is skipped without an error', async (t) => {
   const before = calls();
   for (let index = 0; index < 6; index += 1) {
-    const answer = await ask('skip', '/counted');
+    const answer = await askFor('skip', '/counted');
     t.equal(answer.status, 200);
     t.notOk(answer.headers.has('retry-after'));
   }
@@ -159,11 +156,11 @@ await test('a target that is used up is skipped without an error', async (t) => 
 });
 
 await test('a request without another target is refused; no call is made, and the consumer pays nothing', async (t) => {
-  t.equal((await ask('direct-left/m', '/counted')).status, 200);
+  t.equal((await askFor('direct-left/m', '/counted')).status, 200);
   const before = calls();
   const paid = await used();
   for (const stream of [false, true]) {
-    const refused = await ask('direct-left/m', '/counted', { stream });
+    const refused = await askFor('direct-left/m', '/counted', { stream });
     t.match(refused, { status: 429, message: /for provider direct-left: 1 request per minute\./ });
     t.match(JSON.parse(refused.text), { error: { code: 'rate_limit_exceeded', type: 'rate_limit_error' } });
     t.notOk('provider' in JSON.parse(refused.text).error, 'the gateway refuses, not the provider');
@@ -178,11 +175,11 @@ await test('a request without another target is refused; no call is made, and th
 
 await test('all targets used up: a refusal that speaks of the first declared one, whatever the balance picks', async (t) => {
   const paid = await used();
-  for (let index = 0; index < 3; index += 1) t.equal((await ask('full', '/counted')).status, 200);
+  for (let index = 0; index < 3; index += 1) t.equal((await askFor('full', '/counted')).status, 200);
   const before = calls();
   // The second target weighs more: most of these would have gone there.
   for (let index = 0; index < 8; index += 1) {
-    const refused = await ask('full', '/counted', { stream: index % 2 === 1 });
+    const refused = await askFor('full', '/counted', { stream: index % 2 === 1 });
     t.match(refused, { status: 429, message: /for provider full-left: 1 request per hour\./ });
     t.ok(Number(refused.headers.get('retry-after')) > 3_500);
     t.equal(refused.headers.get('x-should-retry'), 'false');
@@ -200,10 +197,10 @@ await test('slots of targets: the other one is asked while the first is busy; no
   await left.behave({ kind: 'hold', gate });
   await right.behave({ kind: 'hold', gate });
   const paid = await used();
-  const held = [ask('slots', '/counted'), ask('slots', '/counted', { stream: true })];
+  const held = [askFor('slots', '/counted'), askFor('slots', '/counted', { stream: true })];
   await waitFor('both busy', () => gate.waiting === 2);
   const before = calls();
-  const refused = await ask('slots', '/counted');
+  const refused = await askFor('slots', '/counted');
   t.match(refused, { status: 429, message: /for provider slots-left: 1 concurrent request\. Retry in 1 s\./ });
   t.equal(refused.headers.get('retry-after'), '1');
   t.strictSame(callsSince(before), [0, 0]);
@@ -212,14 +209,14 @@ await test('slots of targets: the other one is asked while the first is busy; no
   for (const answer of await Promise.all(held)) t.equal(answer.status, 200);
   t.strictSame(await used(), { requests: paid.requests + 2, inFlight: 0 });
   t.equal(await gateway.metric('gateway_rate_limit_in_flight'), 0);
-  t.equal((await ask('slots', '/counted')).status, 200);
+  t.equal((await askFor('slots', '/counted')).status, 200);
 });
 
 await test('a request that fails over counts once for the consumer, and once for each target that was asked', async (t) => {
   await left.behave({ kind: 'error', status: 503 });
   const before = calls();
   const paid = await used();
-  const answer = await ask('fail', '/counted');
+  const answer = await askFor('fail', '/counted');
   t.equal(answer.status, 200);
   t.strictSame(callsSince(before), [1, 1]);
   t.strictSame(await used(), { requests: paid.requests + 1, inFlight: 0 });
@@ -227,17 +224,17 @@ await test('a request that fails over counts once for the consumer, and once for
   t.equal(await decisions('provider', 'fail-right', 'allow'), 1);
 
   await right.behave({ kind: 'error', status: 500 });
-  t.equal((await ask('fail', '/counted')).status, 503, 'the right one began, the left one was asked last');
+  t.equal((await askFor('fail', '/counted')).status, 503, 'the right one began, the left one was asked last');
   t.strictSame(callsSince(before), [2, 2]);
   t.strictSame(await used(), { requests: paid.requests + 2, inFlight: 0 }, 'what providers were asked for is not free');
 });
 
 await test('a failed target before a used-up one: the failure is told, for the limit was not the cause', async (t) => {
-  t.equal((await ask('last-right/m', '/counted')).status, 200);
+  t.equal((await askFor('last-right/m', '/counted')).status, 200);
   await left.behave({ kind: 'error', status: 503, message: 'out of order' });
   const paid = await used();
   for (let index = 0; index < 2; index += 1) {
-    const answer = await ask('last', '/counted');
+    const answer = await askFor('last', '/counted');
     t.match(answer, { status: 503, message: 'out of order' });
     t.notOk(answer.headers.has('retry-after'));
   }

@@ -2,6 +2,7 @@
 import { t as suite, test } from 'tap';
 import { ruleKey } from '../../schemas/rules/rule.ts';
 import { ruleId } from '../../schemas/rules/rule-id.ts';
+import { type Answer, ask, usageOf } from '../support/consumer.ts';
 import { type Behaviour, type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 
@@ -32,19 +33,12 @@ suite.beforeEach(async () => {
   await right.behave({ kind: 'openai' });
 });
 
-async function ask(body: object, userPath = '/team/app', door = 'chat/completions', from = gateway) {
-  const response = await from.fetch(`/v1/${door}`, {
-    method: 'POST',
-    headers: { 'x-gateway-user-path': userPath },
-    body: { messages: [{ role: 'user', content: 'say hello' }], ...body },
-  });
-  return { status: response.status, headers: response.headers, text: await response.text() };
-}
+const askFor = (body: object, userPath = '/team/app', door = 'chat/completions', from = gateway): Promise<Answer> =>
+  ask(from, userPath, body, { door });
 
 /** What every rule and the counter of tokens say at this moment. */
 async function books() {
-  const response = await gateway.fetch('/v1/usage', { headers: { 'x-gateway-user-path': '/team' } });
-  const usage = (await response.json()) as { rate_limits: { tokens_used: number }[] };
+  const [team] = await usageOf(gateway, '/team');
   const share = async (scope: 'provider' | 'model', subject: string) =>
     cap *
     ((await gateway.metric('gateway_rate_limit_utilization_ratio', {
@@ -54,7 +48,7 @@ async function books() {
   const source = async (name: string) =>
     (await gateway.metric('gateway_rate_limit_tokens_total', { source: name })) ?? 0;
   return {
-    team: usage.rate_limits[0]?.tokens_used ?? Number.NaN,
+    team: team?.tokens_used ?? Number.NaN,
     left: await share('provider', 'left'),
     right: await share('provider', 'right'),
     plain: await share('provider', 'plain'),
@@ -86,7 +80,7 @@ await test('what the provider reports is charged to the consumer, the provider a
   ] as const;
   for (const [name, extra] of rows) {
     const before = await books();
-    t.equal((await ask({ model: 'left/fake-small', ...extra })).status, 200);
+    t.equal((await askFor({ model: 'left/fake-small', ...extra })).status, 200);
     const total = reportedBy(left.ledger.at(-1));
     t.equal(total, 13);
     t.strictSame(await chargedSince(before), { team: total, left: total, model: total, reported: total }, name);
@@ -95,7 +89,7 @@ await test('what the provider reports is charged to the consumer, the provider a
 
 await test('embeddings are charged, too', async (t) => {
   const before = await books();
-  await ask({ model: 'right/fake-embedding', input: ['one two', 'three'] }, '/team', 'embeddings');
+  await askFor({ model: 'right/fake-embedding', input: ['one two', 'three'] }, '/team', 'embeddings');
   t.strictSame(await chargedSince(before), { team: 3, right: 3, reported: 3 }, 'the rule of another model is not');
 });
 
@@ -104,7 +98,7 @@ await test('an explicit zero is a report', async (t) => {
   await left.behave({ kind: 'openai', usage });
   for (const stream of [false, true]) {
     const before = await books();
-    t.equal((await ask({ model: 'left/fake-small', stream })).status, 200);
+    t.equal((await askFor({ model: 'left/fake-small', stream })).status, 200);
     t.strictSame(await chargedSince(before), {}, 'no estimate in its place');
   }
 });
@@ -126,7 +120,7 @@ await test('a provider that reports nothing is charged by estimate, and the metr
   for (const [name, provider, extra, behaviour] of rows) {
     await left.behave(behaviour);
     const before = await books();
-    const { text } = await ask({ model: `${provider}/fake-small`, ...extra });
+    const { text } = await askFor({ model: `${provider}/fake-small`, ...extra });
     t.notMatch(text, /"usage":\{/);
     const charged = await chargedSince(before);
     const total = charged.estimated ?? 0;
@@ -147,7 +141,7 @@ await test('after a failure the target that executed the request is charged, and
     await left.behave(behave);
     await right.behave(behave);
     const before = await books();
-    t.equal((await ask({ model: 'both', stream })).status, 200);
+    t.equal((await askFor({ model: 'both', stream })).status, 200);
     t.same([left.ledger.length - asked[0], right.ledger.length - asked[1]], [1, 1]);
     const [executed, other] =
       reportedBy(left.ledger.at(-1)) === 13 ? (['left', 'right'] as const) : (['right', 'left'] as const);
@@ -160,17 +154,17 @@ await test('a provider that refuses is charged no tokens', async (t) => {
   const usage = { prompt_tokens: 4, completion_tokens: 6, total_tokens: 10 };
   await left.behave({ kind: 'json', status: 400, body: { error: { message: 'no' }, usage } });
   const before = await books();
-  t.equal((await ask({ model: 'left/fake-small' })).status, 400);
+  t.equal((await askFor({ model: 'left/fake-small' })).status, 400);
   t.strictSame(await chargedSince(before), {});
 });
 
 await test('a token cap lets the request through that overshoots it, and refuses the next', async (t) => {
-  const first = await ask({ model: 'left/fake-small' }, '/small');
+  const first = await askFor({ model: 'left/fake-small' }, '/small');
   t.equal(first.headers.get('x-ratelimit-remaining-tokens'), '20', 'counted once the answer is complete');
-  const second = await ask({ model: 'left/fake-small', stream: true }, '/small');
+  const second = await askFor({ model: 'left/fake-small', stream: true }, '/small');
   t.equal(second.headers.get('x-ratelimit-remaining-tokens'), '7');
   const calls = left.ledger.length;
-  const third = await ask({ model: 'left/fake-small' }, '/small');
+  const third = await askFor({ model: 'left/fake-small' }, '/small');
   t.equal(third.status, 429);
   t.match(third.text, 'Rate limit exceeded for /small: 20 tokens per minute.');
   t.notOk(third.headers.has('x-ratelimit-limit-requests'));
@@ -183,12 +177,12 @@ await test('with usage tracking off: one warning, token caps are not enforced, n
   t.equal(warnings.length, 1);
   t.match(warnings[0]?.['msg'], /USAGE_ENABLED/);
   for (let index = 0; index < 4; index += 1) {
-    const answer = await ask({ model: 'left/fake-small', stream: true }, '/small', 'chat/completions', off);
+    const answer = await askFor({ model: 'left/fake-small', stream: true }, '/small', 'chat/completions', off);
     t.equal(answer.status, 200);
     t.notOk([...answer.headers.keys()].some((name) => name.startsWith('x-ratelimit-')));
     t.notMatch(left.ledger.at(-1)?.body.toString(), 'stream_options', 'nothing is injected');
   }
-  await ask({ model: 'left/fake-small' }, '/small', 'chat/completions', off);
+  await askFor({ model: 'left/fake-small' }, '/small', 'chat/completions', off);
   const usage = await (await off.fetch('/v1/usage', { headers: { 'x-gateway-user-path': '/small' } })).json();
   t.match(usage, { rate_limits: [{ max_tokens: 20, tokens_used: 0, exhausted: false }] });
   t.notOk(await off.metric('gateway_rate_limit_tokens_total'), 'nothing is counted');

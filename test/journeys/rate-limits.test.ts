@@ -3,6 +3,7 @@ import { OpenAI, RateLimitError } from 'openai';
 import { t as suite, test } from 'tap';
 import { ruleKey } from '../../schemas/rules/rule.ts';
 import { ruleId } from '../../schemas/rules/rule-id.ts';
+import { ask } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey, startGateway } from '../support/gateway.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -55,19 +56,13 @@ const gateway = await startGateway(suite, {
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
 
 /** One request of that consumer, its answer read to the end. Times are those of the test process. */
-async function ask(userPath: string, extra: object = {}, door = 'chat/completions') {
+async function askTimed(userPath: string, extra: object = {}, door = 'chat/completions') {
   const sentAtMs = performance.now();
-  const response = await gateway.fetch(`/v1/${door}`, {
-    method: 'POST',
-    headers: { 'x-gateway-user-path': userPath },
-    body: { model: 'fake/fake-small', messages: [{ role: 'user', content: 'say hello' }], ...extra },
-  });
-  const text = await response.text();
-  const { status, headers } = response;
-  return { status, headers, text, sentAtMs, receivedAtMs: performance.now() };
+  const answer = await ask(gateway, userPath, extra, { door });
+  return { ...answer, sentAtMs, receivedAtMs: performance.now() };
 }
 
-type Answer = Awaited<ReturnType<typeof ask>>;
+type Answer = Awaited<ReturnType<typeof askTimed>>;
 
 /** Every header that speaks of limits, the reset in seconds left out: it depends on the time of day. */
 function limitsOf({ headers }: Answer): Record<string, string> {
@@ -92,10 +87,10 @@ await test('a refusal is the envelope of a 429, names subject, cap and period, a
     ['/both', 'requests', 1, '/both: 1 request per minute'],
   ] as const;
   for (const [userPath, dimension, cap, limit] of rows) {
-    t.equal((await ask(userPath)).status, 200);
+    t.equal((await askTimed(userPath)).status, 200);
     const before = upstream.ledger.length;
     for (const stream of [false, true]) {
-      const refused = await ask(`${userPath}/below`, { stream });
+      const refused = await askTimed(`${userPath}/below`, { stream });
       const seconds = retryAfter(refused);
       t.equal(refused.status, 429);
       t.match(refused.headers.get('content-type'), /^application\/json/);
@@ -125,22 +120,26 @@ await test('a refusal is the envelope of a 429, names subject, cap and period, a
 });
 
 await test('of several rules the first is named, the longest wait is told', async (t) => {
-  await ask('/nested/app');
-  await ask('/nested/app');
-  const refused = await ask('/nested/app/x');
+  await askTimed('/nested/app');
+  await askTimed('/nested/app');
+  const refused = await askTimed('/nested/app/x');
   t.match(refused.text, 'for /nested: 2 requests per hour.');
   t.ok(retryAfter(refused) > 3_500, 'the hour, not the minute');
-  t.equal((await ask('/nested/other')).status, 429, 'the minute of /nested/app does not concern it, the hour does');
-  t.match((await ask('/nested/other')).text, '/nested: 2 requests per hour');
+  t.equal(
+    (await askTimed('/nested/other')).status,
+    429,
+    'the minute of /nested/app does not concern it, the hour does',
+  );
+  t.match((await askTimed('/nested/other')).text, '/nested: 2 requests per hour');
 });
 
 await test('Retry-After is honest: never too early, never a whole second too late', async (t) => {
-  for (let index = 0; index < 3; index += 1) t.equal((await ask('/window')).status, 200);
+  for (let index = 0; index < 3; index += 1) t.equal((await askTimed('/window')).status, 200);
   const refused: Answer[] = [];
   const admitted = await waitFor(
     'the window to move on',
     async () => {
-      const answer = await ask('/window');
+      const answer = await askTimed('/window');
       if (answer.status === 200) return answer;
       refused.push(answer);
       return undefined;
@@ -162,14 +161,14 @@ await test('Retry-After is honest: never too early, never a whole second too lat
     'it counts down',
   );
   t.ok(refused.every((answer) => answer.text.includes('/window: 3 requests per 2s.')));
-  t.equal((await ask('/window/child')).headers.get('x-ratelimit-limit-requests'), '3');
+  t.equal((await askTimed('/window/child')).headers.get('x-ratelimit-limit-requests'), '3');
 });
 
 await test('x-should-retry is false exactly when the wait is longer than 120 s', async (t) => {
   const told = new Map<number, boolean>();
   for (const period of waits) {
-    t.equal((await ask(`/wait-${period}`)).status, 200);
-    const refused = await ask(`/wait-${period}`);
+    t.equal((await askTimed(`/wait-${period}`)).status, 200);
+    const refused = await askTimed(`/wait-${period}`);
     const seconds = retryAfter(refused);
     t.equal(refused.status, 429);
     t.ok(seconds >= period - 1 && seconds <= Math.ceil((period * 61) / 60), `${seconds} s for a window of ${period} s`);
@@ -183,9 +182,9 @@ await test('x-should-retry is false exactly when the wait is longer than 120 s',
 await test('concurrency: Retry-After 1, no trio; the slot is free as soon as a request has ended', async (t) => {
   const gate = createGate();
   await upstream.behave({ kind: 'hold', gate });
-  const held = [ask('/slots/a'), ask('/slots/b', { stream: true })];
+  const held = [askTimed('/slots/a'), askTimed('/slots/b', { stream: true })];
   await waitFor('two held requests', () => gate.waiting === 2);
-  const refused = await ask('/slots/c');
+  const refused = await askTimed('/slots/c');
   t.equal(refused.status, 429);
   t.equal(refused.headers.get('retry-after'), '1');
   t.strictSame(limitNames(refused), []);
@@ -203,19 +202,19 @@ await test('concurrency: Retry-After 1, no trio; the slot is free as soon as a r
     t.equal(answer.status, 200);
     t.strictSame(limitNames(answer), [], 'nor does a success speak of concurrency');
   }
-  t.equal((await ask('/slots/c')).status, 200);
+  t.equal((await askTimed('/slots/c')).status, 200);
 });
 
 await test('six headers, requests and tokens each of the rule with the least left, over all scopes', async (t) => {
   const deep = '/headers/deep';
-  t.strictSame(limitsOf(await ask(deep)), {
+  t.strictSame(limitsOf(await askTimed(deep)), {
     'limit-requests': '30',
     'remaining-requests': '29',
     'limit-tokens': '400',
     'remaining-tokens': '400',
   });
   t.strictSame(
-    limitsOf(await ask(deep, { model: 'capped/fake-small' })),
+    limitsOf(await askTimed(deep, { model: 'capped/fake-small' })),
     {
       'limit-requests': '20',
       'remaining-requests': '19',
@@ -226,12 +225,12 @@ await test('six headers, requests and tokens each of the rule with the least lef
     'the provider has the fewest requests left, the path the fewest tokens',
   );
   t.strictSame(
-    limitsOf(await ask(deep, { model: 'capped/fake-large' })),
+    limitsOf(await askTimed(deep, { model: 'capped/fake-large' })),
     { 'limit-requests': '8', 'remaining-requests': '7', 'limit-tokens': '300', 'remaining-tokens': '300' },
     'the model has the least of both',
   );
   t.strictSame(
-    limitsOf(await ask('/headers', { input: 'one two', model: 'capped/fake-embedding' }, 'embeddings')),
+    limitsOf(await askTimed('/headers', { input: 'one two', model: 'capped/fake-embedding' }, 'embeddings')),
     { 'limit-requests': '20', 'remaining-requests': '17', 'limit-tokens': '1000', 'remaining-tokens': '961' },
     'embeddings, too',
   );
@@ -260,16 +259,16 @@ await test('a stream carries the headers, from its first byte on', async (t) => 
 });
 
 await test('among equals the first in the order of rules speaks', async (t) => {
-  await ask('/tie');
-  const headers = limitsOf(await ask('/tie', { model: 'capped/fake-large' }));
+  await askTimed('/tie');
+  const headers = limitsOf(await askTimed('/tie', { model: 'capped/fake-large' }));
   // One request each has been made of model and path before.
   t.strictSame([headers['limit-requests'], headers['remaining-requests']], ['8', '6'], 'the model has one less');
-  await ask('/tie');
-  t.equal((await ask('/tie')).headers.get('x-ratelimit-remaining-requests'), '5');
-  const tied = limitsOf(await ask('/tie', { model: 'capped/fake-large' }));
+  await askTimed('/tie');
+  t.equal((await askTimed('/tie')).headers.get('x-ratelimit-remaining-requests'), '5');
+  const tied = limitsOf(await askTimed('/tie', { model: 'capped/fake-large' }));
   t.strictSame([tied['limit-requests'], tied['remaining-requests']], ['9', '4'], 'now the path');
-  await ask('/headers', { model: 'capped/fake-large' });
-  const equal = limitsOf(await ask('/tie', { model: 'capped/fake-large' }));
+  await askTimed('/headers', { model: 'capped/fake-large' });
+  const equal = limitsOf(await askTimed('/tie', { model: 'capped/fake-large' }));
   t.strictSame([equal['limit-requests'], equal['remaining-requests']], ['8', '3'], 'three left of either: the model');
 });
 
@@ -280,7 +279,7 @@ await test('reset: to the end of the aligned window; once nothing is left, until
     ['/only-tokens', 'x-ratelimit-reset-tokens', 86_400],
   ] as const) {
     const left = [secondsLeft(period)];
-    const told = Number((await ask(userPath)).headers.get(name));
+    const told = Number((await askTimed(userPath)).headers.get(name));
     left.push(secondsLeft(period));
     // One bound is far away when the window ended in between.
     t.ok(
@@ -289,7 +288,7 @@ await test('reset: to the end of the aligned window; once nothing is left, until
     );
     t.ok(told >= 1 && told <= period);
   }
-  const last = await ask('/last');
+  const last = await askTimed('/last');
   t.equal(last.status, 200);
   t.equal(last.headers.get('x-ratelimit-remaining-requests'), '0');
   const reset = Number(last.headers.get('x-ratelimit-reset-requests'));
@@ -298,26 +297,31 @@ await test('reset: to the end of the aligned window; once nothing is left, until
 
 await test('no rule, no header: what the provider says of its own account is never relayed', async (t) => {
   for (const stream of [false, true]) {
-    const answer = await ask('/free', { stream });
+    const answer = await askTimed('/free', { stream });
     t.equal(answer.status, 200);
     t.strictSame(limitNames(answer), []);
     t.notOk(answer.headers.has('retry-after'));
     t.notOk(answer.headers.has('set-cookie'));
     t.notOk(answer.headers.has('openai-organization'));
   }
-  const limited = await ask('/only-tokens');
+  const limited = await askTimed('/only-tokens');
   t.strictSame(Object.keys(limitsOf(limited)).sort(), ['limit-tokens', 'remaining-tokens'], 'a dimension without cap');
 });
 
 await test('a shadow rule counts what it would refuse, and is seen nowhere else', async (t) => {
   const gate = createGate();
   await upstream.behave({ kind: 'hold', gate });
-  const held = ask('/shadow');
+  const held = askTimed('/shadow');
   await waitFor('a held request', () => gate.waiting === 1);
-  const beside = ask('/shadow');
+  const beside = askTimed('/shadow');
   await waitFor('a second one', () => gate.waiting === 2);
   gate.release();
-  for (const answer of [await held, await beside, await ask('/shadow'), await ask('/shadow', { stream: true })]) {
+  for (const answer of [
+    await held,
+    await beside,
+    await askTimed('/shadow'),
+    await askTimed('/shadow', { stream: true }),
+  ]) {
     t.equal(answer.status, 200);
     t.strictSame(limitNames(answer), []);
     t.notOk(answer.headers.has('retry-after'));
@@ -334,7 +338,7 @@ await test('a shadow rule counts what it would refuse, and is seen nowhere else'
 
   const capped = { scope: 'provider', dimension: 'requests', outcome: 'allow' };
   const before = (await gateway.metric('gateway_rate_limit_decisions_total', capped)) ?? 0;
-  for (let index = 0; index < 4; index += 1) await ask('/free', { model: 'either', input: 'x' }, 'embeddings');
+  for (let index = 0; index < 4; index += 1) await askTimed('/free', { model: 'either', input: 'x' }, 'embeddings');
   t.equal(await gateway.metric('gateway_rate_limit_decisions_total', capped), before + 2, 'no target was skipped');
   t.ok((await decisions('model', 'capped/fake-embedding', 60, 'shadow_reject')) >= 1);
   t.equal(await decisions('model', 'capped/fake-embedding', 60, 'skip_target'), 0);

@@ -2,8 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
+import { chatCall, firstEvent, lastEvent } from '../support/chat-call.ts';
 import { createGate, type Entry, type Gate, type Step, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, readMetric, startGateway } from '../support/gateway.ts';
+import { readinessOf } from '../support/operator.ts';
 import type { LogLine } from '../support/process.ts';
 import { openRaw, pause } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -25,11 +27,6 @@ async function ask(gateway: Gateway, model: string) {
   const response = await gateway.fetch(path, { method: 'POST', body: { model } });
   const body = (await response.json()) as { model?: string; error?: { code: string } };
   return { status: response.status, model: body.model, code: body.error?.code };
-}
-
-async function readiness(gateway: Gateway) {
-  const response = await gateway.fetch('/health/ready');
-  return { http: response.status, ...((await response.json()) as { status: string; reasons: string[] }) };
 }
 
 /** What the config metrics say at this moment. */
@@ -176,14 +173,10 @@ await test('an edit is live within a second', async (t) => {
 await test('a stream outlives its provider; new requests do not find it', async (t) => {
   const gateway = await startGateway(t, { files: providersFile('fake', 'leaving') });
   const gate = createGate();
-  const [first, last] = ['data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n', 'data: [DONE]\n\n'];
-  await upstream.behave([{ kind: 'sse', chunks: [first, gate, last] }]);
+  await upstream.behave([{ kind: 'sse', chunks: [firstEvent, gate, lastEvent] }]);
   const connection = await openRaw(gateway.port, { t });
-  const body = '{"model":"leaving/fake-small","stream":true}';
-  const lines = [`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${gateway.masterKey}`];
-  const framing = ['Content-Type: application/json', `Content-Length: ${body.length}`];
-  await connection.send(`${[...lines, ...framing].join('\r\n')}\r\n\r\n${body}`);
-  await connection.waitFor(({ responses }) => responses[0]?.text() === first);
+  await connection.send(chatCall({ model: 'leaving/fake-small', stream: true }));
+  await connection.waitFor(({ responses }) => responses[0]?.text() === firstEvent);
 
   await gateway.applyConfig(providersFile('fake'));
   t.match(await ask(gateway, 'leaving/fake-small'), { status: 404, code: 'model_not_found' });
@@ -191,7 +184,7 @@ await test('a stream outlives its provider; new requests do not find it', async 
   t.equal(connection.exchange().responses[0]?.complete, false, 'the stream is still open');
   gate.release();
   const answer = await connection.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
-  t.equal(answer.text(), first + last);
+  t.equal(answer.text(), firstEvent + lastEvent);
 });
 
 await test('a bad edit changes nothing but a gauge, a counter and one log line per mistake', async (t) => {
@@ -202,12 +195,12 @@ await test('a bad edit changes nothing but a gauge, a counter and one log line p
   t.match(start, { success: 0, failure: 0, lastSuccessful: 1 });
   t.ok(Math.abs(start.lastSuccessSeconds - Date.now() / 1000) < 60);
   t.match(start.info, /^gateway_config_info\{revision="[0-9a-f]{12}",source="directory"\} 1$/);
-  t.match(await readiness(gateway), { http: 200, status: 'ready', reasons: [] });
+  t.match(await readinessOf(gateway), { http: 200, status: 'ready', reasons: [] });
 
   gateway.writeConfig({ 'aliases.yaml': badFile });
   const bad = await untilConfig(gateway, { failure: 1 });
   t.same(bad, { ...start, failure: 1, lastSuccessful: 0 });
-  t.match(await readiness(gateway), { http: 200, status: 'degraded', reasons: ['config_rejected'] });
+  t.match(await readinessOf(gateway), { http: 200, status: 'degraded', reasons: ['config_rejected'] });
   t.match(await ask(gateway, 'chat'), { status: 200, model: 'fake-small' });
   const errors = errorsOf(gateway.process.logs());
   t.equal(errors.length, 2, 'one line for each of two mistakes');
@@ -221,7 +214,7 @@ await test('a bad edit changes nothing but a gauge, a counter and one log line p
   t.equal(back.info, start.info, 'the old content is the old revision');
   t.equal(back.lastSuccessful, 1);
   t.ok(back.lastSuccessSeconds >= start.lastSuccessSeconds);
-  t.match(await readiness(gateway), { http: 200, status: 'ready', reasons: [] });
+  t.match(await readinessOf(gateway), { http: 200, status: 'ready', reasons: [] });
 
   gateway.writeConfig(aliasFile('fake/fake-large', 'second'));
   const next = await untilConfig(gateway, { success: 2, failure: 2 });
@@ -238,8 +231,8 @@ await test('a restart with a bad file starts on the last good one and says so', 
   const { info } = await configMetrics(gateway);
   gateway.writeConfig({ 'aliases.yaml': badFile });
   await gateway.restart();
-  t.match(await readiness(gateway), { http: 200, status: 'degraded' });
-  t.ok((await readiness(gateway)).reasons.includes('config_last_good'));
+  t.match(await readinessOf(gateway), { http: 200, status: 'degraded' });
+  t.ok((await readinessOf(gateway)).reasons.includes('config_last_good'));
   t.match(await ask(gateway, 'chat'), { status: 200, model: 'fake-large' });
   const metrics = await configMetrics(gateway);
   t.equal(metrics.info, info.replace('source="directory"', 'source="last-good"'));
@@ -253,7 +246,7 @@ await test('a restart with a bad file starts on the last good one and says so', 
   );
 
   gateway.writeConfig(aliasFile('fake/fake-small'));
-  await waitFor('the repaired file to be in force', async () => (await readiness(gateway)).status === 'ready');
+  await waitFor('the repaired file to be in force', async () => (await readinessOf(gateway)).status === 'ready');
   t.match(await ask(gateway, 'chat'), { status: 200, model: 'fake-small' });
 });
 
@@ -282,7 +275,7 @@ await test('a missing entitlement ends a start, whatever was good before, and is
     files: { ...providersFile('fake'), ...template },
     env: { GATEWAY_ENTITLEMENTS: 'quota_templates' },
   });
-  t.match(await readiness(gateway), { status: 'ready' });
+  t.match(await readinessOf(gateway), { status: 'ready' });
   await t.rejects(gateway.restart({ GATEWAY_ENTITLEMENTS: undefined }));
   t.same(await gateway.process.exited, { code: 1, signal: null });
   t.match(gateway.process.stderr.join('\n'), /limits\.yaml:\d+:\d+ .*per_child.*quota_templates/);
@@ -291,7 +284,7 @@ await test('a missing entitlement ends a start, whatever was good before, and is
   without.writeConfig(template);
   await untilConfig(without, { success: 0, failure: 1 });
   t.match(await ask(without, 'fake/fake-small'), { status: 200 });
-  t.match(await readiness(without), { http: 200, status: 'degraded' });
+  t.match(await readinessOf(without), { http: 200, status: 'degraded' });
 });
 
 await test('a variable that cannot be understood ends the start and is named without its value', async (t) => {

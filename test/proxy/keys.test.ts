@@ -2,10 +2,11 @@
 import { AuthenticationError, NotFoundError, OpenAI, PermissionDeniedError } from 'openai';
 import { type Test, test } from 'tap';
 import { type AuthKey, authKey, authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
-import { digestOf, newSecret, redacted } from '../../schemas/keys/secret.ts';
+import { digestOf, newSecret } from '../../schemas/keys/secret.ts';
 import { openStateStore } from '../../schemas/store/open.ts';
 import { createGate, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
+import { sampleKey } from '../support/managed-state.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -47,24 +48,7 @@ async function startStand(t: Test): Promise<Stand> {
     put,
     async issue(more = {}) {
       const secret = newSecret();
-      const key = authKey({
-        id: crypto.randomUUID(),
-        name: 'a key',
-        description: undefined,
-        userPath: undefined,
-        labels: [],
-        allowedModels: [],
-        dashboardAccess: false,
-        digest: digestOf(secret),
-        redactedValue: redacted(secret),
-        enabled: true,
-        expiresAtMs: Number.POSITIVE_INFINITY,
-        deactivatedAtMs: undefined,
-        createdAtMs: 0,
-        updatedAtMs: 0,
-        createdBy: 'master_key',
-        ...more,
-      });
+      const key = sampleKey(secret, more);
       await put(key.id, key);
       // Asked with the right key only once it counts: failures would be held against this address.
       const { revision } = await store.revision();

@@ -163,6 +163,14 @@ export function readMetric(text: string, name: string, labels: Record<string, st
   return samples.length === 0 ? undefined : samples.reduce((sum, value) => sum + value, 0);
 }
 
+/** Until no request is open. Fails soon, too, when the gateway answers nothing at all any more. */
+export async function untilIdle(gateway: Gateway): Promise<void> {
+  await waitFor('no request in flight', async () => {
+    const response = await gateway.fetch('/metrics', { signal: AbortSignal.timeout(10_000) });
+    return readMetric(await response.text(), 'gateway_requests_in_flight') === 0;
+  });
+}
+
 /** For proxies that are tested alone: somebody who answers where the control plane would. Gives the address. */
 async function startStandIn(t: Teardown): Promise<string> {
   const server = createServer((_, response) => response.end('{"status":"ok"}'));

@@ -1,5 +1,6 @@
 // Runs an entry file as a real child process, so that tests start, stop, kill and restart exactly what users run.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -74,6 +75,11 @@ export interface RunningProcess {
   kill(): Promise<Exit>;
   /** Stops what still runs and starts anew, with these variables changed from now on. */
   restart(env?: Record<string, string | undefined>): Promise<void>;
+}
+
+/** How much memory it has at this moment. */
+export function residentBytes({ pid }: Pick<RunningProcess, 'pid'>): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
 /** Starts `entry` with this Node and waits until it is ready. Rejects with its last lines if it exits or stays silent. */

@@ -7,9 +7,9 @@ import { explainRedisFailure } from '../../../schemas/store/redis-failure.ts';
 import { redisKeys } from '../../../schemas/store/redis-keys.ts';
 import { openRedisStore, type RedisStoreOptions } from '../../../schemas/store/redis-store.ts';
 import type { StateStore } from '../../../schemas/store/state-store.ts';
-import { StoreUnavailable } from '../../../schemas/store/store-unavailable.ts';
 import { startProcess } from '../../support/process.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
+import { change, ids, refusal } from '../../support/store-calls.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** For tests of deadlines; the others have time. */
@@ -28,23 +28,6 @@ function open(t: Test, { url, authority }: RedisServer, more: Partial<RedisStore
 /** The server's address with credentials. */
 function withUser({ url }: RedisServer, user: string, password: string): string {
   return url.replace('://', `://${encodeURIComponent(user)}:${encodeURIComponent(password)}@`);
-}
-
-async function change(store: StateStore, id: string, body: unknown = id): Promise<void> {
-  await store.commit({ expected: new Map(), changes: [{ kind: 'rule', id, body }] });
-}
-
-async function ids(store: StateStore): Promise<string[]> {
-  return (await store.read()).documents.map(({ id }) => id);
-}
-
-async function refusal(asked: Promise<unknown>): Promise<StoreUnavailable> {
-  const error: unknown = await asked.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof StoreUnavailable)) throw new Error('it was not refused', { cause: error });
-  return error;
 }
 
 /** Waits until the operation no longer rejects. */

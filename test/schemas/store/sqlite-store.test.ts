@@ -17,8 +17,8 @@ import { stateFilePath } from '../../../schemas/store/sqlite-file.ts';
 import { openSqliteStore } from '../../../schemas/store/sqlite-store.ts';
 import { SqliteThread } from '../../../schemas/store/sqlite-thread.ts';
 import type { StateStore } from '../../../schemas/store/state-store.ts';
-import { StoreUnavailable } from '../../../schemas/store/store-unavailable.ts';
 import { startProcess } from '../../support/process.ts';
+import { change, ids, refusal } from '../../support/store-calls.ts';
 import { temporaryDirectory } from '../../support/teardown.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -26,23 +26,6 @@ function open(t: Test, directory: string): StateStore {
   const store = openSqliteStore({ directory, timeoutMs: 10_000, pollMs: 20 });
   t.teardown(() => store.close());
   return store;
-}
-
-async function change(store: StateStore, id: string): Promise<void> {
-  await store.commit({ expected: new Map(), changes: [{ kind: 'rule', id, body: id }] });
-}
-
-async function ids(store: StateStore): Promise<string[]> {
-  return (await store.read()).documents.map(({ id }) => id);
-}
-
-async function refusal(asked: Promise<unknown>): Promise<StoreUnavailable> {
-  const error: unknown = await asked.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof StoreUnavailable)) throw new Error('it was not refused', { cause: error });
-  return error;
 }
 
 /** The store's files, moved to another name and back. */

@@ -1,0 +1,289 @@
+// Counters survive: whatever ends the process, what was counted is there again, and nothing is counted twice.
+import { t as suite, test } from 'tap';
+import {
+  askOnce,
+  askTimes,
+  inFlightOf,
+  type Limit,
+  limits,
+  nothing,
+  plus,
+  roomy,
+  slots,
+  storedCounters,
+  storedRequests,
+  sumOf,
+  usedOf,
+} from '../support/counters.ts';
+import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Gateway, type GatewayOptions, startGateway } from '../support/gateway.ts';
+import { readinessOf } from '../support/operator.ts';
+import type { Exit } from '../support/process.ts';
+import { createRandom } from '../support/random.ts';
+import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const upstream = await startFakeUpstream({ t: suite });
+// Some of it is waiting for windows and intervals.
+suite.setTimeout(110_000);
+suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
+// The last ones, which nobody waits for, run side by side.
+suite.jobs = 3;
+
+/** Printed, so that a failure can be run again. */
+const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
+suite.comment(`SEED=${seed}`);
+const random = createRandom(seed);
+
+function start(t: Teardown, rules: Limit[], options: GatewayOptions = {}): Promise<Gateway> {
+  return startGateway(t, { upstream, config: limits(...rules), ...options });
+}
+
+/** Lets that much time pass, while `probe` must hold. */
+async function during(ms: number, probe: () => boolean | Promise<boolean>): Promise<boolean> {
+  const endMs = performance.now() + ms;
+  return waitFor(`${ms} ms to pass`, async () => {
+    if (!(await probe())) return 'no';
+    return performance.now() > endMs && 'yes';
+  }).then((verdict) => verdict === 'yes');
+}
+
+/** Whatever happens to it, it is started again: one test goes on where the one before has left it. */
+const gateway = await start(suite, [roomy, slots]);
+
+// --- the process ends
+
+await test('kill -9 at any moment: at most the last 1.25 s are lost, and nothing is counted twice', async (t) => {
+  let before = await usedOf(gateway);
+  for (let round = 1; round <= 5; round += 1) {
+    const firstEntry = upstream.ledger.length;
+    const answered: { atMs: number; tokens: number }[] = [];
+    let sent = 0;
+    const end = new AbortController();
+    const client = async (): Promise<void> => {
+      while (!end.signal.aborted) {
+        sent += 1;
+        const answer = await askOnce(gateway).catch(() => undefined);
+        if (answer?.status === 200) answered.push({ atMs: performance.now(), tokens: answer.tokens });
+      }
+    };
+    const startedMs = performance.now();
+    const lifeMs = 1_500 + Math.floor(random() * 1_000);
+    const clients = [client(), client(), client()];
+    // A machine that stalls us stalls the gateway's timer, too: that much later may its last write have been.
+    let stalledMs = 0;
+    let seenMs = startedMs;
+    await waitFor('the moment of death', () => {
+      const nowMs = performance.now();
+      stalledMs = Math.max(stalledMs, nowMs - seenMs);
+      seenMs = nowMs;
+      return nowMs - startedMs > lifeMs + stalledMs;
+    });
+    gateway.process.signal('SIGKILL');
+    const killedMs = performance.now();
+    end.abort();
+    await Promise.all([gateway.process.exited, ...clients]);
+
+    await gateway.restart();
+    const after = await usedOf(gateway);
+    const kept = answered.filter(({ atMs }) => atMs < killedMs - 1_250 - stalledMs);
+    const known = upstream.ledger.slice(firstEntry).reduce((sum, { usage }) => sum + (usage?.total_tokens ?? 0), 0);
+    const counted = after.requests - before.requests;
+    t.comment(
+      `killed after ${lifeMs} ms: ${kept.length} ≤ ${counted} ≤ ${sent} requests; stalls of ${stalledMs.toFixed(0)} ms`,
+    );
+    t.ok(kept.length > 0, 'something had to be there');
+    t.ok(counted >= kept.length, `at least ${kept.length}: ${counted}`);
+    t.ok(counted <= sent, `at most ${sent}: ${counted}`);
+    const tokens = after.tokens - before.tokens;
+    t.ok(tokens >= kept.reduce((sum, each) => sum + each.tokens, 0), `tokens: ${tokens}`);
+    t.ok(tokens <= known, `at most ${known} tokens: ${tokens}`);
+    t.equal(await inFlightOf(gateway), 0);
+    t.equal((await readinessOf(gateway)).status, 'ready');
+    before = after;
+  }
+});
+
+/** Tells it to stop; resolves when it has begun to, whatever runs before this one have said. */
+async function drain(signal: NodeJS.Signals): Promise<void> {
+  const drains = (): number => gateway.process.logs().filter(({ msg }) => msg === 'draining').length;
+  const before = drains();
+  gateway.process.signal(signal);
+  await waitFor('the drain', () => drains() > before);
+}
+
+await test('SIGTERM: every count is there again, those of requests that ended during the drain too', async (t) => {
+  let expected = plus(await usedOf(gateway), await askTimes(gateway, 20));
+  t.same(await usedOf(gateway), expected);
+
+  const gate = createGate();
+  const asked = upstream.ledger.length;
+  await upstream.behave([{ kind: 'hold', gate }]);
+  const open = askOnce(gateway);
+  await upstream.waitFor((ledger) => ledger[asked]?.bodyComplete);
+  await drain('SIGTERM');
+  gate.release();
+  const { status, tokens } = await open;
+  t.equal(status, 200);
+  t.match(await gateway.process.exited, { code: 0 });
+  await gateway.restart();
+  expected = plus(expected, { requests: 1, tokens });
+  t.same(await usedOf(gateway), expected);
+  expected = plus(expected, await askTimes(gateway, 3));
+  await gateway.restart();
+  t.same(await usedOf(gateway), expected, 'and once more, with nobody to wait for');
+});
+
+for (const second of ['SIGTERM', 'SIGINT'] as const) {
+  await test(`a second signal while draining, ${second}: gone within a second, counters exact`, async (t) => {
+    const expected = plus(await usedOf(gateway), await askTimes(gateway, 5));
+    const gate = createGate();
+    t.teardown(() => gate.release());
+    const asked = upstream.ledger.length;
+    await upstream.behave([{ kind: 'hold', gate }]);
+    const open = askOnce(gateway).then(
+      () => 'answered',
+      () => 'cut',
+    );
+    await upstream.waitFor((ledger) => ledger[asked]?.bodyComplete);
+    t.equal(await inFlightOf(gateway), 1);
+    await drain('SIGTERM');
+    const signalledMs = performance.now();
+    gateway.process.signal(second);
+    const exit: Exit = await gateway.process.exited;
+    const tookMs = performance.now() - signalledMs;
+    t.same(exit, { code: 0, signal: null });
+    t.ok(tookMs < 1_000, `${tookMs.toFixed(0)} ms`);
+    t.equal(await open, 'cut');
+    await upstream.behave({ kind: 'openai' });
+    await gateway.restart();
+    t.same(await usedOf(gateway), plus(expected, { requests: 1, tokens: 0 }), 'the open request was admitted');
+    t.equal(await inFlightOf(gateway), 0);
+  });
+}
+
+await test('slots that were taken when the process was killed are free', async (t) => {
+  await gateway.applyConfig({ 'gateway.yaml': limits(roomy, { ...slots, max_requests: 2 }) });
+  const gate = createGate();
+  t.teardown(() => gate.release());
+  const asked = upstream.ledger.length;
+  await upstream.behave({ kind: 'hold', gate });
+  const open = [1, 2].map(() => askOnce(gateway).catch(() => undefined));
+  await upstream.waitFor((ledger) => ledger[asked + 1]?.bodyComplete);
+  t.equal((await askOnce(gateway)).status, 429);
+  await gateway.process.kill();
+  await Promise.all(open);
+  await upstream.behave({ kind: 'openai' });
+  await gateway.restart();
+  t.equal(await inFlightOf(gateway), 0);
+  await askTimes(gateway, 3);
+});
+
+// --- rules change
+
+await test('a reload changes no count', async (t) => {
+  const expected = plus(await usedOf(gateway), await askTimes(gateway, 7));
+  for (const max_requests of [expected.requests + 1, 2 * expected.requests, 2, 1_000_000]) {
+    await gateway.applyConfig({ 'gateway.yaml': limits({ ...roomy, max_requests }) });
+    t.same(await usedOf(gateway), expected, `cap ${max_requests}`);
+  }
+  const reloads = await gateway.metric('gateway_config_reload_total', { result: 'success' });
+  gateway.process.signal('SIGHUP');
+  t.ok(await during(300, async () => (await usedOf(gateway)).requests === expected.requests));
+  t.ok(reloads);
+  const more = await askTimes(gateway, 2);
+  t.same(await usedOf(gateway), plus(expected, more));
+  await gateway.restart();
+  t.same(await usedOf(gateway), plus(expected, more));
+});
+
+await test('a restart with another cap keeps the use, with another period or subject it starts anew', async (t) => {
+  const expected = plus(await usedOf(gateway), await askTimes(gateway, 4));
+  const restartWith = async (config: object): Promise<void> => {
+    await gateway.process.stop();
+    gateway.writeConfig({ 'gateway.yaml': config });
+    await gateway.restart();
+  };
+  await restartWith(limits({ ...roomy, max_requests: expected.requests, max_tokens: 7_000_000 }));
+  t.same(await usedOf(gateway), expected);
+  const refused = await askOnce(gateway);
+  t.equal(refused.status, 429, 'the cap is the new one');
+  await restartWith(limits(roomy));
+  t.same(await usedOf(gateway), expected);
+
+  await restartWith(limits({ ...roomy, period: 'day' }));
+  t.same(await usedOf(gateway, 86_400), nothing);
+  await restartWith(limits(roomy));
+  t.same(await usedOf(gateway), nothing, 'the old period does not come back either');
+
+  const again = await askTimes(gateway, 2);
+  await restartWith({ rate_limits: { providers: [{ name: 'fake', limits: [roomy] }] } });
+  await restartWith(limits(roomy));
+  t.same(await usedOf(gateway), nothing, 'nor does the old subject');
+  t.equal(again.requests, 2);
+});
+
+// --- several instances
+
+await test('the same instance twice: the second does not start; after a kill -9 of the first it starts at once', async (t) => {
+  const options = { home: temporaryDirectory(t), env: { GATEWAY_INSTANCE: 'only' } };
+  const first = await start(t, [roomy], options);
+  const expected = await askTimes(first, 3);
+  await waitFor('the counts to be written', () => storedRequests(first) === 3);
+  const second = await start(t, [roomy], { ...options, ready: 'spawned' });
+  t.same(await second.process.exited, { code: 1, signal: null });
+  t.same(second.process.stderr, [
+    'proxy cannot start: another proxy runs as instance "only"; give each its own GATEWAY_INSTANCE',
+  ]);
+  t.same(await usedOf(first), expected, 'the first goes on undisturbed');
+
+  first.process.signal('SIGKILL');
+  await first.process.exited;
+  const startedMs = performance.now();
+  const third = await start(t, [roomy], options);
+  const tookMs = performance.now() - startedMs;
+  t.comment(`took over after ${tookMs.toFixed(0)} ms`);
+  t.ok(tookMs < 5_000, `${tookMs.toFixed(0)} ms`);
+  t.same(await usedOf(third), expected);
+});
+
+void test('two instances in one data directory: each its own rows', async (t) => {
+  const home = temporaryDirectory(t);
+  const startAs = (name: string) => start(t, [roomy], { home, env: { GATEWAY_INSTANCE: name } });
+  const [a, b] = await Promise.all([startAs('a'), startAs('b')]);
+  const [usedA, usedB] = await Promise.all([askTimes(a, 3), askTimes(b, 5)]);
+  await waitFor('both to write', () => {
+    const rows = storedCounters(a).map(({ instance, requests }) => `${instance} ${sumOf(requests)}`);
+    return rows.sort().join() === 'a 3,b 5';
+  });
+  await a.process.kill();
+  await Promise.all([a.restart(), b.restart()]);
+  t.same([await usedOf(a), await usedOf(b)], [usedA, usedB]);
+  const more = await askTimes(b, 2);
+  await Promise.all([a.process.stop(), b.process.stop()]);
+  await Promise.all([a.restart(), b.restart()]);
+  t.same([await usedOf(a), await usedOf(b)], [usedA, plus(usedB, more)]);
+});
+
+// --- flush interval 0
+
+void test('flush interval 0: written at SIGTERM and only then, read at the start', async (t) => {
+  const rare = await start(t, [roomy], { env: { RATE_LIMITS_FLUSH_INTERVAL: '0' } });
+  const first = await askTimes(rare, 5);
+  t.ok(await during(1_200, () => storedCounters(rare).length === 0), 'nothing is written while it runs');
+  await rare.process.stop();
+  t.same(
+    storedCounters(rare).map(({ requests, tokens }) => [sumOf(requests), sumOf(tokens)]),
+    [[first.requests, first.tokens]],
+  );
+  await rare.restart();
+  t.same(await usedOf(rare), first);
+  const second = await askTimes(rare, 3);
+  t.ok(await during(1_200, () => storedRequests(rare) === 5), 'nor in the next run');
+  await rare.process.kill();
+  await rare.restart();
+  t.same(await usedOf(rare), first, 'kill -9 loses what that run has counted');
+  await askTimes(rare, 3);
+  await rare.restart();
+  t.same(await usedOf(rare), plus(first, second));
+});

@@ -1,0 +1,162 @@
+// A steady load of model calls, to see that nobody notices what a test does to a fleet meanwhile.
+import type { Test } from 'tap';
+import { Pool } from 'undici';
+import type { FakeUpstream } from './fake-upstream.ts';
+import type { Fleet } from './fleet.ts';
+import { type Gateway, masterKey } from './gateway.ts';
+import type { Teardown } from './teardown.ts';
+import { waitFor } from './wait-for.ts';
+
+/** What came of a load. */
+export interface LoadFigures {
+  readonly answered: number;
+  /** What came instead of an answer with status 200, and how often. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** Not sent, because too many were under way. */
+  readonly leftOut: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+export interface Load {
+  /** Since the last look, or the beginning. */
+  look(): LoadFigures;
+  /** Sends no more; of everything since the beginning, once the last answer is there. */
+  end(): Promise<LoadFigures>;
+}
+
+export interface LoadOptions {
+  /** Those that get it; default: all. */
+  readonly proxies?: readonly Pick<Gateway, 'url'>[];
+  /** Default 300. */
+  readonly perSecond?: number;
+}
+
+/** Limits that count a load and never refuse it, for everybody and for the provider `fake`; `more` rules of both beside them. */
+export function roomyConfig(...more: object[]): { rate_limits: object } {
+  const plenty = 1_000_000_000;
+  const limits = [
+    { period: 'minute', max_requests: plenty, max_tokens: plenty },
+    { period: 'concurrent', max_requests: 10_000 },
+    ...more,
+  ];
+  return { rate_limits: { user_paths: [{ path: '/', limits }], providers: [{ name: 'fake', limits }] } };
+}
+
+const call = JSON.stringify({ model: 'fake-small', messages: [{ role: 'user', content: 'Hello' }] });
+const mostUnderWay = 500;
+
+/** Calls the model `fake-small` at a steady rate, whether answers come or not, each proxy in turn; until its end or the test's. */
+export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[], perSecond = 300): Load {
+  const pools = proxies.map(({ url }) => new Pool(url, { connections: 64, pipelining: 1 }));
+  const headers = { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' };
+  const underWay = new Set<Promise<void>>();
+  const answers: { tookMs: number; failure: string | undefined }[] = [];
+  const startedMs = performance.now();
+  let due = 0;
+  let leftOut = 0;
+  let seen = { answers: 0, leftOut: 0, atMs: startedMs };
+
+  const send = async (pool: Pool | undefined): Promise<void> => {
+    if (pool === undefined) throw new Error('a load needs a proxy');
+    const sentMs = performance.now();
+    const failure = await pool
+      .request({ method: 'POST', path: '/v1/chat/completions', headers, body: call, headersTimeout: 5_000 })
+      .then(async ({ statusCode, body }) => {
+        const text = await body.text();
+        return statusCode === 200 ? undefined : `${statusCode} ${text.slice(0, 200)}`;
+      })
+      .catch((error: unknown) => String(error));
+    answers.push({ tookMs: performance.now() - sentMs, failure });
+  };
+  const timer = setInterval(() => {
+    for (; due < ((performance.now() - startedMs) / 1000) * perSecond; due += 1) {
+      if (underWay.size >= mostUnderWay) {
+        leftOut += 1;
+        continue;
+      }
+      const sent = send(pools[due % pools.length]);
+      underWay.add(sent);
+      void sent.finally(() => underWay.delete(sent));
+    }
+  }, 10);
+  t.teardown(() => {
+    clearInterval(timer);
+    return Promise.all(pools.map((pool) => pool.destroy()));
+  });
+
+  const figures = (from: typeof seen): LoadFigures => {
+    const since = answers.slice(from.answers);
+    const times = since.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
+    const failures: Record<string, number> = {};
+    for (const { failure } of since) if (failure !== undefined) failures[failure] = (failures[failure] ?? 0) + 1;
+    return {
+      answered: since.length,
+      failures,
+      leftOut: leftOut - from.leftOut,
+      perSecond: since.length / ((performance.now() - from.atMs) / 1000),
+      p50Ms: times[Math.floor(times.length / 2)] ?? 0,
+      p99Ms: times[Math.floor(times.length * 0.99)] ?? 0,
+    };
+  };
+  return {
+    look() {
+      const found = figures(seen);
+      seen = { answers: answers.length, leftOut, atMs: performance.now() };
+      return found;
+    },
+    async end() {
+      clearInterval(timer);
+      await Promise.all(underWay);
+      return figures({ answers: 0, leftOut: 0, atMs: startedMs });
+    },
+  };
+}
+
+/**
+ * Does something to the fleet under a steady load. Whatever it is, no model request fails, no proxy dies, and afterwards everything
+ * is well again without help.
+ */
+export async function underLoad(
+  t: Test,
+  fleet: Fleet,
+  work: (load: Load) => Promise<void>,
+  { proxies = fleet.proxies, perSecond = 300 }: LoadOptions = {},
+): Promise<void> {
+  const load = startLoad(t, proxies, perSecond);
+  await waitFor('the load to run', () => load.look().answered > 0);
+  await work(load);
+  const recoveredMs = await fleet.recovered();
+  const all = await load.end();
+  t.comment(`well again after ${recoveredMs.toFixed(0)} ms; ${describeLoad(all)}`);
+  t.same(all.failures, {}, 'no model request fails');
+  t.ok(all.answered > 0);
+  for (const { process } of fleet.proxies) {
+    t.ok(process.running);
+    t.notMatch(process.lastLines(), /unexpected failure/);
+  }
+}
+
+/** What the load comes to from now on for so many milliseconds. */
+export async function measured(load: Load, ms: number): Promise<LoadFigures> {
+  load.look();
+  const endMs = performance.now() + ms;
+  await waitFor('a measure', () => performance.now() > endMs);
+  return load.look();
+}
+
+/** One line. */
+export function describeLoad({ answered, leftOut, perSecond, p50Ms, p99Ms }: LoadFigures): string {
+  const times = `p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`;
+  return `${answered} requests, ${perSecond.toFixed(0)}/s, ${leftOut} left out, ${times}`;
+}
+
+/** Nobody died, nobody has met what nobody expected, and the provider has got nothing but good requests. */
+export function checkUnharmed(t: Test, fleet: Fleet, upstream: Pick<FakeUpstream, 'malformed'>): void {
+  for (const { process } of [...fleet.proxies, { process: fleet.controlPlane }]) {
+    t.ok(process.running);
+    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|uncaught|TypeError/i);
+  }
+  t.same(upstream.malformed, []);
+}
