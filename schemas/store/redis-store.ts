@@ -74,7 +74,8 @@ class RedisStore implements StateStore {
   }
 
   async read(): Promise<StoredState> {
-    // It grows with what is stored. A server that hangs is found out by the operations that do not.
+    // All of it may take longer than anything else. A server that gives no answer at all is found out before.
+    await this.revision();
     const deadlineMs = 4 * this.#settings.timeoutMs;
     const flat = await this.#connection.run((client) => client.call('HGETALL', this.#keys.state), deadlineMs);
     const state = parseState(flat as string[]);

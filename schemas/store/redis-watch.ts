@@ -6,14 +6,17 @@ export interface RedisWatch {
   close(): Promise<void>;
 }
 
+/** What a watcher was told last, when the store gave no mark. */
+const failing = 'failing';
+
 /** Calls `onChange` when `mark` gives another one than last time, when it begins to fail or works again, and at first. */
 export function watchRedis(
   settings: ConnectionSettings & { readonly channel: string; readonly pollMs: number },
   mark: () => Promise<StoreMark>,
   onChange: () => void,
 ): RedisWatch {
-  /** Empty: whatever is found is news. */
-  let told = '';
+  /** Undefined: whatever is found is news. */
+  let told: string | undefined;
   let wasConnected = false;
   let isLooking = false;
   let isAskedAgain = false;
@@ -23,7 +26,7 @@ export function watchRedis(
     subscriber.on('ready', () => {
       subscriber.subscribe(settings.channel).catch(() => undefined);
       // Behind another connection may be another server.
-      if (wasConnected) told = '';
+      if (wasConnected) told = undefined;
       wasConnected = true;
       look();
     });
@@ -53,9 +56,10 @@ export function watchRedis(
   async function lookNow(): Promise<void> {
     const found = await mark().then(
       ({ storeId, revision }) => `${storeId} ${revision}`,
-      () => 'failing',
+      () => failing,
     );
-    const isNews = found !== told;
+    // That there is no store is no news to who has never heard of one.
+    const isNews = found !== told && (told !== undefined || found !== failing);
     told = found;
     if (isNews && !isClosed) onChange();
   }
