@@ -38,6 +38,8 @@ export async function connectRedis(
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
+    // It would subscribe on its own behind our back, and nobody would catch a refusal.
+    autoResubscribe: false,
     disableClientInfo: true,
     retryStrategy: (attempt) => Math.min(25 * 2 ** Math.min(attempt, 10), longestPauseMs),
     // After a failover the same name may lead to the new primary.

@@ -16,6 +16,7 @@ const config = {
 };
 const kills = 10;
 const writesOfEach = 200;
+const stepsOfEach = 25;
 
 async function start(store: 'sqlite' | 'redis'): Promise<Fleet> {
   const fleet = await startFleet(suite, { store, upstream, config, proxies: 1 });
@@ -137,6 +138,36 @@ for (const { store, fleet } of fleets) {
       const shown = answer.rules.find(({ subject }) => subject === '/contended')?.max_requests;
       if (shown !== cap) t.fail(`the answer to ${cap} shows ${shown}`);
     }
+    await second.stop();
+  });
+
+  await test(`two control planes raise the same cap in ${store}, each above the one it has read: every step counts`, async (t) => {
+    const second = await fleet.startControlPlane();
+    const send = async (address: string, method: string, rule?: object, etag = '*'): Promise<AdminAnswer> => {
+      const headers = { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json', 'if-match': etag };
+      const body = rule === undefined ? null : JSON.stringify(rule);
+      return askAdmin({ fetch: (path) => fetch(`${address}${path}`, { method, headers, body }) }, method);
+    };
+    const stair = (cap: number) => ({ user_path: '/stair', limit_key: { period: 'day' }, max_requests: cap });
+    t.equal((await send(second.address, 'PUT', stair(1))).status, 200);
+    let late = 0;
+    await underLoad(t, fleet, async () => {
+      const climb = async (address: string): Promise<void> => {
+        for (let step = 0; step < stepsOfEach; ) {
+          const { rules, etag } = await send(address, 'GET');
+          const cap = rules.find(({ subject }) => subject === '/stair')?.max_requests ?? 0;
+          const { status, code } = await send(address, 'PUT', stair(cap + 1), etag ?? '');
+          if (status === 200) step += 1;
+          else t.same([status, code], [412, 'precondition_failed']);
+          if (status === 412) late += 1;
+        }
+      };
+      await Promise.all([climb(fleet.controlPlane.address), climb(second.address)]);
+    });
+    t.comment(`${late} came too late and looked again`);
+    t.ok(late > 0, 'they met');
+    const [stairs] = (await listRules(fleet)).filter(({ subject }) => subject === '/stair');
+    t.equal(stairs?.max_requests, 1 + 2 * stepsOfEach);
     await second.stop();
   });
 }

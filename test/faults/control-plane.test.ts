@@ -1,4 +1,5 @@
 // The control plane hangs, starts with ten thousand rules, or finds a broken configuration: proxies do not notice, operators are told.
+import { isDeepStrictEqual } from 'node:util';
 import { t as suite, test } from 'tap';
 import { type ManualRule, manualRuleBody, manualRuleKind } from '../../schemas/rules/manual-rule.ts';
 import { ruleKey } from '../../schemas/rules/rule.ts';
@@ -158,8 +159,8 @@ for (const store of ['sqlite', 'redis'] as const) {
       const enforced = async () =>
         (await usageOf(only, '/many/99/9999')).some(({ subject }) => subject === '/many/99/9999');
       await waitFor('the last rule to be in force', enforced);
-      const listing = await insist(filled);
-      t.equal(listing.rules.filter(isManual).length, many);
+      const before = (await insist(filled)).rules.filter(isManual);
+      t.equal(before.length, many);
       await filled.controlPlane.kill();
       const startedMs = performance.now();
       await filled.restartControlPlane();
@@ -167,7 +168,10 @@ for (const store of ['sqlite', 'redis'] as const) {
       const again = await insist(filled);
       t.comment(`listening after ${startMs.toFixed(0)} ms; the listing took ${again.tookMs.toFixed(0)} ms`);
       t.ok(startMs < 8_000);
-      t.strictSame(again.rules.filter(isManual), listing.rules.filter(isManual));
+      const after = again.rules.filter(isManual);
+      t.equal(after.length, many);
+      // Showing how two lists of ten thousand differ takes longer than the test may.
+      t.same(after.filter((rule, index) => !isDeepStrictEqual(rule, before[index])).slice(0, 3), [], 'as before');
       const { tookMs, tries, rules } = await insist(filled, 'PUT', dayRule('/one-more', 1));
       t.equal(rules.filter(isManual).length, many + 1);
       t.comment(`a write took ${tookMs.toFixed(0)} ms, the last of ${tries} tries`);

@@ -49,7 +49,7 @@ const text = (delays: readonly number[]): string => delays.map((delay) => `${del
 
 await fleet.recovered();
 
-await test('answers 100 to 200 ms late: writes are taken, writes of counters never overlap, models do not notice', async (t) => {
+await test('answers 100 to 200 ms late: writes are taken, counters are written no more often, models do not notice', async (t) => {
   const sequence = async () => Number(await client.hget('{gateway}:counters:proxy-1', 'sequence'));
   t.teardown(() => {
     detour.delayMs = () => 0;
@@ -95,10 +95,30 @@ await test('connections of subscribers are killed again and again: a change is i
       killed += Number(await client.call('CLIENT', 'KILL', 'TYPE', 'pubsub'));
       delays.push(...(await untilCap('/unheard', cap)));
     }
+    const heard = async () => (await client.pubsub('NUMSUB', '{gateway}:changed'))[1];
+    await waitFor('every plane to listen again', async () => Number(await heard()) === 3);
+    t.equal((await put('/unheard', 4)).status, 200);
+    delays.push(...(await untilCap('/unheard', 4)));
     t.comment(`${killed} connections killed; in force after ${text(delays)}`);
     t.ok(killed >= 3);
     t.ok(Math.max(...delays) < 1_000 + graceMs);
   });
+});
+
+await test('connections of subscribers are killed before they hear that they subscribed: nobody dies', async (t) => {
+  t.teardown(() => {
+    detour.delayMs = () => 0;
+  });
+  await underLoad(t, fleet, async () => {
+    detour.delayMs = () => 50;
+    let killed = 0;
+    await waitFor('enough kills', async () => {
+      killed += Number(await client.call('CLIENT', 'KILL', 'TYPE', 'pubsub'));
+      return killed >= 30;
+    });
+    detour.delayMs = () => 0;
+  });
+  t.ok(fleet.controlPlane.running);
 });
 
 await test('subscribers stay connected and hear nothing: a change is in force within a second', async (t) => {
@@ -117,6 +137,41 @@ await test('subscribers stay connected and hear nothing: a change is in force wi
     t.ok(Math.max(...delays) > 20, 'nobody was told');
     detour.isMuted = false;
   });
+});
+
+await test('an answer is lost with its connection: the write happened once, and whoever asked hears that it may have', async (t) => {
+  const revision = async () => Number(await client.hget(state, 'revision'));
+  t.teardown(() => {
+    detour.loses = () => false;
+  });
+  await underLoad(t, fleet, async () => {
+    for (let cap = 1; cap <= 3; cap += 1) {
+      const before = await revision();
+      let lost = 0;
+      // Only the first answer of a script that has written.
+      detour.loses = (bytes) => {
+        const isLost = lost === 0 && bytes.includes('\r\ndone\r\n');
+        if (isLost) lost += 1;
+        return isLost;
+      };
+      const { status, code, retryAfter } = await put('/unanswered', cap);
+      t.same([status, code, retryAfter], [503, 'store_unavailable', '1']);
+      t.equal(lost, 1);
+      await untilCap('/unanswered', cap);
+      t.equal(await revision(), before + 1, 'it was not tried again');
+    }
+  });
+});
+
+await test('connections on which nothing passes any more are given up, and others serve', async (t) => {
+  await underLoad(t, fleet, async () => {
+    detour.silence();
+    const { status, code, retryAfter } = await put('/silent', 1);
+    t.same([status, code, retryAfter], [503, 'store_unavailable', '1']);
+    await untilDegraded(fleet);
+  });
+  t.equal((await put('/silent', 2)).status, 200);
+  await untilCap('/silent', 2);
 });
 
 await test('a replica without its primary takes no writes: the admin API says so, reads work, limits hold', async (t) => {
@@ -189,12 +244,12 @@ await test('emptied with FLUSHALL: rules stay in force, it is said, and everythi
       await client.flushall();
       await waitFor('the proxies to say so', () => emptied(1));
       t.ok((await reasonsOf(first)).includes('state_store_emptied'));
+      await waitFor('the counter to be written again without the rules', isCounted);
       t.same(await statusesOf(first, '/flushed', 2), [429, 429]);
       t.equal(await client.hget(state, 'store_id'), null);
       fleet.controlPlane.signal('SIGCONT');
       await waitFor('the rules to be written back', () => emptied(0));
       t.same(await statusesOf(first, '/flushed', 2), [429, 429]);
-      await waitFor('the counter to be written again', isCounted);
       await first.process.kill();
       await first.restart();
       t.same(await statusesOf(first, '/flushed', 1), [429], 'also for a proxy that has forgotten everything');

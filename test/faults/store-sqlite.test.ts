@@ -169,7 +169,9 @@ for (const [what, damage] of damages) {
       rmSync(aside, { force: true });
       sql(`VACUUM INTO '${aside}'`);
       await spoil(damage);
+      const { ino } = statSync(file);
       await checkRefused(t);
+      t.equal(statSync(file, { throwIfNoEntry: false })?.ino, ino, 'what is left of it is left to be looked at');
       for (const part of parts) rmSync(file + part, { force: true });
       renameSync(aside, file);
     });

@@ -186,21 +186,32 @@ export interface Detour {
   delayMs: () => number;
   /** Whether subscribers hear nothing any more, although they stay connected. */
   isMuted: boolean;
+  /** Whether these bytes of the server are lost, and the connection with them; default: never. */
+  loses: (bytes: Buffer | string) => boolean;
+  /** From now on nothing passes on the connections that are open, in either direction, and none is closed; new ones are as good as any. */
+  silence(): void;
 }
 
 /** Another way to a server, on which answers can be late or lost. */
 export async function startDetour(t: Teardown, server: Pick<RedisServer, 'port'>): Promise<Detour> {
   const open = new Set<Socket>();
+  let silences = 0;
   const listener = createServer({ noDelay: true }, (client) => {
     const upstream = connect({ port: server.port, host: '127.0.0.1', noDelay: true });
     let hasSubscribed = false;
+    const before = silences;
     let passed: Promise<unknown> = Promise.resolve();
     client.on('data', (bytes) => {
+      if (silences > before) return;
       hasSubscribed ||= /\bsubscribe\r/i.test(bytes.toString('latin1'));
       upstream.write(bytes);
     });
     upstream.on('data', (bytes) => {
-      if (hasSubscribed && detour.isMuted) return;
+      if (silences > before || (hasSubscribed && detour.isMuted)) return;
+      if (detour.loses(bytes)) {
+        client.destroy();
+        return;
+      }
       const late = setTimeout(detour.delayMs());
       // In order: none overtakes the one before.
       passed = passed.then(() => late).then(() => client.write(bytes));
@@ -222,6 +233,14 @@ export async function startDetour(t: Teardown, server: Pick<RedisServer, 'port'>
     listener.close();
     for (const socket of open) socket.destroy();
   });
-  const detour: Detour = { url: `redis://127.0.0.1:${port}`, delayMs: () => 0, isMuted: false };
+  const detour: Detour = {
+    url: `redis://127.0.0.1:${port}`,
+    delayMs: () => 0,
+    isMuted: false,
+    loses: () => false,
+    silence() {
+      silences += 1;
+    },
+  };
   return detour;
 }
