@@ -22,7 +22,7 @@ local function number(text)
   return 0
 end
 local function isNewer(state, known)
-  return number(redis.call('HGET', state, 'version')) > tonumber(known)
+  return number(redis.pcall('HGET', state, 'version')) > tonumber(known)
 end
 local function each(list, width, work)
   local step = 1000 * width
@@ -98,21 +98,23 @@ return {'done'}
 `);
 
 /**
- * KEYS: counters, their expiry. ARGV: sequence, now, how long rows are kept after their time, number of removed rule keys, those
- * keys, then for each row: field, counts, when it expires or empty. Gives the stored sequence when it refuses.
+ * KEYS: state, counters, their expiry. ARGV: known version, sequence, now, how long rows are kept after their time, number of removed
+ * rule keys, those keys, then for each row: field, counts, when it expires or empty. Gives the stored sequence, or `newer`, when it
+ * refuses.
  */
 export const writeCountersScript = script(`${words}
-local rows, expiry = KEYS[1], KEYS[2]
-local sequence, now = tonumber(ARGV[1]) or -1, tonumber(ARGV[2])
+if isNewer(KEYS[1], ARGV[1]) then return 'newer' end
+local rows, expiry = KEYS[2], KEYS[3]
+local sequence, now = tonumber(ARGV[2]) or -1, tonumber(ARGV[3])
 ours(rows, 'hash')
 ours(expiry, 'zset')
 local stored = number(redis.call('HGET', rows, 'sequence'))
 if not (sequence > stored) then return string.format('%.0f', stored) end
 local gone, fields, times = {}, {}, {}
-local first = 5 + tonumber(ARGV[4])
-if first > 5 then
+local first = 6 + tonumber(ARGV[5])
+if first > 6 then
   local removed = {}
-  for at = 5, first - 1 do removed[ARGV[at]] = true end
+  for at = 6, first - 1 do removed[ARGV[at]] = true end
   for _, field in ipairs(redis.call('HKEYS', rows)) do
     local digits = string.match(field, '^%d+:')
     if digits then
@@ -140,33 +142,38 @@ end
 drop(gone)
 each(fields, 2, function(...) redis.call('HSET', rows, ...) end)
 each(times, 2, function(...) redis.call('ZADD', expiry, ...) end)
-drop(redis.call('ZRANGEBYSCORE', expiry, '-inf', ARGV[2]))
-redis.call('HSET', rows, 'sequence', ARGV[1])
+drop(redis.call('ZRANGEBYSCORE', expiry, '-inf', ARGV[3]))
+redis.call('HSET', rows, 'sequence', ARGV[2])
 local newest = redis.call('ZREVRANGE', expiry, 0, 0, 'WITHSCORES')[2]
-local left = math.max(0, (tonumber(newest) or now) - now) + tonumber(ARGV[3])
+local left = math.max(0, (tonumber(newest) or now) - now) + tonumber(ARGV[4])
 redis.call('PEXPIRE', rows, string.format('%.0f', left))
 redis.call('PEXPIRE', expiry, string.format('%.0f', left))
 return false
 `);
 
-/** KEYS: heartbeats, their times. ARGV: instance, when, value, the time up to which silence is long enough. */
+/**
+ * KEYS: state, heartbeats, their times. ARGV: known version, instance, when, value, the time up to which silence is long enough. Gives
+ * `newer` when it refuses.
+ */
 export const heartbeatScript = script(`${words}
-ours(KEYS[1], 'hash')
-ours(KEYS[2], 'zset')
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])
-each(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', ARGV[4]), 1, function(...)
-  redis.call('HDEL', KEYS[1], ...)
-  redis.call('ZREM', KEYS[2], ...)
+if isNewer(KEYS[1], ARGV[1]) then return 'newer' end
+ours(KEYS[2], 'hash')
+ours(KEYS[3], 'zset')
+redis.call('HSET', KEYS[2], ARGV[2], ARGV[4])
+redis.call('ZADD', KEYS[3], ARGV[3], ARGV[2])
+each(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', ARGV[5]), 1, function(...)
+  redis.call('HDEL', KEYS[2], ...)
+  redis.call('ZREM', KEYS[3], ...)
 end)
 return false
 `);
 
-/** KEYS: heartbeats, their times. ARGV: instance. */
+/** KEYS: state, heartbeats, their times. ARGV: known version, instance. Gives `newer` when it refuses. */
 export const removeHeartbeatScript = script(`${words}
-ours(KEYS[1], 'hash')
-ours(KEYS[2], 'zset')
-redis.call('HDEL', KEYS[1], ARGV[1])
-redis.call('ZREM', KEYS[2], ARGV[1])
+if isNewer(KEYS[1], ARGV[1]) then return 'newer' end
+ours(KEYS[2], 'hash')
+ours(KEYS[3], 'zset')
+redis.call('HDEL', KEYS[2], ARGV[2])
+redis.call('ZREM', KEYS[3], ARGV[2])
 return false
 `);

@@ -11,6 +11,7 @@ import {
   commitScript,
   heartbeatScript,
   initialiseScript,
+  type RedisScript,
   removeHeartbeatScript,
   reseedScript,
   writeCountersScript,
@@ -160,21 +161,21 @@ class RedisStore implements StateStore {
   }
 
   async writeCounters(instance: string, { sequence, nowMs, removed, rows }: CounterBatch): Promise<void> {
-    const keys = [this.#keys.counters(instance), this.#keys.counterExpiry(instance)];
+    const keys = [this.#keys.state, this.#keys.counters(instance), this.#keys.counterExpiry(instance)];
     const now = String(Math.floor(nowMs));
-    const values = [String(sequence), now, String(forgottenAfterMs), String(removed.length), ...removed];
+    const values = [version, String(sequence), now, String(forgottenAfterMs), String(removed.length), ...removed];
     for (const row of rows) {
       values.push(counterField(row.key, row.child), encodeCounts(row), String(expiresAtMs(row) ?? ''));
     }
-    const stored = await this.#connection.script(writeCountersScript, keys, values);
+    const stored = await this.#write(writeCountersScript, keys, values);
     if (stored !== null) throw new SequenceRefused(instance, sequence, Number(stored));
   }
 
   async writeHeartbeat({ instance, atMs, body }: Heartbeat): Promise<void> {
     const at = Math.floor(atMs);
     const value = `{"at_ms":${at},"body":${bodyText(body)}}`;
-    const values = [instance, String(at), value, String(at - forgottenAfterMs)];
-    await this.#connection.script(heartbeatScript, this.#heartbeatKeys(), values);
+    const values = [version, instance, String(at), value, String(at - forgottenAfterMs)];
+    await this.#write(heartbeatScript, this.#heartbeatKeys(), values);
   }
 
   async heartbeats(): Promise<Heartbeat[]> {
@@ -191,7 +192,7 @@ class RedisStore implements StateStore {
   }
 
   async removeHeartbeat(instance: string): Promise<void> {
-    await this.#connection.script(removeHeartbeatScript, this.#heartbeatKeys(), [instance]);
+    await this.#write(removeHeartbeatScript, this.#heartbeatKeys(), [version, instance]);
   }
 
   async close(): Promise<void> {
@@ -200,11 +201,18 @@ class RedisStore implements StateStore {
   }
 
   #heartbeatKeys(): string[] {
-    return [this.#keys.heartbeats, this.#keys.heartbeatTimes];
+    return [this.#keys.state, this.#keys.heartbeats, this.#keys.heartbeatTimes];
+  }
+
+  /** The answer of a script that writes beside the state. */
+  async #write(script: RedisScript, keys: readonly string[], values: readonly string[]): Promise<unknown> {
+    const answer = await this.#connection.script(script, keys, values);
+    if (answer === 'newer') throw redisFailure(this.#settings.address, 'newer_schema');
+    return answer;
   }
 
   /** The answer of a script on the state: an outcome, and what belongs to it. */
-  async #ask(script: typeof commitScript, values: readonly string[]): Promise<readonly string[]> {
+  async #ask(script: RedisScript, values: readonly string[]): Promise<readonly string[]> {
     const answer = (await this.#connection.script(script, [this.#keys.state], values)) as string[];
     if (answer[0] === 'newer') throw redisFailure(this.#settings.address, 'newer_schema');
     if (answer[0] === 'corrupt') throw redisFailure(this.#settings.address, 'corrupt');

@@ -272,6 +272,13 @@ const cases: Readonly<Record<string, Case>> = {
     const giveBack = await place.takeOver();
     await waitFor('the watch to tell of the newer version', () => calls > before);
     t.match(await rejection(store.revision()), { reason: 'newer_schema' });
+    const writes = [
+      change(store, put('a', '2')),
+      store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: [row('k')] }),
+      store.writeHeartbeat({ instance: 'i', atMs: 1, body: {} }),
+      store.removeHeartbeat('i'),
+    ];
+    for (const write of writes) t.match(await rejection(write), { reason: 'newer_schema' }, 'it is left alone');
     for (let look = 0; look < 20; look += 1) await rejection(store.revision());
     t.ok(calls - before <= 2, 'a store that goes on failing is no news');
     before = calls;
