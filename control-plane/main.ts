@@ -155,7 +155,7 @@ async function lookAfterStore(): Promise<void> {
   isLost = source === 'store' && storeId === undefined && fleet.isStoreRemembered();
   if (isLost && !wasLost) {
     logger.error(
-      `the state store is empty, but proxies know rules and keys from it: put its data back, or stop the control plane, copy a proxy's last-good-state.json into ${ownFolder} and start it again; writes are refused until then`,
+      `the state store is empty, but proxies know rules and keys from it, so writes are refused: put its data back; or copy a proxy's last-good-state.json into ${ownFolder} and restart the control plane; or, to begin with none, remove that file of every proxy and restart them`,
     );
   }
   const isSettled = nowMs() - startedAtMs > firstWordMs;
