@@ -75,7 +75,8 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
       startedAtMs,
       formerStartMs: isSame ? before.formerStartMs : before.startedAtMs,
       // A process that was replaced is gone: one that speaks again was not.
-      sharedAtMs: !isSame && startedAtMs === before.formerStartMs ? heardAtMs : before.sharedAtMs,
+      sharedAtMs:
+        !isSame && startedAtMs !== undefined && startedAtMs === before.formerStartMs ? heardAtMs : before.sharedAtMs,
     });
     return heardAtMs;
   }

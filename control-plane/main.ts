@@ -20,6 +20,7 @@ import { openStateStore } from '../schemas/store/open.ts';
 import type { Config } from '../schemas/types.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
+import type { UnneededEpochs } from './admin/rate-limits/changes.ts';
 import { tidyRules } from './admin/rate-limits/commit.ts';
 import { liveCounters } from './admin/rate-limits/live.ts';
 import { rememberRules } from './admin/rate-limits/remembered.ts';
@@ -32,10 +33,9 @@ import { createMetrics } from './metrics.ts';
 import { readinessOf } from './readiness.ts';
 import { createServer } from './server.ts';
 import { guardDocuments } from './store/documents.ts';
+import { createVerdict } from './store/verdict.ts';
 
 const closeGraceMs = 10_000;
-/** After this time every proxy that lives has spoken. */
-const firstWordMs = 3 * heartbeatIntervalMs;
 /** How often it is asked whether something in the store has expired, and how long an answer holds that nothing has. */
 const tidyCheckMs = 1_000;
 const tidyRestMs = 60_000;
@@ -48,7 +48,6 @@ const { dataDirectory, entitlements, masterKey, redisUrl, redisPrefix, variables
 const output = destination({ dest: 1, sync: true });
 const logger = pino({ level: environment.logLevel, base: { plane: 'control-plane' } }, output);
 const nowMs = (): number => Date.now();
-const startedAtMs = nowMs();
 
 const ownFolder = join(dataDirectory, 'control-plane');
 const masterKeyDigest = masterKey === undefined ? undefined : digestOf(masterKey);
@@ -58,19 +57,19 @@ const store = openStateStore({
   ...(redisUrl === undefined ? {} : { redisUrl }),
 });
 const mark = environmentMark(variables);
+const verdict = createVerdict(nowMs);
 let follower: Follower | undefined;
 let config: { declared: Config; rules: readonly Rule[] } | undefined;
 let credentials: Credentials = credentialsOf(masterKeyDigest, []);
 let tidyAtMs = 0;
-/** The store has lost documents that only proxies know. */
-let isLost = false;
+const unneeded: UnneededEpochs = new Map();
 let closing = false;
 
 const stateFollower = await followState({
   store,
   copyPath: join(ownFolder, 'last-good-state.json'),
   reseeds: true,
-  apply({ documents }, source) {
+  apply({ documents }, { source }) {
     credentials = credentialsOf(masterKeyDigest, readAuthKeys(documents), source !== 'nothing');
     tidyAtMs = 0;
   },
@@ -95,7 +94,7 @@ follower = await follow({
 });
 const state = (): StateStatus => {
   const followed = stateFollower.status();
-  return { ...followed, isEmptied: followed.isEmptied || isLost };
+  return { ...followed, isEmptied: followed.isEmptied || verdict.isLost() };
 };
 const desired = (): Desired => ({
   configRevision: follower?.status().revision ?? '',
@@ -103,11 +102,17 @@ const desired = (): Desired => ({
   environment: mark,
 });
 const fleet = createFleet(store, desired, nowMs);
-const documents = guardDocuments(store, stateFollower, () => isLost);
+const documents = guardDocuments(store, stateFollower, verdict);
 const app = createServer({
   logger,
   metrics: createMetrics({ version: manifest.version, config: () => follower?.status(), state, fleet }),
-  access: { credentials: () => credentials, failedLogins: createFailedLogins(), masterKey, nowMs },
+  // Keys that were lost are not wrong.
+  access: {
+    credentials: () => (verdict.isLost() ? { ...credentials, isComplete: false } : credentials),
+    failedLogins: createFailedLogins(),
+    masterKey,
+    nowMs,
+  },
   readiness: () => readinessOf(follower?.status(), state()),
 });
 const rateLimitParts = {
@@ -145,22 +150,25 @@ async function lookAfterFleet(): Promise<void> {
     () => false,
   );
   if (answers !== state().isUp) await stateFollower.refresh();
-  if (answers) await lookAfterStore();
+  await lookAfterStore(answers);
 }
 
-/** A store with an id can be told from one that was emptied. One without gets it, unless it was emptied before anybody looked here. */
-async function lookAfterStore(): Promise<void> {
-  const { source, storeId } = stateFollower.status();
-  const wasLost = isLost;
-  isLost = source === 'store' && storeId === undefined && fleet.isStoreRemembered();
-  if (isLost && !wasLost) {
+/** A store with an id can be told from one that was emptied: a new one gets it, one that has lost everything does not. */
+async function lookAfterStore(answers: boolean): Promise<void> {
+  const { source, storeId, isUp } = stateFollower.status();
+  const isNameless = answers && isUp && source === 'store' && storeId === undefined;
+  const wasLost = verdict.isLost();
+  verdict.see({
+    store: storeId === undefined ? (isNameless ? 'nameless' : 'unread') : 'named',
+    liveProxies: fleet.proxies().filter(({ isLive }) => isLive).length,
+    isRemembered: fleet.isStoreRemembered(),
+  });
+  if (verdict.isLost() && !wasLost) {
     logger.error(
-      `the state store is empty, but proxies know rules and keys from it, so writes are refused: put its data back; or copy a proxy's last-good-state.json into ${ownFolder} and restart the control plane; or, to begin with none, remove that file of every proxy and restart them`,
+      `the state store is empty, but proxies know rules and keys from it, so it is neither read nor written: put its data back; or copy a proxy's last-good-state.json into ${ownFolder} and restart the control plane; or, to begin with none, remove that file of every proxy and restart them`,
     );
   }
-  const isSettled = nowMs() - startedAtMs > firstWordMs;
-  if (source === 'store' && storeId === undefined && !isLost && isSettled)
-    await store.initialise().catch(() => undefined);
+  if (isNameless && verdict.isDecided() && !verdict.isLost()) await store.initialise().catch(() => undefined);
 }
 await lookAfterFleet();
 setInterval(() => void lookAfterFleet(), heartbeatIntervalMs).unref();
@@ -168,7 +176,7 @@ async function tidy(): Promise<void> {
   const now = Math.floor(nowMs());
   if (closing || now < tidyAtMs) return;
   tidyAtMs = now + tidyRestMs;
-  const nextMs = await tidyRules(documents, config?.rules ?? [], now).catch(() => now);
+  const nextMs = await tidyRules(documents, config?.rules ?? [], now, unneeded).catch(() => now);
   tidyAtMs = Math.min(tidyAtMs, nextMs);
 }
 setInterval(() => void tidy(), tidyCheckMs).unref();
@@ -183,7 +191,7 @@ async function close(signal: string): Promise<void> {
   setInterval(() => app.server.closeIdleConnections(), 20).unref();
   await app.close();
   await follower?.close();
-  await store.close();
+  await Promise.all([store.close(), stateFollower.kept()]);
   logger.info('closed');
   process.exit(0);
 }

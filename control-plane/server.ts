@@ -9,6 +9,7 @@ import { type Access, type AccessParts, authenticate, checkAccess, type Operator
 import { describeRefusal, type ErrorCode, Refusal, refusal } from './errors.ts';
 import type { Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
+import { WriteInDoubt } from './store/documents.ts';
 
 export interface ServerParts {
   readonly logger: Pick<Logger, 'error' | 'info'>;
@@ -80,8 +81,7 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
 
   app.decorateRequest('operator');
   app.decorateRequest('wrote', function (this: FastifyRequest, about: string) {
-    const { method, routeOptions, id } = this;
-    logger.info({ operator: who(this), method, route: routeOptions.url, about, request_id: id }, 'admin write');
+    record(this, 'done', logger, about);
   });
   app.addHook('onRoute', (route) => {
     checkAccess(route.config?.access, `${String(route.method)} ${route.url}`);
@@ -100,6 +100,7 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
   app.setNotFoundHandler((request, reply) => render(refuseRoute(request, routes), request, reply));
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const refused = asRefusal(error, request);
+    if (error instanceof WriteInDoubt) record(request, 'unknown', logger);
     if (refused.code === 'internal_error') logger.error({ err: error, request_id: request.id }, 'unexpected failure');
     render(refused, request, reply);
   });
@@ -111,6 +112,13 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
   return app;
 }
 
+/** One line about a write. What one whose outcome is unknown was about, its request knows alone. */
+function record(request: FastifyRequest, outcome: string, logger: Pick<Logger, 'info'>, about?: string): void {
+  const { method, routeOptions, id } = request;
+  const said = { operator: who(request), method, route: routeOptions.url, ...(about === undefined ? {} : { about }) };
+  logger.info({ ...said, outcome, request_id: id }, 'admin write');
+}
+
 function render(refused: Refusal, request: FastifyRequest, reply: FastifyReply): void {
   void reply
     .code(refused.status)
@@ -119,7 +127,7 @@ function render(refused: Refusal, request: FastifyRequest, reply: FastifyReply):
 }
 
 function asRefusal(error: Error & { code?: string }, request: FastifyRequest): Refusal {
-  const known = storeRefusal(error, request.method !== 'GET' && request.method !== 'HEAD');
+  const known = storeRefusal(error);
   if (known instanceof Refusal) return known;
   const code = codeOfFrameworkError[error.code ?? ''] ?? 'internal_error';
   return refusal(code, { fill: { request_id: request.id, limit: bodyLimit } });

@@ -145,11 +145,11 @@ const stateFollower = await followState({
   store,
   copyPath: join(ownFolder, 'last-good-state.json'),
   reseeds: false,
-  apply(state, source) {
+  apply(state, origin) {
     const reseeded = state.kinds.get(reseededKind);
     if (reseeded !== lastReseeded) limiter.exportAgain();
     lastReseeded = reseeded;
-    publisher.documents(state, source);
+    publisher.documents(state, origin);
   },
   report(event) {
     logStateEvent(log, event);
@@ -218,7 +218,7 @@ function leave(): Promise<void> {
     await follower?.close();
     await counters?.close();
     await heartbeats?.close();
-    await store.close();
+    await Promise.all([store.close(), stateFollower.kept()]);
     lock?.release();
     log.info('stopped');
     process.exit(0);

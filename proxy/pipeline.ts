@@ -16,7 +16,7 @@ import { settle } from './stages/settle.ts';
 /** Bodies beyond this are read in steps. */
 const largeBytes = 1024 * 1024;
 
-/** Serves one request of a model endpoint, whatever happens. Rejects only when not even a refusal could be written. */
+/** Serves one request of a model endpoint, whatever happens. Rejects only when not even a refusal could be written or settled. */
 export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway): Promise<void> {
   const snapshot = gateway.current();
   gateway.metrics.begin();

@@ -1,18 +1,27 @@
 // The managed documents as the admin API reads and writes them: never on a store that has lost them.
+import { setTimeout } from 'node:timers/promises';
 import type { StateFollower } from '../../schemas/store/follow-state.ts';
 import type { StateStore } from '../../schemas/store/state-store.ts';
 import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
 import { oneAtATime } from './one-at-a-time.ts';
+import type { StoreVerdict } from './verdict.ts';
+
+/** How often it is asked whether it is known by now what an empty store is. */
+const verdictPollMs = 50;
+
+/** What a commit rejects with that may have been done all the same. */
+export class WriteInDoubt extends StoreUnavailable {}
 
 /**
  * An emptied store looks like a new one: a write to it would make it so. Until the documents were written back, reading rejects with
- * StoreUnavailable, and a commit that was decided before finds a conflict. So does one that nobody here knows documents of, while a
- * proxy does (`isRemembered`). What was committed is in force here when it resolves. Reads at the same time are shared.
+ * StoreUnavailable, and a commit that was decided before finds a conflict. A store that nobody here knows documents of is read only
+ * once it is decided that no proxy does either. What was committed is in force here when it resolves, and as a rule copied. Reads at
+ * the same time are shared.
  */
 export function guardDocuments(
   store: Pick<StateStore, 'read' | 'commit'>,
-  follower: Pick<StateFollower, 'state' | 'refresh'>,
-  isRemembered: () => boolean,
+  follower: Pick<StateFollower, 'state' | 'refresh' | 'kept'>,
+  verdict: Pick<StoreVerdict, 'isLost' | 'isDecided'>,
 ): Pick<StateStore, 'read' | 'commit'> {
   const read = oneAtATime(() => store.read());
   return {
@@ -23,13 +32,23 @@ export function guardDocuments(
         void follower.refresh();
         throw new StoreUnavailable('unreachable', 'the state store was emptied; its documents are being written back');
       }
-      if (isRemembered()) throw new StoreUnavailable('unreachable', 'the state store was emptied');
+      while (!verdict.isDecided()) await setTimeout(verdictPollMs);
+      if (verdict.isLost()) throw new StoreUnavailable('unreachable', 'the state store was emptied');
       return state;
     },
     async commit(commit) {
-      const result = await store.commit(commit);
+      const result = await store.commit(commit).catch((error: unknown) => {
+        throw inDoubt(error);
+      });
       await follower.refresh();
+      await follower.kept();
       return result;
     },
   };
+}
+
+/** Only a store that gave no answer may have done what it was asked. */
+function inDoubt(error: unknown): unknown {
+  if (!(error instanceof StoreUnavailable) || !['timeout', 'unreachable'].includes(error.reason)) return error;
+  return new WriteInDoubt(error.reason, error.message, error.cause);
 }

@@ -6,7 +6,7 @@ import { readManualRules } from '../../schemas/rules/manual-rule.ts';
 import { type MergedRule, mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
 import { everyRule, resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
-import type { StateStatus } from '../../schemas/store/follow-state.ts';
+import type { StateOrigin } from '../../schemas/store/follow-state.ts';
 import type { Document, StoredState } from '../../schemas/store/state-store.ts';
 import type { Config } from '../../schemas/types.ts';
 import { compile, withCredentials } from './compile.ts';
@@ -29,7 +29,7 @@ export interface Publisher {
   /** A config was found good; throws what `put` throws. */
   config(config: Config, revision: string): void;
   /** The managed documents changed; with the source `nothing` they could not be read yet. */
-  documents(state: Pick<StoredState, 'documents' | 'kinds' | 'storeId'>, source: StateStatus['source']): void;
+  documents(state: Pick<StoredState, 'documents' | 'kinds' | 'storeId'>, origin: StateOrigin): void;
 }
 
 /** Rules that expire far away are looked at again at least this often: timers reach no further. Milliseconds. */
@@ -83,11 +83,11 @@ export function createPublisher({ masterKeyDigest, hasTemplates, put, warn, nowM
       snapshot = compiled;
       config = rules;
     },
-    documents({ documents: next, kinds, storeId }, source) {
+    documents({ documents: next, kinds, storeId }, { source, outages }) {
       documents = next;
       // Connections remember what these credentials said of their key: others only when some key has changed.
       const isKnown = source !== 'nothing';
-      const revision = `${isKnown} ${storeId} ${kinds.get(authKeyKind) ?? 0}`;
+      const revision = `${isKnown} ${outages} ${storeId} ${kinds.get(authKeyKind) ?? 0}`;
       if (revision !== keysRevision) {
         credentials = credentialsOf(masterKeyDigest, readAuthKeys(next), isKnown);
         lostKeys = unreadableAuthKeys(next);

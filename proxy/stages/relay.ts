@@ -76,8 +76,17 @@ export function relay(
     const finish = (ended: number): void => {
       if (isOver) return;
       isOver = true;
-      resolve({ status: ended, provider, usage: usageEnabled ? meter.measure() : undefined });
+      resolve({ status: ended, provider, usage: usageEnabled ? measured() : undefined });
     };
+    const measured = (): TokenUsage | undefined => {
+      try {
+        return meter.measure();
+      } catch (error) {
+        reportFailure(error, exchange.id);
+        return undefined;
+      }
+    };
+    let broken: Failure | undefined;
     const isReadable = answer.contentEncoding === undefined;
     const meterOf = answer.stream && isReadable ? streamMeter : plainMeter;
     const meter = meterOf(accepted, usageEnabled, exchange);
@@ -87,18 +96,21 @@ export function relay(
     };
     answer.attach({
       write(chunk) {
+        // Whoever hands over several chunks cannot be stopped between them.
+        if (isOver || broken !== undefined) return true;
         try {
           return meter.write(chunk);
         } catch (error) {
           reportFailure(error, exchange.id);
-          answer.cancel(ownFailure);
+          broken = ownFailure;
+          answer.cancel(broken);
           return true;
         }
       },
       end(failure) {
         if (isOver) return;
         try {
-          finish(meter.end(failure) ?? status);
+          finish(meter.end(broken ?? failure) ?? status);
         } catch (error) {
           reportFailure(error, exchange.id);
           response.destroy();

@@ -1,4 +1,5 @@
 // The flow of the managed state: watch, read, hand over, keep a copy. A store that fails or was emptied takes nothing out of force.
+import { setTimeout } from 'node:timers/promises';
 import { keepState, recallState, setAside } from './last-good-state.ts';
 import type { StateStore, StoredState, StoreMark } from './state-store.ts';
 
@@ -8,8 +9,8 @@ export interface FollowStateOptions {
   readonly copyPath: string;
   /** Whether an emptied store is given its documents back: the control plane does, which owns them. */
   readonly reseeds: boolean;
-  /** Puts a state in force. With the source `nothing` it is empty, because the store could not be read yet. */
-  readonly apply: (state: StoredState, source: StateStatus['source']) => void;
+  /** Puts a state in force. */
+  readonly apply: (state: StoredState, origin: StateOrigin) => void;
   readonly report: (event: StateEvent) => void;
 }
 
@@ -40,16 +41,29 @@ export interface StateStatus extends StoreMark {
   readonly isEmptied: boolean;
 }
 
+/** Where a state that is put in force came from. */
+export interface StateOrigin {
+  /** `nothing`: it is empty, because the store could not be read yet. */
+  readonly source: StateStatus['source'];
+  /** How often the store has been away: after each time, the same revision may stand for something else. */
+  readonly outages: number;
+}
+
 export interface StateFollower {
   /** What is in force. */
   state(): StoredState;
   status(): StateStatus;
   /** Looks at the store now; resolves when the verdict is in force, whether or not the store answered. */
   refresh(): Promise<void>;
+  /** Resolves when what is in force is copied, or after a second: a disk may hang. */
+  kept(): Promise<void>;
 }
 
 /** A kind whose revision is raised whenever an emptied store was given its documents back: counters were lost then. */
 export const reseededKind = 'store_reseeded';
+
+/** How long anybody waits for the copy. */
+const copyPatienceMs = 1_000;
 
 const empty: StoredState = { storeId: undefined, revision: 0, kinds: new Map(), documents: [], skipped: [] };
 
@@ -64,11 +78,13 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
   let running: Promise<void> | undefined;
   let isAskedAgain = false;
   let toKeep: (StoredState & { storeId: string }) | undefined;
-  let isKeeping = false;
+  let keeping: Promise<void> | undefined;
+  let isReplacing = false;
+  let outages = 0;
 
   function putInForce(state: StoredState): void {
     current = state;
-    apply(state, source);
+    apply(state, { source, outages });
   }
 
   function warn(problem: string | undefined): void {
@@ -77,13 +93,13 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
 
   /** Writes the newest state and then, if there is a newer one by then, that: no look at the store waits for a disk. */
   async function keepNewest(): Promise<void> {
-    if (isKeeping) return;
-    isKeeping = true;
     for (let state = toKeep; state !== undefined; state = toKeep) {
       toKeep = undefined;
+      if (isReplacing) warn(await setAside(copyPath));
+      isReplacing = false;
       warn(await keepState(copyPath, state));
     }
-    isKeeping = false;
+    keeping = undefined;
   }
 
   async function look(): Promise<void> {
@@ -95,9 +111,10 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
     if (source === 'store' && isUp && isSame) return;
     const state = await store.read();
     if (state.storeId === undefined && current.storeId !== undefined) return meetEmptied();
+    if (!isUp) outages += 1;
     if (current.storeId !== undefined && state.storeId !== current.storeId) {
       report({ kind: 'replaced', revision: state.revision });
-      warn(await setAside(copyPath));
+      isReplacing = true;
     }
     // A store that was read without an id and has one now was given it: nothing in it has changed.
     const wasNamed = source === 'store' && current.storeId === undefined && state.revision === current.revision;
@@ -107,7 +124,7 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
     if (!wasNamed) report({ kind: 'applied', revision: state.revision });
     if (state.storeId === undefined) return;
     toKeep = { ...state, storeId: state.storeId };
-    void keepNewest();
+    keeping ??= keepNewest();
   }
 
   async function meetEmptied(): Promise<void> {
@@ -115,9 +132,11 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
     isEmptied = true;
     if (!reseeds) return;
     // Who looks only now sees the same store and documents as before; this kind tells that all the rest is gone.
-    await store.reseed({ ...current, kinds: new Map([...current.kinds, [reseededKind, current.revision + 1]]) });
+    const kinds = new Map([...current.kinds, [reseededKind, current.revision + 1]]);
+    const isDone = await store.reseed({ ...current, kinds });
     isEmptied = false;
-    report({ kind: 'reseeded', revision: current.revision });
+    // Else another control plane was first.
+    if (isDone) report({ kind: 'reseeded', revision: current.revision });
     return look();
   }
 
@@ -180,5 +199,8 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
     state: () => current,
     status: () => ({ storeId: current.storeId, revision: current.revision, source, isUp, isEmptied }),
     refresh,
+    async kept() {
+      await Promise.race([keeping, setTimeout(copyPatienceMs, undefined, { ref: false })]);
+    },
   };
 }

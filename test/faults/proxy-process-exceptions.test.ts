@@ -288,9 +288,21 @@ await test('an unexpected failure in the middle of a stream breaks that stream o
   t.match(logged, [{ level: 50, msg: 'unexpected failure', err: { message: canary, stack: /preload\.mjs/ } }]);
   t.equal(logged.length, 1);
   t.notMatch(cut?.text(), canary);
+  const short = `${event('first')}${event('second')}data: [DONE]\n\n`;
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: ${short.length}\r\n\r\n`;
+  await upstream.behave({ kind: 'raw', steps: [head + short] });
+  const whollyThere = await openRaw(gateway.port, { t });
+  await whollyThere.send(requestOf('break-stream-2', streaming));
+  const failed = await whollyThere.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
+  t.match(
+    failed.text(),
+    /"code":"internal_error"[^\n]*\n\n$/,
+    'also when all of it was there before the first byte went out',
+  );
+  t.notMatch(failed.text(), /\[DONE\]/);
   await waitFor('all slots to be free', async () => (await countsOf(gateway)).inFlight === 0);
   t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
-  t.equal((await countsOf(gateway)).requests, 2);
+  t.equal((await countsOf(gateway)).requests, 3);
   await upstream.behave({ kind: 'openai' });
   await askTimes(gateway, 1);
 });

@@ -313,10 +313,14 @@ await test('poisoned documents, counters and heartbeats: each costs only itself,
   await underLoad(t, fleet, async () => {
     await client.hset(state, ...poisoned.flat());
     await client.hset('{gateway}:counters:proxy-1', '24:user_path 86400 /poison:', 'garbage', 'garbage', '1');
-    await client.del('{gateway}:counters:proxy-2', '{gateway}:counter-expiry:proxy-2', '{gateway}:heartbeat-times');
-    await client.set('{gateway}:counters:proxy-2', 'a text');
-    await client.rpush('{gateway}:counter-expiry:proxy-2', 'a', 'list');
-    await client.sadd('{gateway}:heartbeat-times', 'a set');
+    // In one step: a proxy writes its own keys at any moment.
+    await client
+      .multi()
+      .del('{gateway}:counters:proxy-2', '{gateway}:counter-expiry:proxy-2', '{gateway}:heartbeat-times')
+      .set('{gateway}:counters:proxy-2', 'a text')
+      .rpush('{gateway}:counter-expiry:proxy-2', 'a', 'list')
+      .sadd('{gateway}:heartbeat-times', 'a set')
+      .exec();
     await client.hset('{gateway}:heartbeats', 'nobody', '{', 'proxy-1', 'garbage');
     t.equal((await put('/poison', 2)).status, 200);
     await untilCap('/poison', 2);

@@ -29,8 +29,8 @@ function startPublisher({ hasTemplates = true, nowMs = () => start } = {}) {
   type Documents = typeof publishing.documents;
   const publisher = {
     config: (config: Config, revision: string) => publishing.config(config, revision),
-    documents: (state: Parameters<Documents>[0], source: Parameters<Documents>[1] = 'store') =>
-      publishing.documents(state, source),
+    documents: (state: Parameters<Documents>[0], origin: Partial<Parameters<Documents>[1]> = {}) =>
+      publishing.documents(state, { source: 'store', outages: 0, ...origin }),
   };
   const latest = () => {
     const last = put.at(-1);
@@ -131,17 +131,30 @@ await test('the keys of another store count, at whatever revision it is', async 
   t.same([keyOf('sk-old'), keyOf('sk-new')], [undefined, 'new']);
 });
 
+await test('behind a store that was away the same revision may stand for other keys', async (t) => {
+  const { publisher, keyOf } = startPublisher();
+  publisher.config(configOf({}), 'r1');
+  const state = (enabled: boolean) => ({
+    storeId: 'a',
+    kinds: kinds({ [authKeyKind]: 3 }),
+    documents: [keyDocument('k', 'sk-1', enabled ? {} : { enabled: false, deactivated_at: timestamp(start) })],
+  });
+  publisher.documents(state(true));
+  publisher.documents(state(false), { outages: 1 });
+  t.equal(keyOf('sk-1'), undefined);
+});
+
 await test('keys are not complete until the store, or a copy of it, could be read', async (t) => {
   const { publisher, snapshot, keyOf } = startPublisher();
   const unread = { storeId: undefined, kinds: kinds({}), documents: [] };
-  publisher.documents(unread, 'nothing');
+  publisher.documents(unread, { source: 'nothing' });
   publisher.config(configOf({}), 'r1');
   t.equal(snapshot().credentials.isComplete, false);
   publisher.documents(unread);
   t.equal(snapshot().credentials.isComplete, true, 'a store without keys says that there are none');
-  publisher.documents(unread, 'nothing');
+  publisher.documents(unread, { source: 'nothing' });
   const copied = { storeId: 'a', kinds: kinds({ [authKeyKind]: 3 }), documents: [keyDocument('k', 'sk-1')] };
-  publisher.documents(copied, 'copy');
+  publisher.documents(copied, { source: 'copy' });
   t.equal(snapshot().credentials.isComplete, true);
   t.equal(keyOf('sk-1'), 'k');
 });

@@ -101,32 +101,45 @@ export function removeExpiredRules(known: KnownRules): Change[] {
   return [...known.expired].flatMap((key) => removal(known, key));
 }
 
+/** Since when epochs were found without a rule, by document id, in Unix milliseconds. Kept from one look to the next. */
+export type UnneededEpochs = Map<string, number>;
+
+/** Brings `unneeded` up to date. */
+export function noteUnneeded(known: KnownRules, unneeded: UnneededEpochs): void {
+  const { config, manual, expired, unreadable, epochs, nowMs } = known;
+  for (const id of unneeded.keys()) if (!epochs.raisedAtMs.has(id)) unneeded.delete(id);
+  for (const id of epochs.raisedAtMs.keys()) {
+    const isNeeded = id === everyRule || config.has(id) || manual.has(id) || expired.has(id) || unreadable.has(id);
+    if (isNeeded) unneeded.delete(id);
+    else if (!unneeded.has(id)) unneeded.set(id, nowMs);
+  }
+}
+
 /**
  * Removes the epochs of rules that are long gone: nothing that was counted under them is kept anywhere any more, so a rule of the
  * same key may begin at 0 again. Without this, the store would remember every key there ever was.
  */
-export function forgetEpochs(known: KnownRules): Change[] {
-  const due = [...forgettableFromMs(known)].filter(([, fromMs]) => fromMs <= known.nowMs);
+export function forgetEpochs(known: KnownRules, unneeded: UnneededEpochs): Change[] {
+  const due = [...forgettableFromMs(known, unneeded)].filter(([, fromMs]) => fromMs <= known.nowMs);
   return due.map(([id]) => ({ kind: resetEpochKind, id, body: undefined }));
 }
 
 /** The Unix millisecond at which `removeExpiredRules` or `forgetEpochs` has something to do again; infinite when there is none. */
-export function nextTidyMs(known: KnownRules): number {
+export function nextTidyMs(known: KnownRules, unneeded: UnneededEpochs): number {
   let next = Number.POSITIVE_INFINITY;
   for (const rule of known.manual.values()) next = Math.min(next, expiryMs(rule));
-  for (const fromMs of forgettableFromMs(known).values()) next = Math.min(next, fromMs);
+  for (const fromMs of forgettableFromMs(known, unneeded).values()) next = Math.min(next, fromMs);
   return next;
 }
 
-/** From when on each epoch of a rule that is not there may be forgotten, in Unix milliseconds. */
-function forgettableFromMs({ config, manual, expired, unreadable, epochs }: KnownRules): Map<string, number> {
+/** From when on each unneeded epoch may be forgotten, in Unix milliseconds. */
+function forgettableFromMs({ epochs }: KnownRules, unneeded: UnneededEpochs): Map<string, number> {
   const found = new Map<string, number>();
-  for (const [id, raisedAtMs] of epochs.raisedAtMs) {
-    const isNeeded = config.has(id) || manual.has(id) || expired.has(id) || unreadable.has(id);
+  for (const [id, sinceMs] of unneeded) {
     const seconds = periodOf(id);
-    if (isNeeded || seconds === undefined) continue;
-    // Counts lie in the store for their period, a slice, and a while for proxies that are gone.
-    found.set(id, raisedAtMs + 2 * 1000 * seconds + forgottenAfterMs);
+    const raisedAtMs = epochs.raisedAtMs.get(id) ?? Number.POSITIVE_INFINITY;
+    // Counts lie in the store for their period, a slice, and a while for proxies that are gone, or have not heard that the rule is.
+    if (seconds !== undefined) found.set(id, Math.max(raisedAtMs, sinceMs) + 2 * 1000 * seconds + forgottenAfterMs);
   }
   return found;
 }

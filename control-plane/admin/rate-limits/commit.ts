@@ -6,7 +6,15 @@ import type { Rule } from '../../../schemas/rules/rule.ts';
 import type { Change, StoredState } from '../../../schemas/store/state-store.ts';
 import { refusal } from '../../errors.ts';
 import { createCommitter, type DocumentStore } from '../commit.ts';
-import { forgetEpochs, type KnownRules, knownRules, nextTidyMs, removeExpiredRules } from './changes.ts';
+import {
+  forgetEpochs,
+  type KnownRules,
+  knownRules,
+  nextTidyMs,
+  noteUnneeded,
+  removeExpiredRules,
+  type UnneededEpochs,
+} from './changes.ts';
 import type { DeclaredRules } from './declared.ts';
 import { listing } from './listing.ts';
 import type { LiveCounters } from './live.ts';
@@ -75,11 +83,17 @@ export function createWriter(parts: RateLimitParts): (decide: Decide, asking: As
  * Removes the documents of rules that have expired, and epochs that nobody needs any more, all in one commit. Gives the Unix
  * millisecond at which to call again; now, when it has changed something or somebody else was first. Rejects with `StoreUnavailable`.
  */
-export async function tidyRules(store: DocumentStore, config: readonly Rule[], nowMs: number): Promise<number> {
+export async function tidyRules(
+  store: DocumentStore,
+  config: readonly Rule[],
+  nowMs: number,
+  unneeded: UnneededEpochs,
+): Promise<number> {
   const state = await store.read();
   const known = knownRules(state, config, nowMs);
-  const changes = [...removeExpiredRules(known), ...forgetEpochs(known)];
-  if (changes.length === 0) return nextTidyMs(known);
+  noteUnneeded(known, unneeded);
+  const changes = [...removeExpiredRules(known), ...forgetEpochs(known, unneeded)];
+  if (changes.length === 0) return nextTidyMs(known, unneeded);
   await store.commit({ storeId: state.storeId ?? null, expected: expected(state), changes });
   return nowMs;
 }
