@@ -21,7 +21,7 @@ export class WriteInDoubt extends StoreUnavailable {}
 export function guardDocuments(
   store: Pick<StateStore, 'read' | 'commit'>,
   follower: Pick<StateFollower, 'state' | 'refresh' | 'kept'>,
-  verdict: Pick<StoreVerdict, 'isLost' | 'isDecided'>,
+  verdict: Pick<StoreVerdict, 'meet' | 'isLost' | 'isDecided'>,
 ): Pick<StateStore, 'read' | 'commit'> {
   const read = oneAtATime(() => store.read());
   return {
@@ -32,6 +32,7 @@ export function guardDocuments(
         void follower.refresh();
         throw new StoreUnavailable('unreachable', 'the state store was emptied; its documents are being written back');
       }
+      verdict.meet();
       while (!verdict.isDecided()) await setTimeout(verdictPollMs);
       if (verdict.isLost()) throw new StoreUnavailable('unreachable', 'the state store was emptied');
       return state;

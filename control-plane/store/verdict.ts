@@ -13,6 +13,8 @@ export interface Sight {
 export interface StoreVerdict {
   /** Call it after every look. */
   see(sight: Sight): void;
+  /** A store without an id was met between two looks. */
+  meet(): void;
   /** The store has lost documents that only proxies know. It stays so until it has them again, or the proxies say that they know none. */
   isLost(): boolean;
   /** Nobody who could know documents of the store was given too little time to say so. */
@@ -35,6 +37,9 @@ export function createVerdict(nowMs: () => number): StoreVerdict {
       namelessSinceMs ??= nowMs();
       // A proxy that is gone has not forgotten anything.
       isLost = sight.isRemembered || (isLost && liveProxies === 0);
+    },
+    meet() {
+      namelessSinceMs ??= nowMs();
     },
     isLost: () => isLost,
     isDecided() {

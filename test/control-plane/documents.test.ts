@@ -49,6 +49,17 @@ await test('a store that was away is looked at anew', (t) => {
   t.end();
 });
 
+await test('a store that is met before the next look is not decided either', (t) => {
+  const at = { nowMs: start };
+  const verdict = createVerdict(() => at.nowMs);
+  verdict.see({ store: 'unread', liveProxies: 0, isRemembered: false });
+  verdict.meet();
+  t.same([verdict.isLost(), verdict.isDecided()], open);
+  at.nowMs += 3_000;
+  t.same([verdict.isLost(), verdict.isDecided()], isNew);
+  t.end();
+});
+
 await test('a store that proxies remember is lost until they say otherwise, and silence says nothing', (t) => {
   const see = startVerdict();
   t.same(see(0, { liveProxies: 1, isRemembered: true }), isLost);
@@ -62,7 +73,7 @@ await test('a store that proxies remember is lost until they say otherwise, and 
 });
 
 /** A guard over a real store, with nobody who knows documents here. */
-function startGuard(t: Test, verdict = { isLost: () => false, isDecided: () => true }) {
+function startGuard(t: Test, verdict = { meet: () => undefined, isLost: () => false, isDecided: () => true }) {
   const directory = temporaryDirectory(t);
   const store = openStateStore({ directory, timeoutMs: 300 });
   t.teardown(() => store.close());
@@ -90,7 +101,11 @@ await test('a commit that gets no answer is in doubt; what could not be read is 
 
 await test('what an empty store is must be decided before it is read', async (t) => {
   const verdict = { lost: false, decided: false };
-  const { documents } = startGuard(t, { isLost: () => verdict.lost, isDecided: () => verdict.decided });
+  const { documents } = startGuard(t, {
+    meet: () => undefined,
+    isLost: () => verdict.lost,
+    isDecided: () => verdict.decided,
+  });
   const order: string[] = [];
   const reading = documents.read().then(() => order.push('read'));
   await new Promise((resolve) => setTimeout(resolve, 120));
