@@ -95,8 +95,10 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
   async function keepNewest(): Promise<void> {
     for (let state = toKeep; state !== undefined; state = toKeep) {
       toKeep = undefined;
-      if (isReplacing) warn(await setAside(copyPath));
-      isReplacing = false;
+      if (isReplacing) {
+        isReplacing = false;
+        warn(await setAside(copyPath));
+      }
       warn(await keepState(copyPath, state));
     }
     keeping = undefined;

@@ -8,6 +8,7 @@ import { openStateStore } from '../../schemas/store/open.ts';
 import { stateFilePath } from '../../schemas/store/sqlite-file.ts';
 import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const start = Date.UTC(2026, 0, 1);
 
@@ -100,15 +101,18 @@ await test('a commit that gets no answer is in doubt; what could not be read is 
 });
 
 await test('what an empty store is must be decided before it is read', async (t) => {
-  const verdict = { lost: false, decided: false };
+  const verdict = { lost: false, decided: false, asked: 0 };
   const { documents } = startGuard(t, {
     meet: () => undefined,
     isLost: () => verdict.lost,
-    isDecided: () => verdict.decided,
+    isDecided() {
+      verdict.asked += 1;
+      return verdict.decided;
+    },
   });
   const order: string[] = [];
   const reading = documents.read().then(() => order.push('read'));
-  await new Promise((resolve) => setTimeout(resolve, 120));
+  await waitFor('it to be asked again', () => verdict.asked > 2);
   order.push('decided');
   verdict.decided = true;
   await reading;
