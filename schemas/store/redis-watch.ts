@@ -58,8 +58,7 @@ export function watchRedis(
       ({ storeId, revision }) => `${storeId} ${revision}`,
       () => failing,
     );
-    // That there is no store is no news to who has never heard of one.
-    const isNews = found !== told && (told !== undefined || found !== failing);
+    const isNews = found !== told;
     told = found;
     if (isNews && !isClosed) onChange();
   }

@@ -100,7 +100,7 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
       });
     } catch {
       // The file was closed: once it opens again, everything counts as news.
-      if (told !== undefined && told !== failing) say({ kind: 'changed' });
+      if (told !== failing) say({ kind: 'changed' });
       told = failing;
       seen = { openings: -1, dataVersion: -1 };
     }

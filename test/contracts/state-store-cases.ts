@@ -287,6 +287,20 @@ const cases: Readonly<Record<string, Case>> = {
     t.same(bodies(await store.read()), { 'a/1': { id: '1' } });
   },
 
+  async 'a watch that begins on a store that has just begun to fail tells of it'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open();
+    await change(store, put('a', '1'));
+    const giveBack = await place.takeOver();
+    let calls = 0;
+    store.watch(() => {
+      calls += 1;
+    });
+    await waitFor('the first call', () => calls > 0);
+    await giveBack();
+    await waitFor('the watch to tell that it is back', () => calls > 1);
+  },
+
   async 'counters come back as they were written'(t, engine) {
     const place = await engine.start(t);
     const store = place.open();

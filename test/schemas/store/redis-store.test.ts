@@ -77,11 +77,12 @@ await test('a server that is not there yet is waited for, one deadline at a time
       cause: { code: 'ECONNREFUSED' },
     });
   }
-  t.equal(calls, 0);
+  t.ok(calls <= 1, 'the watch has begun, and has nothing more to tell');
+  const before = calls;
   await server.restart();
   await works('an answer', () => change(store, 'a'));
   t.same(await ids(open(t, server)), ['a']);
-  await waitFor('the watch', () => calls > 0);
+  await waitFor('the watch', () => calls > before);
 });
 
 await test('no acknowledged commit is lost or doubled when the server is killed and comes back', async (t) => {
