@@ -31,16 +31,6 @@ export function allowsTarget(access: ModelAccess, provider: string, model: strin
   );
 }
 
-/** Whether a request for `requestedName` may use this target of it. No access list: no restriction. */
-export function allows(
-  access: ModelAccess | undefined,
-  requestedName: string,
-  provider: string,
-  model: string,
-): boolean {
-  return access === undefined || allowsName(access, requestedName) || allowsTarget(access, provider, model);
-}
-
 /** Whether an entry grants nothing beyond what `access` grants: nobody hands on more than they have. */
 export function coversEntry(access: ModelAccess | undefined, entry: string): boolean {
   if (access === undefined || allowsName(access, entry)) return true;

@@ -1,13 +1,12 @@
 // A rule that an operator set through the admin API, and its document in the state store.
 import { parseMoment } from './moment.ts';
-import { ruleKey } from './rule.ts';
-import { normaliseSubject, type Scope, shownSubject } from './scope.ts';
+import { type Rule, ruleKey } from './rule.ts';
+import { normaliseSubject, shownSubject } from './scope.ts';
 
 /** The kind of its documents; the id is the rule key. */
 export const manualRuleKind = 'rate_limit';
 
-/** The bounds of a cap and of a custom period (seconds); the same as in the configuration. */
-export const largestCap = Number.MAX_SAFE_INTEGER;
+/** The longest custom period in seconds; the same as in the configuration. */
 export const longestPeriodSeconds = 2_147_483_647;
 
 /** As much of a stored document as the rules need. */
@@ -18,20 +17,8 @@ export interface StoredText {
   readonly body: unknown;
 }
 
-/** Moments are RFC 3339 texts in UTC. */
-export interface ManualRule {
-  readonly key: string;
-  readonly scope: Scope;
-  /** For people: a name as written, a user path normalised. */
-  readonly subject: string;
-  /** Normalised, for comparing. */
-  readonly matchSubject: string;
-  readonly perChild: boolean;
-  /** 0: requests in flight. */
-  readonly periodSeconds: number;
-  readonly maxRequests?: number;
-  readonly maxTokens?: number;
-  readonly mode: 'enforce' | 'shadow';
+/** Its terms are those of any rule. Moments are RFC 3339 texts in UTC. */
+export interface ManualRule extends Omit<Rule, 'id' | 'source' | 'epoch'> {
   /** Why the operator set it. */
   readonly reason?: string;
   /** From this moment on the rule does not exist. */
