@@ -14,6 +14,7 @@ import { explainListen, refuseStart } from '../schemas/refuse-start.ts';
 import { followState, reseededKind } from '../schemas/store/follow-state.ts';
 import type { HeartbeatBody } from '../schemas/store/heartbeat-body.ts';
 import { openStateStore } from '../schemas/store/open.ts';
+import { type ControlPlaneWatch, controlPlaneConnectMs, watchControlPlane } from './control-plane-watch.ts';
 import { readEnvironment } from './environment.ts';
 import type { Gateway } from './gateway.ts';
 import { createLimiter } from './limits/limiter.ts';
@@ -21,22 +22,19 @@ import { createMetrics } from './metrics.ts';
 import { watchHeap } from './overload.ts';
 import { readinessOf } from './readiness.ts';
 import { createProxyServer } from './server.ts';
+import { stopOnSignals } from './shutdown.ts';
 import { createCurrent } from './snapshot/current.ts';
 import { createPublisher } from './snapshot/publish.ts';
 import { createBalance } from './stages/resolve.ts';
+import { claimInstance } from './store/claim-instance.ts';
 import { type KeptCounters, keepCounters } from './store/counters.ts';
 import { type Heartbeats, heartbeatBody, startHeartbeats } from './store/heartbeat.ts';
-import { InstanceInUse, type InstanceLock, lockInstance } from './store/instance-lock.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
-import { answersHealth } from './upstream/forward.ts';
 import { createPools } from './upstream/pools.ts';
 
 /** How often idle counters are looked for, and how many are looked at. */
 const sweepIntervalMs = 1_000;
 const sweepVisits = 5_000;
-/** How often the control plane is looked for, and how long connecting to it may take. */
-const controlPlaneCheckMs = 2_000;
-const controlPlaneConnectMs = 1_000;
 
 const reading = readEnvironment();
 if ('problems' in reading) refuseStart('proxy', reading.problems);
@@ -53,15 +51,7 @@ const mark = environmentMark(environment.variables);
 const ownFolder = join(dataDirectory, instance);
 const flushIntervalMs = environment.flushIntervalSeconds * 1000;
 
-let lock: InstanceLock | undefined;
-try {
-  lock = lockInstance(ownFolder);
-} catch (error) {
-  if (error instanceof InstanceInUse) {
-    refuseStart('proxy', [`another proxy runs as instance "${instance}"; give each its own GATEWAY_INSTANCE`]);
-  }
-  log.warn({ err: error }, `${ownFolder} cannot be written; check GATEWAY_DATA`);
-}
+const lock = claimInstance(ownFolder, instance, log);
 
 const current = createCurrent();
 const pools = createPools();
@@ -82,7 +72,7 @@ let counters: KeptCounters | undefined;
 let heartbeats: Heartbeats | undefined;
 let phase: 'starting' | 'serving' | 'draining' = 'starting';
 let isEnforcing = true;
-let hasControlPlane = true;
+let controlPlaneWatch: ControlPlaneWatch | undefined;
 let isStoreUp = true;
 let lastReseeded: number | undefined;
 
@@ -132,7 +122,7 @@ const gateway: Gateway = {
       config: follower?.status(),
       state: stateFollower.status(),
       isStoreUp,
-      hasControlPlane,
+      hasControlPlane: controlPlaneWatch?.answers() ?? true,
       isOverloaded: overload.isOverloaded(),
     }),
   reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
@@ -202,48 +192,28 @@ function noticeOutage(trouble: Error | undefined): void {
   if ((trouble === undefined) !== stateFollower.status().isUp) void stateFollower.refresh();
 }
 
-async function lookForControlPlane(): Promise<void> {
-  const answers = await answersHealth(pools.get(controlPlane), controlPlaneConnectMs);
-  if (answers !== hasControlPlane) {
-    log[answers ? 'info' : 'warn'](`the control plane ${answers ? 'answers' : 'does not answer'}`);
-  }
-  hasControlPlane = answers;
-}
-
-let leaving: Promise<void> | undefined;
-
-/** Writes everything down, then ends the process. */
-function leave(): Promise<void> {
-  leaving ??= (async () => {
+stopOnSignals({
+  log,
+  graceMs: () => current.get().shutdownGraceMs,
+  server,
+  onDraining() {
+    phase = 'draining';
+  },
+  async close() {
     await follower?.close();
     await counters?.close();
     await heartbeats?.close();
     await Promise.all([store.close(), stateFollower.kept()]);
     lock?.release();
-    log.info('stopped');
-    process.exit(0);
-  })();
-  return leaving;
-}
-
-async function stop(signal: string): Promise<void> {
-  // A second signal means now.
-  if (phase === 'draining') return leave();
-  phase = 'draining';
-  const graceMs = current.get().shutdownGraceMs;
-  log.info({ signal, open_requests: server.openRequests(), grace_ms: graceMs }, 'draining');
-  await server.drain(graceMs);
-  await leave();
-}
-for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, (name: string) => void stop(name));
+  },
+});
 
 const address = await server
   .listen(environment.host, environment.port)
   .catch((error: NodeJS.ErrnoException) => refuseStart('proxy', [explainListen(error, environment, 'GATEWAY')]));
 phase = 'serving';
 heartbeats = startHeartbeats({ store, instance, body: selfPortrait, nowMs, onOutcome: noticeOutage });
-setInterval(() => void lookForControlPlane(), controlPlaneCheckMs).unref();
-void lookForControlPlane();
+controlPlaneWatch = watchControlPlane(pools, controlPlane, log);
 log.info({ address, instance, revision: current.get().revision }, 'listening');
 if (environment.insecure && masterKey === undefined) {
   log.warn('GATEWAY_INSECURE is set and there is no master key: every client is let in');
