@@ -3,6 +3,7 @@ import type { ErrorType } from '../../schemas/error-type.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import { scanObject } from '../request/scan.ts';
 import type { Upstream } from '../snapshot/snapshot.ts';
+import { redact } from './redact.ts';
 import type { Answer, UpstreamFailure } from './send.ts';
 import { dataOf } from './sse.ts';
 
@@ -98,12 +99,6 @@ function errorInside(body: Buffer, answer: Answer, upstream: Upstream): Refusal 
 function retryAfter(value: string | undefined): Record<string, string> {
   if (value === undefined || !/^\d{1,15}$/.test(value)) return {};
   return { 'retry-after': String(Math.min(Math.max(Number(value), 1), maxRetryAfterSeconds)) };
-}
-
-/** Removes the provider's secrets, and anything that looks like a key, from a provider's words. */
-function redact(text: string, secrets: readonly string[]): string {
-  const known = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
-  return known.replace(/\bsk-[A-Za-z0-9_*-]{4,}/g, '[redacted]');
 }
 
 function invalid(provider: string, reason: string): Refusal {
