@@ -119,7 +119,9 @@ function addressOf(request: IncomingMessage, masterKey: string | undefined): str
 function failure(address: string | undefined, failedLogins: FailedLogins, nowMs: number): Refusal {
   const seconds = failedLogins.fail(address, nowMs);
   if (seconds === undefined) return unknownKey();
-  return refusal('too_many_failed_logins', { fill: { seconds }, headers: { 'retry-after': String(seconds) } });
+  // An SDK that waited would only fail again.
+  const headers = { 'retry-after': String(seconds), 'x-should-retry': 'false' };
+  return refusal('too_many_failed_logins', { fill: { seconds }, headers });
 }
 
 function unknownKey(): Refusal {

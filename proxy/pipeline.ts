@@ -25,7 +25,7 @@ export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway
   let outcome: Outcome | undefined;
   try {
     if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
-    const { userPath, allowedModels } = authenticate(exchange, snapshot.credentials, gateway.failedLogins);
+    const { userPath, allowedModels } = authenticate(exchange, snapshot.credentials);
     const body = await receive(exchange, snapshot.bodyLimitBytes);
     const call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
     const route = resolve(call.model, snapshot, allowedModels);

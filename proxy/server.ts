@@ -150,8 +150,7 @@ async function serveRest(visit: Visit, gateway: Gateway, handler: Handler): Prom
   const path = pathOf(request.url ?? '');
   checkPath(request);
   if (isAdminPath(path)) return forwardAdmin(exchange, gateway);
-  if (!publicPaths.has(path))
-    visit.principal = authenticate(exchange, gateway.current().credentials, gateway.failedLogins);
+  if (!publicPaths.has(path)) visit.principal = authenticate(exchange, gateway.current().credentials);
   if (path === '*') throw noRoute(request.method ?? '', path, []);
   if (head.chunked || (head.contentLength ?? 0) > 0) await discard(exchange, gateway.current().bodyLimitBytes);
   response.setHeader('x-request-id', exchange.id);

@@ -1,9 +1,8 @@
 // Stage 1: who is calling. Every refusal looks the same, so a caller without a key learns nothing.
 import type { Socket } from 'node:net';
-import type { FailedLogins } from '../../schemas/failed-logins.ts';
 import { bearerToken, type Caller, type Credentials, identify } from '../../schemas/keys/credentials.ts';
 import type { ModelAccess } from '../../schemas/keys/model-access.ts';
-import { type Refusal, refusal } from '../errors.ts';
+import { refusal } from '../errors.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { readUserPath } from '../request/user-path.ts';
 
@@ -33,15 +32,12 @@ const accepted = new WeakMap<Socket, Accepted>();
 
 /**
  * The caller of a request, by `Authorization: Bearer` or `x-api-key` (spec: Authentication 1 and 3).
- * Throws 401 `invalid_api_key` for every failure, after too many of them 429 `too_many_failed_logins`, 400 `ambiguous_credentials` when
- * two different keys are sent, and 400 `invalid_user_path` when the path the request names for itself counts and is none. While the keys
- * could not be read yet, one that nobody knows gets 503 `store_unavailable`.
+ * Throws 401 `invalid_api_key` for every failure, however many there were (design section 4, Wrong keys: SDKs would wait for the end of
+ * a 429, and all clients behind one load balancer share an address), 400 `ambiguous_credentials` when two different keys are sent, and
+ * 400 `invalid_user_path` when the path the request names for itself counts and is none. While the keys could not be read yet, an unknown
+ * one gets 503 `store_unavailable`.
  */
-export function authenticate(
-  { head, request, startedAtMs }: Exchange,
-  credentials: Credentials,
-  failedLogins: FailedLogins,
-): Principal {
+export function authenticate({ head, request, startedAtMs }: Exchange, credentials: Credentials): Principal {
   const { authorization, apiKey, userPath, ambiguousCredentials } = head;
   if (ambiguousCredentials) throw refusal('ambiguous_credentials');
   // A connection can only compare with what it has sent itself, so this tells nobody anything about a key.
@@ -57,12 +53,10 @@ export function authenticate(
   }
   const shown = shownKey(authorization, apiKey);
   const caller = identify(shown, credentials, startedAtMs);
-  // Whoever shows no key tries none, so that is not held against anybody.
-  if (caller === undefined && shown === undefined) throw refusal('invalid_api_key');
-  if (caller === undefined && !credentials.isComplete) {
+  if (caller === undefined) {
+    if (shown === undefined || credentials.isComplete) throw refusal('invalid_api_key');
     throw refusal('store_unavailable', { headers: { 'retry-after': '1' } });
   }
-  if (caller === undefined) throw failure(request.socket.remoteAddress, failedLogins, startedAtMs);
   const principal = principalOf(caller, userPath);
   const expiresAtMs = caller.key?.expiresAtMs ?? Number.POSITIVE_INFINITY;
   accepted.set(request.socket, { authorization, apiKey, userPath, credentials, expiresAtMs, principal });
@@ -84,10 +78,4 @@ function principalOf({ kind, key }: Caller, userPath: string | undefined): Princ
     userPath: key?.userPath ?? readUserPath(userPath),
     allowedModels: key?.modelAccess,
   };
-}
-
-function failure(address: string | undefined, failedLogins: FailedLogins, nowMs: number): Refusal {
-  const seconds = failedLogins.fail(address, nowMs);
-  if (seconds === undefined) return refusal('invalid_api_key');
-  return refusal('too_many_failed_logins', { fill: { seconds }, headers: { 'retry-after': String(seconds) } });
 }

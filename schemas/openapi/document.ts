@@ -23,7 +23,6 @@ const refusalsOfAdminBody: Refusals = {
 const refusalsOfClients: Refusals = {
   400: ['malformed_request', 'invalid_header', 'ambiguous_credentials', 'invalid_user_path'],
   401: ['invalid_api_key'],
-  429: ['too_many_failed_logins'],
   500: ['internal_error'],
 };
 
@@ -112,7 +111,8 @@ function describeRefusal(error: SchemaName, status: number, codes: readonly stri
   const isLimited = codes.includes('rate_limit_exceeded');
   const named: HeaderName[] = [
     ...(retryable.has(status) ? (['Retry-After'] as const) : []),
-    ...(isLimited ? (['x-should-retry', ...limitHeaders] as const) : []),
+    ...(isLimited || codes.includes('too_many_failed_logins') ? (['x-should-retry'] as const) : []),
+    ...(isLimited ? limitHeaders : []),
   ];
   return describeAnswer(codes.map((code) => `\`${code}\``).join(', '), json(error), named);
 }

@@ -173,6 +173,7 @@ await test('who keeps failing is put off for an honest time, and a right key is 
   t.equal(status, 429);
   t.match(body, { type: 'rate_limit_error', code: 'too_many_failed_logins', status_code: 429 });
   t.equal(headers.get('retry-after'), '60');
+  t.equal(headers.get('x-should-retry'), 'false', 'an SDK does not wait for it');
   t.equal((await stand.ask('GET', '/admin/auth-keys')).status, 200);
   t.equal((await stand.ask('GET', '/admin/auth-keys', undefined, null)).status, 401, 'no key is no attempt');
   stand.clock.nowMs += 60_000;

@@ -209,7 +209,7 @@ const failures: [claim: string, lines: string][] = [
   ['a digest', `Authorization: Bearer ${digestOf(masterKey)}\r\n`],
 ];
 
-await test('every failure is the same answer, byte for byte, and who goes on is put off', async (t) => {
+await test('every failure is the same 401, byte for byte, however many keys were tried', async (t) => {
   const { gateway, issue } = await startStand(t);
   const off = await issue({ enabled: false });
   const past = await issue({ expiresAtMs: 1 });
@@ -235,18 +235,9 @@ await test('every failure is the same answer, byte for byte, and who goes on is 
     const head = response?.headers.filter(([name]) => name.toLowerCase() !== 'date');
     answers.add(JSON.stringify([head, response?.text()]));
   }
-  for (let count = 0; answers.size === 1 && count < 20; count += 1) {
-    const response = await ask401(`x-api-key: guess-${count}\r\n`);
-    if (response?.status === 429) break;
-    t.equal(response?.status, 401);
-  }
   t.equal(answers.size, 1);
-
-  const late = await ask401('x-api-key: guess\r\n');
-  t.equal(late?.status, 429);
-  t.match(late?.json(), { error: { type: 'rate_limit_error', code: 'too_many_failed_logins', param: null } });
-  const seconds = Number(late?.header('retry-after'));
-  t.ok(seconds >= 1 && seconds <= 60, `${seconds} s`);
+  const guesses = Array.from({ length: 30 }, (_, count) => ask401(`x-api-key: guess-${count}\r\n`));
+  t.same([...new Set((await Promise.all(guesses)).map((response) => response?.status))], [401], 'always 401');
   for (const secret of [masterKey, right.secret]) {
     const response = await gateway.fetch('/v1/models', bearer(secret));
     t.equal(response.status, 200, 'a right key is let in all the same');
