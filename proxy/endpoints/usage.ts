@@ -4,6 +4,7 @@ import { periodLabel } from '../../schemas/rules/period.ts';
 import { timestamp } from '../../schemas/timestamp.ts';
 import type { Gateway } from '../gateway.ts';
 import type { RuleReport } from '../limits/report.ts';
+import { usedShare } from '../limits/utilisation.ts';
 
 /** Per-child templates show the caller's child. Provider and model rules protect others and are not shown. */
 export const usage: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
@@ -49,5 +50,5 @@ function item(report: RuleReport, nowMs: number): object {
 }
 
 function ratio(used: number, cap: number | undefined): number | undefined {
-  return cap === undefined ? undefined : used / cap;
+  return cap === undefined ? undefined : usedShare(used, cap);
 }

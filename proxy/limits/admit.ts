@@ -20,7 +20,7 @@ export function admitPlan(matches: Matches, nowMs: number, refusedAs: 'reject' |
     const counter = held === undefined || held.retired ? plan.counter(index) : held;
     const rule = terms[index];
     isOpen &&= counter === held && held !== undefined;
-    if (rule === undefined || counter === undefined || !isExhausted(rule, counter, nowMs)) continue;
+    if (rule === undefined || !isExhausted(rule, counter, nowMs)) continue;
     if (!rule.shadow) return { rejection: refuse(plan, nowMs, refusedAs) };
     isShadowed = true;
   }

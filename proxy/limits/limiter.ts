@@ -91,10 +91,7 @@ export class Limiter {
   /** Whether `admit` would refuse now. Changes nothing and counts nothing. */
   peek(matches: Matches, nowMs: number): boolean {
     const plan = matches.plan();
-    return plan.terms.some((rule, index) => {
-      const counter = rule.shadow ? undefined : plan.counter(index);
-      return counter !== undefined && isExhausted(rule, counter, nowMs);
-    });
+    return plan.terms.some((rule, index) => !rule.shadow && isExhausted(rule, plan.counter(index), nowMs));
   }
 
   /** Explains and counts as `reject` what `peek` says: that a request is refused now. Throws when nothing is used up. */

@@ -42,15 +42,19 @@ const noPlan = new Plan([], [], []);
 export class RuleIndex {
   readonly #paths = new Map<string, Tally[]>();
   readonly #providers = new Map<string, Tally[]>();
-  readonly #models = new Map<string, Tally[]>();
+  /** By `<provider>/<model>`, and by bare id: `a/b` may be either, at different providers. */
+  readonly #qualified = new Map<string, Tally[]>();
+  readonly #bare = new Map<string, Tally[]>();
 
   /** `tallies` in the order of `compareRules`. */
   constructor(tallies: Iterable<Tally>) {
-    const homes = { user_path: this.#paths, provider: this.#providers, model: this.#models };
+    const homes = { user_path: this.#paths, provider: this.#providers };
     for (const tally of tallies) {
-      const { scope, matchSubject } = tally.terms.rule;
-      const list = homes[scope].get(matchSubject);
-      if (list === undefined) homes[scope].set(matchSubject, [tally]);
+      const { scope, matchSubject, bareId } = tally.terms.rule;
+      const isBare = bareId === true || !matchSubject.includes('/');
+      const home = scope === 'model' ? (isBare ? this.#bare : this.#qualified) : homes[scope];
+      const list = home.get(matchSubject);
+      if (list === undefined) home.set(matchSubject, [tally]);
       else list.push(tally);
     }
   }
@@ -68,9 +72,11 @@ export class RuleIndex {
   /** Rules on the model, bare or qualified, and on the provider; `model` is the id at the provider. */
   planTarget(provider: string, model: string): Plan {
     const name = foldCase(provider);
-    const bare = foldCase(model);
-    const subjects = [bare, `${name}/${bare}`].sort();
-    const models = subjects.flatMap((subject) => this.#models.get(subject) ?? []);
+    const bareId = foldCase(model);
+    const qualifiedId = `${name}/${bareId}`;
+    const bare = this.#bare.get(bareId) ?? [];
+    const qualified = this.#qualified.get(qualifiedId) ?? [];
+    const models = bareId < qualifiedId ? [...bare, ...qualified] : [...qualified, ...bare];
     return planOf([...models, ...(this.#providers.get(name) ?? [])], '/');
   }
 }

@@ -25,8 +25,9 @@ export interface Rejection extends Exhausted {
   readonly exhausted: readonly Exhausted[];
 }
 
-/** Whether a rule has nothing left now. */
-export function isExhausted(terms: Terms, counter: Counter, nowMs: number): boolean {
+/** Whether a rule has nothing left now. Where nothing was counted yet, only a cap of 0 is used up. */
+export function isExhausted(terms: Terms, counter: Counter | undefined, nowMs: number): boolean {
+  if (counter === undefined) return terms.isBlock;
   const { window } = counter;
   if (window === undefined) return (counter.gauge?.inFlight ?? 0) >= terms.slotsCap;
   window.advance(nowMs);
@@ -37,21 +38,22 @@ export function isExhausted(terms: Terms, counter: Counter, nowMs: number): bool
 export function exhaustedOf(plan: Plan, index: number, nowMs: number): Exhausted[] {
   const terms = plan.terms[index];
   const counter = plan.counter(index);
-  if (terms === undefined || counter === undefined) return [];
-  const { window, gauge } = counter;
+  if (terms === undefined) return [];
+  const { rule, requestsCap, tokensCap, slotsCap } = terms;
+  const { window, gauge } = counter ?? {};
   const found: Exhausted[] = [];
-  if (gauge !== undefined && gauge.inFlight >= terms.slotsCap) add('concurrent', terms.slotsCap, 1);
-  if (window !== undefined) {
-    const { requestsCap, tokensCap } = terms;
-    if (window.used(requests, nowMs) >= requestsCap)
-      add('requests', requestsCap, window.retryAfterSeconds(requests, requestsCap, nowMs));
-    if (window.used(tokens, nowMs) >= tokensCap)
-      add('tokens', tokensCap, window.retryAfterSeconds(tokens, tokensCap, nowMs));
-  }
+  if ((gauge?.inFlight ?? 0) >= slotsCap) add('concurrent', slotsCap, 1);
+  if ((window?.used(requests, nowMs) ?? 0) >= requestsCap)
+    add('requests', requestsCap, window?.retryAfterSeconds(requests, requestsCap, nowMs));
+  if ((window?.used(tokens, nowMs) ?? 0) >= tokensCap)
+    add('tokens', tokensCap, window?.retryAfterSeconds(tokens, tokensCap, nowMs));
   return found;
 
-  function add(dimension: Dimension, cap: number, retryAfterSeconds: number): void {
-    found.push({ rule: (terms as Terms).rule, subject: plan.subject(index), dimension, cap, retryAfterSeconds });
+  /** A cap of 0 admits nothing before its block ends, whatever leaves the window. */
+  function add(dimension: Dimension, cap: number, freeSeconds: number = 1): void {
+    const blockSeconds = Math.max(1, Math.ceil(((rule.blockedUntilMs ?? nowMs) - nowMs) / 1000));
+    const retryAfterSeconds = cap === 0 ? blockSeconds : freeSeconds;
+    found.push({ rule, subject: plan.subject(index), dimension, cap, retryAfterSeconds });
   }
 }
 

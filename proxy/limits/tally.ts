@@ -25,6 +25,8 @@ export interface Terms {
   readonly requestsCap: number;
   readonly tokensCap: number;
   readonly slotsCap: number;
+  /** Some cap is 0: nothing is admitted, whether or not anything was counted. */
+  readonly isBlock: boolean;
   readonly shadow: boolean;
 }
 
@@ -137,12 +139,16 @@ export class Tally {
 
   #termsOf(rule: Rule): Terms {
     const isWindow = this.#dial !== undefined;
+    const requestsCap = (isWindow ? rule.maxRequests : undefined) ?? Number.POSITIVE_INFINITY;
+    const tokensCap = (isWindow && this.ledger.tokensEnforced ? rule.maxTokens : undefined) ?? Number.POSITIVE_INFINITY;
+    const slotsCap = (isWindow ? undefined : rule.maxRequests) ?? Number.POSITIVE_INFINITY;
     return {
       tally: this,
       rule,
-      requestsCap: (isWindow ? rule.maxRequests : undefined) ?? Number.POSITIVE_INFINITY,
-      tokensCap: (isWindow && this.ledger.tokensEnforced ? rule.maxTokens : undefined) ?? Number.POSITIVE_INFINITY,
-      slotsCap: (isWindow ? undefined : rule.maxRequests) ?? Number.POSITIVE_INFINITY,
+      requestsCap,
+      tokensCap,
+      slotsCap,
+      isBlock: Math.min(requestsCap, tokensCap, slotsCap) === 0,
       shadow: rule.mode === 'shadow',
     };
   }

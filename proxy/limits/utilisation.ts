@@ -31,10 +31,15 @@ export function utilisationOf(tally: Tally, nowMs: number): Utilisation[] {
     mostTokens = Math.max(mostTokens, window.used(tokens, nowMs));
   }
   const found: Utilisation[] = [
-    { rule, dimension: 'requests', ratio: mostRequests / requestsCap, inFlight: 0 },
-    { rule, dimension: 'tokens', ratio: mostTokens / tokensCap, inFlight: 0 },
-    { rule, dimension: 'concurrent', ratio: mostSlots / slotsCap, inFlight },
+    { rule, dimension: 'requests', ratio: usedShare(mostRequests, requestsCap), inFlight: 0 },
+    { rule, dimension: 'tokens', ratio: usedShare(mostTokens, tokensCap), inFlight: 0 },
+    { rule, dimension: 'concurrent', ratio: usedShare(mostSlots, slotsCap), inFlight },
   ];
   const caps = [requestsCap, tokensCap, slotsCap];
   return found.filter((_, index) => caps[index] !== Number.POSITIVE_INFINITY);
+}
+
+/** A block is full: nothing of it is left, although nothing may be used. */
+export function usedShare(used: number, cap: number): number {
+  return cap === 0 ? 1 : used / cap;
 }

@@ -15,13 +15,17 @@ export interface Rule {
   readonly subject: string;
   /** Normalised, for comparing. */
   readonly matchSubject: string;
+  /** The subject of a model rule is a bare id although it has a slash, because no provider is named like its first part. */
+  readonly bareId?: true;
   /** Every direct child of the user path owns independent counters. */
   readonly perChild: boolean;
   /** 0: requests in flight. */
   readonly periodSeconds: number;
-  /** 1 … 2^53−1; absent when this dimension is not limited. */
+  /** 1 … 2^53−1, or 0 for a block; absent when this dimension is not limited. */
   readonly maxRequests?: number;
   readonly maxTokens?: number;
+  /** When a block ends, in Unix milliseconds: present when a cap is 0. */
+  readonly blockedUntilMs?: number;
   readonly mode: 'enforce' | 'shadow';
   readonly source: 'config' | 'manual';
   /** Generation of the counters: a raised epoch means that they start anew (reset, delete, template toggled). */

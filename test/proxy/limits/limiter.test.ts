@@ -405,8 +405,11 @@ await test('providers and models match in any case, bare models on every provide
   t.same(subjects('OPENAI', 'GPT-4O'), ['GPT-4o', 'openai/gpt-4O', 'OpenAI']);
   t.same(subjects('azure', 'gpt-4o'), ['GPT-4o']);
   t.same(subjects('openai', 'gpt-4'), ['OpenAI']);
-  t.same(subjects('openrouter', 'meta/llama'), ['meta/llama'], 'a model id may contain a slash');
+  t.same(subjects('openrouter', 'meta/llama'), [], 'a subject with a provider says nothing of ids that look like it');
   t.same(subjects('meta', 'llama'), ['meta/llama']);
+  const bare = limiterOf(ruleOf('model', 'meta/llama', minute, { maxRequests: 100, bareId: true }));
+  t.equal(bare.report(bare.forTarget('openrouter', 'Meta/Llama'), start).length, 1, 'a bare id may contain a slash');
+  t.equal(bare.report(bare.forTarget('meta', 'llama'), start).length, 0);
   t.same(subjects('open', 'ai/gpt-4o'), []);
 });
 
@@ -906,4 +909,29 @@ await test('what was exported is exported again when the store has lost it', asy
   t.same(limiter.exportChanged(), []);
   limiter.exportAgain();
   t.same(limiter.exportChanged(), [row], 'once, and no gauge');
+});
+
+await test('a cap of 0 admits nothing and asks to come again when its block ends', async (t) => {
+  const blockedUntilMs = start + 7_200_500;
+  const zeros: [dimension: string, rule: Rule][] = [
+    ['requests', ruleOf('user_path', '/team', minute, { maxRequests: 0, blockedUntilMs })],
+    ['tokens', ruleOf('user_path', '/team', minute, { maxRequests: 9, maxTokens: 0, blockedUntilMs })],
+    ['concurrent', ruleOf('user_path', '/team', 0, { maxRequests: 0, blockedUntilMs })],
+    ['requests', ruleOf('user_path', '/', minute, { maxRequests: 0, blockedUntilMs, perChild: true })],
+  ];
+  for (const [dimension, rule] of zeros) {
+    const limiter = limiterOf(rule);
+    const matches = limiter.forUserPath('/team/app');
+    t.equal(limiter.peek(matches, start), true);
+    const { rejection } = limiter.admit(matches, start);
+    t.match(rejection, { dimension, cap: 0, retryAfterSeconds: 7_201 }, rule.key);
+    t.equal(limiter.size, rule.perChild ? 0 : 1, 'a blocked child is not remembered');
+    t.match(limiter.admit(matches, blockedUntilMs - 1).rejection, { retryAfterSeconds: 1 });
+    const full = limiter.utilisation(new Set([rule.id]), start).filter((cap) => cap.dimension === dimension);
+    t.equal(full[0]?.ratio, 1, 'a block is full');
+    t.equal(ask(limiterOf({ ...rule, mode: 'shadow' }), '/team/app'), true);
+  }
+  const uncounted = createLimiter({ tokensEnforced: false });
+  uncounted.reconcile([ruleOf('user_path', '/', minute, { maxTokens: 0, blockedUntilMs, perChild: true })]);
+  t.equal(ask(uncounted, '/team'), true, 'where tokens are not counted they block nothing');
 });

@@ -54,8 +54,9 @@ export function childOf(rule: Rule, asked: Asked): string | undefined {
   const provider = foldCase(asked.provider);
   const model = foldCase(asked.model);
   if (rule.scope === 'provider') return rule.matchSubject === provider ? '' : undefined;
-  if (rule.scope === 'model') return [model, `${provider}/${model}`].includes(rule.matchSubject) ? '' : undefined;
-  return undefined;
+  if (rule.scope !== 'model') return undefined;
+  const isBare = rule.bareId === true || !rule.matchSubject.includes('/');
+  return rule.matchSubject === (isBare ? model : `${provider}/${model}`) ? '' : undefined;
 }
 
 export class Oracle {

@@ -3,7 +3,9 @@ import { type Rule, ruleKey } from '../../../schemas/rules/rule.ts';
 import { ruleId } from '../../../schemas/rules/rule-id.ts';
 import { normaliseSubject, type Scope, shownSubject } from '../../../schemas/rules/scope.ts';
 
-type Options = Partial<Pick<Rule, 'perChild' | 'mode' | 'epoch' | 'source' | 'maxRequests' | 'maxTokens'>>;
+type Options = Partial<
+  Pick<Rule, 'perChild' | 'mode' | 'epoch' | 'source' | 'maxRequests' | 'maxTokens' | 'blockedUntilMs' | 'bareId'>
+>;
 
 /** A rule as the loader would make it; `periodSeconds` 0 is concurrency. */
 export function ruleOf(scope: Scope, subject: string, periodSeconds: number, options: Options): Rule {
