@@ -66,7 +66,9 @@ export function schemaComponents(): Record<string, unknown> {
   for (const [name, { $schema: _, $defs = {}, ...schema }] of Object.entries<Schema>(schemas)) {
     components[componentName(name)] = rewritten(schema, name);
     for (const [part, definition] of Object.entries($defs)) {
-      components[componentName(name, part)] = rewritten(definition, name);
+      // Generators name a type after its title, so no two may be the same.
+      const title = `${schema.title}: ${part.replaceAll('_', ' ')}`;
+      components[componentName(name, part)] = { ...rewritten(definition, name), title };
     }
   }
   return components;
@@ -74,7 +76,8 @@ export function schemaComponents(): Record<string, unknown> {
 
 interface Schema {
   readonly $schema?: string;
-  readonly $defs?: Readonly<Record<string, unknown>>;
+  readonly title: string;
+  readonly $defs?: Readonly<Record<string, object>>;
 }
 
 function componentName(name: string, part = ''): string {
@@ -86,14 +89,15 @@ function pointer(name: string, part = ''): string {
 }
 
 /** The same schema with references to files, and to definitions inside one, as references to components. */
-function rewritten(node: unknown, home: string): unknown {
-  if (Array.isArray(node)) return node.map((each) => rewritten(each, home));
-  if (typeof node !== 'object' || node === null) return node;
-  const entries = Object.entries(node);
+function rewritten(node: object, home: string): object {
+  const rewrite = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(rewrite);
+    return typeof value === 'object' && value !== null ? rewritten(value, home) : value;
+  };
   return Object.fromEntries(
-    entries.map(([key, value]) => [
+    Object.entries(node).map(([key, value]: [string, unknown]) => [
       key,
-      key === '$ref' && typeof value === 'string' ? moved(value, home) : rewritten(value, home),
+      key === '$ref' && typeof value === 'string' ? moved(value, home) : rewrite(value),
     ]),
   );
 }

@@ -1,6 +1,7 @@
 // The API description: an OpenAPI 3.1 document made of the tables of operations and the JSON Schemas of the bodies.
 import { adminOperations } from './admin-operations.ts';
 import { referenceTo, type SchemaName, schemaComponents } from './components.ts';
+import { examples, streamExample } from './examples.ts';
 import { modelOperations } from './model-operations.ts';
 import { type HeaderName, headers, limitHeaders, type Operation, parameters, type Refusals } from './operation.ts';
 
@@ -103,7 +104,8 @@ function describeOperation(operation: Operation): object {
 }
 
 function describeSuccess({ says, schema, isStreamed, headers: named = [] }: Operation['success']): object {
-  const stream = isStreamed === true ? { 'text/event-stream': { schema: { type: 'string' } } } : {};
+  const events = { 'text/event-stream': { schema: { type: 'string' }, example: streamExample } };
+  const stream = isStreamed === true ? events : {};
   return describeAnswer(says, schema === undefined ? undefined : { ...json(schema), ...stream }, named);
 }
 
@@ -128,7 +130,7 @@ function describeAnswer(description: string, content: object | undefined, named:
 }
 
 function json(schema: SchemaName): object {
-  return { 'application/json': { schema: referenceTo(schema) } };
+  return { 'application/json': { schema: referenceTo(schema), example: examples[schema] } };
 }
 
 function united(all: readonly Refusals[]): Refusals {

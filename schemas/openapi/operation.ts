@@ -45,6 +45,7 @@ export const parameters = {
     required: true,
     description: 'The id of the key, which is no secret.',
     schema: { type: 'string', format: 'uuid' },
+    example: '3b241101-e2bb-4255-8caf-4136c566a962',
   },
   ModelId: {
     name: 'id',
@@ -52,12 +53,14 @@ export const parameters = {
     required: true,
     description: 'The name of the model. Its slashes are part of the path; send them as they are.',
     schema: { type: 'string', minLength: 1 },
+    example: 'openai/gpt-4o',
   },
   IfMatch: {
     name: 'If-Match',
     in: 'header',
     description: 'The ETag of a listing: the change is made only while the rules are still those.',
     schema: { type: 'string' },
+    example: '"42"',
   },
   UserPath: {
     name: 'X-Gateway-User-Path',
@@ -65,6 +68,7 @@ export const parameters = {
     description:
       'Who asks, such as /team/app; / without it. A key bound to a path ignores it. The name is set by server.user_path_header.',
     schema: { type: 'string' },
+    example: '/team/app',
   },
 } as const;
 

@@ -97,6 +97,74 @@ await test('every component schema compiles', async (t) => {
   t.throws(() => ajv.compile({ $ref: 'openapi.json#/components/schemas/Nothing' }));
 });
 
+/** Every title in a schema, its inner schemas included. */
+function titlesIn(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const inner = Object.values(node).flatMap(titlesIn);
+  return 'title' in node && typeof node.title === 'string' ? [node.title, ...inner] : inner;
+}
+
+await test('no two schemas have one title, so generated types have names of their own', async (t) => {
+  const titles = titlesIn(components['schemas']).map((title) => title.toLowerCase().replace(/[^a-z]/g, ''));
+  t.ok(titles.length >= 24);
+  t.strictSame(
+    titles.filter((title, index) => titles.indexOf(title) !== index),
+    [],
+  );
+});
+
+await test('a text that the reader refuses for its control characters is refused by the schema too', async (t) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ ...document, $id: 'openapi.json' });
+  const limit = { limit_key: { period: 'minute' }, max_requests: 1 };
+  const cases: [schema: string, body: (said: string) => object][] = [
+    ['AuthKeyWrite', (said) => ({ name: said })],
+    ['AuthKeyWrite', (said) => ({ name: 'Ann', user_path: said })],
+    ['AuthKeyWrite', (said) => ({ name: 'Ann', labels: [said] })],
+    ['AuthKeyLabels', (said) => ({ labels: [said] })],
+    ['AuthKeyAllowedModels', (said) => ({ allowed_models: [said] })],
+    ['RateLimitWrite', (said) => ({ user_path: said, ...limit })],
+    ['RateLimitWrite', (said) => ({ scope: 'model', subject: said, ...limit })],
+    ['RateLimitDelete', (said) => ({ user_path: said, limit_key: { period: 'minute' } })],
+    ['RateLimitResetOne', (said) => ({ scope: 'model', subject: said, period: 'minute' })],
+  ];
+  const verdicts = cases.map(([schema, body]) => {
+    const validate = ajv.compile({ $ref: `openapi.json#/components/schemas/${schema}` });
+    return [schema, validate(body('a b')), validate(body('a\u0001b')), validate(body('a\nb'))];
+  });
+  t.strictSame(
+    verdicts,
+    cases.map(([schema]) => [schema, true, false, false]),
+  );
+});
+
+/** Every media type of a request or an answer, and where it stands. */
+function* bodies(): Generator<{ where: string; media: Tree }> {
+  for (const { name, operation } of described()) {
+    const answers = Object.entries(operation['responses'] ?? {});
+    const places = [['body', operation['requestBody'] ?? {}] as const, ...answers];
+    for (const [place, { content = {} }] of places as [string, Tree][]) {
+      for (const [type, media] of Object.entries(content)) yield { where: `${name} ${place} ${type}`, media };
+    }
+  }
+}
+
+await test('every body has an example that its schema accepts', async (t) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ ...document, $id: 'openapi.json' });
+  const problems = [...bodies()].flatMap(({ where, media: { schema = {}, example } }) => {
+    const reference = schema['$ref'] as unknown;
+    const validate = ajv.compile(typeof reference === 'string' ? { $ref: `openapi.json${reference}` } : schema);
+    return validate(example) ? [] : [`${where}: ${ajv.errorsText(validate.errors)}`];
+  });
+  t.ok([...bodies()].length > 100);
+  t.strictSame([...new Set(problems)], []);
+  t.strictSame(
+    Object.values(components['parameters'] ?? {}).filter((parameter) => parameter['example'] === undefined),
+    [],
+  );
+});
+
 await test('every operation says what it answers, without a key too', async (t) => {
   for (const { name, path, operation } of described()) {
     const answers = Object.keys(operation['responses'] ?? {});
