@@ -184,7 +184,7 @@ const selfPortrait = (): HeartbeatBody =>
     state: stateFollower.status(),
     isEnforcing,
     environment: mark,
-    counters: limiter.liveCounters(tickMs()),
+    live: limiter.live(tickMs()),
   });
 
 /** An outage shows in what is written twice a second, also when nothing else is asked of the store. */

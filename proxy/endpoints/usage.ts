@@ -17,14 +17,14 @@ export const usage: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gat
       server_time: timestamp(now),
       usage: null,
       budgets: [],
-      rate_limits: limiter.report(limiter.forUserPath(userPath), now).map((report) => item(report, now)),
+      rate_limits: limiter.report(limiter.forUserPath(userPath), now).map(item),
     };
   });
 };
 
 /** One entry of `schemas/model-api/usage.schema.json`. */
-function item(report: RuleReport, nowMs: number): object {
-  const { rule, requestsUsed, tokensUsed, inFlight, windowEndMs } = report;
+function item(report: RuleReport): object {
+  const { rule, requestsUsed, tokensUsed, inFlight, windowStartMs, windowEndMs } = report;
   const { maxRequests, maxTokens, periodSeconds } = rule;
   return {
     subject: rule.subject,
@@ -42,9 +42,9 @@ function item(report: RuleReport, nowMs: number): object {
     tokens_remaining: report.tokensRemaining,
     tokens_usage_ratio: ratio(tokensUsed, maxTokens),
     in_flight: inFlight,
-    window_start: report.windowStartMs === undefined ? undefined : timestamp(report.windowStartMs),
+    window_start: windowStartMs === undefined ? undefined : timestamp(windowStartMs),
     window_end: windowEndMs === undefined ? undefined : timestamp(windowEndMs),
-    resets_in_seconds: windowEndMs === undefined ? undefined : Math.max(1, Math.ceil((windowEndMs - nowMs) / 1000)),
+    resets_in_seconds: report.resetsInSeconds,
     exhausted: report.exhausted,
   };
 }

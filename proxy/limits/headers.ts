@@ -1,8 +1,8 @@
 // What clients are told about limits: the six x-ratelimit-* headers, Retry-After, and the words of a refusal (spec, Response headers; Errors).
 import { periodLabel } from '../../schemas/rules/period.ts';
 import type { Matches } from './match.ts';
-import type { Exhausted, Rejection } from './rejection.ts';
-import { windowStartMs } from './report.ts';
+import type { Exhausted } from './rejection.ts';
+import { capOf, resetSeconds } from './span.ts';
 import type { Counter, Terms } from './tally.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
@@ -21,15 +21,14 @@ export function rateLimitHeaders(target: Matches | undefined, userPath: Matches,
   return headers;
 }
 
-/** Headers of a 429: Retry-After, and for a window the trio of what the message names. Concurrency has no trio. */
-export function rejectionHeaders({ dimension, cap, retryAfterSeconds, exhausted }: Rejection): Record<string, string> {
+/** Headers of a 429: Retry-After, and for a window the trio of the same cap. Concurrency has no trio. */
+export function rejectionHeaders({ dimension, cap, retryAfterSeconds }: Exhausted): Record<string, string> {
   const headers: Record<string, string> = { 'retry-after': String(retryAfterSeconds) };
   if (retryAfterSeconds > longestPoliteWaitSeconds) headers['x-should-retry'] = 'false';
   if (dimension === 'concurrent') return headers;
-  const waits = exhausted.filter((found) => found.dimension === dimension).map((found) => found.retryAfterSeconds);
   headers[`x-ratelimit-limit-${dimension}`] = String(cap);
   headers[`x-ratelimit-remaining-${dimension}`] = '0';
-  headers[`x-ratelimit-reset-${dimension}`] = String(Math.max(...waits));
+  headers[`x-ratelimit-reset-${dimension}`] = String(retryAfterSeconds);
   return headers;
 }
 
@@ -59,15 +58,14 @@ function addTrio(headers: string[], lane: Lane, target: Matches | undefined, use
   look(userPath);
   if (tightest === undefined) return;
 
-  const cap = lane === requests ? tightest.requestsCap : tightest.tokensCap;
   const dimension = lane === requests ? 'requests' : 'tokens';
   headers.push(
     `x-ratelimit-limit-${dimension}`,
-    String(cap),
+    String(capOf(tightest, lane)),
     `x-ratelimit-remaining-${dimension}`,
     String(least),
     `x-ratelimit-reset-${dimension}`,
-    String(resetSeconds(tightest, counter, lane, cap, nowMs)),
+    String(resetSeconds(tightest, counter, lane, nowMs)),
   );
 
   function look(matches: Matches): void {
@@ -75,7 +73,7 @@ function addTrio(headers: string[], lane: Lane, target: Matches | undefined, use
     for (let index = 0; index < plan.terms.length; index += 1) {
       const terms = plan.terms[index];
       if (terms === undefined || terms.shadow) continue;
-      const limit = lane === requests ? terms.requestsCap : terms.tokensCap;
+      const limit = capOf(terms, lane);
       if (limit === Number.POSITIVE_INFINITY) continue;
       const candidate = plan.counter(index);
       const remaining = Math.max(0, limit - (candidate?.window?.used(lane, nowMs) ?? 0));
@@ -85,12 +83,4 @@ function addTrio(headers: string[], lane: Lane, target: Matches | undefined, use
       counter = candidate;
     }
   }
-}
-
-/** Whole seconds until the aligned window ends, or until the cap admits again when nothing remains. */
-function resetSeconds({ rule }: Terms, counter: Counter | undefined, lane: Lane, cap: number, nowMs: number): number {
-  const wait = counter?.window?.retryAfterSeconds(lane, cap, nowMs) ?? 0;
-  if (wait > 0) return wait;
-  const endMs = windowStartMs(nowMs, rule.periodSeconds) + 1000 * rule.periodSeconds;
-  return Math.max(1, Math.ceil((endMs - nowMs) / 1000));
 }

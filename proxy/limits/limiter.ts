@@ -5,8 +5,8 @@ import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type Admission, admitPlan } from './admit.ts';
 import type { DecisionCount } from './decisions.ts';
 import { Book, type Matches, RuleIndex } from './match.ts';
-import { isExhausted, type Rejection, refuse } from './rejection.ts';
-import { type RuleReport, reportPlan, reportRule } from './report.ts';
+import { isExhausted, type Rejection, refuseTargets } from './rejection.ts';
+import { type LiveFigures, liveFigures, type RuleReport, reportPlan, reportRule } from './report.ts';
 import { restoreRow, rowOf } from './rows.ts';
 import { type Counter, type Ledger, Tally } from './tally.ts';
 import { type Utilisation, utilisationOf } from './utilisation.ts';
@@ -94,9 +94,13 @@ export class Limiter {
     return plan.terms.some((rule, index) => !rule.shadow && isExhausted(rule, plan.counter(index), nowMs));
   }
 
-  /** Explains and counts as `reject` what `peek` says: that a request is refused now. Throws when nothing is used up. */
-  refuse(matches: Matches, nowMs: number): Rejection {
-    return refuse(matches.plan(), nowMs, 'reject');
+  /**
+   * Explains the refusal of a request whose every target `peek` refuses, and counts it. `consumer` must hold nothing of the request
+   * any more. Throws when a target has room.
+   */
+  refuseTargets(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
+    const plans = targets.map((matches) => matches.plan());
+    return refuseTargets(plans, consumer.plan(), nowMs);
   }
 
   /** Counts the tokens of a finished request under every matching token rule, now (spec, Limits 7 and 8). */
@@ -122,22 +126,9 @@ export class Limiter {
     return [...this.#inOrder()].map(({ terms }) => reportRule(terms, nowMs));
   }
 
-  /** What is counted under rules that are no templates, as key, epoch, requests, tokens and requests in flight; zeros left out. */
-  liveCounters(nowMs: number): [key: string, epoch: number, requests: number, tokens: number, inFlight: number][] {
-    const live: ReturnType<Limiter['liveCounters']> = [];
-    for (const [key, tally] of this.#tallies) {
-      const counter = tally.find('');
-      if (tally.terms.rule.perChild || counter === undefined || counter.isIdle(nowMs)) continue;
-      const { window, gauge } = counter;
-      live.push([
-        key,
-        tally.terms.rule.epoch,
-        window?.requestsUsed ?? 0,
-        window?.tokensUsed ?? 0,
-        gauge?.inFlight ?? 0,
-      ]);
-    }
-    return live;
+  /** What is counted under rules that are no templates. */
+  live(nowMs: number): LiveFigures {
+    return liveFigures(this.#tallies.values(), nowMs);
   }
 
   /** The rules in force, in their order. */

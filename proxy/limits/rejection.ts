@@ -1,13 +1,15 @@
 // Why a request is refused, and when it would not be: the slow half of admission.
-import type { Rule } from '../../schemas/rules/rule.ts';
+import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
 import type { Dimension, Outcome } from './decisions.ts';
 import type { Plan } from './match.ts';
-import type { Counter, Terms } from './tally.ts';
+import { slotSeconds, waitSeconds } from './span.ts';
+import type { Counter, Tally, Terms } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
 /** One cap that is used up. */
 export interface Exhausted {
   readonly rule: Rule;
+  readonly tally: Tally;
   /** The child's path for a template, else the subject. */
   readonly subject: string;
   readonly dimension: Dimension;
@@ -17,8 +19,8 @@ export interface Exhausted {
 }
 
 /**
- * The answer to a refused request: the first used-up cap in the order of rules, with the longest wait of all of them, since only
- * then a retry would be admitted (spec, Errors).
+ * The answer to a refused request. It speaks of one rule: the used-up cap with the longest wait, since only then a retry would be
+ * admitted; the first in the order of rules among equals (spec, Errors).
  */
 export interface Rejection extends Exhausted {
   /** Every used-up cap of an enforcing rule, in the order of rules. */
@@ -37,38 +39,54 @@ export function isExhausted(terms: Terms, counter: Counter | undefined, nowMs: n
 /** Every used-up cap of one rule. */
 export function exhaustedOf(plan: Plan, index: number, nowMs: number): Exhausted[] {
   const terms = plan.terms[index];
-  const counter = plan.counter(index);
   if (terms === undefined) return [];
-  const { rule, requestsCap, tokensCap, slotsCap } = terms;
-  const { window, gauge } = counter ?? {};
+  const { rule, tally } = terms;
+  const counter = plan.counter(index);
   const found: Exhausted[] = [];
-  if ((gauge?.inFlight ?? 0) >= slotsCap) add('concurrent', slotsCap, 1);
-  if ((window?.used(requests, nowMs) ?? 0) >= requestsCap)
-    add('requests', requestsCap, window?.retryAfterSeconds(requests, requestsCap, nowMs));
-  if ((window?.used(tokens, nowMs) ?? 0) >= tokensCap)
-    add('tokens', tokensCap, window?.retryAfterSeconds(tokens, tokensCap, nowMs));
+  add('concurrent', terms.slotsCap, slotSeconds(terms, counter, nowMs));
+  add('requests', terms.requestsCap, waitSeconds(terms, counter, requests, nowMs));
+  add('tokens', terms.tokensCap, waitSeconds(terms, counter, tokens, nowMs));
   return found;
 
-  /** A cap of 0 admits nothing before its block ends, whatever leaves the window. */
-  function add(dimension: Dimension, cap: number, freeSeconds: number = 1): void {
-    const blockSeconds = Math.max(1, Math.ceil(((rule.blockedUntilMs ?? nowMs) - nowMs) / 1000));
-    const retryAfterSeconds = cap === 0 ? blockSeconds : freeSeconds;
-    found.push({ rule, subject: plan.subject(index), dimension, cap, retryAfterSeconds });
+  function add(dimension: Dimension, cap: number, retryAfterSeconds: number): void {
+    if (retryAfterSeconds > 0)
+      found.push({ rule, tally, subject: plan.subject(index), dimension, cap, retryAfterSeconds });
   }
+}
+
+/** Every used-up cap of the enforcing rules, in the order of rules. */
+export function exhaustedIn(plan: Plan, nowMs: number): Exhausted[] {
+  return plan.terms.flatMap(({ shadow }, index) => (shadow ? [] : exhaustedOf(plan, index, nowMs)));
 }
 
 /** Explains the refusal by a plan of which at least one enforcing rule is used up, and counts it for each such cap. */
 export function refuse(plan: Plan, nowMs: number, refusedAs: Outcome): Rejection {
-  const exhausted: Exhausted[] = [];
-  for (const [index, { shadow, tally }] of plan.terms.entries()) {
-    if (shadow) continue;
-    for (const found of exhaustedOf(plan, index, nowMs)) {
-      exhausted.push(found);
-      tally.decisions.note(found.dimension, refusedAs);
-    }
-  }
-  const [first] = exhausted;
-  if (first === undefined) throw new Error('nothing is used up, so nothing can be refused');
-  const retryAfterSeconds = Math.max(...exhausted.map((found) => found.retryAfterSeconds));
-  return { ...first, retryAfterSeconds, exhausted };
+  const exhausted = exhaustedIn(plan, nowMs);
+  for (const { tally, dimension } of exhausted) tally.decisions.note(dimension, refusedAs);
+  return decide(exhausted);
+}
+
+/**
+ * Explains the refusal of a request for which every target is used up: the first whole second at which a retry would be admitted by
+ * the consumer's rules and by all rules of some target. Of each target the longest wait counts, of the targets the shortest of these,
+ * then the longer of that and the consumer's. Of several targets each was counted as skipped: the soonest counts a `reject`, too.
+ */
+export function refuseTargets(targets: readonly Plan[], consumer: Plan, nowMs: number): Rejection {
+  const [soonest] = targets.map((plan) => decide(exhaustedIn(plan, nowMs))).sort(bySeconds);
+  const own = exhaustedIn(consumer, nowMs);
+  const ofTarget = soonest?.exhausted ?? [];
+  if (targets.length > 1) for (const { tally, dimension } of ofTarget) tally.decisions.note(dimension, 'reject');
+  return decide([...ofTarget, ...own]);
+}
+
+/** The one with the longest wait speaks for all of them; they are in the order of rules. */
+function decide(exhausted: readonly Exhausted[]): Rejection {
+  let [deciding] = exhausted;
+  if (deciding === undefined) throw new Error('nothing is used up, so nothing can be refused');
+  for (const found of exhausted) if (found.retryAfterSeconds > deciding.retryAfterSeconds) deciding = found;
+  return { ...deciding, exhausted };
+}
+
+function bySeconds(a: Rejection, b: Rejection): number {
+  return a.retryAfterSeconds - b.retryAfterSeconds || compareRules(a.rule, b.rule);
 }

@@ -1,7 +1,9 @@
 // The live state of limits as plain numbers: for GET /v1/usage, the admin listing and the gauges at a scrape.
 import type { Rule } from '../../schemas/rules/rule.ts';
 import type { Plan } from './match.ts';
-import type { Counter, Terms } from './tally.ts';
+import { secondsUntil, waitSeconds, windowEndMs, windowStartMs } from './span.ts';
+import type { Counter, Tally, Terms } from './tally.ts';
+import { requests, tokens } from './window.ts';
 
 /** One rule as it stands. Used is 0 and remaining absent for a cap the rule does not have. */
 export interface RuleReport {
@@ -14,9 +16,11 @@ export interface RuleReport {
   readonly tokensUsed: number;
   readonly tokensRemaining?: number;
   readonly inFlight: number;
-  /** The aligned window that holds now, in Unix milliseconds; absent for concurrency. */
+  /** When the present use began and when all of it will have left (now, and now and a period, without use), in Unix milliseconds; absent for concurrency. */
   readonly windowStartMs?: number;
   readonly windowEndMs?: number;
+  /** Whole seconds, at least 1, until all present use has left; when something is used up, until it is not. Absent for concurrency. */
+  readonly resetsInSeconds?: number;
   /** Some remaining is 0. */
   readonly exhausted: boolean;
 }
@@ -33,11 +37,6 @@ export function reportRule(terms: Terms, nowMs: number): RuleReport {
   return { rule, subject: rule.subject, requestsUsed: 0, tokensUsed: 0, inFlight: 0, exhausted: false };
 }
 
-/** The start of the aligned window that holds now. */
-export function windowStartMs(nowMs: number, periodSeconds: number): number {
-  return nowMs - (nowMs % (1000 * periodSeconds));
-}
-
 function reportCounter(terms: Terms, counter: Counter | undefined, subject: string, nowMs: number): RuleReport {
   const { rule } = terms;
   const { maxRequests, maxTokens, periodSeconds } = rule;
@@ -50,7 +49,8 @@ function reportCounter(terms: Terms, counter: Counter | undefined, subject: stri
   counter?.window?.advance(nowMs);
   const requestsUsed = maxRequests === undefined ? 0 : (counter?.window?.requestsUsed ?? 0);
   const tokensUsed = terms.tokensCap === Number.POSITIVE_INFINITY ? 0 : (counter?.window?.tokensUsed ?? 0);
-  const startMs = windowStartMs(nowMs, periodSeconds);
+  const endMs = windowEndMs(terms, counter, nowMs);
+  const wait = Math.max(waitSeconds(terms, counter, requests, nowMs), waitSeconds(terms, counter, tokens, nowMs));
   const requestsRemaining = Math.max(0, (maxRequests ?? 0) - requestsUsed);
   const tokensRemaining = Math.max(0, (maxTokens ?? 0) - tokensUsed);
   return {
@@ -61,9 +61,32 @@ function reportCounter(terms: Terms, counter: Counter | undefined, subject: stri
     tokensUsed,
     ...(maxTokens === undefined ? {} : { tokensRemaining }),
     inFlight: 0,
-    windowStartMs: startMs,
-    windowEndMs: startMs + 1000 * periodSeconds,
+    windowStartMs: windowStartMs(terms, counter, nowMs),
+    windowEndMs: endMs,
+    resetsInSeconds: wait > 0 ? wait : secondsUntil(endMs, nowMs),
     exhausted:
       (maxRequests !== undefined && requestsRemaining === 0) || (maxTokens !== undefined && tokensRemaining === 0),
   };
+}
+
+/** The live figures of rules that are no templates, in lists of the same order. */
+export interface LiveFigures {
+  /** Rule key, epoch, requests used, tokens used, requests in flight; a rule without any is left out. */
+  readonly counters: [key: string, epoch: number, requests: number, tokens: number, inFlight: number][];
+  /** When the present use began and when all of it will have left, in Unix milliseconds; null for concurrency. */
+  readonly windows: ([startMs: number, endMs: number] | null)[];
+}
+
+export function liveFigures(tallies: Iterable<Tally>, nowMs: number): LiveFigures {
+  const live: LiveFigures = { counters: [], windows: [] };
+  for (const tally of tallies) {
+    const { terms } = tally;
+    const counter = terms.rule.perChild ? undefined : tally.find('');
+    if (counter === undefined || counter.isIdle(nowMs)) continue;
+    const { window, gauge } = counter;
+    const { key, epoch } = terms.rule;
+    live.counters.push([key, epoch, window?.requestsUsed ?? 0, window?.tokensUsed ?? 0, gauge?.inFlight ?? 0]);
+    live.windows.push(window ? [windowStartMs(terms, counter, nowMs), windowEndMs(terms, counter, nowMs)] : null);
+  }
+  return live;
 }

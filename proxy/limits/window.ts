@@ -92,6 +92,24 @@ export class Window {
     return Math.max(1, Math.ceil((freeMs - nowMs) / 1000));
   }
 
+  /** The number of the newest slice with use, as of the last `advance`; -1 when nothing is counted. */
+  newest(lane: Lane): number {
+    const used = lane === requests ? this.requestsUsed : this.tokensUsed;
+    if (used === 0) return -1;
+    let age = 0;
+    while (age < sliceCount && (this.#slices[lane + this.#place(age)] ?? 0) === 0) age += 1;
+    return this.#head - age;
+  }
+
+  /** Likewise the oldest; Infinity when nothing is counted. */
+  oldest(lane: Lane): number {
+    const used = lane === requests ? this.requestsUsed : this.tokensUsed;
+    if (used === 0) return Number.POSITIVE_INFINITY;
+    let age = sliceCount - 1;
+    while (age >= 0 && (this.#slices[lane + this.#place(age)] ?? 0) === 0) age -= 1;
+    return this.#head - age;
+  }
+
   /** What is counted, oldest slice first, as of the last `advance`. */
   pairs(lane: Lane): Pair[] {
     const found: Pair[] = [];

@@ -32,8 +32,8 @@ type Means = Pick<Gateway, 'balance' | 'limiter' | 'metrics' | 'pools' | 'deadli
 /**
  * Sends the call to one target of the route after the other. One whose provider or model rules are used up is skipped; after a
  * failure the next is tried only when it is safe: the request was never sent, or the provider refused it (429 or 5xx). Throws the
- * last target's Refusal, or 429 for the first declared one when all are used up; then no call was made, and `consumer` gets back
- * what it paid. When the client leaves while the provider works, the unfinished answer is returned, because it has cost something.
+ * last target's Refusal, or 429 when all are used up (see `saturated`); then no call was made, and `consumer` gets back what it
+ * paid. When the client leaves while the provider works, the unfinished answer is returned, because it has cost something.
  */
 export async function attempt(
   route: Route,
@@ -53,11 +53,8 @@ export async function attempt(
     for (const target of means.balance(route)) {
       if (exchange.gone) throw refusal('client_left');
       const matches = limiter.forTarget(target.upstream.name, target.model);
-      const { lease, rejection } = limiter.admit(matches, now, isDirect ? 'reject' : 'skip_target');
-      if (lease === undefined) {
-        if (isDirect) throw limitRefusal(rejection, means.metrics);
-        continue;
-      }
+      const { lease } = limiter.admit(matches, now, isDirect ? 'reject' : 'skip_target');
+      if (lease === undefined) continue;
       called = true;
       const attempted = await ask(target, operation, call, { lease, matches }, exchange, means);
       if (attempted.accepted) return attempted.accepted;
@@ -65,7 +62,7 @@ export async function attempt(
       if (!attempted.again) break;
       now = Math.floor(nowMs());
     }
-    throw last ?? saturated(route, means, now);
+    throw last ?? saturated(route, consumer, means, now);
   } finally {
     if (!called) consumer.lease.refund(Math.floor(nowMs()));
   }
@@ -123,9 +120,13 @@ async function start(
   }
 }
 
-/** Every target is used up: the answer speaks of the first declared one (spec, Errors). */
-function saturated({ targets }: Route, { limiter, metrics }: Means, nowMs: number): Refusal {
-  const [first] = targets as readonly [Target];
-  const matches = limiter.forTarget(first.upstream.name, first.model);
-  return limitRefusal(limiter.refuse(matches, nowMs), metrics);
+/**
+ * Every target is used up: the wait is the first second at which a retry would be admitted by the consumer's rules and by all rules
+ * of some target; the answer speaks of the rule that decides it. The consumer gets back what it paid first, else its own request
+ * would stand in its way.
+ */
+function saturated({ targets }: Route, consumer: Allowance, { limiter, metrics }: Means, nowMs: number): Refusal {
+  consumer.lease.refund(nowMs);
+  const matches = targets.map(({ upstream, model }) => limiter.forTarget(upstream.name, model));
+  return limitRefusal(limiter.refuseTargets(matches, consumer.matches, nowMs), metrics);
 }

@@ -2,12 +2,7 @@
 import type { FollowStatus } from '../../schemas/config/follow.ts';
 import { formatProblem } from '../../schemas/config/problem.ts';
 import type { StateStatus } from '../../schemas/store/follow-state.ts';
-import {
-  type HeartbeatBody,
-  heartbeatIntervalMs,
-  type LiveCounter,
-  mostProblems,
-} from '../../schemas/store/heartbeat-body.ts';
+import { type HeartbeatBody, heartbeatIntervalMs, mostProblems } from '../../schemas/store/heartbeat-body.ts';
 import type { StateStore } from '../../schemas/store/state-store.ts';
 
 export interface HeartbeatOptions {
@@ -56,18 +51,11 @@ export interface OwnFacts {
   readonly isEnforcing: boolean;
   /** See `environmentMark`. */
   readonly environment: string;
-  readonly counters: readonly LiveCounter[];
+  readonly live: Pick<HeartbeatBody, 'counters' | 'windows'>;
 }
 
 /** The same as a heartbeat says it. */
-export function heartbeatBody({
-  startedAtMs,
-  config,
-  state,
-  isEnforcing,
-  environment,
-  counters,
-}: OwnFacts): HeartbeatBody {
+export function heartbeatBody({ startedAtMs, config, state, isEnforcing, environment, live }: OwnFacts): HeartbeatBody {
   return {
     started_at_ms: startedAtMs,
     config_revision: config?.revision ?? '',
@@ -78,6 +66,6 @@ export function heartbeatBody({
     state_source: state.source,
     limiter: isEnforcing ? 'enforcing' : 'off',
     environment,
-    counters,
+    ...live,
   };
 }

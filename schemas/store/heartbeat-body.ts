@@ -17,6 +17,8 @@ export interface HeartbeatBody {
   readonly environment: string;
   /** Rules that are no templates: rule key, epoch, requests used, tokens used, requests in flight. */
   readonly counters: readonly LiveCounter[];
+  /** Of each of `counters`, in their order; absent in the heartbeat of an older proxy. */
+  readonly windows?: readonly (LiveWindow | null)[];
 }
 
 export type LiveCounter = readonly [
@@ -26,6 +28,9 @@ export type LiveCounter = readonly [
   tokensUsed: number,
   inFlight: number,
 ];
+
+/** When the present use of a window began and when all of it will have left, in Unix milliseconds; null for concurrency. */
+export type LiveWindow = readonly [startMs: number, endMs: number];
 
 /** How often a proxy writes, and how long it counts as live without. Milliseconds. */
 export const heartbeatIntervalMs = 500;
@@ -41,7 +46,7 @@ export const mostProblems = 20;
 export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const said = body as Partial<Record<keyof HeartbeatBody, unknown>>;
-  const { counters, config_problems: problems } = said;
+  const { counters, windows, config_problems: problems } = said;
   const isWhole =
     isNumber(said.started_at_ms) &&
     Math.abs(said.started_at_ms) <= latestMomentMs &&
@@ -55,12 +60,18 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
     (said.limiter === 'enforcing' || said.limiter === 'off') &&
     isText(said.environment) &&
     Array.isArray(counters) &&
-    counters.every(isCounter);
+    counters.every(isCounter) &&
+    (windows === undefined || (Array.isArray(windows) && windows.every(isWindow)));
   return isWhole ? (body as HeartbeatBody) : undefined;
 }
 
 function isCounter(value: unknown): value is LiveCounter {
-  return Array.isArray(value) && value.length === 5 && isText(value[0]) && value.slice(1).every(isNumber);
+  return Array.isArray(value) && value.length >= 5 && isText(value[0]) && value.slice(1, 5).every(isNumber);
+}
+
+function isWindow(value: unknown): value is LiveWindow | null {
+  const isMoment = (moment: unknown): boolean => isNumber(moment) && Math.abs(moment) <= latestMomentMs;
+  return value === null || (Array.isArray(value) && value.length === 2 && value.every(isMoment));
 }
 
 function isText(value: unknown): value is string {

@@ -17,7 +17,7 @@ import { readManualRules } from '../../schemas/rules/manual-rule.ts';
 import { mergeRules } from '../../schemas/rules/merge.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
-import type { LiveCounter } from '../../schemas/store/heartbeat-body.ts';
+import type { HeartbeatBody, LiveCounter } from '../../schemas/store/heartbeat-body.ts';
 import type { Change, Document, Heartbeat } from '../../schemas/store/state-store.ts';
 import { sampleHeartbeat } from '../support/managed-state.ts';
 
@@ -232,30 +232,41 @@ await test('there is a largest number of rules, which updates do not count again
   t.equal(putRule(full, write('/team'), 'master_key', true).length, 1, 'an override is not one more');
 });
 
-function heartbeat(instance: string, atMs: number, counters: readonly LiveCounter[]): Heartbeat {
-  return { instance, atMs, body: sampleHeartbeat({ counters }) };
+function heartbeat(
+  instance: string,
+  atMs: number,
+  counters: readonly LiveCounter[],
+  windows?: HeartbeatBody['windows'],
+): Heartbeat {
+  return { instance, atMs, body: sampleHeartbeat({ counters, ...(windows === undefined ? {} : { windows }) }) };
 }
 
 await test('live counters add up who is alive, in the epoch asked for', async (t) => {
   const live = liveCounters(
     [
-      heartbeat('a', start, [[key, 1, 2, 30, 4]]),
-      heartbeat('b', start - 2_999, [
-        [key, 1, 5, 60, 7],
-        ['other', 0, 1, 1, 1],
-      ]),
+      heartbeat('a', start, [[key, 1, 2, 30, 4]], [[start - 9, start + 5]]),
+      heartbeat(
+        'b',
+        start - 2_999,
+        [
+          ['other', 0, 1, 1, 1],
+          [key, 1, 5, 60, 7],
+        ],
+        [null, [start - 4, start + 8]],
+      ),
       heartbeat('c', start, [[key, 0, 100, 100, 100]]),
-      heartbeat('d', start - 3_000, [[key, 1, 1_000, 1_000, 1_000]]),
+      heartbeat('d', start - 3_000, [[key, 1, 1_000, 1_000, 1_000]], [[start - 99, start + 99]]),
       { instance: 'e', atMs: start, body: { counters: [[key, 1, 'x', 0, 0]] } },
       { instance: 'f', atMs: start, body: null },
     ],
     start,
   );
-  t.same(live.of(key, 1), { requestsUsed: 7, tokensUsed: 90 });
-  t.same(live.of(key, 0), { requestsUsed: 100, tokensUsed: 100 });
-  t.same(live.of(key, 2), { requestsUsed: 0, tokensUsed: 0 });
+  const never = { startMs: Number.POSITIVE_INFINITY, endMs: Number.NEGATIVE_INFINITY };
+  t.same(live.of(key, 1), { requestsUsed: 7, tokensUsed: 90, startMs: start - 9, endMs: start + 8 });
+  t.same(live.of(key, 0), { requestsUsed: 100, tokensUsed: 100, ...never }, 'an older proxy does not say when');
+  t.same(live.of(key, 2), { requestsUsed: 0, tokensUsed: 0, ...never });
   t.equal(live.inFlight(key), 111, 'slots do not know epochs');
-  t.same(live.of('unknown', 0), { requestsUsed: 0, tokensUsed: 0 });
+  t.same(live.of('unknown', 0), { requestsUsed: 0, tokensUsed: 0, ...never });
   t.equal(live.inFlight('unknown'), 0);
 });
 
@@ -281,7 +292,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     hasTemplates: true,
   });
   const live = {
-    of: () => ({ requestsUsed: 12, tokensUsed: 20 }),
+    of: () => ({ requestsUsed: 12, tokensUsed: 20, startMs: start + 1_000, endMs: start + 62_000 }),
     inFlight: () => 1,
   };
   const nowMs = start + 61_234;
@@ -321,8 +332,8 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     requests_remaining: 0,
     tokens_used: 0,
     in_flight: 0,
-    window_start: '2026-06-01T00:01:00.000Z',
-    window_end: '2026-06-01T00:02:00.000Z',
+    window_start: '2026-06-01T00:00:01.000Z',
+    window_end: '2026-06-01T00:01:02.000Z',
   });
   t.strictSame(item('OpenAI', 'concurrent'), {
     ...shared,

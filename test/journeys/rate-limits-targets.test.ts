@@ -173,22 +173,24 @@ await test('a request without another target is refused; no call is made, and th
   t.equal(await decisions('provider', 'direct-left', 'skip_target'), 0);
 });
 
-await test('all targets used up: a refusal that speaks of the first declared one, whatever the balance picks', async (t) => {
+await test('all targets used up: the wait is that of the target with room first, whatever the balance picks', async (t) => {
   const paid = await used();
   for (let index = 0; index < 3; index += 1) t.equal((await askFor('full', '/counted')).status, 200);
   const before = calls();
   // The second target weighs more: most of these would have gone there.
   for (let index = 0; index < 8; index += 1) {
     const refused = await askFor('full', '/counted', { stream: index % 2 === 1 });
-    t.match(refused, { status: 429, message: /for provider full-left: 1 request per hour\./ });
-    t.ok(Number(refused.headers.get('retry-after')) > 3_500);
-    t.equal(refused.headers.get('x-should-retry'), 'false');
-    t.equal(refused.headers.get('x-ratelimit-limit-requests'), '1');
+    t.match(refused, { status: 429, message: /for provider full-right: 2 requests per minute\./ });
+    const wait = Number(refused.headers.get('retry-after'));
+    t.ok(wait > 0 && wait <= 61, `${wait} s: the minute of the one, not the hour of the other`);
+    t.equal(refused.headers.get('x-ratelimit-limit-requests'), '2');
+    t.equal(refused.headers.get('x-ratelimit-reset-requests'), `${wait}`);
   }
   t.strictSame(callsSince(before), [0, 0], 'no call');
   t.strictSame(await used(), { requests: paid.requests + 3, inFlight: 0 }, 'given back');
-  t.equal(await decisions('provider', 'full-left', 'reject', 3_600), 8);
-  t.equal(await decisions('provider', 'full-right', 'reject'), 0);
+  t.equal(await decisions('provider', 'full-left', 'reject', 3_600), 0);
+  t.equal(await decisions('provider', 'full-right', 'reject'), 8);
+  t.equal(await decisions('provider', 'full-left', 'skip_target', 3_600), 8);
   t.equal(await decisions('provider', 'full-right', 'skip_target'), 8);
 });
 

@@ -23,7 +23,6 @@ const gateway = await startGateway(suite, {
         { path: '/one', limits: [{ period: 'minute', max_requests: 1 }] },
         { path: '/last', limits: [{ period: 'minute', max_requests: 1 }] },
         { path: '/words', limits: [{ period: 'minute', max_tokens: 10 }] },
-        { path: '/both', limits: [{ period: 'minute', max_requests: 1, max_tokens: 5 }] },
         { path: '/slots', limits: [{ period: 'concurrent', max_requests: 2 }] },
         { path: '/nested', limits: [{ period: 'hour', max_requests: 2 }] },
         { path: '/nested/app', limits: [{ period: 'minute', max_requests: 2 }] },
@@ -84,7 +83,6 @@ await test('a refusal is the envelope of a 429, names subject, cap and period, a
   const rows = [
     ['/one', 'requests', 1, '/one: 1 request per minute'],
     ['/words', 'tokens', 10, '/words: 10 tokens per minute'],
-    ['/both', 'requests', 1, '/both: 1 request per minute'],
   ] as const;
   for (const [userPath, dimension, cap, limit] of rows) {
     t.equal((await askTimed(userPath)).status, 200);
@@ -119,7 +117,7 @@ await test('a refusal is the envelope of a 429, names subject, cap and period, a
   }
 });
 
-await test('of several rules the first is named, the longest wait is told', async (t) => {
+await test('of several rules the one with the longest wait is named and told', async (t) => {
   await askTimed('/nested/app');
   await askTimed('/nested/app');
   const refused = await askTimed('/nested/app/x');
@@ -272,27 +270,20 @@ await test('among equals the first in the order of rules speaks', async (t) => {
   t.strictSame([equal['limit-requests'], equal['remaining-requests']], ['8', '3'], 'three left of either: the model');
 });
 
-await test('reset: to the end of the aligned window; once nothing is left, until the cap admits again', async (t) => {
-  const secondsLeft = (period: number) => period - ((Date.now() / 1000) % period);
+await test('reset: when all that is used will have left; once nothing is left, until the cap admits again', async (t) => {
   for (const [userPath, name, period] of [
     ['/headers', 'x-ratelimit-reset-requests', 60],
     ['/only-tokens', 'x-ratelimit-reset-tokens', 86_400],
   ] as const) {
-    const left = [secondsLeft(period)];
+    await askTimed(userPath);
     const told = Number((await askTimed(userPath)).headers.get(name));
-    left.push(secondsLeft(period));
-    // One bound is far away when the window ended in between.
-    t.ok(
-      left.some((seconds) => Math.abs(told - seconds) <= 1.5),
-      `${told} s of ${left.join(' or ')}`,
-    );
-    t.ok(told >= 1 && told <= period);
+    t.ok(told > period - 2 && told <= period + period / 60, `${told} s of ${period}`);
   }
   const last = await askTimed('/last');
   t.equal(last.status, 200);
   t.equal(last.headers.get('x-ratelimit-remaining-requests'), '0');
   const reset = Number(last.headers.get('x-ratelimit-reset-requests'));
-  t.ok(reset >= 60 && reset <= 61, `${reset} s, although the aligned window ends before`);
+  t.ok(reset >= 60 && reset <= 61, `${reset} s`);
 });
 
 await test('no rule, no header: what the provider says of its own account is never relayed', async (t) => {

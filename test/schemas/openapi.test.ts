@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
+import { liveCounters } from '../../control-plane/admin/rate-limits/live.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
 import { who } from '../../control-plane/authenticate.ts';
@@ -229,7 +230,7 @@ async function startAdmin(t: Test) {
       if (each !== 'HEAD') routes.push({ name: `${each} ${url}`, access: config?.access });
     }
   });
-  const live = async () => ({ of: () => ({ requestsUsed: 0, tokensUsed: 0 }), inFlight: () => 0 });
+  const live = async () => liveCounters([], nowMs());
   const configRules = () => ({ rules: [], declared: new Map() });
   await app.register(rateLimits, {
     parts: { store, configRules, live, hasTemplates: true, enabled: true, nowMs },

@@ -55,15 +55,14 @@ function usage(rule: MergedRule, live: LiveCounters, nowMs: number): object {
   const used = live.of(key, epoch);
   const requestsUsed = maxRequests === undefined ? 0 : used.requestsUsed;
   const tokensUsed = maxTokens === undefined ? 0 : used.tokensUsed;
-  const startMs = nowMs - (nowMs % (1000 * periodSeconds));
   return {
     requests_used: requestsUsed,
     ...remaining('requests', maxRequests, requestsUsed),
     tokens_used: tokensUsed,
     ...remaining('tokens', maxTokens, tokensUsed),
     in_flight: 0,
-    window_start: timestamp(startMs),
-    window_end: timestamp(startMs + 1000 * periodSeconds),
+    window_start: timestamp(Math.min(used.startMs, nowMs)),
+    window_end: timestamp(Number.isFinite(used.endMs) ? used.endMs : nowMs + 1000 * periodSeconds),
   };
 }
 

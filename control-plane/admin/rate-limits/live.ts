@@ -12,9 +12,18 @@ export interface LiveCounters {
 export interface Used {
   readonly requestsUsed: number;
   readonly tokensUsed: number;
+  /** When the present use began on the proxy where it is oldest, in Unix milliseconds; Infinity without use. */
+  readonly startMs: number;
+  /** When all of it will have left on every proxy; -Infinity without use. */
+  readonly endMs: number;
 }
 
-const unused: Used = { requestsUsed: 0, tokensUsed: 0 };
+const unused: Used = {
+  requestsUsed: 0,
+  tokensUsed: 0,
+  startMs: Number.POSITIVE_INFINITY,
+  endMs: Number.NEGATIVE_INFINITY,
+};
 
 /** Adds up the counters of the live heartbeats; one whose body cannot be read is passed over. */
 export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): LiveCounters {
@@ -22,12 +31,15 @@ export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): L
   const flying = new Map<string, number>();
   for (const { atMs, body } of heartbeats) {
     if (nowMs - atMs >= heartbeatLifeMs) continue;
-    for (const [key, epoch, requestsUsed, tokensUsed, inFlight] of readHeartbeatBody(body)?.counters ?? []) {
+    const { counters = [], windows = [] } = readHeartbeatBody(body) ?? {};
+    for (const [index, [key, epoch, requestsUsed, tokensUsed, inFlight]] of counters.entries()) {
       const place = placeOf(key, epoch);
       const before = used.get(place) ?? unused;
       used.set(place, {
         requestsUsed: before.requestsUsed + requestsUsed,
         tokensUsed: before.tokensUsed + tokensUsed,
+        startMs: Math.min(before.startMs, windows[index]?.[0] ?? unused.startMs),
+        endMs: Math.max(before.endMs, windows[index]?.[1] ?? unused.endMs),
       });
       flying.set(key, (flying.get(key) ?? 0) + inFlight);
     }

@@ -2,6 +2,7 @@
 import { test } from 'tap';
 import { rateLimitHeaders, rejectionHeaders, rejectionWords } from '../../../proxy/limits/headers.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
+import type { Matches } from '../../../proxy/limits/match.ts';
 import type { Exhausted, Rejection } from '../../../proxy/limits/rejection.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { ruleOf } from './rule-of.ts';
@@ -47,11 +48,15 @@ function refusal(limiter: Limiter, path: string, nowMs: number = start): Rejecti
   return rejection;
 }
 
-await test('headers say what remains after this request, until the aligned window ends', async (t) => {
+await test('headers say what remains after this request, and when all that is used will have left', async (t) => {
   const limiter = limiterOf(ruleOf('user_path', '/', 60, { maxRequests: 10, maxTokens: 100 }));
-  t.same(answer(limiter, '/a', start + 15_001), ['requests 10 9 45', 'tokens 100 100 45']);
-  limiter.charge(limiter.forUserPath('/'), 30, start + 16_000);
-  t.same(answer(limiter, '/a', start + 59_999), ['requests 10 8 1', 'tokens 100 70 1'], 'at least one second');
+  t.same(answer(limiter, '/a', start + 15_001), ['requests 10 9 61', 'tokens 100 100 61']);
+  const path = limiter.forUserPath('/');
+  const told = (nowMs: number): string[] => trios(rateLimitHeaders(undefined, path, nowMs));
+  limiter.charge(path, 30, start + 16_000);
+  t.same(told(start + 30_000), ['requests 10 9 47', 'tokens 100 70 47'], 'the newest use decides');
+  t.same(told(start + 76_999), ['requests 10 10 1', 'tokens 100 70 1'], 'at least one second');
+  t.same(told(start + 77_000), ['requests 10 10 60', 'tokens 100 100 60'], 'without use a whole period');
 });
 
 await test('a path without limits has no headers, a dimension without cap no trio', async (t) => {
@@ -67,7 +72,7 @@ await test('the rule with the least remaining is chosen, for requests and tokens
     ruleOf('provider', 'p', 60, { maxRequests: 7, maxTokens: 400 }),
     ruleOf('model', 'm', 86_400, { maxRequests: 100, maxTokens: 30 }),
   );
-  t.same(answer(limiter, '/a'), ['requests 5 4 3600', 'tokens 30 30 57600']);
+  t.same(answer(limiter, '/a'), ['requests 5 4 3660', 'tokens 30 30 87840']);
 });
 
 await test('among equals the first in the order of rules is chosen', async (t) => {
@@ -76,13 +81,13 @@ await test('among equals the first in the order of rules is chosen', async (t) =
     ruleOf('provider', 'p', 3_600, { maxRequests: 5 }),
     ruleOf('model', 'm', 86_400, { maxRequests: 5 }),
   );
-  t.same(answer(limiter, '/'), ['requests 5 4 57600']);
-  t.same(trios(rateLimitHeaders(undefined, limiter.forUserPath('/'), start)), ['requests 5 4 60'], 'without a target');
+  t.same(answer(limiter, '/'), ['requests 5 4 87840']);
+  t.same(trios(rateLimitHeaders(undefined, limiter.forUserPath('/'), start)), ['requests 5 4 61'], 'without a target');
 });
 
 await test('when nothing remains the reset is the wait until the cap admits again', async (t) => {
   const limiter = limiterOf(ruleOf('user_path', '/', 60, { maxRequests: 1, maxTokens: 10 }));
-  t.same(answer(limiter, '/', start + 20_000), ['requests 1 0 61', 'tokens 10 10 40']);
+  t.same(answer(limiter, '/', start + 20_000), ['requests 1 0 61', 'tokens 10 10 61']);
   limiter.charge(limiter.forUserPath('/'), 25, start + 30_000);
   t.same(trios(rateLimitHeaders(undefined, limiter.forUserPath('/'), start + 50_500)), [
     'requests 1 0 31',
@@ -95,14 +100,14 @@ await test('shadow rules are never seen', async (t) => {
     ruleOf('user_path', '/', 60, { maxRequests: 1, maxTokens: 1, mode: 'shadow' }),
     ruleOf('user_path', '/', 3_600, { maxRequests: 10 }),
   );
-  t.same(answer(limiter, '/'), ['requests 10 9 3600']);
-  t.same(answer(limiter, '/'), ['requests 10 8 3600']);
+  t.same(answer(limiter, '/'), ['requests 10 9 3660']);
+  t.same(answer(limiter, '/'), ['requests 10 8 3660']);
 });
 
 await test('token headers are absent while usage tracking is off', async (t) => {
   const limiter = createLimiter({ tokensEnforced: false });
   limiter.reconcile([ruleOf('user_path', '/', 60, { maxRequests: 2, maxTokens: 5 })]);
-  t.same(answer(limiter, '/'), ['requests 2 1 60']);
+  t.same(answer(limiter, '/'), ['requests 2 1 61']);
 });
 
 await test('a child that has used nothing has all that its template gives', async (t) => {
@@ -133,7 +138,7 @@ await test('a refusal carries the trio of what ran out and the wait', async (t) 
   t.same(rejectionHeaders(refusal(slots, '/')), { 'retry-after': '1' });
 });
 
-await test('with several used-up rules Retry-After is the longest wait, the reset that of the dimension', async (t) => {
+await test('a refusal speaks of one rule: the longest wait, its trio and its words', async (t) => {
   const limiter = limiterOf(
     ruleOf('user_path', '/', 60, { maxRequests: 1 }),
     ruleOf('user_path', '/a', 3_600, { maxTokens: 5 }),
@@ -144,10 +149,51 @@ await test('with several used-up rules Retry-After is the longest wait, the rese
   t.same(rejectionHeaders(refusal(limiter, '/a')), {
     'retry-after': '3660',
     'x-should-retry': 'false',
-    'x-ratelimit-limit-requests': '1',
-    'x-ratelimit-remaining-requests': '0',
-    'x-ratelimit-reset-requests': '61',
+    'x-ratelimit-limit-tokens': '5',
+    'x-ratelimit-remaining-tokens': '0',
+    'x-ratelimit-reset-tokens': '3660',
   });
+  t.equal(sentence(refusal(limiter, '/a')), '/a: 5 tokens per hour, 3660');
+});
+
+await test('among equal waits the first in the order of rules speaks', async (t) => {
+  const limiter = limiterOf(
+    ruleOf('user_path', '/b', 60, { maxRequests: 1 }),
+    ruleOf('user_path', '/', 60, { maxRequests: 1, maxTokens: 5 }),
+  );
+  const path = limiter.forUserPath('/b');
+  limiter.admit(path, start, 'reject');
+  limiter.charge(path, 5, start);
+  t.equal(sentence(refusal(limiter, '/b')), '/: 1 request per minute, 61');
+});
+
+await test('when every target is used up the wait is the first moment that suits the consumer and some target', async (t) => {
+  const limiter = limiterOf(
+    ruleOf('user_path', '/slow', 600, { maxTokens: 5 }),
+    ruleOf('provider', 'day', 86_400, { maxRequests: 1 }),
+    ruleOf('provider', 'hour', 3_600, { maxRequests: 1 }),
+    ruleOf('model', 'm', 60, { maxRequests: 1 }),
+    ruleOf('provider', 'brief', 120, { maxTokens: 5 }),
+  );
+  const targets = ['day', 'hour'].map((provider) => limiter.forTarget(provider, 'm'));
+  for (const matches of [...targets, limiter.forTarget('day', 'x'), limiter.forTarget('hour', 'x')]) {
+    limiter.admit(matches, start, 'skip_target');
+  }
+  const brief = limiter.forTarget('brief', 'x');
+  limiter.charge(brief, 5, start);
+  const [free, slow] = [limiter.forUserPath('/'), limiter.forUserPath('/slow')];
+  limiter.charge(slow, 5, start);
+  const told = (refused: Matches[], consumer: Matches): string =>
+    sentence(limiter.refuseTargets(refused, consumer, start));
+  t.equal(
+    told(targets, free),
+    'provider hour: 1 request per hour, 3660',
+    'the longest of a target, the soonest target',
+  );
+  t.equal(told(targets.toReversed(), free), 'provider hour: 1 request per hour, 3660', 'whatever their order');
+  t.equal(told([brief, ...targets], free), 'provider brief: 5 tokens per 120s, 122');
+  t.equal(told([brief, ...targets], slow), '/slow: 5 tokens per 600s, 610', 'or the consumer, when it waits longer');
+  t.throws(() => limiter.refuseTargets([limiter.forTarget('free', 'x')], free, start), 'a target with room');
 });
 
 await test('clients are asked not to sleep through a wait of more than two minutes', async (t) => {

@@ -144,7 +144,7 @@ await test('a refused child of a template leaves no trace', async (t) => {
   t.equal(limiter.size, size);
 });
 
-await test('the wait is the longest of all used-up rules, the message names the first of them', async (t) => {
+await test('a refusal names the used-up rule with the longest wait, and all of them in their order', async (t) => {
   const rules = [
     ruleOf('user_path', '/a', 3_600, { maxRequests: 1 }),
     ruleOf('user_path', '/', minute, { maxRequests: 1 }),
@@ -154,7 +154,7 @@ await test('the wait is the longest of all used-up rules, the message names the 
   const limiter = limiterOf(...rules);
   const held = lease(limiter, '/a');
   const { rejection } = limiter.admit(limiter.forUserPath('/a'), start, 'reject');
-  t.match(rejection, { subject: '/', dimension: 'concurrent', cap: 1, retryAfterSeconds: 3_660 });
+  t.match(rejection, { subject: '/a', dimension: 'requests', cap: 1, retryAfterSeconds: 3_660 });
   t.same(
     rejection?.exhausted.map((found) => [found.subject, found.rule.periodSeconds, found.retryAfterSeconds]),
     [
@@ -187,9 +187,27 @@ await test('remaining is the cap less what is used, never below nothing, in whol
     tokensRemaining: 0,
     inFlight: 0,
     windowStartMs: start,
-    windowEndMs: start + 60_000,
+    windowEndMs: start + 61_000,
+    resetsInSeconds: 46,
     exhausted: true,
   });
+});
+
+await test('a window lasts from the oldest use that counts until the newest will have left', async (t) => {
+  const limiter = limiterOf(ruleOf('user_path', '/', minute, { maxRequests: 3, maxTokens: 100 }));
+  const path = limiter.forUserPath('/');
+  const told = (nowMs: number): (number | undefined)[] => {
+    const [report] = limiter.report(path, nowMs);
+    return [report?.windowStartMs, report?.windowEndMs, report?.resetsInSeconds];
+  };
+  t.same(told(start + 7), [start + 7, start + 60_007, 60], 'from now for a period without use');
+  ask(limiter, '/', start + 1_700);
+  limiter.charge(path, 10, start + 20_300);
+  t.same(told(start + 30_000), [start + 1_000, start + 81_000, 51]);
+  t.same(told(start + 62_000), [start + 20_000, start + 81_000, 19], 'the request has left');
+  for (let count = 0; count < 3; count += 1) ask(limiter, '/', start + 70_000);
+  t.same(told(start + 70_000), [start + 20_000, start + 131_000, 61], 'used up: the wait');
+  t.same(limiter.live(start + 70_000).windows, [[start + 20_000, start + 131_000]]);
 });
 
 await test('without time passing what is used does not fall', async (t) => {
