@@ -1,7 +1,6 @@
 // What the schema cannot say about aliases: that they lead to models that exist, and never to each other.
 import { foldCase, parseSelector } from '../selector.ts';
 import type { Config } from '../types.ts';
-import { refersToVariable } from './expand.ts';
 import { type Path, type Problem, quote } from './problem.ts';
 import type { Sources } from './sources.ts';
 import { didYouMean } from './suggest.ts';
@@ -29,6 +28,7 @@ export function checkAliases(
   const warnings: Problem[] = [];
   const offered = new Map(Object.entries(providers ?? {}).map(([name, { models }]) => [name, new Set(models)]));
   const bare = new Set([...offered.values()].flatMap((models) => [...models]));
+  const vague = new Map<string, boolean>();
   const declared = new Map<string, { source: string; path: Path }>();
 
   aliases.forEach(({ source }, index) => {
@@ -68,34 +68,31 @@ export function checkAliases(
     const { provider, model } = parseSelector(target) ?? {};
     if (provider === undefined || model === undefined) {
       const owner = [...offered].find(([, models]) => models.has(target))?.[0];
-      const guess = owner === undefined || isHidden(path) ? '' : `; did you mean ${quote(`${owner}/${target}`)}?`;
+      const guess = owner === undefined ? '' : `; did you mean ${quote(`${owner}/${target}`)}?`;
       return `must be a selector <provider>/<model>, found ${sources.quoted(path)}${guess}`;
     }
     if (providers === undefined) return undefined;
     const models = offered.get(provider);
     if (models === undefined) {
-      const guess = isHidden(path) ? '' : didYouMean(provider, offered.keys());
+      const guess = didYouMean(provider, offered.keys());
       const known =
         offered.size === 0
           ? '; no providers are configured'
           : `; known: ${[...offered.keys()].slice(0, 20).join(', ')}`;
-      const missing = isHidden(path) ? `as in ${sources.quoted(path)}` : quote(provider);
-      return `there is no provider ${missing}${guess === '' ? known : guess}`;
+      return `there is no provider ${quote(provider)}${guess === '' ? known : guess}`;
     }
-    if (models.has(model)) return undefined;
-    if (isHidden(path)) return `the provider ${quote(provider)} does not list the model of ${sources.quoted(path)}`;
-    const guess = didYouMean(model, writtenModels(provider));
+    if (models.has(model) || isVague(provider)) return undefined;
+    const guess = didYouMean(model, models);
     return `the provider ${quote(provider)} does not list the model ${quote(model)}${guess === '' ? '; add it to its models' : guess}`;
   }
 
-  /** Whether a text holds more than is written: then none of it may be quoted but what is written. */
-  function isHidden(path: Path): boolean {
-    return refersToVariable(String(sources.written(path)));
-  }
-
-  function writtenModels(provider: string): string[] {
-    const written = sources.written(['providers', provider, 'models']);
-    return Array.isArray(written) ? written.map(String).filter((model) => !refersToVariable(model)) : [];
+  /** Whether a provider lists a model whose text is not known, which may be the one that is missed. */
+  function isVague(provider: string): boolean {
+    const models = providers?.[provider]?.models ?? [];
+    const found =
+      vague.get(provider) ?? models.some((_, at) => sources.isUnknown(['providers', provider, 'models', at]));
+    vague.set(provider, found);
+    return found;
   }
 }
 

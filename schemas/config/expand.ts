@@ -1,4 +1,4 @@
-// Fills ${VAR} and ${VAR:-default} into the string values of a parsed file.
+// Fills ${VAR} and ${VAR:-default} into the few values of a parsed file that may hold a secret, and refuses them everywhere else.
 import type { Path } from './problem.ts';
 import { isTree, type Tree } from './value-at.ts';
 
@@ -18,8 +18,23 @@ export interface Expanded {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const reference = /\$\$|\$\{([^}]*)(\}?)/g;
+const reference = /\$\$|\$\{([^}]*)(\}?)|\$([A-Za-z_][A-Za-z0-9_]*)/g;
 const inside = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([^$]*))?$/;
+
+/**
+ * The gateway's own secrets: its master key and the addresses of its stores, which hold passwords; the last ones are read by the
+ * client libraries of PostgreSQL. In whatever case: some systems do not tell them apart.
+ */
+const ownVariable = /^(GATEWAY_.*|REDIS_URL|DATABASE_URL|PGPASSWORD|PGPASSFILE)$/i;
+
+/** The keys of a provider whose texts are sent upstream and shown to no client, so that a variable may stand in them. */
+const openKeys: ReadonlySet<unknown> = new Set(['api_key', 'base_url', 'headers']);
+
+/** Whether variables are filled in at a path: in these keys of a provider, and in each of its headers. */
+function isOpen(path: Path): boolean {
+  const [section, , key] = path;
+  return section === 'providers' && openKeys.has(key) && path.length === (key === 'headers' ? 4 : 3);
+}
 
 /** One text for a path, to look it up in a set. */
 export function pathKey(path: Path): string {
@@ -28,10 +43,13 @@ export function pathKey(path: Path): string {
 
 /** Whether a text refers to a variable. `$$` stands for one dollar and refers to nothing. */
 export function refersToVariable(text: string): boolean {
-  return [...text.matchAll(reference)].some(([match]) => match !== '$$');
+  return [...text.matchAll(reference)].some(([match]) => match.startsWith('${'));
 }
 
-/** Builds a new tree; keys, numbers and booleans are left alone. Messages name variables, never their values. */
+/**
+ * Builds a new tree; keys, numbers and booleans are left alone. A variable where none is filled in, one of the gateway's own secrets and
+ * one without braces are errors, whatever `variables` says: both planes refuse the same. Messages name variables, never their values.
+ */
 export function expand(root: Tree, environment: Environment, variables: Variables): Expanded {
   const result: Expanded = { value: {}, unknown: new Set(), errors: [], warnings: [] };
   result.value = walkTree(root, []);
@@ -53,26 +71,24 @@ export function expand(root: Tree, environment: Environment, variables: Variable
   }
 
   function fill(text: string, path: Path): string {
-    const seen = { unset: new Set<string>(), malformed: false };
-    const filled = text.replaceAll(reference, (match: string, content: string | undefined, end: string | undefined) => {
+    const message = refuse(text, path, environment);
+    if (message !== undefined) {
+      result.errors.push({ path, message });
+      result.unknown.add(pathKey(path));
+      return text;
+    }
+    const unset = new Set<string>();
+    const filled = text.replaceAll(reference, (match: string, content: string | undefined) => {
       if (match === '$$') return '$';
-      const [, name, fallback] = (end === '}' ? inside.exec(content ?? '') : null) ?? [];
-      if (name === undefined) {
-        seen.malformed = true;
-        return match;
-      }
+      const { name, fallback } = readReference(content);
+      if (name === undefined) return match;
       const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
       if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
-      if (value === undefined) seen.unset.add(name);
+      if (value === undefined) unset.add(name);
       return value ?? match;
     });
-    if (seen.malformed) {
-      result.errors.push({
-        path,
-        message: `has a malformed variable; write $\{NAME} or $\{NAME:-default}, and $$ for a dollar sign`,
-      });
-    } else if (variables !== 'keep') {
-      for (const name of seen.unset) {
+    if (variables !== 'keep') {
+      for (const name of unset) {
         const list = variables === 'error' ? result.errors : result.warnings;
         list.push({
           path,
@@ -80,8 +96,40 @@ export function expand(root: Tree, environment: Environment, variables: Variable
         });
       }
     }
-    const isUnknown = seen.malformed || seen.unset.size > 0 || (variables === 'keep' && refersToVariable(text));
+    const isUnknown = unset.size > 0 || (variables === 'keep' && refersToVariable(text));
     if (isUnknown) result.unknown.add(pathKey(path));
     return isUnknown || variables === 'keep' ? text : filled;
   }
+}
+
+/** Why a text with a dollar sign cannot stand where it does, whatever its variables hold. */
+function refuse(text: string, path: Path, environment: Environment): string | undefined {
+  for (const [match, content, end, bare] of text.matchAll(reference)) {
+    if (match === '$$') continue;
+    const name = bare ?? (end === '}' ? readReference(content).name : undefined);
+    if (name !== undefined && ownVariable.test(name)) {
+      return `refers to ${name}, which belongs to the gateway itself and may hold a key or a password; the configuration cannot read it`;
+    }
+    if (!isOpen(path) && bare === undefined) return closed;
+    if (isOpen(path) && bare !== undefined) return refuseBare(text, bare, environment);
+    if (name === undefined) return malformed;
+  }
+  return undefined;
+}
+
+const malformed = `has a malformed variable; write $\{NAME} or $\{NAME:-default}, and $$ for a dollar sign`;
+const closed =
+  'holds a variable, but variables are filled in only in api_key, base_url and headers of a provider: what stands here is shown to others; write the value itself';
+
+/** What follows a dollar sign may be part of a password: it is repeated only when it is surely the name of a variable. */
+function refuseBare(text: string, bare: string, environment: Environment): string {
+  const isName = Object.hasOwn(environment, bare) || (text === `$${bare}` && /^[A-Z][A-Z0-9_]*$/.test(bare));
+  const meant = isName ? `\${${bare}}` : `$\{NAME}`;
+  return `has a $ without braces, which fills in nothing; write ${meant} for a variable, and $$ for a dollar sign`;
+}
+
+/** The parts of what stands between the braces; without a name it is malformed. */
+function readReference(content: string = ''): { name?: string | undefined; fallback?: string | undefined } {
+  const [, name, fallback] = inside.exec(content) ?? [];
+  return { name, fallback };
 }

@@ -1,6 +1,5 @@
 // The sentences behind the schema validator's errors, one for each mistake a person made.
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { refersToVariable } from './expand.ts';
 import { isSecret, type Path, quote } from './problem.ts';
 import { closest } from './suggest.ts';
 import { valueAt } from './value-at.ts';
@@ -170,8 +169,7 @@ function sayExample(schema: Schema | undefined): string {
 }
 
 function describe(found: unknown): string {
-  if (typeof found === 'string')
-    return refersToVariable(found) ? `what ${quote(found)} stands for` : `the text ${quote(found)}`;
+  if (typeof found === 'string') return `the text ${quote(found)}`;
   if (typeof found === 'number') return `the number ${found}`;
   return typeof found === 'boolean' ? String(found) : kindOf(found);
 }

@@ -21,7 +21,7 @@ export function overrule(
   const owners = new Map(rules.given.map(({ scope, subject, variable }) => [`${scope} ${subject}`, variable]));
   const isKept = (scope: GivenRules['scope'], subject: string, path: Path): boolean => {
     const { subject: comparable } = normaliseSubject(scope, subject);
-    const variable = sources.isUnknown(path) ? undefined : owners.get(`${scope} ${comparable}`);
+    const variable = owners.get(`${scope} ${comparable}`);
     if (variable === undefined) return true;
     warnings.push(sources.problem(path, `is replaced, with all its limits, by the environment variable ${variable}`));
     return false;

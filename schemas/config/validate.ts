@@ -76,7 +76,11 @@ export function validate(
     if (formWords.has(error.keyword) && unknown.has(pathKey(path))) continue;
     complaints.push({ error, path });
   }
-  const sentences = explain(complaints, parsed.value);
+  // A text where a list or a number belongs, with a variable in it: that is one mistake, and reported already.
+  const sentences = explain(
+    complaints.filter(({ path }) => !unknown.has(pathKey(path))),
+    parsed.value,
+  );
   const problems = sentences.slice(0, mostProblems).map(({ path, part, message }) => {
     return { file: parsed.file, ...parsed.locate(path, part), path: formatPath(path), message };
   });

@@ -223,6 +223,31 @@ await test('a bad edit changes nothing but a gauge, a counter and one log line p
   t.equal(errorsOf(gateway.process.logs()).length, 4, 'and no further error was logged');
 });
 
+await test('who edits the YAML cannot make the gateway show its master key', async (t) => {
+  const gateway = await startGateway(t, { files: { ...providersFile('fake'), ...aliasFile('fake/fake-small') } });
+  const own = `\${GATEWAY_MASTER_KEY}`;
+  const limits = [{ period: 'day', max_requests: 9 }];
+  gateway.writeConfig({
+    'providers.yaml': { providers: { fake: { ...providerConfig, models: [own], headers: { 'x-key': own } } } },
+    'aliases.yaml': { aliases: [{ source: own, target: 'fake/fake-small' }] },
+    'limits.yaml': { rate_limits: { user_paths: [{ path: `/${own}`, limits }], models: [{ model: own, limits }] } },
+  });
+  await untilConfig(gateway, { success: 0, failure: 1 });
+  const errors = errorsOf(gateway.process.logs()).join('\n');
+  for (const place of [
+    'models[0]',
+    'headers.x-key',
+    'aliases[0].source',
+    'user_paths[0].path',
+    'rate_limits.models[0]',
+  ]) {
+    t.ok(errors.includes(place), place);
+  }
+  const shown = [await (await gateway.fetch('/v1/models')).text(), await gateway.metrics(), ...gateway.process.stdout];
+  t.match(shown[0], 'fake-small');
+  t.notOk(shown.some((text) => text.includes(gateway.masterKey)));
+});
+
 await test('a restart with a bad file starts on the last good one and says so', async (t) => {
   const gateway = await startGateway(t, {
     files: { ...providersFile('fake'), ...aliasFile('fake/fake-small') },

@@ -514,24 +514,6 @@ await test('the files are judged as if there were no variables', async (t) => {
   t.strictSame(load({}, twice).problems, load({ SET_RATE_LIMIT_A: 'rpm=5' }, twice).problems);
 });
 
-await test('a path that depends on an unknown variable is not replaced', async (t) => {
-  const yaml = `rate_limits:\n  user_paths: [{ path: "\${TEAM}", limits: [{ period: day, max_tokens: 1 }] }]\n`;
-  const checked = loadFiles([file(yaml)], {
-    environment: { SET_RATE_LIMIT_: 'rpm=5' },
-    variables: 'warning',
-    entitlements: paid,
-  });
-  t.strictSame(
-    checked.config?.rate_limits.user_paths.map(({ path }) => path),
-    [`\${TEAM}`, '/'],
-  );
-  t.match(
-    load({ SET_RATE_LIMIT_A: 'rpm=5', TEAM: 'a/' }, yaml).warnings,
-    [{ message: /is replaced/ }],
-    'a known one is',
-  );
-});
-
 await test('the order of the environment does not matter', async (t) => {
   const forwards = { SET_RATE_LIMIT_A: 'rpm=1', SET_RATE_LIMIT_B: 'rpm=2', SET_PROVIDER_RATE_LIMIT_C: 'rpm=3' };
   const backwards = Object.fromEntries(Object.entries(forwards).toReversed());
@@ -590,7 +572,7 @@ await test('a provider that is not there is a warning with a hint', async (t) =>
 
 await test('token caps without token counting are one warning', async (t) => {
   const says = ['USAGE_ENABLED  is false, so no token is counted and no max_tokens is enforced'];
-  const yaml = 'rate_limits: {models: [{model: m, limits: [{period: day, max_tokens: 1}]}]}\n';
+  const yaml = `providers: {p: {type: openai, models: [m]}}\nrate_limits: {models: [{model: m, limits: [{period: day, max_tokens: 1}]}]}\n`;
   const warnings = (environment: Variables, text?: string): string[] => lines(load(environment, text).warnings);
   t.strictSame(
     warnings({ USAGE_ENABLED: 'false', SET_RATE_LIMIT_A: 'rpm=1,tpm=1,tph=1', SET_RATE_LIMIT_B: 'tpd=1' }),

@@ -605,7 +605,10 @@ void test('a variable that is not set is a mistake like any other: the last good
   const directory = folder(t, { 'a.yaml': limit(10) });
   const before = await start(t, directory, { lastGoodFolder });
   await before.follower.close();
-  writeFileSync(join(directory, 'b.yaml'), `server: { body_limit: "\${NOBODY_SETS_THIS}" }\n`);
+  writeFileSync(
+    join(directory, 'b.yaml'),
+    `providers: { a: { type: openai, api_key: "\${NOBODY_SETS_THIS}", models: [m] } }\n`,
+  );
   const after = await start(t, directory, { lastGoodFolder });
   t.same(after.kinds(), ['rejected', 'last-good-used']);
   t.match(after.follower.status().problems, [{ message: /NOBODY_SETS_THIS is not set/ }]);
