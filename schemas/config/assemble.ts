@@ -33,7 +33,7 @@ export function assemble(
   { environment, entitlements }: { environment: Variables; entitlements: ReadonlySet<string> },
 ): Assembly {
   const config = defaultConfig();
-  const { owners, problems } = claimSections(parts, Object.keys(config));
+  const { owners, contested, problems } = claimSections(parts, Object.keys(config));
   const warnings: Problem[] = [];
   const sources = locateIn(owners);
   for (const [section, { value, unsound }] of owners) {
@@ -41,7 +41,8 @@ export function assemble(
   }
 
   const areProvidersKnown =
-    owners.get('providers')?.unsound.has('providers') === false || (complete && !owners.has('providers'));
+    !contested.has('providers') &&
+    (owners.get('providers')?.unsound.has('providers') === false || (complete && !owners.has('providers')));
   const known = areProvidersKnown ? config.providers : undefined;
   const providers = checkProviders(config.providers, sources);
   const aliases = checkAliases(config.aliases, known, sources);
@@ -64,12 +65,16 @@ export function assemble(
   return { config, problems, warnings };
 }
 
-/** A top-level key may stand in one file only; the first file keeps it. */
+/**
+ * A top-level key may stand in one file only; the first file keeps it. One that is contested is told first, and nothing may be concluded
+ * from what its first file lacks.
+ */
 function claimSections(
   parts: readonly Part[],
   sections: readonly string[],
-): { owners: Map<string, Part>; problems: Problem[] } {
+): { owners: Map<string, Part>; contested: Set<string>; problems: Problem[] } {
   const owners = new Map<string, Part>();
+  const contested = new Set<string>();
   const problems: Problem[] = [];
   for (const part of parts) {
     for (const section of sections.filter((name) => Object.hasOwn(part.parsed.value, name))) {
@@ -81,10 +86,11 @@ function claimSections(
       const first = `${owner.parsed.file}:${owner.parsed.locate([section], 'key').line}`;
       const place = part.parsed.locate([section], 'key');
       const message = `the key ${quote(section)} already stands in ${first}; a top-level key may stand in one file only`;
-      problems.push({ file: part.parsed.file, ...place, path: formatPath([section]), message });
+      problems.push({ file: part.parsed.file, ...place, path: formatPath([section]), message, first: true });
+      contested.add(section);
     }
   }
-  return { owners, problems };
+  return { owners, contested, problems };
 }
 
 /** Gives every alias its list of targets, without those of providers that are left out. */

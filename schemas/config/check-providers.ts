@@ -41,6 +41,7 @@ export function checkProviders(providers: Config['providers'], sources: Sources)
     checkBaseUrl(name, provider, sources, findings.problems);
     checkKey(name, provider, sources, findings);
     checkHeaders(name, provider, sources, findings.problems);
+    checkModels(name, provider, sources, findings.problems);
   }
   return findings;
 }
@@ -103,4 +104,14 @@ function checkHeaders(name: string, provider: Provider, sources: Sources, proble
     const hint = reservedHints[folded] ?? '';
     problems.push(sources.problem(path, `is set by the gateway itself and cannot be configured${hint}`, 'key'));
   }
+}
+
+/** The list is what clients may ask for, so a pattern in it would be a name that no upstream knows. */
+function checkModels(name: string, { models }: Provider, sources: Sources, problems: Problem[]): void {
+  models.forEach((model, index) => {
+    const path = ['providers', name, 'models', index];
+    if (!model.includes('*') || sources.isUnknown(path)) return;
+    const message = `must be the id of one model, found the pattern ${quote(model)}; list every model that may be used`;
+    problems.push(sources.problem(path, message));
+  });
 }

@@ -2,7 +2,7 @@
 import { periodLabel } from '../rules/period.ts';
 import { declaredRules, ruleKey } from '../rules/rule.ts';
 import { normaliseSubject } from '../rules/scope.ts';
-import { foldCase } from '../selector.ts';
+import { foldCase, parseSelector } from '../selector.ts';
 import type { Config, RateLimits } from '../types.ts';
 import type { Path, Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
@@ -15,6 +15,8 @@ export const templateRefused =
 
 /** Matching stays fast beyond it, but listing and metrics do not. */
 const mostRules = 100_000;
+/** A longer list of warnings helps no one, and guessing what was meant costs time for each. */
+const enough = 100;
 const subjectKeys = { user_paths: 'path', providers: 'name', models: 'model' } as const;
 
 /** Checks every rule. `providers` is undefined when they could not be read. */
@@ -32,7 +34,10 @@ export function checkRateLimits(
   }
   const subjects = checkSubjects();
   checkTwins();
-  if (providers !== undefined) checkNames(Object.keys(providers));
+  if (providers !== undefined) {
+    checkNames(Object.keys(providers));
+    checkModels(providers);
+  }
   return { problems, warnings };
 
   /** The comparable subject of every entry, by section and index; entries without one have been reported. */
@@ -70,7 +75,7 @@ export function checkRateLimits(
   function checkNames(names: string[]): void {
     const known = new Set(names.map(foldCase));
     config.providers.forEach(({ name }, index) => {
-      if (known.has(foldCase(name)) || warnings.length >= 100) return;
+      if (known.has(foldCase(name)) || warnings.length >= enough) return;
       const path = ['rate_limits', 'providers', index, 'name'];
       if (!sources.isUnknown(path)) {
         warnings.push(
@@ -80,6 +85,24 @@ export function checkRateLimits(
           ),
         );
       }
+    });
+  }
+  /** A model may be listed later, so a rule for one that is not yet is no mistake. */
+  function checkModels(listed: Config['providers']): void {
+    const names = new Set(Object.keys(listed).map(foldCase));
+    const qualified = Object.entries(listed).flatMap(([name, { models }]) => models.map((model) => `${name}/${model}`));
+    const bare = Object.values(listed).flatMap(({ models }) => models);
+    const known = { qualified: new Set(qualified.map(foldCase)), bare: new Set(bare.map(foldCase)) };
+    config.models.forEach(({ model }, index) => {
+      const path = ['rate_limits', 'models', index, 'model'];
+      const subject = foldCase(model);
+      const { provider } = parseSelector(subject) ?? {};
+      const isQualified = provider !== undefined && names.has(provider);
+      if ((isQualified ? known.qualified : known.bare).has(subject)) return;
+      if (sources.isUnknown(path) || !subjects.has(`models ${index}`) || warnings.length >= 2 * enough) return;
+      const guess = didYouMean(model, isQualified ? qualified : [...bare, ...qualified]);
+      const message = `no provider lists the model ${sources.quoted(path)}, so the rule matches nothing${guess}`;
+      warnings.push(sources.problem(path, message));
     });
   }
 }

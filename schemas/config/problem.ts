@@ -13,6 +13,8 @@ export interface Problem {
   message: string;
   /** No older configuration may stand in for this one: a start is aborted. */
   fatal?: boolean;
+  /** Told before all others, which may be its consequences. */
+  first?: boolean;
 }
 
 /** A longer list helps nobody, takes time to make, and has to be carried between threads and into logs. */
@@ -53,10 +55,11 @@ export function quote(text: string): string {
   return printable(JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text));
 }
 
-/** By file, line, column and path, so that the same mistakes always read the same. */
+/** What is to be told first, then by file, line, column and path, so that the same mistakes always read the same. */
 export function sortProblems(problems: readonly Problem[]): Problem[] {
   return [...problems].sort(
     (a, b) =>
+      Number(b.first ?? false) - Number(a.first ?? false) ||
       compare(a.file, b.file) ||
       a.line - b.line ||
       a.column - b.column ||
