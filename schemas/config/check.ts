@@ -1,11 +1,24 @@
 // `npm run check-config -- DIR`: says in a terminal, an editor or a pull request what the gateway would say about a directory.
+import { existsSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { parseArgs } from 'node:util';
 import { listRules } from './list-rules.ts';
 import { firstLoadBytes, load } from './load-off-thread.ts';
 import { formatProblem, type Problem, sortProblems } from './problem.ts';
 import { readDirectory, revisionOf } from './read.ts';
 
-const usage = 'usage: npm run check-config -- DIR [--format text|json|github] [--rules]';
+const usage = 'usage: npm run check-config -- DIR [--format text|json|github] [--rules] [--help]';
+const help = `${usage}
+
+Says what the gateway would say about the configuration in DIR. Variables that are not set are warnings.
+
+  --format text    one line for each problem: file:line:column, the place in the document, a sentence (the default)
+  --format json    one object: ok, files, revision, problems[], warnings[], rules[]
+  --format github  annotations for a pull request, with paths from the top of the git repository
+  --rules          list the rate-limit rules by the ids that metrics use
+  --help           this text
+
+exit code: 0 the gateway can use it (warnings do not count), 1 it cannot, 2 the command itself is wrong`;
 
 interface Verdict {
   directory: string;
@@ -28,13 +41,18 @@ export async function checkConfig(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<{ output: string; code: 0 | 1 | 2 }> {
-  let parsed: { positionals: string[]; values: { format?: string; rules?: boolean } };
+  let parsed: { positionals: string[]; values: { format?: string; rules?: boolean; help?: boolean } };
   try {
-    const options = { format: { type: 'string' }, rules: { type: 'boolean' } } as const;
+    const options = {
+      format: { type: 'string' },
+      rules: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    } as const;
     parsed = parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
     return { output: `${error instanceof Error ? error.message : 'unknown option'}\n${usage}`, code: 2 };
   }
+  if (parsed.values.help) return { output: help, code: 0 };
   const [directory, ...rest] = parsed.positionals;
   const format = formats[parsed.values.format ?? 'text'];
   if (directory === undefined || rest.length > 0 || format === undefined) return { output: usage, code: 2 };
@@ -76,11 +94,25 @@ function json(verdict: Verdict): string {
 }
 
 /** Workflow commands that a GitHub runner shows beside the lines of a pull request. */
-function github({ problems, warnings }: Verdict): string {
+function github({ directory, problems, warnings }: Verdict): string {
+  const top = topOf(directory);
+  const fromTop = (problem: Problem): Problem => ({ ...problem, file: pathFrom(top, problem.file) });
   return [
-    ...problems.map((problem) => annotation('error', problem)),
-    ...warnings.map((problem) => annotation('warning', problem)),
+    ...problems.map((problem) => annotation('error', fromTop(problem))),
+    ...warnings.map((problem) => annotation('warning', fromTop(problem))),
   ].join('\n');
+}
+
+/** The top of the git repository a directory lies in, which paths of annotations begin at; without one, the working directory. */
+function topOf(directory: string): string {
+  for (let at = resolve(directory); at !== dirname(at); at = dirname(at)) if (existsSync(join(at, '.git'))) return at;
+  return process.cwd();
+}
+
+/** What lies elsewhere, and the name of a variable, stay as they are. */
+function pathFrom(top: string, file: string): string {
+  const path = relative(top, resolve(file));
+  return path.startsWith('..') || isAbsolute(path) ? file : path.replaceAll(sep, '/') || '.';
 }
 
 function annotation(level: string, { file, line, column, path, message }: Problem): string {

@@ -1,7 +1,8 @@
 // The command that checks a directory before it is merged: same verdicts as the gateway, three ways to print them.
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { before, test } from 'tap';
 import { checkConfig } from '../../../schemas/config/check.ts';
 
@@ -93,6 +94,39 @@ await test('github prints annotations that cannot be forged', async (t) => {
     (await checkConfig([fixture('good/minimal'), '--format', 'github'], {})).output,
     /^::warning file=.*,line=5,col=14::/,
   );
+});
+
+await test('annotations name files from the top of the repository, wherever the command runs', async (t) => {
+  const top = mkdtempSync(join(tmpdir(), 'gateway-check-'));
+  t.teardown(() => rmSync(top, { recursive: true }));
+  mkdirSync(join(top, '.git'));
+  cpSync(fixture('bad/cap-zero'), join(top, 'deep/config'), { recursive: true });
+  for (const given of [
+    join(top, 'deep/config'),
+    `${join(top, 'deep')}/./config/`,
+    relative('.', join(top, 'deep/config')),
+  ]) {
+    const { output } = await checkConfig([given, '--format', 'github'], {});
+    t.match(output, /^::error file=deep\/config\/a\.yaml,line=5,col=43::/, given);
+  }
+  rmSync(join(top, '.git'), { recursive: true });
+  const { output } = await checkConfig([join(repository, fixture('bad/cap-zero')), '--format', 'github'], {});
+  t.match(output, `::error file=${fixture('bad/cap-zero/a.yaml')},`, 'an absolute path');
+  const outside = await checkConfig([join(top, 'deep/config'), '--format', 'github'], {});
+  t.match(outside.output, `::error file=${join(top, 'deep/config/a.yaml')},`, 'in no repository, and not below here');
+  const variable = await checkConfig([fixture('good/empty'), '--format', 'github'], { SET_RATE_LIMIT_A: 'rpm=x' });
+  t.match(variable.output, '::error file=SET_RATE_LIMIT_A,', 'a variable is no path');
+});
+
+await test('help says how it is used, what the formats are and what the exit code means', async (t) => {
+  for (const args of [['--help'], ['-h'], ['DIR', '--help']]) {
+    const { output, code } = await checkConfig(args, {});
+    t.equal(code, 0);
+    t.match(output, /^usage: npm run check-config -- DIR/);
+    for (const word of ['--format text', '--format json', '--format github', '--rules', 'exit code: 0 ']) {
+      t.match(output, word);
+    }
+  }
 });
 
 await test('the command itself exits as it says', async (t) => {
