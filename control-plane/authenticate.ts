@@ -4,6 +4,7 @@ import type { FailedLogins } from '../schemas/failed-logins.ts';
 import { type AuthKey, isActive } from '../schemas/keys/auth-key.ts';
 import { clientAddressHeader, readClientAddress } from '../schemas/keys/client-address.ts';
 import { bearerToken, type Caller, type Credentials, identify } from '../schemas/keys/credentials.ts';
+import { foreignPart } from '../schemas/own-names.ts';
 import { StoreUnavailable } from '../schemas/store/store-unavailable.ts';
 import { isWithin } from '../schemas/user-path.ts';
 import { type Refusal, refusal } from './errors.ts';
@@ -34,6 +35,8 @@ export interface AccessParts {
   readonly failedLogins: FailedLogins;
   /** Proves that a client's address comes from the proxy; without one only the socket is believed. */
   readonly masterKey: string | undefined;
+  /** Without a master key: the only names in `Host` that are served. */
+  readonly ownNames?: ReadonlySet<string> | undefined;
   /** Unix milliseconds. */
   nowMs(): number;
 }
@@ -45,6 +48,16 @@ const nobody: Operator = Object.freeze({ kind: 'anonymous', keyId: undefined, us
 export function checkAccess(access: unknown, route: string): void {
   if (accesses.some((known) => known === access)) return;
   throw new Error(`the route ${route} must say who may use it: config: { access: '${accesses.join("' | '")}' }`);
+}
+
+/** Keeps browser pages of others out of a gateway without a master key. Throws 403 `foreign_host`, `foreign_origin`. */
+export function refuseForeign(request: IncomingMessage, { ownNames }: AccessParts): void {
+  if (ownNames === undefined) return;
+  const { method = '', headers, socket } = request;
+  const { host, origin } = headers;
+  const foreign = foreignPart({ method, host, origin, localAddress: socket.localAddress }, ownNames);
+  if (foreign === 'host') throw refusal('foreign_host', { fill: { host: host ?? '' } });
+  if (foreign === 'origin') throw refusal('foreign_origin');
 }
 
 /**

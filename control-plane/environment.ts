@@ -18,9 +18,10 @@ export interface Environment extends PlaneSettings {
 /** Reads the variables (design section 5): the frozen settings, or every problem at once. */
 export function readEnvironment(variables: Variables = process.env): EnvironmentReading<Environment> {
   const reader = readVariables(variables);
+  const host = reader.host('GATEWAY_ADMIN_HOST');
   const environment = {
-    ...reader.planeSettings(),
-    host: reader.host('GATEWAY_ADMIN_HOST'),
+    ...reader.planeSettings(host),
+    host,
     port: reader.port('GATEWAY_ADMIN_PORT', 8081),
     variables,
   };

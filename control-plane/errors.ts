@@ -56,6 +56,10 @@ export const errors = {
     message:
       'Too many failed attempts to log in from this address. Retry in {seconds} s. A valid key is accepted at any time.',
   },
+  foreign_host: denied(
+    'Without a master key only names of this machine are served, such as localhost; "{host}" is none. Set GATEWAY_MASTER_KEY.',
+  ),
+  foreign_origin: denied('Without a master key no page of another origin may write. Set GATEWAY_MASTER_KEY.'),
   dashboard_access_denied: denied(
     'This key does not open the admin API. Use the master key or a key with dashboard access.',
   ),

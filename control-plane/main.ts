@@ -111,6 +111,7 @@ const app = createServer({
     credentials: () => (verdict.isLost() ? { ...credentials, isComplete: false } : credentials),
     failedLogins: createFailedLogins(),
     masterKey,
+    ownNames: environment.ownNames,
     nowMs,
   },
   readiness: () => readinessOf(follower?.status(), state()),
@@ -203,6 +204,7 @@ const address = await app
     refuseStart('control plane', [explainListen(error, environment, 'GATEWAY_ADMIN')]),
   );
 logger.info({ address }, 'listening');
+for (const warning of environment.warnings) logger.warn(warning);
 if (environment.insecure && masterKey === undefined) {
   logger.warn('GATEWAY_INSECURE is set and there is no master key: the admin API is open to whoever reaches it');
 }

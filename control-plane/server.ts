@@ -1,11 +1,19 @@
 // The HTTP side of the control plane: its doors, and one shape for every error, the HTTP parser's own included.
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { storeRefusal } from './admin/store-refusal.ts';
-import { type Access, type AccessParts, authenticate, checkAccess, type Operator, who } from './authenticate.ts';
+import {
+  type Access,
+  type AccessParts,
+  authenticate,
+  checkAccess,
+  type Operator,
+  refuseForeign,
+  who,
+} from './authenticate.ts';
+import { admitRequest, refuseExpectation, refuseUnparsed, safeHeaders } from './connection.ts';
 import { describeRefusal, type ErrorCode, Refusal, refusal } from './errors.ts';
 import type { Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
@@ -36,17 +44,13 @@ type Route = { readonly method: string | string[]; readonly url: string };
 
 const bodyLimit = 1024 * 1024;
 
-const codeOfParserError: Readonly<Record<string, ErrorCode>> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-};
-
 const codeOfFrameworkError: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_BAD_URL: 'invalid_path',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
   FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_json',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: 'unsupported_media_type',
 };
 
 /**
@@ -68,7 +72,8 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000, requireHostHeader: false },
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, allErrors: true } },
     clientErrorHandler: refuseUnparsed,
-    frameworkErrors: (error, request, reply) => render(asRefusal(error, request), request, reply),
+    frameworkErrors: (error, request, reply) =>
+      render(strangerTo(request, access) ?? asRefusal(error, request), request, reply),
   });
   app.removeAllContentTypeParsers();
   // The framework's own parser also refuses what would reach a prototype.
@@ -89,9 +94,14 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
   });
   // Before the body is read: a path that does not exist has no opinion about bodies.
   app.addHook('onRequest', async (request, reply) => {
-    void reply.header('x-request-id', request.id);
+    if (!admitRequest(request.raw, reply.raw)) {
+      reply.hijack();
+      return;
+    }
+    void reply.headers({ ...safeHeaders, 'x-request-id': request.id });
     if (!hasOneHost(request.raw)) throw refusal('malformed_request');
-    if (request.is404) throw refuseRoute(request, routes);
+    refuseForeign(request.raw, access);
+    if (request.is404) throw strangerTo(request, access) ?? refuseRoute(request, routes);
     request.operator = authenticate(request.raw, request.routeOptions.config.access, access);
     if (isEncoded(request.raw)) throw refusal('unsupported_encoding');
     // Many clients name a type for the body that they do not send. A route that needs one misses it itself.
@@ -122,15 +132,31 @@ function record(request: FastifyRequest, outcome: string, logger: Pick<Logger, '
 function render(refused: Refusal, request: FastifyRequest, reply: FastifyReply): void {
   void reply
     .code(refused.status)
-    .headers({ ...refused.headers, 'x-request-id': request.id })
+    .headers({ ...safeHeaders, ...refused.headers, 'x-request-id': request.id })
     .send(describeRefusal(refused));
 }
 
-function asRefusal(error: Error & { code?: string }, request: FastifyRequest): Refusal {
+function asRefusal(
+  error: Error & { code?: string; statusCode?: number | undefined },
+  request: FastifyRequest,
+): Refusal {
   const known = storeRefusal(error);
   if (known instanceof Refusal) return known;
-  const code = codeOfFrameworkError[error.code ?? ''] ?? 'internal_error';
+  // What else the framework finds wrong with a request is the client's doing all the same.
+  const isOfClient = error.code?.startsWith('FST_') === true && (error.statusCode ?? 500) < 500;
+  const code = codeOfFrameworkError[error.code ?? ''] ?? (isOfClient ? 'malformed_request' : 'internal_error');
   return refusal(code, { fill: { request_id: request.id, limit: bodyLimit } });
+}
+
+/** Why somebody may not even hear which paths the admin API has; undefined when they may, and for other paths. */
+function strangerTo(request: FastifyRequest, access: AccessParts): Refusal | undefined {
+  if (!/^\/admin(?:[/?]|$)/.test(request.url)) return undefined;
+  try {
+    authenticate(request.raw, 'operator', access);
+    return undefined;
+  } catch (error) {
+    return asRefusal(error as Error, request);
+  }
 }
 
 function refuseRoute(request: FastifyRequest, routes: readonly Route[]): Refusal {
@@ -178,25 +204,4 @@ function readUtf8({ headers }: FastifyRequest, body: Buffer): string {
 function readRequestId(request: IncomingMessage): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID();
-}
-
-function refuseExpectation(_: IncomingMessage, response: ServerResponse): void {
-  const refused = refusal('expectation_failed');
-  response.writeHead(refused.status, { 'content-type': 'application/json; charset=utf-8', connection: 'close' });
-  response.end(JSON.stringify(describeRefusal(refused)));
-}
-
-/** Answers what never became a request; the connection ends with it. */
-function refuseUnparsed(error: Error & { code?: string }, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const refused = refusal(codeOfParserError[error.code ?? ''] ?? 'malformed_request');
-  const body = JSON.stringify(describeRefusal(refused));
-  socket.end(
-    `HTTP/1.1 ${refused.status} ${STATUS_CODES[refused.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    () => socket.destroy(),
-  );
 }

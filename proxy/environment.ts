@@ -37,7 +37,7 @@ export function readEnvironment(variables: Variables = process.env): Environment
     reader.problems.push('GATEWAY_INSTANCE must be 1 to 128 letters, digits, dots, colons, underscores or hyphens');
   }
   const environment = {
-    ...reader.planeSettings(),
+    ...reader.planeSettings(host),
     host,
     port,
     instance,

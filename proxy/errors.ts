@@ -44,6 +44,16 @@ export const errors = {
     'rate_limit_error',
     'Too many failed attempts to log in from this address. Retry in {seconds} s. A valid key is accepted at any time.',
   ),
+  foreign_host: refuse(
+    403,
+    'permission_error',
+    'Without a master key only names of this machine are served, such as localhost; "{host}" is none. Set GATEWAY_MASTER_KEY.',
+  ),
+  foreign_origin: refuse(
+    403,
+    'permission_error',
+    'Without a master key no page of another origin may write. Set GATEWAY_MASTER_KEY.',
+  ),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
   invalid_user_path: bad('The user path of the request {reason}. Send one path such as /team/app.'),
   rate_limit_exceeded: refuse(

@@ -21,6 +21,8 @@ export interface Gateway {
   /** The snapshot in force; a request asks once. */
   current(): Snapshot;
   readonly failedLogins: FailedLogins;
+  /** Without a master key: the only names in `Host` that are served. */
+  readonly ownNames: ReadonlySet<string> | undefined;
   readonly balance: Balance;
   readonly limiter: Limiter;
   readonly pools: Pools;

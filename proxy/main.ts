@@ -114,6 +114,7 @@ const gateway: Gateway = {
   usageEnabled: environment.usageEnabled,
   controlPlane,
   failedLogins: createFailedLogins(),
+  ownNames: environment.ownNames,
   overload,
   nowMs,
   readiness: () =>
@@ -215,6 +216,7 @@ phase = 'serving';
 heartbeats = startHeartbeats({ store, instance, body: selfPortrait, nowMs, onOutcome: noticeOutage });
 controlPlaneWatch = watchControlPlane(pools, controlPlane, log);
 log.info({ address, instance, revision: current.get().revision }, 'listening');
+for (const warning of environment.warnings) log.warn(warning);
 if (environment.insecure && masterKey === undefined) {
   log.warn('GATEWAY_INSECURE is set and there is no master key: every client is let in');
 }

@@ -12,7 +12,7 @@ import { answerParseErrors } from './request/parse-errors.ts';
 import { refuse } from './request/refuse.ts';
 import { createTurns } from './request/turns.ts';
 import type { ServerTimeouts } from './snapshot/snapshot.ts';
-import { authenticate, type Principal } from './stages/authenticate.ts';
+import { authenticate, type Principal, refuseForeign } from './stages/authenticate.ts';
 import { forwardAdmin } from './stages/forward.ts';
 import { discard } from './stages/receive.ts';
 
@@ -82,6 +82,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
     const { request, head } = exchange;
     try {
       if (head.fault) throw head.fault;
+      if (gateway.ownNames !== undefined) refuseForeign(exchange, gateway.ownNames);
       request.url = originForm(request.url ?? '', head.host);
       const endpoint = request.method === 'POST' ? doors.get(pathOf(request.url)) : undefined;
       if (endpoint) {

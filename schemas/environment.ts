@@ -1,4 +1,6 @@
 // The environment variables both planes read, and how: one meaning for each name, all problems at once, never a value in a message.
+import { hostname } from 'node:os';
+import { ownNames } from './own-names.ts';
 import { parseRedisUrl } from './store/redis-address.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -11,6 +13,10 @@ export interface PlaneSettings {
   /** Absent only when `insecure`. */
   readonly masterKey: string | undefined;
   readonly insecure: boolean;
+  /** Without a master key: the only names in `Host` that are served. */
+  readonly ownNames: ReadonlySet<string> | undefined;
+  /** What works and should be changed all the same, a sentence each. */
+  readonly warnings: readonly string[];
   /** The GitOps directory. */
   readonly configDirectory: string;
   /** Where files of the gateway's own lie. */
@@ -34,8 +40,12 @@ export interface VariableReader {
   port(name: string, fallback: number): number;
   /** A whole number from 0 to `most`. */
   wholeNumber(name: string, fallback: number, most: number): number;
-  planeSettings(): PlaneSettings;
+  /** `host`: what the plane is bound to. */
+  planeSettings(host: string): PlaneSettings;
 }
+
+/** A shorter master key can be guessed: a stranger may try it some ten thousand times a second at `/v1`. */
+const shortestMasterKey = 16;
 
 const knownEntitlements = ['quota_templates'];
 
@@ -49,6 +59,7 @@ export function parseFlag(text: string): boolean | undefined {
 /** A reader over `variables`; look at `problems` when everything was read. */
 export function readVariables(variables: Variables): VariableReader {
   const problems: string[] = [];
+  const warnings: string[] = [];
   const get = (name: string): string | undefined => variables[name] || undefined;
 
   const flag = (name: string, fallback: boolean): boolean => {
@@ -76,7 +87,7 @@ export function readVariables(variables: Variables): VariableReader {
     }
     return prefix;
   };
-  const masterKey = (insecure: boolean): string | undefined => {
+  const masterKey = (insecure: boolean, host: string): string | undefined => {
     const key = get('GATEWAY_MASTER_KEY');
     if (key === undefined && !insecure) {
       problems.push(
@@ -86,6 +97,10 @@ export function readVariables(variables: Variables): VariableReader {
     // A bearer token travels in a header: anything else could never match.
     if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
       problems.push('GATEWAY_MASTER_KEY must consist of visible ASCII characters without spaces');
+    } else if (key !== undefined && key.length < shortestMasterKey) {
+      const said = `GATEWAY_MASTER_KEY has fewer than ${shortestMasterKey} characters and can be guessed`;
+      if (isLoopback(host)) warnings.push(`${said}; a gateway that other machines reach does not start with it`);
+      else problems.push(`${said}; set it to a long random text, or listen on 127.0.0.1 only`);
     }
     return key;
   };
@@ -117,11 +132,14 @@ export function readVariables(variables: Variables): VariableReader {
     },
     port: (name, fallback) => wholeNumber(name, fallback, 65_535),
     wholeNumber,
-    planeSettings() {
+    planeSettings(host) {
       const insecure = flag('GATEWAY_INSECURE', false);
+      const key = masterKey(insecure, host);
       return {
         insecure,
-        masterKey: masterKey(insecure),
+        masterKey: key,
+        ownNames: key === undefined ? ownNames(host, hostname()) : undefined,
+        warnings,
         configDirectory: get('GATEWAY_CONFIG') ?? './config',
         dataDirectory: get('GATEWAY_DATA') ?? './data',
         entitlements: entitlements(),
@@ -131,6 +149,11 @@ export function readVariables(variables: Variables): VariableReader {
       };
     },
   };
+}
+
+/** Whether only this machine can reach what is bound to this address or name. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
 /** The settings, or every problem at once. */

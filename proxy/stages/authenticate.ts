@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import { bearerToken, type Caller, type Credentials, identify } from '../../schemas/keys/credentials.ts';
 import type { ModelAccess } from '../../schemas/keys/model-access.ts';
+import { foreignPart } from '../../schemas/own-names.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { readUserPath } from '../request/user-path.ts';
@@ -61,6 +62,15 @@ export function authenticate({ head, request, startedAtMs }: Exchange, credentia
   const expiresAtMs = caller.key?.expiresAtMs ?? Number.POSITIVE_INFINITY;
   accepted.set(request.socket, { authorization, apiKey, userPath, credentials, expiresAtMs, principal });
   return principal;
+}
+
+/** Keeps browser pages of others out of a gateway without a master key. Throws 403 `foreign_host`, `foreign_origin`. */
+export function refuseForeign({ request, head }: Exchange, names: ReadonlySet<string>): void {
+  const { method = '', headers, socket } = request;
+  const reached = { method, host: head.host, origin: headers.origin, localAddress: socket.localAddress };
+  const foreign = foreignPart(reached, names);
+  if (foreign === 'host') throw refusal('foreign_host', { fill: { host: head.host ?? '' } });
+  if (foreign === 'origin') throw refusal('foreign_origin');
 }
 
 /** The one key of a request. */

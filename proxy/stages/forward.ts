@@ -20,7 +20,8 @@ export async function forwardAdmin(
   // The control plane sees joined headers only, so what is ambiguous must end here.
   if (head.ambiguousCredentials) throw refusal('ambiguous_credentials');
   const body = await receiveBytes(exchange, bodyLimitBytes, '');
-  const { [clientAddressHeader]: _, ...given } = endToEndHeaders(request.headers);
+  // The origin was compared with the Host of this request; the control plane sees another one.
+  const { [clientAddressHeader]: _, origin: __, ...given } = endToEndHeaders(request.headers);
   const address = controlPlane.signAddress(request.socket.remoteAddress ?? '');
   const headers = {
     ...given,

@@ -51,7 +51,7 @@ await test('it answers health, metrics and a flat 404', async (t) => {
   t.strictSame([health.status, await health.json()], [200, { status: 'ok' }]);
   const metrics = await fetch(`${address}/metrics`);
   t.match(await metrics.text(), /^gateway_build_info\{plane="control-plane",version="\d+\.\d+\.\d+"/m);
-  const unknown = await fetch(`${address}/admin/nothing`);
+  const unknown = await fetch(`${address}/nothing`);
   t.equal(unknown.status, 404);
   t.match(await unknown.json(), { code: 'route_not_found', status_code: 404, type: 'not_found_error' });
 });

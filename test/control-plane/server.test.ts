@@ -1,4 +1,6 @@
 // The control plane's HTTP side on a real socket: its two doors, and the flat error for everything that can go wrong.
+import { Agent, METHODS, type OutgoingHttpHeaders, request as openRequest } from 'node:http';
+import type { Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import { readBody } from '../../control-plane/admin/read-members.ts';
 import { refusal } from '../../control-plane/errors.ts';
@@ -6,12 +8,14 @@ import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { createFailedLogins } from '../../schemas/failed-logins.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
+import { digestOf } from '../../schemas/keys/secret.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 
-async function startServer(t: Test) {
+/** With a master key, when one is given. */
+async function startServer(t: Test, masterKey?: string) {
   const logged: unknown[] = [];
   const logger = { error: (...parts: unknown[]) => void logged.push(parts), info: () => undefined };
-  const credentials = credentialsOf(undefined, []);
+  const credentials = credentialsOf(masterKey === undefined ? undefined : digestOf(masterKey), []);
   const app = createServer({
     logger,
     metrics: createMetrics({
@@ -31,6 +35,8 @@ async function startServer(t: Test) {
   const config = { access: 'public' } as const;
   app.post('/things/:id', { config }, (request) => readBody(request.body, ['a', 'b']));
   app.delete('/things/:id', { config }, () => ({ done: true }));
+  app.post('/admin/things', { config: { access: 'operator' } }, (request) => readBody(request.body, ['a', 'b']));
+  app.get('/slow', { config }, () => new Promise(() => undefined));
   app.get('/refused', { config }, () => {
     throw refusal('invalid_json', { param: 'limit_key.period' });
   });
@@ -315,4 +321,105 @@ await test('a body of the right type arrives unchanged', async (t) => {
   const { port } = await startServer(t);
   const { responses } = await rawRequest(port, send('POST /things/7', json, '{"a":"5","b":null}'));
   t.strictSame(responses[0]?.json(), { a: '5', b: null });
+});
+
+// --- every method, path and type of body
+
+/** Asks with a body of `{}` whatever the method: the status, and `flat` (an answer to HEAD has no shape) or the text. */
+function tell(
+  { port, agent }: { port: number; agent: Agent },
+  method: string,
+  path: string,
+  headers: OutgoingHttpHeaders,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = openRequest(
+      { port, agent, method, path, headers: { ...headers, 'content-length': 2 } },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (part: string) => {
+          text += part;
+        });
+        response.on('end', () => {
+          const isFlat = /^\{"code":"[a-z_]+","message":"[^"]/.test(text) && text.includes('"status_code":');
+          resolve(`${response.statusCode} ${isFlat || method === 'HEAD' ? 'flat' : text}`);
+        });
+      },
+    );
+    asked.on('error', reject);
+    asked.end('{}');
+  });
+}
+
+const oddTypes = ['', ' ', ';', '/', 'json', 'application/', 'a/b/c', 'text/plain', 'x'.repeat(3_000)];
+// A tunnel is no request: node ends its connection.
+const methods = METHODS.filter((method) => method !== 'CONNECT');
+
+await test('every method with every type of body gets 401, 404, 405 or 415 in the flat shape', async (t) => {
+  const { port, logged } = await startServer(t, 'the master key of this test');
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  t.teardown(() => agent.destroy());
+  const server = { port, agent };
+  const key = { authorization: 'Bearer the master key of this test' };
+  const cases: [claim: string, path: string, headers: OutgoingHttpHeaders, taken: string[], expected: string][] = [
+    ['an unknown path', '/nope', {}, [], '404 flat'],
+    ['a public path', '/health', {}, ['GET', 'HEAD'], '405 flat'],
+    ['a path with a body', '/things/7', {}, ['POST', 'DELETE'], '405 flat'],
+    ['an unknown path of the admin API, without a key', '/admin/nope', {}, [], '401 flat'],
+    ['the admin API itself, without a key', '/admin', {}, [], '401 flat'],
+    ['a path of the admin API that cannot be decoded, without a key', '/admin/%zz', {}, [], '401 flat'],
+    ['a path of the admin API, without a key', '/admin/things', {}, [], '401 flat'],
+    ['an unknown path of the admin API, with a key', '/admin/nope', key, [], '404 flat'],
+    ['a path of the admin API, with a key', '/admin/things', key, ['POST'], '405 flat'],
+  ];
+  for (const [claim, path, headers, taken, expected] of cases) {
+    const others = methods.filter((method) => !taken.includes(method));
+    const asked = others.flatMap((method) =>
+      oddTypes.map((type) => tell(server, method, path, { ...headers, 'content-type': type })),
+    );
+    t.same([...new Set(await Promise.all(asked))], [expected], claim);
+  }
+  for (const path of ['/things/7', '/admin/things']) {
+    const asked = oddTypes.map((type) => tell(server, 'POST', path, { ...key, 'content-type': type }));
+    t.same([...new Set(await Promise.all(asked))], ['415 flat'], `a body of another type for ${path}`);
+  }
+  t.same(logged, [], 'and nothing failed unexpectedly');
+});
+
+await test('no browser guesses what an answer is', async (t) => {
+  const { port } = await startServer(t);
+  for (const line of ['GET /health', 'GET /metrics', 'GET /nope', 'POST /health', 'GET /%zz', 'GET /broken']) {
+    const { responses } = await rawRequest(port, send(line));
+    t.equal(responses[0]?.header('x-content-type-options'), 'nosniff', line);
+  }
+});
+
+// --- what one connection may ask
+
+await test('a connection that asks and asks without reading is cut, and others are served', async (t) => {
+  const { app, port } = await startServer(t);
+  let asked = 0;
+  app.server.on('request', () => {
+    asked += 1;
+  });
+  const connection = await openRaw(port, { t });
+  await connection.send(send('GET /slow').repeat(10_000));
+  await connection.waitFor(({ closedByServer }) => closedByServer);
+  t.ok(asked < 10_000, `${asked} were read`);
+  const { responses } = await rawRequest(port, send('GET /health'));
+  t.equal(responses[0]?.status, 200);
+});
+
+await test('of garbage on one connection the first piece is answered, and the rest leaves nothing behind', async (t) => {
+  const { app, port } = await startServer(t);
+  const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));
+  await openRaw(port, { t });
+  const socket = await accepted;
+  // The answer stays unread and unsent, so that the connection cannot end.
+  socket.cork();
+  for (let count = 0; count < 100; count += 1) app.server.emit('clientError', new Error('garbage'), socket);
+  const listeners = socket.eventNames().map((name) => socket.listenerCount(name));
+  t.ok(Math.max(...listeners) < 10, `at most ${Math.max(...listeners)} listeners of one event`);
+  t.ok(socket.writableLength < 1_000, `${socket.writableLength} bytes of answers`);
 });

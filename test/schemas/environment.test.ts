@@ -48,7 +48,8 @@ await test('a port is a whole number up to 65535', async (t) => {
 });
 
 await test('there is a master key, or going without is said out loud', async (t) => {
-  const masterKey = (variables: Variables): unknown => reading(variables, (reader) => reader.planeSettings().masterKey);
+  const masterKey = (variables: Variables): unknown =>
+    reading(variables, (reader) => reader.planeSettings('127.0.0.1').masterKey);
   t.equal(masterKey({ GATEWAY_MASTER_KEY: 'k' }), 'k');
   t.equal(masterKey({ GATEWAY_MASTER_KEY: 'k', GATEWAY_INSECURE: 'true' }), 'k', 'a key that is there is used');
   t.equal(masterKey({ GATEWAY_INSECURE: 'true' }), undefined);
@@ -60,9 +61,22 @@ await test('there is a master key, or going without is said out loud', async (t)
   }
 });
 
+await test('a master key that can be guessed is warned about on loopback, and stops the start elsewhere', async (t) => {
+  const said = (key: string, host: string): unknown =>
+    reading({ GATEWAY_MASTER_KEY: key }, (reader) => reader.planeSettings(host).warnings);
+  const short = 'k'.repeat(15);
+  for (const own of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) {
+    t.match(said(short, own), [/^GATEWAY_MASTER_KEY has fewer than 16 characters .* does not start with it$/], own);
+  }
+  for (const open of ['0.0.0.0', '::', '192.0.2.1', '127.0.0.1.example', 'gateway']) {
+    t.match(said(short, open), [/^GATEWAY_MASTER_KEY has fewer than 16 characters .*; set it to a long/], open);
+  }
+  for (const host of ['127.0.0.1', '0.0.0.0']) t.same(said(`${short}k`, host), [], 'sixteen are enough');
+});
+
 await test('the log level is one of the known ones, in lower case', async (t) => {
   const level = (value?: string): unknown =>
-    reading({ GATEWAY_MASTER_KEY: 'k', LOG_LEVEL: value }, (reader) => reader.planeSettings().logLevel);
+    reading({ GATEWAY_MASTER_KEY: 'k', LOG_LEVEL: value }, (reader) => reader.planeSettings('127.0.0.1').logLevel);
   t.equal(level(), 'info');
   for (const known of logLevels) t.equal(level(known), known);
   for (const odd of ['INFO', 'verbose', '30']) t.match(level(odd), [/^LOG_LEVEL must be one of trace, debug/], odd);
@@ -71,7 +85,7 @@ await test('the log level is one of the known ones, in lower case', async (t) =>
 await test('entitlements are a comma list of known features', async (t) => {
   const given = (value?: string): unknown =>
     reading({ GATEWAY_MASTER_KEY: 'k', GATEWAY_ENTITLEMENTS: value }, (reader) => [
-      ...reader.planeSettings().entitlements,
+      ...reader.planeSettings('127.0.0.1').entitlements,
     ]);
   t.same(given(), []);
   t.same(given(' , '), []);

@@ -287,14 +287,18 @@ function startPlane(t: Test, entry: string) {
 
 await test('the control plane as it is started serves every described admin path', async (t) => {
   const { address } = await startPlane(t, 'control-plane/main.ts');
-  const statusOf = async (path: string, method = 'GET') => {
-    const response = await fetch(`${address}${path}`, { method });
+  const ask = async (method: string, path: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${address}${path}`, { method, headers });
     await response.body?.cancel();
-    return response.status;
+    return response;
   };
-  t.equal(await statusOf('/admin/nothing'), 404, 'what is not served can be told from what wants a key');
+  const key = { authorization: `Bearer ${masterKey}` };
+  t.equal((await ask('OPTIONS', '/admin/nothing', key)).status, 404, 'what is not served can be told');
   for (const { name, path, method } of described()) {
-    if (path.startsWith('/admin')) t.equal(await statusOf(path.replace('{id}', 'x'), method), 401, name);
+    if (!path.startsWith('/admin')) continue;
+    const own = path.replace('{id}', 'x');
+    t.match((await ask('OPTIONS', own, key)).headers.get('allow'), method.toUpperCase(), name);
+    t.equal((await ask(method, own)).status, 401, `${name} wants a key`);
   }
 });
 
