@@ -11,6 +11,8 @@ export interface Environment extends PlaneSettings {
   readonly host: string;
   /** 0 asks the system for a free port. */
   readonly port: number;
+  /** Tokens are counted: the proxies are told so by the same variable. */
+  readonly usageEnabled: boolean;
   /** All variables, for the rules they carry. */
   readonly variables: Variables;
 }
@@ -23,6 +25,7 @@ export function readEnvironment(variables: Variables = process.env): Environment
     ...reader.planeSettings(host),
     host,
     port: reader.port('GATEWAY_ADMIN_PORT', 8081),
+    usageEnabled: reader.flag('USAGE_ENABLED', true),
     variables,
   };
   return environmentReading(environment, reader);

@@ -37,7 +37,6 @@ export const errors = {
     message: 'A per_child rule needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS). Nothing was stored.',
   },
   rate_limit_not_found: { status: 404, type: 'not_found_error', message: 'There is no such rate limit.' },
-  feature_unavailable: bad('Rate limits are switched off (RATE_LIMITS_ENABLED, rate_limits.enabled).', 503),
   precondition_failed: bad('The resource has changed since; its entity tag is {current} now. Read it again.', 412),
   write_conflict: bad('Others kept writing at the same time. Nothing was changed; try again.', 409),
   store_unavailable: unstored('The state store cannot be used ({reason}){consequence}.'),

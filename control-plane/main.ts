@@ -13,10 +13,13 @@ import { digestOf } from '../schemas/keys/secret.ts';
 import { endOnUncaught } from '../schemas/last-words.ts';
 import { logConfigEvent, logStateEvent } from '../schemas/log-events.ts';
 import { explainListen, refuseStart } from '../schemas/refuse-start.ts';
+import { type KnownModels, knownModels, nothingKnown } from '../schemas/rules/known-models.ts';
+import type { RuleMeans } from '../schemas/rules/obstacle.ts';
 import { compileRules, type Rule } from '../schemas/rules/rule.ts';
 import { followState, type StateStatus } from '../schemas/store/follow-state.ts';
 import { heartbeatIntervalMs } from '../schemas/store/heartbeat-body.ts';
 import { openStateStore } from '../schemas/store/open.ts';
+import type { Document } from '../schemas/store/state-store.ts';
 import type { Config } from '../schemas/types.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
@@ -25,6 +28,7 @@ import { tidyRules } from './admin/rate-limits/commit.ts';
 import { liveCounters } from './admin/rate-limits/live.ts';
 import { rememberRules } from './admin/rate-limits/remembered.ts';
 import { rateLimits } from './admin/rate-limits/routes.ts';
+import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
 import { status } from './admin/status/routes.ts';
 import { who } from './authenticate.ts';
 import { readEnvironment } from './environment.ts';
@@ -59,11 +63,22 @@ const store = openStateStore({
 const mark = environmentMark(variables);
 const verdict = createVerdict(nowMs);
 let follower: Follower | undefined;
-let config: { declared: Config; rules: readonly Rule[] } | undefined;
+let config: { declared: Config; rules: readonly Rule[]; known: KnownModels } | undefined;
+let managed: readonly Document[] = [];
 let credentials: Credentials = credentialsOf(masterKeyDigest, []);
 let tidyAtMs = 0;
 const unneeded: UnneededEpochs = new Map();
 let closing = false;
+const means = (): RuleMeans => ({
+  enabled: config?.declared.rate_limits.enabled === true,
+  hasTemplates: entitlements.has('quota_templates'),
+  usageEnabled: environment.usageEnabled,
+  known: config?.known ?? nothingKnown,
+});
+const warnOfRules = createRuleWarnings(logger);
+const tellUnenforced = (): void => {
+  if (config !== undefined) warnOfRules(managed, config.rules, means(), nowMs());
+};
 
 const stateFollower = await followState({
   store,
@@ -71,6 +86,8 @@ const stateFollower = await followState({
   reseeds: true,
   apply({ documents }, { source }) {
     credentials = credentialsOf(masterKeyDigest, readAuthKeys(documents), source !== 'nothing');
+    managed = documents;
+    tellUnenforced();
     tidyAtMs = 0;
   },
   report: (event) => logStateEvent(logger, event),
@@ -84,8 +101,9 @@ follower = await follow({
   lastGoodFolder: join(ownFolder, 'last-good'),
   nowMs,
   apply(declared) {
-    config = { declared, rules: compileRules(declared.rate_limits) };
-    if (declared.rate_limits.enabled) remembered.update(config.rules, nowMs());
+    config = { declared, rules: compileRules(declared.rate_limits), known: knownModels(declared) };
+    remembered.update(config.rules, nowMs());
+    tellUnenforced();
   },
   report: (event) => logConfigEvent(logger, event),
 }).catch((error: unknown) => {
@@ -123,10 +141,7 @@ const rateLimitParts = {
     await fleet.look();
     return liveCounters(fleet.heartbeats(), nowMs());
   },
-  hasTemplates: entitlements.has('quota_templates'),
-  get enabled() {
-    return config?.declared.rate_limits.enabled === true;
-  },
+  means,
   nowMs,
 };
 await app.register(rateLimits, { parts: rateLimitParts, who });

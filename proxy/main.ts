@@ -86,6 +86,7 @@ const overload = watchHeap(
 const publisher = createPublisher({
   masterKeyDigest: masterKey === undefined ? undefined : digestOf(masterKey),
   hasTemplates: entitlements.has('quota_templates'),
+  usageEnabled: environment.usageEnabled,
   put(snapshot, rules) {
     pools.keep([...snapshot.upstreams, controlPlane]);
     server.apply(snapshot.timeouts);
@@ -93,7 +94,7 @@ const publisher = createPublisher({
     current.swap(snapshot);
   },
   warn(problems) {
-    for (const problem of problems) log.error(problem);
+    for (const { level, text } of problems) log[level](text);
   },
   nowMs: tickMs,
 });

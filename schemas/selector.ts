@@ -22,3 +22,12 @@ export function parseSelector(text: string): Selector | undefined {
 export function foldCase(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
+
+/**
+ * Whether a subject or selector `a/b` names a provider: it does where a provider `a` is configured, else it is a bare id that contains a
+ * slash (design section 4). `providers`: their names, folded.
+ */
+export function isQualified(text: string, providers: ReadonlySet<string>): boolean {
+  const slash = text.indexOf('/');
+  return slash !== -1 && providers.has(foldCase(text.slice(0, slash)));
+}

@@ -1,7 +1,6 @@
 // Reads members of a JSON body one by one: exact types, nothing unknown, and a refusal that names the member at fault.
 
 import { closest } from '../../schemas/config/suggest.ts';
-import { isCap } from '../../schemas/rules/manual-rule.ts';
 import { parseMoment } from '../../schemas/rules/moment.ts';
 import { type Refusal, refusal } from '../errors.ts';
 
@@ -49,14 +48,6 @@ export function readFlag(members: Members, name: string): boolean {
   const value = members[name];
   if (value === undefined || typeof value === 'boolean') return value ?? false;
   throw invalid(name, 'must be true or false');
-}
-
-/** A cap from 1 to 2^53−1; null is the same as absent. */
-export function readCap(members: Members, name: string): number | undefined {
-  const value = members[name];
-  if (value === undefined || value === null) return undefined;
-  if (isCap(value)) return value;
-  throw invalid(name, `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`);
 }
 
 /** The member `expires_at`: a moment after `nowMs`, both in Unix milliseconds; null is the same as absent. */

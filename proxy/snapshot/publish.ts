@@ -2,10 +2,13 @@
 
 import { authKeyKind, readAuthKeys, unreadableAuthKeys } from '../../schemas/keys/auth-key.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
+import { knownModels } from '../../schemas/rules/known-models.ts';
 import { readManualRules } from '../../schemas/rules/manual-rule.ts';
-import { type MergedRule, mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
+import { mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
+import type { RuleMeans } from '../../schemas/rules/obstacle.ts';
 import { everyRule, resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
+import { type RuleProblem, unenforcedProblems } from '../../schemas/rules/unenforced.ts';
 import type { StateOrigin } from '../../schemas/store/follow-state.ts';
 import type { Document, StoredState } from '../../schemas/store/state-store.ts';
 import type { Config } from '../../schemas/types.ts';
@@ -17,10 +20,12 @@ export interface PublishOptions {
   readonly masterKeyDigest: string | undefined;
   /** Per-child templates are entitled. */
   readonly hasTemplates: boolean;
+  /** Tokens are counted. */
+  readonly usageEnabled: boolean;
   /** Puts both in force, in one go. */
   readonly put: (snapshot: Snapshot, rules: readonly Rule[]) => void;
-  /** Something was left out; a sentence each. Called when that changes. */
-  readonly warn: (problems: readonly string[]) => void;
+  /** Something was left out, or is not enforced; a sentence each. Called when that changes. */
+  readonly warn: (problems: readonly RuleProblem[]) => void;
   /** Whole milliseconds. */
   readonly nowMs: () => number;
 }
@@ -36,8 +41,9 @@ export interface Publisher {
 const longestWaitMs = 3_600_000;
 
 /** Nothing is put in force before there is a config. */
-export function createPublisher({ masterKeyDigest, hasTemplates, put, warn, nowMs }: PublishOptions): Publisher {
-  let config: { rules: readonly Rule[]; enabled: boolean } | undefined;
+export function createPublisher(options: PublishOptions): Publisher {
+  const { masterKeyDigest, hasTemplates, usageEnabled, put, warn, nowMs } = options;
+  let config: { rules: readonly Rule[]; means: RuleMeans } | undefined;
   let snapshot: Snapshot | undefined;
   let documents: readonly Document[] = [];
   let credentials: Credentials = credentialsOf(masterKeyDigest, []);
@@ -46,13 +52,13 @@ export function createPublisher({ masterKeyDigest, hasTemplates, put, warn, nowM
   let expiry: NodeJS.Timeout | undefined;
   let said = '';
 
-  function publish(next: Snapshot, { rules, enabled }: NonNullable<typeof config>): void {
+  function publish(next: Snapshot, { rules, means }: NonNullable<typeof config>): void {
     const now = nowMs();
     const { rules: manual, unreadable } = readManualRules(documents);
     const epochs = resetEpochs(documents);
-    const merged = mergeRules({ config: rules, manual, epochs, nowMs: now, hasTemplates });
-    put(next, enabled ? merged.filter(({ enforced }) => enforced) : []);
-    tell(enabled ? merged : [], unreadable, epochs.unreadable);
+    const merged = mergeRules({ config: rules, manual, epochs, nowMs: now, means });
+    put(next, means.enabled ? merged.filter(({ counted }) => counted) : []);
+    tell(unenforcedProblems(merged, means), unreadable, epochs.unreadable);
     clearTimeout(expiry);
     const nextMs = nextExpiryMs(manual, now);
     if (nextMs === undefined) return;
@@ -62,23 +68,24 @@ export function createPublisher({ masterKeyDigest, hasTemplates, put, warn, nowM
     expiry = setTimeout(again, Math.min(Math.max(nextMs - now, 1), longestWaitMs)).unref();
   }
 
-  function tell(merged: readonly MergedRule[], lostRules: readonly string[], lostEpochs: readonly string[]): void {
-    const problems = [
+  function tell(unenforced: RuleProblem[], lostRules: readonly string[], lostEpochs: readonly string[]): void {
+    const lost = [
       ...lostRules.map((id) => `the stored rule "${id}" cannot be read and is not enforced`),
       ...lostEpochs.map((id) => `the stored reset of ${id === everyRule ? 'every rule' : `"${id}"`} cannot be read`),
       ...lostKeys.map((id) => `the stored key "${id}" cannot be read and is refused`),
-      ...merged
-        .filter(({ enforced }) => !enforced)
-        .map(({ id }) => `the manual per-child rule ${id} is not enforced: it needs the entitlement quota_templates`),
     ];
-    if (problems.join() !== said) warn(problems);
-    said = problems.join();
+    const problems = [...lost.map((text): RuleProblem => ({ level: 'error', text })), ...unenforced];
+    const now = problems.map(({ text }) => text).join();
+    if (now !== said) warn(problems);
+    said = now;
   }
 
   return {
     config(next, revision) {
       const compiled = compile(next, revision, credentials);
-      const rules = { rules: compileRules(next.rate_limits), enabled: next.rate_limits.enabled };
+      const { enabled } = next.rate_limits;
+      const means = { enabled, hasTemplates, usageEnabled, known: knownModels(next) };
+      const rules = { rules: compileRules(next.rate_limits), means };
       publish(compiled, rules);
       snapshot = compiled;
       config = rules;

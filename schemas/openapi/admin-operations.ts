@@ -4,11 +4,11 @@ import type { Operation, Refusals } from './operation.ts';
 const listing = { status: 200, says: 'The rules after it.', schema: 'rate-limits', headers: ['ETag'] } as const;
 const stored = ['store_unavailable', 'store_full', 'store_read_only'];
 const rules = { tag: 'Rate limits', access: 'operator' } as const;
-const ruleRead: Refusals = { 503: ['feature_unavailable', 'store_unavailable'] };
+const ruleRead: Refusals = { 503: ['store_unavailable'] };
 const ruleWrite: Refusals = {
   409: ['write_conflict'],
   412: ['precondition_failed'],
-  503: ['feature_unavailable', ...stored],
+  503: stored,
 };
 const keys = { tag: 'Keys', access: 'operator' } as const;
 const keyWrite: Refusals = { 409: ['write_conflict'], 503: stored };

@@ -17,8 +17,15 @@ export interface StoredText {
   readonly body: unknown;
 }
 
-/** Its terms are those of any rule. Moments are RFC 3339 texts in UTC. */
-export interface ManualRule extends Omit<Rule, 'id' | 'source' | 'epoch'> {
+/** What a manual rule says of a cap: null removes the one of the configuration's rule, nothing leaves it as it is there. */
+export type NamedCap = number | null;
+
+/** Its terms are those of any rule, but for the caps. Moments are RFC 3339 texts in UTC. */
+export interface ManualRule
+  extends Omit<Rule, 'id' | 'source' | 'epoch' | 'maxRequests' | 'maxTokens' | 'blockedUntilMs' | 'bareId'> {
+  /** 0 only with `expiresAt`. Documents of before null was known leave caps out too: they mean the configuration's likewise. */
+  readonly maxRequests?: NamedCap;
+  readonly maxTokens?: NamedCap;
   /** Why the operator set it. */
   readonly reason?: string;
   /** From this moment on the rule does not exist. */
@@ -44,10 +51,10 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
   if (!isMoment(createdAt) || !isMoment(updatedAt) || !(expiresAt === undefined || isMoment(expiresAt)))
     return undefined;
   if (!(reason === undefined || typeof reason === 'string')) return undefined;
-  if (!(maxRequests === undefined || isCap(maxRequests)) || !(maxTokens === undefined || isCap(maxTokens)))
-    return undefined;
-  if (maxRequests === undefined && (maxTokens === undefined || seconds === 0)) return undefined;
-  if (maxTokens !== undefined && seconds === 0) return undefined;
+  const mayBlock = expiresAt !== undefined;
+  if (!isNamedCap(maxRequests, mayBlock) || !isNamedCap(maxTokens, mayBlock)) return undefined;
+  if (maxRequests === undefined && maxTokens === undefined) return undefined;
+  if (seconds === 0 && (maxRequests === undefined || typeof maxTokens === 'number')) return undefined;
   const { subject: matchSubject } = normaliseSubject(scope, subject);
   if (matchSubject === undefined || ruleKey(scope, matchSubject, seconds) !== id) return undefined;
   return Object.freeze({
@@ -112,6 +119,10 @@ export function isCap(value: unknown): value is number {
 /** The length of a window in whole seconds. */
 export function isPeriod(value: unknown): value is number {
   return isCap(value) && value <= longestPeriodSeconds;
+}
+
+function isNamedCap(value: unknown, mayBlock: boolean): value is NamedCap | undefined {
+  return value === undefined || value === null || isCap(value) || (mayBlock && value === 0);
 }
 
 function isMoment(value: unknown): value is string {

@@ -1,5 +1,7 @@
 // The rules in force: what the configuration declares and what operators set, as one list. Both planes see the same.
+import { isQualified } from '../selector.ts';
 import { expiryMs, type ManualRule } from './manual-rule.ts';
+import { type Obstacle, obstacleOf, type RuleMeans } from './obstacle.ts';
 import type { ResetEpochs } from './reset-epochs.ts';
 import { compareRules, type Rule } from './rule.ts';
 import { uniqueRuleIds } from './rule-id.ts';
@@ -11,50 +13,81 @@ export interface RuleSources {
   readonly manual: readonly ManualRule[];
   readonly epochs: ResetEpochs;
   readonly nowMs: number;
-  /** Whether per-child templates are paid for. */
-  readonly hasTemplates: boolean;
+  readonly means: RuleMeans;
 }
 
 export interface MergedRule extends Rule {
   /** The configuration declares the same rule, and this one stands in its place. */
   readonly overridesConfig: boolean;
-  /** False for a template without the entitlement: it is listed, and neither enforced nor shared by the children. */
+  /** What stands in its way, also while rate limits are switched off. */
+  readonly obstacle: Obstacle | undefined;
+  /** Nothing stands in its way, and rate limits are switched on. */
   readonly enforced: boolean;
+  /** The proxies hold counters for it. No two such rules have one key. */
+  readonly counted: boolean;
   /** Of a rule with source `manual`. */
   readonly manual?: ManualRule;
 }
 
 /**
- * Sorted, with ids that are unique among them. A manual rule wins over the one of the configuration with the same key; an
- * expired one does not exist. While its document still lies there, the epoch is what it will be once the document was removed,
- * so the counters start anew once and not twice.
+ * Sorted, with ids that are unique among keys. A manual rule wins over the one of the configuration with the same key, whose caps it
+ * has where it names none; one that cannot be enforced does not hide a rule of the configuration that can: then both are there. An
+ * expired one does not exist. While its document still lies there, the epoch is what it will be once the document was removed, so the
+ * counters start anew once and not twice.
  */
-export function mergeRules({ config, manual, epochs, nowMs, hasTemplates }: RuleSources): MergedRule[] {
+export function mergeRules({ config, manual, epochs, nowMs, means }: RuleSources): MergedRule[] {
   const expired = new Set<string>();
   const standing = new Map<string, ManualRule>();
   for (const rule of manual) {
     if (expiryMs(rule) <= nowMs) expired.add(rule.key);
     else standing.set(rule.key, rule);
   }
-  const declared = new Set(config.map(({ key }) => key));
-  const rules = [
-    ...config.filter(({ key }) => !standing.has(key)).map((rule) => merged(rule, false)),
-    ...[...standing.values()].map((rule) => merged(ruleOf(rule), declared.has(rule.key), rule)),
-  ];
+  const rules: MergedRule[] = [];
+  for (const declared of config) {
+    const set = standing.get(declared.key);
+    const override = set === undefined ? undefined : merged(overrideOf(set, declared), set);
+    const own = merged(declared);
+    const isHidden = override !== undefined && (override.obstacle === undefined || own.obstacle !== undefined);
+    if (!isHidden) rules.push(own);
+    if (override !== undefined)
+      rules.push({ ...override, overridesConfig: isHidden, counted: isHidden && override.counted });
+    standing.delete(declared.key);
+  }
+  for (const set of standing.values()) rules.push(merged(overrideOf(set, undefined), set));
   // Rules of the configuration alone have their ids and their order already.
-  if (standing.size === 0) return rules.map((rule) => Object.freeze(rule));
+  if (!rules.some(({ source }) => source === 'manual')) return rules.map((rule) => Object.freeze(rule));
   const ids = uniqueRuleIds(rules.map(({ key }) => key));
   return rules.map((rule, index) => Object.freeze({ ...rule, id: ids[index] ?? '' })).sort(compareRules);
 
-  function merged(rule: Rule, overridesConfig: boolean, source?: ManualRule): MergedRule {
+  function merged(rule: Rule, source?: ManualRule): MergedRule {
+    const { scope, matchSubject } = rule;
+    const isBareId =
+      scope === 'model' && matchSubject.includes('/') && !isQualified(matchSubject, means.known.providers);
+    const obstacle = obstacleOf(rule, means);
     return {
       ...rule,
+      ...(isBareId ? { bareId: true } : {}),
       epoch: epochs.of(rule.key) + (expired.has(rule.key) ? 1 : 0),
-      overridesConfig,
-      enforced: hasTemplates || !rule.perChild,
+      overridesConfig: false,
+      obstacle,
+      enforced: obstacle === undefined && means.enabled,
+      counted: obstacle !== 'not_entitled' && obstacle !== 'no_cap',
       ...(source === undefined ? {} : { manual: source }),
     };
   }
+}
+
+/** The caps that a manual rule has over one of the configuration, or over none: those it names, else that rule's. */
+export function effectiveCaps(
+  named: Pick<ManualRule, 'maxRequests' | 'maxTokens'>,
+  declared: Pick<Rule, 'maxRequests' | 'maxTokens'> | undefined,
+): Pick<Rule, 'maxRequests' | 'maxTokens'> {
+  const maxRequests = named.maxRequests === undefined ? declared?.maxRequests : named.maxRequests;
+  const maxTokens = named.maxTokens === undefined ? declared?.maxTokens : named.maxTokens;
+  return {
+    ...(typeof maxRequests === 'number' ? { maxRequests } : {}),
+    ...(typeof maxTokens === 'number' ? { maxTokens } : {}),
+  };
 }
 
 /** The next Unix millisecond at which a manual rule expires, so that the rules must be merged again; undefined: none will. */
@@ -67,8 +100,14 @@ export function nextExpiryMs(manual: readonly ManualRule[], nowMs: number): numb
   return next === Number.POSITIVE_INFINITY ? undefined : next;
 }
 
-function ruleOf(manual: ManualRule): Rule {
-  const { key, scope, subject, matchSubject, perChild, periodSeconds, maxRequests, maxTokens, mode } = manual;
+/**
+ * `per_child` and mode are always the override's own, so a cap that it does not name counts in the way that it says: of a template for
+ * each child.
+ */
+function overrideOf(manual: ManualRule, declared: Rule | undefined): Rule {
+  const { key, scope, subject, matchSubject, perChild, periodSeconds, mode } = manual;
+  const caps = effectiveCaps(manual, declared);
+  const isBlock = caps.maxRequests === 0 || caps.maxTokens === 0;
   return {
     key,
     id: '',
@@ -77,8 +116,8 @@ function ruleOf(manual: ManualRule): Rule {
     matchSubject,
     perChild,
     periodSeconds,
-    ...(maxRequests === undefined ? {} : { maxRequests }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...caps,
+    ...(isBlock ? { blockedUntilMs: expiryMs(manual) } : {}),
     mode,
     source: 'manual',
     epoch: 0,

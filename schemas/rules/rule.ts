@@ -93,11 +93,10 @@ export function compareRules(a: Rule, b: Rule): number {
 }
 
 /**
- * The rules of a validated `rate_limits` section, sorted; none when it is switched off. Throws a RangeError for a subject that
- * cannot be compared, which the loader has refused before.
+ * The rules of a validated `rate_limits` section, sorted, also while it is switched off. Throws a RangeError for a subject that cannot
+ * be compared, which the loader has refused before.
  */
 export function compileRules(rateLimits: RateLimits): Rule[] {
-  if (!rateLimits.enabled) return [];
   const rules = declaredRules(rateLimits).map(compileRule);
   const ids = uniqueRuleIds(rules.map(({ key }) => key));
   return rules.map((rule, index): Rule => Object.freeze({ ...rule, id: ids[index] ?? '' })).sort(compareRules);

@@ -20,6 +20,7 @@ import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import type { HeartbeatBody, LiveCounter } from '../../schemas/store/heartbeat-body.ts';
 import type { Change, Document, Heartbeat } from '../../schemas/store/state-store.ts';
 import { sampleHeartbeat } from '../support/managed-state.ts';
+import { ruleMeans } from '../support/rule-means.ts';
 
 const start = Date.UTC(2026, 5, 1);
 const key = 'user_path 60 /team';
@@ -53,7 +54,7 @@ function world(declared: Rule[] = []) {
         manual: readManualRules(documents).rules,
         epochs: resetEpochs(documents),
         nowMs: at.nowMs,
-        hasTemplates: true,
+        means: ruleMeans(),
       }),
     documents: () => documents,
   };
@@ -110,6 +111,48 @@ await test('counters start anew when the template flag is toggled, over the conf
   const over = world(config());
   over.put({ per_child: true });
   t.match(over.rules(), [{ epoch: 1, overridesConfig: true }]);
+});
+
+await test('over the configuration, what a PUT leaves out is as it is there', async (t) => {
+  const declared = (per_child: boolean): Rule[] =>
+    compileRules({
+      enabled: true,
+      user_paths: [
+        { path: '/team', per_child, limits: [{ period: 'minute', max_requests: 10, max_tokens: 100, mode: 'shadow' }] },
+      ],
+      providers: [],
+      models: [],
+    });
+  const it = world(declared(false));
+  it.put({ max_requests: 3 });
+  t.match(it.rules(), [{ maxRequests: 3, maxTokens: 100, mode: 'enforce', overridesConfig: true, epoch: 0 }]);
+  it.put({ max_requests: 3, max_tokens: 7 });
+  t.match(it.rules(), [{ maxRequests: 3, maxTokens: 7 }]);
+  it.put({ max_requests: 4 });
+  t.match(it.rules(), [{ maxRequests: 4, maxTokens: 100 }], 'a PUT over an override removes what that one named');
+  it.put({ max_requests: 4, max_tokens: null });
+  t.match(it.rules(), [{ maxRequests: 4, maxTokens: undefined }], 'null removes what the configuration has');
+  it.put({ max_requests: null });
+  t.match(it.rules(), [{ maxRequests: undefined, maxTokens: 100, epoch: 0 }]);
+  const template = world(declared(true));
+  template.put({ max_requests: 3 });
+  t.match(template.rules(), [{ perChild: true, maxRequests: 3, epoch: 0 }], 'tightening does not share the counters');
+  template.put({ max_requests: 3, per_child: false });
+  t.match(template.rules(), [{ perChild: false, maxTokens: 100, epoch: 1 }]);
+  const alone = world();
+  alone.put({ max_requests: 3, max_tokens: 7 });
+  alone.put({ max_requests: 3 });
+  t.match(
+    alone.rules(),
+    [{ maxRequests: 3, maxTokens: undefined }],
+    'without the configuration an omitted cap is gone',
+  );
+  for (const [more, param] of [
+    [{ max_requests: null, max_tokens: undefined }, 'max_requests'],
+    [{ max_requests: undefined, max_tokens: null }, 'max_tokens'],
+  ] as const) {
+    t.throws(() => alone.put(more), { status: 400, code: 'invalid_member', param }, 'a rule has a cap');
+  }
 });
 
 await test('a template needs its entitlement', async (t) => {
@@ -289,7 +332,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     manual: [],
     epochs: resetEpochs([]),
     nowMs: start,
-    hasTemplates: true,
+    means: ruleMeans(),
   });
   const live = {
     of: () => ({ requestsUsed: 12, tokensUsed: 20, startMs: start + 1_000, endMs: start + 62_000 }),
@@ -298,6 +341,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
   const nowMs = start + 61_234;
   const { rate_limits: items, server_time } = listing({
     rules,
+    means: ruleMeans(),
     live,
     declared: dateRules(new Map(), rules, start),
     nowMs,
@@ -322,6 +366,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     ...shared,
     scope: 'user_path',
     subject: '/team',
+    effective_subject: '/team',
     user_path: '/team',
     per_child: false,
     mode: 'enforce',
@@ -339,6 +384,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     ...shared,
     scope: 'provider',
     subject: 'OpenAI',
+    effective_subject: 'openai',
     per_child: false,
     mode: 'enforce',
     period_label: 'concurrent',
@@ -360,7 +406,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
       `${label}: no aggregate`,
     );
   }
-  t.same(listing({ rules: [], live, declared: new Map(), nowMs: start }), {
+  t.same(listing({ rules: [], means: ruleMeans(), live, declared: new Map(), nowMs: start }), {
     rate_limits: [],
     server_time: '2026-06-01T00:00:00.000Z',
   });

@@ -17,6 +17,7 @@ const minute = { limit_key: { period: 'minute' } };
 const cap = { max_requests: 5 };
 const named = { user_path: '/team', ...minute };
 const whole = { ...named, ...cap };
+const blocked = { ...named, max_requests: 0, expires_at: '2026-06-02T00:00:00Z' };
 const provider = { scope: 'provider', subject: 'OpenAI', ...minute };
 
 function schema(name: string): (body: unknown) => boolean {
@@ -44,7 +45,7 @@ type Accepted = readonly [why: string, body: object, meaning: object];
 type Refused = readonly [why: string, body: unknown, param: string | undefined, message: RegExp, beyond?: true];
 
 const accepted: Accepted[] = [
-  ['a user path', whole, { key: 'user_path 60 /team', maxRequests: 5, perChild: false, mode: 'enforce' }],
+  ['a user path', whole, { key: 'user_path 60 /team', maxRequests: 5, perChild: undefined, mode: 'enforce' }],
   [
     'scope and subject',
     { scope: 'user_path', subject: 'team//', ...minute, ...cap },
@@ -74,7 +75,11 @@ const accepted: Accepted[] = [
   ['concurrent', { ...whole, limit_key: { period: 'concurrent' } }, { key: 'user_path 0 /team', maxRequests: 5 }],
   ['the smallest cap', { ...whole, max_requests: 1 }, { maxRequests: 1 }],
   ['the largest cap', { ...whole, max_requests: 2 ** 53 - 1 }, { maxRequests: 2 ** 53 - 1 }],
-  ['tokens alone', { ...whole, max_requests: null, max_tokens: 9 }, { maxTokens: 9, maxRequests: undefined }],
+  ['tokens alone', { ...whole, max_requests: undefined, max_tokens: 9 }, { maxTokens: 9, maxRequests: undefined }],
+  ['a cap that is removed', { ...whole, max_requests: null, max_tokens: 9 }, { maxTokens: 9, maxRequests: null }],
+  ['a cap that is removed, and no more', { ...named, max_tokens: null }, { maxTokens: null, maxRequests: undefined }],
+  ['a block with an end', { ...whole, max_requests: 0, expires_at: '2026-06-02T00:00:00Z' }, { maxRequests: 0 }],
+  ['a block in flight', { ...blocked, limit_key: { period: 'concurrent' } }, { maxRequests: 0, periodSeconds: 0 }],
   ['a template', { ...whole, per_child: true }, { perChild: true }],
   ['a template in flight', { ...whole, per_child: true, limit_key: { period: 'concurrent' } }, { perChild: true }],
   ['no template of a provider', { ...provider, ...cap, per_child: false }, { perChild: false }],
@@ -171,6 +176,10 @@ const refusedRules: Refused[] = [
     'max_tokens',
     /concurrent/,
   ],
+  ['null in flight', { ...whole, limit_key: { period: 'concurrent' }, max_requests: null }, 'max_requests', /missing/],
+  ['a block without an end', { ...whole, max_requests: 0 }, 'max_requests', /expires_at/],
+  ['a block whose end is null', { ...whole, max_tokens: 0, expires_at: null }, 'max_tokens', /expires_at/],
+  ['less than a block', { ...blocked, max_requests: -1 }, 'max_requests', /1 to 9007199254740991/],
   ['nothing in flight', { user_path: '/a', limit_key: { period: 'concurrent' } }, 'max_requests', /missing\.$/],
   ['a template of a provider', { ...provider, ...cap, per_child: true }, 'per_child', /scope user_path/],
   ['a template of a model', { ...provider, ...cap, scope: 'model', per_child: true }, 'per_child', /scope user_path/],

@@ -22,6 +22,7 @@ import { openStateStore } from '../../schemas/store/open.ts';
 import { stateFilePath } from '../../schemas/store/sqlite-file.ts';
 import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
 import { sampleHeartbeat, sampleKey } from '../support/managed-state.ts';
+import { ruleMeans } from '../support/rule-means.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 const start = Date.UTC(2026, 5, 1);
@@ -105,8 +106,7 @@ async function startPlane(t: Test, { directory = temporaryDirectory(t), parts = 
       store,
       configRules: () => ({ rules: config, declared: dateRules(new Map(), config, start - 5_000) }),
       live: async () => liveCounters(await store.heartbeats(), at.nowMs),
-      hasTemplates: true,
-      enabled: true,
+      means: () => ruleMeans(),
       nowMs: () => at.nowMs,
       ...parts,
     },
@@ -290,7 +290,7 @@ await test('a rule of the configuration can be overridden but not deleted', asyn
 });
 
 await test('refusals change nothing', async (t) => {
-  const plane = await startPlane(t, { parts: { hasTemplates: false } });
+  const plane = await startPlane(t, { parts: { means: () => ruleMeans({ hasTemplates: false }) } });
   const { body: before } = await plane.list();
   const refused: [Answer, object][] = [
     [
@@ -319,11 +319,48 @@ await test('refusals change nothing', async (t) => {
   t.match(find(await plane.list(), '/children'), { enforced: false });
 });
 
-await test('without rate limits there is nothing to ask', async (t) => {
-  const plane = await startPlane(t, { parts: { enabled: false } });
-  for (const { body } of [await plane.list(), await plane.put({ nonsense: 1 }), await plane.reset({})]) {
-    t.match(body, { status_code: 503, code: 'feature_unavailable', type: 'invalid_request_error' });
-  }
+await test('with rate limits switched off everything can be asked and set, and no rule is enforced', async (t) => {
+  const plane = await startPlane(t, { parts: { means: () => ruleMeans({ enabled: false }) } });
+  const { status, items } = await plane.put(teamRule);
+  t.equal(status, 200);
+  t.equal(items.length, 4);
+  for (const item of items) t.match(item, { enforced: false, unenforced_reason: 'rate limits are switched off' });
+  t.equal((await plane.resetOne({ user_path: '/team', period: 'minute' })).status, 200);
+  t.equal((await plane.reset({ confirmation: 'reset' })).status, 200);
+  t.equal((await plane.remove(team)).status, 200);
+});
+
+await test('what cannot be enforced is kept, and the listing says why', async (t) => {
+  const plane = await startPlane(t, { parts: { means: () => ruleMeans({ usageEnabled: false }) } });
+  const put = (name: object, caps: object = { max_requests: 5 }) => plane.put({ ...name, ...minute, ...caps });
+  await put({ scope: 'provider', subject: 'Azure' }, { max_requests: 5, reason: 'before it is there' });
+  await put({ scope: 'model', subject: 'openai/gpt-5' });
+  await put({ scope: 'model', subject: 'chat' });
+  await put({ user_path: '/tokens' }, { max_tokens: 5 });
+  const answer = await put({ user_path: '/both' }, { max_requests: 5, max_tokens: 5 });
+  const shown = (subject: string) => {
+    const { enforced, unenforced_reason: why, source } = find(answer, subject) ?? {};
+    return [source, enforced, why];
+  };
+  t.same(shown('Azure'), ['manual', false, 'there is no provider "Azure"']);
+  t.match(find(answer, 'Azure'), { reason: 'before it is there' }, 'why it was set is another matter');
+  t.same(shown('openai/gpt-5'), ['manual', false, 'no provider lists the model "openai/gpt-5"']);
+  t.same(shown('chat'), ['manual', false, '"chat" is an alias; limit the models it leads to']);
+  t.same(shown('/tokens'), ['manual', false, 'tokens are not counted, because USAGE_ENABLED is false']);
+  t.same(shown('/children'), ['config', false, 'tokens are not counted, because USAGE_ENABLED is false']);
+  t.match(shown('/both'), ['manual', true, /^max_tokens is not enforced: tokens are not counted/]);
+  t.same(shown('/config'), ['config', true, undefined]);
+});
+
+await test('a block needs an end, is shown with it, and hides no cap of the configuration', async (t) => {
+  const plane = await startPlane(t);
+  const name = { user_path: '/config', ...minute };
+  t.match((await plane.put({ ...name, max_requests: 0 })).body, { status_code: 400, param: 'max_requests' });
+  const expires_at = '2026-06-01T08:00:00.000Z';
+  const put = await plane.put({ ...name, max_requests: 0, expires_at });
+  t.match(find(put, '/config'), { max_requests: 0, requests_remaining: 0, expires_at, enforced: true });
+  const tokens = await plane.put({ user_path: '/config', ...minute, max_tokens: 0, expires_at });
+  t.match(find(tokens, '/config'), { max_requests: 10, max_tokens: 0, overrides_config: true });
 });
 
 await test('operators see and change what is theirs', async (t) => {

@@ -16,14 +16,15 @@ import { sampleConfig } from './sample-config.ts';
 const start = Date.UTC(2026, 0, 1);
 const written = { created_at: timestamp(start), updated_at: timestamp(start) };
 
-function startPublisher({ hasTemplates = true, nowMs = () => start } = {}) {
+function startPublisher({ hasTemplates = true, usageEnabled = true, nowMs = () => start } = {}) {
   const put: { snapshot: Snapshot; rules: readonly Rule[] }[] = [];
   const said: (readonly string[])[] = [];
   const publishing = createPublisher({
     masterKeyDigest: digestOf('sk-master'),
     hasTemplates,
+    usageEnabled,
     put: (snapshot, rules) => void put.push({ snapshot, rules }),
-    warn: (problems) => void said.push(problems),
+    warn: (problems) => void said.push(problems.map(({ level, text }) => `${level}: ${text}`)),
     nowMs,
   });
   type Documents = typeof publishing.documents;
@@ -175,10 +176,10 @@ await test('documents that cannot be read are named, once, and cost only themsel
   t.same(caps(), ['/a 5', '/c 3']);
   t.same([keyOf('sk-1'), keyOf('sk-2')], ['k', undefined]);
   const expected = [
-    'the stored rule "user_path 60 /b" cannot be read and is not enforced',
-    'the stored reset of "user_path 60 /c" cannot be read',
-    'the stored reset of every rule cannot be read',
-    'the stored key "broken" cannot be read and is refused',
+    'error: the stored rule "user_path 60 /b" cannot be read and is not enforced',
+    'error: the stored reset of "user_path 60 /c" cannot be read',
+    'error: the stored reset of every rule cannot be read',
+    'error: the stored key "broken" cannot be read and is refused',
   ];
   t.same(said, [expected]);
   publisher.documents(state);
@@ -222,8 +223,31 @@ await test('a template without its entitlement is not in force, and said so', as
   publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [ruleDocument('/b', 5, { per_child: true })] });
   t.same(caps(), ['/a 1']);
   t.match(said, [
-    [/^the manual per-child rule [a-z2-7]{8} is not enforced: it needs the entitlement quota_templates$/],
+    [/^error: the manual per-child rule [a-z2-7]{8} is not enforced: per_child needs the entitlement quota_templates$/],
   ]);
+  publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [ruleDocument('/a', 5, { per_child: true })] });
+  t.same(caps(), ['/a 1'], 'and hides no rule of the configuration');
+});
+
+await test('manual rules that nothing matches, or whose tokens nobody counts, are said to be so, once', async (t) => {
+  const { publisher, caps, said } = startPublisher({ usageEnabled: false });
+  const model = ruleDocument('/model', 5, { scope: 'model', subject: 'p/gone' });
+  const tokens = { max_requests: null, max_tokens: 7 };
+  const documents = [
+    { ...model, id: 'model 60 p/gone' },
+    ...['/a', '/b'].map((path) => ruleDocument(path, 5, tokens)),
+    ruleDocument('/c', 5, tokens),
+  ];
+  publisher.documents({ storeId: 'a', kinds: kinds({}), documents });
+  publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r1');
+  publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r2');
+  t.match(said, [
+    [
+      /^warn: the manual rule [a-z2-7]{8} is not enforced: no provider lists the model "p\/gone"$/,
+      /^warn: manual rules cap tokens, which are not counted: USAGE_ENABLED is false/,
+    ],
+  ]);
+  t.ok(caps().includes('/a 1'), 'a token cap that is not counted hides no rule of the configuration');
 });
 
 await test('an override ends at its moment, without anybody saying so', async (t) => {

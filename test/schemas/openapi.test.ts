@@ -20,6 +20,7 @@ import { digestOf } from '../../schemas/keys/secret.ts';
 import { describeApi, operations, refusalsOf } from '../../schemas/openapi/document.ts';
 import { openStateStore } from '../../schemas/store/open.ts';
 import { startProcess } from '../support/process.ts';
+import { ruleMeans } from '../support/rule-means.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 type Tree = { readonly [name: string]: Tree };
@@ -233,7 +234,7 @@ async function startAdmin(t: Test) {
   const live = async () => liveCounters([], nowMs());
   const configRules = () => ({ rules: [], declared: new Map() });
   await app.register(rateLimits, {
-    parts: { store, configRules, live, hasTemplates: true, enabled: true, nowMs },
+    parts: { store, configRules, live, means: () => ruleMeans(), nowMs },
     who,
   });
   await app.register(authKeys, { parts: { store, providers: () => new Set(), aliases: () => new Set(), nowMs } });

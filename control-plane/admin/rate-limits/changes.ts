@@ -6,6 +6,7 @@ import {
   manualRuleKind,
   readManualRules,
 } from '../../../schemas/rules/manual-rule.ts';
+import { effectiveCaps } from '../../../schemas/rules/merge.ts';
 import {
   everyRule,
   type ResetEpochs,
@@ -17,6 +18,7 @@ import { periodOf, type Rule } from '../../../schemas/rules/rule.ts';
 import { type Change, forgottenAfterMs, type StoredState } from '../../../schemas/store/state-store.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import { refusal } from '../../errors.ts';
+import { invalid } from '../read-members.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
 
 /** As in the configuration: matching stays fast beyond it, but listing and metrics do not. */
@@ -53,22 +55,30 @@ export function knownRules(
 }
 
 /**
- * Puts a manual rule in place, over one of the configuration too. Counters are kept, unless the rule turns from shared to
- * template or back (spec, Limits 12; design section 4). `by` is who writes.
+ * Puts a manual rule in place, over one of the configuration too: what is then left out of caps and `per_child` is that rule's, and
+ * what is left out over another manual rule is gone. Counters are kept, unless the rule turns from shared to template or back (spec,
+ * Limits 12; design section 4). `by` is who writes.
  */
 export function putRule(known: KnownRules, write: RuleWrite, by: string, hasTemplates: boolean): Change[] {
   const { key } = write;
-  if (write.perChild && !hasTemplates) throw refusal('quota_templates_not_entitled', { param: 'per_child' });
+  const declared = known.config.get(key);
+  const perChild = write.perChild ?? declared?.perChild ?? false;
+  if (perChild && !hasTemplates) throw refusal('quota_templates_not_entitled', { param: 'per_child' });
+  const { maxRequests, maxTokens } = effectiveCaps(write, declared);
+  if (maxRequests === undefined && maxTokens === undefined) {
+    throw invalid(write.maxRequests === null ? 'max_requests' : 'max_tokens', 'is null, so the rule would have no cap');
+  }
   const before = known.manual.get(key);
-  const replaced = before ?? known.config.get(key);
+  const replaced = before ?? declared;
   if (replaced === undefined) refuseOneMore(known);
-  const isToggled = replaced !== undefined && replaced.perChild !== write.perChild;
+  const isToggled = replaced !== undefined && replaced.perChild !== perChild;
   // Replacing an expired document is also its removal, which raises the epoch by itself.
   const raise = (known.expired.has(key) ? 1 : 0) + (isToggled ? 1 : 0);
   const now = timestamp(known.nowMs);
   const { expiresAtMs, ...said } = write;
   const rule: ManualRule = {
     ...said,
+    perChild,
     ...(expiresAtMs === undefined ? {} : { expiresAt: timestamp(expiresAtMs) }),
     createdAt: before?.createdAt ?? now,
     updatedAt: now,

@@ -1,6 +1,7 @@
 // Rules from the store and back: what a write changes, and what the answer shows.
 import { manualRuleKind, readManualRules } from '../../../schemas/rules/manual-rule.ts';
 import { mergeRules } from '../../../schemas/rules/merge.ts';
+import type { RuleMeans } from '../../../schemas/rules/obstacle.ts';
 import { resetEpochKind, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import type { Change, StoredState } from '../../../schemas/store/state-store.ts';
@@ -25,10 +26,8 @@ export interface RateLimitParts {
   /** The rules of the configuration in force, and since when each is declared. */
   configRules(): { readonly rules: readonly Rule[]; readonly declared: DeclaredRules };
   live(): Promise<LiveCounters>;
-  /** Whether per-child templates are paid for. */
-  readonly hasTemplates: boolean;
-  /** Whether rate limits are switched on; asked at every request. */
-  readonly enabled: boolean;
+  /** What rules can be enforced; asked at every request. */
+  means(): RuleMeans;
   nowMs(): number;
 }
 
@@ -103,9 +102,9 @@ function answer(parts: RateLimitParts, state: Seen, live: LiveCounters, sees: Se
   const nowMs = Math.floor(parts.nowMs());
   const { rules: manual } = readManualRules(state.documents);
   const epochs = resetEpochs(state.documents);
-  const merged = mergeRules({ config, manual, epochs, nowMs, hasTemplates: parts.hasTemplates });
-  const rules = merged.filter((rule) => sees(userPathOf(rule)));
-  return { body: listing({ rules, live, declared, nowMs }), etag: etagOf(state) };
+  const means = parts.means();
+  const rules = mergeRules({ config, manual, epochs, nowMs, means }).filter((rule) => sees(userPathOf(rule)));
+  return { body: listing({ rules, means, live, declared, nowMs }), etag: etagOf(state) };
 }
 
 /** The user path a rule belongs to; undefined when it is about a provider or a model, which belong to the whole gateway. */

@@ -1,35 +1,41 @@
 // The listing of rate-limit rules: what is in force, and how much of it is used (spec, Rate limit rule (listing item)). Pure.
 import type { MergedRule } from '../../../schemas/rules/merge.ts';
+import type { RuleMeans } from '../../../schemas/rules/obstacle.ts';
 import { periodLabel } from '../../../schemas/rules/period.ts';
+import { explainUnenforced } from '../../../schemas/rules/unenforced.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
-import type { Declared, DeclaredRules } from './declared.ts';
+import type { DeclaredRules } from './declared.ts';
 import type { LiveCounters } from './live.ts';
 
 export interface ListingParts {
   /** Sorted. */
   readonly rules: readonly MergedRule[];
+  readonly means: RuleMeans;
   readonly live: LiveCounters;
   readonly declared: DeclaredRules;
   readonly nowMs: number;
 }
 
 /** The body of `schemas/admin/rate-limits.schema.json`: moments are RFC 3339 in UTC; what a rule does not have is left out. */
-export function listing({ rules, live, declared, nowMs }: ListingParts): object {
-  const items = rules.map((rule) => item(rule, live, declared.get(rule.key), nowMs));
-  return { rate_limits: items, server_time: timestamp(nowMs) };
+export function listing(parts: ListingParts): object {
+  return { rate_limits: parts.rules.map((rule) => item(rule, parts)), server_time: timestamp(parts.nowMs) };
 }
 
-function item(rule: MergedRule, live: LiveCounters, declared: Declared | undefined, nowMs: number): object {
+function item(rule: MergedRule, { means, live, declared: all, nowMs }: ListingParts): object {
   const { manual } = rule;
+  const declared = all.get(rule.key);
+  const unenforced = explainUnenforced(rule, means);
   return {
     id: rule.id,
     scope: rule.scope,
     subject: rule.subject,
+    ...(rule.perChild ? {} : { effective_subject: rule.matchSubject }),
     ...(rule.scope === 'user_path' ? { user_path: rule.matchSubject } : {}),
     per_child: rule.perChild,
     source: rule.source,
     overrides_config: rule.overridesConfig,
     enforced: rule.enforced,
+    ...(unenforced === undefined ? {} : { unenforced_reason: unenforced }),
     mode: rule.mode,
     period_label: periodLabel(rule.periodSeconds),
     period_seconds: rule.periodSeconds,

@@ -1,5 +1,5 @@
 // From the body of a request to the rule it means: every refusal of a rate-limit write that needs no look at the store.
-import { isPeriod, longestPeriodSeconds } from '../../../schemas/rules/manual-rule.ts';
+import { isCap, isPeriod, longestPeriodSeconds, type NamedCap } from '../../../schemas/rules/manual-rule.ts';
 import { type NamedPeriod, namedPeriods } from '../../../schemas/rules/period.ts';
 import { ruleKey } from '../../../schemas/rules/rule.ts';
 import { normaliseSubject, type Scope, shownSubject } from '../../../schemas/rules/scope.ts';
@@ -9,7 +9,6 @@ import {
   invalid,
   type Members,
   readBody,
-  readCap,
   readExpiry,
   readFlag,
   readObject,
@@ -32,11 +31,11 @@ export interface RuleName extends RuleSubject {
   readonly periodSeconds: number;
 }
 
-/** What a PUT says of a rule: all of it, so what is absent is removed. */
+/** What a PUT says of a rule. What it leaves out is not there, or is as in the configuration where that declares the same rule. */
 export interface RuleWrite extends RuleName {
-  readonly perChild: boolean;
-  readonly maxRequests?: number;
-  readonly maxTokens?: number;
+  readonly perChild?: boolean;
+  readonly maxRequests?: NamedCap;
+  readonly maxTokens?: NamedCap;
   readonly mode: 'enforce' | 'shadow';
   readonly reason?: string;
   readonly expiresAtMs?: number;
@@ -55,31 +54,41 @@ const longestModel = 320;
 export function readWrite(body: unknown, nowMs: number): RuleWrite {
   const members = readBody(body, writeMembers);
   const name = readName(members);
-  const perChild = readFlag(members, 'per_child');
+  const perChild = members['per_child'] === undefined ? undefined : readFlag(members, 'per_child');
   if (perChild && name.scope !== 'user_path') {
     throw invalid('per_child', 'belongs to rules of scope user_path; provider and model rules have no children');
   }
-  const maxRequests = readCap(members, 'max_requests');
-  const maxTokens = readCap(members, 'max_tokens');
-  if (name.periodSeconds === 0 && maxTokens !== undefined) {
+  const expiresAtMs = readExpiry(members, nowMs);
+  const hasEnd = expiresAtMs !== undefined;
+  const maxRequests = readCap(members, 'max_requests', hasEnd);
+  const maxTokens = readCap(members, 'max_tokens', hasEnd);
+  if (name.periodSeconds === 0 && typeof maxTokens === 'number') {
     throw invalid('max_tokens', 'does not go with the period concurrent, which counts requests in flight');
   }
-  if (maxRequests === undefined && maxTokens === undefined) {
-    const wanted = name.periodSeconds === 0 ? '' : ', and so is max_tokens: a rule needs one of them or both';
-    throw invalid('max_requests', `is missing${wanted}`);
+  if (name.periodSeconds === 0 && typeof maxRequests !== 'number') throw invalid('max_requests', 'is missing');
+  // Null alone may leave the other cap of the configuration; that is seen when the two meet.
+  if (maxRequests === maxTokens && typeof maxRequests !== 'number') {
+    throw invalid('max_requests', 'is missing, and so is max_tokens: a rule needs one of them or both');
   }
   const mode = readWord(members['mode'], 'mode', ['enforce', 'shadow']) ?? 'enforce';
   const reason = readReason(members);
-  const expiresAtMs = readExpiry(members, nowMs);
   return {
     ...name,
-    perChild,
+    ...(perChild === undefined ? {} : { perChild }),
     ...(maxRequests === undefined ? {} : { maxRequests }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     mode,
     ...(reason === undefined ? {} : { reason }),
-    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    ...(hasEnd ? { expiresAtMs } : {}),
   };
+}
+
+/** A cap as a PUT names it: a number, or null for none. A cap of 0 is a block, which only a rule with an end may be. */
+function readCap(members: Members, name: string, hasEnd: boolean): NamedCap | undefined {
+  const value = members[name];
+  if (value === undefined || value === null || isCap(value) || (hasEnd && value === 0)) return value;
+  const block = value === 0 ? '; 0 is a block, which must have an end in expires_at' : '';
+  throw invalid(name, `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}${block}`);
 }
 
 /** The body of DELETE /admin/rate-limits (`schemas/admin/rate-limit-delete.schema.json`). Throws the refusal. */

@@ -35,11 +35,6 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
   };
   const config = { access: 'operator' } as const;
 
-  // Before the body is read: where there are no limits, nothing about them can be wrong.
-  app.addHook('onRequest', async () => {
-    if (!parts.enabled) throw refusal('feature_unavailable');
-  });
-
   app.get('/admin/rate-limits', { config }, async (request, reply) => {
     return show(reply, listRules(parts, asking(request).sees));
   });
@@ -47,7 +42,9 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
   app.put('/admin/rate-limits', { config }, async (request, reply) => {
     const wanted = readWrite(request.body, parts.nowMs());
     if (!isTheirs(request, wanted)) throw refusal('admin_scope_denied', { fill: { what: 'This rule' } });
-    return change(request, reply, wanted.key, (known) => putRule(known, wanted, who(request), parts.hasTemplates));
+    return change(request, reply, wanted.key, (known) =>
+      putRule(known, wanted, who(request), parts.means().hasTemplates),
+    );
   });
 
   app.delete('/admin/rate-limits', { config }, async (request, reply) => {

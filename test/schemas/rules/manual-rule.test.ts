@@ -42,6 +42,15 @@ await test('a document is a rule and a rule is its document', async (t) => {
   t.equal(bare && expiryMs(bare), Number.POSITIVE_INFINITY);
 });
 
+await test('null is a cap that is removed, 0 a block, and what an older document left out is not named', async (t) => {
+  const removed = { ...body, max_requests: null };
+  const rule = readManualRule(id, removed);
+  t.strictSame([rule?.maxRequests, rule && manualRuleBody(rule)], [null, removed]);
+  const blocked = readManualRule(id, { ...body, max_requests: 0 });
+  t.equal(blocked?.maxRequests, 0);
+  t.equal(readManualRule(id, least)?.maxTokens, undefined);
+});
+
 await test('members of a newer version are ignored', async (t) => {
   t.strictSame(readManualRule(id, { ...body, colour: 'red' }), readManualRule(id, body));
 });
@@ -60,10 +69,9 @@ const garbage: [why: string, body: unknown][] = [
   ['a template of a provider', { ...body, per_child: true }],
   ['no per_child', { ...body, per_child: undefined }],
   ['no cap', { ...body, max_requests: undefined, max_tokens: undefined }],
-  ['a cap of 0', { ...body, max_requests: 0 }],
+  ['a cap of 0 without an end', { ...body, max_requests: 0, expires_at: undefined }],
   ['a cap as text', { ...body, max_requests: '5' }],
   ['a cap beyond integers', { ...body, max_tokens: 2 ** 53 }],
-  ['no cap but null', { ...body, max_requests: null }],
   ['another mode', { ...body, mode: 'off' }],
   ['a reason that is none', { ...body, reason: 5 }],
   ['an end that is none', { ...body, expires_at: 'soon' }],

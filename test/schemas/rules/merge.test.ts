@@ -1,10 +1,14 @@
 // The merged rules: manual wins, an expired rule does not exist, and counters start anew exactly once.
 import { test } from 'tap';
+import { knownModels } from '../../../schemas/rules/known-models.ts';
 import { type ManualRule, readManualRule } from '../../../schemas/rules/manual-rule.ts';
 import { mergeRules, nextExpiryMs } from '../../../schemas/rules/merge.ts';
+import type { RuleMeans } from '../../../schemas/rules/obstacle.ts';
 import { resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule, ruleKey } from '../../../schemas/rules/rule.ts';
 import { ruleId } from '../../../schemas/rules/rule-id.ts';
+import { explainUnenforced } from '../../../schemas/rules/unenforced.ts';
+import { ruleMeans } from '../../support/rule-means.ts';
 
 const nowMs = Date.UTC(2026, 5, 1);
 const none = resetEpochs([]);
@@ -37,13 +41,19 @@ function manual(subject: string, more: object = {}, seconds = 60): ManualRule {
 }
 
 const merge = (declared: Rule[], rules: ManualRule[], epochs = none, at = nowMs, hasTemplates = true) =>
-  mergeRules({ config: declared, manual: rules, epochs, nowMs: at, hasTemplates });
+  mergeRules({ config: declared, manual: rules, epochs, nowMs: at, means: ruleMeans({ hasTemplates }) });
 
 await test('configuration alone stays what it is', async (t) => {
   const rules = merge(config('/b', '/a'), []);
   t.strictSame(
     rules,
-    config('/a', '/b').map((rule) => ({ ...rule, overridesConfig: false, enforced: true })),
+    config('/a', '/b').map((rule) => ({
+      ...rule,
+      overridesConfig: false,
+      obstacle: undefined,
+      enforced: true,
+      counted: true,
+    })),
   );
   t.ok(rules.every(Object.isFrozen));
   t.same(merge([], []), []);
@@ -87,9 +97,97 @@ await test('an expired rule does not exist, and its removal changes nothing any 
 
 await test('a template without the entitlement is listed, not enforced and not shared', async (t) => {
   const template = manual('/a', { per_child: true });
-  t.match(merge(config('/a'), [template], none, nowMs, false), [{ perChild: true, enforced: false }]);
+  t.match(merge([], [template], none, nowMs, false), [{ perChild: true, enforced: false, counted: false }]);
   t.match(merge([], [template, manual('/b')]), [{ enforced: true }, { enforced: true }]);
   t.match(merge([], [manual('/b')], none, nowMs, false), [{ enforced: true }]);
+});
+
+/** Requests and tokens a minute of `/a`, as the configuration has it and as an override names them. */
+function capsOver(declared: object, named: object, more: Partial<RuleMeans> = {}) {
+  const limit = { period: 'minute' as const, mode: 'enforce' as const, ...declared };
+  const rules = compileRules({
+    enabled: true,
+    user_paths: [{ path: '/a', per_child: false, limits: [limit] }],
+    providers: [],
+    models: [],
+  });
+  const override = manual('/a', { max_requests: undefined, ...named });
+  const merged = mergeRules({ config: rules, manual: [override], epochs: none, nowMs, means: ruleMeans(more) });
+  return merged.map(({ source, maxRequests, maxTokens, enforced, counted }) => {
+    return [source, maxRequests, maxTokens, enforced, counted].join(' ');
+  });
+}
+
+await test("a cap that the override does not name is the configuration's, and null removes it", async (t) => {
+  const both = { max_requests: 10, max_tokens: 100 };
+  const cases: [named: object, expected: string][] = [
+    [{ max_requests: 3 }, 'manual 3 100 true true'],
+    [{ max_tokens: 5 }, 'manual 10 5 true true'],
+    [{ max_requests: 3, max_tokens: null }, 'manual 3  true true'],
+    [{ max_requests: null }, 'manual  100 true true'],
+    [{ max_requests: 0, expires_at: '2027-01-01T00:00:00Z' }, 'manual 0 100 true true'],
+    [{ max_tokens: 5, per_child: true }, 'manual 10 5 true true'],
+  ];
+  for (const [named, expected] of cases) t.same(capsOver(both, named), [expected], JSON.stringify(named));
+  t.same(capsOver({ max_requests: 10 }, { max_tokens: 5 }), ['manual 10 5 true true']);
+  t.match(merge([], [manual('/a', { max_requests: null })]), [{ obstacle: 'no_cap', enforced: false, counted: false }]);
+});
+
+await test('an override that cannot be enforced does not hide a rule that can', async (t) => {
+  const [declared, template] = ['config 10 100 true true', 'manual 3 100 false false'];
+  const named = { max_requests: 3, per_child: true };
+  const both = { max_requests: 10, max_tokens: 100 };
+  t.same(capsOver(both, named, { hasTemplates: false }), [declared, template], 'its entitlement is gone');
+  t.same(
+    capsOver({ max_requests: 10 }, { max_requests: null, max_tokens: 5 }, { usageEnabled: false }),
+    ['config 10  true true', 'manual  5 false false'],
+    'its tokens are not counted',
+  );
+  t.same(capsOver({ max_tokens: 10 }, { max_tokens: 5 }, { usageEnabled: false }), ['manual  5 false true']);
+  t.same(capsOver(both, { max_requests: null, max_tokens: null }), [declared, 'manual   false false'], 'it has no cap');
+  t.same(capsOver(both, { max_requests: 3 }, { enabled: false }), ['manual 3 100 false true'], 'limits switched off');
+});
+
+await test('a block knows its end', async (t) => {
+  const expires_at = '2026-06-02T00:00:00Z';
+  const blockedUntilMs = Date.UTC(2026, 5, 2);
+  t.match(merge([], [manual('/a', { max_requests: 0, expires_at })]), [{ maxRequests: 0, blockedUntilMs }]);
+  t.match(merge([], [manual('/a', { expires_at })]), [{ maxRequests: 3, blockedUntilMs: undefined }]);
+});
+
+await test('rules on what is not there are kept, and say so; a slash names a provider only where there is one', async (t) => {
+  const limits = [{ period: 'minute' as const, max_requests: 10, mode: 'enforce' as const }];
+  const subjects = ['GPT-4o', 'openai/GPT-4o', 'openai/gone', 'gone', 'Chat', 'meta/llama', 'gone/llama'];
+  const declared = compileRules({
+    enabled: true,
+    user_paths: [],
+    providers: ['OpenAI', 'azure', 'keyless'].map((name) => ({ name, limits })),
+    models: [...subjects, 'keyless/any'].map((model) => ({ model, limits })),
+  });
+  const known = knownModels({
+    providers: { openai: { models: ['gpt-4o'] }, router: { models: ['meta/llama', 'openai/gone'] } },
+    providerNames: ['openai', 'keyless', 'router'],
+    aliases: [{ source: 'chat' }],
+  });
+  const means = ruleMeans({ known });
+  const rules = mergeRules({ config: declared, manual: [], epochs: none, nowMs, means });
+  const found = rules.map((rule) => [rule.subject, rule.bareId === true, rule.counted, explainUnenforced(rule, means)]);
+  t.strictSame(
+    found.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    [
+      ['Chat', false, true, '"Chat" is an alias; limit the models it leads to'],
+      ['GPT-4o', false, true, undefined],
+      ['OpenAI', false, true, undefined],
+      ['azure', false, true, 'there is no provider "azure"'],
+      ['gone', false, true, 'no provider lists the model "gone"'],
+      ['gone/llama', true, true, 'no provider lists the model "gone/llama"'],
+      ['keyless', false, true, undefined],
+      ['keyless/any', false, true, undefined],
+      ['meta/llama', true, true, undefined],
+      ['openai/GPT-4o', false, true, undefined],
+      ['openai/gone', false, true, 'no provider lists the model "openai/gone"'],
+    ],
+  );
 });
 
 await test('the next expiry is the first one that lies ahead', async (t) => {
