@@ -1,24 +1,24 @@
-// The other trip: /admin and everything below it goes to the control plane, which also decides who may. Nothing of a body is kept.
+// The other trip: /admin and everything below it goes to the control plane, which also decides who may do what. Nothing of a body is kept.
 import { pipeline } from 'node:stream/promises';
 import { clientAddressHeader } from '../../schemas/keys/client-address.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { endToEndHeaders, forward, neverConnected } from '../upstream/forward.ts';
+import { authenticateAdmin } from './authenticate-admin.ts';
 import { receiveBytes } from './receive.ts';
 
 /** Longest body the control plane takes. */
 const bodyLimitBytes = 1024 * 1024;
 
-/** Serves one request. Throws 413, and 503 `control_plane_unavailable`. */
+/** Serves one request of a known caller. Throws what `authenticateAdmin` throws, 413, and 503 `control_plane_unavailable`. */
 export async function forwardAdmin(
   exchange: Exchange,
-  gateway: Pick<Gateway, 'pools' | 'controlPlane'>,
+  gateway: Pick<Gateway, 'current' | 'failedLogins' | 'pools' | 'controlPlane'>,
 ): Promise<void> {
-  const { request, response, head, id } = exchange;
+  const { request, response, id } = exchange;
   const { pools, controlPlane } = gateway;
-  // The control plane sees joined headers only, so what is ambiguous must end here.
-  if (head.ambiguousCredentials) throw refusal('ambiguous_credentials');
+  authenticateAdmin(exchange, gateway.current().credentials, gateway.failedLogins);
   const body = await receiveBytes(exchange, bodyLimitBytes, '');
   // The origin was compared with the Host of this request; the control plane sees another one.
   const { [clientAddressHeader]: _, origin: __, ...given } = endToEndHeaders(request.headers);
