@@ -1,5 +1,6 @@
 // The parts a request needs, wired by main.ts and handed along; nobody reaches for a global.
 import type { FailedLogins } from '../schemas/failed-logins.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
 import type { Overload } from './overload.ts';
@@ -32,6 +33,8 @@ export interface Gateway {
   readonly usageEnabled: boolean;
   readonly controlPlane: ControlPlaneLink;
   readonly overload: Overload;
+  /** What the bodies of open requests may take of memory. */
+  readonly bodies: BodyBudget;
   /** Monotonic milliseconds, anchored to wall time at start. */
   nowMs(): number;
   readiness(): Readiness;

@@ -14,12 +14,13 @@ import { explainListen, refuseStart } from '../schemas/refuse-start.ts';
 import { followState, reseededKind } from '../schemas/store/follow-state.ts';
 import type { HeartbeatBody } from '../schemas/store/heartbeat-body.ts';
 import { openStateStore } from '../schemas/store/open.ts';
+import { BodyBudget } from './body-budget.ts';
 import { type ControlPlaneWatch, controlPlaneConnectMs, watchControlPlane } from './control-plane-watch.ts';
 import { readEnvironment } from './environment.ts';
 import type { Gateway } from './gateway.ts';
 import { createLimiter } from './limits/limiter.ts';
 import { createMetrics } from './metrics.ts';
-import { watchHeap } from './overload.ts';
+import { memoryLimits, watchMemory } from './overload.ts';
 import { readinessOf } from './readiness.ts';
 import { createProxyServer } from './server.ts';
 import { stopOnSignals } from './shutdown.ts';
@@ -76,13 +77,12 @@ let controlPlaneWatch: ControlPlaneWatch | undefined;
 let isStoreUp = true;
 let lastReseeded: number | undefined;
 
-const overload = watchHeap(
-  (isFull) => {
-    if (isFull) log.error('the heap is nearly full: new requests are refused');
-    else log.info('the heap has room again');
-  },
-  [...(environment.variables['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv],
-);
+const memory = memoryLimits([...(environment.variables['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv]);
+const overload = watchMemory(memory, (full) => {
+  if (full) log.error(`${full} is nearly full: new requests are refused`);
+  else log.info('there is room in memory again');
+});
+const bodies = new BodyBudget(Math.min(memory.heapBytes, memory.processBytes));
 const publisher = createPublisher({
   masterKeyDigest: masterKey === undefined ? undefined : digestOf(masterKey),
   hasTemplates: entitlements.has('quota_templates'),
@@ -117,6 +117,7 @@ const gateway: Gateway = {
   failedLogins: createFailedLogins(),
   ownNames: environment.ownNames,
   overload,
+  bodies,
   nowMs,
   readiness: () =>
     readinessOf({

@@ -1,48 +1,91 @@
-// Says when the heap is nearly full, so that new work is refused instead of everything ending.
+// Says when memory is nearly full, so that new work is refused instead of everything ending.
+import { totalmem } from 'node:os';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
 const mebibyte = 2 ** 20;
-/** Refusing begins when less of the heap than this is left: a share of it, or some mebibytes when those are more, but never an eighth. */
+/** Refusing begins when less than this is left of a limit: a share of it, or some mebibytes when those are more, but never an eighth. */
 const roomShare = 1 / 20;
 const roomBytes = 16 * mebibyte;
 const mostRoomShare = 1 / 8;
 /** It ends when so many times that room is left. */
 const reliefFactor = 2;
 const checkMs = 100;
-/** How often garbage is looked for in a full heap. Looking takes the process about a millisecond for each mebibyte. */
+/** How often garbage is looked for while memory is full. Looking takes the process about a millisecond for each mebibyte. */
 const collectMs = 2_000;
 const collectMsPerMebibyte = 3;
 /** Once it holds 64 MiB outside its heap, V8 begins to collect garbage in small steps. */
 const collectingBytes = 80 * mebibyte;
+/** Buffers may take as much as the heap, and always this: V8 lets 128 MiB of buffers become garbage before it collects them. */
+const leastBuffersBytes = 256 * mebibyte;
+/** Part of the process's memory that nothing here accounts for (sockets, native code) before it is taken for the allocator's reserve. */
+const unaccountedShare = 1 / 8;
+
+/** What bounds this process, in bytes. */
+export interface MemoryLimits {
+  /** The old generation of the heap: past that V8 ends the process. */
+  readonly heapBytes: number;
+  /** The container, or the machine: past that the kernel ends the process. */
+  readonly processBytes: number;
+}
 
 export interface Overload {
   /** As of the last check, a tenth of a second ago at most. */
   isOverloaded(): boolean;
 }
 
+/** The limits of this process. `flags` are those it was started with; of those that say the same, the last one counts. */
+export function memoryLimits(flags: readonly string[] = process.execArgv): MemoryLimits {
+  // Without a container's limit it is 0 or astronomical.
+  const container = process.constrainedMemory();
+  return {
+    heapBytes: oldGenerationLimit(flags, getHeapStatistics().heap_size_limit),
+    processBytes: container > 0 ? Math.min(container, totalmem()) : totalmem(),
+  };
+}
+
 /**
- * Watches the heap of this process. `onChange` is told when refusing begins and ends. `flags` are those the process was started with;
- * of those that say the same, the last one counts.
+ * Watches the memory of this process: its heap, its buffers, and all of it. `onChange` is told what is nearly full when refusing begins,
+ * and undefined when it ends.
  */
-export function watchHeap(
-  onChange: (isOverloaded: boolean) => void,
-  flags: readonly string[] = process.execArgv,
-): Overload {
-  const limit = oldGenerationLimit(flags, getHeapStatistics().heap_size_limit);
-  const room = Math.max(limit * roomShare, Math.min(roomBytes, limit * mostRoomShare));
-  const checksPerCollection = Math.ceil((collectMs + (collectMsPerMebibyte * limit) / mebibyte) / checkMs);
-  let isOverloaded = false;
+export function watchMemory(limits: MemoryLimits, onChange: (full: string | undefined) => void): Overload {
+  const { heapBytes, processBytes } = limits;
+  const buffersBytes = Math.min(processBytes, Math.max(heapBytes, leastBuffersBytes));
+  const checksPerCollection = Math.ceil((collectMs + (collectMsPerMebibyte * heapBytes) / mebibyte) / checkMs);
+  const atStart = measure(0);
+  const native = Math.max(0, atStart.resident - atStart.heap - atStart.buffers);
+  let full: string | undefined;
   let checks = 0;
+
+  const look = (): string | undefined => {
+    const factor = full === undefined ? 1 : reliefFactor;
+    const isFull = (used: number, limit: number): boolean => limit - used < factor * roomOf(limit);
+    if (isFull(oldGenerationBytes(), heapBytes)) return 'the heap';
+    const { heap, buffers, resident } = measure(checks >= checksPerCollection ? collectingBytes : 0);
+    if (isFull(buffers, buffersBytes)) return 'the memory for buffers';
+    // What was freed stays with the allocator for the next buffers: the resident size alone would never fall again.
+    const accounted = heap + buffers + native + processBytes * unaccountedShare;
+    return isFull(Math.min(resident, accounted), processBytes) ? 'the memory of the process' : undefined;
+  };
   const timer = setInterval(() => {
-    const next = limit - oldGenerationBytes() < (isOverloaded ? reliefFactor : 1) * room;
-    checks = next ? checks + 1 : 0;
-    if (next && checks % checksPerCollection === 0) collect();
-    if (next === isOverloaded) return;
-    isOverloaded = next;
-    onChange(next);
+    const next = look();
+    checks = next === undefined ? 0 : checks + 1;
+    if (next !== undefined && checks % checksPerCollection === 0) collect();
+    const isChange = (next === undefined) !== (full === undefined);
+    full = next;
+    if (isChange) onChange(next);
   }, checkMs);
   timer.unref();
-  return { isOverloaded: () => isOverloaded };
+  return { isOverloaded: () => full !== undefined };
+}
+
+function roomOf(limit: number): number {
+  return Math.max(limit * roomShare, Math.min(roomBytes, limit * mostRoomShare));
+}
+
+/** What is taken at this moment, in bytes; `ownBytes` of the buffers are this file's. */
+function measure(ownBytes: number): { heap: number; buffers: number; resident: number } {
+  const { total_heap_size: heap, external_memory: external } = getHeapStatistics();
+  return { heap, buffers: Math.max(0, external - ownBytes), resident: process.memoryUsage.rss() };
 }
 
 /**
@@ -72,8 +115,8 @@ function oldGenerationBytes(): number {
 }
 
 /**
- * Has V8 look for garbage. A process that refuses work allocates so little that V8 sees no reason to, and a heap that has become free
- * would count as full for half a minute more. Nothing is written to what is allocated here, so it takes no memory.
+ * Has V8 look for garbage. A process that refuses work allocates so little that V8 sees no reason to, and memory that has become free
+ * would count as taken for half a minute more. Nothing is written to what is allocated here, so it takes no memory.
  */
 function collect(): void {
   try {

@@ -1,14 +1,16 @@
 // The line itself: what happens to a model request, in order. The order is written down here and nowhere else.
+import type { HeldBody } from './body-budget.ts';
 import type { ModelEndpoint } from './endpoints/model-endpoint.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { readCall, readLargeCall } from './request/call.ts';
 import type { Exchange } from './request/exchange.ts';
 import { refuse } from './request/refuse.ts';
-import { type Allowance, admit } from './stages/admit.ts';
+import type { Route } from './snapshot/snapshot.ts';
+import { type Allowance, admit, renew } from './stages/admit.ts';
 import { type Accepted, attempt } from './stages/attempt.ts';
 import { authenticate } from './stages/authenticate.ts';
-import { receive } from './stages/receive.ts';
+import { expectJson, receive } from './stages/receive.ts';
 import { type Outcome, relay } from './stages/relay.ts';
 import { resolve } from './stages/resolve.ts';
 import { settle } from './stages/settle.ts';
@@ -20,23 +22,32 @@ const largeBytes = 1024 * 1024;
 export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway): Promise<void> {
   const snapshot = gateway.current();
   gateway.metrics.begin();
+  let held: HeldBody | undefined;
   let consumer: Allowance | undefined;
+  let route: Route | undefined;
   let accepted: Accepted | undefined;
   let outcome: Outcome | undefined;
   try {
     if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
-    const { userPath, allowedModels } = authenticate(exchange, snapshot.credentials);
-    const body = await receive(exchange, snapshot.bodyLimitBytes);
-    const call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
-    const route = resolve(call.model, snapshot, allowedModels);
+    const { keyId, userPath, allowedModels } = authenticate(exchange, snapshot.credentials);
+    held = gateway.bodies.open(keyId ?? userPath, snapshot);
+    expectJson(exchange, snapshot.bodyLimitBytes, held);
     consumer = admit(userPath, gateway);
+    const body = await receive(exchange, snapshot.bodyLimitBytes, held);
+    const call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
+    const resolved = resolve(call.model, snapshot, allowedModels);
+    renew(consumer, gateway);
+    route = resolved;
     accepted = await attempt(route, endpoint.operation, call, consumer, exchange, gateway);
     outcome = await relay(accepted, consumer, exchange, gateway);
   } catch (error) {
+    // Without a route no provider was called; whether one was with it, the attempt knows.
+    if (route === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));
     if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange.id);
     const { status, provider = '' } = refuse(error, exchange);
     outcome = { status, provider };
   } finally {
+    held?.release();
     settle(endpoint.path, outcome ?? { status: 500, provider: '' }, [consumer, accepted?.allowance], exchange, gateway);
   }
 }

@@ -23,7 +23,7 @@ export interface ReadinessFacts {
 export function readinessOf(facts: ReadinessFacts): Readiness {
   const { phase, config, state, isStoreUp, hasControlPlane, isOverloaded } = facts;
   if (phase !== 'serving') return { status: phase, reasons: [] };
-  if (isOverloaded) return { status: 'overloaded', reasons: ['heap_nearly_full'] };
+  if (isOverloaded) return { status: 'overloaded', reasons: ['memory_nearly_full'] };
   const reasons = [
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),

@@ -26,6 +26,10 @@ export interface Server {
    */
   body_limit: string;
   /**
+   * Memory that the bodies of all open requests may take together; a request whose body does not fit is answered 503. One consumer gets at most half of it. Default: an eighth of the memory limit of the process; never less than body_limit.
+   */
+  body_budget?: string;
+  /**
    * Name of the request header that holds the user path of the consumer, such as /team/app. A path bound to the key always wins over it.
    */
   user_path_header: string;

@@ -2,6 +2,7 @@
 import { Lease } from './lease.ts';
 import { type Matches, Plan } from './match.ts';
 import { exhaustedOf, isExhausted, type Rejection, refuse } from './rejection.ts';
+import type { Counter, Terms } from './tally.ts';
 import { requests } from './window.ts';
 
 export type Admission =
@@ -13,7 +14,7 @@ export function admitPlan(matches: Matches, nowMs: number, refusedAs: 'reject' |
   let plan = matches.plan();
   const { terms } = plan;
   if (terms.length === 0) return nothingTaken;
-  let isShadowed = false;
+  let isShadowing = false;
   let isOpen = true;
   for (let index = 0; index < terms.length; index += 1) {
     const held = plan.counters[index];
@@ -22,10 +23,10 @@ export function admitPlan(matches: Matches, nowMs: number, refusedAs: 'reject' |
     isOpen &&= counter === held && held !== undefined;
     if (rule === undefined || !isExhausted(rule, counter, nowMs)) continue;
     if (!rule.shadow) return { rejection: refuse(plan, nowMs, refusedAs) };
-    isShadowed = true;
+    isShadowing = true;
   }
   if (!isOpen) plan = matches.opened();
-  if (isShadowed) plan = withoutExhausted(plan, nowMs);
+  if (isShadowing) plan = withoutExhausted(plan, nowMs);
   take(plan, nowMs);
   return { lease: new Lease(plan, nowMs) };
 }
@@ -39,28 +40,33 @@ function take({ terms, counters }: Plan, nowMs: number): void {
     const rule = terms[index];
     const counter = counters[index];
     if (rule === undefined || counter === undefined) continue;
-    const { window } = counter;
-    if (window === undefined) {
+    const { decisions } = rule.tally;
+    if (counter.window === undefined) {
       counter.gauge?.take();
-      rule.tally.decisions.note('concurrent', 'allow');
+      decisions.note('concurrent', 'allow');
       continue;
     }
-    if (rule.requestsCap !== Number.POSITIVE_INFINITY) {
-      window.add(requests, 1, nowMs);
-      counter.touch();
-      rule.tally.decisions.note('requests', 'allow');
-    }
-    if (rule.tokensCap !== Number.POSITIVE_INFINITY) rule.tally.decisions.note('tokens', 'allow');
+    takeWindow(rule, counter, nowMs);
+    if (rule.requestsCap !== Number.POSITIVE_INFINITY) decisions.note('requests', 'allow');
+    if (rule.tokensCap !== Number.POSITIVE_INFINITY) decisions.note('tokens', 'allow');
   }
+}
+
+/** Books one request on the window of a rule, if it counts requests. */
+export function takeWindow(rule: Terms, counter: Counter | undefined, nowMs: number): void {
+  if (counter?.window === undefined || rule.requestsCap === Number.POSITIVE_INFINITY) return;
+  counter.window.add(requests, 1, nowMs);
+  counter.touch();
 }
 
 /** The plan without the shadow rules that would have refused; counts what they would have done. */
 function withoutExhausted(plan: Plan, nowMs: number): Plan {
-  const kept = plan.terms.map((_, index) => {
-    const exhausted = exhaustedOf(plan, index, nowMs);
-    for (const { dimension } of exhausted) plan.terms[index]?.tally.decisions.note(dimension, 'shadow_reject');
-    return exhausted.length === 0;
-  });
-  const isKept = (_: unknown, index: number): boolean => kept[index] === true;
-  return new Plan(plan.terms.filter(isKept), plan.children.filter(isKept), plan.counters.filter(isKept));
+  return plan.only((index) => !isShadowed(plan, index, nowMs));
+}
+
+/** Whether a rule would have refused; counts that. Only shadow rules are left to ask when a request is admitted. */
+export function isShadowed(plan: Plan, index: number, nowMs: number): boolean {
+  const exhausted = exhaustedOf(plan, index, nowMs);
+  for (const { dimension } of exhausted) plan.terms[index]?.tally.decisions.note(dimension, 'shadow_reject');
+  return exhausted.length > 0;
 }

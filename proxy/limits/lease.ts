@@ -1,5 +1,7 @@
 // What an admitted request holds: the right to its slots until it ends, and to its count until a provider was called.
+import { sliceAt } from '../../schemas/rules/slice.ts';
 import type { Plan } from './match.ts';
+import type { Tally } from './tally.ts';
 import { requests } from './window.ts';
 
 /**
@@ -7,14 +9,18 @@ import { requests } from './window.ts';
  * rule, giving back does not touch the newcomers.
  */
 export class Lease {
-  readonly #plan: Plan;
-  readonly #atMs: number;
+  /** The counters whose slots are held. */
+  readonly #slots: Plan;
+  /** The counters in whose windows the request is counted, and since when. */
+  #windows: Plan;
+  #atMs: number;
   #isCounted = true;
   #isHeld = true;
 
   /** `plan` holds exactly the counters that were taken from. */
   constructor(plan: Plan, atMs: number) {
-    this.#plan = plan;
+    this.#slots = plan;
+    this.#windows = plan;
     this.#atMs = atMs;
   }
 
@@ -22,19 +28,46 @@ export class Lease {
   release(): void {
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    for (const counter of this.#plan.counters) counter?.gauge?.giveBack();
+    for (const counter of this.#slots.counters) counter?.gauge?.giveBack();
   }
 
   /** The request turned out not to be carried out: takes it back from the windows, and gives the slots back. Again does nothing. */
   refund(nowMs: number): void {
     this.release();
+    this.uncount(nowMs);
+  }
+
+  /** Whether some window counts the request in a slice that is over, or no longer counts for its rule. */
+  isDated(nowMs: number): boolean {
+    if (nowMs === this.#atMs || !this.#isCounted) return false;
+    return this.#windows.terms.some(({ rule }, index) => {
+      const counter = this.#windows.counters[index];
+      if (counter?.window === undefined) return false;
+      return counter.retired || sliceAt(this.#atMs, rule.periodSeconds) !== sliceAt(nowMs, rule.periodSeconds);
+    });
+  }
+
+  /** Whether the request is counted under a rule. */
+  counts(tally: Tally): boolean {
+    return this.#windows.terms.some((terms) => terms.tally === tally);
+  }
+
+  /** Takes the request back from the windows and keeps the slots. Again does nothing. */
+  uncount(nowMs: number): void {
     if (!this.#isCounted) return;
     this.#isCounted = false;
-    for (const [index, counter] of this.#plan.counters.entries()) {
+    for (const [index, counter] of this.#windows.counters.entries()) {
       if (counter?.window === undefined || counter.retired) continue;
-      if (this.#plan.terms[index]?.requestsCap === Number.POSITIVE_INFINITY) continue;
+      if (this.#windows.terms[index]?.requestsCap === Number.POSITIVE_INFINITY) continue;
       counter.window.refund(requests, 1, this.#atMs, nowMs);
       counter.touch();
     }
+  }
+
+  /** The request was counted anew, in the windows of exactly these counters. */
+  recount(windows: Plan, atMs: number): void {
+    this.#windows = windows;
+    this.#atMs = atMs;
+    this.#isCounted = true;
   }
 }

@@ -30,6 +30,13 @@ export class Plan {
     return this.terms[index]?.tally.find(this.children[index] ?? '');
   }
 
+  /** The part of the plan whose rules are wanted, by their index. */
+  only(isWanted: (index: number) => boolean): Plan {
+    const wanted = this.terms.map((_, index) => isWanted(index));
+    const isKept = (_: unknown, index: number): boolean => wanted[index] === true;
+    return new Plan(this.terms.filter(isKept), this.children.filter(isKept), this.counters.filter(isKept));
+  }
+
   /** The subject a person knows the limit by: the child's path for a template, else its own. */
   subject(index: number): string {
     return this.children[index] || (this.terms[index]?.rule.subject ?? '');

@@ -35,6 +35,7 @@ export function compile(config: Config, revision: string, credentials: Credentia
   return Object.freeze({
     revision,
     bodyLimitBytes: sizeBytes(server.body_limit),
+    bodyBudgetBytes: server.body_budget === undefined ? undefined : sizeBytes(server.body_budget),
     shutdownGraceMs: durationMs(server.shutdown_grace),
     timeouts: Object.freeze({
       headersMs: durationMs(server.timeouts.headers),

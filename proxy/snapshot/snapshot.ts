@@ -55,6 +55,8 @@ export interface Snapshot {
   /** First 12 hex digits of the hash over the config files. */
   readonly revision: string;
   readonly bodyLimitBytes: number;
+  /** Of the bodies of all open requests together; undefined: as the process decides by its memory. */
+  readonly bodyBudgetBytes: number | undefined;
   readonly shutdownGraceMs: number;
   readonly timeouts: ServerTimeouts;
   /** Name of the header that holds a request's user path, in lower case. */

@@ -1,10 +1,12 @@
-// Stage 6: the consumer's allowance. One synchronous step: every user-path rule is checked, then all are taken from.
+// Stage 6: the consumer's allowance. One synchronous step: every user-path rule is checked, then all are taken from. It comes before
+// the body, so that a request beyond its limits takes no memory, and is renewed when the body is there.
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { rejectionHeaders, rejectionWords } from '../limits/headers.ts';
 import type { Lease } from '../limits/lease.ts';
 import type { Matches } from '../limits/match.ts';
 import type { Rejection } from '../limits/rejection.ts';
+import { renewLease } from '../limits/renew.ts';
 
 /** What an admitted request holds under a set of rules. */
 export interface Allowance {
@@ -22,6 +24,15 @@ export function admit(
   const { lease, rejection } = limiter.admit(matches, Math.floor(nowMs()), 'reject');
   if (lease === undefined) throw limitRefusal(rejection, metrics);
   return { lease, matches };
+}
+
+/**
+ * The body was read: the request counts from now on. Throws 429 `rate_limit_exceeded` when it took so long that windows have no room for it
+ * any more; everything is given back then.
+ */
+export function renew({ lease, matches }: Allowance, { metrics, nowMs }: Pick<Gateway, 'metrics' | 'nowMs'>): void {
+  const rejection = renewLease(lease, matches, Math.floor(nowMs()));
+  if (rejection !== undefined) throw limitRefusal(rejection, metrics);
 }
 
 /** The answer to a request that a rule refuses: 429 with what is used up and when to come again (spec, Errors). */

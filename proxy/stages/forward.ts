@@ -6,20 +6,37 @@ import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { endToEndHeaders, forward, neverConnected } from '../upstream/forward.ts';
 import { authenticateAdmin } from './authenticate-admin.ts';
-import { receiveBytes } from './receive.ts';
+import { expectBody, receive } from './receive.ts';
 
 /** Longest body the control plane takes. */
 const bodyLimitBytes = 1024 * 1024;
 
-/** Serves one request of a known caller. Throws what `authenticateAdmin` throws, 413, and 503 `control_plane_unavailable`. */
+/**
+ * Serves one request. Throws what `authenticateAdmin` throws, before anything of the body is read; then 413, 503 `overloaded`, and 503
+ * `control_plane_unavailable`.
+ */
 export async function forwardAdmin(
   exchange: Exchange,
-  gateway: Pick<Gateway, 'current' | 'failedLogins' | 'pools' | 'controlPlane'>,
+  gateway: Pick<Gateway, 'current' | 'failedLogins' | 'bodies' | 'pools' | 'controlPlane'>,
+): Promise<void> {
+  const snapshot = gateway.current();
+  const { kind, key } = authenticateAdmin(exchange, snapshot.credentials, gateway.failedLogins);
+  const held = gateway.bodies.open(key?.id ?? kind, snapshot);
+  try {
+    expectBody(exchange.head, bodyLimitBytes, held);
+    const body = await receive(exchange, bodyLimitBytes, held, '');
+    await handOn(exchange, body, gateway);
+  } finally {
+    held.release();
+  }
+}
+
+async function handOn(
+  exchange: Exchange,
+  body: Buffer,
+  { pools, controlPlane }: Pick<Gateway, 'pools' | 'controlPlane'>,
 ): Promise<void> {
   const { request, response, id } = exchange;
-  const { pools, controlPlane } = gateway;
-  authenticateAdmin(exchange, gateway.current().credentials, gateway.failedLogins);
-  const body = await receiveBytes(exchange, bodyLimitBytes, '');
   // The origin was compared with the Host of this request; the control plane sees another one.
   const { [clientAddressHeader]: _, origin: __, ...given } = endToEndHeaders(request.headers);
   const address = controlPlane.signAddress(request.socket.remoteAddress ?? '');

@@ -1,6 +1,8 @@
 // Stage 0: the client's body, in its own bytes, within the limit.
+import type { HeldBody } from '../body-budget.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../request/exchange.ts';
+import type { Head } from '../request/head.ts';
 
 const json = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
@@ -11,43 +13,66 @@ const bodyLimit = 'server.body_limit';
 /** First size of the buffer for a body of undeclared length. */
 const firstBytes = 16 * 1024;
 
-/**
- * Reads the whole body of a JSON request. Throws 415 for other media types or encodings and 413 beyond `limitBytes`
- * (before reading, when the length is declared). Rejects when the client leaves.
- */
-export async function receive(exchange: Exchange, limitBytes: number): Promise<Buffer> {
-  const { contentType, contentEncoding } = exchange.head;
-  checkMediaType(contentType, contentEncoding);
-  return receiveBytes(exchange, limitBytes);
+/** Looks at what the head says of a JSON body, before a byte is read. Throws 415 for other media types and for encodings, and what `expectBody` throws. */
+export function expectJson({ head }: Exchange, limitBytes: number, held: HeldBody): void {
+  checkMediaType(head.contentType, head.contentEncoding);
+  expectBody(head, limitBytes, held, bodyLimit);
 }
 
-/** Reads the whole body, whatever it is. Throws 413 beyond `limitBytes`, which `setting` has set; rejects when the client leaves. */
-export async function receiveBytes(exchange: Exchange, limitBytes: number, setting = bodyLimit): Promise<Buffer> {
-  const { contentLength } = exchange.head;
+/** Throws 413 for a declared length beyond the limit, which `setting` has set, and 503 `overloaded` for one that does not fit into the budget now. */
+export function expectBody({ contentLength = 0 }: Head, limitBytes: number, held: HeldBody, setting = ''): void {
+  if (contentLength > limitBytes) throw tooLarge(limitBytes, setting);
+  if (contentLength > 0) held.expect(contentLength);
+}
+
+/**
+ * Reads the whole body. Throws 413 beyond `limitBytes`, which `setting` has set, and 503 `overloaded` when it does not fit into the
+ * budget; rejects when the client leaves. `held` is told how much memory the body takes.
+ */
+export async function receive(
+  exchange: Exchange,
+  limitBytes: number,
+  held: HeldBody,
+  setting = bodyLimit,
+): Promise<Buffer> {
+  const { contentLength = 0 } = exchange.head;
   let body: Buffer | undefined;
   let length = 0;
   // One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are.
   await read(exchange, limitBytes, setting, (chunk) => {
-    if (body === undefined) body = chunk;
-    else body = append(body, length, chunk, contentLength);
-    length += chunk.length;
+    const needed = length + chunk.length;
+    if (body === undefined) {
+      held.grow(needed);
+      body = chunk;
+    } else {
+      if (needed > body.length) {
+        const room = roomFor(needed, contentLength);
+        held.grow(room);
+        body = moved(body, length, room);
+      }
+      chunk.copy(body, length);
+    }
+    length = needed;
   });
   return body?.subarray(0, length) ?? Buffer.alloc(0);
 }
 
 /** Reads a body nobody asked for, so that it is not taken for the next request. Throws 413 beyond `limitBytes`. */
-export function discard(exchange: Exchange, limitBytes: number): Promise<void> {
-  return read(exchange, limitBytes, bodyLimit, () => undefined);
+export async function discard(exchange: Exchange, limitBytes: number): Promise<void> {
+  if ((exchange.head.contentLength ?? 0) > limitBytes) throw tooLarge(limitBytes, bodyLimit);
+  await read(exchange, limitBytes, bodyLimit, () => undefined);
 }
 
-/** Puts `chunk` behind the first `used` bytes of `body`, in a larger buffer when it does not fit. */
-function append(body: Buffer, used: number, chunk: Buffer, declared: number | undefined): Buffer {
-  let room = body;
-  if (used === body.length || used + chunk.length > body.length) {
-    room = Buffer.allocUnsafe(Math.max(declared ?? firstBytes, used * 2, used + chunk.length));
-    body.copy(room, 0, 0, used);
-  }
-  chunk.copy(room, used);
+/** Room for so many bytes and as many again, but no more than was declared: what a client only announces takes no memory. */
+function roomFor(bytes: number, declared: number): number {
+  const room = Math.max(firstBytes, bytes * 2);
+  return declared >= bytes ? Math.min(room, declared) : room;
+}
+
+/** A larger buffer that begins with the first `used` bytes of `body`. */
+function moved(body: Buffer, used: number, size: number): Buffer {
+  const room = Buffer.allocUnsafe(size);
+  body.copy(room, 0, 0, used);
   return room;
 }
 
@@ -58,7 +83,6 @@ async function read(
   take: (chunk: Buffer) => void,
 ): Promise<void> {
   const { request, response, head } = exchange;
-  if ((head.contentLength ?? 0) > limitBytes) throw tooLarge(limitBytes, setting);
   if (head.expectsContinue) response.writeContinue();
   await new Promise<void>((resolve, reject) => {
     let length = 0;
@@ -69,8 +93,15 @@ async function read(
     };
     const onData = (chunk: Buffer): void => {
       length += chunk.length;
-      if (length > limitBytes) stop(tooLarge(limitBytes, setting));
-      else take(chunk);
+      if (length > limitBytes) {
+        stop(tooLarge(limitBytes, setting));
+        return;
+      }
+      try {
+        take(chunk);
+      } catch (refused) {
+        stop(refused as Error);
+      }
     };
     const onEnd = (): void => {
       exchange.onGone = undefined;

@@ -91,7 +91,7 @@ await test('a heap that fills up with requests under way', async (t) => {
   });
   t.comment(`${open.length} requests filled it in ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
 
-  t.same(await readiness(), { http: 503, status: 'overloaded', reasons: ['heap_nearly_full'] });
+  t.same(await readiness(), { http: 503, status: 'overloaded', reasons: ['memory_nearly_full'] });
   const unanswered = () => open.filter((connection) => connection.exchange().raw.length === 0);
   await waitFor('everybody to be under way or refused', () => unanswered().length === waiting.size);
   const underWay = waiting.size;
@@ -134,25 +134,29 @@ await test('a heap that fills up with requests under way', async (t) => {
   t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
   t.equal(await gateway.metric('gateway_rate_limit_in_flight'), 0);
   t.match(
-    gateway.process.logs().filter(({ msg }) => /heap/.test(String(msg))),
+    gateway.process.logs().filter(({ msg }) => /heap|memory/.test(String(msg))),
     [
       { level: 50, msg: 'the heap is nearly full: new requests are refused' },
-      { level: 30, msg: 'the heap has room again' },
+      { level: 30, msg: 'there is room in memory again' },
     ],
   );
 });
 
-/** Fills its heap, lets go of everything at once, and then allocates nothing that would make V8 look for garbage. */
-const idleProgram = `
-import { watchHeap } from ${JSON.stringify(pathToFileURL(resolve(import.meta.dirname, '../../proxy/overload.ts')).href)};
+/**
+ * Fills its memory with what `piece` makes, within `limits`, lets go of everything at once, and then allocates nothing that would make V8
+ * look for garbage.
+ */
+const idleProgram = (piece: string, limits: string) => `
+import { memoryLimits, watchMemory } from ${JSON.stringify(pathToFileURL(resolve(import.meta.dirname, '../../proxy/overload.ts')).href)};
 const kept = [];
 const filling = setInterval(() => {
-  for (let count = 0; count < 2_000; count += 1) kept.push({ count, list: [count, { count }] });
+  for (let count = 0; count < 2_000; count += 1) kept.push(${piece});
 }, 5);
 setInterval(() => {}, 1_000);
-watchHeap((isOverloaded) => {
-  console.log(isOverloaded ? 'full' : 'relieved');
-  if (!isOverloaded) process.exit();
+const resident = process.memoryUsage.rss();
+watchMemory(${limits}, (full) => {
+  console.log(full ?? 'relieved');
+  if (full === undefined) process.exit();
   clearInterval(filling);
   setTimeout(() => {
     kept.length = 0;
@@ -161,21 +165,31 @@ watchHeap((isOverloaded) => {
 });
 `;
 
-await test('a heap that is free again is noticed, although nothing happens in it', async (t) => {
-  const entry = join(temporaryDirectory(t), 'idle.mjs');
-  writeFileSync(entry, idleProgram);
-  const idle = await startProcess({
-    t,
-    entry,
-    execArgv: ['--max-old-space-size=128', '--max-semi-space-size=4'],
-    env: { NODE_V8_COVERAGE: undefined },
-    ready: { line: 'let go' },
+for (const [what, piece, limits] of [
+  ['the heap', '{ count, list: [count, { count }] }', 'memoryLimits()'],
+  ['the memory for buffers', 'Buffer.alloc(1_000, 1)', 'memoryLimits()'],
+  [
+    'the memory of the process',
+    'Buffer.alloc(1_000, 1)',
+    '{ ...memoryLimits(), processBytes: resident + 200 * 2 ** 20 }',
+  ],
+] as const) {
+  await test(`${what} is free again: that is noticed, although nothing happens in it`, async (t) => {
+    const entry = join(temporaryDirectory(t), 'idle.mjs');
+    writeFileSync(entry, idleProgram(piece, limits));
+    const idle = await startProcess({
+      t,
+      entry,
+      execArgv: ['--max-old-space-size=128', '--max-semi-space-size=4'],
+      env: { NODE_V8_COVERAGE: undefined },
+      ready: { line: 'let go' },
+    });
+    const freedMs = performance.now();
+    await idle.waitForLine('relieved', 10_000);
+    t.comment(`noticed after ${((performance.now() - freedMs) / 1000).toFixed(1)} s`);
+    t.same(idle.stdout, [what, 'let go', 'relieved']);
   });
-  const freedMs = performance.now();
-  await idle.waitForLine('relieved', 10_000);
-  t.comment(`noticed after ${((performance.now() - freedMs) / 1000).toFixed(1)} s`);
-  t.same(idle.stdout, ['full', 'let go', 'relieved']);
-});
+}
 
 await test('the limit of the old generation is found whatever limits the heap', async (t) => {
   const limit = (heapMebibytes: number, ...flags: string[]) =>

@@ -3,6 +3,7 @@ import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { type Test, test } from 'tap';
+import { BodyBudget } from '../../proxy/body-budget.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics, type Metrics } from '../../proxy/metrics.ts';
@@ -15,7 +16,8 @@ import type { Route, Snapshot, Target } from '../../proxy/snapshot/snapshot.ts';
 import { admit } from '../../proxy/stages/admit.ts';
 import { attempt } from '../../proxy/stages/attempt.ts';
 import { authenticate } from '../../proxy/stages/authenticate.ts';
-import { receive } from '../../proxy/stages/receive.ts';
+import { authenticateAdmin } from '../../proxy/stages/authenticate-admin.ts';
+import { expectJson, receive } from '../../proxy/stages/receive.ts';
 import { type Outcome, relay } from '../../proxy/stages/relay.ts';
 import { createBalance, resolve } from '../../proxy/stages/resolve.ts';
 import { settle } from '../../proxy/stages/settle.ts';
@@ -251,6 +253,40 @@ await test('a wrong key is always 401, however many were tried', async (t) => {
   t.same(showing({ 'x-api-key': 'sk-master' }, credentials), master);
 });
 
+// --- authenticate under /admin
+
+await test('under /admin only a bearer key counts, and who keeps failing is put off', async (t) => {
+  const known = credentialsOf(digestOf('sk-master'), [keyOf('a')]);
+  const logins = createFailedLogins();
+  const at = (headers: Record<string, string>, atMs = 0, among = known) =>
+    authenticateAdmin(exchangeOf(headers, new Socket(), atMs), among, logins);
+  t.match(at({ authorization: 'Bearer sk-master' }), { kind: 'master_key' });
+  t.match(at({ authorization: 'Bearer sk-gw-a' }), { key: { id: 'a' } }, 'what it may do, the control plane decides');
+  t.match(at({}, 0, open), { kind: 'anonymous' });
+  for (const headers of [{}, { 'x-api-key': 'sk-master' }, { authorization: 'Basic x' }] as Record<string, string>[])
+    t.match(await refusedBy(() => at(headers)), { status: 401, code: 'invalid_api_key' }, JSON.stringify(headers));
+  const wrong = { authorization: 'Bearer wrong' };
+  const unread = credentialsOf(digestOf('sk-master'), [], false);
+  t.match(await refusedBy(() => at(wrong, 0, unread)), {
+    status: 503,
+    code: 'store_unavailable',
+    headers: { 'retry-after': '1' },
+  });
+  for (let count = 0; count < 20; count += 1) t.match(await refusedBy(() => at(wrong, count)), { status: 401 });
+  t.match(await refusedBy(() => at(wrong, 1_000)), {
+    status: 429,
+    code: 'too_many_failed_logins',
+    headers: { 'retry-after': '59', 'x-should-retry': 'false' },
+  });
+  t.match(
+    at({ authorization: 'Bearer sk-master' }, 1_000),
+    { kind: 'master_key' },
+    'a right key is let in all the same',
+  );
+  t.match(await refusedBy(() => at({}, 1_000)), { status: 401 }, 'no key is no attempt');
+  t.match(await refusedBy(() => at(wrong, 60_000)), { status: 401 });
+});
+
 // --- resolve
 
 function routeWith(weights: readonly number[]): Route {
@@ -386,6 +422,9 @@ await test('a reload that leaves an alias as it is leaves its turn as it is', as
 
 // --- receive
 
+/** Room for whatever a test sends. */
+const held = () => new BodyBudget(2 ** 30).open('/', { bodyLimitBytes: 2 ** 20, bodyBudgetBytes: undefined });
+
 await test('only plain JSON in UTF-8 is read', async (t) => {
   const json = { 'Content-Type': 'application/json' };
   const accepted: Record<string, string>[] = [
@@ -398,7 +437,8 @@ await test('only plain JSON in UTF-8 is read', async (t) => {
   ];
   for (const headers of accepted) {
     const exchange = exchangeOf(headers);
-    const received = receive(exchange, 10);
+    expectJson(exchange, 10, held());
+    const received = receive(exchange, 10, held());
     exchange.request.push('{}');
     exchange.request.push(null);
     t.equal((await received).toString(), '{}', JSON.stringify(headers));
@@ -415,14 +455,18 @@ await test('only plain JSON in UTF-8 is read', async (t) => {
     [{ ...json, 'Content-Encoding': 'identity, gzip' }, 'unsupported_encoding'],
   ];
   for (const [headers, code] of refused) {
-    t.match(await refusedBy(() => receive(exchangeOf(headers), 10)), { status: 415, code }, JSON.stringify(headers));
+    t.match(
+      await refusedBy(() => expectJson(exchangeOf(headers), 10, held())),
+      { status: 415, code },
+      JSON.stringify(headers),
+    );
   }
 });
 
 await test('a body is whole, in its own bytes, up to the limit', async (t) => {
   const headers = { 'Content-Type': 'application/json' };
   const whole = exchangeOf(headers);
-  const received = receive(whole, 10);
+  const received = receive(whole, 10, held());
   for (const chunk of [
     [0, 255],
     [254, 1, 2],
@@ -434,16 +478,16 @@ await test('a body is whole, in its own bytes, up to the limit', async (t) => {
   t.equal(whole.onGone, undefined, 'nobody waits any more');
 
   const long = exchangeOf(headers);
-  const refused = refusedBy(() => receive(long, 10));
+  const refused = refusedBy(() => receive(long, 10, held()));
   long.request.push(Buffer.alloc(6));
   long.request.push(Buffer.alloc(5));
   t.match(await refused, { status: 413, code: 'body_too_large', message: /10 bytes/ });
 
   const declared = exchangeOf({ ...headers, 'Content-Length': '11' });
-  t.match(await refusedBy(() => receive(declared, 10)), { status: 413 }, 'without waiting for it');
+  t.match(await refusedBy(() => expectJson(declared, 10, held())), { status: 413 }, 'without waiting for it');
 
   const left = exchangeOf(headers);
-  const waiting = refusedBy(() => receive(left, 10));
+  const waiting = refusedBy(() => receive(left, 10, held()));
   await waitFor('the stage to wait', () => left.onGone);
   closeExchange(left);
   t.match(await waiting, { status: 499, code: 'client_left' });
@@ -476,7 +520,7 @@ async function startStand(t: Test, count = 2): Promise<Stand> {
   const { pools } = means;
   const serve = async (exchange: Exchange): Promise<void> => {
     try {
-      const call = readCall(await receive(exchange, 1 << 20));
+      const call = readCall(await receive(exchange, 1 << 20, held()));
       const consumer = admit('/', means);
       const accepted = await attempt(resolve('all', snapshot, undefined), 'chat', call, consumer, exchange, means);
       const { status, provider } = await relay(accepted, consumer, exchange, means);
