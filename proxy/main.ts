@@ -102,6 +102,7 @@ const metrics = createMetrics({
   config: () => follower?.status(),
   state: () => stateFollower.status(),
   limiter,
+  bodies,
   nowMs: tickMs,
   store: () => ({ isUp: isStoreUp && stateFollower.status().isUp, writtenAtMs: counters?.writtenAtMs() ?? 0 }),
 });

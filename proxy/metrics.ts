@@ -3,6 +3,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { FollowStatus } from '../schemas/config/follow.ts';
 import type { StateStatus } from '../schemas/store/follow-state.ts';
+import type { BodyBudget } from './body-budget.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
 
@@ -23,6 +24,7 @@ export interface ObservedFacts {
   /** The managed state; undefined before it was looked for. */
   state: () => StateStatus | undefined;
   limiter: Limiter;
+  bodies: Pick<BodyBudget, 'held' | 'refused'>;
   /** The state store, and when the counters were last written there: Unix milliseconds, 0 for never. */
   store: () => { readonly isUp: boolean; readonly writtenAtMs: number };
   /** Whole milliseconds of the limiter's clock. */
@@ -62,6 +64,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       this.set(inFlight);
     },
   });
+  observeBodies(registers, facts.bodies);
   observeConfig(registers, facts.config);
   observeStore(registers, facts);
   return {
@@ -80,6 +83,26 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       durations.observe({ endpoint }, seconds);
     },
   };
+}
+
+function observeBodies(registers: Registry[], bodies: ObservedFacts['bodies']): void {
+  new Gauge({
+    name: 'gateway_request_body_bytes',
+    help: 'Memory that the bodies of open requests take at this moment.',
+    registers,
+    collect() {
+      this.set(bodies.held);
+    },
+  });
+  new Counter({
+    name: 'gateway_request_bodies_refused_total',
+    help: 'Requests refused (503) because their body did not fit into server.body_budget.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(bodies.refused);
+    },
+  });
 }
 
 function observeConfig(registers: Registry[], config: ObservedFacts['config']): void {

@@ -68,6 +68,7 @@ function metricsOf(limiter = createLimiter()): Metrics {
     config: () => undefined,
     state: () => undefined,
     limiter,
+    bodies: new BodyBudget(0),
     nowMs: () => 0,
     store: () => ({ isUp: true, writtenAtMs: 0 }),
   });
