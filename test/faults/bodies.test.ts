@@ -47,9 +47,9 @@ async function knock(bytes: string): Promise<{ connection: RawConnection; answer
 const answerOf = (connection: RawConnection): Promise<RawResponse> =>
   connection.waitFor(({ responses }) => responses.find(({ complete, status }) => complete && status >= 200));
 
-const codeOf = (answer: RawResponse): unknown => {
+const codeOf = (answer: RawResponse): string => {
   const said = answer.json() as { code?: string; error?: { code: string } };
-  return said.error?.code ?? said.code;
+  return said.error?.code ?? said.code ?? 'none';
 };
 
 /** What an answer says in short, such as `429 rate_limit_exceeded`. */

@@ -23,6 +23,7 @@ import { createBalance, resolve } from '../../proxy/stages/resolve.ts';
 import { settle } from '../../proxy/stages/settle.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
+import { createFailedLogins } from '../../schemas/failed-logins.ts';
 import { type AuthKey, readAuthKey } from '../../schemas/keys/auth-key.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
 import { modelAccess } from '../../schemas/keys/model-access.ts';
