@@ -37,6 +37,7 @@ import { createMetrics } from './metrics.ts';
 import { readinessOf } from './readiness.ts';
 import { createServer } from './server.ts';
 import { guardDocuments } from './store/documents.ts';
+import { createSignOfLife } from './store/sign-of-life.ts';
 import { createVerdict } from './store/verdict.ts';
 
 const closeGraceMs = 10_000;
@@ -120,6 +121,10 @@ const desired = (): Desired => ({
   environment: mark,
 });
 const fleet = createFleet(store, desired, nowMs);
+const signOfLife = createSignOfLife(store, `${environment.host}:${environment.port}`, nowMs, (trouble) => {
+  if (trouble) logger.error({ err: trouble }, 'the state store takes no writes: what is in force stays in force');
+  else logger.info('the state store takes writes again');
+});
 const documents = guardDocuments(store, stateFollower, verdict);
 const app = createServer({
   logger,
@@ -132,7 +137,7 @@ const app = createServer({
     ownNames: environment.ownNames,
     nowMs,
   },
-  readiness: () => readinessOf(follower?.status(), state()),
+  readiness: () => readinessOf(follower?.status(), state(), signOfLife.isTaken()),
 });
 const rateLimitParts = {
   store: documents,
@@ -161,10 +166,11 @@ process.on('SIGHUP', () => void follower?.reload());
 // What fails here is said by the follower of the state, and tried again.
 async function lookAfterFleet(): Promise<void> {
   if (closing) return;
-  const answers = await fleet.look().then(
+  const looked = fleet.look().then(
     () => true,
     () => false,
   );
+  const [answers] = await Promise.all([looked, signOfLife.beat()]);
   if (answers !== state().isUp) await stateFollower.refresh();
   await lookAfterStore(answers);
 }
@@ -207,6 +213,7 @@ async function close(signal: string): Promise<void> {
   setInterval(() => app.server.closeIdleConnections(), 20).unref();
   await app.close();
   await follower?.close();
+  await signOfLife.close();
   await Promise.all([store.close(), stateFollower.kept()]);
   logger.info('closed');
   process.exit(0);

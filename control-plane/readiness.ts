@@ -8,11 +8,16 @@ export interface Readiness {
   readonly reasons: readonly string[];
 }
 
-export function readinessOf(config: FollowStatus | undefined, { isUp, isEmptied }: StateStatus): Readiness {
+/** `takesWrites`: the store took what this plane wrote last. */
+export function readinessOf(
+  config: FollowStatus | undefined,
+  { isUp, isEmptied }: StateStatus,
+  takesWrites: boolean,
+): Readiness {
   const reasons = [
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
-    ...(isUp ? [] : ['state_store_unavailable']),
+    ...(isUp && takesWrites ? [] : ['state_store_unavailable']),
     ...(isEmptied ? ['state_store_emptied'] : []),
   ];
   return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };

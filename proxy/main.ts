@@ -75,6 +75,7 @@ let phase: 'starting' | 'serving' | 'draining' = 'starting';
 let isEnforcing = true;
 let controlPlaneWatch: ControlPlaneWatch | undefined;
 let isStoreUp = true;
+let isHeartbeatTaken = true;
 let lastReseeded: number | undefined;
 
 const memory = memoryLimits([...(environment.variables['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv]);
@@ -104,7 +105,10 @@ const metrics = createMetrics({
   limiter,
   bodies,
   nowMs: tickMs,
-  store: () => ({ isUp: isStoreUp && stateFollower.status().isUp, writtenAtMs: counters?.writtenAtMs() ?? 0 }),
+  store: () => ({
+    isUp: isStoreUp && isHeartbeatTaken && stateFollower.status().isUp,
+    writtenAtMs: counters?.writtenAtMs() ?? 0,
+  }),
 });
 const gateway: Gateway = {
   current: () => current.get(),
@@ -125,7 +129,7 @@ const gateway: Gateway = {
       phase,
       config: follower?.status(),
       state: stateFollower.status(),
-      isStoreUp,
+      isStoreUp: isStoreUp && isHeartbeatTaken,
       hasControlPlane: controlPlaneWatch?.answers() ?? true,
       isOverloaded: overload.isOverloaded(),
     }),
@@ -191,8 +195,9 @@ const selfPortrait = (): HeartbeatBody =>
     live: limiter.live(tickMs()),
   });
 
-/** An outage shows in what is written twice a second, also when nothing else is asked of the store. */
+/** An outage shows in what is written twice a second, also when nothing else is asked of the store, and a store that is only full. */
 function noticeOutage(trouble: Error | undefined): void {
+  isHeartbeatTaken = trouble === undefined;
   if ((trouble === undefined) !== stateFollower.status().isUp) void stateFollower.refresh();
 }
 

@@ -1,0 +1,59 @@
+// Writes beside the documents, twice a second: a store that gives answers but takes no writes is known before an operator meets it.
+import type { StateStore } from '../../schemas/store/state-store.ts';
+import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
+
+export interface SignOfLife {
+  /** Writes once more, unless a write is under way or has failed a moment ago; resolves when the outcome is known. Never rejects. */
+  beat(): Promise<void>;
+  /** As of the last beat. */
+  isTaken(): boolean;
+  /** Takes the sign away; the store may fail. */
+  close(): Promise<void>;
+}
+
+/** Beats left out after a write that failed: in an embedded store that is locked, reads wait for as long as a write does. */
+const rest = 2;
+
+/**
+ * The sign of the control plane `name`, in the place where proxies have their heartbeats: no instance name has its space. `say` is
+ * called when the store begins to refuse writes although it answers, and with undefined when it takes them again.
+ */
+export function createSignOfLife(
+  store: Pick<StateStore, 'writeHeartbeat' | 'removeHeartbeat'>,
+  name: string,
+  nowMs: () => number,
+  say: (trouble: Error | undefined) => void,
+): SignOfLife {
+  const instance = `control-plane ${name}`;
+  let isTaken = true;
+  let isRefused = false;
+  let running: Promise<void> | undefined;
+  let leftOut = 0;
+
+  async function write(): Promise<void> {
+    const trouble = await store.writeHeartbeat({ instance, atMs: Math.floor(nowMs()), body: null }).then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
+    isTaken = trouble === undefined;
+    leftOut = isTaken ? 0 : rest;
+    running = undefined;
+    const refuses = trouble instanceof StoreUnavailable && ['full', 'read_only'].includes(trouble.reason);
+    if (refuses === isRefused || !(refuses || isTaken)) return;
+    isRefused = refuses;
+    say(trouble);
+  }
+
+  return {
+    async beat() {
+      if (running === undefined && leftOut > 0) {
+        leftOut -= 1;
+        return;
+      }
+      running ??= write();
+      await running;
+    },
+    isTaken: () => isTaken,
+    close: () => store.removeHeartbeat(instance).catch(() => undefined),
+  };
+}
