@@ -50,6 +50,7 @@ export function guardDocuments(
 
 /** Only a store that gave no answer may have done what it was asked. */
 function inDoubt(error: unknown): unknown {
-  if (!(error instanceof StoreUnavailable) || !['timeout', 'unreachable'].includes(error.reason)) return error;
+  if (!(error instanceof StoreUnavailable) || !['timeout', 'unreachable', 'garbled'].includes(error.reason))
+    return error;
   return new WriteInDoubt(error.reason, error.message, error.cause);
 }

@@ -1,68 +1,33 @@
 // One connection to Redis that gives up at its deadline: nothing waits for ever, nothing is sent twice, nothing piles up.
-import type { ConnectionOptions } from 'node:tls';
-import type { Redis } from 'ioredis';
-import type { RedisAddress } from './redis-address.ts';
+import { type ConnectionSettings, connectRedis, type RedisLine } from './redis-client.ts';
 import { explainRedisFailure, redisFailure } from './redis-failure.ts';
+import { AbsurdAnswer } from './redis-guard.ts';
 import type { RedisScript } from './redis-scripts.ts';
 import { StoreUnavailable } from './store-unavailable.ts';
 
-export interface ConnectionSettings {
-  readonly address: RedisAddress;
-  readonly timeoutMs: number;
-  readonly tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>;
-}
-
 /** More than this many operations at once are refused: a plane has a handful. */
 const mostAtOnce = 64;
-const longestPauseMs = 1_000;
-
-/**
- * A client that reports errors instead of hiding them, and reconnects for ever: soon at first, later once a second. The package
- * is loaded here, because it takes 20 MB that a gateway without Redis need not pay.
- */
-export async function connectRedis(
-  { address, timeoutMs, tls }: ConnectionSettings,
-  onError: (error: Error) => void,
-): Promise<Redis> {
-  const ioredis = await import('ioredis');
-  const client = new ioredis.Redis({
-    host: address.host,
-    port: address.port,
-    db: address.database,
-    ...(address.username === undefined ? {} : { username: address.username }),
-    ...(address.password === undefined ? {} : { password: address.password }),
-    ...(address.isTls ? { tls } : {}),
-    connectTimeout: Math.max(1_000, timeoutMs),
-    // A server that is silent for so long is given up, with everything that waits for it.
-    socketTimeout: Math.max(500, 2 * timeoutMs),
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    // It would subscribe on its own behind our back, and nobody would catch a refusal.
-    autoResubscribe: false,
-    disableClientInfo: true,
-    retryStrategy: (attempt) => Math.min(25 * 2 ** Math.min(attempt, 10), longestPauseMs),
-    // After a failover the same name may lead to the new primary.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
-  });
-  client.on('error', onError);
-  return client;
-}
-
 /** The client says this of a command it has kept to itself. */
 function wasNotSent(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Stream isn't writeable");
 }
+
+/** A command and its arguments. */
+export type RedisCommand = readonly [name: string, ...values: string[]];
+
+/** A user who may do everything else need not have the right to ask for an echo. */
+const echoDenied = /^NOPERM .*'echo'/i;
 
 /** Operations on one client, each with its deadline. */
 export class RedisConnection {
   readonly #settings: ConnectionSettings;
   readonly #opening: Promise<void>;
   readonly #running = new Set<Promise<unknown>>();
-  #client: Redis | undefined;
-  #awaitingReady: ((client: Redis) => void)[] = [];
+  #line: RedisLine | undefined;
+  #awaitingReady: ((line: RedisLine) => void)[] = [];
   #lastError: Error | undefined;
   #isClosed = false;
+  #asked = 0;
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
@@ -70,11 +35,38 @@ export class RedisConnection {
     this.#opening.catch(() => undefined);
   }
 
-  /** Runs `work` once the connection is up. Rejects with `StoreUnavailable`, at the latest at the deadline. */
-  async run<Result>(
-    work: (client: Redis) => Promise<Result>,
+  /** The answer to a command once the connection is up. Rejects with `StoreUnavailable`, at the latest at the deadline. */
+  ask(command: RedisCommand, deadlineMs: number = this.#settings.timeoutMs): Promise<unknown> {
+    return this.#run((line) => this.#send(line, command), deadlineMs);
+  }
+
+  /** The answer of a script; a server that does not know it yet is sent its text. */
+  script(
+    script: RedisScript,
+    keys: readonly string[],
+    values: readonly string[],
     deadlineMs: number = this.#settings.timeoutMs,
-  ): Promise<Result> {
+  ): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...values];
+    return this.#run(async (line) => {
+      try {
+        return await this.#send(line, ['EVALSHA', script.digest, ...rest]);
+      } catch (error) {
+        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+        return this.#send(line, ['EVAL', script.text, ...rest]);
+      }
+    }, deadlineMs);
+  }
+
+  /** Waits for what is under way, at most until its deadline. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled(this.#running);
+    await this.#opening;
+    this.#line?.client.disconnect();
+  }
+
+  async #run<Result>(work: (line: RedisLine) => Promise<Result>, deadlineMs: number): Promise<Result> {
     if (this.#isClosed) throw new StoreUnavailable('unreachable', 'the state store is closed');
     if (this.#running.size >= mostAtOnce) {
       throw redisFailure(this.#settings.address, 'timeout', new Error('too many operations wait for it'));
@@ -91,50 +83,53 @@ export class RedisConnection {
     }
   }
 
-  /** `run` of one script; a server that does not know it yet is sent its text. */
-  script(script: RedisScript, keys: readonly string[], values: readonly string[]): Promise<unknown> {
-    const rest = [String(keys.length), ...keys, ...values];
-    return this.run(async (client) => {
-      try {
-        return await client.call('EVALSHA', [script.digest, ...rest]);
-      } catch (error) {
-        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-        return client.call('EVAL', [script.text, ...rest]);
-      }
-    });
-  }
-
-  /** Waits for what is under way, at most until its deadline. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.allSettled(this.#running);
-    await this.#opening;
-    this.#client?.disconnect();
+  /**
+   * Answers carry no name, only their place in the row: one that is lost gives every later command the answer of another. So an echo
+   * is asked for behind each command, and its answer is believed only when the echo is its own.
+   */
+  async #send(line: RedisLine, [name, ...values]: RedisCommand): Promise<unknown> {
+    this.#asked += 1;
+    const sign = `echo-${this.#asked}`;
+    const [answer, echo] = await Promise.allSettled([line.client.call(name, values), line.client.call('ECHO', [sign])]);
+    if (echo.status === 'rejected' && !echoDenied.test((echo.reason as Error).message)) {
+      throw line.whyCut() ?? (answer.status === 'rejected' ? answer.reason : echo.reason);
+    }
+    if (echo.status === 'fulfilled' && echo.value !== sign) {
+      const problem = new AbsurdAnswer('an answer was lost, and those after it cannot be told apart');
+      line.cut(problem);
+      throw problem;
+    }
+    if (answer.status === 'rejected') throw answer.reason;
+    return answer.value;
   }
 
   async #open(): Promise<void> {
-    const client = await connectRedis(this.#settings, (error) => {
+    const line = await connectRedis(this.#settings, (error) => {
       this.#lastError = error;
     });
-    this.#client = client;
-    client.on('ready', () => {
+    this.#line = line;
+    line.client.on('ready', () => {
       this.#lastError = undefined;
-      for (const go of this.#awaitingReady.splice(0)) go(client);
+      for (const go of this.#awaitingReady.splice(0)) go(line);
     });
   }
 
-  #withDeadline<Result>(work: (client: Redis) => Promise<Result>, deadlineMs: number): Promise<Result> {
+  #withDeadline<Result>(work: (line: RedisLine) => Promise<Result>, deadlineMs: number): Promise<Result> {
     return new Promise((resolve, reject) => {
       let isLate = false;
-      const begin = (client: Redis): void => {
+      let isAsked = false;
+      const begin = (line: RedisLine): void => {
         if (isLate) return;
-        work(client).then(
+        isAsked = true;
+        work(line).then(
           (result) => {
+            isAsked = false;
             clearTimeout(timer);
             resolve(result);
           },
           (error: unknown) => {
-            if (wasNotSent(error)) {
+            isAsked = false;
+            if (wasNotSent(error) && !isLate) {
               // The connection was lost a moment ago: the next one may be there before the deadline.
               this.#awaitingReady.push(begin);
               return;
@@ -147,10 +142,14 @@ export class RedisConnection {
       const timer = setTimeout(() => {
         isLate = true;
         this.#awaitingReady = this.#awaitingReady.filter((waiting) => waiting !== begin);
+        const problem = redisFailure(this.#settings.address, 'timeout');
         // Why there is no connection says more than that there was no answer.
-        reject(this.#lastError ?? redisFailure(this.#settings.address, 'timeout'));
+        reject(this.#lastError ?? problem);
+        if (!isAsked) return;
+        // A server that is only slow would be slower still on a new connection; an answer that is later than this may be lost.
+        setTimeout(() => isAsked && this.#line?.cut(problem), deadlineMs).unref();
       }, deadlineMs);
-      if (this.#client?.status === 'ready') begin(this.#client);
+      if (this.#line?.client.status === 'ready') begin(this.#line);
       else this.#awaitingReady.push(begin);
     });
   }

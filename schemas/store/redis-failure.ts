@@ -1,5 +1,6 @@
 // Turns what Redis, its client and the network throw into a reason and a sentence that says what to do, without credentials.
 import type { RedisAddress } from './redis-address.ts';
+import { AbsurdAnswer } from './redis-guard.ts';
 import { type StoreFailure, StoreUnavailable } from './store-unavailable.ts';
 
 /** The first word of what a server answers. */
@@ -18,6 +19,7 @@ const replies: ReadonlyMap<string, StoreFailure> = new Map([
 const advice: Readonly<Record<StoreFailure, string>> = {
   unreachable: 'cannot be reached; check that it runs and that REDIS_URL names it',
   timeout: 'did not answer in time; check its load and the network',
+  garbled: 'answers what cannot be used; check what REDIS_URL leads to and how large its keys with our prefix are',
   read_only: 'takes no writes; let REDIS_URL name a primary that can write to its disk',
   full: 'is full; give it more memory (maxmemory)',
   denied: 'was not opened; check user, password, rights and certificate of what REDIS_URL names',
@@ -42,6 +44,7 @@ export function redisFailure(address: RedisAddress, reason: StoreFailure, error?
 }
 
 function reasonOf(error: Error): StoreFailure {
+  if (error instanceof AbsurdAnswer) return 'garbled';
   const { message } = error;
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL/.test(code)) return 'denied';

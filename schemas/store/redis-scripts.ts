@@ -98,6 +98,28 @@ return {'done'}
 `);
 
 /**
+ * What has changed while the state was read in portions. KEYS: state. ARGV: the revision before, how many bytes of changes at most.
+ * Gives the names of all fields, a line each, then names and values of those that are no documents or were written since; or `late`,
+ * when that is more than the most. A line break in a name is none of ours.
+ */
+export const changesScript = script(`${words}
+local state, since, most = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+local fields = redis.call('HKEYS', state)
+local found, size = {table.concat(fields, '\\n')}, 0
+for _, field in ipairs(fields) do
+  local value = redis.call('HGET', state, field)
+  local written = string.match(value, '^{"revision":(%d+),')
+  if string.sub(field, 1, 9) ~= 'document:' or not written or tonumber(written) > since then
+    size = size + #field + #value
+    if size > most then return {'late'} end
+    found[#found + 1] = field
+    found[#found + 1] = value
+  end
+end
+return found
+`);
+
+/**
  * KEYS: state, counters, their expiry. ARGV: known version, sequence, now, how long rows are kept after their time, number of removed
  * rule keys, those keys, then for each row: field, counts, when it expires or empty. Gives the stored sequence, or `newer`, when it
  * refuses.

@@ -26,10 +26,10 @@ export function parseMark(
   return { storeId: storeId ?? undefined, revision: Number(revision ?? 0) };
 }
 
-/** Fields and values of the hash, in turn, as a state; or why it is none. */
-export function parseState(flat: readonly string[]): StoredState | Extract<StoreFailure, 'corrupt' | 'newer_schema'> {
-  const fields = new Map<string, string>();
-  for (let at = 0; at + 1 < flat.length; at += 2) fields.set(flat[at] ?? '', flat[at + 1] ?? '');
+/** The fields of the hash as a state; or why it is none. */
+export function parseState(
+  fields: ReadonlyMap<string, string>,
+): StoredState | Extract<StoreFailure, 'corrupt' | 'newer_schema'> {
   const mark = parseMark(fields.get('version'), fields.get('store_id'), fields.get('revision'));
   if (typeof mark === 'string') return mark;
   const kinds = new Map<string, number>();

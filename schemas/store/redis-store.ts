@@ -3,11 +3,14 @@ import { randomUUID } from 'node:crypto';
 import type { CounterRow } from '../rules/counter-row.ts';
 import { decodeCounts, encodeCounts, expiresAtMs } from './counter-row.ts';
 import { parseRedisUrl } from './redis-address.ts';
-import { type ConnectionSettings, RedisConnection } from './redis-connection.ts';
-import { redisFailure } from './redis-failure.ts';
+import type { ConnectionSettings } from './redis-client.ts';
+import { RedisConnection } from './redis-connection.ts';
+import { explainRedisFailure, redisFailure } from './redis-failure.ts';
 import { counterField, keysVersion, kindField, parseCounterField, type RedisKeys, redisKeys } from './redis-keys.ts';
+import { type HashFields, type HashReading, readHash, withChanges } from './redis-portions.ts';
 import {
   anyStore,
+  changesScript,
   commitScript,
   heartbeatScript,
   initialiseScript,
@@ -47,8 +50,13 @@ export interface RedisStoreOptions {
   readonly tls?: ConnectionSettings['tls'];
 }
 
-/** Rows of one page when counters are loaded. */
-const page = '1000';
+/** Of what lies under one key, in characters: read as JSON it takes several times as much memory. */
+const mostCharacters = 64 * 1024 * 1024;
+/** A document has up to 16 KiB, a counter up to 3 KB, a heartbeat up to 1 MB: each portion stays below half of the largest answer. */
+const [documentsAtOnce, countersAtOnce, heartbeatsAtOnce] = [500, 1_000, 8];
+/** What has changed while a state was read is asked for at the end; when it is more than this, the state is read again so often. */
+const mostChangedBytes = 4 * 1024 * 1024;
+const mostReadings = 3;
 const version = String(keysVersion);
 
 /** Opens the store. Throws a TypeError for options that make no sense; what is wrong besides is said by the first operation. */
@@ -75,18 +83,23 @@ class RedisStore implements StateStore {
   }
 
   async read(): Promise<StoredState> {
-    // All of it may take longer than anything else. A server that gives no answer at all is found out before.
-    await this.revision();
-    const deadlineMs = 4 * this.#settings.timeoutMs;
-    const flat = await this.#connection.run((client) => client.call('HGETALL', this.#keys.state), deadlineMs);
-    const state = parseState(flat as string[]);
-    if (typeof state === 'string') throw redisFailure(this.#settings.address, state);
-    return state;
+    for (let reading = 1; reading <= mostReadings; reading += 1) {
+      // A server that gives no answer at all is found out here: the rest may take longer than anything else.
+      const { storeId, revision } = await this.revision();
+      const deadlineMs = 4 * this.#settings.timeoutMs;
+      const { fields, isWhole } = await this.#readHash(this.#keys.state, documentsAtOnce, deadlineMs);
+      const changes = isWhole ? undefined : await this.#changesSince(revision, deadlineMs);
+      if (changes?.[0] === 'late') continue;
+      const state = parseState(changes === undefined ? fields : withChanges(fields, changes));
+      if (typeof state === 'string') throw redisFailure(this.#settings.address, state);
+      if (isWhole || state.storeId === storeId) return state;
+    }
+    throw redisFailure(this.#settings.address, 'timeout', new Error('it changes faster than it can be read'));
   }
 
   async revision(): Promise<StoreMark> {
     const fields = ['version', 'store_id', 'revision'];
-    const found = await this.#connection.run((client) => client.call('HMGET', [this.#keys.state, ...fields]));
+    const found = await this.#connection.ask(['HMGET', this.#keys.state, ...fields]);
     const [stored, storeId, revision] = found as (string | null)[];
     const mark = parseMark(stored, storeId, revision);
     if (typeof mark === 'string') throw redisFailure(this.#settings.address, mark);
@@ -109,7 +122,7 @@ class RedisStore implements StateStore {
   async warnings(): Promise<readonly string[]> {
     const settings = new Map<string, string>();
     for (const name of ['maxmemory-policy', 'appendonly', 'save']) {
-      const found = await this.#connection.run((client) => client.call('CONFIG', ['GET', name])).catch(() => []);
+      const found = await this.#connection.ask(['CONFIG', 'GET', name]).catch(() => []);
       const [, value] = found as string[];
       if (value !== undefined) settings.set(name, value);
     }
@@ -134,30 +147,20 @@ class RedisStore implements StateStore {
     this.#watches.push(watchRedis(settings, () => this.revision(), onChange));
   }
 
-  /**
-   * In pages: the rows of a large gateway take longer than one deadline, and nobody else writes them. A page may repeat what an
-   * earlier one gave.
-   */
   async loadCounters(instance: string): Promise<StoredCounters> {
-    const key = this.#keys.counters(instance);
-    const rows = new Map<string, CounterRow | undefined>();
+    const found = await this.#readHash(this.#keys.counters(instance), countersAtOnce).catch(ofAnotherType);
+    if (found === undefined) return { sequence: 0, rows: [], skipped: 1 };
+    const rows: CounterRow[] = [];
     let sequence = 0;
-    let cursor: string | undefined = '0';
-    while (cursor !== undefined) {
-      const values: string[] = [key, cursor, 'COUNT', page];
-      const found = await this.#connection.run((client) => client.call('HSCAN', values)).catch(ofAnotherType);
-      if (found === undefined) return { sequence: 0, rows: [], skipped: 1 };
-      const [next, flat] = found as [string, string[]];
-      for (let at = 0; at + 1 < flat.length; at += 2) {
-        const [field = '', text = ''] = [flat[at], flat[at + 1]];
-        if (field === 'sequence') sequence = Number(text);
-        else rows.set(field, parseRow(field, text));
-      }
-      cursor = next === '0' ? undefined : next;
+    let skipped = 0;
+    for (const [field, text] of found.fields) {
+      const row = field === 'sequence' ? undefined : parseRow(field, text);
+      if (field === 'sequence') sequence = Number(text);
+      else if (row === undefined) skipped += 1;
+      else rows.push(row);
     }
-    const readable = [...rows.values()].filter((row) => row !== undefined);
     const isNumber = Number.isSafeInteger(sequence) && sequence >= 0;
-    return { sequence: isNumber ? sequence : 0, rows: readable, skipped: rows.size - readable.length };
+    return { sequence: isNumber ? sequence : 0, rows, skipped };
   }
 
   async writeCounters(instance: string, { sequence, nowMs, removed, rows }: CounterBatch): Promise<void> {
@@ -179,13 +182,10 @@ class RedisStore implements StateStore {
   }
 
   async heartbeats(): Promise<Heartbeat[]> {
-    const found = await this.#connection
-      .run((client) => client.call('HGETALL', this.#keys.heartbeats))
-      .catch(ofAnotherType);
-    const flat = (found ?? []) as string[];
+    const found = await this.#readHash(this.#keys.heartbeats, heartbeatsAtOnce).catch(ofAnotherType);
     const heartbeats: Heartbeat[] = [];
-    for (let at = 0; at + 1 < flat.length; at += 2) {
-      const heartbeat = parseHeartbeat(flat[at] ?? '', flat[at + 1] ?? '');
+    for (const [instance, text] of found?.fields ?? []) {
+      const heartbeat = parseHeartbeat(instance, text);
       if (heartbeat !== undefined) heartbeats.push(heartbeat);
     }
     return heartbeats.sort((a, b) => (a.instance < b.instance ? -1 : 1));
@@ -198,6 +198,20 @@ class RedisStore implements StateStore {
   async close(): Promise<void> {
     await Promise.all(this.#watches.map((watch) => watch.close()));
     await this.#connection.close();
+  }
+
+  /** The deadline is that of each portion. */
+  #readHash(key: string, fieldsAtOnce: number, deadlineMs: number = this.#settings.timeoutMs): Promise<HashFields> {
+    const reading: HashReading = { key, fieldsAtOnce, most: mostCharacters };
+    return readHash((command) => this.#connection.ask(command, deadlineMs), reading).catch((error: unknown) => {
+      throw explainRedisFailure(this.#settings.address, error);
+    });
+  }
+
+  async #changesSince(revision: number, deadlineMs: number): Promise<readonly unknown[]> {
+    const values = [String(revision), String(mostChangedBytes)];
+    const answer = await this.#connection.script(changesScript, [this.#keys.state], values, deadlineMs);
+    return Array.isArray(answer) ? answer : [];
   }
 
   #heartbeatKeys(): string[] {

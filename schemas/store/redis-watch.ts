@@ -1,5 +1,5 @@
 // Follows the mark of the store: looks after every notification and besides, because notifications may be lost.
-import { type ConnectionSettings, connectRedis } from './redis-connection.ts';
+import { type ConnectionSettings, connectRedis } from './redis-client.ts';
 import type { StoreMark } from './state-store.ts';
 
 export interface RedisWatch {
@@ -22,7 +22,7 @@ export function watchRedis(
   let isAskedAgain = false;
   let isClosed = false;
   // A connection of its own, as subscribing takes it over. What is wrong with it shows in the other one.
-  const connecting = connectRedis(settings, () => undefined).then((subscriber) => {
+  const connecting = connectRedis(settings, () => undefined).then(({ client: subscriber }) => {
     subscriber.on('ready', () => {
       subscriber.subscribe(settings.channel).catch(() => undefined);
       // Behind another connection may be another server.

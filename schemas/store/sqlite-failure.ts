@@ -28,6 +28,7 @@ const systemReasons: ReadonlyMap<string, StoreFailure> = new Map([
 const advice: Readonly<Record<StoreFailure, string>> = {
   unreachable: 'cannot be opened; check that its directory exists and is a directory',
   timeout: 'was locked by another process for too long',
+  garbled: 'gave what cannot be used',
   read_only: 'cannot be written; let the user of the gateway write to the file and its directory',
   full: 'cannot grow; free some space on its disk',
   denied: 'may not be opened',

@@ -75,7 +75,7 @@ export interface Heartbeat {
 
 /**
  * Every operation has a deadline and rejects with `StoreUnavailable`; after an outage the next one may succeed. A write that
- * rejects with reason `timeout` or `unreachable` may have happened all the same: read before trying again.
+ * rejects with reason `timeout`, `unreachable` or `garbled` may have happened all the same: read before trying again.
  */
 export interface StateStore {
   /** Documents and revisions as of one moment. Creates nothing. */

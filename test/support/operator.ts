@@ -95,15 +95,18 @@ export async function reasonsOf(proxy: Pick<Gateway, 'fetch'>): Promise<readonly
   return reasons;
 }
 
-/** Until every proxy is degraded for that reason, maybe among others. */
+/** Until the proxies and the control plane are degraded for that reason, maybe among others. Gives the milliseconds it took. */
 export async function untilDegraded(
-  { proxies }: { readonly proxies: readonly Gateway[] },
+  { proxies, admin }: Administered & { readonly proxies: readonly Gateway[] },
   reason = 'state_store_unavailable',
-): Promise<void> {
-  await waitFor(`the proxies to say ${reason}`, async () => {
-    const reasons = await Promise.all(proxies.map(reasonsOf));
-    return reasons.every((given) => given.includes(reason));
+): Promise<number> {
+  const startedMs = performance.now();
+  await waitFor(`every plane to say ${reason}`, async () => {
+    const { reasons } = (await (await admin('/health/ready')).json()) as Readiness;
+    const given = [reasons, ...(await Promise.all(proxies.map(reasonsOf)))];
+    return given.every((each) => each.includes(reason));
   });
+  return performance.now() - startedMs;
 }
 
 /** How long it takes from now until each proxy satisfies the probe, in milliseconds; asked every few of them. */

@@ -77,9 +77,10 @@ export interface RunningProcess {
   restart(env?: Record<string, string | undefined>): Promise<void>;
 }
 
-/** How much memory it has at this moment. */
-export function residentBytes({ pid }: Pick<RunningProcess, 'pid'>): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+/** How much memory it has at this moment, or had at most. */
+export function residentBytes({ pid }: Pick<RunningProcess, 'pid'>, which: 'now' | 'peak' = 'now'): number {
+  const line = which === 'now' ? /^VmRSS:\s+(\d+) kB$/m : /^VmHWM:\s+(\d+) kB$/m;
+  return Number(line.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
 /** Starts `entry` with this Node and waits until it is ready. Rejects with its last lines if it exits or stays silent. */

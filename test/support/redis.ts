@@ -188,6 +188,10 @@ export interface Detour {
   isMuted: boolean;
   /** Whether these bytes of the server are lost, and the connection with them; default: never. */
   loses: (bytes: Buffer | string) => boolean;
+  /** Whether these bytes of the server are lost and the connection stays; default: never. */
+  swallows: (bytes: Buffer | string) => boolean;
+  /** What comes in place of an answer: a head, then its tail again and again, for as long as the connection lasts. */
+  flood: { readonly head: string; readonly tail: string } | undefined;
   /** From now on nothing passes on the connections that are open, in either direction, and none is closed; new ones are as good as any. */
   silence(): void;
 }
@@ -208,6 +212,11 @@ export async function startDetour(t: Teardown, server: Pick<RedisServer, 'port'>
     });
     upstream.on('data', (bytes) => {
       if (silences > before || (hasSubscribed && detour.isMuted)) return;
+      if (detour.flood !== undefined) {
+        pour(client, detour.flood);
+        return;
+      }
+      if (detour.swallows(bytes)) return;
       if (detour.loses(bytes)) {
         client.destroy();
         return;
@@ -238,9 +247,22 @@ export async function startDetour(t: Teardown, server: Pick<RedisServer, 'port'>
     delayMs: () => 0,
     isMuted: false,
     loses: () => false,
+    swallows: () => false,
+    flood: undefined,
     silence() {
       silences += 1;
     },
   };
   return detour;
+}
+
+/** Writes as fast as the other end reads, until the connection is gone. */
+function pour(client: Socket, { head, tail }: { head: string; tail: string }): void {
+  const more = Buffer.from(tail.repeat(Math.ceil(65_536 / tail.length)));
+  const write = (): void => {
+    while (!client.destroyed && client.write(more));
+  };
+  client.removeAllListeners('drain').on('drain', write);
+  client.write(head);
+  write();
 }

@@ -209,6 +209,35 @@ await test('a full server can still be read and emptied', async (t) => {
   t.same(await ids(store), ['b', 'c']);
 });
 
+await test('a state that is larger than one answer may be is read as of one moment, while others write', async (t) => {
+  const server = await startRedis(t);
+  const [store, writer] = [open(t, server), open(t, server)];
+  const reason = 'x'.repeat(15_000);
+  for (let first = 0; first < 1_600; first += 100) {
+    const changes = Array.from({ length: 100 }, (_, index) => ({
+      kind: 'rule',
+      id: `${first + index}`,
+      body: { reason },
+    }));
+    await store.commit({ expected: new Map(), changes });
+  }
+  const stop = new AbortController();
+  let number = 0;
+  const writing = (async () => {
+    while (!stop.signal.aborted) {
+      number += 1;
+      const changes = ['left', 'right'].map((id) => ({ kind: 'pair', id, body: number }));
+      await writer.commit({ expected: new Map(), changes });
+    }
+  })();
+  const { documents } = await works('a reading', () => store.read());
+  stop.abort();
+  await writing;
+  t.equal(documents.filter(({ kind }) => kind === 'rule').length, 1_600);
+  const pair = documents.filter(({ kind }) => kind === 'pair').map(({ body }) => body);
+  t.equal(pair[0], pair[1], 'both of one commit');
+});
+
 await test('a frozen server costs one deadline each time, piles up nothing, and is used again', async (t) => {
   const server = await startRedis(t);
   const store = open(t, server, hasty);

@@ -1,0 +1,69 @@
+// Reading a hash of any size in answers of bounded size: what a store holds must not decide what a plane holds.
+import type { RedisCommand } from './redis-connection.ts';
+import { AbsurdAnswer } from './redis-guard.ts';
+
+export interface HashReading {
+  readonly key: string;
+  /** About how many fields come at once: as many as fit into half of the largest answer. */
+  readonly fieldsAtOnce: number;
+  /** Characters of all fields and values together. */
+  readonly most: number;
+}
+
+export interface HashFields {
+  readonly fields: ReadonlyMap<string, string>;
+  /** They came in one answer, so they are as of one moment. */
+  readonly isWhole: boolean;
+}
+
+/** A server that never says that this was all is not asked for ever. */
+const mostPortions = 4_096;
+
+/**
+ * Fields and values of a hash. What is there all the time is found, also while others write. Rejects with what `ask` rejects with, and
+ * with `AbsurdAnswer` when there is more than the most.
+ */
+export async function readHash(
+  ask: (command: RedisCommand) => Promise<unknown>,
+  { key, fieldsAtOnce, most }: HashReading,
+): Promise<HashFields> {
+  const fields = new Map<string, string>();
+  let size = 0;
+  let cursor = '0';
+  for (let portion = 1; portion <= mostPortions; portion += 1) {
+    const [next, flat] = scanned(await ask(['HSCAN', key, cursor, 'COUNT', String(fieldsAtOnce)]));
+    for (let at = 0; at + 1 < flat.length; at += 2) {
+      const [field = '', value = ''] = [flat[at], flat[at + 1]];
+      size += field.length + value.length;
+      fields.set(field, value);
+    }
+    if (size > most) throw new AbsurdAnswer(`${key} holds more than ${most} characters`);
+    if (next === '0') return { fields, isWhole: portion === 1 };
+    cursor = next;
+  }
+  throw new AbsurdAnswer(`${key} has no end`);
+}
+
+function scanned(answer: unknown): readonly [cursor: string, flat: readonly string[]] {
+  const [cursor, flat] = Array.isArray(answer) ? (answer as unknown[]) : [];
+  if (typeof cursor !== 'string' || !Array.isArray(flat) || !flat.every((each) => typeof each === 'string')) {
+    throw new AbsurdAnswer('it answered HSCAN with something else');
+  }
+  return [cursor, flat];
+}
+
+/** What `changesScript` gave, put into what was read in portions before: the fields as of the moment of the script. */
+export function withChanges(fields: ReadonlyMap<string, string>, answer: unknown): ReadonlyMap<string, string> {
+  if (!Array.isArray(answer) || !answer.every((each) => typeof each === 'string')) {
+    throw new AbsurdAnswer('it answered a script with something else');
+  }
+  const [names = '', ...flat] = answer;
+  const newer = new Map<string, string>();
+  for (let at = 0; at + 1 < flat.length; at += 2) newer.set(flat[at] ?? '', flat[at + 1] ?? '');
+  const whole = new Map<string, string>();
+  for (const name of names.split('\n')) {
+    const value = newer.get(name) ?? fields.get(name);
+    if (value !== undefined) whole.set(name, value);
+  }
+  return whole;
+}
