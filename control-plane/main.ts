@@ -12,6 +12,7 @@ import { type Credentials, credentialsOf } from '../schemas/keys/credentials.ts'
 import { digestOf } from '../schemas/keys/secret.ts';
 import { endOnUncaught } from '../schemas/last-words.ts';
 import { logConfigEvent, logStateEvent } from '../schemas/log-events.ts';
+import { ownDirectory } from '../schemas/own-files.ts';
 import { explainListen, refuseStart } from '../schemas/refuse-start.ts';
 import { type KnownModels, knownModels, nothingKnown } from '../schemas/rules/known-models.ts';
 import type { RuleMeans } from '../schemas/rules/obstacle.ts';
@@ -55,6 +56,8 @@ const logger = pino({ level: environment.logLevel, base: { plane: 'control-plane
 const nowMs = (): number => Date.now();
 
 const ownFolder = join(dataDirectory, 'control-plane');
+ownDirectory(dataDirectory);
+ownDirectory(ownFolder);
 const masterKeyDigest = masterKey === undefined ? undefined : digestOf(masterKey);
 const store = openStateStore({
   directory: dataDirectory,

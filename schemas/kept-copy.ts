@@ -2,6 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { ownDirectoryMode, ownFileMode } from './own-files.ts';
 
 const version = 1;
 
@@ -20,8 +21,8 @@ export async function keepCopy(path: string, content: string): Promise<string | 
   const temporary = `${path}.${randomUUID()}.tmp`;
   const stored: Stored = { version, checksum: sha256(content), content };
   try {
-    await mkdir(dirname(path), { recursive: true });
-    const handle = await open(temporary, 'wx', 0o600);
+    await mkdir(dirname(path), { recursive: true, mode: ownDirectoryMode });
+    const handle = await open(temporary, 'wx', ownFileMode);
     try {
       await handle.writeFile(JSON.stringify(stored));
       await handle.sync();

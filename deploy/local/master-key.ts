@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ownDirectoryMode, ownFileMode } from '../../schemas/own-files.ts';
 
 export interface MasterKey {
   readonly value: string;
@@ -29,9 +30,9 @@ function readKey(path: string): string | undefined {
 }
 
 function makeKey(path: string, dataDirectory: string): string {
-  mkdirSync(dataDirectory, { recursive: true });
+  mkdirSync(dataDirectory, { recursive: true, mode: ownDirectoryMode });
   const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, `sk-gw-${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+  writeFileSync(draft, `sk-gw-${randomBytes(32).toString('base64url')}\n`, { mode: ownFileMode });
   try {
     // A link never replaces: of two first starts at once, both use the key of the faster one.
     linkSync(draft, path);

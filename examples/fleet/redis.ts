@@ -26,7 +26,7 @@ function explain(error: NodeJS.ErrnoException): string {
   ].join('\n');
 }
 
-mkdirSync(directory, { recursive: true });
+mkdirSync(directory, { recursive: true, mode: 0o700 });
 const port = await freePort();
 const place = ['--bind', '127.0.0.1', '--port', String(port), '--dir', directory];
 // Every write goes to the disk, so that overrides outlive the fleet; with snapshots too it would be written twice.

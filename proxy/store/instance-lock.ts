@@ -1,7 +1,7 @@
 // One process per instance name: a lock of the operating system, so that it ends with the process, however that ends.
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { ownDirectory, ownFile } from '../../schemas/own-files.ts';
 
 export interface InstanceLock {
   release(): void;
@@ -17,8 +17,11 @@ const busy = 5;
  * system when the folder cannot be written.
  */
 export function lockInstance(folder: string): InstanceLock {
-  mkdirSync(folder, { recursive: true });
-  const database = new DatabaseSync(join(folder, 'lock'), { timeout: 0 });
+  const path = join(folder, 'lock');
+  ownDirectory(dirname(folder));
+  ownDirectory(folder);
+  ownFile(path);
+  const database = new DatabaseSync(path, { timeout: 0 });
   try {
     // Nothing is ever written, so nothing but the lock needs to be on the disk.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');

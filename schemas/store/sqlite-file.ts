@@ -1,7 +1,8 @@
 // The file of the embedded state store: made when it is wanted for the first time, opened again when it was replaced, never conjured up when it vanished.
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { ownDirectoryMode, ownFile } from '../own-files.ts';
 import { explainFailure, failure } from './sqlite-failure.ts';
 import { StateTables, transact } from './sqlite-tables.ts';
 import { StoreUnavailable } from './store-unavailable.ts';
@@ -27,8 +28,8 @@ function versionOf(database: DatabaseSync): number {
 
 /** Creates an empty file for its owner alone: keys of clients are in it as hashes. SQLite gives its side files the same mode. */
 function createFile(directory: string): void {
-  mkdirSync(directory, { recursive: true });
-  closeSync(openSync(stateFilePath(directory), 'a', 0o600));
+  mkdirSync(directory, { recursive: true, mode: ownDirectoryMode });
+  ownFile(stateFilePath(directory));
 }
 
 /** Write-ahead logging is a property of the file; two processes that switch it on at once get "locked" without waiting. */

@@ -1,4 +1,5 @@
 // Both planes without a master key, on purpose: this machine is let in, a page of another one in its browser is not.
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
@@ -7,9 +8,25 @@ import { startProcess } from '../support/process.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
+/** Everything below a directory that its owner's group or others may read, with its mode. */
+function openToOthers(directory: string): string[] {
+  const paths = [
+    directory,
+    ...readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) => join(directory, name)),
+  ];
+  return paths.flatMap((path) => {
+    const mode = statSync(path).mode & 0o777;
+    return (mode & 0o077) === 0 ? [] : [`${path} ${mode.toString(8)}`];
+  });
+}
+
 await test('without a master key a foreign page neither reaches a plane by its own name nor writes across origins', async (t) => {
   const home = temporaryDirectory(t);
-  const env = { GATEWAY_MASTER_KEY: '', GATEWAY_INSECURE: 'true', GATEWAY_DATA: join(home, 'data') };
+  const dataDirectory = join(home, 'data');
+  // A directory from before, and a loose umask, which the planes inherit.
+  const umask = process.umask(0);
+  mkdirSync(join(dataDirectory, 'control-plane'), { recursive: true });
+  const env = { GATEWAY_MASTER_KEY: '', GATEWAY_INSECURE: 'true', GATEWAY_DATA: dataDirectory };
   const upstream = await startFakeUpstream({ t });
   const controlPlane = await startProcess({
     t,
@@ -25,6 +42,7 @@ await test('without a master key a foreign page neither reaches a plane by its o
     upstream,
     env: { ...env, GATEWAY_CONTROL_PLANE_URL: controlPlane.address },
   });
+  process.umask(umask);
   const chat = JSON.stringify({ model: 'fake/fake-small', messages: [{ role: 'user', content: 'say hello' }] });
   const rule = JSON.stringify({ user_path: '/a', limit_key: { period: 'minute' }, max_requests: 1 });
   const adminPort = Number(new URL(controlPlane.address).port);
@@ -57,4 +75,5 @@ await test('without a master key a foreign page neither reaches a plane by its o
     const { responses } = await rawRequest(port, 'GET /metrics HTTP/1.1\r\nHost: evil.test\r\n\r\n');
     t.equal(responses[0]?.status, 403, 'and it reads nothing');
   }
+  t.same(openToOthers(dataDirectory), [], 'and nothing that the planes keep can be read by other users');
 });
