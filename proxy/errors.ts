@@ -66,6 +66,11 @@ export const errors = {
     'not_found_error',
     'The model "{model}" does not exist. GET /v1/models lists what does.',
   ),
+  user_path_denied: refuse(
+    403,
+    'permission_error',
+    'This key may not name a user path. Leave the header out, or use a key issued with "user_path" or "any_user_path": true.',
+  ),
   model_access_denied: refuse(
     403,
     'permission_error',

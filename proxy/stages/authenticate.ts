@@ -34,9 +34,9 @@ const accepted = new WeakMap<Socket, Accepted>();
 /**
  * The caller of a request, by `Authorization: Bearer` or `x-api-key` (spec: Authentication 1 and 3).
  * Throws 401 `invalid_api_key` for every failure, however many there were (design section 4, Wrong keys: SDKs would wait for the end of
- * a 429, and all clients behind one load balancer share an address), 400 `ambiguous_credentials` when two different keys are sent, and
- * 400 `invalid_user_path` when the path the request names for itself counts and is none. While the keys could not be read yet, an unknown
- * one gets 503 `store_unavailable`.
+ * a 429, and all clients behind one load balancer share an address), 400 `ambiguous_credentials` when two different keys are sent,
+ * 403 `user_path_denied` when the request names a path and its key may not, and 400 `invalid_user_path` when that path counts and is
+ * none. While the keys could not be read yet, an unknown one gets 503 `store_unavailable`.
  */
 export function authenticate({ head, request, startedAtMs }: Exchange, credentials: Credentials): Principal {
   const { authorization, apiKey, userPath, ambiguousCredentials } = head;
@@ -64,6 +64,13 @@ export function authenticate({ head, request, startedAtMs }: Exchange, credentia
   return principal;
 }
 
+/** The path a request names for itself. Throws 403 `user_path_denied` when its key may not: unseen, it would evade the caps of that path. */
+function namedPath(header: string | undefined, mayName: boolean): string {
+  const path = readUserPath(header);
+  if (path !== '/' && !mayName) throw refusal('user_path_denied');
+  return path;
+}
+
 /** Keeps browser pages of others out of a gateway without a master key. Throws 403 `foreign_host`, `foreign_origin`. */
 export function refuseForeign({ request, head }: Exchange, names: ReadonlySet<string>): void {
   const { method = '', headers, socket } = request;
@@ -85,7 +92,7 @@ function principalOf({ kind, key }: Caller, userPath: string | undefined): Princ
   return {
     kind,
     keyId: key?.id,
-    userPath: key?.userPath ?? readUserPath(userPath),
+    userPath: key?.userPath ?? namedPath(userPath, key?.anyUserPath ?? true),
     allowedModels: key?.modelAccess,
   };
 }

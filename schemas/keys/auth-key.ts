@@ -12,8 +12,10 @@ export interface AuthKey {
   readonly id: string;
   readonly name: string;
   readonly description: string | undefined;
-  /** The consumer the key stands for, normalised; undefined when clients may name their own. */
+  /** The consumer the key stands for, normalised; undefined: the root, unless `anyUserPath`. */
   readonly userPath: string | undefined;
+  /** Whether a request may name its consumer itself, any there is; false for a key with a user path. */
+  readonly anyUserPath: boolean;
   readonly labels: readonly string[];
   /** As written; empty: every model. */
   readonly allowedModels: readonly string[];
@@ -79,6 +81,8 @@ export function readAuthKey(id: string, body: unknown): AuthKey | undefined {
   const { name, digest, created_by: createdBy, redacted_value: redactedValue, description } = given;
   const { dashboard_access: dashboardAccess, enabled, labels = [], allowed_models: allowedModels = [] } = given;
   const userPath = readUserPath(given['user_path']);
+  // Keys from before this member was there keep what they could do.
+  const { any_user_path: anyUserPath = userPath === undefined } = given;
   const expiresAtMs = readTime(given['expires_at'], Number.POSITIVE_INFINITY);
   const deactivatedAtMs = readTime(given['deactivated_at'], undefined);
   const createdAtMs = readTime(given['created_at'], undefined);
@@ -89,12 +93,14 @@ export function readAuthKey(id: string, body: unknown): AuthKey | undefined {
   if (typeof createdBy !== 'string' || typeof redactedValue !== 'string') return undefined;
   if (description !== undefined && typeof description !== 'string') return undefined;
   if (typeof dashboardAccess !== 'boolean' || typeof enabled !== 'boolean') return undefined;
+  if (typeof anyUserPath !== 'boolean' || (anyUserPath && userPath !== undefined)) return undefined;
   if (!isTexts(labels) || !isTexts(allowedModels)) return undefined;
   return authKey({
     id,
     name,
     description,
     userPath,
+    anyUserPath,
     labels,
     allowedModels,
     dashboardAccess,
@@ -116,6 +122,7 @@ export function authKeyBody(key: AuthKey): Record<string, unknown> {
     name: key.name,
     ...(description === undefined ? {} : { description }),
     ...(userPath === undefined ? {} : { user_path: userPath }),
+    any_user_path: key.anyUserPath,
     ...(labels.length === 0 ? {} : { labels }),
     ...(allowedModels.length === 0 ? {} : { allowed_models: allowedModels }),
     dashboard_access: key.dashboardAccess,

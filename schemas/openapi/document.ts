@@ -24,6 +24,7 @@ const refusalsOfAdminBody: Refusals = {
 const refusalsOfClients: Refusals = {
   400: ['malformed_request', 'invalid_header', 'ambiguous_credentials', 'invalid_user_path'],
   401: ['invalid_api_key'],
+  403: ['user_path_denied'],
   500: ['internal_error'],
 };
 

@@ -33,6 +33,7 @@ const keyOfAnn = {
   name: 'Ann, editor',
   user_path: '/team-a/ann',
   allowed_models: ['chat'],
+  any_user_path: false,
   dashboard_access: false,
   redacted_value: 'sk-gw-...Zk9A',
   enabled: true,

@@ -29,6 +29,9 @@ const taken: [given: object, member: string, value: unknown][] = [
   [{ user_path: '/' }, 'userPath', '/'],
   [{ user_path: 'team//app/' }, 'userPath', '/team/app'],
   [{ user_path: '/Team/e\u0301' }, 'userPath', '/Team/\u00e9'],
+  [{ any_user_path: true }, 'anyUserPath', true],
+  [{ user_path: '/', any_user_path: false }, 'anyUserPath', false],
+  [{}, 'anyUserPath', false],
   [{ labels: [' a', 'a', 'b'] }, 'labels', ['a', 'b']],
   [{ labels: ['😀'.repeat(100)] }, 'labels', ['😀'.repeat(100)]],
   [{}, 'labels', []],
@@ -144,6 +147,11 @@ await test('the schema takes the same names, descriptions and labels', async (t)
       if (!beyondSchema.test(String(value))) t.notOk(validate({ name: 'x', [member]: value }), text.slice(0, 60));
     }
   }
+});
+
+await test('a key has a path of its own or may name any, not both', async (t) => {
+  t.match(refusedBy({ name: 'x', user_path: '/', any_user_path: true }), { status: 400, param: 'any_user_path' });
+  t.match(refusedBy({ name: 'x', any_user_path: 1 }), { status: 400, param: 'any_user_path' });
 });
 
 await test('a misspelled provider and member hear what was meant', async (t) => {

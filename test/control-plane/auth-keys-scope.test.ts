@@ -66,6 +66,7 @@ await test('no key grants more than the one it is made with', async (t) => {
     ['team', asAdmin, { user_path: '/team' }, undefined],
     ['team', asAdmin, { user_path: '/team/app', dashboard_access: true }, undefined],
     ['team', asAdmin, {}, 'user_path'],
+    ['team', asAdmin, { any_user_path: true }, 'any_user_path'],
     ['team', asAdmin, { user_path: '/' }, 'user_path'],
     ['team', asAdmin, { user_path: '/team-alpha' }, 'user_path'],
     ['team', asAdmin, { user_path: '/other', dashboard_access: true }, 'user_path'],
@@ -80,6 +81,7 @@ await test('no key grants more than the one it is made with', async (t) => {
     ['brief', as(brief.value), {}, 'expires_at'],
     ['root', as(root.value), {}, undefined],
     ['plain', as(plain.value), { user_path: '/anything', dashboard_access: true }, undefined],
+    ['plain', as(plain.value), { any_user_path: true }, undefined],
   ];
   for (const [who, ask, draft, denied] of rows) {
     const before = await revision(stand);

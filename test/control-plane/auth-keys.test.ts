@@ -43,6 +43,7 @@ await test('a key is issued with its secret, this one time', async (t) => {
     name: 'CI',
     description: 'the pipeline',
     user_path: '/team/ci',
+    any_user_path: false,
     labels: ['build', 'nightly'],
     allowed_models: ['openai/*', 'fast', 'Team/Chat', 'some-model'],
     dashboard_access: true,

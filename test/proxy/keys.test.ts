@@ -114,10 +114,11 @@ await test('an alias fails over within what the key may use only', async (t) => 
   t.match(JSON.parse(upstream.ledger[0]?.body.toString() ?? ''), { model: 'fake-small' });
 });
 
-await test('a key speaks for its own path, whatever the request says; one without speaks for the path it names', async (t) => {
+await test('a key speaks for its own path, whatever the request says; one without names a path only when it may name any', async (t) => {
   const { gateway, issue } = await startStand(t);
   const bound = await issue({ userPath: '/team/app' });
-  const free = await issue();
+  const free = await issue({ anyUserPath: true });
+  const plain = await issue({ anyUserPath: false });
   const userPath = async (secret: string, path?: string): Promise<unknown> => {
     const more = path === undefined ? {} : { 'x-gateway-user-path': path };
     const response = await gateway.fetch('/v1/usage', bearer(secret, more));
@@ -128,6 +129,7 @@ await test('a key speaks for its own path, whatever the request says; one withou
     t.equal(await userPath(bound.secret, path), '/team/app', path ?? '');
   t.equal(await userPath(free.secret, '/other/x'), '/other/x');
   t.equal(await userPath(free.secret), '/');
+  t.same([await userPath(plain.secret), await userPath(plain.secret, '/team')], ['/', 'user_path_denied']);
   t.equal(await userPath(masterKey, '/team'), '/team');
   t.equal(await userPath(free.secret, '/a/../b'), 'invalid_user_path');
 });

@@ -213,7 +213,8 @@ await test('a repeated key is not hashed again', async (t) => {
 
 await test('a managed key is its own consumer, and a path of its own always wins', async (t) => {
   const known = credentialsOf(digestOf('sk-master'), [
-    keyOf('free'),
+    keyOf('free', { any_user_path: true }),
+    keyOf('plain', { any_user_path: false }),
     keyOf('bound', { user_path: '/team/app', allowed_models: ['p/*'] }),
     keyOf('rooted', { user_path: '/' }),
   ]);
@@ -229,7 +230,9 @@ await test('a managed key is its own consumer, and a path of its own always wins
       path ?? 'no header',
     );
   t.equal(as('sk-gw-rooted', '/other').userPath, '/');
-  for (const id of ['sk-gw-free', 'sk-master'])
+  for (const path of [undefined, '/', '']) t.equal(as('sk-gw-plain', path).userPath, '/');
+  t.match(await refusedBy(() => as('sk-gw-plain', '/team')), { status: 403, code: 'user_path_denied' });
+  for (const id of ['sk-gw-free', 'sk-gw-plain', 'sk-master'])
     t.match(await refusedBy(() => as(id, '/a/../b')), { status: 400, code: 'invalid_user_path' });
 });
 

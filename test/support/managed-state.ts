@@ -10,6 +10,7 @@ export function sampleKey(secret: string, more: Partial<AuthKeyFields> = {}): Au
     name: 'a key',
     description: undefined,
     userPath: undefined,
+    anyUserPath: more.userPath === undefined,
     labels: [],
     allowedModels: [],
     dashboardAccess: false,

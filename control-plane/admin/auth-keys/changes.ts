@@ -10,7 +10,7 @@ import {
 import { coversEntry } from '../../../schemas/keys/model-access.ts';
 import { digestOf, redacted } from '../../../schemas/keys/secret.ts';
 import type { StoredState } from '../../../schemas/store/state-store.ts';
-import { isInScope, lookAgain, type Operator } from '../../authenticate.ts';
+import { isInScope, isScoped, lookAgain, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import type { Decided } from '../commit.ts';
 import type { KeyDraft } from './read-draft.ts';
@@ -48,6 +48,7 @@ export function issueKey(
   { id, secret, by, nowMs }: { id: string; secret: string; by: string; nowMs: number },
   operator: Operator,
 ): Decision {
+  if (draft.anyUserPath && isScoped(operator)) throw beyond('any_user_path', 'A key that names any user path');
   if (!isInScope(operator, draft.userPath)) throw beyond('user_path', `A key outside of ${operator.userPath}`);
   checkModels(draft.allowedModels, operator);
   checkExpiry(draft.expiresAtMs, operator);

@@ -9,6 +9,7 @@ export interface KeyDraft {
   readonly name: string;
   readonly description: string | undefined;
   readonly userPath: string | undefined;
+  readonly anyUserPath: boolean;
   readonly labels: readonly string[];
   readonly allowedModels: readonly string[];
   readonly dashboardAccess: boolean;
@@ -22,7 +23,16 @@ export interface KnownNames {
   readonly aliases: ReadonlySet<string>;
 }
 
-const members = ['name', 'description', 'user_path', 'labels', 'allowed_models', 'dashboard_access', 'expires_at'];
+const members = [
+  'name',
+  'description',
+  'user_path',
+  'any_user_path',
+  'labels',
+  'allowed_models',
+  'dashboard_access',
+  'expires_at',
+];
 const longestName = 200;
 const longestDescription = 1000;
 const longestLabel = 100;
@@ -35,10 +45,16 @@ const invisible = /[\p{C}\p{Zl}\p{Zp}]/u;
 /** The body of a POST. Throws 400 naming the member at fault. */
 export function readDraft(body: unknown, known: KnownNames, nowMs: number): KeyDraft {
   const given = readBody(body, members);
+  const userPath = readUserPath(given);
+  const anyUserPath = readFlag(given, 'any_user_path');
+  if (anyUserPath && userPath !== undefined) {
+    throw invalid('any_user_path', 'does not go with user_path: the path of a key always wins over the header');
+  }
   return {
     name: readName(given),
     description: readDescription(given),
-    userPath: readUserPath(given),
+    userPath,
+    anyUserPath,
     labels: readLabels(given) ?? [],
     allowedModels: readAllowedModels(given, known) ?? [],
     dashboardAccess: readFlag(given, 'dashboard_access'),

@@ -16,6 +16,7 @@ const whole = {
   name: 'ci',
   description: 'for the pipeline',
   user_path: '/team/ci',
+  any_user_path: false,
   labels: ['build'],
   allowed_models: ['openai/*'],
   dashboard_access: true,
@@ -29,6 +30,7 @@ const whole = {
 };
 const least = {
   name: 'x',
+  any_user_path: false,
   dashboard_access: false,
   digest: digestOf(''),
   redacted_value: 'sk-gw-...abcd',
@@ -48,11 +50,19 @@ await test('a document is read and written back as it was', async (t) => {
   t.match(readAuthKey('id', { ...least, user_path: 'team//ci/' }), { userPath: '/team/ci' });
 });
 
+await test('a key from before it could be said names any path, unless it has its own', async (t) => {
+  const { any_user_path: _, ...older } = least;
+  t.match(readAuthKey('id', older), { anyUserPath: true, userPath: undefined });
+  t.match(readAuthKey('id', { ...older, user_path: '/a' }), { anyUserPath: false, userPath: '/a' });
+  t.match(readAuthKey('id', { ...least, any_user_path: true }), { anyUserPath: true });
+});
+
 await test('what is not a key in every member is no key', async (t) => {
   const wrong: Record<string, unknown[]> = {
     name: [undefined, null, 7],
     description: [null, 7],
     user_path: [null, 7, '/a/../b', '/a:b'],
+    any_user_path: [null, 'true', 1, true],
     labels: [null, 'a', [7], {}],
     allowed_models: [null, 'a', [null]],
     dashboard_access: [undefined, null, 'true', 1],
