@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { destination, pino } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
+import type { AssembledConfig } from '../schemas/config/assembled.ts';
 import { ConfigRejected } from '../schemas/config/config-rejected.ts';
 import { type Follower, follow } from '../schemas/config/follow.ts';
 import { formatProblem } from '../schemas/config/problem.ts';
@@ -21,7 +22,6 @@ import { followState, type StateStatus } from '../schemas/store/follow-state.ts'
 import { heartbeatIntervalMs } from '../schemas/store/heartbeat-body.ts';
 import { openStateStore } from '../schemas/store/open.ts';
 import type { Document } from '../schemas/store/state-store.ts';
-import type { Config } from '../schemas/types.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
 import type { UnneededEpochs } from './admin/rate-limits/changes.ts';
@@ -67,7 +67,7 @@ const store = openStateStore({
 const mark = environmentMark(variables);
 const verdict = createVerdict(nowMs);
 let follower: Follower | undefined;
-let config: { declared: Config; rules: readonly Rule[]; known: KnownModels } | undefined;
+let config: { declared: AssembledConfig; rules: readonly Rule[]; known: KnownModels } | undefined;
 let managed: readonly Document[] = [];
 let credentials: Credentials = credentialsOf(masterKeyDigest, []);
 let tidyAtMs = 0;
@@ -155,8 +155,7 @@ const rateLimitParts = {
 await app.register(rateLimits, { parts: rateLimitParts, who });
 const authKeyParts = {
   store: documents,
-  providers: () => new Set(Object.keys(config?.declared.providers ?? {})),
-  aliases: () => new Set((config?.declared.aliases ?? []).map(({ source }) => source)),
+  known: () => config?.known ?? nothingKnown,
   nowMs,
 };
 await app.register(authKeys, { parts: authKeyParts });

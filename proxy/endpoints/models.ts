@@ -31,9 +31,9 @@ function listed(snapshot: Snapshot, access: ModelAccess | undefined): readonly M
 }
 
 /** The model as the caller may see it: owned by the first target it may use. Undefined when there is none. */
-function entryOf(id: string, { routes }: Snapshot, access: ModelAccess | undefined): ModelEntry | undefined {
+function entryOf(id: string, { routes, providers }: Snapshot, access: ModelAccess | undefined): ModelEntry | undefined {
   const route = routes.get(id);
-  const usable = route === undefined || access === undefined ? route : grantedPart(route, id, access);
+  const usable = route === undefined || access === undefined ? route : grantedPart(route, id, access, providers);
   const target = usable?.targets[0];
   return target && { id, object: 'model', created: 0, owned_by: target.upstream.name };
 }

@@ -1,31 +1,41 @@
 // Config (the human document) → Snapshot (maps and bytes). Nothing else builds a snapshot.
+import type { AssembledConfig } from '../../schemas/config/assembled.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
-import type { Alias, Config, Provider } from '../../schemas/types.ts';
+import { foldCase, isQualified } from '../../schemas/selector.ts';
+import type { Alias, Provider } from '../../schemas/types.ts';
 import { durationMs, sizeBytes } from '../../schemas/units.ts';
 import { dialects } from '../providers/index.ts';
 import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.ts';
 
 /**
- * Compiles a validated config. Name resolution is one map: qualified names, then bare ids (the first provider by name that
- * has the model), then aliases, which win over both.
+ * Compiles a validated config. Name resolution is one map: qualified names, then bare ids (every provider that lists the model, in order
+ * of declaration, one failing over to the next), then aliases, which win over both. An id `a/b` is no bare id where a provider `a` is
+ * configured.
  */
-export function compile(config: Config, revision: string, credentials: Credentials): Snapshot {
-  const { server } = config;
+export function compile(config: AssembledConfig, revision: string, credentials: Credentials): Snapshot {
+  const { server, providers, providerNames = Object.keys(providers) } = config;
+  const known = new Set(providerNames.map(foldCase));
   const routes = new Map<string, Route>();
   const models = new Map<string, ModelEntry>();
   const upstreams: Upstream[] = [];
+  const bareIds = new Map<string, Target[]>();
 
-  for (const name of Object.keys(config.providers).sort()) {
-    const provider = config.providers[name] as Provider;
+  for (const name of providerNames) {
+    const provider = providers[name];
+    if (provider === undefined) continue;
     const upstream = compileUpstream(name, provider);
     upstreams.push(upstream);
-    for (const model of provider.models) {
-      const route = compileRoute(`${name}/${model}`, [compileTarget(upstream, model, 1)]);
-      routes.set(`${name}/${model}`, route);
-      if (!routes.has(model)) routes.set(model, route);
+    for (const model of new Set(provider.models)) {
+      const target = compileTarget(upstream, model, 1);
+      routes.set(`${name}/${model}`, compileRoute(`${name}/${model}`, [target], 'failover'));
       models.set(`${name}/${model}`, modelEntry(`${name}/${model}`, name));
+      if (isQualified(model, known)) continue;
+      const sharing = bareIds.get(model);
+      if (sharing === undefined) bareIds.set(model, [target]);
+      else sharing.push(target);
     }
   }
+  for (const [model, targets] of bareIds) routes.set(model, compileRoute(model, targets, 'failover'));
   const aliases = config.aliases.map((alias): [string, Route] => [alias.source, compileAlias(alias, routes)]);
   for (const [source, route] of aliases) {
     routes.set(source, route);
@@ -46,6 +56,7 @@ export function compile(config: Config, revision: string, credentials: Credentia
     routes,
     models: Object.freeze([...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
     upstreams: Object.freeze(upstreams),
+    providers: Object.freeze(known),
     credentials,
   });
 }
@@ -84,8 +95,8 @@ function secretsOf({ api_key = '', headers }: Provider): string[] {
   return [...new Set(words)].filter((word) => word.length >= 8).sort((a, b) => b.length - a.length);
 }
 
-function compileRoute(name: string, targets: readonly Target[]): Route {
-  return Object.freeze({ name, targets: Object.freeze(targets) });
+function compileRoute(name: string, targets: readonly Target[], strategy: Route['strategy']): Route {
+  return Object.freeze({ name, targets: Object.freeze(targets), strategy });
 }
 
 function compileTarget(upstream: Upstream, model: string, weight: number): Target {
@@ -99,7 +110,7 @@ function compileAlias(alias: Alias, routes: ReadonlyMap<string, Route>): Route {
     return target ? [Object.freeze({ ...target, weight })] : [];
   });
   const shares = targets.map(({ upstream, model, weight }) => `${weight} ${upstream.name}/${model}`);
-  return compileRoute([alias.source, ...shares].join('\n'), targets);
+  return compileRoute([alias.source, ...shares].join('\n'), targets, 'round_robin');
 }
 
 function modelEntry(id: string, provider: string): ModelEntry {

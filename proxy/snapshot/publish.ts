@@ -1,5 +1,6 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
 
+import type { AssembledConfig } from '../../schemas/config/assembled.ts';
 import { authKeyKind, readAuthKeys, unreadableAuthKeys } from '../../schemas/keys/auth-key.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
@@ -11,7 +12,6 @@ import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type RuleProblem, unenforcedProblems } from '../../schemas/rules/unenforced.ts';
 import type { StateOrigin } from '../../schemas/store/follow-state.ts';
 import type { Document, StoredState } from '../../schemas/store/state-store.ts';
-import type { Config } from '../../schemas/types.ts';
 import { compile, withCredentials } from './compile.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -32,7 +32,7 @@ export interface PublishOptions {
 
 export interface Publisher {
   /** A config was found good; throws what `put` throws. */
-  config(config: Config, revision: string): void;
+  config(config: AssembledConfig, revision: string): void;
   /** The managed documents changed; with the source `nothing` they could not be read yet. */
   documents(state: Pick<StoredState, 'documents' | 'kinds' | 'storeId'>, origin: StateOrigin): void;
 }
@@ -83,8 +83,7 @@ export function createPublisher(options: PublishOptions): Publisher {
   return {
     config(next, revision) {
       const compiled = compile(next, revision, credentials);
-      const { enabled } = next.rate_limits;
-      const means = { enabled, hasTemplates, usageEnabled, known: knownModels(next) };
+      const means = { enabled: next.rate_limits.enabled, hasTemplates, usageEnabled, known: knownModels(next) };
       const rules = { rules: compileRules(next.rate_limits), means };
       publish(compiled, rules);
       snapshot = compiled;

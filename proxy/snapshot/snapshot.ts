@@ -28,11 +28,13 @@ export interface Target {
   readonly weight: number;
 }
 
-/** Where a model name leads: one target, or the targets of an alias in declared order. */
+/** Where a model name leads: one target, or those of an alias or a bare id in declared order. */
 export interface Route {
   /** The same as long as the route means the same, across reloads: what balancing remembers hangs on it. */
   readonly name: string;
   readonly targets: readonly Target[];
+  /** `failover`: always the first target first; else by the weights. */
+  readonly strategy: 'round_robin' | 'failover';
 }
 
 /** One entry of GET /v1/models. */
@@ -66,6 +68,8 @@ export interface Snapshot {
   /** What GET /v1/models lists, sorted by id. */
   readonly models: readonly ModelEntry[];
   readonly upstreams: readonly Upstream[];
+  /** The names of all configured providers, folded; those that are left out included. */
+  readonly providers: ReadonlySet<string>;
   /** What keys are checked against; the same object as long as no key changes. */
   readonly credentials: Credentials;
 }

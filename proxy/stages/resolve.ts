@@ -14,20 +14,28 @@ export function resolve(model: string, snapshot: Snapshot, access: ModelAccess |
   const route = snapshot.routes.get(model);
   if (route === undefined) throw refusal('model_not_found', { param: 'model', fill: { model } });
   if (access === undefined) return route;
-  const part = grantedPart(route, model, access);
+  const part = grantedPart(route, model, access, snapshot.providers);
   if (part === undefined) throw refusal('model_access_denied', { param: 'model', fill: { model } });
   return part;
 }
 
-/** The route with only the targets a request for `model` may use; undefined when that is none. */
-export function grantedPart(route: Route, model: string, access: ModelAccess): Route | undefined {
+/**
+ * The route with only the targets a request for `model` may use; undefined when that is none. `providers`: the names of all that are
+ * configured, folded.
+ */
+export function grantedPart(
+  route: Route,
+  model: string,
+  access: ModelAccess,
+  providers: ReadonlySet<string>,
+): Route | undefined {
   if (allowsName(access, model)) return route;
-  const targets = route.targets.filter((target) => allowsTarget(access, target.upstream.name, target.model));
+  const targets = route.targets.filter((target) => allowsTarget(access, target.upstream.name, target.model, providers));
   if (targets.length === route.targets.length) return route;
   if (targets.length === 0) return undefined;
   // Balancing goes by the name: callers with the same part of an alias share its turns.
   const indices = targets.map((target) => route.targets.indexOf(target));
-  return { name: `${route.name}\nonly ${indices.join(' ')}`, targets };
+  return { ...route, name: `${route.name}\nonly ${indices.join(' ')}`, targets };
 }
 
 const maxRemembered = 10_000;
@@ -39,8 +47,8 @@ const maxRemembered = 10_000;
 export function createBalance(): Balance {
   const credits = new Map<string, number[]>();
   return (route) => {
-    const { targets } = route;
-    if (targets.length === 1) return targets;
+    const { targets, strategy } = route;
+    if (targets.length === 1 || strategy === 'failover') return targets;
     let credit = credits.get(route.name);
     if (credit === undefined) {
       // Aliases of old configs pile up here; forgetting a turn does no harm.

@@ -3,6 +3,7 @@
 import type { Variables } from '../environment.ts';
 import { parseSelector } from '../selector.ts';
 import type { Config } from '../types.ts';
+import type { AssembledConfig } from './assembled.ts';
 import { checkAliases, targetsOf, type WrittenAlias } from './check-aliases.ts';
 import { checkProviders } from './check-providers.ts';
 import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
@@ -15,7 +16,7 @@ import { defaultConfig } from './validate.ts';
 
 export interface Assembly {
   /** Absent when there are problems. */
-  config?: Config;
+  config?: AssembledConfig;
   problems: Problem[];
   warnings: Problem[];
 }
@@ -61,8 +62,19 @@ export function assemble(
   warnings.push(...checkTokenCaps(config.rate_limits, variables));
 
   config.aliases = settleAliases(config.aliases, providers.keyless, sources, warnings);
+  const providerNames = namesInOrder(config.providers, owners.get('providers'));
   for (const name of providers.keyless) delete config.providers[name];
-  return { config, problems, warnings };
+  const isPlain = providerNames.join() === Object.keys(config.providers).join();
+  return { config: isPlain ? config : { ...config, providerNames }, problems, warnings };
+}
+
+/** The names as declared: those that are whole numbers have lost their places. */
+function namesInOrder(providers: Config['providers'], owner: Part | undefined): string[] {
+  const names = Object.keys(providers);
+  if (owner === undefined || !names.some((name) => /^[0-9]+$/.test(name))) return names;
+  const places = names.map((name) => ({ name, ...owner.parsed.locate(['providers', name], 'key') }));
+  places.sort((a, b) => a.line - b.line || a.column - b.column);
+  return places.map(({ name }) => name);
 }
 
 /**

@@ -1,5 +1,5 @@
 // The whole flow of the configuration in one function: watch, read, parse, validate, assemble, hand over; the last good one stays otherwise.
-import type { Config } from '../types.ts';
+import type { AssembledConfig } from './assembled.ts';
 import { ConfigRejected } from './config-rejected.ts';
 import { keepLastGood, type LastGood, recallLastGood } from './last-good.ts';
 import type { Loaded } from './load.ts';
@@ -19,7 +19,7 @@ export interface FollowOptions {
   lastGoodFolder?: string;
   nowMs: () => number;
   /** Puts a configuration in force; when it throws, the configuration counts as rejected. */
-  apply: (config: Config, revision: string) => void;
+  apply: (config: AssembledConfig, revision: string) => void;
   report: (event: ConfigEvent) => void;
   settings?: Partial<FollowSettings>;
 }

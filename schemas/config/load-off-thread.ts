@@ -1,6 +1,7 @@
 // Loads large input in a worker thread, so that parsing ten thousand rules stalls no request.
+
 import { Worker } from 'node:worker_threads';
-import type { Config } from '../types.ts';
+import type { AssembledConfig } from './assembled.ts';
 import { type LoadContext, type Loaded, loadFiles } from './load.ts';
 import { type Problem, problemOfFile } from './problem.ts';
 import type { SourceFile } from './read.ts';
@@ -52,7 +53,7 @@ export function loadOffThread(
   }
 }
 
-function parseConfig(text: string): Config {
-  const config: Config = JSON.parse(text);
+function parseConfig(text: string): AssembledConfig {
+  const config: AssembledConfig = JSON.parse(text);
   return config;
 }

@@ -1,6 +1,7 @@
 // Bytes of the configuration files → one configuration, or everything that is wrong with them; pure, and the same for both planes and the checker.
-import type { Config } from '../types.ts';
+
 import { assemble } from './assemble.ts';
+import type { AssembledConfig } from './assembled.ts';
 import { expand, type Variables } from './expand.ts';
 import { parseFile } from './parse.ts';
 import { formatPath, mostProblems, type Problem, problemOfFile, sortProblems } from './problem.ts';
@@ -18,7 +19,7 @@ export interface LoadContext {
 
 export interface Loaded {
   /** Present exactly when there are no problems. */
-  config?: Config;
+  config?: AssembledConfig;
   problems: Problem[];
   warnings: Problem[];
 }

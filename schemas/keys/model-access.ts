@@ -1,5 +1,5 @@
 // Which models a key may use: a list of names and patterns, compared without regard to letter case.
-import { foldCase, parseSelector } from '../selector.ts';
+import { foldCase, isQualified, parseSelector } from '../selector.ts';
 
 /** The entries of a list that restricts, folded. */
 export type ModelAccess = ReadonlySet<string>;
@@ -19,21 +19,27 @@ export function allowsName(access: ModelAccess, requestedName: string): boolean 
 }
 
 /**
- * Whether a model at a provider may be used, whatever name led there. An entry with a slash names a provider; only one without is a bare
- * id, which covers the model on any provider.
+ * Whether a model at a provider may be used, whatever name led there. An entry `a/b` is about the provider `a` where it is configured, else
+ * about the bare id `a/b`; a bare id covers the model on any provider. `providers`: the names of all that are configured, folded.
  */
-export function allowsTarget(access: ModelAccess, provider: string, model: string): boolean {
+export function allowsTarget(
+  access: ModelAccess,
+  provider: string,
+  model: string,
+  providers: ReadonlySet<string>,
+): boolean {
   const [foldedProvider, foldedModel] = [foldCase(provider), foldCase(model)];
   return (
     access.has(`${foldedProvider}/${foldedModel}`) ||
     access.has(`${foldedProvider}/*`) ||
-    (!foldedModel.includes('/') && access.has(foldedModel))
+    (access.has(foldedModel) && !isQualified(foldedModel, providers))
   );
 }
 
-/** Whether an entry grants nothing beyond what `access` grants: nobody hands on more than they have. */
-export function coversEntry(access: ModelAccess | undefined, entry: string): boolean {
+/** Whether an entry grants nothing beyond what `access` grants: nobody hands on more than they have. `providers` as above. */
+export function coversEntry(access: ModelAccess | undefined, entry: string, providers: ReadonlySet<string>): boolean {
   if (access === undefined || allowsName(access, entry)) return true;
+  if (!isQualified(entry, providers)) return false;
   const { provider, model = '' } = parseSelector(entry) ?? {};
-  return provider !== undefined && model !== '*' && allowsTarget(access, provider, model);
+  return provider !== undefined && model !== '*' && allowsTarget(access, provider, model, providers);
 }

@@ -5,8 +5,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
 import { readAllowedModelsBody, readDraft } from '../../control-plane/admin/auth-keys/read-draft.ts';
 import { Refusal } from '../../control-plane/errors.ts';
+import { knownModels } from '../../schemas/rules/known-models.ts';
 
-const known = { providers: new Set(['openai', 'Local']), aliases: new Set(['fast', 'team/chat']) };
+const known = knownModels({
+  providers: { openai: { models: ['gpt-4o'] }, Local: { models: ['meta/llama'] } },
+  aliases: [{ source: 'fast' }, { source: 'team/chat' }],
+});
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 
 function refusedBy(body: unknown): Refusal {

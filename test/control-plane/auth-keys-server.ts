@@ -8,6 +8,7 @@ import { createFailedLogins } from '../../schemas/failed-logins.ts';
 import { readAuthKeys } from '../../schemas/keys/auth-key.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
+import { knownModels } from '../../schemas/rules/known-models.ts';
 import { openStateStore } from '../../schemas/store/open.ts';
 import type { StateStore } from '../../schemas/store/state-store.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
@@ -86,8 +87,11 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
   register?.(app);
   const parts = {
     store,
-    providers: () => new Set(['openai', 'local']),
-    aliases: () => new Set(['fast', 'team/chat']),
+    known: () =>
+      knownModels({
+        providers: { openai: { models: ['gpt-4o'] }, local: { models: ['meta/llama', 'openai/gpt-4o'] } },
+        aliases: [{ source: 'fast' }, { source: 'team/chat' }],
+      }),
     nowMs: () => clock.nowMs,
   };
   await app.register(authKeys, { parts });

@@ -18,7 +18,8 @@ await test('a model is found by its qualified name and by its bare id', async (t
   const snapshot = compiled({ providers: { b: { models: ['x', 'meta/llama'] }, a: { models: ['x', 'y'] } } });
   t.same(routeOf(snapshot, 'a/x'), ['a/x*1']);
   t.same(routeOf(snapshot, 'b/x'), ['b/x*1']);
-  t.same(routeOf(snapshot, 'x'), ['a/x*1'], 'a bare id is the first provider’s by name that has it');
+  t.same(routeOf(snapshot, 'x'), ['b/x*1', 'a/x*1'], 'a bare id is every provider’s that lists it, as declared');
+  t.equal(snapshot.routes.get('x')?.strategy, 'failover');
   t.same(routeOf(snapshot, 'y'), ['a/y*1']);
   t.same(routeOf(snapshot, 'b/meta/llama'), ['b/meta/llama*1']);
   t.same(routeOf(snapshot, 'meta/llama'), ['b/meta/llama*1']);
@@ -27,7 +28,15 @@ await test('a model is found by its qualified name and by its bare id', async (t
   }
 });
 
-await test('a qualified name wins over a bare id that looks like one', async (t) => {
+await test('an order that an object does not keep is kept, and a provider that is left out still owns its name', async (t) => {
+  const config = sampleConfig({ providers: { b: { models: ['x', 'gone/x'] }, 7: { models: ['x'] } } });
+  const snapshot = compile({ ...config, providerNames: ['b', 'Gone', '7'] }, '', nobody);
+  t.same(routeOf(snapshot, 'x'), ['b/x*1', '7/x*1']);
+  t.equal(routeOf(snapshot, 'gone/x'), undefined);
+  t.same(routeOf(snapshot, 'b/gone/x'), ['b/gone/x*1']);
+});
+
+await test('a qualified name wins over a bare id that looks like one, also where it leads nowhere', async (t) => {
   for (const [first, second] of [
     ['a', 'b'],
     ['b', 'a'],
@@ -35,6 +44,8 @@ await test('a qualified name wins over a bare id that looks like one', async (t)
     const snapshot = compiled({ providers: { [first]: { models: [`${second}/x`] }, [second]: { models: ['x'] } } });
     t.same(routeOf(snapshot, `${second}/x`), [`${second}/x*1`]);
     t.same(routeOf(snapshot, `${first}/${second}/x`), [`${first}/${second}/x*1`]);
+    const other = compiled({ providers: { [first]: { models: [`${second}/y`] }, [second]: { models: ['x'] } } });
+    t.equal(routeOf(other, `${second}/y`), undefined);
   }
 });
 
@@ -82,7 +93,7 @@ await test('a provider becomes an upstream with numbers and bytes', async (t) =>
       bare: { base_url: 'http://127.0.0.1' },
     },
   });
-  const [bare, upstream] = snapshot.upstreams;
+  const [upstream, bare] = snapshot.upstreams;
   t.match(upstream, {
     name: 'p',
     origin: 'https://api.test:8443',

@@ -342,6 +342,9 @@ await test('a restricted caller reaches what is granted, by whatever name it ask
     [[], 'mix', 'p/m q/m p/n'],
     [['p/m'], 'p/m', 'p/m'],
     [['p/m'], 'm', 'p/m'],
+    [['q/m'], 'm', 'q/m'],
+    [[], 'm', 'p/m q/m'],
+    [['m'], 'm', 'p/m q/m'],
     [['P/M'], 'p/m', 'p/m'],
     [['p/m'], 'q/m', denied],
     [['p/m'], 'p/n', denied],
@@ -356,6 +359,16 @@ await test('a restricted caller reaches what is granted, by whatever name it ask
   ];
   for (const [allowed, name, outcome] of rows)
     t.equal(await reached(allowed, name), outcome, `${JSON.stringify(allowed)}: ${name}`);
+});
+
+await test('a bare id always begins with the provider that is declared first', async (t) => {
+  const providers = { q: { models: ['m'] }, p: { models: ['m'] }, o: { models: ['m'] } };
+  const snapshot = compile(sampleConfig({ providers }), '', open);
+  const balance = createBalance();
+  const order = (access?: string[]) =>
+    balance(resolve('m', snapshot, access && modelAccess(access))).map(({ upstream }) => upstream.name);
+  for (let request = 0; request < 3; request += 1) t.same(order(), ['q', 'p', 'o']);
+  for (let request = 0; request < 3; request += 1) t.same(order(['o/m', 'p/*']), ['p', 'o']);
 });
 
 await test('the granted part of an alias is balanced by itself', async (t) => {

@@ -18,6 +18,7 @@ import { createFailedLogins } from '../../schemas/failed-logins.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { describeApi, operations, refusalsOf } from '../../schemas/openapi/document.ts';
+import { nothingKnown } from '../../schemas/rules/known-models.ts';
 import { openStateStore } from '../../schemas/store/open.ts';
 import { startProcess } from '../support/process.ts';
 import { ruleMeans } from '../support/rule-means.ts';
@@ -237,7 +238,7 @@ async function startAdmin(t: Test) {
     parts: { store, configRules, live, means: () => ruleMeans(), nowMs },
     who,
   });
-  await app.register(authKeys, { parts: { store, providers: () => new Set(), aliases: () => new Set(), nowMs } });
+  await app.register(authKeys, { parts: { store, known: () => nothingKnown, nowMs } });
   const state = () => ({ storeId: undefined, revision: 0, source: 'store', isUp: true, isEmptied: false }) as const;
   await app.register(statusRoute, {
     parts: { fleet, desired, config: () => undefined, state, engine: 'sqlite', nowMs },

@@ -25,14 +25,21 @@ export interface View {
   readonly operator: Operator;
   /** Newest first, then by name, then by id. */
   readonly keys: readonly AuthKey[];
+  /** The names of the providers that are configured, folded. */
+  readonly providers: ReadonlySet<string>;
 }
 
 /** What is stored, through the operator's eyes. Throws 401 and 403 when the operator's own key has lost its rights meanwhile. */
-export function viewOf({ documents }: Pick<StoredState, 'documents'>, operator: Operator, nowMs: number): View {
+export function viewOf(
+  { documents }: Pick<StoredState, 'documents'>,
+  operator: Operator,
+  providers: ReadonlySet<string>,
+  nowMs: number,
+): View {
   const keys = readAuthKeys(documents);
   const current = lookAgain(operator, keys, nowMs);
   const visible = keys.filter(({ userPath }) => isInScope(current, userPath));
-  return { operator: current, keys: visible.sort(newestFirst) };
+  return { operator: current, keys: visible.sort(newestFirst), providers };
 }
 
 /** The visible key with this id. Throws 404 `auth_key_not_found`, outside of the operator's scope too. */
@@ -46,11 +53,12 @@ export function findKey({ keys }: View, id: string): AuthKey {
 export function issueKey(
   draft: KeyDraft,
   { id, secret, by, nowMs }: { id: string; secret: string; by: string; nowMs: number },
-  operator: Operator,
+  view: View,
 ): Decision {
+  const { operator } = view;
   if (draft.anyUserPath && isScoped(operator)) throw beyond('any_user_path', 'A key that names any user path');
   if (!isInScope(operator, draft.userPath)) throw beyond('user_path', `A key outside of ${operator.userPath}`);
-  checkModels(draft.allowedModels, operator);
+  checkModels(draft.allowedModels, view);
   checkExpiry(draft.expiresAtMs, operator);
   const key = authKey({
     ...draft,
@@ -86,14 +94,9 @@ export function relabelKey(key: AuthKey, labels: readonly string[], nowMs: numbe
 }
 
 /** Throws 403 `admin_scope_denied` when the key could then use what the operator's own may not, or gain something for longer. */
-export function restrictKey(
-  key: AuthKey,
-  allowedModels: readonly string[],
-  operator: Operator,
-  nowMs: number,
-): Decision {
-  checkModels(allowedModels, operator);
-  if (isWidened(key, allowedModels)) checkExpiry(key.expiresAtMs, operator);
+export function restrictKey(key: AuthKey, allowedModels: readonly string[], view: View, nowMs: number): Decision {
+  checkModels(allowedModels, view);
+  if (isWidened(key, allowedModels, view)) checkExpiry(key.expiresAtMs, view.operator);
   return changed(key, { allowedModels }, nowMs);
 }
 
@@ -101,10 +104,10 @@ export function restrictKey(
  * Opens or closes the admin API to a key. Throws 403 `admin_scope_denied` when it is opened to a key that has more than the operator's
  * own: with it, keys could be made that the operator may not make.
  */
-export function openDashboard(key: AuthKey, dashboardAccess: boolean, operator: Operator, nowMs: number): Decision {
+export function openDashboard(key: AuthKey, dashboardAccess: boolean, view: View, nowMs: number): Decision {
   if (dashboardAccess && !key.dashboardAccess) {
-    checkModels(key.allowedModels, operator);
-    checkExpiry(key.expiresAtMs, operator);
+    checkModels(key.allowedModels, view);
+    checkExpiry(key.expiresAtMs, view.operator);
   }
   return changed(key, { dashboardAccess }, nowMs);
 }
@@ -126,12 +129,12 @@ function stored(key: AuthKey): Decision {
   return { key, changes: [{ kind: authKeyKind, id: key.id, body: authKeyBody(key) }] };
 }
 
-function checkModels(allowedModels: readonly string[], { key }: Operator): void {
-  const access = key?.modelAccess;
+function checkModels(allowedModels: readonly string[], { operator, providers }: View): void {
+  const access = operator.key?.modelAccess;
   if (access === undefined) return;
   if (allowedModels.length === 0) throw beyond('allowed_models', 'A key for every model');
   for (const entry of allowedModels) {
-    if (!coversEntry(access, entry)) throw beyond('allowed_models', `The model ${JSON.stringify(entry)}`);
+    if (!coversEntry(access, entry, providers)) throw beyond('allowed_models', `The model ${JSON.stringify(entry)}`);
   }
 }
 
@@ -141,9 +144,9 @@ function checkExpiry(expiresAtMs: number, { key }: Operator): void {
 }
 
 /** Whether the list grants something that the key does not have. */
-function isWidened({ modelAccess }: AuthKey, allowedModels: readonly string[]): boolean {
+function isWidened({ modelAccess }: AuthKey, allowedModels: readonly string[], { providers }: View): boolean {
   if (modelAccess === undefined) return false;
-  return allowedModels.length === 0 || allowedModels.some((entry) => !coversEntry(modelAccess, entry));
+  return allowedModels.length === 0 || allowedModels.some((entry) => !coversEntry(modelAccess, entry, providers));
 }
 
 function beyond(param: string, what: string): Refusal {

@@ -1,6 +1,7 @@
 // The bodies of writes to managed keys, checked member by member: exact types, nothing unknown, and what a key may say of itself.
 import { didYouMean } from '../../../schemas/config/suggest.ts';
-import { foldCase, parseSelector } from '../../../schemas/selector.ts';
+import type { KnownModels } from '../../../schemas/rules/known-models.ts';
+import { foldCase, isQualified, parseSelector } from '../../../schemas/selector.ts';
 import { normaliseUserPath } from '../../../schemas/user-path.ts';
 import { charactersIn, invalid, type Members, readBody, readExpiry, readFlag, readText } from '../read-members.ts';
 
@@ -15,12 +16,6 @@ export interface KeyDraft {
   readonly dashboardAccess: boolean;
   /** Unix milliseconds; Infinity: never. */
   readonly expiresAtMs: number;
-}
-
-/** The names of the config in force, as written. */
-export interface KnownNames {
-  readonly providers: ReadonlySet<string>;
-  readonly aliases: ReadonlySet<string>;
 }
 
 const members = [
@@ -43,7 +38,7 @@ const mostEntries = 1000;
 const invisible = /[\p{C}\p{Zl}\p{Zp}]/u;
 
 /** The body of a POST. Throws 400 naming the member at fault. */
-export function readDraft(body: unknown, known: KnownNames, nowMs: number): KeyDraft {
+export function readDraft(body: unknown, known: KnownModels, nowMs: number): KeyDraft {
   const given = readBody(body, members);
   const userPath = readUserPath(given);
   const anyUserPath = readFlag(given, 'any_user_path');
@@ -68,7 +63,7 @@ export function readLabelsBody(body: unknown): readonly string[] {
 }
 
 /** The body of a PUT of allowed models: the whole list; an empty one lifts the restriction. */
-export function readAllowedModelsBody(body: unknown, known: KnownNames): readonly string[] {
+export function readAllowedModelsBody(body: unknown, known: KnownModels): readonly string[] {
   return present('allowed_models', readAllowedModels(readBody(body, ['allowed_models']), known));
 }
 
@@ -109,15 +104,18 @@ function readLabels(given: Members): readonly string[] | undefined {
   return readList(given, 'labels', mostLabels, longestLabel);
 }
 
-function readAllowedModels(given: Members, known: KnownNames): readonly string[] | undefined {
+function readAllowedModels(given: Members, known: KnownModels): readonly string[] | undefined {
   const entries = readList(given, 'allowed_models', mostEntries, longestEntry);
   for (const entry of entries ?? []) checkEntry(entry, known);
   return entries;
 }
 
-/** Whoever misspells a provider would grant nothing, and wonder. Models are not checked: they come and go with the config. */
-function checkEntry(entry: string, { providers, aliases }: KnownNames): void {
-  if (entry === '*' || has(aliases, entry)) return;
+/**
+ * Whoever misspells a provider would grant nothing, and wonder. Models of a provider are not checked: they come and go with the config;
+ * a bare id with a slash is, because only being listed tells it from a misspelt provider.
+ */
+function checkEntry(entry: string, { providers, models, aliases }: KnownModels): void {
+  if (entry === '*' || aliases.has(foldCase(entry))) return;
   const selector = parseSelector(entry);
   if (selector === undefined || (entry.includes('*') && selector.model !== '*')) {
     throw invalid(
@@ -126,7 +124,7 @@ function checkEntry(entry: string, { providers, aliases }: KnownNames): void {
     );
   }
   const { provider } = selector;
-  if (provider === undefined || has(providers, provider)) return;
+  if (provider === undefined || isQualified(entry, providers) || models.has(foldCase(entry))) return;
   throw invalid(
     'allowed_models',
     `has ${JSON.stringify(entry)}, but there is no provider ${JSON.stringify(provider)}${didYouMean(provider, providers)}`,
@@ -157,10 +155,4 @@ function bounded(name: string, text: string, longest: number): string {
 function visible(name: string, text: string): string {
   if (invisible.test(text)) throw invalid(name, 'has a character that cannot be seen');
   return text;
-}
-
-function has(names: ReadonlySet<string>, wanted: string): boolean {
-  if (names.has(wanted)) return true;
-  const folded = foldCase(wanted);
-  return [...names].some((name) => foldCase(name) === folded);
 }

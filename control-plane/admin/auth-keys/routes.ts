@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { type AuthKey, authKeyKind } from '../../../schemas/keys/auth-key.ts';
 import { newSecret } from '../../../schemas/keys/secret.ts';
+import type { KnownModels } from '../../../schemas/rules/known-models.ts';
 import type { StoredState } from '../../../schemas/store/state-store.ts';
-import { who } from '../../authenticate.ts';
+import { type Operator, who } from '../../authenticate.ts';
 import { createCommitter, type DocumentStore } from '../commit.ts';
 import {
   type Decision,
@@ -24,10 +25,8 @@ import { keyRecord } from './record.ts';
 /** What the resource needs of the process around it. */
 export interface AuthKeyParts {
   readonly store: DocumentStore;
-  /** Names of the providers in the config in force. */
-  providers(): ReadonlySet<string>;
-  /** Sources of the aliases in the config in force. */
-  aliases(): ReadonlySet<string>;
+  /** What the config in force offers. */
+  known(): KnownModels;
   /** Unix milliseconds. */
   nowMs(): number;
 }
@@ -40,15 +39,17 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
   const commit = createCommitter(store, [authKeyKind]);
   const write = async (decide: (state: StoredState) => Decision): Promise<Decision> => (await commit(decide)).decision;
   const nowMs = (): number => Math.floor(parts.nowMs());
-  const known = () => ({ providers: parts.providers(), aliases: parts.aliases() });
+  const known = (): KnownModels => parts.known();
+  const view = (state: Pick<StoredState, 'documents'>, operator: Operator): View =>
+    viewOf(state, operator, known().providers, nowMs());
   const show = ({ key }: Decision): object => keyRecord(key, nowMs());
   const config = { access: 'operator' } as const;
 
   const change = async (request: OneKey, decide: (key: AuthKey, view: View) => Decision): Promise<Decision> => {
     const { params, operator } = request;
     const decision = await write((state) => {
-      const view = viewOf(state, operator, nowMs());
-      return decide(findKey(view, params.id), view);
+      const seen = view(state, operator);
+      return decide(findKey(seen, params.id), seen);
     });
     request.wrote(params.id);
     return decision;
@@ -59,7 +60,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
 
   app.get('/admin/auth-keys', { config }, async ({ operator }) => {
     const now = nowMs();
-    return viewOf(await store.read(), operator, now).keys.map((key) => keyRecord(key, now));
+    return view(await store.read(), operator).keys.map((key) => keyRecord(key, now));
   });
 
   app.post('/admin/auth-keys', { config }, async (request, reply) => {
@@ -67,14 +68,13 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     const draft = readDraft(body, known(), nowMs());
     const secret = newSecret();
     const making = { id: randomUUID(), secret, by: who(request), nowMs: nowMs() };
-    const issued = await write((state) => issueKey(draft, making, viewOf(state, operator, nowMs()).operator));
+    const issued = await write((state) => issueKey(draft, making, view(state, operator)));
     request.wrote(making.id);
     return reply.code(201).send({ ...show(issued), value: secret });
   });
 
   app.get('/admin/auth-keys/:id', { config }, async ({ params, operator }: OneKey) => {
-    const now = nowMs();
-    return keyRecord(findKey(viewOf(await store.read(), operator, now), params.id), now);
+    return keyRecord(findKey(view(await store.read(), operator), params.id), nowMs());
   });
 
   app.post('/admin/auth-keys/:id/deactivate', { config }, async (request: OneKey, reply) => {
@@ -84,7 +84,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
 
   app.delete('/admin/auth-keys/:id', { config }, async (request: OneKey, reply) => {
     const { params, operator } = request;
-    await commit((state) => deleteKey(state, viewOf(state, operator, nowMs()), params.id));
+    await commit((state) => deleteKey(state, view(state, operator), params.id));
     request.wrote(params.id);
     return reply.code(204).send();
   });
@@ -96,11 +96,11 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
 
   app.put('/admin/auth-keys/:id/allowed-models', { config }, async (asked: OneKey) => {
     const models = readAllowedModelsBody(asked.body, known());
-    return show(await change(asked, (key, view) => restrictKey(key, models, view.operator, nowMs())));
+    return show(await change(asked, (key, seen) => restrictKey(key, models, seen, nowMs())));
   });
 
   app.put('/admin/auth-keys/:id/dashboard-access', { config }, async (asked: OneKey) => {
     const isOpen = readDashboardAccessBody(asked.body);
-    return show(await change(asked, (key, view) => openDashboard(key, isOpen, view.operator, nowMs())));
+    return show(await change(asked, (key, seen) => openDashboard(key, isOpen, seen, nowMs())));
   });
 };

@@ -2,6 +2,8 @@
 import { test } from 'tap';
 import { allowsName, allowsTarget, coversEntry, modelAccess } from '../../../schemas/keys/model-access.ts';
 
+const providers = new Set(['p', 'pp', 'q', 'router']);
+
 type Row = [list: string[], name: string, target: [provider: string, model: string], allowed: boolean];
 
 const rows: Row[] = [
@@ -28,8 +30,12 @@ const rows: Row[] = [
   [['FAST'], 'fast', ['p', 'm'], true],
   [['fast'], 'p/m', ['p', 'm'], false],
   [['other'], 'fast', ['p', 'm'], false],
-  // An entry with a slash names a provider, never a bare id that happens to have one.
+  // An entry with a slash names a provider where there is one of that name, else a bare id that contains a slash.
   [['p/m'], 'router/p/m', ['router', 'p/m'], false],
+  [['P/m'], 'router/p/m', ['router', 'p/m'], false],
+  [['meta/m'], 'router/meta/m', ['router', 'meta/m'], true],
+  [['meta/m'], 'router/meta/n', ['router', 'meta/n'], false],
+  [['meta/*'], 'router/meta/m', ['router', 'meta/m'], false],
   [['router/p/m'], 'p/m', ['router', 'p/m'], true],
   [['p/m'], 'p/m', ['router', 'p/m'], true],
   [['**'], 'x', ['p', 'm'], false],
@@ -41,7 +47,7 @@ const rows: Row[] = [
 /** A target may be used by the name that was asked for, or by what it is. */
 function isGranted(list: string[], name: string, provider: string, model: string): boolean {
   const access = modelAccess(list);
-  return access === undefined || allowsName(access, name) || allowsTarget(access, provider, model);
+  return access === undefined || allowsName(access, name) || allowsTarget(access, provider, model, providers);
 }
 
 await test('what a list grants', async (t) => {
@@ -64,10 +70,13 @@ await test('nobody hands on more than they have', async (t) => {
     [['m'], 'm', true],
     [['m'], 'q/m', true],
     [['m'], 'q/n', false],
+    [['m'], 'meta/m', false],
+    [['meta/*'], 'meta/m', false],
+    [['meta/m'], 'meta/m', true],
     [['fast'], 'fast', true],
     [['fast'], 'p/m', false],
     [['*x'], '*', false],
   ];
   for (const [list, entry, expected] of covered)
-    t.equal(coversEntry(modelAccess(list), entry), expected, `${JSON.stringify(list)} covers ${entry}`);
+    t.equal(coversEntry(modelAccess(list), entry, providers), expected, `${JSON.stringify(list)} covers ${entry}`);
 });
