@@ -100,6 +100,8 @@ export interface Details {
   /** Values for the placeholders of the message. */
   readonly fill?: Readonly<Record<string, string | number>>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Members of the envelope beyond its own; none may have the name of one of them. */
+  readonly further?: Readonly<Record<string, unknown>>;
 }
 
 /** A refusal on its way to the client: thrown by stages, rendered by `request/refuse.ts`. */
@@ -110,6 +112,8 @@ export class Refusal extends Error {
   readonly param: string | null;
   readonly provider: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** Further members of the envelope: what a provider said beyond ours. */
+  readonly further: Readonly<Record<string, unknown>>;
 
   constructor(entry: Entry, code: string | null, details: Details = {}) {
     super(entry.message);
@@ -120,6 +124,7 @@ export class Refusal extends Error {
     this.param = details.param ?? null;
     this.provider = details.provider;
     this.headers = details.headers ?? {};
+    this.further = details.further ?? {};
   }
 }
 
@@ -137,7 +142,7 @@ export function upstreamRefusal(
   status: number,
   type: ErrorType,
   said: { message: string; code: string | null; param: string | null },
-  details: { provider: string; headers?: Record<string, string> },
+  details: { provider: string; headers?: Record<string, string>; further?: Readonly<Record<string, unknown>> },
 ): Refusal {
   return new Refusal({ status, type, message: said.message }, said.code, {
     ...details,
@@ -147,8 +152,9 @@ export function upstreamRefusal(
 
 /** The body of the envelope, as the spec's "Error envelope" fixes it. */
 export function envelope(refused: Refusal): string {
-  const { code, message, param, type, provider } = refused;
-  return JSON.stringify({ error: { code, message, param, type, ...(provider === undefined ? {} : { provider }) } });
+  const { code, message, param, type, provider, further } = refused;
+  const named = provider === undefined ? {} : { provider };
+  return JSON.stringify({ error: { ...further, code, message, param, type, ...named } });
 }
 
 /** The same refusal as the flat admin error: what the proxy itself answers under /admin (spec: Admin error shape). */

@@ -20,12 +20,23 @@ export interface UpstreamRequest {
   readonly injectedUsage: boolean;
 }
 
+/** What an error body says; null and empty where it says nothing. */
+export interface ProviderWords {
+  readonly message: string;
+  readonly code: string | null;
+  readonly param: string | null;
+  /** The provider's own kind of error, in its own words. */
+  readonly type: string | null;
+  /** Whatever else stands in an error object, as it was parsed. */
+  readonly further: Readonly<Record<string, unknown>>;
+}
+
 /** One upstream wire format. */
 export interface Dialect {
   /** Headers that authenticate and frame a request, as name-value pairs in one flat list. */
   headers(apiKey: string | undefined): string[];
   /** Translates a call. `wantUsage`: the gateway counts tokens and would like streams to report them. */
   request(operation: Operation, call: Call, target: DialectTarget, wantUsage: boolean): UpstreamRequest;
-  /** The provider's own words in an error body; undefined parts are unknown. */
-  readError(body: Buffer): { message: string; code: string | null; param: string | null };
+  /** The provider's own words in the text of an error body, its secrets still in them. */
+  readError(text: string): ProviderWords;
 }

@@ -3,6 +3,7 @@ import type { Call } from '../request/call.ts';
 import { scanObject } from '../request/scan.ts';
 import { type Edit, splice } from '../request/splice.ts';
 import type { Dialect, DialectTarget, Operation, UpstreamRequest } from './dialect.ts';
+import { readError } from './read-error.ts';
 
 const paths: Record<Operation, string> = { chat: '/chat/completions', embeddings: '/embeddings' };
 
@@ -22,18 +23,7 @@ export const openai: Dialect = {
     return { path: paths[operation], body: splice(call.body, edits), injectedUsage };
   },
 
-  readError(body) {
-    const text = body.toString('utf8');
-    let error: unknown;
-    try {
-      error = (JSON.parse(text) as { error?: unknown }).error ?? text;
-    } catch {
-      error = text;
-    }
-    if (typeof error === 'string') return { message: error, code: null, param: null };
-    const { message, code, param } = error as Record<string, unknown>;
-    return { message: asText(message) ?? text, code: asText(code), param: asText(param) };
-  },
+  readError,
 };
 
 function canInject(operation: Operation, call: Call, target: DialectTarget): boolean {
@@ -62,9 +52,4 @@ function usageEdit({ body, streamOptions }: Call): Edit {
   if (given) return { start: start + given.valueStart, end: start + given.valueEnd, bytes: Buffer.from('true') };
   const separator = options.length === 0 ? '' : ',';
   return { start: start + 1, end: start + 1, bytes: Buffer.from(asked + separator) };
-}
-
-function asText(value: unknown): string | null {
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' ? String(value) : null;
 }

@@ -84,7 +84,7 @@ async function ask(
     const headers = [...upstream.headers, 'x-request-id', exchange.id];
     const answer = await start(upstream, { path: upstream.basePath + path, headers, body }, exchange, means);
     const isAbandoned = exchange.gone && answer.status < 400;
-    const refused = isAbandoned ? undefined : rejectionOf(answer, upstream);
+    const refused = isAbandoned ? undefined : rejectionOf(answer, upstream, means.nowMs);
     if (refused !== undefined) {
       answer.cancel();
       return { refused, again: answer.status === 429 || answer.status >= 500 };

@@ -1,7 +1,66 @@
 // Keeps a provider's secrets out of what a client is told in the provider's words.
 
-/** Removes the provider's secrets, and anything that looks like a key, from a text. */
+const mark = '[redacted]';
+/** Anything that looks like a key, such as the masked one that providers quote: `sk-proj-abc***1234`. */
+const keyLike = /\bsk-[A-Za-z0-9_*-]{4,}/g;
+/** Nesting beyond this is cut off; error bodies have two or three levels. */
+const deepest = 16;
+/** One pattern for the secrets of an upstream, made when it first fails; the list is as long-lived as its upstream. */
+const patterns = new WeakMap<readonly string[], RegExp | undefined>();
+
+/**
+ * Removes the provider's secrets, and anything that looks like a key, from a text. A secret is found as it is, in another letter case,
+ * within base64, and with any of its characters escaped as in JSON, URLs and HTML, also when that was done twice.
+ */
 export function redact(text: string, secrets: readonly string[]): string {
-  const known = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
-  return known.replace(/\bsk-[A-Za-z0-9_*-]{4,}/g, '[redacted]');
+  let pattern = patterns.get(secrets);
+  if (pattern === undefined && secrets.length > 0) {
+    pattern = new RegExp(secrets.flatMap(formsOf).join('|'), 'gi');
+    patterns.set(secrets, pattern);
+  }
+  const known = pattern === undefined ? text : text.replace(pattern, mark);
+  return known.replace(keyLike, mark);
+}
+
+/** The same for every key and text of a parsed JSON value. */
+export function redactValue(value: unknown, secrets: readonly string[], depth: number = 0): unknown {
+  if (typeof value === 'string') return redact(value, secrets);
+  // A secret of digits alone would be read as a number.
+  if (typeof value === 'number') return redact(String(value), secrets) === String(value) ? value : mark;
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === deepest) return null;
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, secrets, depth + 1));
+  const entries = Object.entries(value).filter(([key]) => key !== '__proto__');
+  return Object.fromEntries(
+    entries.map(([key, item]) => [redact(key, secrets), redactValue(item, secrets, depth + 1)]),
+  );
+}
+
+/** The patterns of one secret: character by character, and its base64 at each of the three places it may begin at. */
+function formsOf(secret: string): string[] {
+  const plain = secret.split('').map(formsOfCharacter).join('');
+  const encoded = [0, 1, 2].flatMap((lead) => {
+    const bytes = Buffer.concat([Buffer.alloc(lead), Buffer.from(secret)]);
+    // The first and the last character also hold bits of what stands beside the secret.
+    const [first, end] = [Math.ceil((lead * 8) / 6), Math.floor((bytes.length * 8) / 6)];
+    return [bytes.toString('base64'), bytes.toString('base64url')].map((text) => text.slice(first, end));
+  });
+  return [plain, ...[...new Set(encoded)].map((text) => text.split('').map(literal).join(''))];
+}
+
+/** Few repetitions, because each costs time at every place of a hostile text. */
+function formsOfCharacter(character: string): string {
+  const code = character.charCodeAt(0);
+  const hex = code.toString(16).padStart(2, '0');
+  const inJson = `\\\\{0,4}(?:${literal(character)}|u00${hex})`;
+  const inUrl = `%(?:25){0,2}${hex}`;
+  const inHtml = `&(?:amp;)?(?:#0{0,4}${code}|#x0{0,4}${hex}${named[character] ?? ''});`;
+  return `(?:${inJson}|${inUrl}|${inHtml})`;
+}
+
+const named: Readonly<Record<string, string>> = { '&': '|amp', '<': '|lt', '>': '|gt', '"': '|quot', "'": '|apos' };
+
+/** A character of a pattern that stands for itself. */
+function literal(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -1,12 +1,15 @@
 // What a provider's error answer means for the client: status and type by one table, the provider's words without its secrets.
-import type { ErrorType } from '../../schemas/error-type.ts';
+import { type ErrorType, errorTypes } from '../../schemas/error-type.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import { scanObject } from '../request/scan.ts';
 import type { Upstream } from '../snapshot/snapshot.ts';
-import { redact } from './redact.ts';
+import { decodeBody } from './decode-body.ts';
+import { redact, redactValue } from './redact.ts';
+import { retryHeaders } from './retry-headers.ts';
 import type { Answer, UpstreamFailure } from './send.ts';
 import { dataOf } from './sse.ts';
 
+/** What these statuses mean is the same for every provider; with others the provider may say it, if it says it in our words. */
 const types: Readonly<Record<number, ErrorType>> = {
   401: 'authentication_error',
   403: 'permission_error',
@@ -16,9 +19,15 @@ const types: Readonly<Record<number, ErrorType>> = {
 
 /** Longest message of a provider that is passed on, in characters. */
 const maxMessage = 2000;
-const nothing = Buffer.alloc(0);
+/** Most that further members of an error may take in the answer, in characters of JSON. */
+const maxFurther = 8_192;
 const isJson = /\bjson\b/i;
-const maxRetryAfterSeconds = 86_400;
+/** An answer to a browser, whether its type says so or its text does. */
+const isPage = /\b(html|xml)\b/i;
+const beginsLikePage = /^\s*<(!doctype|html|head|body|\?xml)/i;
+/** An error object that is longer than what is held, or broken. */
+const beginsLikeError = /^\s*\{\s*"error"\s*:\s*["{[]/;
+const pageTitle = /<title[^>]{0,200}>([^<]{1,200})</i;
 
 /** The provider failed to answer: the table entry, naming the provider. */
 export function failureRefusal({ failure }: UpstreamFailure, provider: string): Refusal {
@@ -28,35 +37,81 @@ export function failureRefusal({ failure }: UpstreamFailure, provider: string): 
 /**
  * Reads an answer as an error: a status of 400 or more, a status a model endpoint cannot pass on, a body that is neither JSON
  * nor an event stream, an empty stream, or a stream whose first event is an error. Undefined when it is a usable answer.
+ * `nowMs`: Unix milliseconds.
  */
-export function rejectionOf(answer: Answer, upstream: Upstream): Refusal | undefined {
+export function rejectionOf(answer: Answer, upstream: Upstream, nowMs: () => number): Refusal | undefined {
   const { status } = answer;
-  if (status >= 400 && status < 600) return spoken(status, answer.body(), answer, upstream);
+  if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { upstream, nowMs });
   if (status < 200 || status >= 300 || status === 204) return invalid(upstream.name, `its status is ${status}`);
   const body = answer.body();
   if (answer.stream && body.length === 0) return invalid(upstream.name, 'the stream is empty');
   if (!answer.stream && !isJson.test(answer.contentType ?? '')) return invalid(upstream.name, 'it is not JSON');
   if (!answer.stream && !isWhole(answer, body)) return invalid(upstream.name, 'it is not a complete JSON object');
-  // Successful answers name their choices or data first; looking further would cost every one of them.
-  if (!body.subarray(0, 256).includes('"error"')) return undefined;
-  return errorInside(body, answer, upstream);
+  const plain = answer.stream ? body.subarray(0, 256) : decodeBody(body, answer.contentEncoding);
+  // Within a text the quotes would be escaped, so nearly every successful answer ends here.
+  if (!plain.includes('"error"')) return undefined;
+  return errorInside(answer, { upstream, nowMs });
 }
 
-function spoken(status: number, body: Buffer, answer: Answer, upstream: Upstream): Refusal {
-  const said = upstream.dialect.readError(answer.contentEncoding === undefined ? body : nothing);
-  const type = types[status] ?? (status < 500 ? 'invalid_request_error' : 'provider_error');
-  const clean = (text: string): string => redact(text, upstream.secrets).trim().slice(0, maxMessage);
-  const headers = status === 429 || status === 503 ? retryAfter(answer.retryAfter) : {};
+/** Where a provider's words come from, and when. */
+interface Speaker {
+  readonly upstream: Upstream;
+  readonly nowMs: () => number;
+}
+
+/** What is held of the body as text, the data of its first event when it is a stream. */
+function textOf(answer: Answer): string {
+  const text = decodeBody(answer.body(), answer.contentEncoding);
+  return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
+}
+
+function spoken(status: number, text: string, answer: Answer, { upstream, nowMs }: Speaker): Refusal {
+  const { name: provider, secrets } = upstream;
+  const said = upstream.dialect.readError(text);
+  const clean = (words: string): string => redact(words, secrets).trim().slice(0, maxMessage);
+  const own = errorTypes.find((known) => known === said.type);
+  const type = types[status] ?? own ?? (status < 500 ? 'invalid_request_error' : 'provider_error');
+  const foreign = said.type === null || said.type === type ? {} : { provider_type: clean(said.type) };
   return upstreamRefusal(
     status,
     type,
     {
-      message: clean(said.message) || `The provider answered with status ${status}.`,
+      message: clean(readable(said.message, status, answer)) || `The provider answered with status ${status}.`,
       code: said.code === null ? null : clean(said.code),
       param: said.param === null ? null : clean(said.param),
     },
-    { provider: upstream.name, headers },
+    {
+      provider,
+      headers: retryHeaders(answer, status, nowMs),
+      further: { ...furtherMembers(said.further, secrets), ...foreign },
+    },
   );
+}
+
+/** A page that was meant for a browser becomes a sentence with its title. */
+function readable(message: string, status: number, { contentType = '' }: Answer): string {
+  const isMarkup = beginsLikePage.test(message) || (isPage.test(contentType) && message.trimStart().startsWith('<'));
+  if (!isMarkup) return message;
+  const title = pageTitle.exec(message)?.[1]?.replace(/\s+/g, ' ').trim();
+  const sentence = `The provider answered with an HTML page, status ${status}`;
+  return title ? `${sentence}: ${title}` : `${sentence}.`;
+}
+
+/** Members that are the envelope's own, or that runtimes of clients may stumble over. */
+const ownMembers = new Set(['code', 'message', 'param', 'type', 'provider', 'provider_type', '__proto__']);
+
+/** What else the provider said, without its secrets; members that no longer fit are left out. */
+function furtherMembers(given: Readonly<Record<string, unknown>>, secrets: readonly string[]): Record<string, unknown> {
+  const kept: [string, unknown][] = [];
+  let room = maxFurther;
+  for (const [name, value] of Object.entries(given)) {
+    const [key, clean] = [redact(name, secrets), redactValue(value, secrets)];
+    const size = JSON.stringify([key, clean]).length;
+    if (ownMembers.has(key) || size > room) continue;
+    room -= size;
+    kept.push([key, clean]);
+  }
+  return Object.fromEntries(kept);
 }
 
 /** Whether a held body is an object with members. The full grammar is checked only where the framing proves nothing. */
@@ -83,22 +138,20 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 /** An error object sent with a status of success: the whole body, or the first event of a stream. */
-function errorInside(body: Buffer, answer: Answer, upstream: Upstream): Refusal | undefined {
-  const text = answer.stream ? (dataOf(body).split('\n', 1)[0] ?? '') : body.toString('utf8');
+function errorInside(answer: Answer, speaker: Speaker): Refusal | undefined {
+  const text = textOf(answer);
+  let members: Record<string, unknown>;
   try {
-    const { error, choices, data } = JSON.parse(text) as Record<string, unknown>;
-    if (!error || choices !== undefined || data !== undefined) return undefined;
-    const code = Number((error as { code?: unknown }).code);
-    return spoken(code >= 400 && code < 600 ? code : 502, Buffer.from(text), answer, upstream);
+    members = JSON.parse(text) as Record<string, unknown>;
   } catch {
-    return undefined;
+    return beginsLikeError.test(text)
+      ? invalid(speaker.upstream.name, 'it is an error that cannot be read')
+      : undefined;
   }
-}
-
-/** Seconds, whole and sane; dates and nonsense are left out. */
-function retryAfter(value: string | undefined): Record<string, string> {
-  if (value === undefined || !/^\d{1,15}$/.test(value)) return {};
-  return { 'retry-after': String(Math.min(Math.max(Number(value), 1), maxRetryAfterSeconds)) };
+  const { error, choices, data } = members;
+  if (!error || choices !== undefined || data !== undefined) return undefined;
+  const code = Number((error as { code?: unknown }).code);
+  return spoken(code >= 400 && code < 600 ? code : 502, text, answer, speaker);
 }
 
 function invalid(provider: string, reason: string): Refusal {

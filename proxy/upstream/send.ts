@@ -62,6 +62,8 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
   contentEncoding: string | undefined;
   contentLength: string | undefined;
   retryAfter: string | undefined;
+  retryAfterMs: string | undefined;
+  shouldRetry: string | undefined;
   /** An event stream. */
   stream = false;
   /** The end of the body is marked by its framing, not by the connection closing. */
@@ -166,6 +168,8 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
     } else if (name === 'transfer-encoding') this.framed = true;
     else if (name === 'content-encoding') this.contentEncoding = value.toString('latin1');
     else if (name === 'retry-after') this.retryAfter = value.toString('latin1');
+    else if (name === 'retry-after-ms') this.retryAfterMs = value.toString('latin1');
+    else if (name === 'x-should-retry') this.shouldRetry = value.toString('latin1');
   }
 
   onData(chunk: Buffer): boolean {

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer as createPlainServer } from 'node:net';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
+import { gzipSync } from 'node:zlib';
 import { t as suite, test } from 'tap';
 import { chatCall, firstEvent } from '../support/chat-call.ts';
 import {
@@ -330,11 +331,40 @@ await test("the provider's own refusals keep their status; Retry-After becomes s
     ['1000000000', '86400'],
     ['soon', null],
     ['-5', null],
-    ['1.5', null],
+    ['1.5', '2'],
+    ['Wed, 21 Oct 2015 07:28:00 GMT', '1'],
   ] as const) {
     await upstream.behave({ kind: 'error', status: 429, retryAfter });
     t.equal((await call('fake/fake-small')).retryAfter, relayed, `Retry-After: ${retryAfter}`);
   }
+});
+
+await test("what else the provider's refusal says arrives, but never its key", async (t) => {
+  const error = { message: `bad key ${providerKey}`, type: 'odd', metadata: { [providerKey]: [providerKey], seen: 1 } };
+  await upstream.behave({
+    kind: 'json',
+    status: 429,
+    body: gzipSync(JSON.stringify([{ error }])),
+    headers: [
+      ['content-encoding', 'gzip'],
+      ['x-should-retry', 'false'],
+      ['retry-after-ms', '1500.5'],
+    ],
+  });
+  const response = await gateway.fetch(path, { method: 'POST', body: { model: 'fake/fake-small' } });
+  t.equal(response.headers.get('x-should-retry'), 'false');
+  t.equal(response.headers.get('retry-after-ms'), '1501');
+  t.same(await response.json(), {
+    error: {
+      metadata: { '[redacted]': ['[redacted]'], seen: 1 },
+      provider_type: 'odd',
+      code: null,
+      message: 'bad key [redacted]',
+      param: null,
+      type: 'rate_limit_error',
+      provider: 'fake',
+    },
+  });
 });
 
 await test('each timeout takes as long as it says', async (t) => {

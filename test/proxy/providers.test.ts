@@ -161,22 +161,53 @@ await test('whatever surrounds the model and the stream flag survives', async ()
   );
 });
 
-await test('a provider’s error is read in every form it comes in', async (t) => {
-  const forms: [body: string, said: { message: string; code: string | null; param: string | null }][] = [
-    ['{"error":{"message":"no","code":"c","param":"p","type":"t"}}', { message: 'no', code: 'c', param: 'p' }],
-    ['{"error":{"message":"no","code":429,"param":null}}', { message: 'no', code: '429', param: null }],
-    ['{"error":{"message":"no","code":{},"param":[]}}', { message: 'no', code: null, param: null }],
-    ['{"error":"no"}', { message: 'no', code: null, param: null }],
-    ['{"error":{"message":""}}', { message: '', code: null, param: null }],
-    ['{"error":{"detail":"x"}}', { message: '{"error":{"detail":"x"}}', code: null, param: null }],
-    ['{"error":null}', { message: '{"error":null}', code: null, param: null }],
-    ['{"error":7}', { message: '{"error":7}', code: null, param: null }],
-    ['{"message":"no"}', { message: '{"message":"no"}', code: null, param: null }],
-    ['<html>no</html>', { message: '<html>no</html>', code: null, param: null }],
-    ['null', { message: 'null', code: null, param: null }],
-    ['"no"', { message: '"no"', code: null, param: null }],
-    ['[]', { message: '[]', code: null, param: null }],
-    ['', { message: '', code: null, param: null }],
+await test('a provider’s error is read in every shape it comes in', async (t) => {
+  const none = { code: null, param: null, type: null, further: {} };
+  const shapes: [body: string, said: object][] = [
+    [
+      '{"error":{"message":"no","code":"c","param":"p","type":"t","innererror":{"code":"x"},"metadata":{"a":[1]}}}',
+      { message: 'no', code: 'c', param: 'p', type: 't', further: { innererror: { code: 'x' }, metadata: { a: [1] } } },
+    ],
+    ['{"error":{"message":"no","code":429,"param":null}}', { message: 'no', code: '429' }],
+    ['{"error":{"message":"no","code":{},"param":[]}}', { message: 'no' }],
+    ['{"error":"no"}', { message: 'no' }],
+    ['{"status":404,"error":"Not Found","message":"no such path"}', { message: 'no such path' }],
+    ['{"error":{"message":""}}', { message: '' }],
+    [
+      '[{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT","details":[{"reason":"r"}]}}]',
+      { message: 'no', code: '400', further: { status: 'INVALID_ARGUMENT', details: [{ reason: 'r' }] } },
+    ],
+    [
+      '{"object":"error","message":"no","type":"BadRequestError","param":null,"code":400}',
+      { message: 'no', code: '400', type: 'BadRequestError' },
+    ],
+    ['{"detail":"Not authenticated"}', { message: 'Not authenticated' }],
+    [
+      '{"detail":[{"loc":["body","messages",0,"role"],"msg":"field required","type":"missing"},{"loc":["query","x"],"msg":"bad"}]}',
+      { message: 'messages.0.role: field required; query.x: bad', code: 'missing', param: 'messages.0.role' },
+    ],
+    ['{"detail":[{"msg":"bad"}]}', { message: 'bad' }],
+    ['{"detail":{"message":"no","code":"c"}}', { message: 'no', code: 'c' }],
+    ['{"message":"no","code":"c","trace":"…"}', { message: 'no', code: 'c' }],
+    ['{"errors":[{"message":"no","code":7000}]}', { message: 'no', code: '7000' }],
+    ['{"errors":["no"]}', { message: 'no' }],
+    ...[
+      '{"error":{"detail":"x"}}',
+      '{"error":null}',
+      '{"error":7}',
+      '{"detail":[]}',
+      '{"detail":[7]}',
+      '{"detail":7}',
+      '{"message":7}',
+      '{"a":1}',
+      '<p>no</p>',
+      'null',
+      '"no"',
+      '[]',
+      '[[]]',
+      '{',
+      '',
+    ].map((text): [string, object] => [text, { message: text, further: text.includes('"x"') ? { detail: 'x' } : {} }]),
   ];
-  for (const [body, said] of forms) t.strictSame(openai.readError(Buffer.from(body)), said, body);
+  for (const [body, said] of shapes) t.strictSame(openai.readError(body), { ...none, ...said }, body);
 });
