@@ -8,6 +8,7 @@ import { type Follower, follow } from '../schemas/config/follow.ts';
 import { formatProblem } from '../schemas/config/problem.ts';
 import { environmentMark } from '../schemas/environment-mark.ts';
 import { createFailedLogins } from '../schemas/failed-logins.ts';
+import { keepText } from '../schemas/kept-text.ts';
 import { readAuthKeys } from '../schemas/keys/auth-key.ts';
 import { type Credentials, credentialsOf } from '../schemas/keys/credentials.ts';
 import { digestOf } from '../schemas/keys/secret.ts';
@@ -131,7 +132,11 @@ const signOfLife = createSignOfLife(store, `${environment.host}:${environment.po
 const documents = guardDocuments(store, stateFollower, verdict);
 const app = createServer({
   logger,
-  metrics: createMetrics({ version: manifest.version, config: () => follower?.status(), state, fleet }),
+  metrics: keepText(
+    createMetrics({ version: manifest.version, config: () => follower?.status(), state, fleet }),
+    environment.metricsMaxAgeMs,
+    nowMs,
+  ),
   // Keys that were lost are not wrong.
   access: {
     credentials: () => (verdict.isLost() ? { ...credentials, isComplete: false } : credentials),

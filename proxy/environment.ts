@@ -12,6 +12,8 @@ export interface Environment extends PlaneSettings {
   readonly host: string;
   /** 0 asks the system for a free port. */
   readonly port: number;
+  /** Where /metrics is served instead, on the same host; undefined: on the public port. 0 asks the system for a free port. */
+  readonly metricsPort: number | undefined;
   /** Name of this replica; its own files lie in a folder of that name. */
   readonly instance: string;
   /** Tokens are counted; streams are asked to report usage. */
@@ -40,6 +42,7 @@ export function readEnvironment(variables: Variables = process.env): Environment
     ...reader.planeSettings(host),
     host,
     port,
+    metricsPort: reader.text('GATEWAY_METRICS_PORT', '') === '' ? undefined : reader.port('GATEWAY_METRICS_PORT', 0),
     instance,
     usageEnabled: reader.flag('USAGE_ENABLED', true),
     flushIntervalSeconds: reader.wholeNumber('RATE_LIMITS_FLUSH_INTERVAL', 1, 3_600),

@@ -29,6 +29,8 @@ export interface Gateway {
   readonly pools: Pools;
   readonly deadlines: Deadlines;
   readonly metrics: Metrics;
+  /** /metrics is served on a port of its own (GATEWAY_METRICS_PORT), not on the public one. */
+  readonly isMetricsApart: boolean;
   /** Tokens are counted, so streams are asked to report usage. */
   readonly usageEnabled: boolean;
   readonly controlPlane: ControlPlaneLink;

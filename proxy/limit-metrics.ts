@@ -1,78 +1,31 @@
-// What Prometheus sees of the limiter: read from it at every scrape, so that deciding stays plain arithmetic.
+// What Prometheus sees of the limiter: read from it at a scrape, so that deciding stays plain arithmetic.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type MetricDefinition, mostLabelledRules, rateLimitMetrics } from '../schemas/metrics.ts';
 import { periodLabel } from '../schemas/rules/period.ts';
 import type { Rule } from '../schemas/rules/rule.ts';
+import { Exposition } from './exposition.ts';
 import type { DecisionCount } from './limits/decisions.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Utilisation } from './limits/utilisation.ts';
 import type { TokenUsage } from './usage/token-usage.ts';
 
-/** What is counted along, because the limiter does not keep it. */
+/** What is counted along, because the limiter does not keep it, and the text of what it does. */
 export interface LimitMetrics {
   /** Tokens were charged. */
   tokens(source: TokenUsage['source'], count: number): void;
   /** A request was refused with this Retry-After. */
   retryAfter(seconds: number): void;
+  /** Samples of the rules and what they decided. Made in small steps; one call at a time. */
+  rulesText(): Promise<string>;
 }
 
-/**
- * Registers the metrics of `schemas/metrics.ts`. `nowMs`: whole milliseconds of the limiter's clock. A scrape collects in the order
- * of registration: first which rules have series of their own, then their figures.
- */
+/** Registers the metrics of `schemas/metrics.ts` that have few samples; the others are `rulesText`. `nowMs`: whole milliseconds of the limiter's clock. */
 export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: () => number): LimitMetrics {
-  const { decisions, rules, utilization, inFlight, counters, tokens, retryAfter } = rateLimitMetrics;
+  const { counters, tokens, retryAfter } = rateLimitMetrics;
   const settings = ({ name, help, labelNames }: MetricDefinition) => ({ name, help, labelNames, registers });
   const labelled = new Set<string>();
   const others = createOthers();
-  let figures: Utilisation[] = [];
 
-  new Gauge({
-    ...settings(rules),
-    collect() {
-      this.reset();
-      const inForce = limiter.rules();
-      chooseLabelled(labelled, inForce);
-      for (const { id, scope, subject, periodSeconds, mode } of inForce) {
-        if (!labelled.has(id)) continue;
-        const shown = scope === 'user_path' ? '' : subject;
-        this.set({ rule: id, scope, subject: shown, period: periodLabel(periodSeconds), mode }, 1);
-      }
-    },
-  });
-  new Counter({
-    ...settings(decisions),
-    collect() {
-      this.reset();
-      for (const decision of limiter.decisions()) {
-        if (!labelled.has(decision.rule)) {
-          others.add(decision);
-          continue;
-        }
-        const { count, ...labels } = decision;
-        this.inc(labels, count);
-      }
-      for (const { count, ...labels } of others.sums()) this.inc(labels, count);
-    },
-  });
-  new Gauge({
-    ...settings(utilization),
-    collect() {
-      this.reset();
-      figures = limiter.utilisation(labelled, nowMs());
-      for (const { rule, dimension, ratio } of figures)
-        this.set({ rule: rule.id, scope: rule.scope, dimension }, ratio);
-    },
-  });
-  new Gauge({
-    ...settings(inFlight),
-    collect() {
-      this.reset();
-      for (const { rule, dimension, inFlight: open } of figures) {
-        if (dimension === 'concurrent') this.set({ rule: rule.id, scope: rule.scope }, open);
-      }
-    },
-  });
   new Gauge({
     ...settings(counters),
     collect() {
@@ -84,7 +37,66 @@ export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: ()
   return {
     tokens: (source, count) => charged.inc({ source }, count),
     retryAfter: (seconds) => waits.observe(seconds),
+    async rulesText() {
+      const exposition = new Exposition();
+      // First which rules have series of their own, then their figures.
+      const rules = limiter.rules();
+      chooseLabelled(labelled, rules);
+      await writeRules(exposition, rules, labelled);
+      await writeDecisions(exposition, limiter, labelled, others);
+      await writeUse(exposition, limiter, labelled, nowMs());
+      return exposition.text();
+    },
   };
+}
+
+async function writeRules(to: Exposition, rules: readonly Rule[], labelled: ReadonlySet<string>): Promise<void> {
+  const { rules: metric } = rateLimitMetrics;
+  to.metric(metric);
+  for (const { id, scope, subject, periodSeconds, mode } of rules) {
+    if (!labelled.has(id)) continue;
+    const shown = scope === 'user_path' ? '' : subject;
+    to.sample(metric.name, { rule: id, scope, subject: shown, period: periodLabel(periodSeconds), mode }, 1);
+    await to.pause();
+  }
+}
+
+async function writeDecisions(
+  to: Exposition,
+  limiter: Limiter,
+  labelled: ReadonlySet<string>,
+  others: Others,
+): Promise<void> {
+  const { name } = rateLimitMetrics.decisions;
+  to.metric(rateLimitMetrics.decisions);
+  const write = ({ rule, scope, dimension, outcome, count }: DecisionCount): void =>
+    to.sample(name, { rule, scope, dimension, outcome }, count);
+  for (const decided of limiter.decisionsByRule()) {
+    if (labelled.has(decided[0]?.rule ?? '')) decided.forEach(write);
+    else others.add(decided);
+    await to.pause(1 + decided.length);
+  }
+  for (const sum of others.sums()) write(sum);
+}
+
+/** How full the caps are, and what is in flight; a template is looked through child by child. */
+async function writeUse(to: Exposition, limiter: Limiter, labelled: ReadonlySet<string>, nowMs: number): Promise<void> {
+  const { utilization, inFlight } = rateLimitMetrics;
+  to.metric(utilization);
+  const slots: Utilisation[] = [];
+  for (const { figures, counters } of limiter.utilisationByRule(labelled, nowMs)) {
+    for (const figure of figures) {
+      const { rule, dimension, ratio } = figure;
+      to.sample(utilization.name, { rule: rule.id, scope: rule.scope, dimension }, ratio);
+      if (dimension === 'concurrent') slots.push(figure);
+    }
+    await to.pause(1 + counters);
+  }
+  to.metric(inFlight);
+  for (const { rule, inFlight: open } of slots) {
+    to.sample(inFlight.name, { rule: rule.id, scope: rule.scope }, open);
+    await to.pause();
+  }
 }
 
 /** Keeps the rules that have series of their own for as long as they are in force, and fills up free places in their order. */
@@ -97,28 +109,42 @@ function chooseLabelled(labelled: Set<string>, rules: readonly Rule[]): void {
   }
 }
 
+interface Others {
+  /** What one rule has decided so far. */
+  add(decided: readonly DecisionCount[]): void;
+  sums(): Iterable<DecisionCount>;
+}
+
 /** The decisions of rules without series of their own, added up. The sums never fall, whichever rules go. */
-function createOthers(): { add(decision: DecisionCount): void; sums(): IterableIterator<DecisionCount> } {
-  const sums = new Map<string, DecisionCount & { count: number }>();
-  let seen = new Map<string, number>();
-  let next = new Map<string, number>();
+function createOthers(): Others {
+  const sums: (DecisionCount & { count: number })[] = [];
+  let seen = new Map<string, readonly DecisionCount[]>();
+  let next = new Map<string, readonly DecisionCount[]>();
   return {
-    add(decision) {
-      const { rule, scope, dimension, outcome, count } = decision;
-      const key = `${scope} ${dimension} ${outcome}`;
-      const before = seen.get(`${key} ${rule}`) ?? 0;
-      next.set(`${key} ${rule}`, count);
-      // A smaller count is a rule that was deleted and made anew.
-      const more = count >= before ? count - before : count;
-      const sum = sums.get(key);
-      if (sum === undefined) sums.set(key, { ...decision, rule: 'other', count: more });
-      else sum.count += more;
+    add(decided) {
+      const [first] = decided;
+      if (first === undefined) return;
+      const before = seen.get(first.rule) ?? [];
+      next.set(first.rule, decided);
+      for (const decision of decided) {
+        const { count } = decision;
+        const known = before.find((one) => isSame(one, decision))?.count ?? 0;
+        // A smaller count is a rule that was deleted and made anew.
+        const more = count >= known ? count - known : count;
+        const sum = sums.find((one) => isSame(one, decision));
+        if (sum === undefined) sums.push({ ...decision, rule: 'other', count: more });
+        else sum.count += more;
+      }
     },
     sums() {
       // Rules that are gone are forgotten.
       seen = next;
       next = new Map();
-      return sums.values();
+      return sums;
     },
   };
+}
+
+function isSame(one: DecisionCount, other: DecisionCount): boolean {
+  return one.outcome === other.outcome && one.dimension === other.dimension && one.scope === other.scope;
 }

@@ -6,6 +6,7 @@ import { type Follower, follow } from '../schemas/config/follow.ts';
 import { formatProblem } from '../schemas/config/problem.ts';
 import { environmentMark } from '../schemas/environment-mark.ts';
 import { createFailedLogins } from '../schemas/failed-logins.ts';
+import { keepText } from '../schemas/kept-text.ts';
 import { signClientAddress } from '../schemas/keys/client-address.ts';
 import { digestOf } from '../schemas/keys/secret.ts';
 import { endOnUncaught } from '../schemas/last-words.ts';
@@ -19,7 +20,8 @@ import { type ControlPlaneWatch, controlPlaneConnectMs, watchControlPlane } from
 import { readEnvironment } from './environment.ts';
 import type { Gateway } from './gateway.ts';
 import { createLimiter } from './limits/limiter.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, type ObservedFacts } from './metrics.ts';
+import { serveMetrics } from './metrics-server.ts';
 import { memoryLimits, watchMemory } from './overload.ts';
 import { readinessOf } from './readiness.ts';
 import { createProxyServer } from './server.ts';
@@ -99,7 +101,7 @@ const publisher = createPublisher({
   },
   nowMs: tickMs,
 });
-const metrics = createMetrics({
+const facts: ObservedFacts = {
   config: () => follower?.status(),
   state: () => stateFollower.status(),
   limiter,
@@ -109,7 +111,8 @@ const metrics = createMetrics({
     isUp: isStoreUp && isHeartbeatTaken && stateFollower.status().isUp,
     writtenAtMs: counters?.writtenAtMs() ?? 0,
   }),
-});
+};
+const metrics = keepText(createMetrics(facts), environment.metricsMaxAgeMs, nowMs);
 const gateway: Gateway = {
   current: () => current.get(),
   balance: createBalance(),
@@ -117,6 +120,7 @@ const gateway: Gateway = {
   pools,
   deadlines: createDeadlines(nowMs),
   metrics,
+  isMetricsApart: environment.metricsPort !== undefined,
   usageEnabled: environment.usageEnabled,
   controlPlane,
   failedLogins: createFailedLogins(),
@@ -217,6 +221,13 @@ stopOnSignals({
   },
 });
 
+if (environment.metricsPort !== undefined) {
+  const place = { host: environment.host, port: environment.metricsPort };
+  const metricsAddress = await serveMetrics(metrics, place.host, place.port).catch((error: NodeJS.ErrnoException) =>
+    refuseStart('proxy', [explainListen(error, place, 'GATEWAY_METRICS')]),
+  );
+  log.info({ address: metricsAddress }, 'serving metrics');
+}
 const address = await server
   .listen(environment.host, environment.port)
   .catch((error: NodeJS.ErrnoException) => refuseStart('proxy', [explainListen(error, environment, 'GATEWAY')]));

@@ -9,7 +9,7 @@ import type { Limiter } from './limits/limiter.ts';
 
 export interface Metrics extends LimitMetrics {
   readonly contentType: string;
-  /** The exposition text of all metrics. */
+  /** The exposition text of all metrics; one call at a time. */
   text(): Promise<string>;
   /** A model request began. */
   begin(): void;
@@ -67,10 +67,11 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeBodies(registers, facts.bodies);
   observeConfig(registers, facts.config);
   observeStore(registers, facts);
+  const limits = observeLimits(registers, facts.limiter, facts.nowMs);
   return {
-    ...observeLimits(registers, facts.limiter, facts.nowMs),
+    ...limits,
     contentType: registry.contentType,
-    text: () => registry.metrics(),
+    text: async () => `${await registry.metrics()}\n${await limits.rulesText()}`,
     begin() {
       inFlight += 1;
     },

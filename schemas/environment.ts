@@ -24,6 +24,8 @@ export interface PlaneSettings {
   /** Paid features that are switched on. */
   readonly entitlements: ReadonlySet<string>;
   readonly logLevel: LogLevel;
+  /** How old the text of /metrics may be. Milliseconds. */
+  readonly metricsMaxAgeMs: number;
   /** The state store is Redis when there is one, else a file in `dataDirectory`. */
   readonly redisUrl: string | undefined;
   /** What the names of all keys in Redis begin with. */
@@ -144,6 +146,7 @@ export function readVariables(variables: Variables): VariableReader {
         dataDirectory: get('GATEWAY_DATA') ?? './data',
         entitlements: entitlements(),
         logLevel: logLevel(),
+        metricsMaxAgeMs: wholeNumber('GATEWAY_METRICS_MAX_AGE_MS', 1_000, 60_000),
         redisUrl: redisUrl(),
         redisPrefix: redisPrefix(),
       };

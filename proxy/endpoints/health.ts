@@ -1,4 +1,5 @@
-// GET /health (the process lives), GET /health/ready (send it traffic), GET /metrics: open to everyone, and never a secret.
+// GET /health (the process lives), GET /health/ready (send it traffic), GET /metrics (unless it has a port of its own): open to everyone,
+// and never a secret.
 import type { FastifyPluginAsync } from 'fastify';
 import type { Gateway } from '../gateway.ts';
 
@@ -11,5 +12,6 @@ export const health: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { ga
     return reply.code(serving ? 200 : 503).send(readiness);
   });
 
+  if (gateway.isMetricsApart) return;
   app.get('/metrics', async (_, reply) => reply.type(gateway.metrics.contentType).send(await gateway.metrics.text()));
 };

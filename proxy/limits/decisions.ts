@@ -31,11 +31,13 @@ export class Decisions {
 
   /** Everything that happened at least once. */
   counts({ id, scope }: Rule): DecisionCount[] {
-    return dimensions.flatMap((dimension, row) =>
-      outcomes.flatMap((outcome, column): DecisionCount[] => {
+    const found: DecisionCount[] = [];
+    for (const [row, dimension] of dimensions.entries()) {
+      for (const [column, outcome] of outcomes.entries()) {
         const count = this.#counts[row * outcomes.length + column] ?? 0;
-        return count === 0 ? [] : [{ rule: id, scope, dimension, outcome, count }];
-      }),
-    );
+        if (count > 0) found.push({ rule: id, scope, dimension, outcome, count });
+      }
+    }
+    return found;
   }
 }

@@ -136,14 +136,23 @@ export class Limiter {
     return this.#inOrder().map(({ terms }) => terms.rule);
   }
 
-  /** How full every enforced cap of the rules with these ids is, in their order. */
-  utilisation(ids: ReadonlySet<string>, nowMs: number): Utilisation[] {
-    return this.#inOrder(({ id }) => ids.has(id)).flatMap((tally) => utilisationOf(tally, nowMs));
+  /** How full every enforced cap of the rules with these ids is, rule by rule in their order, and how many counters were looked through. */
+  *utilisationByRule(
+    ids: ReadonlySet<string>,
+    nowMs: number,
+  ): Generator<{ figures: Utilisation[]; counters: number }, void> {
+    for (const tally of this.#inOrder(({ id }) => ids.has(id)))
+      yield { figures: utilisationOf(tally, nowMs), counters: tally.size };
   }
 
   /** Everything decided so far that happened at least once; it only grows while a rule exists. */
   decisions(): DecisionCount[] {
-    return [...this.#tallies.values()].flatMap(({ terms, decisions }) => decisions.counts(terms.rule));
+    return [...this.decisionsByRule()].flat();
+  }
+
+  /** The same, rule by rule, for whoever cannot wait for all of them. */
+  *decisionsByRule(): Generator<DecisionCount[], void> {
+    for (const { terms, decisions } of this.#tallies.values()) yield decisions.counts(terms.rule);
   }
 
   /**

@@ -10,6 +10,8 @@ await test('an environment with nothing but the master key gives the defaults', 
     environment: {
       host: '127.0.0.1',
       port: 8080,
+      metricsPort: undefined,
+      metricsMaxAgeMs: 1_000,
       instance: '127.0.0.1:8080',
       usageEnabled: true,
       flushIntervalSeconds: 1,
@@ -34,6 +36,8 @@ await test('every variable is read', async (t) => {
   const reading = readEnvironment({
     GATEWAY_HOST: '::1',
     GATEWAY_PORT: '0',
+    GATEWAY_METRICS_PORT: '9100',
+    GATEWAY_METRICS_MAX_AGE_MS: '5000',
     GATEWAY_INSTANCE: 'proxy-1',
     USAGE_ENABLED: '0',
     GATEWAY_INSECURE: '1',
@@ -50,6 +54,8 @@ await test('every variable is read', async (t) => {
     environment: {
       host: '::1',
       port: 0,
+      metricsPort: 9_100,
+      metricsMaxAgeMs: 5_000,
       instance: 'proxy-1',
       usageEnabled: false,
       masterKey: undefined,

@@ -29,9 +29,9 @@ function observe(rules: readonly Rule[]): Observed {
   const observed: Observed = {
     limiter,
     metrics: observeLimits([registry], limiter, () => observed.at),
-    text: () => registry.metrics(),
+    text: async () => `${await registry.metrics()}\n${await observed.metrics.rulesText()}`,
     async samples(name) {
-      const lines = (await registry.metrics()).split('\n');
+      const lines = (await observed.text()).split('\n');
       return lines
         .filter((line) => line.startsWith(`${name}{`))
         .map((line) => line.slice(name.length))
@@ -182,6 +182,22 @@ await test('beyond 250 rules the decisions of the rest are added up as `other`',
     (await observed.samples(decisions)).filter((sample) => sample.includes('other')),
     [`${other} 105`],
   );
+});
+
+await test('thousands of rules are rendered in many small steps, between which requests are served', async (t) => {
+  const rules = many(0, 5_000);
+  const observed = observe(rules);
+  for (const { matchSubject } of rules) ask(observed, matchSubject, 1);
+  let [steps, isRendering] = [0, true];
+  const count = (): void => {
+    steps += 1;
+    if (isRendering) setImmediate(count);
+  };
+  setImmediate(count);
+  await observed.metrics.rulesText();
+  isRendering = false;
+  t.ok(steps >= 20, `${steps} steps`);
+  t.equal(await allowed(observed), 5_000);
 });
 
 await test('`other` never falls, whichever rules go, come back or get a series of their own', async (t) => {

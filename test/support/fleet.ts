@@ -48,6 +48,7 @@ export async function startFleet(t: Teardown, options: FleetOptions): Promise<Fl
     GATEWAY_DATA: join(home, 'data'),
     GATEWAY_MASTER_KEY: masterKey,
     REDIS_URL: redis?.url,
+    GATEWAY_METRICS_MAX_AGE_MS: '0',
     ...options.env,
   };
   const { config, files, upstream } = options;

@@ -85,6 +85,8 @@ export async function startGateway(t: Teardown, options: GatewayOptions = {}): P
       GATEWAY_PORT: '0',
       GATEWAY_MASTER_KEY: masterKey,
       LOG_LEVEL: 'info',
+      // Tests look at figures the moment they have changed.
+      GATEWAY_METRICS_MAX_AGE_MS: '0',
       [providerKeyVariable]: providerKey,
       GATEWAY_CONTROL_PLANE_URL: await startStandIn(t),
       ...options.env,

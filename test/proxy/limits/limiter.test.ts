@@ -945,7 +945,9 @@ await test('a cap of 0 admits nothing and asks to come again when its block ends
     t.match(rejection, { dimension, cap: 0, retryAfterSeconds: 7_201 }, rule.key);
     t.equal(limiter.size, rule.perChild ? 0 : 1, 'a blocked child is not remembered');
     t.match(limiter.admit(matches, blockedUntilMs - 1).rejection, { retryAfterSeconds: 1 });
-    const full = limiter.utilisation(new Set([rule.id]), start).filter((cap) => cap.dimension === dimension);
+    const full = [...limiter.utilisationByRule(new Set([rule.id]), start)]
+      .flatMap(({ figures }) => figures)
+      .filter((cap) => cap.dimension === dimension);
     t.equal(full[0]?.ratio, 1, 'a block is full');
     t.equal(ask(limiterOf({ ...rule, mode: 'shadow' }), '/team/app'), true);
   }

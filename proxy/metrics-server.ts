@@ -1,0 +1,46 @@
+// A port of its own for /metrics, so that who sends requests and who watches them can be kept apart.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Metrics } from './metrics.ts';
+
+/** A few Prometheus servers and a curious person. */
+const maxConnections = 64;
+/** How long a scraper may take to ask, or leave its answer unread. Milliseconds. */
+const patienceMs = 10_000;
+
+/**
+ * Serves GET /metrics there and nothing else, one request per connection; resolves with the address, such as http://127.0.0.1:9100.
+ * Rejects when the port is taken. It never keeps the process alive.
+ */
+export function serveMetrics(
+  metrics: Pick<Metrics, 'contentType' | 'text'>,
+  host: string,
+  port: number,
+): Promise<string> {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    response.shouldKeepAlive = false;
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (!isRead || request.url?.replace(/\?.*$/s, '') !== '/metrics') {
+      response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
+      response.end('Only GET /metrics is served on this port.\n');
+      return;
+    }
+    const text = await metrics.text();
+    response.writeHead(200, { 'content-type': metrics.contentType, 'content-length': Buffer.byteLength(text) });
+    response.end(text);
+  };
+  const limits = { headersTimeout: patienceMs, requestTimeout: patienceMs, maxHeaderSize: 16 * 1024 };
+  const server = createServer(limits, (request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  server.maxConnections = maxConnections;
+  server.setTimeout(patienceMs, (socket) => socket.destroy());
+  server.unref();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      const { address, family, port: bound } = server.address() as AddressInfo;
+      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
+    });
+  });
+}

@@ -1,0 +1,109 @@
+// Who watches the gateway does not slow it down: one rendering a second at most, on a port of its own where one is given.
+import { connect } from 'node:net';
+import { t as suite, test } from 'tap';
+import { ask } from '../support/consumer.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { rawRequest } from '../support/raw-http.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const upstream = await startFakeUpstream({ t: suite });
+const rules = (count: number) => ({
+  rate_limits: {
+    user_paths: Array.from({ length: count }, (_, index) => ({
+      path: `/team-${index}`,
+      limits: [{ period: 'minute', max_requests: 1_000, max_tokens: 1_000_000 }],
+    })),
+  },
+});
+
+/** Asks for the metrics on so many connections, as fast as they come, until told to stop; gives what came, without repetitions. */
+function scrape(port: number, connections: number): () => Promise<{ scrapes: number; texts: Set<string> }> {
+  const texts = new Set<string>();
+  let scrapes = 0;
+  const stopping = new AbortController();
+  const each = Array.from({ length: connections }, async () => {
+    while (!stopping.signal.aborted) {
+      const { responses } = await rawRequest(port, 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n');
+      if (responses[0]?.status !== 200) throw new Error(`no metrics: ${responses[0]?.status}`);
+      scrapes += 1;
+      texts.add(responses[0].text());
+    }
+  });
+  return async () => {
+    stopping.abort();
+    await Promise.all(each);
+    return { scrapes, texts };
+  };
+}
+
+await test('with 5,000 rules and a flood of scrapes the metrics are rendered once a second, and chat goes on', async (t) => {
+  const gateway = await startGateway(t, {
+    upstream,
+    config: rules(5_000),
+    env: { GATEWAY_METRICS_MAX_AGE_MS: undefined },
+  });
+  const stop = scrape(gateway.port, 6);
+  const startedMs = performance.now();
+  const waits: number[] = [];
+  await waitFor('three seconds of chat', async () => {
+    const askedMs = performance.now();
+    t.equal((await ask(gateway, '/team-7')).status, 200);
+    waits.push(performance.now() - askedMs);
+    return performance.now() - startedMs > 3_000;
+  });
+  const { scrapes, texts } = await stop();
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const slow = waits.sort((a, b) => a - b)[Math.floor(waits.length * 0.99)] ?? Number.NaN;
+  t.comment(`${scrapes} scrapes, ${texts.size} renderings, ${waits.length} calls, p99 ${slow.toFixed(0)} ms`);
+  t.ok(scrapes > 3 * texts.size);
+  t.ok(texts.size <= seconds + 1, `${texts.size} renderings in ${seconds.toFixed(1)} s`);
+  t.ok(slow < 1_000);
+});
+
+/** Where a gateway says it serves its metrics. */
+const metricsUrl = (gateway: Gateway): string =>
+  String(gateway.process.logs().find(({ msg }) => msg === 'serving metrics')?.['address']);
+
+await test('with a port of their own the metrics are served there, and there only', async (t) => {
+  const gateway = await startGateway(t, { upstream, config: {}, env: { GATEWAY_METRICS_PORT: '0' } });
+  const url = metricsUrl(gateway);
+  t.match(await (await fetch(`${url}/metrics`)).text(), /^gateway_requests_in_flight 0$/m);
+  t.equal((await fetch(`${url}/metrics?x=1`, { method: 'HEAD' })).status, 200);
+  for (const path of ['/', '/health', '/v1/models', '/admin', '/metrics/']) {
+    t.equal((await fetch(`${url}${path}`)).status, 404, path);
+  }
+  t.equal(
+    (await fetch(`${url}/metrics`, { method: 'POST', body: 'x'.repeat(1_000_000) }).catch(() => ({ status: 404 })))
+      .status,
+    404,
+  );
+  const there = await gateway.fetch('/metrics', { headers: { authorization: '' } });
+  t.equal(there.status, 404);
+  t.match(await there.json(), { error: { code: 'route_not_found' } });
+  t.equal((await gateway.fetch('/health')).status, 200);
+
+  const crowd = Array.from({ length: 200 }, () =>
+    connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {}),
+  );
+  t.teardown(() => {
+    for (const socket of crowd) socket.destroy();
+  });
+  await waitFor('the crowd to be cut down', () => crowd.filter((socket) => socket.closed).length >= 100);
+  t.equal((await ask(gateway, '/x')).status, 200, 'a crowd there keeps no place from clients');
+
+  const exit = await gateway.process.stop();
+  t.equal(exit.code, 0, 'it does not keep the process');
+});
+
+await test('a port that is taken stops the start, and the variable is named', async (t) => {
+  const taken = await startGateway(t, { upstream, config: {} });
+  const gateway = await startGateway(t, {
+    upstream,
+    config: {},
+    env: { GATEWAY_METRICS_PORT: String(taken.port) },
+    ready: 'spawned',
+  });
+  t.equal((await gateway.process.exited).code, 1);
+  t.match(gateway.process.stderr.join('\n'), /GATEWAY_METRICS_PORT/);
+});
