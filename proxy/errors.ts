@@ -76,6 +76,9 @@ export const errors = {
     'permission_error',
     'This key may not use the model "{model}". GET /v1/models lists what it may use.',
   ),
+  routing_member_not_allowed: bad(
+    'This key is restricted to some models, so the body must not have "{member}": a provider might go elsewhere by it.',
+  ),
   route_not_found: refuse(404, 'not_found_error', 'There is no {method} {path} here.'),
   upstream_unavailable: upstream('The provider could not be reached: {reason}.'),
   upstream_dns: upstream("The provider's host name could not be resolved."),

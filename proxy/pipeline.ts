@@ -35,7 +35,7 @@ export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway
     consumer = admit(userPath, gateway);
     const body = await receive(exchange, snapshot.bodyLimitBytes, held);
     const call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
-    const resolved = resolve(call.model, snapshot, allowedModels);
+    const resolved = resolve(call, snapshot, allowedModels);
     renew(consumer, gateway);
     route = resolved;
     accepted = await attempt(route, endpoint.operation, call, consumer, exchange, gateway);

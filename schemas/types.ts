@@ -69,7 +69,7 @@ export interface Provider {
    */
   type: 'openai';
   /**
-   * Where the API lives, the version segment included; http or https, no credentials, no query, no fragment.
+   * Where the API lives, the version segment included; http or https, no credentials, no query, no fragment. ${VAR} is filled in from the environment, as in api_key and headers and nowhere else.
    */
   base_url: string;
   /**
@@ -83,7 +83,7 @@ export interface Provider {
    */
   models: string[];
   /**
-   * Further request headers sent upstream.
+   * Further request headers sent upstream. ${VAR} is filled in from the environment.
    */
   headers: {
     /**
@@ -95,6 +95,10 @@ export interface Provider {
    * Whether the gateway asks this provider for a usage chunk at the end of a stream (stream_options.include_usage). Set false for one that refuses it.
    */
   stream_usage: boolean;
+  /**
+   * Whether keys with allowed_models may send body members by which a provider that is itself a gateway goes to another model or address: models, fallbacks, route, api_base, api_key, base_url and their like. Otherwise such a request is answered 400. Keys without allowed_models are not affected.
+   */
+  allow_routing_members: boolean;
   timeouts: ProviderTimeouts;
 }
 /**

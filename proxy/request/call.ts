@@ -15,6 +15,8 @@ export interface Call {
   readonly streamOptions: Member | undefined;
   /** The client itself asked for the usage event of a stream. */
   readonly wantsUsage: boolean;
+  /** The first member that may make a provider go to another model or place than it was asked for, in lower case. */
+  readonly routingMember: string | undefined;
 }
 
 /** Longest model name accepted, in characters. */
@@ -22,8 +24,15 @@ const maxModelLength = 1024;
 
 /** Keys that must not stand twice, whatever their case: an upstream might obey the other one. */
 const guarded = new Set(['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'user']);
-const guardedLengths = new Set([...guarded].map((key) => key.length));
-const longestGuarded = Math.max(...guardedLengths);
+/** Routing of OpenRouter and LiteLLM: a provider that is itself a gateway obeys these instead of `model` and of its own settings. */
+const routing = new Set(
+  (
+    'models fallbacks route api_base api_key base_url ' +
+    'model_list user_config context_window_fallbacks content_policy_fallbacks'
+  ).split(' '),
+);
+const watchedLengths = new Set([...guarded, ...routing].map((key) => key.length));
+const longestWatched = Math.max(...watchedLengths);
 
 const faults: Record<ScanFault, ErrorCode> = {
   syntax: 'invalid_json',
@@ -50,7 +59,7 @@ export async function readLargeCall(received: Buffer): Promise<Call> {
 }
 
 function callOf(body: Buffer, scanned: readonly Member[]): Call {
-  const members = guardedMembers(body, scanned);
+  const { members, routingMember } = watchedMembers(body, scanned);
   const modelMember = members.get('model');
   const model = modelMember && readString(body, modelMember);
   if (
@@ -71,6 +80,7 @@ function callOf(body: Buffer, scanned: readonly Member[]): Call {
     stream: readStream(body, members.get('stream')),
     streamOptions,
     wantsUsage: streamOptions !== undefined && asksUsage(body, streamOptions),
+    routingMember,
   };
 }
 
@@ -94,30 +104,37 @@ function refuseScan(error: unknown): never {
   throw refusal(faults[error.fault], { fill: { reason, limit: maxDepth } });
 }
 
-/** The guarded keys in their exact spelling. One that stands twice, in any spelling, is refused. */
-function guardedMembers(body: Buffer, scanned: readonly Member[]): Map<string, Member> {
+/** The guarded keys in their exact spelling; one that stands twice, in any spelling, is refused. And the first routing member. */
+function watchedMembers(
+  body: Buffer,
+  scanned: readonly Member[],
+): { members: Map<string, Member>; routingMember: string | undefined } {
   const seen = new Set<string>();
   const members = new Map<string, Member>();
+  let routingMember: string | undefined;
   for (const member of scanned) {
-    const key = guardedKey(body, member);
+    const key = watchedKey(body, member);
     if (key === undefined) continue;
     const folded = fold(key);
-    if (seen.has(folded)) throw refusal('duplicate_key', { param: folded, fill: { key: folded } });
-    seen.add(folded);
-    members.set(key, member);
+    if (guarded.has(folded)) {
+      if (seen.has(folded)) throw refusal('duplicate_key', { param: folded, fill: { key: folded } });
+      seen.add(folded);
+      members.set(key, member);
+    } else routingMember ??= folded;
   }
-  return members;
+  return { members, routingMember };
 }
 
-/** The key's text when it may be a guarded one; undefined for all others, cheaply. */
-function guardedKey(body: Buffer, { keyStart, keyEnd }: Member): string | undefined {
+/** The key's text when it may be one of those above; undefined for all others, cheaply. */
+function watchedKey(body: Buffer, { keyStart, keyEnd }: Member): string | undefined {
   const length = keyEnd - keyStart;
   // An escaped character takes six bytes at most.
-  if (length > longestGuarded * 6 || !(guardedLengths.has(length) || isDisguised(body, keyStart, keyEnd)))
+  if (length > longestWatched * 6 || !(watchedLengths.has(length) || isDisguised(body, keyStart, keyEnd)))
     return undefined;
   let key = body.toString('utf8', keyStart, keyEnd);
   if (key.includes('\\')) key = JSON.parse(`"${key}"`) as string;
-  return guarded.has(key) || guarded.has(fold(key)) ? key : undefined;
+  const folded = fold(key);
+  return guarded.has(folded) || routing.has(folded) ? key : undefined;
 }
 
 /** A key with escapes or letters beyond ASCII may be longer than what it stands for. */

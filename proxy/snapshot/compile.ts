@@ -78,6 +78,7 @@ function compileUpstream(name: string, provider: Provider): Upstream {
     headers: Object.freeze([...dialect.headers(provider.api_key), ...Object.entries(provider.headers).flat()]),
     secrets: Object.freeze(secretsOf(provider)),
     streamUsage: provider.stream_usage,
+    allowsRoutingMembers: provider.allow_routing_members,
     connectTimeoutMs: durationMs(timeouts.connect),
     patience: Object.freeze({
       firstByteMs: durationMs(timeouts.first_byte),

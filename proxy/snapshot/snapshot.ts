@@ -15,6 +15,8 @@ export interface Upstream extends Origin {
   /** What must never be shown to a client: the key and the values of configured headers. */
   readonly secrets: readonly string[];
   readonly streamUsage: boolean;
+  /** Callers restricted to some models may send members that make this provider go elsewhere. */
+  readonly allowsRoutingMembers: boolean;
   readonly patience: Patience;
 }
 

@@ -1,21 +1,32 @@
 // Stage 2: a model name becomes an ordered list of places to try (spec: What the service does 2 and 4).
 import { allowsName, allowsTarget, type ModelAccess } from '../../schemas/keys/model-access.ts';
 import { refusal } from '../errors.ts';
+import type { Call } from '../request/call.ts';
 import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
 
 /** Chooses the order in which the targets of a route are tried. */
 export type Balance = (route: Route) => readonly Target[];
 
 /**
- * Where a model name leads for a caller restricted to `access` (undefined: to nothing). Throws 404 `model_not_found`, and 403
- * `model_access_denied` when none of its targets is granted.
+ * Where a call leads for a caller restricted to `access` (undefined: to nothing). Throws 404 `model_not_found`, and 403
+ * `model_access_denied` when none of its targets is granted. A restricted caller's routing member could lead a provider past the
+ * restriction: targets at providers that do not allow that are left out, and when none remains it is 400 `routing_member_not_allowed`.
  */
-export function resolve(model: string, snapshot: Snapshot, access: ModelAccess | undefined): Route {
+export function resolve(
+  { model, routingMember }: Pick<Call, 'model' | 'routingMember'>,
+  snapshot: Snapshot,
+  access: ModelAccess | undefined,
+): Route {
   const route = snapshot.routes.get(model);
   if (route === undefined) throw refusal('model_not_found', { param: 'model', fill: { model } });
   if (access === undefined) return route;
-  const part = grantedPart(route, model, access, snapshot.providers);
-  if (part === undefined) throw refusal('model_access_denied', { param: 'model', fill: { model } });
+  const granted = grantedPart(route, model, access, snapshot.providers);
+  if (granted === undefined) throw refusal('model_access_denied', { param: 'model', fill: { model } });
+  if (routingMember === undefined) return granted;
+  const part = partOf(granted, ({ upstream }) => upstream.allowsRoutingMembers);
+  if (part === undefined) {
+    throw refusal('routing_member_not_allowed', { param: routingMember, fill: { member: routingMember } });
+  }
   return part;
 }
 
@@ -30,7 +41,12 @@ export function grantedPart(
   providers: ReadonlySet<string>,
 ): Route | undefined {
   if (allowsName(access, model)) return route;
-  const targets = route.targets.filter((target) => allowsTarget(access, target.upstream.name, target.model, providers));
+  return partOf(route, ({ upstream, model: id }) => allowsTarget(access, upstream.name, id, providers));
+}
+
+/** The route with only the targets that are wanted; undefined when that is none. */
+function partOf(route: Route, isWanted: (target: Target) => boolean): Route | undefined {
+  const targets = route.targets.filter(isWanted);
   if (targets.length === route.targets.length) return route;
   if (targets.length === 0) return undefined;
   // Balancing goes by the name: callers with the same part of an alias share its turns.

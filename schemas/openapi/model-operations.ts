@@ -11,6 +11,7 @@ const modelRefusals: Refusals = {
     'forbidden_key',
     'body_too_deep',
     'body_too_many_keys',
+    'routing_member_not_allowed',
   ],
   403: ['model_access_denied'],
   404: ['model_not_found'],

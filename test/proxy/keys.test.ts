@@ -103,6 +103,26 @@ await test('the official client works with a managed key, within what the key ma
   t.equal(await outcome(wrong.models.list()), `${AuthenticationError.name} 401 invalid_api_key null`);
 });
 
+await test('the body of a restricted key cannot send its provider elsewhere, unless the provider may be sent', async (t) => {
+  const { gateway, issue, upstream } = await startStand(t);
+  const [restricted, free] = [await issue({ allowedModels: ['fake/*'] }), await issue()];
+  const body = `{"model":"fake/fake-small","\\u006dodels":["x"], "messages":[{"role":"user","content":"hi"}],"Route":"fallback"}`;
+  const send = async (secret: string) => {
+    const { headers } = bearer(secret, { 'content-type': 'application/json' });
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body, headers });
+    const { error } = (await response.json()) as { error?: { code: string; param: string } };
+    return [response.status, error?.code, error?.param];
+  };
+  t.same(await send(restricted.secret), [400, 'routing_member_not_allowed', 'models']);
+  t.equal(upstream.ledger.length, 0, 'nothing was sent');
+  t.same(await send(free.secret), [200, undefined, undefined]);
+  t.equal(upstream.ledger.at(-1)?.body.toString(), body.replace('fake/fake-small', 'fake-small'), 'byte for byte');
+  const { url, models } = upstream;
+  const fake = { type: 'openai', base_url: url, models, allow_routing_members: true };
+  await gateway.applyConfig({ 'providers.yaml': { providers: { fake } } });
+  t.same(await send(restricted.secret), [200, undefined, undefined]);
+});
+
 await test('an alias fails over within what the key may use only', async (t) => {
   const { gateway, issue, upstream } = await startStand(t);
   const { secret } = await issue({ allowedModels: ['fake/fake-small'] });

@@ -302,6 +302,21 @@ await test('a guarded key stands once, however it is written', async (t) => {
   }
 });
 
+await test('a member that may lead a provider elsewhere is found, however it is written', async (t) => {
+  const escapeEach = (key: string): string =>
+    Array.from(key, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+  for (const key of ['models', 'fallbacks', 'route', 'api_base', 'api_key', 'base_url', 'content_policy_fallbacks']) {
+    for (const spelling of [key, key.toUpperCase(), escapeEach(key), key.replace('s', '\u017f')]) {
+      t.equal(call(`{"model":"m","x":1,"${spelling}":null}`).routingMember, key, spelling);
+      t.equal(call(`{"${spelling}":1,"model":"m","${spelling}":2}`).routingMember, key, 'twice is not for us to judge');
+    }
+  }
+  t.equal(call('{"model":"m","api_key":1,"models":[]}').routingMember, 'api_key', 'the first one');
+  const innocent =
+    '{"model":"m","messages":[{"models":[],"api_key":1}],"router":1,"model_":2,"fallback":3,"base_uri":4}';
+  t.equal(call(innocent).routingMember, undefined);
+});
+
 await test('stream is true, false or null', async (t) => {
   t.equal(call('{"model":"m"}').stream, false);
   t.equal(call('{"model":"m","stream":true}').stream, true);

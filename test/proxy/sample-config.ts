@@ -18,6 +18,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       models: ['m'],
       headers: {},
       stream_usage: true,
+      allow_routing_members: false,
       ...given,
       timeouts: { ...timeouts, ...given.timeouts },
     },

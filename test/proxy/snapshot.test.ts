@@ -88,6 +88,7 @@ await test('a provider becomes an upstream with numbers and bytes', async (t) =>
         models: ['a"é'],
         headers: { 'X-Org': 'org-secret', 'X-Flag': 'on' },
         stream_usage: false,
+        allow_routing_members: true,
         timeouts: { connect: '5s', first_byte: '10m', stream_idle: '300s', total: '1h' },
       },
       bare: { base_url: 'http://127.0.0.1' },
@@ -99,6 +100,7 @@ await test('a provider becomes an upstream with numbers and bytes', async (t) =>
     origin: 'https://api.test:8443',
     basePath: '/openai/v1',
     streamUsage: false,
+    allowsRoutingMembers: true,
     connectTimeoutMs: 5_000,
     patience: { firstByteMs: 600_000, streamIdleMs: 300_000, totalMs: 3_600_000 },
   });

@@ -294,6 +294,9 @@ await test('under /admin only a bearer key counts, and who keeps failing is put 
 
 // --- resolve
 
+/** What a call says of where it wants to go. */
+const named = (model: string, routingMember?: string) => ({ model, routingMember });
+
 function routeWith(weights: readonly number[]): Route {
   const models = weights.map((_, index) => `m${index}`);
   const targets = weights.map((weight, index) => ({ model: `p/m${index}`, weight }));
@@ -302,15 +305,15 @@ function routeWith(weights: readonly number[]): Route {
     '',
     open,
   );
-  return resolve('a', snapshot, undefined);
+  return resolve(named('a'), snapshot, undefined);
 }
 
 const firstOf = (targets: readonly Target[]): string => targets[0]?.model ?? '';
 
 await test('an unknown model is not found, and says its name harmlessly', async (t) => {
   const snapshot = compile(sampleConfig({ providers: { p: {} } }), '', open);
-  t.equal(resolve('p/m', snapshot, undefined).targets[0]?.upstream.name, 'p');
-  const refused = await refusedBy(() => resolve('no\nsuch', snapshot, undefined));
+  t.equal(resolve(named('p/m'), snapshot, undefined).targets[0]?.upstream.name, 'p');
+  const refused = await refusedBy(() => resolve(named('no\nsuch'), snapshot, undefined));
   t.match(refused, {
     status: 404,
     code: 'model_not_found',
@@ -331,7 +334,7 @@ await test('a restricted caller reaches what is granted, by whatever name it ask
   );
   const reached = async (allowed: string[], name: string) => {
     try {
-      const { targets } = resolve(name, snapshot, modelAccess(allowed));
+      const { targets } = resolve(named(name), snapshot, modelAccess(allowed));
       return targets.map(({ upstream, model }) => `${upstream.name}/${model}`).join(' ');
     } catch (error) {
       return error instanceof Refusal ? `${error.status} ${error.type} ${error.code} ${error.param}` : error;
@@ -361,12 +364,36 @@ await test('a restricted caller reaches what is granted, by whatever name it ask
     t.equal(await reached(allowed, name), outcome, `${JSON.stringify(allowed)}: ${name}`);
 });
 
+await test('a routing member takes a restricted caller only to providers that allow it', async (t) => {
+  const snapshot = compile(
+    sampleConfig({
+      providers: { p: {}, q: { allow_routing_members: true }, r: {} },
+      aliases: [{ source: 'mix', targets: [{ model: 'p/m' }, { model: 'q/m' }, { model: 'r/m' }] }],
+    }),
+    '',
+    open,
+  );
+  const reached = (name: string, allowed: string[]) =>
+    resolve(named(name, 'models'), snapshot, modelAccess(allowed)).targets.map(({ upstream }) => upstream.name);
+  t.same(reached('mix', ['mix']), ['q'], 'the others are left out');
+  t.same(reached('q/m', ['q/*']), ['q']);
+  t.same(reached('mix', []), ['p', 'q', 'r'], 'without a restriction nothing changes');
+  const refused = { status: 400, type: 'invalid_request_error', code: 'routing_member_not_allowed', param: 'models' };
+  t.match(await refusedBy(() => reached('p/m', ['p/m'])), { ...refused, message: /"models"/ });
+  t.match(await refusedBy(() => reached('mix', ['p/m', 'r/m'])), refused);
+  t.match(
+    await refusedBy(() => reached('p/m', ['q/m'])),
+    { code: 'model_access_denied' },
+    'what is worse is told first',
+  );
+});
+
 await test('a bare id always begins with the provider that is declared first', async (t) => {
   const providers = { q: { models: ['m'] }, p: { models: ['m'] }, o: { models: ['m'] } };
   const snapshot = compile(sampleConfig({ providers }), '', open);
   const balance = createBalance();
   const order = (access?: string[]) =>
-    balance(resolve('m', snapshot, access && modelAccess(access))).map(({ upstream }) => upstream.name);
+    balance(resolve(named('m'), snapshot, access && modelAccess(access))).map(({ upstream }) => upstream.name);
   for (let request = 0; request < 3; request += 1) t.same(order(), ['q', 'p', 'o']);
   for (let request = 0; request < 3; request += 1) t.same(order(['o/m', 'p/*']), ['p', 'o']);
 });
@@ -382,9 +409,9 @@ await test('the granted part of an alias is balanced by itself', async (t) => {
   );
   const access = modelAccess(['p/b', 'p/c']);
   const balance = createBalance();
-  const firsts = Array.from({ length: 6 }, () => firstOf(balance(resolve('mix', snapshot, access))));
+  const firsts = Array.from({ length: 6 }, () => firstOf(balance(resolve(named('mix'), snapshot, access))));
   t.same(firsts, ['b', 'c', 'b', 'c', 'b', 'c']);
-  const turns = Array.from({ length: 11 }, () => firstOf(balance(resolve('mix', snapshot, undefined))));
+  const turns = Array.from({ length: 11 }, () => firstOf(balance(resolve(named('mix'), snapshot, undefined))));
   t.equal(turns.filter((model) => model === 'a').length, 9, 'and leaves the turns of others alone');
 });
 
@@ -540,7 +567,14 @@ async function startStand(t: Test, count = 2): Promise<Stand> {
     try {
       const call = readCall(await receive(exchange, 1 << 20, held()));
       const consumer = admit('/', means);
-      const accepted = await attempt(resolve('all', snapshot, undefined), 'chat', call, consumer, exchange, means);
+      const accepted = await attempt(
+        resolve(named('all'), snapshot, undefined),
+        'chat',
+        call,
+        consumer,
+        exchange,
+        means,
+      );
       const { status, provider } = await relay(accepted, consumer, exchange, means);
       outcomes.push({ status, provider });
     } catch (error) {
@@ -732,7 +766,7 @@ await test('targets that were all used up a moment ago are refused, although a s
   }
   const consumer = admit('/', { ...means, nowMs: () => usedMs });
   const call = readCall(Buffer.from(streaming));
-  const route = resolve('all', snapshot, undefined);
+  const route = resolve(named('all'), snapshot, undefined);
   const refused = await refusedBy(() => attempt(route, 'chat', call, consumer, exchangeOf({}), means));
   t.match(refused, { status: 429, code: 'rate_limit_exceeded', headers: { 'retry-after': '1' }, message: /p0/ });
 });
@@ -746,7 +780,7 @@ await test('an answer that comes after the client has left is cancelled', async 
   const { pools } = means;
   const consumer = admit('/', means);
   const call = readCall(Buffer.from(streaming));
-  const accepted = await attempt(resolve('all', snapshot, undefined), 'chat', call, consumer, exchange, means);
+  const accepted = await attempt(resolve(named('all'), snapshot, undefined), 'chat', call, consumer, exchange, means);
   exchange.gone = true;
   t.match(await relay(accepted, consumer, exchange, means), {
     status: 499,
@@ -791,7 +825,7 @@ await test('nobody is called for a client that has left', async (t) => {
   const means = meansOf();
   const call = readCall(Buffer.from(plain));
   const refused = await refusedBy(() =>
-    attempt(resolve('all', snapshot, undefined), 'chat', call, admit('/', means), exchange, means),
+    attempt(resolve(named('all'), snapshot, undefined), 'chat', call, admit('/', means), exchange, means),
   );
   t.match(refused, { status: 499, code: 'client_left' });
   t.equal(providers[0]?.ledger.length, 0);
