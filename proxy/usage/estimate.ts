@@ -1,66 +1,231 @@
-// How many tokens something may have been, for when nobody says: about four characters each.
+// How many tokens something may have been, for when nobody says. Reads JSON as bytes, once, and takes what is none as it comes: whole or cut.
+import { isAscii } from 'node:buffer';
+import { keysBy } from './key-names.ts';
+import { type MediaKind, namedMediaTokens, sentMedia, sentMediaTokens } from './media.ts';
+import { perToken, sampleBytes, weigh, weighSome } from './text-weight.ts';
 
-const charactersPerToken = 4;
-/** Beyond this a body is measured by its length: parsing it would hold others up. Bytes. */
-const longestParsed = 1024 * 1024;
+/** Bytes that are looked at one by one, about five nanoseconds each; the rest is weighed by samples. */
+const budgetBytes = 512 * 1024;
+/** A string is searched for its end byte by byte so far, then natively: a call costs as much as that many bytes. */
+const nearBytes = 64;
+/** Shorter strings are texts, whatever they look like. Bytes. */
+const shortestMedia = 128;
+/** No number is longer. Bytes. */
+const longestNumber = 32;
 /** About what an event of a stream holds besides its text. Bytes. */
 const eventOverhead = 256;
 
-const inputKeys = ['messages', 'input', 'prompt', 'instructions', 'system', 'tools'];
-const outputKeys = ['choices', 'output', 'text'];
-/** Pictures, sound and documents, which are not read as text, and what an answer says about its text. */
-const opaqueKeys: ReadonlySet<string> = new Set(
-  'image_url input_audio file file_data data logprobs finish_reason'.split(' '),
-);
-/** With its comma, so that a text that merely begins with the word is a text. */
-const dataUrl = /^data:[^\s,]{0,200},/;
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const colon = 0x3a;
+const letterN = 0x6e;
+/** A bracket that opens is 0x5b or 0x7b, and its partner two above it; without this bit both kinds are the same. */
+const braceBit = 0x20;
+const opening = 0x5b;
+const closing = 0x5d;
 
-/** The tokens of a request body: its texts, without data URLs. */
-export function estimateInput(body: Buffer): number {
-  return estimate(body, inputKeys);
-}
+/** What the value of a key is: media of a kind, a place where media may stand as well as text, or (in answers) no text at all. */
+type Meaning = MediaKind | 'anything' | 'silent';
 
-/** The tokens of a JSON answer, or of a part of one. */
-export function estimateOutput(body: Buffer): number {
-  return estimate(body, outputKeys);
+const asked = keysBy<Meaning>({
+  image: ['image_url'],
+  audio: ['input_audio', 'audio_url'],
+  video: ['video_url'],
+  document: ['file_id', 'file_url'],
+  anything: ['file', 'source', 'url', 'data', 'file_data', 'image', 'audio', 'video', 'input'],
+});
+const answered = keysBy<Meaning>({
+  image: ['image_url', 'b64_json'],
+  audio: ['audio'],
+  anything: ['data', 'url'],
+  silent: 'id object model created system_fingerprint service_tier usage logprobs finish_reason type role index'.split(
+    ' ',
+  ),
+});
+
+/** Where a walk through a JSON text is, and what it has found. */
+interface Walk {
+  readonly body: Buffer;
+  readonly isRequest: boolean;
+  at: number;
+  spent: number;
+  quarters: number;
+  depth: number;
+  /** The meaning of the innermost key that has one, and the depth at which that key's value ends. */
+  meaning: Meaning | undefined;
+  meaningDepth: number;
 }
 
 /**
- * The tokens of a stream of which so many events and bytes passed. An event is a token as a rule; providers that put more into one
- * show by its length.
+ * The tokens of a request body: keys, texts and numbers of all its members, whatever they are called; media by their kind. Takes
+ * milliseconds at most, however long the body is.
  */
-export function estimateStreamOutput(events: number, bytes: number): number {
-  return Math.max(events, Math.floor((bytes - eventOverhead * events) / charactersPerToken));
+export function estimateInput(body: Buffer): number {
+  return estimate(body, true);
 }
 
-function estimate(body: Buffer, keys: readonly string[]): number {
-  const byLength = Math.ceil(body.length / charactersPerToken);
-  if (body.length > longestParsed) return byLength;
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body.toString('utf8'));
-  } catch {
-    return byLength;
-  }
-  if (typeof parsed !== 'object' || parsed === null) return byLength;
-  const members = parsed as Record<string, unknown>;
-  return Math.ceil(countCharacters(keys.map((key) => members[key])) / charactersPerToken);
+/** The tokens of a JSON answer, or of a part of one: its texts. */
+export function estimateOutput(body: Buffer): number {
+  return estimate(body, false);
 }
 
-/** Takes the values as its stack, because nobody has checked how deep an answer is. A number in a list is a token already. */
-function countCharacters(open: unknown[]): number {
-  let characters = 0;
-  while (open.length > 0) {
-    const value = open.pop();
-    if (typeof value === 'string') characters += dataUrl.test(value) ? 0 : value.length;
-    else if (Array.isArray(value)) {
-      for (const part of value as unknown[]) {
-        if (typeof part === 'number') characters += charactersPerToken;
-        else open.push(part);
+/**
+ * The tokens of a stream of which so many events and bytes passed, so many of these in chunks that are not all ASCII. An event is a token
+ * as a rule; providers that put more into one show by its length. A letter of another script has three bytes, or two.
+ */
+export function estimateStreamOutput(events: number, bytes: number, wideBytes: number): number {
+  const textBytes = bytes - eventOverhead * events;
+  return textBytes <= 0 ? events : Math.max(events, Math.floor((estimateText(bytes, wideBytes) * textBytes) / bytes));
+}
+
+/** The tokens of a text of which no more is known than how long it is, and how long its parts are that are not all ASCII. */
+export function estimateText(bytes: number, wideBytes: number): number {
+  return Math.ceil((bytes - wideBytes) / perToken + wideBytes / 3);
+}
+
+function estimate(body: Buffer, isRequest: boolean): number {
+  const walk: Walk = {
+    body,
+    isRequest,
+    at: 0,
+    spent: 0,
+    quarters: 0,
+    depth: 0,
+    meaning: undefined,
+    meaningDepth: 0,
+  };
+  while (walk.at < body.length) {
+    if (walk.spent > budgetBytes) {
+      walk.quarters += weighSome(body, walk.at, body.length);
+      break;
+    }
+    const byte = body[walk.at] as number;
+    if (byte === quote) takeString(walk);
+    else if (isScalar(byte)) takeScalar(walk);
+    else {
+      if (byte === comma) leave(walk, walk.depth);
+      else if ((byte & ~braceBit) === opening) walk.depth += 1;
+      else if ((byte & ~braceBit) === closing) {
+        walk.depth -= 1;
+        leave(walk, walk.depth + 1);
       }
-    } else if (typeof value === 'object' && value !== null) {
-      for (const [key, part] of Object.entries(value)) if (!opaqueKeys.has(key)) open.push(part);
+      walk.at += 1;
+      walk.spent += 1;
     }
   }
-  return characters;
+  return Math.ceil(walk.quarters / perToken);
+}
+
+/** The value of a key at `depth` is over. */
+function leave(walk: Walk, depth: number): void {
+  if (walk.meaning !== undefined && depth <= walk.meaningDepth) walk.meaning = undefined;
+}
+
+function takeString(walk: Walk): void {
+  const { body, at, isRequest } = walk;
+  const stop = stringEnd(walk);
+  const next = afterBlanks(body, stop + 1);
+  walk.spent += next - stop;
+  walk.at = next;
+  if (walk.meaning === 'silent') return;
+  if (body[next] !== colon) {
+    walk.quarters += stringQuarters(walk, at + 1, stop);
+    return;
+  }
+  if (isRequest) walk.quarters += textQuarters(walk, at + 1, stop);
+  takeKey(walk, at + 1, stop);
+}
+
+/** What stands below a key until its value ends. Media are counted here, when they are named; what is sent of them where it stands. */
+function takeKey(walk: Walk, from: number, to: number): void {
+  const { body, isRequest } = walk;
+  const meaning = (isRequest ? asked : answered).get(body, from, to);
+  const value = afterBlanks(body, walk.at + 1);
+  walk.spent += value - walk.at;
+  walk.at = value;
+  // A text beside media, in the same object, is a text.
+  if (walk.meaning === 'anything') walk.meaning = undefined;
+  const isSchema = meaning === 'document' && body[value] !== quote;
+  if (meaning === undefined || body[value] === letterN || isSchema) return;
+  if (meaning === 'anything' && walk.meaning !== undefined) return;
+  if (meaning !== 'anything' && meaning !== 'silent') walk.quarters += perToken * namedMediaTokens(meaning);
+  walk.meaning = meaning;
+  walk.meaningDepth = walk.depth;
+}
+
+/** The offset of the quote that ends the string which begins at the walk; the end of the body when it does not end. */
+function stringEnd(walk: Walk): number {
+  const { body } = walk;
+  for (let at = walk.at + 1; ; ) {
+    const near = Math.min(at + nearBytes, body.length);
+    walk.spent += near - at;
+    while (at < near) {
+      const byte = body[at];
+      if (byte === quote) {
+        walk.spent -= near - at;
+        return at;
+      }
+      at += byte === backslash ? 2 : 1;
+    }
+    // When too much was looked at, the rest of the body is one text.
+    const found = at >= body.length || walk.spent > budgetBytes ? -1 : body.indexOf(quote, at);
+    if (found === -1) return body.length;
+    let slashes = 0;
+    while (found - 1 - slashes >= at && body[found - 1 - slashes] === backslash) slashes += 1;
+    walk.spent += nearBytes + slashes;
+    if (slashes % 2 === 0) return found;
+    at = found + 1;
+  }
+}
+
+function stringQuarters(walk: Walk, from: number, to: number): number {
+  const { body, meaning } = walk;
+  const length = to - from;
+  if (meaning === undefined || meaning === 'silent' || length < shortestMedia) return textQuarters(walk, from, to);
+  const media = sentMedia(body.toString('latin1', from, from + shortestMedia), body.toString('latin1', to - 32, to));
+  const kind = media?.kind ?? (meaning === 'anything' ? undefined : meaning);
+  if (media === undefined || kind === undefined) return textQuarters(walk, from, to);
+  const named = meaning === 'anything' ? namedMediaTokens(kind) : 0;
+  return perToken * (named + sentMediaTokens(kind, length, media.data));
+}
+
+function textQuarters(walk: Walk, from: number, to: number): number {
+  const { body } = walk;
+  if (to - from > nearBytes && isAscii(body.subarray(from, to))) return to - from;
+  walk.spent += Math.min(to - from, sampleBytes);
+  return weighSome(body, from, to);
+}
+
+/** A number or a word. Each is a token of a request, because lists of numbers may be tokens already; a longer one is no JSON, but a text. */
+function takeScalar(walk: Walk): void {
+  const { body, at, isRequest } = walk;
+  let end = at + 1;
+  const stop = Math.min(body.length, at + sampleBytes);
+  while (end < stop && isScalar(body[end] as number)) end += 1;
+  walk.at = end;
+  walk.spent += end - at;
+  if (walk.meaning === 'silent') return;
+  const length = end - at;
+  if (length > longestNumber) walk.quarters += weigh(body, at, end);
+  else if (isRequest) walk.quarters += perToken;
+}
+
+function isScalar(byte: number): boolean {
+  return !(isBlank(byte) || byte === quote || byte === comma || byte === colon || isBracket(byte));
+}
+
+function isBracket(byte: number): boolean {
+  return (byte & ~braceBit) === opening || (byte & ~braceBit) === closing;
+}
+
+/** Past the blanks at `from`, as far as JSON has any in between. */
+function afterBlanks(body: Buffer, from: number): number {
+  let at = from;
+  while (at < from + nearBytes && isBlank(body[at])) at += 1;
+  return at;
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

@@ -1,7 +1,7 @@
 // What an answer cost: as the provider reported it, else as what passed lets one estimate.
 import type { Operation } from '../providers/dialect.ts';
 import type { StreamTap } from '../upstream/sse.ts';
-import { estimateInput, estimateOutput, estimateStreamOutput } from './estimate.ts';
+import { estimateInput, estimateOutput, estimateStreamOutput, estimateText } from './estimate.ts';
 import { findUsage } from './find-usage.ts';
 import type { TokenUsage } from './token-usage.ts';
 import type { UsageReader } from './usage-reader.ts';
@@ -19,12 +19,12 @@ export function measureBody(asked: Asked, body: Buffer): TokenUsage {
 
 /** Of an event stream, whole or not. */
 export function measureStream(asked: Asked, tap: StreamTap): TokenUsage {
-  return tap.usage() ?? estimated(asked, estimateStreamOutput(tap.events(), tap.bytes()));
+  return tap.usage() ?? estimated(asked, estimateStreamOutput(tap.events(), tap.bytes(), tap.wideBytes()));
 }
 
 /** Of an answer that was too long to hold. */
 export function measurePassing(asked: Asked, reader: UsageReader): TokenUsage {
-  return reader.usage() ?? estimated(asked, Math.ceil(reader.bytes() / 4));
+  return reader.usage() ?? estimated(asked, estimateText(reader.bytes(), reader.wideBytes()));
 }
 
 /** Embeddings are numbers, not tokens. */

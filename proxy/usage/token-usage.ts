@@ -8,24 +8,32 @@ export interface TokenUsage {
   readonly source: 'reported' | 'estimated';
 }
 
+/** No request costs more: the longest contexts are a tenth of it. A larger count is a mistake, and would close a consumer's windows for days. */
+const mostTokens = 10_000_000;
+
 /**
- * Reads a usage object of the OpenAI or Anthropic kind. An explicit zero is a report; what is not a whole number from 0 to 2^53−1
- * is not there. A total that is missing, or 0 beside counts that are not, is the sum; a part that is missing is what the total
- * leaves for it. Undefined when no count is there at all.
+ * Reads a usage object of the OpenAI or Anthropic kind. An explicit zero is a report; what is no number is not there. A total that is
+ * missing, or 0 beside counts that are not, is the sum; a part that is missing is what the total leaves for it. Undefined when no count
+ * is there at all, and when one is absurd: negative, a fraction, or all in all more than ten million.
  */
 export function tokenUsageOf(usage: unknown): TokenUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const said = usage as Record<string, unknown>;
-  const input = count(said['prompt_tokens']) ?? count(said['input_tokens']);
-  const output = count(said['completion_tokens']) ?? count(said['output_tokens']);
-  const total = count(said['total_tokens']);
+  const input = number(said['prompt_tokens']) ?? number(said['input_tokens']);
+  const output = number(said['completion_tokens']) ?? number(said['output_tokens']);
+  const total = number(said['total_tokens']);
   if (input === undefined && output === undefined && total === undefined) return undefined;
+  if (!isSane(input) || !isSane(output) || !isSane(total)) return undefined;
   const inputTokens = input ?? Math.max(0, (total ?? 0) - (output ?? 0));
   const outputTokens = output ?? Math.max(0, (total ?? 0) - inputTokens);
-  const sum = Math.min(inputTokens + outputTokens, Number.MAX_SAFE_INTEGER);
-  return { inputTokens, outputTokens, totalTokens: total || sum, source: 'reported' };
+  const sum = inputTokens + outputTokens;
+  return sum > mostTokens ? undefined : { inputTokens, outputTokens, totalTokens: total || sum, source: 'reported' };
 }
 
-function count(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+function number(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+function isSane(count: number | undefined): boolean {
+  return count === undefined || (Number.isInteger(count) && count >= 0 && count <= mostTokens);
 }

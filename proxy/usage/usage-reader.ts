@@ -1,4 +1,5 @@
 // Reads the usage of a JSON answer that is too long to be held: providers put it at the beginning or at the end.
+import { isAscii } from 'node:buffer';
 import { findLastUsage, findUsage } from './find-usage.ts';
 import type { TokenUsage } from './token-usage.ts';
 
@@ -15,11 +16,14 @@ export interface UsageReader {
   usage(): TokenUsage | undefined;
   /** How much has passed. */
   bytes(): number;
+  /** How much of it in chunks that are not all ASCII. */
+  wideBytes(): number;
 }
 
 /** A reader that has seen nothing. */
 export function createUsageReader(): UsageReader {
   let length = 0;
+  let wideBytes = 0;
   let head: Buffer[] = [];
   let headUsage: TokenUsage | undefined;
   let tail: Buffer[] = [];
@@ -44,6 +48,7 @@ export function createUsageReader(): UsageReader {
     push(chunk) {
       const isHead = length <= headBytes;
       length += chunk.length;
+      if (!isAscii(chunk)) wideBytes += chunk.length;
       if (isHead) pushHead(chunk);
       pushTail(chunk);
     },
@@ -52,5 +57,6 @@ export function createUsageReader(): UsageReader {
       return findLastUsage(Buffer.concat(tail)) ?? headUsage;
     },
     bytes: () => length,
+    wideBytes: () => wideBytes,
   };
 }

@@ -4,19 +4,19 @@ import { tapStream } from '../../../proxy/upstream/sse.ts';
 import { type Asked, measureBody, measurePassing, measureStream } from '../../../proxy/usage/measure.ts';
 import { createUsageReader } from '../../../proxy/usage/usage-reader.ts';
 
-/** Asks for 40 characters of text, so for 10 tokens. */
+/** 61 characters, keys included, so 16 tokens. */
 const asked: Asked = {
   operation: 'chat',
   call: { body: Buffer.from(JSON.stringify({ model: 'm', messages: [{ content: 'x'.repeat(40) }] })) },
 };
 const embeddings: Asked = {
   operation: 'embeddings',
-  call: { body: Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(40) })) },
+  call: { body: Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(50) })) },
 };
 const estimated = (outputTokens: number) => ({
-  inputTokens: 10,
+  inputTokens: 16,
   outputTokens,
-  totalTokens: 10 + outputTokens,
+  totalTokens: 16 + outputTokens,
   source: 'estimated',
 });
 const reported = { inputTokens: 3, outputTokens: 4, totalTokens: 7, source: 'reported' };
@@ -26,14 +26,14 @@ await test('a whole answer', (t) => {
   const answer = (report: string): Buffer => Buffer.from(`{"choices":[{"message":{"content":"eight ch"}}]${report}}`);
   t.same(measureBody(asked, answer(`,${usage}`)), reported);
   t.same(measureBody(asked, answer(',"usage":null')), estimated(2));
-  t.same(measureBody(asked, answer('').subarray(0, 32)), estimated(8), 'of a part its length counts');
+  t.same(measureBody(asked, answer('').subarray(0, 32)), estimated(2), 'of a part what is there counts');
   t.same(measureBody(asked, Buffer.alloc(0)), estimated(0), 'nothing came, but the question was read');
   t.end();
 });
 
 await test('a stream', (t) => {
   const measured = (...events: string[]) => {
-    const tap = tapStream({ dropsUsage: true, readsUsage: true, watchesEnd: false });
+    const tap = tapStream({ dropsUsage: true, readsUsage: true, watchesEnd: false, secrets: [] });
     for (const event of events) tap.push(Buffer.from(`data: ${event}\n\n`));
     return measureStream(asked, tap);
   };
@@ -41,6 +41,8 @@ await test('a stream', (t) => {
   t.same(measured(delta, delta, `{"choices":[],${usage}}`, '[DONE]'), reported);
   t.same(measured(delta, delta, '[DONE]'), estimated(2));
   t.same(measured(delta, `{"choices":[{"delta":{"content":"${'x'.repeat(4_000)}"}}]}`), estimated(898));
+  t.same(measured(delta, `{"choices":[{"delta":{"content":"${'漢'.repeat(4_000)}"}}]}`), estimated(3_860));
+  t.same(measured(delta, `{"choices":[],${usage.replace('7', '10000001')}}`), estimated(2), 'an absurd report');
   t.same(measured(), estimated(0));
   t.end();
 });
@@ -54,6 +56,7 @@ await test('an answer too long to be held', (t) => {
   const long = `{"a":"${'x'.repeat(79_994)}`;
   t.same(measured(long, `",${usage}}`), reported);
   t.same(measured(long), estimated(20_000));
+  t.same(measured(long.replaceAll('x', '漢')), estimated(79_996));
   t.same(measured(), estimated(0));
   t.end();
 });

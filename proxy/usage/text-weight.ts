@@ -1,0 +1,35 @@
+// How many tokens a text may be, from its bytes alone: a Latin letter is a quarter of a token, a letter of any other script a whole one.
+
+/** Quarters of a token in one token. */
+export const perToken = 4;
+/** Bytes that are looked at when a text is too long to look at all of them: the error of the mean is below a percent. */
+export const sampleBytes = 64 * 1024;
+
+/**
+ * Quarters of a token by the first byte of a UTF-8 character; the bytes that follow it weigh nothing. Latin letters with marks (up to
+ * U+027F) weigh twice as much as plain ones. A character of four bytes (emoji, rare Han) is two tokens.
+ */
+const weights = Uint8Array.from({ length: 256 }, (_, byte) => {
+  if (byte < 0x80) return 1;
+  if (byte < 0xc0) return 0;
+  if (byte < 0xca) return 2;
+  return byte < 0xf0 ? perToken : 2 * perToken;
+});
+
+/** Quarters of a token in these bytes of UTF-8: every byte is looked at, about a nanosecond each. */
+export function weigh(bytes: Buffer, from: number, to: number): number {
+  let sum = 0;
+  for (let at = from; at < to; at += 1) sum += weights[bytes[at] as number] as number;
+  return sum;
+}
+
+/** The same for a text of any length in at most a millisecond. Where it looks is left to chance, so that no text can hide from it. */
+export function weighSome(bytes: Buffer, from: number, to: number): number {
+  const length = to - from;
+  if (length <= sampleBytes) return weigh(bytes, from, to);
+  let sum = 0;
+  for (let time = 0; time < sampleBytes; time += 1) {
+    sum += weights[bytes[from + Math.floor(Math.random() * length)] as number] as number;
+  }
+  return Math.ceil((sum / sampleBytes) * length);
+}
