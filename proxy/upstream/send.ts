@@ -1,11 +1,14 @@
 // Sends one request to a provider and hands its answer over in one of two forms: whole (short, and not a stream) or open
 // (the rest still arriving). On undici's raw handler interface: one object per call, no stream and no timer of its own.
 import type { Dispatcher, Pool } from 'undici';
+import { createChunkGuard } from './chunk-guard.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
+import { encodingOf, type Sink } from './decoded-sink.ts';
 import { type Failure, failureOf } from './failure.ts';
+import { holdBytes } from './held-bytes.ts';
 
 /** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error. */
-const holdBytes = 64 * 1024;
+const maxHeldBytes = 64 * 1024;
 /** More informational (1xx) answers than this are an attack. */
 const maxInformational = 100;
 
@@ -17,6 +20,8 @@ export interface Patience {
   readonly streamIdleMs: number;
   /** For all of it. */
   readonly totalMs: number;
+  /** For the usage of a stream whose client left behind its last words. */
+  readonly usageDrainMs: number;
 }
 
 export interface Outgoing {
@@ -24,14 +29,6 @@ export interface Outgoing {
   readonly path: string;
   readonly headers: string[];
   readonly body: Buffer;
-}
-
-/** Where the bytes of an open answer go. */
-export interface Sink {
-  /** Takes a chunk; false asks for a pause until `Answer.resume`. */
-  write(chunk: Buffer): boolean;
-  /** The answer is over: completely, or broken by a failure. Called once. */
-  end(failure: Failure | undefined): void;
 }
 
 /** A call that failed before its answer could be handed over. */
@@ -74,9 +71,9 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
 
   readonly #patience: Patience;
   readonly #deadlines: Deadlines;
-  readonly #totalDeadlineMs: number;
-  #held: Buffer[] = [];
-  #heldBytes = 0;
+  #totalDeadlineMs: number;
+  readonly #held = holdBytes();
+  readonly #guard = createChunkGuard();
   #informational = 0;
   #sent = false;
   #over = false;
@@ -99,14 +96,14 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
 
   /** The bytes held so far: all of them when `complete`. */
   body(): Buffer {
-    return this.#held.length === 1 ? (this.#held[0] as Buffer) : Buffer.concat(this.#held);
+    return this.#held.peek();
   }
 
   /** Lets an open answer flow into a sink, beginning with what was held. */
   attach(sink: Sink): void {
     this.#sink = sink;
-    for (const chunk of this.#held) sink.write(chunk);
-    this.#held = [];
+    const held = this.#held.take();
+    if (held.length > 0) sink.write(held);
     if (this.#over) sink.end(this.#failure);
   }
 
@@ -114,6 +111,14 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
   resume(): void {
     if (this.#over) return;
     this.#await('the stream was silent for timeouts.stream_idle', this.#patience.streamIdleMs);
+    this.#resume?.();
+  }
+
+  /** Nothing is worth waiting for but what comes within this time: the client left, and only the cost is not known yet. */
+  finishWithin(patienceMs: number): void {
+    if (this.#over) return;
+    this.#totalDeadlineMs = Math.min(this.#totalDeadlineMs, this.#deadlines.coarseNowMs + patienceMs);
+    this.deadlineMs = Math.min(this.deadlineMs, this.#totalDeadlineMs);
     this.#resume?.();
   }
 
@@ -166,7 +171,7 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
       this.contentLength = value.toString('latin1');
       this.framed = true;
     } else if (name === 'transfer-encoding') this.framed = true;
-    else if (name === 'content-encoding') this.contentEncoding = value.toString('latin1');
+    else if (name === 'content-encoding') this.contentEncoding = encodingOf(value.toString('latin1'));
     else if (name === 'retry-after') this.retryAfter = value.toString('latin1');
     else if (name === 'retry-after-ms') this.retryAfterMs = value.toString('latin1');
     else if (name === 'x-should-retry') this.shouldRetry = value.toString('latin1');
@@ -175,15 +180,18 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
   onData(chunk: Buffer): boolean {
     if (this.#over) return true;
     this.#await('the stream was silent for timeouts.stream_idle', this.#patience.streamIdleMs);
+    if (this.#guard.isCrumbling(chunk.length)) {
+      this.#fail({ code: 'upstream_invalid_response', reason: 'it comes in chunks of a few bytes each' });
+      return true;
+    }
     if (this.#sink) {
       const flowing = this.#sink.write(chunk);
       // While the client does not read, nobody waits for the provider.
       if (!flowing) this.deadlineMs = this.#totalDeadlineMs;
       return flowing;
     }
-    this.#held.push(chunk);
-    this.#heldBytes += chunk.length;
-    if (this.stream || this.#heldBytes > holdBytes) this.#handOver();
+    this.#held.add(chunk);
+    if (this.stream || this.#held.length > maxHeldBytes) this.#handOver();
     return true;
   }
 

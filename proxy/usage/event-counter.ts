@@ -14,39 +14,51 @@ export interface EventCounter {
   count(): number;
 }
 
-/** A counter that has seen nothing. */
+/** A counter that has seen nothing. Lines end with LF, CR or CRLF. */
 export function createEventCounter(): EventCounter {
   let count = 0;
   let isCounted = false;
   let insideLine = false;
+  let lastByte: number | undefined;
   return {
     push(bytes) {
-      let at = insideLine ? bytes.indexOf(newline) + 1 : 0;
-      if (insideLine && at === 0) return;
-      // One search per line: an event has two, and the empty one is seen without a search.
-      while (at < bytes.length) {
+      const { length } = bytes;
+      const hasReturns = bytes.includes(carriageReturn);
+      let before = lastByte;
+      if (length > 0) lastByte = bytes[length - 1];
+      // Line ends are searched natively; of the two only the newline, as long as nothing else is there.
+      let at = 0;
+      while (at < length) {
         const first = bytes[at];
-        if (first === newline) {
-          isCounted = false;
+        if (!insideLine && (first === newline || first === carriageReturn)) {
+          // The newline of a CRLF is no line of its own.
+          if (first === carriageReturn || before !== carriageReturn) isCounted = false;
+          before = first;
           at += 1;
           continue;
         }
-        if (first === carriageReturn && bytes[at + 1] === newline) {
-          isCounted = false;
-          at += 2;
-          continue;
-        }
-        if (!isCounted && isData(bytes, at)) {
+        if (!(insideLine || isCounted) && isData(bytes, at)) {
           isCounted = true;
           count += 1;
         }
-        at = bytes.indexOf(newline, at) + 1;
-        if (at === 0) break;
+        const end = hasReturns ? lineEnd(bytes, at) : bytes.indexOf(newline, at);
+        insideLine = end === -1;
+        if (insideLine) return;
+        before = bytes[end];
+        at = end + 1;
       }
-      insideLine = at === 0;
     },
     count: () => count,
   };
+}
+
+/** The offset of the first CR or LF from `from` on; -1 when there is none. */
+function lineEnd(bytes: Buffer, from: number): number {
+  for (let at = from; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === newline || byte === carriageReturn) return at;
+  }
+  return -1;
 }
 
 /**

@@ -157,7 +157,7 @@ await test('what is no TLS, no HTTP or nobody at all has its own failure', async
 
 // --- what an answer means
 
-const patience: Patience = { firstByteMs: 300, streamIdleMs: 300, totalMs: 3_000 };
+const patience: Patience = { firstByteMs: 300, streamIdleMs: 300, totalMs: 3_000, usageDrainMs: 300 };
 const idle = createDeadlines(() => 0);
 const upstream = compile(
   sampleConfig({ providers: { p: { api_key: 'canary+key/1234', headers: { 'X-Org': 'canary-org' } } } }),
@@ -494,8 +494,8 @@ await test('a failed call is refused by the table, naming the provider', async (
 // --- event streams
 
 /** Pushes a text in pieces of the given sizes (again and again) and gives all that came out. */
-function tapped(stream: Buffer, sizes: readonly number[], dropsUsage = true) {
-  const tap = tapStream({ dropsUsage, readsUsage: true, watchesEnd: true });
+function tapped(stream: Buffer, sizes: readonly number[], dropsUsage = true, secrets: readonly string[] = []) {
+  const tap = tapStream({ dropsUsage, readsUsage: true, watchesEnd: true, secrets });
   const out: Buffer[] = [];
   for (let at = 0, turn = 0; at < stream.length; turn += 1) {
     const size = sizes[turn % sizes.length] ?? stream.length;
@@ -513,12 +513,16 @@ function tapped(stream: Buffer, sizes: readonly number[], dropsUsage = true) {
   };
 }
 
-const eol = fc.constantFrom('\n', '\r\n');
+const eol = fc.constantFrom('\n', '\r\n', '\r');
 const usageEvents = [
   'data: {"id":"1","choices":[],"usage":{"total_tokens":3}}',
   'data:{"choices":[],"usage":{}}',
   ': note\ndata: {"usage":{"a":[]},\ndata: "choices":[]}',
   'event: x\nid: 1\ndata: {"choices": [], "usage" : {"prompt_tokens":1}}',
+  'data: {"choices": [ ], "usage" : {"total_tokens":3}}',
+  'data: {"choices":[\ndata: ],"usage":{"total_tokens":3}}',
+  'data: {"choices":null,"usage":{"total_tokens":3},"error":null}',
+  'data: {"usage":{"total_tokens":3}}',
 ];
 const otherEvents = [
   'data: {"choices":[{"delta":{"content":"hi"}}],"usage":null}',
@@ -526,14 +530,17 @@ const otherEvents = [
   'data: {"choices":[],"prompt_filter_results":[]}',
   'data: {"choices":[{"index":0}],"usage":{"total_tokens":3}}',
   'data: {"choices":[{"delta":{"content":"\\"choices\\":[],\\"usage\\":{}"}}]}',
-  'data: {"usage":{"total_tokens":3}}',
+  'data: {"choices":[],"usage":{"total_tokens":3},"error":{"message":"no"}}',
+  'data: {"error":{"message":"no"},"usage":{"total_tokens":3}}',
+  'data: {"choices":{},"usage":{"total_tokens":3}}',
+  'data: {"usage":null}',
   'data: [DONE]',
   'data: []',
   ': keep-alive []',
   'data: {"choices":[],"usage":{}',
   'data: é😀[]\u2028',
   'event: ping\ndata',
-  '',
+  ': ',
 ];
 
 await test('however a stream is cut into chunks, all its bytes pass but those of the usage event', async () => {
@@ -554,6 +561,78 @@ await test('however a stream is cut into chunks, all its bytes pass but those of
     }),
     { numRuns: 4_000 },
   );
+});
+
+const secret = 'canary+key/1234';
+const errorEvents = [
+  `data: {"error":{"message":"the key ${secret} is wrong"}}`,
+  `event: error\ndata: ${secret} is wrong, and so is sk-proj-abcdef`,
+  `data: {"choices":[],\ndata: "error" : {"message":"sk-proj-abc***xyz"}}`,
+  `data: {"object":"error","message":"${secret}"}`,
+  `data: {"type":"server_error","message":"${secret}${secret}"}`,
+  'data: {"error":{"message":"canary+key\\/1234","more":"canary\\u002bkey/1234"}}',
+];
+const harmlessEvents = [
+  'data: {"choices":[{"delta":{"content":"an error of sk-proj-abcdef"}}],"error":null}',
+  'data: {"choices":[{"delta":{"content":"{\\"error\\":\\"sk-proj-abcdef\\"}"}}]}',
+  'data: {"error":{"message":"é😀 too many tokens"}}',
+  ': error',
+  'data: [DONE]',
+];
+
+await test('an event that is an error loses every secret, however it is cut; all others keep every byte', async () => {
+  const events = fc.array(fc.tuple(fc.boolean(), fc.nat(20), eol), { maxLength: 6 });
+  const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
+  const told = /canary\+key|canary\\u002bkey|sk-proj/;
+  fc.assert(
+    fc.property(events, sizes, fc.boolean(), (parts, cuts, dropsUsage) => {
+      const list = parts.map(([isError, pick, end]) => {
+        const from = isError ? errorEvents : harmlessEvents;
+        return { isError, event: `${(from[pick % from.length] ?? '').replaceAll('\n', end)}${end}${end}` };
+      });
+      const stream = Buffer.from(list.map(({ event }) => event).join(''));
+      const { passed, rest } = tapped(stream, cuts, dropsUsage, [secret]);
+      const kept = list.filter(({ isError }) => !isError).map(({ event }) => event);
+      const errorsPassed = kept.reduce((left, event) => left.replace(event, ''), passed);
+      return rest === '' && kept.every((event) => passed.includes(event)) && !told.test(errorsPassed);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+await test('the last event of a stream, which did not end, tells no secret either', async (t) => {
+  t.notMatch(tapped(Buffer.from(errorEvents[0] ?? ''), [7], true, [secret]).rest, secret);
+  t.equal(tapped(Buffer.from('data: {"half": an error'), [7], true, [secret]).rest, 'data: {"half": an error');
+});
+
+await test('an event too long to be read loses known secrets wherever they are cut, and nothing else', async (t) => {
+  const pad = 'x'.repeat(300 * 1024);
+  const long = (inside: string) => `data: {"a":"${pad}${inside}${pad}${inside}"}\n\ndata: {"b":"${inside}"}\n\n`;
+  for (const size of [7, 999, 16_384, 65_536]) {
+    const { passed, rest, inside } = tapped(Buffer.from(long(secret)), [size], true, [secret, 'canary-org']);
+    const expected = `data: {"a":"${pad}[redacted]${pad}[redacted]"}\n\ndata: {"b":"${secret}"}\n\n`;
+    t.ok(passed === expected, `by ${size}: what is no error is left alone again behind it`);
+    t.same([rest, inside], ['', false]);
+  }
+  const cut = tapped(Buffer.from(`data: {"a":"${pad}${secret}`), [999], true, [secret]);
+  t.ok(cut.inside && !`${cut.passed}${cut.rest}`.includes('canary'), 'nor does one that breaks off');
+});
+
+await test('the usage is known to come next when the last words gave a reason to end', async (t) => {
+  const tapOf = (...events: string[]) => {
+    const tap = tapStream({ dropsUsage: true, readsUsage: true, watchesEnd: false, secrets: [] });
+    for (const event of events) tap.push(Buffer.from(event.endsWith('\n') ? event : `${event}\n\n`));
+    return tap.awaitsUsage();
+  };
+  const middle = 'data: {"choices":[{"delta":{"content":"\\"finish_reason\\":\\"stop\\""},"finish_reason":null}]}';
+  const last = 'data: {"choices":[{"delta":{},"finish_reason": "stop"}],"usage":null}';
+  t.equal(tapOf(middle), false);
+  t.equal(tapOf(), false);
+  t.equal(tapOf(middle, last), true);
+  t.equal(tapOf(middle, last, ': ping'), true, 'a ping says nothing');
+  t.equal(tapOf(last, middle), false, 'another choice goes on');
+  t.equal(tapOf(last, usageEvents[0] ?? ''), false, 'it has come');
+  t.equal(tapOf(`${last}\n\ndata: [DONE]\n\n`), false, 'it will not come');
 });
 
 await test('an event that has not ended is held, and given back when the stream ends', async (t) => {
@@ -620,7 +699,7 @@ await test('usage is read from the whole event, whatever lines it has, and dropp
   const after = `data: {"choices":[{"delta":{"content":"_tokens"}}],"usage":null}\n\ndata: [DONE]\n\n`;
   for (const report of reports) {
     for (const size of [1, 7, 1_000]) {
-      for (const end of ['\n', '\r\n']) {
+      for (const end of ['\n', '\r\n', '\r']) {
         const stream = Buffer.from(`${before}${report}\n\n${after}`.replaceAll('\n', end));
         const dropped = tapped(stream, [size]);
         t.same(
@@ -647,6 +726,7 @@ await test('an event too long to be held says nothing, but is an event', async (
 await test('the data of an event are its data lines, joined', async (t) => {
   t.equal(dataOf(Buffer.from(': c\nevent: x\ndata: a\ndata:b\r\ndata:  c\ndatab: d\nid: 1\n\n')), 'a\nb\n c');
   t.equal(dataOf(Buffer.from('event: x\n\n')), '');
+  t.equal(dataOf(Buffer.from('data: a\rdata: b\r\ndata: c\r\r')), 'a\nb\nc');
 });
 
 // --- deadlines and pools
@@ -807,7 +887,7 @@ await test('a call that fails before its answer says whether the provider may ha
 
 await test('patience ends when it says: first byte, silence, all of it', async (t) => {
   const { provider, call } = await startProvider(t);
-  const short = { firstByteMs: 100, streamIdleMs: 100, totalMs: 3_000 };
+  const short = { firstByteMs: 100, streamIdleMs: 100, totalMs: 3_000, usageDrainMs: 300 };
   const timedOut = (reason: RegExp) => ({ code: 'upstream_timeout', reason });
   await provider.behave({ kind: 'hang' });
   t.match((await call(false, short)).failure, { failure: timedOut(/first_byte/), sent: true });
@@ -843,6 +923,22 @@ await test('nobody waits for the provider while the client does not read', async
   answer.resume();
   t.equal(await over, undefined, 'the answer goes on where it was');
   t.ok(taken >= 4 << 20);
+});
+
+await test('an answer in tiny chunks is a bad answer, one in small events is not', async (t) => {
+  const { provider, call } = await startProvider(t);
+  const head = (type: string) => `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const crumbs = '1\r\nx\r\n'.repeat(6_000);
+  const crumbled = { code: 'upstream_invalid_response', reason: 'it comes in chunks of a few bytes each' };
+  await provider.behave({ kind: 'raw', steps: [head('application/json'), crumbs, '0\r\n\r\n'] });
+  t.match((await call(false)).failure, { failure: crumbled, sent: true });
+  await provider.behave({ kind: 'raw', steps: [head('text/event-stream'), crumbs, '0\r\n\r\n'] });
+  t.match((await drain((await call(true)).answer as Answer)).failure, crumbled);
+  const event = 'data: {"a":"b"}\n\n';
+  const events = `11\r\n${event}\r\n`.repeat(6_000);
+  await provider.behave({ kind: 'raw', steps: [head('text/event-stream'), events, '0\r\n\r\n'] });
+  const { failure, body } = await drain((await call(true)).answer as Answer);
+  t.same([failure, body.length], [undefined, 6_000 * event.length]);
 });
 
 await test('cancelling cuts the call at once, whatever it was doing', async (t) => {

@@ -27,6 +27,7 @@ await test('an event with data is one, however many lines it has', (t) => {
   for (const [name, [stream, expected]] of Object.entries(streams)) {
     t.equal(count(stream), expected, name);
     t.equal(count(stream.replaceAll('\n', '\r\n')), expected, `${name}, with carriage returns`);
+    t.equal(count(stream.replaceAll('\n', '\r')), expected, `${name}, with nothing else`);
   }
   t.end();
 });
@@ -50,7 +51,7 @@ await test('the count is that of a parser, wherever lines are parted', async () 
     'data',
     'é😀',
   );
-  const event = fc.tuple(fc.array(line, { maxLength: 4 }), fc.constantFrom('\n', '\r\n'));
+  const event = fc.tuple(fc.array(line, { minLength: 1, maxLength: 4 }), fc.constantFrom('\n', '\r\n', '\r'));
   const isData = (each: string): boolean => /^data:(?! ?\[)/.test(each);
   fc.assert(
     fc.property(fc.array(event, { maxLength: 8 }), fc.boolean(), (events, parted) => {

@@ -13,7 +13,7 @@ interface Tapped {
 
 /** Pushes a stream in pieces of the given sizes, again and again, to its end. */
 function tapped(stream: string | Buffer, sizes: readonly number[], dropsUsage = false, readsUsage = true): Tapped {
-  const tap = tapStream({ dropsUsage, readsUsage, watchesEnd: false });
+  const tap = tapStream({ dropsUsage, readsUsage, watchesEnd: false, secrets: [] });
   const bytes = Buffer.from(stream);
   const out: Buffer[] = [];
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
@@ -57,7 +57,7 @@ await test('the last report of a stream counts, wherever it is cut', async (t) =
     nothing: [[done], undefined, 0],
   };
   for (const [name, [events, total, count]] of Object.entries(streams)) {
-    for (const end of ['\n', '\r\n']) {
+    for (const end of ['\n', '\r\n', '\r']) {
       const stream = join(events, end);
       for (const size of [1, 2, 3, 5, 17, 100, 10_000]) {
         const seen = tapped(stream, [size]);
@@ -105,7 +105,7 @@ await test('however a stream is cut, its bytes, usage and events are the same', 
     fc.nat(99).map((count) => `data: {"x":{"usage":{"total_tokens":100}},"usage":{"total_tokens":${count}},"y":0}`),
     fc.json().map((json) => `data: ${json}`),
   );
-  const parts = fc.array(fc.tuple(event, fc.constantFrom('\n', '\r\n')), { maxLength: 10 });
+  const parts = fc.array(fc.tuple(event, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 10 });
   const sizes = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 });
   fc.assert(
     fc.property(parts, sizes, fc.nat(20), (events, cuts, cut) => {
@@ -125,6 +125,11 @@ await test('hostile streams cost time in proportion to their length', async (t) 
     'data fields without end': (count) => 'data:'.repeat(count),
     'empty lists': (count) => `data: {"choices":[${'[],'.repeat(count)}[]]}\n\n`,
     'line ends': (count) => '\n'.repeat(2 * count),
+    'carriage returns': (count) => '\r'.repeat(2 * count),
+    'lines without an end of the event': (count) => 'a\r'.repeat(count),
+    errors: (count) => 'data: {"error":"\\\\"}\n\n'.repeat(count / 4),
+    'an endless error': (count) => `data: {${'"error":'.repeat(count)}`,
+    pings: (count) => ': ping\n\n'.repeat(count / 2),
     'events of nothing': (count) => 'data: {"choices":[],"usage":{}}\n\n'.repeat(count / 4),
   };
   for (const [name, shape] of Object.entries(shapes)) {

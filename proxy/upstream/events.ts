@@ -1,0 +1,73 @@
+// Where the events of an event stream begin and end. A line ends with LF, CR or CRLF; an event ends with an empty line (WHATWG HTML, 9.2.5).
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+
+export function isLineEnd(byte: number | undefined): boolean {
+  return byte === newline || byte === carriageReturn;
+}
+
+/**
+ * Just past the last empty line of `bytes`; 0 when no event ends in it. `before` is the byte in front of them; undefined when nothing
+ * may be in front of them.
+ */
+export function lastEventEnd(bytes: Buffer, before?: number): number {
+  const { length } = bytes;
+  // Nearly every chunk ends with an event.
+  if (bytes[length - 1] === newline && bytes[length - 2] === newline) return length;
+  for (let end = length; end > 0; ) {
+    const last = bytes[end - 1];
+    if (!isLineEnd(last)) {
+      end -= 1;
+      continue;
+    }
+    const start = last === newline && bytes[end - 2] === carriageReturn ? end - 2 : end - 1;
+    // A newline behind the carriage return of the bytes before is no line of its own.
+    const isHalf = start === 0 && last === newline && end === 1 && before === carriageReturn;
+    if (!isHalf && isLineEnd(start === 0 ? before : bytes[start - 1])) return end;
+    end = start;
+  }
+  return 0;
+}
+
+/** Just past the first empty line that begins at or behind `from`; 0 when there is none. `before` as above. */
+export function firstEventEnd(bytes: Buffer, from: number, before?: number): number {
+  const { length } = bytes;
+  let isStart = isLineEnd(from === 0 ? before : bytes[from - 1]);
+  let at = from;
+  if (from === 0 && before === carriageReturn && bytes[0] === newline) at = 1;
+  while (at < length) {
+    const byte = bytes[at];
+    at += 1;
+    if (!isLineEnd(byte)) {
+      isStart = false;
+      continue;
+    }
+    if (byte === carriageReturn && bytes[at] === newline) at += 1;
+    if (isStart) return at;
+    isStart = true;
+  }
+  return 0;
+}
+
+/**
+ * Passes whole events on, and in the place of each that contains `mark` what `edit` makes of it, which is told whether it is the last.
+ * Time is linear in their length.
+ */
+export function editEvents(events: Buffer, mark: Buffer, edit: (event: Buffer, isLast: boolean) => Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let passed = 0;
+  let searched = 0;
+  for (let at = events.indexOf(mark); at !== -1; at = events.indexOf(mark, searched)) {
+    let start = searched + lastEventEnd(events.subarray(searched, at));
+    // An empty line of its own belongs to no event, so it stays.
+    while (isLineEnd(events[start])) start += 1;
+    searched = firstEventEnd(events, at) || events.length;
+    const event = events.subarray(start, searched);
+    const edited = edit(event, searched === events.length);
+    if (edited === event) continue;
+    parts.push(events.subarray(passed, start), edited);
+    passed = searched;
+  }
+  return passed === 0 ? events : Buffer.concat([...parts, events.subarray(passed)]);
+}

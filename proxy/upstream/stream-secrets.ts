@@ -1,0 +1,69 @@
+// Keeps a provider's secrets out of what its streams tell a client: in events that are errors, and in events too long to be read.
+import { redact } from './redact.ts';
+
+const nothing: Buffer = Buffer.alloc(0);
+
+/** A value or key that names an error (`"error"`, `"errors"`, `"invalid_request_error"`), but for `"error":null`; or the event's own name. */
+const namesError = /"(?:[a-z_]{0,64}_)?errors?"(?!\s*:\s*null\b)|^event:[^\r\n]*error/m;
+/** So ends every such name; within a text, the quote behind it would be escaped. */
+export const errorMark = Buffer.from('rror');
+
+/** The event, without secrets when it is an error; else itself, the same bytes. */
+export function withoutSecrets(event: Buffer, secrets: readonly string[]): Buffer {
+  const text = event.toString('latin1');
+  if (!namesError.test(text)) return event;
+  const cleaned = unescaped(redact(text, secrets), secrets);
+  return cleaned === text ? event : Buffer.from(cleaned, 'latin1');
+}
+
+/** A secret may be written with escapes. What JSON makes of the data is then written anew. */
+function unescaped(event: string, secrets: readonly string[]): string {
+  if (!event.includes('\\')) return event;
+  let isClean = true;
+  const lines = event.split(/\r\n|\r|\n/);
+  const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5));
+  try {
+    const value: unknown = JSON.parse(data.join('\n'), (_, member: unknown) => {
+      if (typeof member !== 'string') return member;
+      const cleaned = redact(member, secrets);
+      isClean &&= cleaned === member;
+      return cleaned;
+    });
+    if (isClean) return event;
+    const others = lines.filter((line) => line !== '' && !line.startsWith('data:'));
+    return `${[...others, `data: ${JSON.stringify(value)}`].join('\n')}\n\n`;
+  } catch {
+    return event;
+  }
+}
+
+/** Takes known secrets out of bytes that pass in pieces, wherever they are cut. */
+export interface PassingSecrets {
+  /** What may pass now: all but the end, in which a secret may have begun. */
+  push(piece: Buffer): Buffer;
+  /** The end. */
+  flush(): Buffer;
+}
+
+/** Has seen nothing yet. */
+export function passingSecrets(secrets: readonly string[]): PassingSecrets {
+  const known = secrets.map((secret) => Buffer.from(secret, 'latin1'));
+  const longest = Math.max(1, ...known.map(({ length }) => length));
+  let kept = nothing;
+  return {
+    push(piece) {
+      let bytes = kept.length === 0 ? piece : Buffer.concat([kept, piece]);
+      if (known.some((secret) => bytes.includes(secret))) {
+        bytes = Buffer.from(redact(bytes.toString('latin1'), secrets), 'latin1');
+      }
+      const end = Math.max(0, bytes.length - longest + 1);
+      kept = Buffer.from(bytes.subarray(end));
+      return bytes.subarray(0, end);
+    },
+    flush() {
+      const end = kept;
+      kept = nothing;
+      return end;
+    },
+  };
+}
