@@ -54,6 +54,7 @@ export const errors = {
     'permission_error',
     'Without a master key no page of another origin may write. Set GATEWAY_MASTER_KEY.',
   ),
+  key_revoked: refuse(401, 'authentication_error', 'The API key of this stream was revoked or has expired.'),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
   invalid_user_path: bad('The user path of the request {reason}. Send one path such as /team/app.'),
   rate_limit_exceeded: refuse(

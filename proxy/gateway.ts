@@ -1,6 +1,7 @@
 // The parts a request needs, wired by main.ts and handed along; nobody reaches for a global.
 import type { FailedLogins } from '../schemas/failed-logins.ts';
 import type { BodyBudget } from './body-budget.ts';
+import type { KeyStreams } from './key-streams.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
 import type { Overload } from './overload.ts';
@@ -35,6 +36,7 @@ export interface Gateway {
   readonly usageEnabled: boolean;
   readonly controlPlane: ControlPlaneLink;
   readonly overload: Overload;
+  readonly keyStreams: KeyStreams;
   /** What the bodies of open requests may take of memory. */
   readonly bodies: BodyBudget;
   /** Monotonic milliseconds, anchored to wall time at start. */

@@ -19,6 +19,7 @@ import { BodyBudget } from './body-budget.ts';
 import { type ControlPlaneWatch, controlPlaneConnectMs, watchControlPlane } from './control-plane-watch.ts';
 import { readEnvironment } from './environment.ts';
 import type { Gateway } from './gateway.ts';
+import { createKeyStreams } from './key-streams.ts';
 import { createLimiter } from './limits/limiter.ts';
 import { createMetrics, type ObservedFacts } from './metrics.ts';
 import { serveMetrics } from './metrics-server.ts';
@@ -126,6 +127,7 @@ const gateway: Gateway = {
   failedLogins: createFailedLogins(),
   ownNames: environment.ownNames,
   overload,
+  keyStreams: createKeyStreams(() => current.get(), nowMs),
   bodies,
   nowMs,
   readiness: () =>

@@ -30,6 +30,7 @@ export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway
   try {
     if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
     const { keyId, userPath, allowedModels } = authenticate(exchange, snapshot.credentials);
+    exchange.keyId = keyId;
     held = gateway.bodies.open(keyId ?? userPath, snapshot);
     expectJson(exchange, snapshot.bodyLimitBytes, held);
     consumer = admit(userPath, gateway);

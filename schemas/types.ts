@@ -41,6 +41,10 @@ export interface Server {
    * How long open requests and streams may go on after SIGTERM.
    */
   shutdown_grace: string;
+  /**
+   * Whether streams that are under way end, within a second, when the key that opened them is revoked, deleted or expires. Otherwise they go on to their end.
+   */
+  cut_revoked_streams: boolean;
   timeouts: ServerTimeouts;
 }
 /**
@@ -121,6 +125,10 @@ export interface ProviderTimeouts {
    * Longest duration of one request, from the first byte sent to the last byte received.
    */
   total: string;
+  /**
+   * How long the provider may still report the usage of a stream whose client left behind its last words.
+   */
+  usage_drain: string;
 }
 /**
  * One virtual model.

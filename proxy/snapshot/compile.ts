@@ -52,6 +52,7 @@ export function compile(config: AssembledConfig, revision: string, credentials: 
       bodyMs: durationMs(server.timeouts.body),
       writeIdleMs: durationMs(server.timeouts.write_idle),
     }),
+    cutsRevokedStreams: server.cut_revoked_streams,
     userPathHeader: server.user_path_header.toLowerCase(),
     routes,
     models: Object.freeze([...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
@@ -84,6 +85,7 @@ function compileUpstream(name: string, provider: Provider): Upstream {
       firstByteMs: durationMs(timeouts.first_byte),
       streamIdleMs: durationMs(timeouts.stream_idle),
       totalMs: durationMs(timeouts.total),
+      usageDrainMs: durationMs(timeouts.usage_drain),
     }),
   });
 }

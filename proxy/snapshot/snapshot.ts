@@ -63,6 +63,8 @@ export interface Snapshot {
   readonly bodyBudgetBytes: number | undefined;
   readonly shutdownGraceMs: number;
   readonly timeouts: ServerTimeouts;
+  /** Streams end when the key that opened them no longer lets in. */
+  readonly cutsRevokedStreams: boolean;
   /** Name of the header that holds a request's user path, in lower case. */
   readonly userPathHeader: string;
   /** Every name a request may use: qualified, bare, alias. */

@@ -1,16 +1,16 @@
 // Stage 8: the answer's bytes to the client, unchanged, at the pace at which both sides can go.
-import { envelope, errors, refusal } from '../errors.ts';
+import { errors, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
 import type { Exchange } from '../request/exchange.ts';
+import { decodedSink, isDecodable, type Sink } from '../upstream/decoded-sink.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { Answer } from '../upstream/send.ts';
-import { tapStream } from '../upstream/sse.ts';
-import { measureBody, measurePassing, measureStream } from '../usage/measure.ts';
+import { measureBody } from '../usage/measure.ts';
 import type { TokenUsage } from '../usage/token-usage.ts';
-import { createUsageReader } from '../usage/usage-reader.ts';
 import type { Allowance } from './admit.ts';
 import type { Accepted } from './attempt.ts';
+import { plainMeter, streamMeter } from './meter.ts';
 
 /** How an exchange ended. */
 export interface Outcome {
@@ -22,32 +22,28 @@ export interface Outcome {
   readonly usage?: TokenUsage | undefined;
 }
 
-/** Writes an answer to the client, and knows what passed so far. */
-interface Meter {
-  /** False when the client needs a pause. */
-  write(chunk: Buffer): boolean;
-  /** Ends the client's answer; the status of the error that broke it off, if one did. */
-  end(failure: Failure | undefined): number | undefined;
-  measure(): TokenUsage;
-}
-
 /** What the relay stage needs of the gateway. */
-type Means = Pick<Gateway, 'nowMs' | 'usageEnabled' | 'reportFailure'>;
+type Means = Pick<Gateway, 'nowMs' | 'usageEnabled' | 'reportFailure' | 'keyStreams'>;
 
 /** What ends an answer when something of ours fails in the middle of it. */
 const ownFailure: Failure = { code: 'internal_error', reason: '' };
+/** What ends the stream of a key that no longer lets in. */
+const keyRevoked: Failure = { code: 'key_revoked', reason: '' };
 
 /**
  * Relays an accepted answer. Resolves when the last byte was written, the client left, or the answer broke off. Usage that the
  * provider did not report, or could not any more, is estimated from what passed. What fails unexpectedly while bytes flow is
- * reported, and ends the answer without a word about the provider.
+ * reported, and ends the answer without a word about the provider. A client that leaves behind the last words of a stream leaves the
+ * call open for a moment, its slots included, so that the usage that comes next is not lost. Throws a Refusal for a compression that
+ * cannot be undone, where it would hide what the client must not see.
  */
 export function relay(
   accepted: Accepted,
   consumer: Allowance,
   exchange: Exchange,
-  { nowMs, usageEnabled, reportFailure }: Means,
+  means: Means,
 ): Promise<Outcome> | Outcome {
+  const { nowMs, usageEnabled } = means;
   const { response } = exchange;
   const { answer, target, allowance } = accepted;
   const { status } = answer;
@@ -63,107 +59,93 @@ export function relay(
     response.end(body);
     return { status, provider, usage: usageEnabled ? measureBody(accepted, body) : undefined };
   }
-  return new Promise((resolve, reject) => {
+  const encoding = answer.stream ? answer.contentEncoding : undefined;
+  if (encoding !== undefined && accepted.injectedUsage && !isDecodable(encoding)) {
+    answer.cancel();
+    const reason = `it is encoded as ${encoding}, although plain bytes were asked for`;
+    throw refusal('upstream_invalid_response', { provider, fill: { reason } });
+  }
+  try {
+    response.writeHead(status, answerHeaders(answer, exchange.id, limits, undefined));
+  } catch (error) {
+    answer.cancel();
+    throw error;
+  }
+  return new Promise((resolve) => flow(accepted, exchange, means, resolve));
+}
+
+/** Lets an open answer flow to the client until it is over. The head has been written. */
+function flow(accepted: Accepted, exchange: Exchange, means: Means, resolve: (outcome: Outcome) => void): void {
+  const { response, keyId } = exchange;
+  const { answer, target } = accepted;
+  const { usageEnabled, reportFailure, keyStreams } = means;
+  const encoding = answer.contentEncoding;
+  const isPlain = encoding === undefined || (answer.stream && isDecodable(encoding));
+  const meter = (answer.stream && isPlain ? streamMeter : plainMeter)(accepted, usageEnabled, exchange);
+  let isOver = false;
+  let isDraining = false;
+  let broken: Failure | undefined;
+  let forget: (() => void) | undefined;
+  const measured = (): TokenUsage | undefined => {
     try {
-      response.writeHead(status, answerHeaders(answer, exchange.id, limits, undefined));
+      return meter.measure();
     } catch (error) {
-      answer.cancel();
-      reject(error);
-      return;
+      reportFailure(error, exchange.id);
+      return undefined;
     }
-    response.on('drain', () => answer.resume());
-    let isOver = false;
-    const finish = (ended: number): void => {
-      if (isOver) return;
-      isOver = true;
-      resolve({ status: ended, provider, usage: usageEnabled ? measured() : undefined });
-    };
-    const measured = (): TokenUsage | undefined => {
+  };
+  const finish = (status: number): void => {
+    if (isOver) return;
+    isOver = true;
+    forget?.();
+    resolve({ status, provider: target.upstream.name, usage: usageEnabled ? measured() : undefined });
+  };
+  const leave = (): void => {
+    finish(499);
+    answer.cancel();
+    source.close();
+  };
+  const sink: Sink = {
+    write(chunk) {
+      // Whoever hands over several chunks cannot be stopped between them.
+      if (isOver || broken !== undefined) return true;
       try {
-        return meter.measure();
+        if (!isDraining) return meter.write(chunk);
+        if (meter.drain(chunk)) leave();
       } catch (error) {
         reportFailure(error, exchange.id);
-        return undefined;
+        broken = ownFailure;
+        answer.cancel(broken);
       }
-    };
-    let broken: Failure | undefined;
-    const isReadable = answer.contentEncoding === undefined;
-    const meterOf = answer.stream && isReadable ? streamMeter : plainMeter;
-    const meter = meterOf(accepted, usageEnabled, exchange);
-    exchange.onGone = () => {
-      finish(499);
-      answer.cancel();
-    };
-    answer.attach({
-      write(chunk) {
-        // Whoever hands over several chunks cannot be stopped between them.
-        if (isOver || broken !== undefined) return true;
-        try {
-          return meter.write(chunk);
-        } catch (error) {
-          reportFailure(error, exchange.id);
-          broken = ownFailure;
-          answer.cancel(broken);
-          return true;
-        }
-      },
-      end(failure) {
-        if (isOver) return;
-        try {
-          finish(meter.end(broken ?? failure) ?? status);
-        } catch (error) {
-          reportFailure(error, exchange.id);
-          response.destroy();
-          finish(errors.internal_error.status);
-        }
-      },
-    });
-  });
-}
-
-/** Passes bytes through; a broken answer breaks the connection, so that it never looks like a complete one. */
-function plainMeter(accepted: Accepted, readsUsage: boolean, { response }: Exchange): Meter {
-  const reader = createUsageReader();
-  return {
-    write(chunk) {
-      if (readsUsage) reader.push(chunk);
-      return response.write(chunk);
+      return true;
     },
     end(failure) {
-      if (failure === undefined) response.end();
-      else response.destroy();
-      return failure && errors[failure.code].status;
-    },
-    measure: () => measurePassing(accepted, reader),
-  };
-}
-
-/** Passes whole events through; a broken stream ends with an error event and without the terminal one. */
-function streamMeter(accepted: Accepted, readsUsage: boolean, { response, id }: Exchange): Meter {
-  const { answer, target, injectedUsage } = accepted;
-  // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
-  const tap = tapStream({ dropsUsage: injectedUsage, readsUsage, watchesEnd: !answer.framed });
-  return {
-    write(chunk) {
-      const bytes = tap.push(chunk);
-      return bytes.length === 0 || response.write(bytes);
-    },
-    end(failure) {
-      // Whatever goes wrong behind the terminal event is nothing to the client.
-      const whole = tap.finished() || (failure === undefined && answer.framed);
-      if (whole) {
-        response.end(tap.rest());
-        return undefined;
+      if (isOver) return;
+      try {
+        finish(isDraining ? 499 : (meter.end(broken ?? failure) ?? answer.status));
+      } catch (error) {
+        reportFailure(error, exchange.id);
+        response.destroy();
+        finish(errors.internal_error.status);
       }
-      const code =
-        failure === undefined || failure.code === 'upstream_disconnected' ? 'stream_incomplete' : failure.code;
-      const fill = { reason: failure?.reason ?? '', request_id: id };
-      const blamed = code === 'internal_error' ? { fill } : { fill, provider: target.upstream.name };
-      response.end(`${tap.insideEvent() ? '\n\n' : ''}data: ${envelope(refusal(code, blamed))}\n\n`);
-      return errors[code].status;
     },
-    measure: () => measureStream(accepted, tap),
   };
+  const source =
+    answer.stream && encoding !== undefined && isDecodable(encoding)
+      ? decodedSink(encoding, sink, answer)
+      : { ...sink, resume: () => answer.resume(), close: () => undefined };
+  response.on('drain', () => source.resume());
+  exchange.onGone = () => {
+    isDraining = meter.awaitsUsage();
+    if (!isDraining) {
+      leave();
+      return;
+    }
+    answer.finishWithin(target.upstream.patience.usageDrainMs);
+    source.resume();
+  };
+  if (answer.stream && keyId !== undefined) forget = keyStreams.watch(keyId, () => answer.cancel(keyRevoked));
+  answer.attach(source);
 }
 
 /** The few headers of a provider's answer that are the client's business (never its account or rate-limit headers), and ours. */
@@ -176,7 +158,8 @@ function answerHeaders(
   const headers = ['x-request-id', requestId, ...limits];
   const { contentType, contentEncoding, contentLength, stream } = answer;
   if (contentType !== undefined) headers.push('content-type', contentType);
-  if (contentEncoding !== undefined) headers.push('content-encoding', contentEncoding);
+  const isDecoded = stream && contentEncoding !== undefined && isDecodable(contentEncoding);
+  if (contentEncoding !== undefined && !isDecoded) headers.push('content-encoding', contentEncoding);
   if (stream) headers.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
   else if (wholeLength !== undefined) headers.push('content-length', String(wholeLength));
   else if (contentLength !== undefined) headers.push('content-length', contentLength);

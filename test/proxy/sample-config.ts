@@ -1,7 +1,7 @@
 // A whole config from the few lines that matter to a test: what the loader would hand to the compiler, defaults filled in.
 import type { Alias, Config, Provider } from '../../schemas/types.ts';
 
-const timeouts = { connect: '300ms', first_byte: '300ms', stream_idle: '300ms', total: '3s' };
+const timeouts = { connect: '300ms', first_byte: '300ms', stream_idle: '300ms', total: '3s', usage_drain: '300ms' };
 
 export interface SampleConfig {
   readonly providers?: Readonly<Record<string, Partial<Provider>>>;
@@ -29,6 +29,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       user_path_header: 'X-Gateway-User-Path',
       enable_passthrough_routes: true,
       shutdown_grace: '2m',
+      cut_revoked_streams: false,
       timeouts: { headers: '10s', body: '300ms', write_idle: '1m' },
     },
     providers: Object.fromEntries(whole),

@@ -89,7 +89,7 @@ await test('a provider becomes an upstream with numbers and bytes', async (t) =>
         headers: { 'X-Org': 'org-secret', 'X-Flag': 'on' },
         stream_usage: false,
         allow_routing_members: true,
-        timeouts: { connect: '5s', first_byte: '10m', stream_idle: '300s', total: '1h' },
+        timeouts: { connect: '5s', first_byte: '10m', stream_idle: '300s', total: '1h', usage_drain: '1s' },
       },
       bare: { base_url: 'http://127.0.0.1' },
     },

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { type Test, test } from 'tap';
 import { BodyBudget } from '../../proxy/body-budget.ts';
 import { Refusal } from '../../proxy/errors.ts';
+import { createKeyStreams } from '../../proxy/key-streams.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics, type Metrics } from '../../proxy/metrics.ts';
 import { readCall } from '../../proxy/request/call.ts';
@@ -60,6 +61,7 @@ function meansOf() {
     deadlines: createDeadlines(nowMs),
     usageEnabled: true,
     reportFailure: (error: unknown) => void reported.push(error),
+    keyStreams: createKeyStreams(() => compile(sampleConfig({}), '', credentialsOf(undefined, [])), nowMs),
     nowMs,
   };
 }
