@@ -39,6 +39,8 @@ const gateway = await startGateway(suite, {
       'fail-right': at(right),
       'last-left': at(left),
       'last-right': at(right),
+      'z-first': { ...at(left), models: ['both', 'odd'] },
+      'a-second': { ...at(right), models: ['both', 'z-first/odd'] },
     },
     aliases: [
       pair('skip', 'skip-left', 'skip-right'),
@@ -68,10 +70,12 @@ const gateway = await startGateway(suite, {
         { name: 'fail-left', limits: requests(100) },
         { name: 'fail-right', limits: requests(100) },
         { name: 'last-right', limits: requests(1) },
+        { name: 'z-first', limits: requests(6) },
       ],
       models: [
         { model: 'SHARED', limits: requests(3) },
         { model: 'FREE-left/mixed-CASE', limits: requests(1) },
+        { model: 'Z-first/odd', limits: requests(1) },
       ],
     },
   },
@@ -138,6 +142,24 @@ await test('a rule on a bare model counts it on every provider', async (t) => {
     t.strictSame(callsSince(before), [0, 0], 'no call');
   }
   t.equal(await decisions('provider', 'direct-left', 'allow'), 0, 'and its provider was not charged for it');
+});
+
+await test("a rule on a model of a provider does not cover another provider's model of that id", async (t) => {
+  t.equal((await askFor('z-first/odd', '/')).status, 200);
+  t.match(await askFor('z-first/odd', '/'), { status: 429, message: /for model Z-first\/odd: 1 request per minute/ });
+  for (let index = 0; index < 3; index += 1) t.equal((await askFor('a-second/z-first/odd', '/')).status, 200);
+});
+
+await test('a bare id goes to the provider declared first, and on to the next when that fails or is used up', async (t) => {
+  const before = calls();
+  for (let index = 0; index < 3; index += 1) t.equal((await askFor('both', '/')).status, 200);
+  t.strictSame(callsSince(before), [3, 0], 'it is not balanced');
+  await left.behave({ kind: 'error', status: 503 });
+  t.equal((await askFor('both', '/')).status, 200);
+  t.strictSame(callsSince(before), [4, 1]);
+  await left.behave({ kind: 'openai' });
+  for (let index = 0; index < 3; index += 1) t.equal((await askFor('both', '/')).status, 200);
+  t.strictSame(callsSince(before), [5, 3], 'six of a minute, one of them for the model odd');
 });
 
 await test('a target that is used up is skipped without an error', async (t) => {
@@ -246,5 +268,5 @@ await test('a failed target before a used-up one: the failure is told, for the l
 await test('every request that reached a provider was well-formed, and named the model as it knows it', async (t) => {
   t.same([...left.malformed, ...right.malformed], []);
   const models = [...left.ledger, ...right.ledger].map((entry) => (entry.json() as { model: string }).model);
-  t.same(new Set(models), new Set(['m', 'shared', 'Mixed-Case']));
+  t.same(new Set(models), new Set(['m', 'shared', 'Mixed-Case', 'odd', 'z-first/odd', 'both']));
 });
