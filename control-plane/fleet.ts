@@ -87,7 +87,9 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
       if (body === undefined) return [];
       const isLive = nowMs() - heardAtMs < heartbeatLifeMs;
       const sharedAtMs = heard.get(instance)?.sharedAtMs;
-      const isShared = sharedAtMs !== undefined && nowMs() - sharedAtMs < sharedMemoryMs;
+      // Both beat as often as this plane looks, so it may see one of them alone for a long time; they see each other.
+      const isSeen = sharedAtMs !== undefined && nowMs() - sharedAtMs < sharedMemoryMs;
+      const isShared = isSeen || (isLive && body.instance_shared === true);
       return [{ instance, isLive, heardAtMs, body, isConverged: isConverged(body, desired()), isShared }];
     });
   }
@@ -114,4 +116,23 @@ function isConverged(body: HeartbeatBody, { configRevision, stateRevision, envir
   return (
     body.config_revision === configRevision && body.state_revision === stateRevision && body.environment === environment
   );
+}
+
+/** Writes a line when proxies begin to share a name, and when they have ceased to. */
+export function createSharingWarnings(
+  log: Record<'error' | 'info', (text: string) => void>,
+): (proxies: readonly ProxyView[]) => void {
+  let said: readonly string[] = [];
+  return (proxies) => {
+    const shared = proxies.filter(({ isShared }) => isShared).map(({ instance }) => instance);
+    for (const name of shared.filter((each) => !said.includes(each))) {
+      log.error(
+        `several proxies run as instance "${name}", so their counters overwrite each other: give each its own GATEWAY_INSTANCE`,
+      );
+    }
+    for (const name of said.filter((each) => !shared.includes(each))) {
+      log.info(`one proxy runs as instance "${name}" again`);
+    }
+    said = shared;
+  };
 }

@@ -34,7 +34,7 @@ import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
 import { status } from './admin/status/routes.ts';
 import { who } from './authenticate.ts';
 import { readEnvironment } from './environment.ts';
-import { createFleet, type Desired } from './fleet.ts';
+import { createFleet, createSharingWarnings, type Desired } from './fleet.ts';
 import { createMetrics } from './metrics.ts';
 import { readinessOf } from './readiness.ts';
 import { createServer } from './server.ts';
@@ -81,6 +81,7 @@ const means = (): RuleMeans => ({
   known: config?.known ?? nothingKnown,
 });
 const warnOfRules = createRuleWarnings(logger);
+const warnOfSharing = createSharingWarnings(logger);
 const tellUnenforced = (): void => {
   if (config !== undefined) warnOfRules(managed, config.rules, means(), nowMs());
 };
@@ -179,6 +180,7 @@ async function lookAfterFleet(): Promise<void> {
   );
   const [answers] = await Promise.all([looked, signOfLife.beat()]);
   if (answers !== state().isUp) await stateFollower.refresh();
+  warnOfSharing(fleet.proxies());
   await lookAfterStore(answers);
 }
 

@@ -1,4 +1,5 @@
 // The static settings of the proxy: environment variables, read once, checked all together.
+import { hostname } from 'node:os';
 import {
   type EnvironmentReading,
   environmentReading,
@@ -16,6 +17,8 @@ export interface Environment extends PlaneSettings {
   readonly metricsPort: number | undefined;
   /** Name of this replica; its own files lie in a folder of that name. */
   readonly instance: string;
+  /** What a replica without a name of its own was called before host names were part of it; undefined when it has one. */
+  readonly formerInstance: string | undefined;
   /** Tokens are counted; streams are asked to report usage. */
   readonly usageEnabled: boolean;
   /** Seconds between two writes of the counters; 0 writes them at shutdown only. */
@@ -28,14 +31,18 @@ export interface Environment extends PlaneSettings {
   readonly variables: Variables;
 }
 
-/** Reads the variables (design section 5): the frozen settings, or every problem at once. */
-export function readEnvironment(variables: Variables = process.env): EnvironmentReading<Environment> {
+/** Reads the variables (design section 5): the frozen settings, or every problem at once. `machine`: the host name. */
+export function readEnvironment(
+  variables: Variables = process.env,
+  machine: string = hostname(),
+): EnvironmentReading<Environment> {
   const reader = readVariables(variables);
   const host = reader.host('GATEWAY_HOST');
   const port = reader.port('GATEWAY_PORT', 8080);
-  const address = `${host}:${port}`;
-  const instance = reader.text('GATEWAY_INSTANCE', address);
-  if (instance !== address && !/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(instance)) {
+  // Pods all listen on 0.0.0.0:8080, but each has a host name.
+  const ownName = `${machine.replaceAll(/[^A-Za-z0-9._-]/g, '-') || host}:${port}`;
+  const instance = reader.text('GATEWAY_INSTANCE', ownName);
+  if (instance !== ownName && instance !== `${host}:${port}` && !/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(instance)) {
     reader.problems.push('GATEWAY_INSTANCE must be 1 to 128 letters, digits, dots, colons, underscores or hyphens');
   }
   const environment = {
@@ -44,6 +51,7 @@ export function readEnvironment(variables: Variables = process.env): Environment
     port,
     metricsPort: reader.text('GATEWAY_METRICS_PORT', '') === '' ? undefined : reader.port('GATEWAY_METRICS_PORT', 0),
     instance,
+    formerInstance: instance === ownName ? `${host}:${port}` : undefined,
     usageEnabled: reader.flag('USAGE_ENABLED', true),
     flushIntervalSeconds: reader.wholeNumber('RATE_LIMITS_FLUSH_INTERVAL', 1, 3_600),
     controlPlaneUrl: controlPlaneUrl(reader),

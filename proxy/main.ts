@@ -55,7 +55,7 @@ const mark = environmentMark(environment.variables);
 const ownFolder = join(dataDirectory, instance);
 const flushIntervalMs = environment.flushIntervalSeconds * 1000;
 
-const lock = claimInstance(ownFolder, instance, log);
+const lock = claimInstance({ directory: dataDirectory, instance, former: environment.formerInstance }, log);
 
 const current = createCurrent();
 const pools = createPools();
@@ -234,7 +234,7 @@ const address = await server
   .listen(environment.host, environment.port)
   .catch((error: NodeJS.ErrnoException) => refuseStart('proxy', [explainListen(error, environment, 'GATEWAY')]));
 phase = 'serving';
-heartbeats = startHeartbeats({ store, instance, body: selfPortrait, nowMs, onOutcome: noticeOutage });
+heartbeats = startHeartbeats({ store, instance, body: selfPortrait, nowMs, onOutcome: noticeOutage, log });
 controlPlaneWatch = watchControlPlane(pools, controlPlane, log);
 log.info({ address, instance, revision: current.get().revision }, 'listening');
 for (const warning of environment.warnings) log.warn(warning);

@@ -1,10 +1,32 @@
 // At start: this process takes its instance name, or ends when another process has it.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { refuseStart } from '../../schemas/refuse-start.ts';
 import { InstanceInUse, type InstanceLock, lockInstance } from './instance-lock.ts';
 
-/** Takes the lock in `folder`. Ends the process when another one runs as `instance`; undefined when the folder cannot be written. */
-export function claimInstance(folder: string, instance: string, log: Pick<Logger, 'warn'>): InstanceLock | undefined {
+export interface Claim {
+  /** Where the folders of instances lie. */
+  readonly directory: string;
+  readonly instance: string;
+  /** The name that this replica had by default before host names were part of it. */
+  readonly former: string | undefined;
+}
+
+/**
+ * Takes the lock in the folder of `instance`. Ends the process when another one runs by that name; undefined when the folder cannot be
+ * written. What was stored by a former name stays there, and the log says how to go on with it.
+ */
+export function claimInstance(
+  { directory, instance, former }: Claim,
+  log: Pick<Logger, 'warn'>,
+): InstanceLock | undefined {
+  const folder = join(directory, instance);
+  if (former !== undefined && existsSync(join(directory, former)) && !existsSync(folder)) {
+    log.warn(
+      `this proxy is instance "${instance}" now, and the counters and copies of "${former}" stay behind; to go on with them, set GATEWAY_INSTANCE=${former} and start again`,
+    );
+  }
   try {
     return lockInstance(folder);
   } catch (error) {

@@ -2,16 +2,26 @@
 import type { FollowStatus } from '../../schemas/config/follow.ts';
 import { formatProblem } from '../../schemas/config/problem.ts';
 import type { StateStatus } from '../../schemas/store/follow-state.ts';
-import { type HeartbeatBody, heartbeatIntervalMs, mostProblems } from '../../schemas/store/heartbeat-body.ts';
+import {
+  type HeartbeatBody,
+  heartbeatIntervalMs,
+  mostProblems,
+  readHeartbeatBody,
+} from '../../schemas/store/heartbeat-body.ts';
 import type { StateStore } from '../../schemas/store/state-store.ts';
 
+/** How many beats apart it is asked who else writes in our name, and how many it is remembered. */
+const beatsPerLook = 4;
+const rememberedBeats = 60;
+
 export interface HeartbeatOptions {
-  readonly store: Pick<StateStore, 'writeHeartbeat' | 'removeHeartbeat'>;
+  readonly store: Pick<StateStore, 'writeHeartbeat' | 'heartbeats' | 'removeHeartbeat'>;
   readonly instance: string;
   readonly body: () => HeartbeatBody;
   readonly nowMs: () => number;
   /** Called with every outcome: undefined, or why the store did not take it. */
   readonly onOutcome: (trouble: Error | undefined) => void;
+  readonly log: Record<'error' | 'info', (text: string) => void>;
 }
 
 export interface Heartbeats {
@@ -19,11 +29,41 @@ export interface Heartbeats {
   close(): Promise<void>;
 }
 
-/** Begins at once. A beat that takes longer than the interval leaves the next one out. */
-export function startHeartbeats({ store, instance, body, nowMs, onOutcome }: HeartbeatOptions): Heartbeats {
+/**
+ * Begins at once. A beat that takes longer than the interval leaves the next one out. When another process is found to write in the same
+ * name, the log and the further beats say so: whatever the two count overwrites each other.
+ */
+export function startHeartbeats({ store, instance, body, nowMs, onOutcome, log }: HeartbeatOptions): Heartbeats {
   let running: Promise<void> | undefined;
+  let beats = 0;
+  /** The number of the beat at which another process was found last. */
+  let metAt: number | undefined;
+
+  /** What stands where this process wrote last was written by somebody else. */
+  async function look(startedAtMs: number): Promise<void> {
+    const [found] = await store.heartbeats(instance);
+    const writer = readHeartbeatBody(found?.body)?.started_at_ms;
+    const isOther = writer !== undefined && writer !== startedAtMs;
+    if (isOther && metAt === undefined) {
+      log.error(`another process runs as instance "${instance}": give each proxy its own GATEWAY_INSTANCE`);
+    }
+    if (isOther) metAt = beats;
+    else if (metAt !== undefined && beats - metAt > rememberedBeats) {
+      metAt = undefined;
+      log.info(`no other process runs as instance "${instance}" any more`);
+    }
+  }
+
+  async function speak(): Promise<void> {
+    const said = body();
+    if (beats > 0 && beats % beatsPerLook === 0) await look(said.started_at_ms);
+    const shared = metAt === undefined ? {} : { instance_shared: true };
+    await store.writeHeartbeat({ instance, atMs: Math.floor(nowMs()), body: { ...said, ...shared } });
+    beats += 1;
+  }
+
   const beat = (): void => {
-    running ??= store.writeHeartbeat({ instance, atMs: Math.floor(nowMs()), body: body() }).then(
+    running ??= speak().then(
       () => end(undefined),
       (error: unknown) => end(error instanceof Error ? error : new Error(String(error))),
     );

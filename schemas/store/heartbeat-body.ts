@@ -3,6 +3,8 @@
 /** The JSON of a heartbeat; written by the proxy it is about, read by the control plane. */
 export interface HeartbeatBody {
   readonly started_at_ms: number;
+  /** Another process writes heartbeats in the same name. Absent: it does not know of any. */
+  readonly instance_shared?: boolean;
   readonly config_revision: string;
   /** `last-good` when the directory was not usable at the start. */
   readonly config_source: string;
@@ -59,6 +61,7 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
     isText(said.state_source) &&
     (said.limiter === 'enforcing' || said.limiter === 'off') &&
     isText(said.environment) &&
+    (said.instance_shared === undefined || typeof said.instance_shared === 'boolean') &&
     Array.isArray(counters) &&
     counters.every(isCounter) &&
     (windows === undefined || (Array.isArray(windows) && windows.every(isWindow)));

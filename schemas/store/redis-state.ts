@@ -1,5 +1,7 @@
 // The state as it lies in one Redis hash, taken apart: whatever is garbage costs only itself.
-import { documentField, keysVersion, kindField } from './redis-keys.ts';
+import type { CounterRow } from '../rules/counter-row.ts';
+import { decodeCounts } from './counter-row.ts';
+import { documentField, keysVersion, kindField, parseCounterField } from './redis-keys.ts';
 import {
   bodyText,
   type Document,
@@ -57,6 +59,12 @@ export function fieldsOf({ storeId, kinds, documents }: StoredState & { storeId:
     flat.push(fieldOf(document), `{"revision":${document.revision},"body":${bodyText(document.body)}}`);
   }
   return flat;
+}
+
+/** The counters of a field of their hash; undefined for garbage. */
+export function parseRow(field: string, text: string): CounterRow | undefined {
+  const names = parseCounterField(field);
+  return names === undefined ? undefined : decodeCounts(names[0], names[1], text);
 }
 
 /** Undefined for garbage. */

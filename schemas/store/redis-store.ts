@@ -1,12 +1,12 @@
 // The state store in Redis, for gateways on several machines.
 import { randomUUID } from 'node:crypto';
 import type { CounterRow } from '../rules/counter-row.ts';
-import { decodeCounts, encodeCounts, expiresAtMs } from './counter-row.ts';
+import { encodeCounts, expiresAtMs } from './counter-row.ts';
 import { parseRedisUrl } from './redis-address.ts';
 import type { ConnectionSettings } from './redis-client.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { explainRedisFailure, redisFailure } from './redis-failure.ts';
-import { counterField, keysVersion, kindField, parseCounterField, type RedisKeys, redisKeys } from './redis-keys.ts';
+import { counterField, keysVersion, kindField, type RedisKeys, redisKeys } from './redis-keys.ts';
 import { type HashFields, type HashReading, readHash, withChanges } from './redis-portions.ts';
 import {
   anyStore,
@@ -19,7 +19,7 @@ import {
   reseedScript,
   writeCountersScript,
 } from './redis-scripts.ts';
-import { fieldOf, fieldsOf, parseHeartbeat, parseMark, parseState } from './redis-state.ts';
+import { fieldOf, fieldsOf, parseHeartbeat, parseMark, parseRow, parseState } from './redis-state.ts';
 import { redisWarnings } from './redis-warnings.ts';
 import { type RedisWatch, watchRedis } from './redis-watch.ts';
 import { SequenceRefused } from './sequence-refused.ts';
@@ -181,11 +181,12 @@ class RedisStore implements StateStore {
     await this.#write(heartbeatScript, this.#heartbeatKeys(), values);
   }
 
-  async heartbeats(): Promise<Heartbeat[]> {
+  async heartbeats(instance?: string): Promise<Heartbeat[]> {
+    if (instance !== undefined) return this.#heartbeatOf(instance);
     const found = await this.#readHash(this.#keys.heartbeats, heartbeatsAtOnce).catch(ofAnotherType);
     const heartbeats: Heartbeat[] = [];
-    for (const [instance, text] of found?.fields ?? []) {
-      const heartbeat = parseHeartbeat(instance, text);
+    for (const [name, text] of found?.fields ?? []) {
+      const heartbeat = parseHeartbeat(name, text);
       if (heartbeat !== undefined) heartbeats.push(heartbeat);
     }
     return heartbeats.sort((a, b) => (a.instance < b.instance ? -1 : 1));
@@ -214,6 +215,13 @@ class RedisStore implements StateStore {
     return Array.isArray(answer) ? answer : [];
   }
 
+  async #heartbeatOf(instance: string): Promise<Heartbeat[]> {
+    const asked = this.#connection.ask(['HGET', this.#keys.heartbeats, instance]);
+    const text = await asked.catch((error) => ofAnotherType(explainRedisFailure(this.#settings.address, error)));
+    const heartbeat = typeof text === 'string' ? parseHeartbeat(instance, text) : undefined;
+    return heartbeat === undefined ? [] : [heartbeat];
+  }
+
   #heartbeatKeys(): string[] {
     return [this.#keys.state, this.#keys.heartbeats, this.#keys.heartbeatTimes];
   }
@@ -232,11 +240,6 @@ class RedisStore implements StateStore {
     if (answer[0] === 'corrupt') throw redisFailure(this.#settings.address, 'corrupt');
     return answer;
   }
-}
-
-function parseRow(field: string, text: string): CounterRow | undefined {
-  const names = parseCounterField(field);
-  return names === undefined ? undefined : decodeCounts(names[0], names[1], text);
 }
 
 /** Keys that only one process writes are no loss: the next write puts them right. */

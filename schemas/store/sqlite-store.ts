@@ -121,8 +121,8 @@ class SqliteStore implements StateStore {
     await this.#thread.ask('writeHeartbeat', input);
   }
 
-  heartbeats(): Promise<Heartbeat[]> {
-    return this.#ask<Heartbeat[]>('heartbeats', null);
+  heartbeats(instance?: string): Promise<Heartbeat[]> {
+    return this.#ask<Heartbeat[]>('heartbeats', instance ?? null);
   }
 
   async removeHeartbeat(instance: string): Promise<void> {

@@ -145,8 +145,9 @@ export class StateTables {
     });
   }
 
-  heartbeats(): Heartbeat[] {
-    const rows = this.#sql('SELECT instance, at_ms, body FROM heartbeat ORDER BY instance').all();
+  heartbeats(instance: string | null): Heartbeat[] {
+    const wanted = 'SELECT instance, at_ms, body FROM heartbeat WHERE ?1 IS NULL OR instance = ?1 ORDER BY instance';
+    const rows = this.#sql(wanted).all(instance);
     return rows.flatMap((row) => {
       const body = String(row['body']);
       if (!isJson(body)) return [];

@@ -105,8 +105,8 @@ export interface StateStore {
    */
   writeCounters(instance: string, batch: CounterBatch): Promise<void>;
   writeHeartbeat(heartbeat: Heartbeat): Promise<void>;
-  /** The last heartbeat of each instance, sorted by instance; whoever has been silent for a day is forgotten. */
-  heartbeats(): Promise<Heartbeat[]>;
+  /** The last heartbeat of each instance, or of this one, sorted by instance; whoever has been silent for a day is forgotten. */
+  heartbeats(instance?: string): Promise<Heartbeat[]>;
   removeHeartbeat(instance: string): Promise<void>;
   /** Finishes what was asked for before; later operations reject. */
   close(): Promise<void>;

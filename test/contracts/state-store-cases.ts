@@ -424,6 +424,8 @@ const cases: Readonly<Record<string, Case>> = {
       { instance: 'a', atMs: 5, body: null },
       { instance: 'b', atMs: 1, body: { used: 2 } },
     ]);
+    t.same(await store.heartbeats('b'), [{ instance: 'b', atMs: 1, body: { used: 2 } }], 'asked for one');
+    t.same(await store.heartbeats('never there'), []);
     await store.removeHeartbeat('a');
     await store.removeHeartbeat('never there');
     t.same(await store.heartbeats(), [{ instance: 'b', atMs: 1, body: { used: 2 } }]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
 import { status } from '../../control-plane/admin/status/routes.ts';
-import { createFleet, type Desired } from '../../control-plane/fleet.ts';
+import { createFleet, createSharingWarnings, type Desired } from '../../control-plane/fleet.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
 import type { FollowStatus } from '../../schemas/config/follow.ts';
@@ -285,7 +285,42 @@ await test('two processes that take turns under one name are told apart from one
   t.equal(await speak(second), true, 'one that was replaced speaks again');
   t.equal(await speak(second), true, 'it is not forgotten at once');
   t.equal(await plane.metric('gateway_proxies_sharing_instance'), 1);
+  t.match(await plane.look(), { converged: false, proxies: [{ converged: true }] }, 'two of a name are not well');
   for (let beat = 0; beat < 120; beat += 1) await speak(second);
   t.equal(await speak(second), false, 'until the other has been silent for long');
   t.equal(await plane.metric('gateway_proxies_sharing_instance'), 0);
+});
+
+await test('a proxy that has met another one of its name is believed, for as long as it lives', async (t) => {
+  const plane = await startStatus(t);
+  await plane.beat('proxy-1', { ...healthy, instance_shared: true });
+  t.match(await plane.look(), { converged: false, proxies: [{ instance_shared: true }] });
+  await plane.beat('proxy-3', { ...healthy, instance_shared: 'yes' });
+  t.equal((await plane.look()).proxies.length, 1, 'what is no heartbeat is passed over');
+  plane.at.nowMs += 3_500;
+  await plane.beat('proxy-2');
+  t.match(await plane.look(), { converged: true, proxies: [{ live: false, instance_shared: false }, {}] });
+});
+
+await test('the log says when a name begins to be shared, and when it ceases to be', async (t) => {
+  const said: string[] = [];
+  const log = {
+    error: (text: string) => void said.push(`error ${text}`),
+    info: (text: string) => void said.push(text),
+  };
+  const tell = createSharingWarnings(log);
+  const view = (isShared: boolean) => ({
+    instance: 'proxy-1',
+    isLive: true,
+    heardAtMs: start,
+    body: healthy,
+    isConverged: true,
+    isShared,
+  });
+  for (const isShared of [false, true, true, false]) tell([view(isShared)]);
+  t.match(said, [
+    /^error several proxies run as instance "proxy-1".*GATEWAY_INSTANCE$/,
+    /^one proxy runs as .* again$/,
+  ]);
+  t.equal(said.length, 2);
 });

@@ -6,7 +6,7 @@ import { fetch } from 'undici';
 import { ask, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
-import { type Gateway, readMetric } from '../support/gateway.ts';
+import { type Gateway, readMetric, startGateway } from '../support/gateway.ts';
 import { listRules } from '../support/operator.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -18,6 +18,7 @@ interface ProxyStatus {
   readonly instance: string;
   readonly live: boolean;
   readonly converged: boolean;
+  readonly instance_shared: boolean;
   readonly started_at: string;
   readonly config_revision: string;
   readonly config_source: string;
@@ -213,5 +214,19 @@ for (const store of ['sqlite', 'redis'] as const) {
       await second.restart();
       await until(fleet, 'the fleet to be well', ({ converged, proxies }) => converged && proxies.length === 2);
     });
+
+    if (store === 'redis') {
+      await group.test('two proxies of one name, each on its own disk: nobody calls that converged', async (t) => {
+        const env = { GATEWAY_INSTANCE: 'proxy-2', GATEWAY_CONFIG: first.configDir, REDIS_URL: fleet.redis?.url };
+        const twin = await startGateway(t, { upstream, config: {}, env });
+        const found = await until(fleet, 'the name to be known as shared', ({ converged }) => !converged);
+        t.match(found.proxies, [{ instance_shared: false }, { instance_shared: true, converged: true, live: true }]);
+        const says = (process: typeof fleet.controlPlane, what: string) =>
+          waitFor(what, () => process.stdout.some((line) => line.includes(what)));
+        await says(fleet.controlPlane, 'several proxies run as instance \\"proxy-2\\"');
+        for (const each of [second, twin]) await says(each.process, 'another process runs as instance \\"proxy-2\\"');
+        t.notOk(first.process.stdout.some((line) => line.includes('another process')));
+      });
+    }
   });
 }

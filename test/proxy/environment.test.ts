@@ -6,13 +6,14 @@ const key = 'sk-test-master-key-0123456789';
 
 await test('an environment with nothing but the master key gives the defaults', async (t) => {
   const variables = { GATEWAY_MASTER_KEY: key };
-  t.strictSame(readEnvironment(variables), {
+  t.strictSame(readEnvironment(variables, 'machine-1'), {
     environment: {
       host: '127.0.0.1',
       port: 8080,
       metricsPort: undefined,
       metricsMaxAgeMs: 1_000,
-      instance: '127.0.0.1:8080',
+      instance: 'machine-1:8080',
+      formerInstance: '127.0.0.1:8080',
       usageEnabled: true,
       flushIntervalSeconds: 1,
       masterKey: key,
@@ -57,6 +58,7 @@ await test('every variable is read', async (t) => {
       metricsPort: 9_100,
       metricsMaxAgeMs: 5_000,
       instance: 'proxy-1',
+      formerInstance: undefined,
       usageEnabled: false,
       masterKey: undefined,
       insecure: true,
@@ -93,12 +95,15 @@ await test('where the control plane and Redis are must be understood, and no val
   t.match(problems({ GATEWAY_CONTROL_PLANE_TIMEOUT_MS: '1s' }), [/^GATEWAY_CONTROL_PLANE_TIMEOUT_MS must be/]);
 });
 
-await test('the instance is named after the address unless it has a name', async (t) => {
-  const instance = (variables: Record<string, string>): unknown => {
-    const reading = readEnvironment({ GATEWAY_MASTER_KEY: key, ...variables });
+await test('the instance is named after the machine and the port unless it has a name', async (t) => {
+  const instance = (variables: Record<string, string>, machine = 'pod-7'): unknown => {
+    const reading = readEnvironment({ GATEWAY_MASTER_KEY: key, ...variables }, machine);
     return 'environment' in reading ? reading.environment.instance : reading.problems;
   };
-  t.equal(instance({ GATEWAY_HOST: 'gateway.test', GATEWAY_PORT: '9000' }), 'gateway.test:9000');
+  t.equal(instance({ GATEWAY_HOST: '0.0.0.0', GATEWAY_PORT: '9000' }), 'pod-7:9000', 'every pod listens on 0.0.0.0');
+  t.equal(instance({}, '../mål'), '..-m-l:8080', 'it names a folder');
+  t.equal(instance({}, ''), '127.0.0.1:8080');
+  t.equal(instance({ GATEWAY_HOST: '::1', GATEWAY_INSTANCE: '::1:8080' }), '::1:8080', 'the default of before');
   t.equal(instance({ GATEWAY_INSTANCE: 'A.b_c-1:2' }), 'A.b_c-1:2');
   t.equal(instance({ GATEWAY_HOST: '::1', GATEWAY_INSTANCE: 'six' }), 'six');
   for (const host of ['::', '::1', '0.0.0.0', 'fe80::1']) {

@@ -28,7 +28,7 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
     const live = proxies.filter(({ isLive }) => isLive);
     return {
       server_time: timestamp(nowMs()),
-      converged: live.length > 0 && live.every(({ isConverged }) => isConverged),
+      converged: live.length > 0 && live.every(({ isConverged, isShared }) => isConverged && !isShared),
       lag_seconds: fleet.lagSeconds(),
       desired: {
         config_revision: desired.configRevision,
