@@ -30,6 +30,8 @@ export interface GatewayOptions {
   home?: string;
   /** Flags for Node itself. */
   execArgv?: string[];
+  /** How many files it may have open. */
+  descriptors?: number;
   /** Default: it listens and `/health/ready` answers 200. `spawned`: for starts that are meant to fail. */
   ready?: Ready;
 }
@@ -79,6 +81,7 @@ export async function startGateway(t: Teardown, options: GatewayOptions = {}): P
     t,
     entry: 'proxy/main.ts',
     execArgv: ['--max-semi-space-size=4', ...(options.execArgv ?? [])],
+    ...(options.descriptors === undefined ? {} : { descriptors: options.descriptors }),
     env: {
       GATEWAY_CONFIG: configDir,
       GATEWAY_DATA: dataDir,

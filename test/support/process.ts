@@ -33,6 +33,8 @@ export interface ProcessOptions {
   args?: string[];
   /** Flags for Node itself, before the entry. */
   execArgv?: string[];
+  /** How many files it may have open; default: as many as the test. */
+  descriptors?: number;
   /** Added to the test's environment, from which the product's own variables are removed; `undefined` removes one. */
   env?: Record<string, string | undefined>;
   /** Default: the repository. */
@@ -93,11 +95,14 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
   let run = startRun();
 
   function startRun() {
-    const child = spawn(
-      process.execPath,
-      [...(options.execArgv ?? []), resolve(repository, options.entry), ...(options.args ?? [])],
-      { cwd: options.cwd ?? repository, env: childEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] },
-    );
+    const args = [...(options.execArgv ?? []), resolve(repository, options.entry), ...(options.args ?? [])];
+    const limited = ['-c', `ulimit -n ${options.descriptors} && exec "$0" "$@"`, process.execPath];
+    const isLimited = options.descriptors !== undefined;
+    const child = spawn(isLimited ? 'sh' : process.execPath, isLimited ? [...limited, ...args] : args, {
+      cwd: options.cwd ?? repository,
+      env: childEnvironment(env),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const fresh = { child, exited: watchExit(child), exit: undefined as Exit | undefined, lines: [] as string[] };
     void fresh.exited.then((exit) => {
       fresh.exit = exit;
