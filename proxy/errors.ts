@@ -23,6 +23,7 @@ export const errors = {
   request_timeout: bad('The request did not arrive in time. Send headers and body without long pauses.', 408),
   expectation_failed: bad('Only "Expect: 100-continue" is supported.', 417),
   method_not_allowed: bad('Method {method} is not allowed for {path}. Allowed: {allow}.', 405),
+  unexpected_body: bad('This request takes no body: {method} {path}. Send it without one.'),
   unsupported_media_type: bad('Send the body as "Content-Type: application/json" (UTF-8).', 415),
   unsupported_encoding: bad('Send the body without Content-Encoding; compressed requests are not supported.', 415),
   body_too_large: bad('The body is larger than the limit of {limit} bytes{setting}.', 413),

@@ -1,41 +1,48 @@
 // Answers requests that node's HTTP parser gave up on, in the same envelope as every other refusal.
 import type { Socket } from 'node:net';
 import { type Refusal, refusal } from '../errors.ts';
+import { cut } from './cut.ts';
 import { requestId } from './exchange.ts';
 import { rawRefusal, refuse } from './refuse.ts';
 import type { Turns } from './turns.ts';
 
 /** How long a refused client may go on sending before the connection is cut. Milliseconds. */
 const lingerMs = 500;
+/** How often: the parser fails anew with every read of up to 64 KiB. */
+const lingerErrors = 256;
 
-/** Makes the handler of a server's `clientError`. */
+/** Makes the handler of a server's `clientError`. Of a connection it acts on the first error only. */
 export function answerParseErrors(turns: Turns): (error: Error & { code?: string }, socket: Socket) => void {
+  const seen = new WeakMap<Socket, number>();
   return (error, socket) => {
-    if (socket.destroyed || !socket.writable || error.code === 'ECONNRESET') {
+    if (socket.destroyed) return;
+    const earlier = seen.get(socket) ?? 0;
+    if (error.code === 'ECONNRESET' || (earlier === 0 && !socket.writable)) {
       socket.destroy();
       return;
     }
+    if (earlier === 0 && error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && turns.excuse(socket)) return;
+    seen.set(socket, earlier + 1);
+    if (earlier > lingerErrors) cut(socket, 'garbage');
+    if (earlier > 0) return;
     const answer = (): void => {
       socket.end(rawRefusal(parseRefusal(error), requestId(undefined)));
       // Reading on lets the client take the answer before the connection goes.
       socket.resume();
       setTimeout(() => socket.destroy(), lingerMs).unref();
     };
-    const turn = turns.current(socket);
-    if (turn === undefined) {
+    const exchange = turns.current(socket);
+    if (exchange === undefined) {
       answer();
       return;
     }
-    const { exchange } = turn;
     const { request, response } = exchange;
     // Bytes behind a request whose answer ends the connection are nobody's.
-    const ending = response.headersSent && !response.shouldKeepAlive;
-    if (ending || error.code === 'HPE_CLOSED_CONNECTION') return;
-    if (request.complete) {
-      // The broken request is a later one on this connection: the one before it is answered first.
-      turn.waiting = undefined;
-      response.once('finish', answer);
-    } else if (response.headersSent) socket.destroy();
+    const isEnding = response.headersSent && !response.shouldKeepAlive;
+    if (isEnding || error.code === 'HPE_CLOSED_CONNECTION') turns.endWith(socket, () => socket.destroySoon());
+    // The broken request is a later one on this connection: those before it are answered first.
+    else if (request.complete) turns.endWith(socket, answer);
+    else if (response.headersSent) socket.destroy();
     else if (exchange.onBroken) exchange.onBroken(parseRefusal(error));
     else refuse(parseRefusal(error), exchange);
   };

@@ -1,6 +1,8 @@
 // Renders a refusal as the whole answer: the one place where the error envelope meets a socket.
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { adminError, asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
+import { fixedHeaderList, fixedHeaders } from './answer-headers.ts';
+import { createChunkMeter } from './chunk-meter.ts';
 import type { Exchange } from './exchange.ts';
 import { isAdminPath, pathOf } from './head.ts';
 
@@ -32,7 +34,7 @@ export function refuse(thrown: unknown, exchange: Exchange): Refusal {
   return refused;
 }
 
-/** After these, where the next request on the connection begins is anyone's guess: it is closed. */
+/** After these, where the next request on the connection begins is anyone's guess, or what stands before it is not worth reading: it is closed. */
 const untrusted: ReadonlySet<string> = new Set<ErrorCode>([
   'malformed_request',
   'invalid_header',
@@ -40,6 +42,7 @@ const untrusted: ReadonlySet<string> = new Set<ErrorCode>([
   'headers_too_large',
   'expectation_failed',
   'request_timeout',
+  'unexpected_body',
 ]);
 
 /** A refusal as raw HTTP bytes, for requests the parser gave up on: there is no response object then. */
@@ -50,6 +53,7 @@ export function rawRefusal(refused: Refusal, requestId: string): string {
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,
+    fixedHeaderList.join(': '),
     'connection: close',
     '',
     body,
@@ -59,6 +63,7 @@ export function rawRefusal(refused: Refusal, requestId: string): string {
 function writeHead(response: ServerResponse, refused: Refusal, requestId: string, length: number): void {
   response.writeHead(refused.status, {
     ...refused.headers,
+    ...fixedHeaders,
     'content-type': 'application/json; charset=utf-8',
     'content-length': length,
     'x-request-id': requestId,
@@ -74,15 +79,17 @@ function isShort({ head }: Exchange): boolean {
  * The client is still sending. Its answer is complete, but the exchange ends only with its body: closing before would reset the
  * connection and lose the answer, and what comes must not be taken for the next request.
  */
-function linger({ request, response }: Exchange, body: string): void {
+function linger({ request, response, head }: Exchange, body: string): void {
   response.write(body);
   const timer = response.shouldKeepAlive ? undefined : setTimeout(() => response.end(), lingerMs);
   const finish = (): void => {
     clearTimeout(timer);
     response.end();
   };
+  const meter = head.chunked ? createChunkMeter(request.socket) : undefined;
   let dropped = 0;
   request.on('data', (chunk: Buffer) => {
+    meter?.(chunk.length);
     dropped += chunk.length;
     if (dropped > lingerBytes) finish();
   });

@@ -2,31 +2,57 @@
 // each counted for itself, and one socket can never hold a thousand upstream calls.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { createChunkMeter } from './chunk-meter.ts';
+import { cut } from './cut.ts';
 import { closeExchange, type Exchange } from './exchange.ts';
-
-/** A request being served, and those waiting behind it. */
-export interface Turn {
-  readonly exchange: Exchange;
-  waiting: [IncomingMessage, ServerResponse][] | undefined;
-}
 
 export interface Turns {
   /** Serves the request now, or after those before it on its connection. */
   take: (request: IncomingMessage, response: ServerResponse) => void;
   /** The request being served on a connection. */
-  current: (socket: Socket) => Turn | undefined;
+  current: (socket: Socket) => Exchange | undefined;
+  /** Connections with a request being served. */
+  sockets: () => Iterable<Socket>;
   /** Requests being served on all connections. */
   open: () => number;
   /** Some answer is complete but not yet taken by its client. */
   flushing: () => boolean;
   /** From now on a connection ends with the answer it is waiting for. */
   drain: () => void;
+  /** Reads no more from a connection, and calls `then` once all requests that came over it whole are answered. */
+  endWith: (socket: Socket, then: () => void) => void;
+  /** Whether a request that is late is so because its connection was not read. It gets `lateMs` more once that is read again. */
+  excuse: (socket: Socket) => boolean;
 }
 
-/** Waiting requests per connection beyond which it is not read until some were served. */
-const maxWaiting = 64;
-/** Longest body of a request that may wait. */
-const maxWaitingBytes = 32 * 1024;
+/** The requests of a connection: the one being served and those behind it. */
+interface Turn {
+  exchange: Exchange;
+  waiting: [IncomingMessage, ServerResponse][];
+  /** What those behind it may take of memory. Bytes, as `weigh` counts them. */
+  bytes: number;
+  /** Lets the connection be read again; undefined while it is. */
+  release: (() => void) | undefined;
+  /** The connection takes no more requests; called once those before are answered. */
+  ending: (() => void) | undefined;
+  late: boolean;
+}
+
+/** What a request that waits takes of memory besides its body, at most: its objects and its head. Bytes. */
+const requestBytes = 4 * 1024;
+/** Longest body of a request that may wait. Bytes. */
+const maxWaitingBody = 32 * 1024;
+/** Beyond this a connection is not read until some of what waits was served; with small requests it is the 16th. Bytes. */
+const pauseBytes = 64 * 1024;
+/**
+ * Beyond this the connection is cut, with small requests at the 320th. The parser hands over all requests of a read at once, 64 KiB, whether
+ * the connection is paused or not: of model calls that are 260 at most. Bytes.
+ */
+const cutBytes = 1280 * 1024;
+/** On all connections together; the one that would exceed it is cut. Bytes. */
+const cutBytesInAll = 32 * 1024 * 1024;
+/** How long a request may take that was not read for a while. Milliseconds. */
+const lateMs = 10_000;
 
 /** `open` makes the exchange of a request, `serve` answers it. */
 export function createTurns(
@@ -34,17 +60,14 @@ export function createTurns(
   serve: (exchange: Exchange) => void,
 ): Turns {
   const turns = new Map<Socket, Turn>();
+  let bytesInAll = 0;
   let draining = false;
 
-  const begin = (
-    socket: Socket,
-    request: IncomingMessage,
-    response: ServerResponse,
-    waiting: Turn['waiting'],
-  ): void => {
+  const begin = (socket: Socket, request: IncomingMessage, response: ServerResponse, given?: Turn): void => {
     const exchange = open(request, response);
-    const turn: Turn = { exchange, waiting };
-    turns.set(socket, turn);
+    const turn = given ?? newTurn(exchange);
+    turn.exchange = exchange;
+    if (given === undefined) turns.set(socket, turn);
     response.on('close', () => {
       closeExchange(exchange);
       end(socket, turn);
@@ -52,31 +75,53 @@ export function createTurns(
     if (draining) response.shouldKeepAlive = false;
     serve(exchange);
   };
-  const end = (socket: Socket, { waiting }: Turn): void => {
+  const weighIn = (turn: Turn, bytes: number): void => {
+    turn.bytes += bytes;
+    bytesInAll += bytes;
+  };
+  const end = (socket: Socket, turn: Turn): void => {
     // A connection that ends with this answer has no next request, whatever the client sent behind it.
-    const next = socket.destroyed || socket.writableEnded ? undefined : waiting?.shift();
-    if (next === undefined) {
-      turns.delete(socket);
-      if (draining) socket.end();
-    } else begin(socket, next[0], next[1], waiting);
-    if (waiting?.length === maxWaiting / 2) socket.resume();
+    const isOver = socket.destroyed || socket.writableEnded;
+    const next = isOver ? undefined : turn.waiting.shift();
+    if (next !== undefined) {
+      weighIn(turn, -weigh(next[0]));
+      if (turn.bytes <= pauseBytes / 2 && turn.ending === undefined) turn.release?.();
+      begin(socket, next[0], next[1], turn);
+      return;
+    }
+    turns.delete(socket);
+    weighIn(turn, -turn.bytes);
+    if (isOver) return;
+    turn.release?.();
+    if (turn.ending) turn.ending();
+    else if (draining) socket.end();
+    else if (turn.late) setTimeout(() => turns.has(socket) || socket.destroy(), lateMs).unref();
   };
   return {
     take(request, response) {
       const { socket } = request;
+      // What the parser still had to say when the connection was cut.
+      if (socket.destroyed) return;
       const turn = turns.get(socket);
       if (turn === undefined) {
-        begin(socket, request, response, undefined);
+        begin(socket, request, response);
         return;
       }
-      turn.waiting ??= [];
-      if (isLong(request)) {
+      weighIn(turn, weigh(request));
+      if (turn.bytes >= cutBytes || bytesInAll >= cutBytesInAll) {
+        cut(socket, 'pipelined');
+        return;
+      }
+      if (turn.ending === undefined && !isLong(request)) turn.waiting.push([request, response]);
+      else {
         // Its body would stop this connection from being read, and with it the news that the client left.
-        request.resume();
-        turn.exchange.response.once('finish', () => socket.destroySoon());
-      } else if (turn.waiting.push([request, response]) === maxWaiting) socket.pause();
+        request.on('data', meterOf(request));
+        turn.ending ??= () => socket.destroySoon();
+      }
+      if (turn.bytes >= pauseBytes) hold(socket, turn);
     },
-    current: (socket) => turns.get(socket),
+    current: (socket) => turns.get(socket)?.exchange,
+    sockets: () => turns.keys(),
     open: () => turns.size,
     flushing: () => [...turns.values()].some(({ exchange }) => isFlushing(exchange.response)),
     drain() {
@@ -85,6 +130,39 @@ export function createTurns(
         if (!exchange.response.headersSent) exchange.response.shouldKeepAlive = false;
       }
     },
+    endWith(socket, then) {
+      const turn = turns.get(socket);
+      if (turn === undefined) return;
+      turn.ending ??= then;
+      hold(socket, turn);
+      const last = turn.waiting.at(-1)?.[0];
+      if (last === undefined || last.complete) return;
+      turn.waiting.pop();
+      weighIn(turn, -weigh(last));
+    },
+    excuse(socket) {
+      const turn = turns.get(socket);
+      if (turn?.release === undefined || turn.ending !== undefined) return false;
+      turn.late = true;
+      return true;
+    },
+  };
+}
+
+function newTurn(exchange: Exchange): Turn {
+  return { exchange, waiting: [], bytes: 0, release: undefined, ending: undefined, late: false };
+}
+
+/** Reads no more from the connection until `turn.release`. Node resumes a socket whenever a request of it is read: that is undone. */
+function hold(socket: Socket, turn: Turn): void {
+  if (turn.release !== undefined) return;
+  const pause = (): void => void socket.pause();
+  socket.on('resume', pause);
+  socket.pause();
+  turn.release = () => {
+    turn.release = undefined;
+    socket.off('resume', pause);
+    socket.resume();
   };
 }
 
@@ -92,7 +170,19 @@ function isFlushing(response: ServerResponse): boolean {
   return response.writableEnded && !response.writableFinished;
 }
 
+/** What a request behind another one may take of memory: the body of a long one is not kept. Bytes. */
+function weigh(request: IncomingMessage): number {
+  return isLong(request) ? requestBytes : requestBytes + Number(request.headers['content-length'] ?? 0);
+}
+
 /** Whether a request's body does not fit into the buffers it may wait in. */
 function isLong({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > maxWaitingBytes;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > maxWaitingBody;
+}
+
+/** Drops a body; one in tiny chunks ends the connection. */
+function meterOf({ socket, headers }: IncomingMessage): (chunk: Buffer) => void {
+  if (headers['transfer-encoding'] === undefined) return () => undefined;
+  const meter = createChunkMeter(socket);
+  return (chunk) => meter(chunk.length);
 }
