@@ -93,7 +93,7 @@ const publisher = createPublisher({
   usageEnabled: environment.usageEnabled,
   put(snapshot, rules) {
     pools.keep([...snapshot.upstreams, controlPlane]);
-    server.apply(snapshot.timeouts);
+    server.apply(snapshot);
     limiter.reconcile(rules);
     current.swap(snapshot);
   },
@@ -107,6 +107,7 @@ const facts: ObservedFacts = {
   state: () => stateFollower.status(),
   limiter,
   bodies,
+  connections: () => server.connections(),
   nowMs: tickMs,
   store: () => ({
     isUp: isStoreUp && isHeartbeatTaken && stateFollower.status().isUp,

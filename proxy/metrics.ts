@@ -4,8 +4,10 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { FollowStatus } from '../schemas/config/follow.ts';
 import type { StateStatus } from '../schemas/store/follow-state.ts';
 import type { BodyBudget } from './body-budget.ts';
+import { observeConnections } from './connection-metrics.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
+import type { ConnectionCounts } from './request/connections.ts';
 
 export interface Metrics extends LimitMetrics {
   readonly contentType: string;
@@ -25,6 +27,7 @@ export interface ObservedFacts {
   state: () => StateStatus | undefined;
   limiter: Limiter;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
+  connections: () => ConnectionCounts;
   /** The state store, and when the counters were last written there: Unix milliseconds, 0 for never. */
   store: () => { readonly isUp: boolean; readonly writtenAtMs: number };
   /** Whole milliseconds of the limiter's clock. */
@@ -67,6 +70,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeBodies(registers, facts.bodies);
   observeConfig(registers, facts.config);
   observeStore(registers, facts);
+  observeConnections(registers, facts.connections);
   const limits = observeLimits(registers, facts.limiter, facts.nowMs);
   return {
     ...limits,

@@ -1,25 +1,29 @@
 // The proxy's HTTP server. Model requests go straight to the line; Fastify serves every other door.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Server as NetServer, type Socket } from 'node:net';
-import fastify, { type FastifyInstance } from 'fastify';
+import { Server as NetServer } from 'node:net';
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
 import { modelEndpoints, plugins, publicPaths } from './endpoints/index.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { serve } from './pipeline.ts';
+import { fixedHeaders } from './request/answer-headers.ts';
+import { type ConnectionCounts, watchConnections } from './request/connections.ts';
 import { type Exchange, openExchange } from './request/exchange.ts';
-import { checkPath, isAdminPath, originForm, pathOf, readHead } from './request/head.ts';
+import { checkPath, isAdminPath, maxHeaders, originForm, pathOf, readHead } from './request/head.ts';
+import { type KnownRoute, noRoute } from './request/known-routes.ts';
+import { expectNoBody } from './request/no-body.ts';
 import { answerParseErrors } from './request/parse-errors.ts';
 import { refuse } from './request/refuse.ts';
 import { createTurns } from './request/turns.ts';
-import type { ServerTimeouts } from './snapshot/snapshot.ts';
+import { watchWriteProgress } from './request/write-progress.ts';
+import type { Snapshot } from './snapshot/snapshot.ts';
 import { authenticate, type Principal, refuseForeign } from './stages/authenticate.ts';
 import { forwardAdmin } from './stages/forward.ts';
-import { discard } from './stages/receive.ts';
-
-interface KnownRoute {
-  readonly path: string;
-  readonly method: string;
-}
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -42,12 +46,24 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 export interface ProxyServer {
   /** Starts listening; resolves with the address, such as http://127.0.0.1:8080. Rejects when the port is taken. */
   listen(host: string, port: number): Promise<string>;
-  /** Puts the client-side timeouts of a snapshot in force. */
-  apply(timeouts: ServerTimeouts): void;
+  /** Puts the client-side timeouts and the limits of connections of a snapshot in force. */
+  apply(snapshot: Pick<Snapshot, 'timeouts' | 'connections'>): void;
   /** Closes the listener and resolves when every open request was answered, or after `graceMs`, when the rest is cut. */
   drain(graceMs: number): Promise<void>;
   /** Requests being served at this moment. */
   openRequests(): number;
+  /** What is counted of connections. */
+  connections(): ConnectionCounts;
+}
+
+/** Where requests go that are not the line's. */
+interface Rest {
+  /** Fastify. */
+  handler: Handler;
+  /** The routes of Fastify and of the line. */
+  readonly known: KnownRoute[];
+  readonly visits: WeakMap<IncomingMessage, Visit>;
+  readonly answer: (exchange: Exchange, thrown: unknown) => void;
 }
 
 /** Longest request line with headers. Bytes. */
@@ -57,11 +73,13 @@ const keepAliveMs = 72_000;
 /** How often client-side timeouts are looked at. Milliseconds. */
 const timeoutCheckMs = 100;
 
+/** What Fastify's answers have besides their own headers. */
+const fixedEntries = Object.entries(fixedHeaders);
+
 const doors = new Map(modelEndpoints.map((endpoint) => [endpoint.path, endpoint]));
 /** Builds the server around a gateway. */
 export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> {
-  const visits = new WeakMap<IncomingMessage, Visit>();
-  let rest: Handler = () => undefined;
+  let writeIdleMs = Number.POSITIVE_INFINITY;
 
   /** Not even an error can be answered: a client must not wait for one. */
   const giveUp = (exchange: Exchange, error: unknown): void => {
@@ -76,6 +94,12 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
       giveUp(exchange, error);
     }
   };
+  const rest: Rest = {
+    handler: () => undefined,
+    known: modelEndpoints.map(({ path }) => ({ path, method: 'POST' })),
+    visits: new WeakMap(),
+    answer,
+  };
   const open = (request: IncomingMessage, response: ServerResponse): Exchange =>
     openExchange(request, response, readHead(request, gateway.current().userPathHeader), gateway.nowMs());
   const turns = createTurns(open, (exchange) => {
@@ -89,7 +113,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
         serve(endpoint, exchange, gateway).catch((error: unknown) => giveUp(exchange, error));
       } else {
         const visit = { exchange, principal: nobody };
-        visits.set(request, visit);
+        rest.visits.set(request, visit);
         serveRest(visit, gateway, rest).catch((error: unknown) => answer(exchange, error));
       }
     } catch (error) {
@@ -102,31 +126,28 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
     connectionsCheckingInterval: timeoutCheckMs,
   };
   const server: Server = createServer({ ...options, keepAliveTimeout: keepAliveMs }, turns.take);
-  server.maxHeadersCount = 0;
+  // One more than are accepted, so that it shows when there are too many, and no more of them are kept.
+  server.maxHeadersCount = maxHeaders + 1;
   server.on('checkContinue', turns.take);
   server.on('checkExpectation', turns.take);
-  server.on('timeout', (socket: Socket) => {
-    const turn = turns.current(socket);
-    const isIdle = turn === undefined && socket.timeout !== server.timeout;
-    // Nothing moved for write_idle: a client that left bytes unread is cut, one that waits for its answer is not.
-    if (isIdle || (turn !== undefined && socket.writableLength > 0)) socket.destroy();
-    else socket.setTimeout(server.timeout);
-  });
+  const connections = watchConnections(server);
+  watchWriteProgress({ sockets: turns.sockets, idleMs: () => writeIdleMs, nowMs: gateway.nowMs });
   const factory = (handler: Handler): Server => {
-    rest = handler;
+    rest.handler = handler;
     return server;
   };
-  const visitOf = (request: IncomingMessage): Visit | undefined => visits.get(request);
-  const app = await createApp(gateway, factory, answerParseErrors(turns), visitOf, answer);
+  const app = await createApp(gateway, rest, { serverFactory: factory, clientErrorHandler: answerParseErrors(turns) });
 
   return {
     listen: (host, port) => app.listen({ host, port }),
-    apply({ headersMs, bodyMs, writeIdleMs }) {
-      server.headersTimeout = headersMs;
-      server.requestTimeout = headersMs + bodyMs;
-      server.timeout = writeIdleMs;
+    apply({ timeouts, connections: settings }) {
+      server.headersTimeout = timeouts.headersMs;
+      server.requestTimeout = timeouts.headersMs + timeouts.bodyMs;
+      writeIdleMs = timeouts.writeIdleMs;
+      connections.limit(settings);
     },
     openRequests: turns.open,
+    connections: () => connections.counts(),
     async drain(graceMs) {
       turns.drain();
       // http's own close would stop the timeout checks, and count answers that are not read yet as idle.
@@ -144,70 +165,56 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   };
 }
 
-/** Everything but model requests: checked path, known caller, then Fastify. */
-async function serveRest(visit: Visit, gateway: Gateway, handler: Handler): Promise<void> {
+/** Everything but model requests: checked path, known caller, a route that there is, then Fastify. */
+async function serveRest(visit: Visit, gateway: Gateway, { known, handler }: Rest): Promise<void> {
   const { exchange } = visit;
-  const { request, response, head } = exchange;
+  const { request, response } = exchange;
   const path = pathOf(request.url ?? '');
   checkPath(request);
   if (isAdminPath(path)) return forwardAdmin(exchange, gateway);
   if (!publicPaths.has(path)) visit.principal = authenticate(exchange, gateway.current().credentials);
-  if (path === '*') throw noRoute(request.method ?? '', path, []);
-  if (head.chunked || (head.contentLength ?? 0) > 0) await discard(exchange, gateway.current().bodyLimitBytes);
+  const refused = noRoute(request.method ?? '', path, known);
+  if (refused) throw refused;
+  await expectNoBody(exchange);
+  for (const [name, value] of fixedEntries) response.setHeader(name, value);
   response.setHeader('x-request-id', exchange.id);
   handler(request, response);
 }
 
-/** The Fastify application: plugins, the caller of each request, and `answer` for whatever the plugins do not answer. */
+/**
+ * The Fastify application: plugins, the caller of each request, and `answer` for whatever the plugins do not answer. Adds the plugins'
+ * routes to the known ones. Only requests of known routes without a body come here, so that what Fastify makes of a content type is none
+ * of its clients' business.
+ */
 async function createApp(
   gateway: Gateway,
-  serverFactory: (handler: Handler) => Server,
-  clientErrorHandler: ReturnType<typeof answerParseErrors>,
-  visitOf: (request: IncomingMessage) => Visit | undefined,
-  answer: (exchange: Exchange, thrown: unknown) => void,
+  { known, visits, answer }: Rest,
+  options: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>,
 ): Promise<FastifyInstance> {
-  const fail = (thrown: unknown, request: IncomingMessage): void => {
-    const visit = visitOf(request);
-    if (visit) answer(visit.exchange, thrown);
-  };
   const app = fastify({
-    serverFactory,
-    clientErrorHandler,
+    ...options,
     logger: false,
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxHeaderBytes },
   });
-  const known: KnownRoute[] = modelEndpoints.map(({ path }) => ({ path, method: 'POST' }));
   app.addHook('onRoute', ({ url, method }) => {
     for (const each of [method].flat()) known.push({ path: url, method: each });
   });
   app.decorateRequest('principal');
   app.addHook('onRequest', async (request) => {
-    request.principal = visitOf(request.raw)?.principal ?? nobody;
+    request.principal = visits.get(request.raw)?.principal ?? nobody;
   });
-  // Bodies were read and dropped before Fastify sees the request.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    reply.hijack();
+    const visit = visits.get(request.raw);
+    if (visit) answer(visit.exchange, thrown);
+  };
+  app.setErrorHandler(fail);
   app.setNotFoundHandler((request, reply) => {
-    reply.hijack();
-    fail(noRoute(request.method, pathOf(request.raw.url ?? ''), known), request.raw);
-  });
-  app.setErrorHandler((error, request, reply) => {
-    reply.hijack();
-    fail(error, request.raw);
+    const fill = { method: request.method, path: pathOf(request.raw.url ?? '') };
+    fail(refusal('route_not_found', { fill }), request, reply);
   });
   for (const plugin of plugins) await app.register(plugin, { gateway });
   await app.ready();
   return app;
-}
-
-/** 405 with the methods that work here, or 404. */
-function noRoute(method: string, path: string, known: readonly KnownRoute[]): Refusal {
-  const matching = known.filter((route) =>
-    route.path.endsWith('*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path,
-  );
-  const shown = { method, path };
-  if (matching.length === 0) return refusal('route_not_found', { fill: shown });
-  const allow = [...new Set(matching.map((route) => route.method))].join(', ');
-  return refusal('method_not_allowed', { fill: { ...shown, allow }, headers: { allow } });
 }

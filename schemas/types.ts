@@ -45,6 +45,14 @@ export interface Server {
    * Whether streams that are under way end, within a second, when the key that opened them is revoked, deleted or expires. Otherwise they go on to their end.
    */
   cut_revoked_streams: boolean;
+  /**
+   * Most connections of clients at a time; further ones are closed at once. Without it: half of what the process's limit of open files leaves after a reserve (the other half is for providers), and at most one for each 32 KiB of heap. Never more than the open files allow.
+   */
+  max_connections?: number;
+  /**
+   * Most connections at a time from one address; further ones are closed at once. Without it there is no such limit, because all clients behind one load balancer have its address.
+   */
+  max_connections_per_address?: number;
   timeouts: ServerTimeouts;
 }
 /**
@@ -60,7 +68,7 @@ export interface ServerTimeouts {
    */
   body: string;
   /**
-   * Time a client may leave an answer unread before it is cut.
+   * Time a client may take nothing of its answer before it is cut, whatever it sends meanwhile.
    */
   write_idle: string;
 }

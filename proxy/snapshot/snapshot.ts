@@ -1,6 +1,7 @@
 // What is true right now: the compiled form of the config with the keys, frozen, replaced as a whole. A request sees one from socket to settle.
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import type { Dialect } from '../providers/dialect.ts';
+import type { ConnectionSettings } from '../request/connections.ts';
 import type { Origin } from '../upstream/pools.ts';
 import type { Patience } from '../upstream/send.ts';
 
@@ -51,7 +52,7 @@ export interface ModelEntry {
 export interface ServerTimeouts {
   readonly headersMs: number;
   readonly bodyMs: number;
-  /** How long a client may leave an answer unread. */
+  /** How long a client may take nothing of its answer. */
   readonly writeIdleMs: number;
 }
 
@@ -65,6 +66,7 @@ export interface Snapshot {
   readonly timeouts: ServerTimeouts;
   /** Streams end when the key that opened them no longer lets in. */
   readonly cutsRevokedStreams: boolean;
+  readonly connections: ConnectionSettings;
   /** Name of the header that holds a request's user path, in lower case. */
   readonly userPathHeader: string;
   /** Every name a request may use: qualified, bare, alias. */

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { clientAddressHeader } from '../../schemas/keys/client-address.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import { fixedHeaders } from '../request/answer-headers.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { endToEndHeaders, forward, neverConnected } from '../upstream/forward.ts';
 import { authenticateAdmin } from './authenticate-admin.ts';
@@ -53,7 +54,7 @@ async function handOn(
       throw exchange.gone ? refusal('client_left') : unavailable(error, forwarded.method);
     },
   );
-  response.writeHead(answer.statusCode, { ...endToEndHeaders(answer.headers), 'x-request-id': id });
+  response.writeHead(answer.statusCode, { ...endToEndHeaders(answer.headers), ...fixedHeaders, 'x-request-id': id });
   // An answer that breaks off breaks the connection, so that it never looks like a complete one.
   await pipeline(answer.body, response).catch(() => undefined);
 }

@@ -1,6 +1,7 @@
 // Stage 0: the client's body, in its own bytes, within the limit.
 import type { HeldBody } from '../body-budget.ts';
 import { refusal } from '../errors.ts';
+import { createChunkMeter } from '../request/chunk-meter.ts';
 import type { Exchange } from '../request/exchange.ts';
 import type { Head } from '../request/head.ts';
 
@@ -57,12 +58,6 @@ export async function receive(
   return body?.subarray(0, length) ?? Buffer.alloc(0);
 }
 
-/** Reads a body nobody asked for, so that it is not taken for the next request. Throws 413 beyond `limitBytes`. */
-export async function discard(exchange: Exchange, limitBytes: number): Promise<void> {
-  if ((exchange.head.contentLength ?? 0) > limitBytes) throw tooLarge(limitBytes, bodyLimit);
-  await read(exchange, limitBytes, bodyLimit, () => undefined);
-}
-
 /** Room for so many bytes and as many again, but no more than was declared: what a client only announces takes no memory. */
 function roomFor(bytes: number, declared: number): number {
   const room = Math.max(firstBytes, bytes * 2);
@@ -86,12 +81,14 @@ async function read(
   if (head.expectsContinue) response.writeContinue();
   await new Promise<void>((resolve, reject) => {
     let length = 0;
+    const meter = head.chunked ? createChunkMeter(request.socket) : undefined;
     const stop = (reason: Error): void => {
       request.off('data', onData).off('end', onEnd);
       exchange.onBroken = undefined;
       reject(reason);
     };
     const onData = (chunk: Buffer): void => {
+      meter?.(chunk.length);
       length += chunk.length;
       if (length > limitBytes) {
         stop(tooLarge(limitBytes, setting));

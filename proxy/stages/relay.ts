@@ -2,6 +2,7 @@
 import { errors, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
+import { fixedHeaderList } from '../request/answer-headers.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { decodedSink, isDecodable, type Sink } from '../upstream/decoded-sink.ts';
 import type { Failure } from '../upstream/failure.ts';
@@ -155,7 +156,7 @@ function answerHeaders(
   limits: readonly string[],
   wholeLength: number | undefined,
 ): string[] {
-  const headers = ['x-request-id', requestId, ...limits];
+  const headers = ['x-request-id', requestId, ...fixedHeaderList, ...limits];
   const { contentType, contentEncoding, contentLength, stream } = answer;
   if (contentType !== undefined) headers.push('content-type', contentType);
   const isDecoded = stream && contentEncoding !== undefined && isDecodable(contentEncoding);

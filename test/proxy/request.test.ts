@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { test } from 'tap';
 import { Refusal } from '../../proxy/errors.ts';
 import { type Call, readCall, readLargeCall } from '../../proxy/request/call.ts';
+import { connectionRoom } from '../../proxy/request/connections.ts';
 import { closeExchange, openExchange, requestId } from '../../proxy/request/exchange.ts';
 import { checkPath, type Head, maxHeaders, originForm, pathOf, readHead } from '../../proxy/request/head.ts';
 import { maxDepth, maxKeys, maxTopLevelMembers, ScanError, scanObject } from '../../proxy/request/scan.ts';
@@ -623,4 +624,16 @@ await test('an exchange whose answer is not complete when it closes tells who wa
   answered.onGone = () => t.fail('the answer was complete');
   closeExchange(answered);
   t.equal(answered.gone, false);
+});
+
+await test('there is room for a connection and its call to a provider, and for the files of the process itself', async (t) => {
+  const gibibyte = 2 ** 30;
+  t.same(connectionRoom(1024, 4 * gibibyte), { most: 480, default: 480 });
+  t.same(
+    connectionRoom(1_000_000, gibibyte),
+    { most: 499_968, default: 32_768 },
+    'a heap has less room than there are files',
+  );
+  t.same(connectionRoom(16, gibibyte), { most: 1, default: 1 });
+  t.same(connectionRoom(undefined, gibibyte), { most: Number.POSITIVE_INFINITY, default: 32_768 });
 });

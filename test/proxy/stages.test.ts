@@ -72,6 +72,11 @@ function metricsOf(limiter = createLimiter()): Metrics {
     state: () => undefined,
     limiter,
     bodies: new BodyBudget(0),
+    connections: () => ({
+      open: 0,
+      refused: { max_connections: 0, max_connections_per_address: 0 },
+      cut: { pipelined: 0, tiny_chunks: 0, garbage: 0, unread: 0 },
+    }),
     nowMs: () => 0,
     store: () => ({ isUp: true, writtenAtMs: 0 }),
   });

@@ -1,0 +1,20 @@
+// The routes there are, so that what leads nowhere is refused before anything else looks at it.
+import { type Refusal, refusal } from '../errors.ts';
+
+export interface KnownRoute {
+  /** A path, or the beginning of one and `*`. */
+  readonly path: string;
+  readonly method: string;
+}
+
+/** Undefined when there is such a route; else 405 with the methods that work here, or 404. */
+export function noRoute(method: string, path: string, known: readonly KnownRoute[]): Refusal | undefined {
+  const matching = known.filter((route) =>
+    route.path.endsWith('*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path,
+  );
+  if (matching.some((route) => route.method === method)) return undefined;
+  const shown = { method, path };
+  if (matching.length === 0) return refusal('route_not_found', { fill: shown });
+  const allow = [...new Set(matching.map((route) => route.method))].join(', ');
+  return refusal('method_not_allowed', { fill: { ...shown, allow }, headers: { allow } });
+}
