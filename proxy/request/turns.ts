@@ -79,23 +79,29 @@ export function createTurns(
     turn.bytes += bytes;
     bytesInAll += bytes;
   };
-  const end = (socket: Socket, turn: Turn): void => {
-    // A connection that ends with this answer has no next request, whatever the client sent behind it.
-    const isOver = socket.destroyed || socket.writableEnded;
-    const next = isOver ? undefined : turn.waiting.shift();
-    if (next !== undefined) {
-      weighIn(turn, -weigh(next[0]));
-      if (turn.bytes <= pauseBytes / 2 && turn.ending === undefined) turn.release?.();
-      begin(socket, next[0], next[1], turn);
-      return;
-    }
+  const finish = (socket: Socket, turn: Turn): void => {
     turns.delete(socket);
     weighIn(turn, -turn.bytes);
-    if (isOver) return;
+    if (isOver(socket)) return;
     turn.release?.();
     if (turn.ending) turn.ending();
     else if (draining) socket.end();
     else if (turn.late) setTimeout(() => turns.has(socket) || socket.destroy(), lateMs).unref();
+  };
+  const serveNext = (socket: Socket, turn: Turn): void => {
+    const next = isOver(socket) ? undefined : turn.waiting.shift();
+    if (next === undefined) {
+      finish(socket, turn);
+      return;
+    }
+    weighIn(turn, -weigh(next[0]));
+    if (turn.bytes <= pauseBytes / 2 && turn.ending === undefined) turn.release?.();
+    begin(socket, next[0], next[1], turn);
+  };
+  const end = (socket: Socket, turn: Turn): void => {
+    // A connection has one request served per turn of the event loop, so that it cannot keep others waiting.
+    if (turn.waiting.length > 0) setImmediate(serveNext, socket, turn);
+    else finish(socket, turn);
   };
   return {
     take(request, response) {
@@ -164,6 +170,11 @@ function hold(socket: Socket, turn: Turn): void {
     socket.off('resume', pause);
     socket.resume();
   };
+}
+
+/** A connection that ends with an answer has no next request, whatever the client sent behind it. */
+function isOver(socket: Socket): boolean {
+  return socket.destroyed || socket.writableEnded;
 }
 
 function isFlushing(response: ServerResponse): boolean {
