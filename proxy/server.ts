@@ -131,7 +131,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   server.on('checkContinue', turns.take);
   server.on('checkExpectation', turns.take);
   const connections = watchConnections(server);
-  watchWriteProgress({ sockets: turns.sockets, idleMs: () => writeIdleMs, nowMs: gateway.nowMs });
+  watchWriteProgress({ sockets: turns.sockets, idleMs: () => writeIdleMs, nowMs: () => gateway.nowMs() });
   const factory = (handler: Handler): Server => {
     rest.handler = handler;
     return server;

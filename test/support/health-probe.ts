@@ -61,7 +61,7 @@ export function startHealthProbe(t: Teardown, port: number): HealthProbe {
   return {
     look() {
       const answered = new Promise<ProbeFigures>((done) => worker.once('message', done));
-      worker.postMessage('look');
+      worker.postMessage('look', []);
       return Promise.race([answered, failed]);
     },
   };
