@@ -629,7 +629,7 @@ async function checkSlowPipeline(t: Test, { gateway, upstream }: Stand): Promise
   await upstream.behave([{ kind: 'delay', ms: 1200 }]);
   const { responses } = await rawRequest(gateway.port, join(...Array.from({ length: count }, () => chatCall())), {
     until: count,
-    deadlineMs: 6000,
+    deadlineMs: 20_000,
   });
   t.same(
     responses.filter(({ status }) => status !== 200).map((response) => response.text()),
