@@ -4,20 +4,18 @@ import type { CounterRow } from '../../schemas/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type Admission, admitPlan } from './admit.ts';
 import type { DecisionCount } from './decisions.ts';
+import type { Enforcement, LimiterOptions } from './enforcement.ts';
+import type { Lease } from './lease.ts';
+import { type LiveFigures, liveFigures } from './live.ts';
 import { Book, type Matches, RuleIndex } from './match.ts';
+import { type Overflow, overflowOf } from './overflow.ts';
 import { isExhausted, type Rejection, refuseTargets } from './rejection.ts';
-import { type LiveFigures, liveFigures, type RuleReport, reportPlan, reportRule } from './report.ts';
-import { restoreRow, rowOf } from './rows.ts';
-import { type Counter, type Ledger, Tally } from './tally.ts';
+import { type RuleReport, reportPlan, reportRule } from './report.ts';
+import { restoreRow, rowOf, takeChanged } from './rows.ts';
+import { Sweeper } from './sweeper.ts';
+import { type Ledger, Tally } from './tally.ts';
 import { type Utilisation, utilisationOf } from './utilisation.ts';
 import { Dial, tokens as tokenLane } from './window.ts';
-
-export interface LimiterOptions {
-  /** False while usage tracking is off: token caps are then listed, not enforced. Default true. */
-  readonly tokensEnforced?: boolean;
-  /** False where nobody calls `exportChanged` (no periodic flush): idle children then need not wait for it. Default true. */
-  readonly isExported?: boolean;
-}
 
 /** Creates a limiter without rules, which admits everything. */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
@@ -31,16 +29,23 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
 export class Limiter {
   readonly #ledger: Ledger;
   readonly #tallies = new Map<string, Tally>();
+  /** Concurrency rules that are gone, while requests hold slots under them. */
+  readonly #parted = new Map<string, Tally>();
   readonly #book = new Book();
-  #round: Iterator<Counter> | undefined;
+  readonly #sweeper = new Sweeper(this.#tallies);
+  #isEnforced = true;
+  #dropped = 0;
 
-  constructor({ tokensEnforced = true, isExported = true }: LimiterOptions) {
+  constructor({ tokensEnforced = true, isExported = true, mostBytes = Number.POSITIVE_INFINITY }: LimiterOptions) {
     const dials = new Map<number, Dial>();
     this.#ledger = {
       changed: new Set(),
       removed: new Set(),
       tokensEnforced,
       isExported,
+      maxChildren: Number.POSITIVE_INFINITY,
+      bytes: 0,
+      mostBytes,
       dial(periodSeconds) {
         const dial = dials.get(periodSeconds) ?? new Dial(periodSeconds);
         dials.set(periodSeconds, dial);
@@ -51,23 +56,29 @@ export class Limiter {
 
   /**
    * Puts a rule set in force (no key twice, any order). Caps and mode change in place; another epoch empties the windows of a rule;
-   * a toggled template starts anew; what is gone is forgotten. Matches and leases handed out before stay usable.
+   * a toggled template starts anew; what is gone is forgotten, but for the slots of open requests: a rule that comes back has them.
+   * Matches and leases handed out before stay usable.
    */
-  reconcile(rules: readonly Rule[]): void {
+  reconcile(rules: readonly Rule[], enforcement: Enforcement = {}): void {
+    this.#isEnforced = enforcement.isEnforced ?? true;
+    this.#ledger.maxChildren = enforcement.maxChildren ?? Number.POSITIVE_INFINITY;
     const wanted = new Map(rules.toSorted(compareRules).map((rule) => [rule.key, rule]));
     for (const [key, tally] of this.#tallies) {
       if (wanted.has(key)) continue;
-      tally.drop();
       this.#tallies.delete(key);
+      tally.part();
+      if (tally.size > 0) this.#parted.set(key, tally);
     }
     const tallies: Tally[] = [];
     for (const [key, rule] of wanted) {
-      const tally = this.#tallies.get(key) ?? new Tally(rule, this.#ledger);
-      if (tally.terms.rule !== rule) tally.revise(rule);
+      const known = this.#tallies.get(key) ?? this.#parted.get(key);
+      const tally = known ?? new Tally(rule, this.#ledger);
+      if (known !== undefined) tally.revise(rule);
+      this.#parted.delete(key);
       this.#tallies.set(key, tally);
       tallies.push(tally);
     }
-    this.#book.index = new RuleIndex(tallies);
+    this.#book.index = new RuleIndex(this.#isEnforced ? tallies : []);
   }
 
   /** The rules of a consumer; `path` as `normaliseUserPath` gives it. */
@@ -103,13 +114,16 @@ export class Limiter {
     return refuseTargets(plans, consumer.plan(), nowMs);
   }
 
-  /** Counts the tokens of a finished request under every matching token rule, now (spec, Limits 7 and 8). */
-  charge(matches: Matches, tokens: number, nowMs: number): void {
+  /**
+   * Counts the tokens of a finished request under every matching token rule, now (spec, Limits 7 and 8). `lease` is what `admit` gave
+   * for `matches`: a shadow rule that would have refused the request does not count its tokens either, and without one none does.
+   */
+  charge(matches: Matches, tokens: number, nowMs: number, lease?: Lease): void {
     if (!(tokens >= 1)) return;
     const count = Math.min(Math.floor(tokens), Number.MAX_SAFE_INTEGER);
     const plan = matches.plan();
-    for (const [index, { tally, tokensCap }] of plan.terms.entries()) {
-      if (tokensCap === Number.POSITIVE_INFINITY) continue;
+    for (const [index, { tally, tokensCap, shadow }] of plan.terms.entries()) {
+      if (tokensCap === Number.POSITIVE_INFINITY || (shadow && lease?.counts(tally) !== true)) continue;
       const counter = tally.open(plan.children[index] ?? '');
       counter.window?.add(tokenLane, count, nowMs);
       counter.touch();
@@ -131,9 +145,24 @@ export class Limiter {
     return liveFigures(this.#tallies.values(), nowMs);
   }
 
-  /** The rules in force, in their order. */
+  /** The rules in force, in their order; none while rate limits are switched off. */
   rules(): Rule[] {
-    return this.#inOrder().map(({ terms }) => terms.rule);
+    return this.#isEnforced ? this.#inOrder().map(({ terms }) => terms.rule) : [];
+  }
+
+  /** Whether there is a rule with this key, also while rate limits are switched off. */
+  knows(key: string): boolean {
+    return this.#tallies.has(key);
+  }
+
+  /** The templates of which children have shared a counter, in their order. */
+  overflows(): Overflow[] {
+    return this.#inOrder().flatMap(overflowOf);
+  }
+
+  /** How many stored counters of children `restore` had no room for. */
+  get dropped(): number {
+    return this.#dropped;
   }
 
   /** How full every enforced cap of the rules with these ids is, rule by rule in their order, and how many counters were looked through. */
@@ -174,14 +203,7 @@ export class Limiter {
 
   /** Up to `limit` windows that changed since they were exported last; an empty answer means that all are known. */
   exportChanged(limit: number = Number.POSITIVE_INFINITY): CounterRow[] {
-    const rows: CounterRow[] = [];
-    for (const counter of this.#ledger.changed) {
-      if (rows.length >= limit) break;
-      counter.collect();
-      const row = rowOf(counter);
-      if (row !== undefined) rows.push(row);
-    }
-    return rows;
+    return takeChanged(this.#ledger.changed, limit);
   }
 
   /** Every window in which something is counted. */
@@ -190,10 +212,14 @@ export class Limiter {
     return rows.filter((row) => row !== undefined && row.requests.length + row.tokens.length > 0) as CounterRow[];
   }
 
-  /** Adds stored counters of the rules in force; says how many rows were of use. Call it once, after the first `reconcile`. */
+  /** Adds stored counters, each once, while there is room for children; says how many rows were of use. */
   restore(rows: Iterable<CounterRow>, nowMs: number): number {
     let restored = 0;
-    for (const row of rows) if (restoreRow(row, this.#tallies.get(row.key), nowMs)) restored += 1;
+    for (const row of rows) {
+      const outcome = restoreRow(row, this.#tallies.get(row.key), nowMs);
+      if (outcome === 'restored') restored += 1;
+      if (outcome === 'dropped') this.#dropped += 1;
+    }
     return restored;
   }
 
@@ -202,19 +228,11 @@ export class Limiter {
    * changes; says how many.
    */
   sweep(nowMs: number, visits: number = 1_000): number {
-    let evicted = 0;
-    this.#round ??= this.#children();
-    for (let visited = 0; visited < visits; visited += 1) {
-      const { value: counter, done } = this.#round.next();
-      if (done) {
-        this.#round = undefined;
-        break;
-      }
-      if (!counter.isIdle(nowMs)) continue;
-      counter.tally.evict(counter);
-      evicted += 1;
+    for (const [key, tally] of this.#parted) {
+      tally.evictIdle(nowMs);
+      if (tally.size === 0) this.#parted.delete(key);
     }
-    return evicted;
+    return this.#sweeper.sweep(nowMs, visits);
   }
 
   /** The number of live counters, children included. */
@@ -222,10 +240,6 @@ export class Limiter {
     let count = 0;
     for (const tally of this.#tallies.values()) count += tally.size;
     return count;
-  }
-
-  *#children(): Generator<Counter, undefined> {
-    for (const tally of this.#tallies.values()) if (tally.terms.rule.perChild) yield* tally.counters();
   }
 
   #inOrder(isWanted: (rule: Rule) => boolean = () => true): Tally[] {

@@ -102,7 +102,7 @@ function planOf(tallies: readonly Tally[], path: string): Plan {
   return new Plan(
     terms,
     children,
-    terms.map(({ tally }, index) => tally.find(children[index] ?? '')),
+    terms.map(({ tally }, index) => tally.own(children[index] ?? '')),
   );
 }
 
@@ -135,12 +135,19 @@ export class Matches {
   /** Likewise, with a live counter for every rule. */
   opened(): Plan {
     const { terms, children } = this.plan();
-    this.#plan = new Plan(
-      terms,
-      children,
-      terms.map(({ tally }, index) => tally.open(children[index] ?? '')),
-    );
-    return this.#plan;
+    let isOwn = true;
+    const counters = terms.map(({ tally }, index) => {
+      const child = children[index] ?? '';
+      const counter = tally.open(child);
+      if (counter.child === child) return counter;
+      isOwn = false;
+      tally.overflowed += 1;
+      return counter;
+    });
+    const plan = new Plan(terms, children, counters);
+    // A shared counter is not remembered: the child gets one of its own when there is room.
+    if (isOwn) this.#plan = plan;
+    return plan;
   }
 }
 

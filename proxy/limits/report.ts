@@ -2,7 +2,7 @@
 import type { Rule } from '../../schemas/rules/rule.ts';
 import type { Plan } from './match.ts';
 import { secondsUntil, waitSeconds, windowEndMs, windowStartMs } from './span.ts';
-import type { Counter, Tally, Terms } from './tally.ts';
+import type { Counter, Terms } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
 /** One rule as it stands. Used is 0 and remaining absent for a cap the rule does not have. */
@@ -67,26 +67,4 @@ function reportCounter(terms: Terms, counter: Counter | undefined, subject: stri
     exhausted:
       (maxRequests !== undefined && requestsRemaining === 0) || (maxTokens !== undefined && tokensRemaining === 0),
   };
-}
-
-/** The live figures of rules that are no templates, in lists of the same order. */
-export interface LiveFigures {
-  /** Rule key, epoch, requests used, tokens used, requests in flight; a rule without any is left out. */
-  readonly counters: [key: string, epoch: number, requests: number, tokens: number, inFlight: number][];
-  /** When the present use began and when all of it will have left, in Unix milliseconds; null for concurrency. */
-  readonly windows: ([startMs: number, endMs: number] | null)[];
-}
-
-export function liveFigures(tallies: Iterable<Tally>, nowMs: number): LiveFigures {
-  const live: LiveFigures = { counters: [], windows: [] };
-  for (const tally of tallies) {
-    const { terms } = tally;
-    const counter = terms.rule.perChild ? undefined : tally.find('');
-    if (counter === undefined || counter.isIdle(nowMs)) continue;
-    const { window, gauge } = counter;
-    const { key, epoch } = terms.rule;
-    live.counters.push([key, epoch, window?.requestsUsed ?? 0, window?.tokensUsed ?? 0, gauge?.inFlight ?? 0]);
-    live.windows.push(window ? [windowStartMs(terms, counter, nowMs), windowEndMs(terms, counter, nowMs)] : null);
-  }
-  return live;
 }

@@ -11,21 +11,39 @@ export function rowOf({ tally, child, window }: Counter): CounterRow | undefined
   return { key, epoch, child, periodSeconds, requests: window.pairs(requests), tokens: window.pairs(tokens) };
 }
 
+/** The rows of up to `limit` changed windows; they count as exported. */
+export function takeChanged(changed: Iterable<Counter>, limit: number): CounterRow[] {
+  const rows: CounterRow[] = [];
+  for (const counter of changed) {
+    if (rows.length >= limit) break;
+    counter.collect();
+    const row = rowOf(counter);
+    if (row !== undefined) rows.push(row);
+  }
+  return rows;
+}
+
+/** What became of a stored row; `dropped`: there was no room for its child. */
+export type Restored = 'restored' | 'dropped' | 'unknown';
+
 /**
- * Adds a stored row to its counter. False when there is no such counter any more: another epoch or period, a rule that became a
- * template or stopped being one. What was moved to now is marked for the next export, so that it is moved once.
+ * Adds a stored row to its counter, once. It is unknown when there is no such counter any more: another epoch or period, a rule that
+ * became a template or stopped being one. What was moved to now is marked for the next export, so that it is moved once.
  */
-export function restoreRow(row: CounterRow, tally: Tally | undefined, nowMs: number): boolean {
-  if (tally === undefined) return false;
+export function restoreRow(row: CounterRow, tally: Tally | undefined, nowMs: number): Restored {
+  if (tally === undefined) return 'unknown';
   const { epoch, periodSeconds, perChild, matchSubject } = tally.terms.rule;
-  if (row.epoch !== epoch || row.periodSeconds !== periodSeconds || periodSeconds === 0) return false;
-  const isOurs = perChild ? directChild(row.child, matchSubject) === row.child : row.child === '';
-  if (!isOurs) return false;
-  const counter = tally.open(row.child);
+  if (row.epoch !== epoch || row.periodSeconds !== periodSeconds || periodSeconds === 0) return 'unknown';
+  // Of a template, the row without a child is the one that children beyond the bound share.
+  const isOurs = row.child === '' || (perChild && directChild(row.child, matchSubject) === row.child);
+  if (!isOurs) return 'unknown';
+  const counter = tally.claim(row.child);
+  if (counter === undefined) return 'dropped';
   const { window } = counter;
-  if (window === undefined) return false;
+  if (window === undefined || counter.isRestored) return 'unknown';
+  counter.isRestored = true;
   const movedRequests = window.restore(requests, row.requests, nowMs);
   const movedTokens = window.restore(tokens, row.tokens, nowMs);
   if (movedRequests || movedTokens) counter.touch();
-  return true;
+  return 'restored';
 }

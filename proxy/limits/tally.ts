@@ -4,12 +4,25 @@ import { Decisions } from './decisions.ts';
 import { Gauge } from './gauge.ts';
 import { type Dial, Window } from './window.ts';
 
+/**
+ * What counters are reckoned at, in bytes: a window with requests and tokens in its ring, slots, and a character of a child's name.
+ * Measured: 1,250, 250, and 1 or 2.
+ */
+const windowBytes = 1_300;
+const gaugeBytes = 300;
+const characterBytes = 2;
+
 /** What every tally of a limiter shares. */
 export interface Ledger {
   /** Counters that differ from what was exported last. */
   readonly changed: Set<Counter>;
   /** Keys of rules whose counters were dropped since that was asked last. */
   readonly removed: Set<string>;
+  /** Most children of one template with counters of their own. */
+  maxChildren: number;
+  /** What all counters are reckoned at, and the most they may come to; children beyond that have none of their own either. */
+  bytes: number;
+  readonly mostBytes: number;
   /** One dial per period. */
   dial(periodSeconds: number): Dial;
   /** Somebody calls `exportChanged` now and then. */
@@ -33,12 +46,14 @@ export interface Terms {
 /** One window or gauge: of a whole subject, or of one child of a template. */
 export class Counter {
   readonly tally: Tally;
-  /** Full path of the child; empty for the counter of a whole subject. */
+  /** Full path of the child; empty for the counter of a whole subject, and for the one that children beyond the bound share. */
   readonly child: string;
   readonly window: Window | undefined;
   readonly gauge: Gauge | undefined;
   /** No longer the counter of its rule and child: whoever still holds it must look again. */
   retired = false;
+  /** Holds what was stored; the same row does not count twice. */
+  isRestored = false;
   #changed = false;
 
   constructor(tally: Tally, child: string, dial: Dial | undefined) {
@@ -61,8 +76,14 @@ export class Counter {
     this.tally.ledger.changed.delete(this);
   }
 
+  /** What it is reckoned at. */
+  get bytes(): number {
+    return (this.window ? windowBytes : gaugeBytes) + characterBytes * this.child.length;
+  }
+
   /** Leases that still hold a slot give it back into the void. */
   retire(): void {
+    this.tally.ledger.bytes -= this.bytes;
     this.retired = true;
     this.window?.clear();
     this.collect();
@@ -80,6 +101,8 @@ export class Tally {
   readonly ledger: Ledger;
   terms: Terms;
   readonly decisions = new Decisions();
+  /** How many requests were counted on the counter that children beyond the bound share. */
+  overflowed = 0;
   readonly #counters = new Map<string, Counter>();
   /** Undefined for requests in flight. */
   readonly #dial: Dial | undefined;
@@ -102,19 +125,42 @@ export class Tally {
     if (!rule.perChild) this.open('');
   }
 
-  /** The live counter of a child (empty: of the whole subject), if anything was ever counted there. */
-  find(child: string): Counter | undefined {
+  /** The live counter of this very child (empty: of the whole subject), if anything is counted there. */
+  own(child: string): Counter | undefined {
     return this.#counters.get(child);
   }
 
-  /** Likewise, made when missing. */
+  /** The live counter that holds for a child: its own, or the shared one of all children beyond the bound. */
+  find(child: string): Counter | undefined {
+    return this.#counters.get(child) ?? (this.#isFull() ? this.#counters.get('') : undefined);
+  }
+
+  /** Likewise, made when missing. A child beyond the bound gets one of its own as soon as there is room. */
   open(child: string): Counter {
+    return this.claim(child) ?? (this.claim('') as Counter);
+  }
+
+  /** The counter of this very child, made when missing; undefined when there is no room for it. */
+  claim(child: string): Counter | undefined {
     const found = this.#counters.get(child);
     if (found !== undefined) return found;
+    if (child !== '' && this.#isFull()) return undefined;
     // A slice of a longer path would keep the whole path in memory; joining copies.
     const counter = new Counter(this, child.split('').join(''), this.#dial);
     this.#counters.set(counter.child, counter);
+    this.ledger.bytes += counter.bytes;
     return counter;
+  }
+
+  /** Whether children share a counter now. */
+  get isOverflowing(): boolean {
+    return this.terms.rule.perChild && this.overflowed > 0 && this.#counters.has('');
+  }
+
+  #isFull(): boolean {
+    const { maxChildren, bytes, mostBytes } = this.ledger;
+    const children = this.#counters.size - (this.#counters.has('') ? 1 : 0);
+    return children >= maxChildren || bytes >= mostBytes;
   }
 
   counters(): MapIterator<Counter> {
@@ -124,6 +170,16 @@ export class Tally {
   evict(counter: Counter): void {
     counter.retire();
     this.#counters.delete(counter.child);
+  }
+
+  evictIdle(nowMs: number): void {
+    for (const counter of this.#counters.values()) if (counter.isIdle(nowMs)) this.evict(counter);
+  }
+
+  /** The rule is gone: forgets every counter but the slots of open requests, which give them back when they end. */
+  part(): void {
+    if (this.#dial === undefined) this.evictIdle(0);
+    else this.drop();
   }
 
   /** Forgets every counter, and has what is stored of them removed. */

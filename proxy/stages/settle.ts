@@ -20,7 +20,8 @@ export function settle(
   metrics.request(endpoint, provider, exchange.gone ? 499 : status, (now - exchange.startedAtMs) / 1000);
   if (usage === undefined) return;
   for (const allowance of allowances) {
-    if (allowance !== undefined) limiter.charge(allowance.matches, usage.totalTokens, Math.floor(now));
+    if (allowance === undefined) continue;
+    limiter.charge(allowance.matches, usage.totalTokens, Math.floor(now), allowance.lease);
   }
   metrics.tokens(usage.source, usage.totalTokens);
 }

@@ -116,6 +116,8 @@ interface Open {
   matches: Matches[];
   leases: Lease[];
   bookings: Booking[];
+  /** Keys of the rules it was admitted under, as long as they stay: a shadow rule counts the tokens of no other request. */
+  counted: Set<string>;
 }
 
 class World {
@@ -179,7 +181,7 @@ class World {
   }
 
   #request(path: Asked, target: Asked, tokens: number): void {
-    const request: Open = { asked: [path, target], matches: [], leases: [], bookings: [] };
+    const request: Open = { asked: [path, target], matches: [], leases: [], bookings: [], counted: new Set() };
     if (this.#stage(path, request, 'reject')) {
       if (this.#stage(target, request, 'skip_target')) this.#checkHeaders(request);
       else this.#giveBack('refund', request);
@@ -196,6 +198,7 @@ class World {
     request.matches.push(matches);
     const logs = this.#oracle.matching(asked);
     const before = this.#limiter.report(matches, nowMs);
+    const shadowedBefore = this.#shadowed();
     this.#checkReports(before, logs);
     const isSaturated = this.#limiter.peek(matches, nowMs);
     const { lease, rejection } = this.#limiter.admit(matches, nowMs, refusedAs);
@@ -211,7 +214,10 @@ class World {
     }
     this.seen.admitted += 1;
     for (const log of enforced) deepEqual(this.#usedUp(log, 'least'), [], `${log.rule.key} was over its cap`);
-    const taken = logs.filter((log, index) => this.#isTaken(log, before[index], after[index]));
+    const shadowedAfter = this.#shadowed();
+    const isShadowed = ({ rule: { id } }: Log): boolean => shadowedBefore.get(id) !== shadowedAfter.get(id);
+    for (const log of logs) if (!isShadowed(log)) request.counted.add(log.rule.key);
+    const taken = logs.filter((log, index) => this.#isTaken(log, isShadowed(log), before[index], after[index]));
     request.leases.push(lease);
     request.bookings.push(this.#oracle.book(taken, nowMs));
     return true;
@@ -290,18 +296,26 @@ class World {
     equal(later.peek(matches, atMs), false, 'admitted after the wait');
   }
 
-  /** Whether the engine booked the request under a rule; a shadow rule books what it would have admitted. */
-  #isTaken(log: Log, before: RuleReport | undefined, after: RuleReport | undefined): boolean {
+  /** How often each shadow rule would have refused, by rule id. */
+  #shadowed(): Map<string, number> {
+    const sums = new Map<string, number>();
+    for (const { rule, outcome, count } of this.#limiter.decisions()) {
+      if (outcome === 'shadow_reject') sums.set(rule, (sums.get(rule) ?? 0) + count);
+    }
+    return sums;
+  }
+
+  /** Whether the engine booked the request under a rule; a shadow rule books what it would have admitted, and says what not. */
+  #isTaken(log: Log, isShadowed: boolean, before: RuleReport | undefined, after: RuleReport | undefined): boolean {
     const { rule } = log;
+    if (rule.mode === 'enforce' || this.#usedUp(log, 'most').length === 0) equal(isShadowed, false, rule.key);
+    else if (this.#usedUp(log, 'least').length > 0) equal(isShadowed, true, rule.key);
     const grown =
       rule.periodSeconds === 0
         ? (after?.inFlight ?? 0) - (before?.inFlight ?? 0)
         : (after?.requestsUsed ?? 0) - (before?.requestsUsed ?? 0);
     const isCounted = rule.periodSeconds === 0 || rule.maxRequests !== undefined;
-    const mustNot = rule.mode === 'shadow' && this.#usedUp(log, 'least').length > 0;
-    const must = rule.mode === 'enforce' || this.#usedUp(log, 'most').length === 0;
-    if (!isCounted || mustNot) equal(grown, 0);
-    else if (must) equal(grown, 1, `${rule.key} counts the request once`);
+    equal(grown, isCounted && !isShadowed ? 1 : 0, `${rule.key} counts the request once, or not at all`);
     return grown === 1;
   }
 
@@ -334,8 +348,10 @@ class World {
 
   #charge(request: Open | undefined, tokens: number): void {
     if (request === undefined) return;
-    for (const matches of request.matches) this.#limiter.charge(matches, tokens, this.#nowMs);
-    for (const asked of request.asked) this.#oracle.charge(asked, tokens, this.#nowMs);
+    const { matches, leases, asked, counted } = request;
+    for (const [index, one] of matches.entries()) this.#limiter.charge(one, tokens, this.#nowMs, leases[index]);
+    const isSpared = ({ rule }: Log): boolean => rule.mode === 'shadow' && !counted.has(rule.key);
+    for (const one of asked) this.#oracle.charge(one, tokens, this.#nowMs, isSpared);
   }
 
   #edit({ subject, period, change, requests, tokens, shadow, perChild, raise }: Edit): void {
@@ -366,6 +382,7 @@ class World {
     const rules = [...this.#rules.values()];
     this.#limiter.reconcile(rules);
     this.#oracle.reload(rules.toSorted(compareRules));
+    for (const { counted } of this.#open) for (const key of counted) if (!this.#rules.has(key)) counted.delete(key);
     deepEqual(this.#limiter.rules(), this.#oracle.rules);
   }
 

@@ -63,6 +63,8 @@ export class Oracle {
   rules: Rule[] = [];
   /** By rule key and child. */
   #logs = new Map<string, Log>();
+  /** Of concurrency rules that are gone, while requests are open under them. */
+  #parted = new Map<string, Log>();
   #stored = new Map<string, Log>();
 
   /** The logs of the rules that match, made when missing, in the order of scope, subject, period. */
@@ -111,24 +113,29 @@ export class Oracle {
     }
   }
 
-  charge(asked: Asked, count: number, nowMs: number): void {
+  /** `isSpared`: a shadow rule that would have refused the request. */
+  charge(asked: Asked, count: number, nowMs: number, isSpared: (log: Log) => boolean): void {
     for (const log of this.matching(asked)) {
+      if (isSpared(log)) continue;
       if (log.rule.periodSeconds > 0 && log.rule.maxTokens !== undefined) log.tokens.push({ atMs: nowMs, count });
     }
   }
 
-  /** `rules` sorted. A log belongs to a rule key, its epoch and its kind; slots outlive the epoch. */
+  /** `rules` sorted. A log belongs to a rule key, its epoch and its kind; slots outlive the epoch, and the rule. */
   reload(rules: Rule[]): void {
     const next = new Map(rules.map((rule) => [rule.key, rule]));
     const logs = new Map<string, Log>();
-    for (const [id, log] of this.#logs) {
+    const parted = new Map<string, Log>();
+    for (const [id, log] of [...this.#logs, ...this.#parted]) {
       const rule = next.get(log.rule.key);
+      if (rule === undefined && log.open > 0) parted.set(id, log);
       if (rule === undefined || rule.perChild !== log.rule.perChild) continue;
       const isReset = rule.epoch !== log.rule.epoch;
       // In place: requests under way hold on to their logs.
       logs.set(id, Object.assign(log, { rule }, isReset ? { requests: [], tokens: [] } : {}));
     }
     this.#logs = logs;
+    this.#parted = parted;
     this.rules = rules;
   }
 
@@ -147,6 +154,7 @@ export class Oracle {
   /** A process starts from the store; what happened later than its clock says, happened now. */
   restart(nowMs: number): void {
     this.#logs = new Map();
+    this.#parted = new Map();
     for (const [id, log] of this.#stored) {
       const rule = this.rules.find(({ key }) => key === log.rule.key);
       if (rule === undefined || rule.epoch !== log.rule.epoch || rule.perChild !== log.rule.perChild) continue;

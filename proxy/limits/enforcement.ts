@@ -1,0 +1,18 @@
+// What a limiter is told besides its rules: what it may hold, and whether anything is enforced at all.
+
+export interface LimiterOptions {
+  /** False while usage tracking is off: token caps are then listed, not enforced. Default true. */
+  readonly tokensEnforced?: boolean;
+  /** False where nobody calls `exportChanged` (no periodic flush): idle children then need not wait for it. Default true. */
+  readonly isExported?: boolean;
+  /** What all counters may come to, in bytes of the heap; children beyond that share a counter. Default: no bound. */
+  readonly mostBytes?: number;
+}
+
+/** What holds for all rules. */
+export interface Enforcement {
+  /** False while rate limits are switched off: nothing is checked and counted, and what was counted is kept. Default true. */
+  readonly isEnforced?: boolean;
+  /** Most children of one template with counters of their own; further ones share one counter. Default: no bound. */
+  readonly maxChildren?: number;
+}

@@ -1,0 +1,25 @@
+// What is counted now, as plain numbers for the heartbeat: the control plane adds up what all proxies say.
+import { windowEndMs, windowStartMs } from './span.ts';
+import type { Tally } from './tally.ts';
+
+/** The live figures of rules that are no templates, in lists of the same order. */
+export interface LiveFigures {
+  /** Rule key, epoch, requests used, tokens used, requests in flight; a rule without any is left out. */
+  readonly counters: [key: string, epoch: number, requests: number, tokens: number, inFlight: number][];
+  /** When the present use began and when all of it will have left, in Unix milliseconds; null for concurrency. */
+  readonly windows: ([startMs: number, endMs: number] | null)[];
+}
+
+export function liveFigures(tallies: Iterable<Tally>, nowMs: number): LiveFigures {
+  const live: LiveFigures = { counters: [], windows: [] };
+  for (const tally of tallies) {
+    const { terms } = tally;
+    const counter = terms.rule.perChild ? undefined : tally.find('');
+    if (counter === undefined || counter.isIdle(nowMs)) continue;
+    const { window, gauge } = counter;
+    const { key, epoch } = terms.rule;
+    live.counters.push([key, epoch, window?.requestsUsed ?? 0, window?.tokensUsed ?? 0, gauge?.inFlight ?? 0]);
+    live.windows.push(window ? [windowStartMs(terms, counter, nowMs), windowEndMs(terms, counter, nowMs)] : null);
+  }
+  return live;
+}

@@ -1,0 +1,32 @@
+// Forgets idle children of templates, in portions: a round goes over all of them and then begins again.
+import type { Counter, Tally } from './tally.ts';
+
+export class Sweeper {
+  readonly #tallies: ReadonlyMap<string, Tally>;
+  #round: Iterator<Counter> | undefined;
+
+  constructor(tallies: ReadonlyMap<string, Tally>) {
+    this.#tallies = tallies;
+  }
+
+  /** Looks at up to `visits` children and forgets the idle ones; says how many. */
+  sweep(nowMs: number, visits: number): number {
+    let evicted = 0;
+    this.#round ??= this.#children();
+    for (let visited = 0; visited < visits; visited += 1) {
+      const { value: counter, done } = this.#round.next();
+      if (done) {
+        this.#round = undefined;
+        break;
+      }
+      if (!counter.isIdle(nowMs)) continue;
+      counter.tally.evict(counter);
+      evicted += 1;
+    }
+    return evicted;
+  }
+
+  *#children(): Generator<Counter, undefined> {
+    for (const tally of this.#tallies.values()) if (tally.terms.rule.perChild) yield* tally.counters();
+  }
+}
