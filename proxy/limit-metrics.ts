@@ -21,7 +21,7 @@ export interface LimitMetrics {
 
 /** Registers the metrics of `schemas/metrics.ts` that have few samples; the others are `rulesText`. `nowMs`: whole milliseconds of the limiter's clock. */
 export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: () => number): LimitMetrics {
-  const { counters, tokens, retryAfter } = rateLimitMetrics;
+  const { counters, dropped, tokens, retryAfter } = rateLimitMetrics;
   const settings = ({ name, help, labelNames }: MetricDefinition) => ({ name, help, labelNames, registers });
   const labelled = new Set<string>();
   const others = createOthers();
@@ -30,6 +30,13 @@ export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: ()
     ...settings(counters),
     collect() {
       this.set(limiter.size);
+    },
+  });
+  new Counter({
+    ...settings(dropped),
+    collect() {
+      this.reset();
+      this.inc(limiter.dropped);
     },
   });
   const charged = new Counter(settings(tokens));
@@ -45,6 +52,7 @@ export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: ()
       await writeRules(exposition, rules, labelled);
       await writeDecisions(exposition, limiter, labelled, others);
       await writeUse(exposition, limiter, labelled, nowMs());
+      writeOverflows(exposition, limiter, labelled);
       return exposition.text();
     },
   };
@@ -97,6 +105,18 @@ async function writeUse(to: Exposition, limiter: Limiter, labelled: ReadonlySet<
     to.sample(inFlight.name, { rule: rule.id, scope: rule.scope }, open);
     await to.pause();
   }
+}
+
+/** Few templates ever have too many children. */
+function writeOverflows(to: Exposition, limiter: Limiter, labelled: ReadonlySet<string>): void {
+  const { overflowed } = rateLimitMetrics;
+  to.metric(overflowed);
+  let others = 0;
+  for (const { rule, requests } of limiter.overflows()) {
+    if (labelled.has(rule.id)) to.sample(overflowed.name, { rule: rule.id }, requests);
+    else others += requests;
+  }
+  if (others > 0) to.sample(overflowed.name, { rule: 'other' }, others);
 }
 
 /** Keeps the rules that have series of their own for as long as they are in force, and fills up free places in their order. */

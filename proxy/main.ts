@@ -20,6 +20,7 @@ import { type ControlPlaneWatch, controlPlaneConnectMs, watchControlPlane } from
 import { readEnvironment } from './environment.ts';
 import type { Gateway } from './gateway.ts';
 import { createKeyStreams } from './key-streams.ts';
+import { counterBudgetBytes, keepLimiter } from './limit-upkeep.ts';
 import { createLimiter } from './limits/limiter.ts';
 import { createMetrics, type ObservedFacts } from './metrics.ts';
 import { serveMetrics } from './metrics-server.ts';
@@ -35,10 +36,6 @@ import { type KeptCounters, keepCounters } from './store/counters.ts';
 import { type Heartbeats, heartbeatBody, startHeartbeats } from './store/heartbeat.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
 import { createPools } from './upstream/pools.ts';
-
-/** How often idle counters are looked for, and how many are looked at. */
-const sweepIntervalMs = 1_000;
-const sweepVisits = 5_000;
 
 const reading = readEnvironment();
 if ('problems' in reading) refuseStart('proxy', reading.problems);
@@ -59,7 +56,11 @@ const lock = claimInstance({ directory: dataDirectory, instance, former: environ
 
 const current = createCurrent();
 const pools = createPools();
-const limiter = createLimiter({ tokensEnforced: environment.usageEnabled, isExported: flushIntervalMs > 0 });
+const limiter = createLimiter({
+  tokensEnforced: environment.usageEnabled,
+  isExported: flushIntervalMs > 0,
+  mostBytes: counterBudgetBytes(),
+});
 const store = openStateStore({
   directory: dataDirectory,
   prefix: redisPrefix,
@@ -91,10 +92,10 @@ const publisher = createPublisher({
   masterKeyDigest: masterKey === undefined ? undefined : digestOf(masterKey),
   hasTemplates: entitlements.has('quota_templates'),
   usageEnabled: environment.usageEnabled,
-  put(snapshot, rules) {
+  put(snapshot, rules, enforcement) {
     pools.keep([...snapshot.upstreams, controlPlane]);
     server.apply(snapshot);
-    limiter.reconcile(rules);
+    limiter.reconcile(rules, enforcement);
     current.swap(snapshot);
   },
   warn(problems) {
@@ -190,7 +191,7 @@ counters = await keepCounters({
     else log.info('the state store takes counters again');
   },
 });
-setInterval(() => limiter.sweep(tickMs(), sweepVisits), sweepIntervalMs).unref();
+keepLimiter(limiter, tickMs, log);
 
 const selfPortrait = (): HeartbeatBody =>
   heartbeatBody({

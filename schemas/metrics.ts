@@ -44,6 +44,18 @@ export const rateLimitMetrics = {
     help: 'Live counters in memory, children of templates included.',
     labelNames: [],
   },
+  overflowed: {
+    name: 'gateway_rate_limit_overflowed_requests_total',
+    type: 'counter',
+    help: 'Requests of children of a template that had to share one counter, by rule id: it had max_children, or counters filled their half of the heap.',
+    labelNames: ['rule'],
+  },
+  dropped: {
+    name: 'gateway_rate_limit_counters_dropped_total',
+    type: 'counter',
+    help: 'Stored counters of children that were left out at the start, because there was no room for them.',
+    labelNames: [],
+  },
   tokens: {
     name: 'gateway_rate_limit_tokens_total',
     type: 'counter',

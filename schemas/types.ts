@@ -177,6 +177,10 @@ export interface RateLimits {
    */
   enabled: boolean;
   /**
+   * Children of one per-child template, for each of its periods, that have counters of their own at a time. Further children share one counter with the same caps until others fall idle. Fewer have their own when they would fill half the heap.
+   */
+  max_children: number;
+  /**
    * Rules for consumers. A rule on a path covers the path and everything below it.
    */
   user_paths: UserPathLimits[];

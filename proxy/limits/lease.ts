@@ -24,11 +24,6 @@ export class Lease {
     this.#atMs = atMs;
   }
 
-  /** Whether the request is counted under a rule. */
-  counts(tally: Tally): boolean {
-    return this.#plan.terms.some((terms) => terms.tally === tally);
-  }
-
   /** Gives the slots back: when the request has ended, whatever way. Again does nothing. */
   release(): void {
     if (!this.#isHeld) return;

@@ -155,9 +155,9 @@ export class Limiter {
     return this.#tallies.has(key);
   }
 
-  /** The templates of which children have shared a counter, in their order. */
+  /** The templates of which children have shared a counter. */
   overflows(): Overflow[] {
-    return this.#inOrder().flatMap(overflowOf);
+    return [...this.#tallies.values()].flatMap(overflowOf);
   }
 
   /** How many stored counters of children `restore` had no room for. */

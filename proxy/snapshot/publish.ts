@@ -12,6 +12,7 @@ import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type RuleProblem, unenforcedProblems } from '../../schemas/rules/unenforced.ts';
 import type { StateOrigin } from '../../schemas/store/follow-state.ts';
 import type { Document, StoredState } from '../../schemas/store/state-store.ts';
+import type { Enforcement } from '../limits/enforcement.ts';
 import { compile, withCredentials } from './compile.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -23,7 +24,7 @@ export interface PublishOptions {
   /** Tokens are counted. */
   readonly usageEnabled: boolean;
   /** Puts both in force, in one go. */
-  readonly put: (snapshot: Snapshot, rules: readonly Rule[]) => void;
+  readonly put: (snapshot: Snapshot, rules: readonly Rule[], enforcement: Required<Enforcement>) => void;
   /** Something was left out, or is not enforced; a sentence each. Called when that changes. */
   readonly warn: (problems: readonly RuleProblem[]) => void;
   /** Whole milliseconds. */
@@ -43,7 +44,7 @@ const longestWaitMs = 3_600_000;
 /** Nothing is put in force before there is a config. */
 export function createPublisher(options: PublishOptions): Publisher {
   const { masterKeyDigest, hasTemplates, usageEnabled, put, warn, nowMs } = options;
-  let config: { rules: readonly Rule[]; means: RuleMeans } | undefined;
+  let config: { rules: readonly Rule[]; means: RuleMeans; maxChildren: number } | undefined;
   let snapshot: Snapshot | undefined;
   let documents: readonly Document[] = [];
   let credentials: Credentials = credentialsOf(masterKeyDigest, []);
@@ -52,12 +53,14 @@ export function createPublisher(options: PublishOptions): Publisher {
   let expiry: NodeJS.Timeout | undefined;
   let said = '';
 
-  function publish(next: Snapshot, { rules, means }: NonNullable<typeof config>): void {
+  function publish(next: Snapshot, { rules, means, maxChildren }: NonNullable<typeof config>): void {
     const now = nowMs();
     const { rules: manual, unreadable } = readManualRules(documents);
     const epochs = resetEpochs(documents);
     const merged = mergeRules({ config: rules, manual, epochs, nowMs: now, means });
-    put(next, means.enabled ? merged.filter(({ counted }) => counted) : []);
+    // Also while rate limits are switched off: their counters are kept for as long as their windows.
+    const counted = merged.filter((rule) => rule.counted);
+    put(next, counted, { isEnforced: means.enabled, maxChildren });
     tell(unenforcedProblems(merged, means), unreadable, epochs.unreadable);
     clearTimeout(expiry);
     const nextMs = nextExpiryMs(manual, now);
@@ -83,8 +86,9 @@ export function createPublisher(options: PublishOptions): Publisher {
   return {
     config(next, revision) {
       const compiled = compile(next, revision, credentials);
-      const means = { enabled: next.rate_limits.enabled, hasTemplates, usageEnabled, known: knownModels(next) };
-      const rules = { rules: compileRules(next.rate_limits), means };
+      const { enabled, max_children: maxChildren } = next.rate_limits;
+      const means = { enabled, hasTemplates, usageEnabled, known: knownModels(next) };
+      const rules = { rules: compileRules(next.rate_limits), means, maxChildren };
       publish(compiled, rules);
       snapshot = compiled;
       config = rules;

@@ -5,9 +5,12 @@ import type { CounterBatch, StateStore } from '../../schemas/store/state-store.t
 /** Rows of one write: collecting and encoding them, however full they are, holds the process up for a few milliseconds. */
 const rowsPerWrite = 200;
 
+/** Pages of stored rows, 500 each: more than two million counters have room nowhere, and a store that never ends is not asked for ever. */
+const mostPages = 4_096;
+
 /** Whose counters are kept: the limiter. */
 export interface Counting {
-  rules(): readonly { readonly key: string }[];
+  knows(key: string): boolean;
   restore(rows: readonly CounterRow[], nowMs: number): number;
   exportRemoved(): string[];
   exportChanged(limit: number): CounterRow[];
@@ -41,6 +44,8 @@ export interface KeptCounters {
  */
 export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounters> {
   const { store, limiter, instance, intervalMs, nowMs, onTrouble } = keeping;
+  /** How far the load has come, and the rules whose rows are not to be counted. */
+  const loading: { from: string | undefined; readonly gone: Set<string> } = { from: undefined, gone: new Set() };
   let sequence: number | undefined;
   let pending: Omit<CounterBatch, 'sequence' | 'nowMs'> | undefined;
   let writtenAtMs = 0;
@@ -48,17 +53,22 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
   let running: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
 
+  /** Page by page, so that however many rows there are, neither memory nor time is taken for all at once; after a failure it goes on. */
   async function load(): Promise<number> {
-    const stored = await store.loadCounters(instance);
-    const known = new Set(limiter.rules().map(({ key }) => key));
-    // Of rules that were deleted while nobody ran, or that started anew while the store could not be read: not to be counted again.
-    const gone = new Set(limiter.exportRemoved());
-    // Without any rule, limits are switched off, and what was counted may be asked for again.
-    if (known.size > 0) for (const { key } of stored.rows) if (!known.has(key)) gone.add(key);
-    const rows = stored.rows.filter(({ key }) => !gone.has(key));
-    limiter.restore(rows, nowMs());
-    pending = { removed: [...gone], rows: [] };
-    return stored.sequence;
+    for (let page = 1; ; page += 1) {
+      const stored = await store.loadCounters(instance, loading.from);
+      // Of rules that were deleted while nobody ran, or that started anew while the store could not be read: not to be counted again.
+      for (const key of limiter.exportRemoved()) loading.gone.add(key);
+      for (const { key } of stored.rows) if (!limiter.knows(key)) loading.gone.add(key);
+      limiter.restore(
+        stored.rows.filter(({ key }) => !loading.gone.has(key)),
+        nowMs(),
+      );
+      loading.from = stored.next;
+      if (stored.next !== undefined && page < mostPages) continue;
+      pending = { removed: [...loading.gone], rows: [] };
+      return stored.sequence;
+    }
   }
 
   async function write(): Promise<void> {

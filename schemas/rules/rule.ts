@@ -32,6 +32,9 @@ export interface Rule {
   readonly epoch: number;
 }
 
+/** As much of `rate_limits` as rules are made of. */
+export type RuleLists = Omit<RateLimits, 'max_children'>;
+
 /** One limit of the configuration with its subject, and the place in `rate_limits` where it stands. */
 export interface DeclaredRule {
   scope: Scope;
@@ -57,7 +60,7 @@ export function periodOf(key: string): number | undefined {
 }
 
 /** Every limit of `rate_limits` as one flat list, in the order it is written. */
-export function declaredRules(config: RateLimits): DeclaredRule[] {
+export function declaredRules(config: RuleLists): DeclaredRule[] {
   const rules: DeclaredRule[] = [];
   config.user_paths.forEach((entry, index) => {
     add('user_path', entry.path, entry.per_child, entry.limits, 'user_paths', index);
@@ -96,7 +99,7 @@ export function compareRules(a: Rule, b: Rule): number {
  * The rules of a validated `rate_limits` section, sorted, also while it is switched off. Throws a RangeError for a subject that cannot
  * be compared, which the loader has refused before.
  */
-export function compileRules(rateLimits: RateLimits): Rule[] {
+export function compileRules(rateLimits: RuleLists): Rule[] {
   const rules = declaredRules(rateLimits).map(compileRule);
   const ids = uniqueRuleIds(rules.map(({ key }) => key));
   return rules.map((rule, index): Rule => Object.freeze({ ...rule, id: ids[index] ?? '' })).sort(compareRules);

@@ -31,7 +31,7 @@ export async function readHash(
   let size = 0;
   let cursor = '0';
   for (let portion = 1; portion <= mostPortions; portion += 1) {
-    const [next, flat] = scanned(await ask(['HSCAN', key, cursor, 'COUNT', String(fieldsAtOnce)]));
+    const [next, flat] = await readPortion(ask, { key, cursor, fieldsAtOnce });
     for (let at = 0; at + 1 < flat.length; at += 2) {
       const [field = '', value = ''] = [flat[at], flat[at + 1]];
       size += field.length + value.length;
@@ -42,6 +42,14 @@ export async function readHash(
     cursor = next;
   }
   throw new AbsurdAnswer(`${key} has no end`);
+}
+
+/** Fields and values in turn from a cursor on, `0` at first, and the next cursor, `0` at the end. A field may come twice. */
+export async function readPortion(
+  ask: (command: RedisCommand) => Promise<unknown>,
+  { key, cursor, fieldsAtOnce }: Pick<HashReading, 'key' | 'fieldsAtOnce'> & { readonly cursor: string },
+): Promise<readonly [next: string, flat: readonly string[]]> {
+  return scanned(await ask(['HSCAN', key, cursor, 'COUNT', String(fieldsAtOnce)]));
 }
 
 function scanned(answer: unknown): readonly [cursor: string, flat: readonly string[]] {

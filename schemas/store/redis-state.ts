@@ -7,6 +7,7 @@ import {
   type Document,
   type DocumentKey,
   type Heartbeat,
+  type StoredCounters,
   type StoredState,
   type StoreMark,
 } from './state-store.ts';
@@ -62,7 +63,7 @@ export function fieldsOf({ storeId, kinds, documents }: StoredState & { storeId:
 }
 
 /** The counters of a field of their hash; undefined for garbage. */
-export function parseRow(field: string, text: string): CounterRow | undefined {
+function parseRow(field: string, text: string): CounterRow | undefined {
   const names = parseCounterField(field);
   return names === undefined ? undefined : decodeCounts(names[0], names[1], text);
 }
@@ -100,4 +101,19 @@ function parse(text: string): object | undefined {
 function inOrder(a: DocumentKey, b: DocumentKey): number {
   if (a.kind !== b.kind) return a.kind < b.kind ? -1 : 1;
   return a.id < b.id ? -1 : 1;
+}
+
+/** A page of an instance's hash, fields and values in turn, with its field `sequence`. */
+export function parseCounters(sequence: unknown, flat: readonly string[]): StoredCounters {
+  const rows: CounterRow[] = [];
+  let skipped = 0;
+  for (let at = 0; at + 1 < flat.length; at += 2) {
+    const [field = '', text = ''] = [flat[at], flat[at + 1]];
+    if (field === 'sequence') continue;
+    const row = parseRow(field, text);
+    if (row === undefined) skipped += 1;
+    else rows.push(row);
+  }
+  const number = Number(sequence ?? 0);
+  return { sequence: Number.isSafeInteger(number) && number >= 0 ? number : 0, rows, skipped };
 }

@@ -1,13 +1,12 @@
 // The state store in Redis, for gateways on several machines.
 import { randomUUID } from 'node:crypto';
-import type { CounterRow } from '../rules/counter-row.ts';
 import { encodeCounts, expiresAtMs } from './counter-row.ts';
 import { parseRedisUrl } from './redis-address.ts';
 import type { ConnectionSettings } from './redis-client.ts';
-import { RedisConnection } from './redis-connection.ts';
+import { type RedisCommand, RedisConnection } from './redis-connection.ts';
 import { explainRedisFailure, redisFailure } from './redis-failure.ts';
 import { counterField, keysVersion, kindField, type RedisKeys, redisKeys } from './redis-keys.ts';
-import { type HashFields, type HashReading, readHash, withChanges } from './redis-portions.ts';
+import { type HashFields, type HashReading, readHash, readPortion, withChanges } from './redis-portions.ts';
 import {
   anyStore,
   changesScript,
@@ -19,7 +18,7 @@ import {
   reseedScript,
   writeCountersScript,
 } from './redis-scripts.ts';
-import { fieldOf, fieldsOf, parseHeartbeat, parseMark, parseRow, parseState } from './redis-state.ts';
+import { fieldOf, fieldsOf, parseCounters, parseHeartbeat, parseMark, parseState } from './redis-state.ts';
 import { redisWarnings } from './redis-warnings.ts';
 import { type RedisWatch, watchRedis } from './redis-watch.ts';
 import { SequenceRefused } from './sequence-refused.ts';
@@ -28,6 +27,7 @@ import {
   type Commit,
   type CommitResult,
   type CounterBatch,
+  counterPageRows,
   forgottenAfterMs,
   type Heartbeat,
   type StateStore,
@@ -52,8 +52,8 @@ export interface RedisStoreOptions {
 
 /** Of what lies under one key, in characters: read as JSON it takes several times as much memory. */
 const mostCharacters = 64 * 1024 * 1024;
-/** A document has up to 16 KiB, a counter up to 3 KB, a heartbeat up to 1 MB: each portion stays below half of the largest answer. */
-const [documentsAtOnce, countersAtOnce, heartbeatsAtOnce] = [500, 1_000, 8];
+/** A document has up to 16 KiB, a heartbeat up to 1 MB: each portion stays below half of the largest answer. */
+const [documentsAtOnce, heartbeatsAtOnce] = [500, 8];
 /** What has changed while a state was read is asked for at the end; when it is more than this, the state is read again so often. */
 const mostChangedBytes = 4 * 1024 * 1024;
 const mostReadings = 3;
@@ -147,20 +147,20 @@ class RedisStore implements StateStore {
     this.#watches.push(watchRedis(settings, () => this.revision(), onChange));
   }
 
-  async loadCounters(instance: string): Promise<StoredCounters> {
-    const found = await this.#readHash(this.#keys.counters(instance), countersAtOnce).catch(ofAnotherType);
-    if (found === undefined) return { sequence: 0, rows: [], skipped: 1 };
-    const rows: CounterRow[] = [];
-    let sequence = 0;
-    let skipped = 0;
-    for (const [field, text] of found.fields) {
-      const row = field === 'sequence' ? undefined : parseRow(field, text);
-      if (field === 'sequence') sequence = Number(text);
-      else if (row === undefined) skipped += 1;
-      else rows.push(row);
-    }
-    const isNumber = Number.isSafeInteger(sequence) && sequence >= 0;
-    return { sequence: isNumber ? sequence : 0, rows, skipped };
+  async loadCounters(instance: string, from: string = '0'): Promise<StoredCounters> {
+    const key = this.#keys.counters(instance);
+    const ask = (command: RedisCommand): Promise<unknown> => this.#connection.ask(command);
+    const stored = await ask(['HGET', key, 'sequence']).catch(ofAnotherType);
+    // A cursor is a number; another text comes from another engine.
+    const portion = { key, cursor: /^\d+$/.test(from) ? from : '0', fieldsAtOnce: counterPageRows };
+    const [next, flat] = await readPortion(ask, portion)
+      .catch((error: unknown) => {
+        throw explainRedisFailure(this.#settings.address, error);
+      })
+      .catch(ofAnotherType)
+      .then((found) => found ?? (['0', ['', '']] as const));
+    const page = parseCounters(stored, flat);
+    return next === '0' ? page : { ...page, next };
   }
 
   async writeCounters(instance: string, { sequence, nowMs, removed, rows }: CounterBatch): Promise<void> {

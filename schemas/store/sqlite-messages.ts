@@ -82,10 +82,18 @@ export interface CountersInput {
   readonly rows: readonly TextRow[];
 }
 
-/** The counts stand in the output as they are stored: checked, not copied. */
+/** `after`: the last rule key and child of the page before. */
+export interface LoadInput {
+  readonly instance: string;
+  readonly after: readonly [key: string, child: string] | null;
+  readonly limit: number;
+}
+
+/** The counts stand in the output as they are stored: checked, not copied. `last`: of this page, when there may be another. */
 export interface LoadOutput {
   readonly sequence: number;
   readonly skipped: number;
+  readonly last: readonly [key: string, child: string] | null;
   readonly rows: readonly (readonly [key: string, child: string, counts: StoredCounts])[];
 }
 

@@ -6,6 +6,7 @@ import type {
   CountersInput,
   CountersOutput,
   HeartbeatInput,
+  LoadInput,
   LoadOutput,
   ReadOutput,
   ReseedInput,
@@ -17,6 +18,7 @@ import {
   type Commit,
   type CommitResult,
   type CounterBatch,
+  counterPageRows,
   type Heartbeat,
   type StateStore,
   type StoredCounters,
@@ -99,9 +101,16 @@ class SqliteStore implements StateStore {
     });
   }
 
-  async loadCounters(instance: string): Promise<StoredCounters> {
-    const { sequence, rows, skipped } = await this.#ask<LoadOutput>('loadCounters', instance);
-    return { sequence, rows: rows.map(([key, child, counts]) => rowOf(key, child, counts)), skipped };
+  async loadCounters(instance: string, from?: string): Promise<StoredCounters> {
+    const after = from === undefined ? null : (JSON.parse(from) as [key: string, child: string]);
+    const input: LoadInput = { instance, after, limit: counterPageRows };
+    const { sequence, rows, skipped, last } = await this.#ask<LoadOutput>('loadCounters', input);
+    return {
+      sequence,
+      rows: rows.map(([key, child, counts]) => rowOf(key, child, counts)),
+      skipped,
+      ...(last === null ? {} : { next: JSON.stringify(last) }),
+    };
   }
 
   async writeCounters(instance: string, { sequence, nowMs, removed, rows }: CounterBatch): Promise<void> {

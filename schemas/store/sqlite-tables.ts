@@ -2,7 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decodeCounts } from './counter-row.ts';
-import type { CommitInput, CountersInput, HeartbeatInput, ReseedInput, RevisionOutput } from './sqlite-messages.ts';
+import type {
+  CommitInput,
+  CountersInput,
+  HeartbeatInput,
+  LoadInput,
+  ReseedInput,
+  RevisionOutput,
+} from './sqlite-messages.ts';
 import { forgottenAfterMs, type Heartbeat } from './state-store.ts';
 
 /** Runs `work` between BEGIN and COMMIT; whatever is thrown takes everything back. */
@@ -103,17 +110,23 @@ export class StateTables {
   }
 
   /** The text of a `LoadOutput`. */
-  loadCounters(instance: string): string {
+  loadCounters({ instance, after, limit }: LoadInput): string {
     return transact(this.#database, 'DEFERRED', () => {
       const rows: string[] = [];
       let skipped = 0;
-      const stored = this.#sql('SELECT rule_key, child, counts FROM counter WHERE instance = ?');
-      for (const { rule_key: key, child, counts } of stored.iterate(instance)) {
+      let last = 'null';
+      const [afterKey, afterChild] = after ?? ['', ''];
+      const stored = this.#sql(
+        'SELECT rule_key, child, counts FROM counter WHERE instance = ? AND (rule_key, child) > (?, ?) ORDER BY rule_key, child LIMIT ?',
+      ).all(instance, afterKey, afterChild, limit);
+      for (const { rule_key: key, child, counts } of stored) {
         const text = String(counts);
+        if (stored.length === limit) last = JSON.stringify([key, child]);
         if (decodeCounts('', '', text) === undefined) skipped += 1;
         else rows.push(`${JSON.stringify([key, child]).slice(0, -1)},${text}]`);
       }
-      return `{"sequence":${this.#sequence(instance)},"skipped":${skipped},"rows":[${rows.join(',')}]}`;
+      const head = `"sequence":${this.#sequence(instance)},"skipped":${skipped},"last":${last}`;
+      return `{${head},"rows":[${rows.join(',')}]}`;
     });
   }
 

@@ -7,6 +7,7 @@ import type {
   CountersInput,
   CountersOutput,
   HeartbeatInput,
+  LoadInput,
   OperationName,
   Request,
   ReseedInput,
@@ -27,7 +28,7 @@ const operations: Readonly<Record<Operation, (tables: StateTables, input: string
   commit: (tables, input) => JSON.stringify(tables.commit(JSON.parse(input) as CommitInput)),
   initialise: (tables, input) => JSON.stringify(tables.initialise((JSON.parse(input) as string | null) ?? undefined)),
   reseed: (tables, input) => JSON.stringify(tables.reseed(JSON.parse(input) as ReseedInput)),
-  loadCounters: (tables, input) => tables.loadCounters(JSON.parse(input) as string),
+  loadCounters: (tables, input) => tables.loadCounters(JSON.parse(input) as LoadInput),
   writeCounters(tables, input) {
     const output: CountersOutput = { refusedBy: tables.writeCounters(JSON.parse(input) as CountersInput) };
     return JSON.stringify(output);

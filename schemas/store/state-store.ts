@@ -48,13 +48,19 @@ export interface Commit {
 /** The revision after the commit; or nothing was changed, because somebody else was first: read again. */
 export type CommitResult = { readonly revision: number; readonly conflict?: never } | { readonly conflict: true };
 
+/** A page of what an instance has stored. */
 export interface StoredCounters {
   /** Of the last write; 0 before the first. */
   readonly sequence: number;
   readonly rows: readonly CounterRow[];
-  /** How many rows lie there but cannot be read. */
+  /** How many rows lie on the page but cannot be read. */
   readonly skipped: number;
+  /** Where the next page begins; absent on the last one. */
+  readonly next?: string;
 }
+
+/** About how many rows a page of counters has. */
+export const counterPageRows = 500;
 
 export interface CounterBatch {
   /** Above that of every write before. */
@@ -98,7 +104,11 @@ export interface StateStore {
    * later, when the store begins to fail, and when it is back. Several changes may share a call. Ends with `close`.
    */
   watch(onChange: () => void): void;
-  loadCounters(instance: string): Promise<StoredCounters>;
+  /**
+   * The first page of the rows of an instance, or the one at `from`, as a page before said. A row may come twice when the store was
+   * changed between two pages.
+   */
+  loadCounters(instance: string, from?: string): Promise<StoredCounters>;
   /**
    * In one transaction: deletes the rows of `removed`, puts `rows` in place, deletes what has expired at `nowMs`. Rejects with
    * `SequenceRefused` when `sequence` is not above the stored one.

@@ -1,8 +1,8 @@
 // Measures what admission costs with 10 and with 10,000 rules: `node test/bench/limiter.ts`.
 import { rateLimitHeaders } from '../../proxy/limits/headers.ts';
 import { createLimiter, type Limiter } from '../../proxy/limits/limiter.ts';
-import { compileRules } from '../../schemas/rules/rule.ts';
-import type { Limit, RateLimits } from '../../schemas/types.ts';
+import { compileRules, type RuleLists } from '../../schemas/rules/rule.ts';
+import type { Limit } from '../../schemas/types.ts';
 
 /** One cost, in nanoseconds per call: the median of the rounds, with 10 and with 10,000 rules. */
 export interface LimiterCost {
@@ -81,7 +81,7 @@ function subjectOf(count: number): Subject {
   const limiter = createLimiter();
   const cap = 2 ** 40;
   const minute: Limit = { period: 'minute', max_requests: cap, max_tokens: cap, mode: 'enforce' };
-  const config: RateLimits = {
+  const config: RuleLists = {
     enabled: true,
     user_paths: [
       { path: '/', per_child: false, limits: [minute] },

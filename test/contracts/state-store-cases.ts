@@ -3,7 +3,13 @@ import { type Test, test } from 'tap';
 import type { CounterRow } from '../../schemas/rules/counter-row.ts';
 import { encodeCounts } from '../../schemas/store/counter-row.ts';
 import { SequenceRefused } from '../../schemas/store/sequence-refused.ts';
-import type { Change, StateStore, StoredState } from '../../schemas/store/state-store.ts';
+import {
+  type Change,
+  counterPageRows,
+  type StateStore,
+  type StoredCounters,
+  type StoredState,
+} from '../../schemas/store/state-store.ts';
 import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -48,6 +54,14 @@ function lastAcked(writer: RunningProcess): number {
 }
 
 /** The error the promise is rejected with. */
+async function pagesOf(store: StateStore, instance: string): Promise<StoredCounters[]> {
+  const pages: StoredCounters[] = [];
+  for (let from: string | undefined; pages.length === 0 || from !== undefined; from = pages.at(-1)?.next) {
+    pages.push(await store.loadCounters(instance, from));
+  }
+  return pages;
+}
+
 async function rejection(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => undefined,
@@ -537,7 +551,7 @@ const cases: Readonly<Record<string, Case>> = {
     );
   },
 
-  async 'ten thousand counters are written and loaded within their deadline'(t, engine) {
+  async 'ten thousand counters are written and loaded page by page within their deadline'(t, engine) {
     const store = (await engine.start(t)).open();
     const rows = Array.from({ length: 10_000 }, (_, index) =>
       row('template', {
@@ -547,9 +561,10 @@ const cases: Readonly<Record<string, Case>> = {
     );
     await store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows });
     await store.writeCounters('i', { sequence: 2, nowMs: 0, removed: [], rows });
-    const loaded = await store.loadCounters('i');
-    t.equal(loaded.rows.length, 10_000);
-    t.same(inOrder(loaded.rows).at(-1), inOrder(rows).at(-1));
+    const pages = await pagesOf(store, 'i');
+    t.ok(Math.max(...pages.map((page) => page.rows.length)) <= 2 * counterPageRows, 'of a bounded size');
+    t.same(new Set(pages.map(({ sequence }) => sequence)), new Set([2]));
+    t.same(inOrder(pages.flatMap((page) => page.rows)), inOrder(rows), 'each row once');
     await store.writeCounters('i', { sequence: 3, nowMs: 0, removed: ['template'], rows: [] });
     t.equal((await store.loadCounters('i')).rows.length, 0);
   },

@@ -17,13 +17,13 @@ const start = Date.UTC(2026, 0, 1);
 const written = { created_at: timestamp(start), updated_at: timestamp(start) };
 
 function startPublisher({ hasTemplates = true, usageEnabled = true, nowMs = () => start } = {}) {
-  const put: { snapshot: Snapshot; rules: readonly Rule[] }[] = [];
+  const put: { snapshot: Snapshot; rules: readonly Rule[]; isEnforced: boolean }[] = [];
   const said: (readonly string[])[] = [];
   const publishing = createPublisher({
     masterKeyDigest: digestOf('sk-master'),
     hasTemplates,
     usageEnabled,
-    put: (snapshot, rules) => void put.push({ snapshot, rules }),
+    put: (snapshot, rules, { isEnforced }) => void put.push({ snapshot, rules, isEnforced }),
     warn: (problems) => void said.push(problems.map(({ level, text }) => `${level}: ${text}`)),
     nowMs,
   });
@@ -42,7 +42,8 @@ function startPublisher({ hasTemplates = true, usageEnabled = true, nowMs = () =
     publisher,
     put,
     said,
-    /** `path cap` of each rule in force. */
+    isEnforced: () => latest().isEnforced,
+    /** `path cap` of each rule that has counters. */
     caps: () => latest().rules.map((rule) => `${rule.matchSubject} ${rule.maxRequests}`),
     /** The id of the key that this secret opens. */
     keyOf: (secret: string) => identify(secret, latest().snapshot.credentials, start)?.key?.id,
@@ -206,15 +207,15 @@ await test('resets raise the epochs of the rules they are about', async (t) => {
   );
 });
 
-await test('with limits switched off no rule is in force, manual ones neither', async (t) => {
-  const { publisher, caps, keyOf } = startPublisher();
+await test('with limits switched off no rule is enforced, manual ones neither, and all keep their counters', async (t) => {
+  const { publisher, caps, isEnforced, keyOf } = startPublisher();
   publisher.config(configOf({ '/a': { max_requests: 1 } }, { enabled: false }), 'r1');
   const documents = [ruleDocument('/b', 5), keyDocument('k', 'sk-1')];
   publisher.documents({ storeId: 'a', kinds: kinds({ [authKeyKind]: 1 }), documents });
-  t.same(caps(), []);
+  t.same([caps(), isEnforced()], [['/a 1', '/b 5'], false]);
   t.equal(keyOf('sk-1'), 'k');
   publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r2');
-  t.same(caps(), ['/a 1', '/b 5']);
+  t.same([caps(), isEnforced()], [['/a 1', '/b 5'], true]);
 });
 
 await test('a template without its entitlement is not in force, and said so', async (t) => {

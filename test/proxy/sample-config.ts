@@ -38,6 +38,6 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       targets: targets.map((target) => ({ model: 'p/m', weight: 1, ...target })),
       strategy: 'round_robin',
     })),
-    rate_limits: { enabled: true, user_paths: [], providers: [], models: [] },
+    rate_limits: { enabled: true, max_children: 100_000, user_paths: [], providers: [], models: [] },
   };
 }

@@ -977,3 +977,108 @@ await test('a cap of 0 admits nothing and asks to come again when its block ends
   uncounted.reconcile([ruleOf('user_path', '/', minute, { maxTokens: 0, blockedUntilMs, perChild: true })]);
   t.equal(ask(uncounted, '/team'), true, 'where tokens are not counted they block nothing');
 });
+
+await test('switched off, nothing is enforced or counted, and what was counted is kept until its window has passed', async (t) => {
+  const rules = [
+    ruleOf('user_path', '/', minute, { maxRequests: 2, maxTokens: 50 }),
+    ruleOf('user_path', '/', 0, { maxRequests: 1 }),
+  ];
+  const limiter = limiterOf(...rules);
+  const path = limiter.forUserPath('/');
+  lease(limiter, '/').release();
+  limiter.charge(path, 30, start);
+  const open = lease(limiter, '/');
+  const row = limiter.exportChanged();
+
+  limiter.reconcile(rules, { isEnforced: false });
+  t.equal(admitted(limiter, '/', 9), 9);
+  limiter.charge(path, 100, start);
+  t.same([limiter.rules(), limiter.report(path, start), limiter.exportRemoved()], [[], [], []]);
+  t.same(limiter.exportAll(), row, 'to be flushed and restored as ever');
+  open.release();
+
+  limiter.reconcile(rules);
+  t.match(limiter.report(path, start), [{ inFlight: 0 }, { requestsUsed: 2, tokensUsed: 30 }]);
+  t.equal(ask(limiter, '/', start + 60_999), false);
+  t.equal(ask(limiter, '/', start + 61_000), true);
+});
+
+await test('a reset while limits are switched off empties the counters', async (t) => {
+  const rule = ruleOf('user_path', '/', minute, { maxRequests: 2 });
+  const limiter = limiterOf(rule);
+  lease(limiter, '/');
+  limiter.reconcile([{ ...rule, epoch: 1 }], { isEnforced: false });
+  limiter.reconcile([{ ...rule, epoch: 1 }]);
+  t.same(used(limiter, '/'), [0]);
+});
+
+await test('children beyond the bound share one counter, with the same caps, until there is room for them', async (t) => {
+  const template = ruleOf('user_path', '/c', minute, { maxRequests: 2, maxTokens: 100, perChild: true });
+  const limiter = createLimiter();
+  limiter.reconcile([template], { maxChildren: 3 });
+  for (const name of ['a', 'b', 'c']) t.equal(ask(limiter, `/c/${name}`), true);
+  t.same(limiter.overflows(), []);
+  for (const name of ['d', 'e']) t.equal(ask(limiter, `/c/${name}`), true);
+  const { rejection } = limiter.admit(limiter.forUserPath('/c/f/deep'), start, 'reject');
+  t.match(rejection, { subject: '/c/f', cap: 2, retryAfterSeconds: 61 }, 'd and e have used it up');
+  t.same(used(limiter, '/c/never-seen'), [2], 'and everybody without a counter is told so');
+  t.same(used(limiter, '/c/a'), [1], 'those with a counter do not notice');
+  t.equal(limiter.size, 4);
+  t.match(limiter.overflows(), [{ rule: template, requests: 2, isOverflowing: true }]);
+  const rows = limiter.exportChanged();
+  t.same(rows.map(({ child }) => child).sort(), ['', '/c/a', '/c/b', '/c/c']);
+
+  t.equal(limiter.sweep(start + 61_000), 4);
+  t.match(limiter.overflows(), [{ requests: 2, isOverflowing: false }]);
+  t.equal(admitted(limiter, '/c/d', 3, start + 61_000), 2);
+  t.equal(admitted(limiter, '/c/e', 3, start + 61_000), 2, 'a counter of its own again');
+
+  const next = createLimiter();
+  next.reconcile([template], { maxChildren: 1 });
+  t.equal(next.restore([...rows, ...rows], start), 2, 'of what was stored the shared counter, and one child');
+  t.same(used(next, '/c/z'), [2]);
+  t.equal(next.dropped, 4);
+});
+
+await test('a child gets a counter of its own while others still share one', async (t) => {
+  const limiter = createLimiter();
+  const template = ruleOf('user_path', '/c', minute, { maxRequests: 5, perChild: true });
+  limiter.reconcile([template], { maxChildren: 1 });
+  const path = limiter.forUserPath('/c/late');
+  ask(limiter, '/c/early');
+  const first = limiter.admit(path, start + 30_000, 'reject').lease;
+  limiter.exportChanged();
+  limiter.sweep(start + 61_000);
+  t.ok(limiter.admit(path, start + 61_000, 'reject').lease);
+  t.same(used(limiter, '/c/late', start + 61_000), [1], 'not the one that it shared before');
+  first?.refund(start + 61_000);
+  t.same(used(limiter, '/c/late', start + 61_000), [1], 'what it took there it gives back there');
+  limiter.reconcile([template], { maxChildren: 2 });
+  t.equal(ask(limiter, '/c/other', start + 61_000), true);
+  t.same(used(limiter, '/c/other', start + 61_000), [1], 'a raised bound holds at once');
+});
+
+await test('slots of children that share a counter come back to it', async (t) => {
+  const limiter = createLimiter();
+  limiter.reconcile([ruleOf('user_path', '/c', 0, { maxRequests: 2, perChild: true })], { maxChildren: 1 });
+  const leases = ['/c/a', '/c/b', '/c/c'].map((path) => lease(limiter, path));
+  t.equal(ask(limiter, '/c/d'), false, 'b and c hold what they share');
+  for (const held of leases) held.release();
+  t.equal(limiter.sweep(start), 2);
+  t.equal(limiter.size, 0);
+});
+
+await test('counters of children stay within their bytes, long names included', async (t) => {
+  const limiter = createLimiter({ mostBytes: 100_000 });
+  const templates = ['/c', '/d'].map((path) => ruleOf('user_path', path, minute, { maxRequests: 9, perChild: true }));
+  limiter.reconcile(templates);
+  for (let index = 0; index < 500; index += 1) ask(limiter, `/c/${index}-${'n'.repeat(900)}`);
+  const long = limiter.size;
+  t.ok(long > 20 && long < 60, `${long} counters with names of 900 characters`);
+  ask(limiter, '/d/other');
+  t.match(limiter.overflows(), [{}, { rule: templates[1], requests: 1 }], 'one bound for all templates');
+  limiter.exportChanged();
+  t.equal(limiter.sweep(start + 61_000), long + 1);
+  for (let index = 0; index < 500; index += 1) ask(limiter, `/d/${index}`, start + 61_000);
+  t.ok(limiter.size > 70, `${limiter.size} counters with short names`);
+});

@@ -3,9 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 import { test } from 'tap';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import { type CounterKeeping, type KeptCounters, keepCounters } from '../../../proxy/store/counters.ts';
+import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { openStateStore } from '../../../schemas/store/open.ts';
-import type { CounterBatch, StateStore } from '../../../schemas/store/state-store.ts';
+import { type CounterBatch, counterPageRows, type StateStore } from '../../../schemas/store/state-store.ts';
 import { type Teardown, temporaryDirectory } from '../../support/teardown.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { ruleOf } from '../limits/rule-of.ts';
@@ -45,7 +46,7 @@ function openBreakable(t: Teardown): BreakableStore {
     next: [],
     gate: undefined,
     keeping: {
-      loadCounters: (name) => run(() => store.loadCounters(name)),
+      loadCounters: (name, from) => run(() => store.loadCounters(name, from)),
       writeCounters: (name, batch) => {
         batches.push(batch);
         return run(() => store.writeCounters(name, batch));
@@ -103,9 +104,20 @@ async function keep(
   return { ...kept, troubles };
 }
 
+async function storedRows(store: StateStore, name = instance): Promise<CounterRow[]> {
+  const rows: CounterRow[] = [];
+  let from: string | undefined;
+  do {
+    const page = await store.loadCounters(name, from);
+    rows.push(...page.rows);
+    from = page.next;
+  } while (from !== undefined);
+  return rows;
+}
+
 /** What a process that starts now would find: rule key and child → requests and tokens. */
 async function stored({ store }: BreakableStore, name = instance): Promise<Record<string, [number, number]>> {
-  const { rows } = await store.loadCounters(name);
+  const rows = await storedRows(store, name);
   const sum = (pairs: readonly (readonly [number, number])[]) => pairs.reduce((total, [, count]) => total + count, 0);
   return Object.fromEntries(
     rows.map(({ key, child, requests, tokens }) => [`${key}${child && ` ${child}`}`, [sum(requests), sum(tokens)]]),
@@ -158,7 +170,7 @@ await test('10,000 changed children are written in portions that hold nobody up'
   /** Of each write. What was written is not kept here: a heap full of it would make pauses of its own. */
   const portions: number[] = [];
   const keeping: CounterKeeping['store'] = {
-    loadCounters: (name) => store.loadCounters(name),
+    loadCounters: (name, from) => store.loadCounters(name, from),
     writeCounters(name, batch) {
       portions.push(batch.rows.length);
       return store.writeCounters(name, batch);
@@ -187,7 +199,7 @@ await test('10,000 changed children are written in portions that hold nobody up'
   }
   // What the portions take they take every time; a pause of the collector comes and goes.
   t.ok(Math.min(...blocks) < 50, `${Math.min(...blocks).toFixed(1)} ms`);
-  t.equal((await store.loadCounters(instance)).rows.length, count);
+  t.equal((await storedRows(store)).length, count);
   t.same(kept.troubles, []);
 });
 
@@ -440,7 +452,8 @@ await test('a run with limits switched off costs no count', async (t) => {
   const before = limiterOf(hourly, daily);
   use(before, '/', 5);
   await (await keep(before, place)).close();
-  const off = limiterOf();
+  const off = createLimiter();
+  off.reconcile([hourly, daily], { isEnforced: false });
   const kept = await keep(off, place);
   use(off, '/', 3);
   await kept.close();
@@ -460,4 +473,36 @@ await test('a store that never answers its load keeps nobody from leaving', asyn
   t.same(place.batches, []);
   t.same(await stored(place), {});
   t.same(kept.troubles, ['the store is away']);
+});
+
+await test('rows are loaded page by page, and after a failure from the page that failed', async (t) => {
+  const place = openBreakable(t);
+  const before = limiterOf(hourly, children);
+  const count = 2 * counterPageRows + 7;
+  for (let child = 0; child < count; child += 1) use(before, `/c/${child}`, 1);
+  await (await keep(before, place)).close();
+  const limiter = limiterOf(hourly, children);
+  place.next.push('work', 'fail', 'fail');
+  const kept = await keep(limiter, place);
+  t.same(kept.troubles, ['the store is away']);
+  t.ok(limiter.size >= counterPageRows && limiter.size < count, 'the first page was taken');
+  await kept.flush();
+  await kept.flush();
+  t.same(kept.troubles, ['the store is away', undefined]);
+  t.equal(limiter.size, count + 1);
+  t.same(usedUnder(limiter), [count], 'nothing twice');
+  t.same(usedUnder(limiter, '/c/0'), [count, 1]);
+});
+
+await test('of stored children no more are taken than may have counters, and none is lost to the rules above them', async (t) => {
+  const place = openBreakable(t);
+  const before = limiterOf(hourly, children);
+  for (let child = 0; child < 30; child += 1) use(before, `/c/${child}`, 1);
+  await (await keep(before, place)).close();
+  const limiter = createLimiter();
+  limiter.reconcile([hourly, children], { maxChildren: 10 });
+  await keep(limiter, place);
+  t.equal(limiter.size, 11);
+  t.equal(limiter.dropped, 20);
+  t.same(usedUnder(limiter), [30]);
 });

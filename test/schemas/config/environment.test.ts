@@ -596,6 +596,7 @@ await test('a hundred thousand limits are the most a directory may hold', async 
       checkRateLimits(
         {
           enabled: true,
+          max_children: 100_000,
           user_paths: Array.from({ length: count }, (_, index) => entry(index)),
           providers: [],
           models: [],

@@ -1,13 +1,13 @@
 // From a validated rate_limits section to rules: identity, order, ids.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { compareRules, compileRules } from '../../../schemas/rules/rule.ts';
+import { compareRules, compileRules, type RuleLists } from '../../../schemas/rules/rule.ts';
 import { ruleId, uniqueRuleIds } from '../../../schemas/rules/rule-id.ts';
-import type { Limit, RateLimits } from '../../../schemas/types.ts';
+import type { Limit } from '../../../schemas/types.ts';
 
 const perMinute: Limit = { period: 'minute', max_requests: 60, mode: 'enforce' };
 
-function section(parts: Partial<RateLimits>): RateLimits {
+function section(parts: Partial<RuleLists>): RuleLists {
   return { enabled: true, user_paths: [], providers: [], models: [], ...parts };
 }
 

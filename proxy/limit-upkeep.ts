@@ -1,0 +1,45 @@
+// What the limiter needs now and then: idle children are forgotten, and operators hear when children have to share a counter.
+import { getHeapStatistics } from 'node:v8';
+import type { Logger } from 'pino';
+import type { Limiter } from './limits/limiter.ts';
+
+/** How often idle counters are looked for, and how many are looked at. */
+const intervalMs = 1_000;
+const visits = 5_000;
+
+/** The share of the heap that counters may fill: the rest is for requests, and for what is remembered of look-ups. */
+const heapShare = 1 / 2;
+
+/** What all counters of this process may come to, in bytes: half the heap. */
+export function counterBudgetBytes(): number {
+  return getHeapStatistics().heap_size_limit * heapShare;
+}
+
+/** Sweeps every second and tells when an overflow begins and ends, and how many stored counters were left out at the start. */
+export function keepLimiter(limiter: Limiter, nowMs: () => number, log: Pick<Logger, 'warn' | 'info'>): void {
+  const told = new Set<string>();
+  let dropped = 0;
+  setInterval(() => {
+    limiter.sweep(nowMs(), visits);
+    tell();
+  }, intervalMs).unref();
+
+  function tell(): void {
+    if (limiter.dropped > dropped) {
+      log.warn(`${limiter.dropped - dropped} stored counters of children were left out: there was no room for them`);
+    }
+    dropped = limiter.dropped;
+    for (const { rule, isOverflowing } of limiter.overflows()) {
+      if (isOverflowing === told.has(rule.key)) continue;
+      if (isOverflowing) {
+        told.add(rule.key);
+        log.warn(`the per-child rule ${rule.id} has too many children: further ones share one counter (${bounds})`);
+      } else {
+        told.delete(rule.key);
+        log.info(`the children of the per-child rule ${rule.id} have counters of their own again`);
+      }
+    }
+  }
+}
+
+const bounds = 'rate_limits.max_children, and half the heap for all counters';
