@@ -37,7 +37,7 @@ export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway
     const body = await receive(exchange, snapshot.bodyLimitBytes, held);
     const call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
     const resolved = resolve(call, snapshot, allowedModels);
-    renew(consumer, gateway);
+    renew(consumer, resolved, gateway);
     route = resolved;
     accepted = await attempt(route, endpoint.operation, call, consumer, exchange, gateway);
     outcome = await relay(accepted, consumer, exchange, gateway);

@@ -67,16 +67,28 @@ export function refuse(plan: Plan, nowMs: number, refusedAs: Outcome): Rejection
 }
 
 /**
- * Explains the refusal of a request for which every target is used up: the first whole second at which a retry would be admitted by
- * the consumer's rules and by all rules of some target. Of each target the longest wait counts, of the targets the shortest of these,
- * then the longer of that and the consumer's. Of several targets each was counted as skipped: the soonest counts a `reject`, too.
+ * Explains why a request cannot be carried out under the rules of its consumer and of its targets: the first whole second at which a
+ * retry would be admitted by the consumer's rules and by all rules of some target. Of each target the longest wait counts, of the
+ * targets the shortest of these, then the longer of that and the consumer's. Throws when nothing stands in its way.
  */
+export function explain(targets: readonly Plan[], consumer: Plan, nowMs: number): Rejection {
+  return decide([...soonestOf(targets, nowMs), ...exhaustedIn(consumer, nowMs)]);
+}
+
+/** Likewise for a request of which every target was skipped: the used-up caps of the soonest one count a `reject`, too. */
 export function refuseTargets(targets: readonly Plan[], consumer: Plan, nowMs: number): Rejection {
-  const [soonest] = targets.map((plan) => decide(exhaustedIn(plan, nowMs))).sort(bySeconds);
-  const own = exhaustedIn(consumer, nowMs);
-  const ofTarget = soonest?.exhausted ?? [];
-  if (targets.length > 1) for (const { tally, dimension } of ofTarget) tally.decisions.note(dimension, 'reject');
-  return decide([...ofTarget, ...own]);
+  // A single target was not skipped but refused, and has counted that.
+  if (targets.length > 1) {
+    for (const { tally, dimension } of soonestOf(targets, nowMs)) tally.decisions.note(dimension, 'reject');
+  }
+  return explain(targets, consumer, nowMs);
+}
+
+/** The used-up caps of the target that has room first; none when one has room now. */
+function soonestOf(targets: readonly Plan[], nowMs: number): readonly Exhausted[] {
+  const all = targets.map((plan) => exhaustedIn(plan, nowMs));
+  if (all.some((exhausted) => exhausted.length === 0)) return [];
+  return all.map(decide).sort(bySeconds)[0]?.exhausted ?? [];
 }
 
 /** The one with the longest wait speaks for all of them; they are in the order of rules. */

@@ -13,10 +13,9 @@ export function renewLease(lease: Lease, matches: Matches, nowMs: number): Rejec
   if (!lease.isDated(nowMs)) return undefined;
   lease.uncount(nowMs);
   const windows = windowsOf(matches.plan(), lease);
-  const isRefusing = windows.terms.some((rule, index) => {
-    const counter = rule.shadow ? undefined : windows.counter(index);
-    return counter !== undefined && isExhausted(rule, counter, nowMs);
-  });
+  const isRefusing = windows.terms.some(
+    (rule, index) => !rule.shadow && isExhausted(rule, windows.counter(index), nowMs),
+  );
   if (isRefusing) {
     lease.release();
     return refuse(windows, nowMs, 'reject');

@@ -7,6 +7,7 @@ import type { Lease } from '../limits/lease.ts';
 import type { Matches } from '../limits/match.ts';
 import type { Rejection } from '../limits/rejection.ts';
 import { renewLease } from '../limits/renew.ts';
+import type { Route } from '../snapshot/snapshot.ts';
 
 /** What an admitted request holds under a set of rules. */
 export interface Allowance {
@@ -15,7 +16,10 @@ export interface Allowance {
   readonly matches: Matches;
 }
 
-/** Takes one request from every user-path rule of the consumer. Throws 429 `rate_limit_exceeded` when one is used up. */
+/**
+ * Takes one request from every user-path rule of the consumer. Throws 429 `rate_limit_exceeded` when one is used up. Its wait is the
+ * consumer's alone: the body, and with it the targets, are not known yet, so rules of providers and models may refuse the retry.
+ */
 export function admit(
   userPath: string,
   { limiter, metrics, nowMs }: Pick<Gateway, 'limiter' | 'metrics' | 'nowMs'>,
@@ -28,11 +32,22 @@ export function admit(
 
 /**
  * The body was read: the request counts from now on. Throws 429 `rate_limit_exceeded` when it took so long that windows have no room for it
- * any more; everything is given back then.
+ * any more; everything is given back then. Its wait suits the consumer and some target of the route.
  */
-export function renew({ lease, matches }: Allowance, { metrics, nowMs }: Pick<Gateway, 'metrics' | 'nowMs'>): void {
-  const rejection = renewLease(lease, matches, Math.floor(nowMs()));
-  if (rejection !== undefined) throw limitRefusal(rejection, metrics);
+export function renew(
+  { lease, matches }: Allowance,
+  route: Route,
+  { limiter, metrics, nowMs }: Pick<Gateway, 'limiter' | 'metrics' | 'nowMs'>,
+): void {
+  const now = Math.floor(nowMs());
+  const rejection = renewLease(lease, matches, now);
+  if (rejection === undefined) return;
+  throw limitRefusal(limiter.explain(targetRules(route, limiter), matches, now), metrics);
+}
+
+/** The rules of each target of a route, in declared order. */
+export function targetRules({ targets }: Route, limiter: Gateway['limiter']): Matches[] {
+  return targets.map(({ upstream, model }) => limiter.forTarget(upstream.name, model));
 }
 
 /** The answer to a request that a rule refuses: 429 with what is used up and when to come again (spec, Errors). */

@@ -7,7 +7,7 @@ import type { Exchange } from '../request/exchange.ts';
 import type { Route, Target, Upstream } from '../snapshot/snapshot.ts';
 import { failureRefusal, rejectionOf } from '../upstream/rejection.ts';
 import { type Answer, type Outgoing, send, UpstreamFailure } from '../upstream/send.ts';
-import { type Allowance, limitRefusal } from './admit.ts';
+import { type Allowance, limitRefusal, targetRules } from './admit.ts';
 
 /** An answer, to what, and where it came from. */
 export interface Accepted {
@@ -125,8 +125,7 @@ async function start(
  * of some target; the answer speaks of the rule that decides it. The consumer gets back what it paid first, else its own request
  * would stand in its way.
  */
-function saturated({ targets }: Route, consumer: Allowance, { limiter, metrics }: Means, nowMs: number): Refusal {
+function saturated(route: Route, consumer: Allowance, { limiter, metrics }: Means, nowMs: number): Refusal {
   consumer.lease.refund(nowMs);
-  const matches = targets.map(({ upstream, model }) => limiter.forTarget(upstream.name, model));
-  return limitRefusal(limiter.refuseTargets(matches, consumer.matches, nowMs), metrics);
+  return limitRefusal(limiter.refuseTargets(targetRules(route, limiter), consumer.matches, nowMs), metrics);
 }

@@ -193,7 +193,13 @@ await test('when every target is used up the wait is the first moment that suits
   t.equal(told(targets.toReversed(), free), 'provider hour: 1 request per hour, 3660', 'whatever their order');
   t.equal(told([brief, ...targets], free), 'provider brief: 5 tokens per 120s, 122');
   t.equal(told([brief, ...targets], slow), '/slow: 5 tokens per 600s, 610', 'or the consumer, when it waits longer');
-  t.throws(() => limiter.refuseTargets([limiter.forTarget('free', 'x')], free, start), 'a target with room');
+  const before = limiter.decisions();
+  t.equal(sentence(limiter.explain([brief], slow, start)), '/slow: 5 tokens per 600s, 610');
+  t.equal(sentence(limiter.explain(targets, slow, start)), 'provider hour: 1 request per hour, 3660');
+  const open = limiter.forTarget('free', 'x');
+  t.equal(sentence(limiter.explain([open, ...targets], slow, start)), '/slow: 5 tokens per 600s, 610');
+  t.same(limiter.decisions(), before, 'to explain is not to refuse');
+  t.throws(() => limiter.refuseTargets([open], free, start), 'nothing stands in its way');
 });
 
 await test('clients are asked not to sleep through a wait of more than two minutes', async (t) => {
