@@ -7,9 +7,9 @@ import type { DecisionCount } from './decisions.ts';
 import type { Enforcement, LimiterOptions } from './enforcement.ts';
 import type { Lease } from './lease.ts';
 import { type LiveFigures, liveFigures } from './live.ts';
-import { Book, type Matches, type Plan, RuleIndex } from './match.ts';
+import { Book, type Matches, RuleIndex } from './match.ts';
 import { type Overflow, overflowOf } from './overflow.ts';
-import { explain, isExhausted, type Rejection, refuseTargets } from './rejection.ts';
+import { isExhausted } from './rejection.ts';
 import { type RuleReport, reportPlan, reportRule } from './report.ts';
 import { restoreRow, rowOf, takeChanged } from './rows.ts';
 import { Sweeper } from './sweeper.ts';
@@ -103,19 +103,6 @@ export class Limiter {
   peek(matches: Matches, nowMs: number): boolean {
     const plan = matches.plan();
     return plan.terms.some((rule, index) => !rule.shadow && isExhausted(rule, plan.counter(index), nowMs));
-  }
-
-  /**
-   * Explains the refusal of a request whose every target `peek` refuses, and counts it. `consumer` must hold nothing of the request
-   * any more. Throws when the request could be carried out.
-   */
-  refuseTargets(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
-    return refuseTargets(targets.map(planOf), consumer.plan(), nowMs);
-  }
-
-  /** Explains a refusal by the consumer's rules with regard to the targets, of which none was asked; counts nothing. */
-  explain(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
-    return explain(targets.map(planOf), consumer.plan(), nowMs);
   }
 
   /**
@@ -250,8 +237,4 @@ export class Limiter {
     const wanted = [...this.#tallies.values()].filter(({ terms }) => isWanted(terms.rule));
     return wanted.sort((a, b) => compareRules(a.terms.rule, b.terms.rule));
   }
-}
-
-function planOf(matches: Matches): Plan {
-  return matches.plan();
 }

@@ -1,7 +1,7 @@
 // Why a request is refused, and when it would not be: the slow half of admission.
 import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
 import type { Dimension, Outcome } from './decisions.ts';
-import type { Plan } from './match.ts';
+import type { Matches, Plan } from './match.ts';
 import { slotSeconds, waitSeconds } from './span.ts';
 import type { Counter, Tally, Terms } from './tally.ts';
 import { requests, tokens } from './window.ts';
@@ -69,14 +69,15 @@ export function refuse(plan: Plan, nowMs: number, refusedAs: Outcome): Rejection
 /**
  * Explains why a request cannot be carried out under the rules of its consumer and of its targets: the first whole second at which a
  * retry would be admitted by the consumer's rules and by all rules of some target. Of each target the longest wait counts, of the
- * targets the shortest of these, then the longer of that and the consumer's. Throws when nothing stands in its way.
+ * targets the shortest of these, then the longer of that and the consumer's, who must hold nothing of the request. Counts nothing;
+ * throws when nothing stands in its way.
  */
-export function explain(targets: readonly Plan[], consumer: Plan, nowMs: number): Rejection {
-  return decide([...soonestOf(targets, nowMs), ...exhaustedIn(consumer, nowMs)]);
+export function explain(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
+  return decide([...soonestOf(targets, nowMs), ...exhaustedIn(consumer.plan(), nowMs)]);
 }
 
 /** Likewise for a request of which every target was skipped: the used-up caps of the soonest one count a `reject`, too. */
-export function refuseTargets(targets: readonly Plan[], consumer: Plan, nowMs: number): Rejection {
+export function refuseTargets(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
   // A single target was not skipped but refused, and has counted that.
   if (targets.length > 1) {
     for (const { tally, dimension } of soonestOf(targets, nowMs)) tally.decisions.note(dimension, 'reject');
@@ -85,8 +86,8 @@ export function refuseTargets(targets: readonly Plan[], consumer: Plan, nowMs: n
 }
 
 /** The used-up caps of the target that has room first; none when one has room now. */
-function soonestOf(targets: readonly Plan[], nowMs: number): readonly Exhausted[] {
-  const all = targets.map((plan) => exhaustedIn(plan, nowMs));
+function soonestOf(targets: readonly Matches[], nowMs: number): readonly Exhausted[] {
+  const all = targets.map((matches) => exhaustedIn(matches.plan(), nowMs));
   if (all.some((exhausted) => exhausted.length === 0)) return [];
   return all.map(decide).sort(bySeconds)[0]?.exhausted ?? [];
 }

@@ -5,7 +5,7 @@ import type { Gateway } from '../gateway.ts';
 import { rejectionHeaders, rejectionWords } from '../limits/headers.ts';
 import type { Lease } from '../limits/lease.ts';
 import type { Matches } from '../limits/match.ts';
-import type { Rejection } from '../limits/rejection.ts';
+import { explain, type Rejection } from '../limits/rejection.ts';
 import { renewLease } from '../limits/renew.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 
@@ -42,7 +42,7 @@ export function renew(
   const now = Math.floor(nowMs());
   const rejection = renewLease(lease, matches, now);
   if (rejection === undefined) return;
-  throw limitRefusal(limiter.explain(targetRules(route, limiter), matches, now), metrics);
+  throw limitRefusal(explain(targetRules(route, limiter), matches, now), metrics);
 }
 
 /** The rules of each target of a route, in declared order. */

@@ -1,6 +1,7 @@
 // Stage 7: tries the targets in order until one gives an answer that can be relayed.
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import { refuseTargets } from '../limits/rejection.ts';
 import type { Operation } from '../providers/dialect.ts';
 import type { Call } from '../request/call.ts';
 import type { Exchange } from '../request/exchange.ts';
@@ -127,5 +128,5 @@ async function start(
  */
 function saturated(route: Route, consumer: Allowance, { limiter, metrics }: Means, nowMs: number): Refusal {
   consumer.lease.refund(nowMs);
-  return limitRefusal(limiter.refuseTargets(targetRules(route, limiter), consumer.matches, nowMs), metrics);
+  return limitRefusal(refuseTargets(targetRules(route, limiter), consumer.matches, nowMs), metrics);
 }
