@@ -26,10 +26,12 @@ export const usage: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gat
 function item(report: RuleReport): object {
   const { rule, requestsUsed, tokensUsed, inFlight, windowStartMs, windowEndMs } = report;
   const { maxRequests, maxTokens, periodSeconds } = rule;
+  const effective = rule.perChild ? report.subject : rule.matchSubject;
   return {
     subject: rule.subject,
+    effective_subject: effective,
     per_child: rule.perChild,
-    user_path: rule.perChild ? report.subject : rule.matchSubject,
+    user_path: effective,
     mode: rule.mode,
     period_seconds: periodSeconds,
     period_label: periodLabel(periodSeconds),

@@ -40,15 +40,14 @@ const compact = new Map<string, readonly [NamedPeriod, CapName]>([
   ['concurrent', ['concurrent', 'max_requests']],
   ['concurrency', ['concurrent', 'max_requests']],
 ]);
-const names = 'rpm, tpm, rph, tph, rpd, tpd and concurrent, in lower case';
+const names = 'rpm, tpm, rph, tph, rpd, tpd and concurrent';
 const example = 'write pairs such as rpm=60,tpm=100000';
 
 /**
  * Reads a value that is not empty. A bracket begins JSON, anything else is a list of pairs separated by commas, semicolons or line
- * breaks. `refuseTemplate` says why per_child cannot be used: `{ key }` where it has no place at all, `{ value }` where it must not
- * be true.
+ * breaks; the names of pairs in any letter case. `refuseTemplate` says why per_child cannot be true, where it cannot.
  */
-export function readLimits(text: string, refuseTemplate: { key?: string; value?: string }): LimitsReading {
+export function readLimits(text: string, refuseTemplate: string | undefined): LimitsReading {
   return /^\s*[[{]/.test(text) ? readList(text, refuseTemplate) : readPairs(text);
 }
 
@@ -71,7 +70,7 @@ function readPairs(text: string): LimitsReading {
     const separator = equals === -1 ? pair.indexOf(':') : equals;
     if (separator === -1) return { message: `is not a pair of a name and a number; ${example}` };
     const name = pair.slice(0, separator).trim();
-    const meaning = compact.get(name);
+    const meaning = compact.get(name.toLowerCase());
     if (meaning === undefined)
       return { message: `${name === '' ? 'lacks a' : 'has an unknown'} name; known are ${names}` };
     const [period, cap] = meaning;
@@ -91,7 +90,7 @@ function blanksBefore(text: string): number {
   return text.length - text.trimStart().length;
 }
 
-function readList(text: string, refuseTemplate: { key?: string; value?: string }): LimitsReading {
+function readList(text: string, refuseTemplate: string | undefined): LimitsReading {
   const json = readJson(text);
   if ('problem' in json) return { limits: [], problems: [{ offset: json.offset, path: '', message: json.problem }] };
   const { value, offsetOf } = json;
@@ -114,12 +113,8 @@ function readList(text: string, refuseTemplate: { key?: string; value?: string }
 
   function findTemplates(list: readonly unknown[]): Misreading[] {
     return list.flatMap((entry, index) => {
-      const perChild = valueAt(entry, ['per_child']);
-      const path = [index, 'per_child'];
-      if (perChild !== undefined && refuseTemplate.key !== undefined)
-        return [{ ...at(path, 'key'), message: refuseTemplate.key }];
-      if (perChild !== true || refuseTemplate.value === undefined) return [];
-      return [{ ...at(path), message: refuseTemplate.value }];
+      if (valueAt(entry, ['per_child']) !== true || refuseTemplate === undefined) return [];
+      return [{ ...at([index, 'per_child']), message: refuseTemplate }];
     });
   }
 

@@ -47,7 +47,7 @@ export function readEnvironmentRules(variables: Variables, entitlements: Readonl
   const enabled = readFlag('RATE_LIMITS_ENABLED');
   const usageEnabled = readFlag('USAGE_ENABLED') ?? true;
   const owners = new Map<string, string>();
-  const templates = entitlements.has('quota_templates') ? {} : { value: templateRefused };
+  const templates = entitlements.has('quota_templates') ? undefined : templateRefused;
 
   for (const variable of Object.keys(variables).sort()) {
     const text = variables[variable] || undefined;
@@ -91,7 +91,7 @@ export function readEnvironmentRules(variables: Variables, entitlements: Readonl
 
 /** Of one variable; a longer list would help nobody. */
 const enough = 20;
-const neverTemplate = { key: 'has no place here: limits of a provider cannot be per_child' };
+const neverTemplate = 'cannot be true here: limits of a provider have no children';
 const notRead =
   'is not read: SET_RATE_LIMIT_<PATH> and SET_PROVIDER_RATE_LIMIT_<NAME> are, in upper case; rules for models stand in the YAML files';
 

@@ -133,6 +133,7 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
       {
         subject: '/team-a',
         per_child: false,
+        effective_subject: '/team-a',
         user_path: '/team-a',
         mode: 'enforce',
         period_seconds: 60,

@@ -34,7 +34,7 @@ const limitsOf = (environment: Variables, yaml?: string): RateLimits | undefined
 const enforced = (limits: Partial<Limit>[]): unknown[] => limits.map((limit) => ({ ...limit, mode: 'enforce' }));
 const quoted = (text: string): string => JSON.stringify(text.length > 90 ? `${text.slice(0, 90)}…` : text);
 
-const known = 'known are rpm, tpm, rph, tph, rpd, tpd and concurrent, in lower case';
+const known = 'known are rpm, tpm, rph, tph, rpd, tpd and concurrent';
 const pairs = 'write pairs such as rpm=60,tpm=100000';
 const number = 'needs a whole number from 1 to 9007199254740991 after';
 const onePeriod = 'a limit has exactly one of period (minute, hour, day, concurrent) and period_seconds';
@@ -63,6 +63,7 @@ const goodValues: [claim: string, value: string, limits: Partial<Limit>[]][] = [
   ['semicolons', 'rpm=5;tpm=7', [{ period: 'minute', max_requests: 5, max_tokens: 7 }]],
   ['a pair a line', 'rpm=5\r\ntpm=7\r\n', [{ period: 'minute', max_requests: 5, max_tokens: 7 }]],
   ['colons', 'rpm:5,tpm: 7', [{ period: 'minute', max_requests: 5, max_tokens: 7 }]],
+  ['names in any case', 'RPM=5,Tpm=7', [{ period: 'minute', max_requests: 5, max_tokens: 7 }]],
   ['the smallest cap', 'rpm=1', [{ period: 'minute', max_requests: 1 }]],
   ['the largest cap', 'rpm=9007199254740991', [{ period: 'minute', max_requests: 9007199254740991 }]],
   ['JSON with a named period', `[{${minuteOf5}}]`, [{ period: 'minute', max_requests: 5 }]],
@@ -112,7 +113,7 @@ const badValues: [claim: string, value: string, ...says: string[]][] = [
   ['two equals signs', 'rpm==5', `1:5  ${number} rpm=`],
   ['a name twice', 'rpm=1,rpm=2', '1:7  gives rpm a second time'],
   ['a cap twice under two names', 'concurrent=1,concurrency=2', '1:14  gives concurrency a second time'],
-  ['upper case', 'RPM=5', `1:1  has an unknown name; ${known}`],
+  ['a name twice in two cases', 'rpm=1,RPM=2', '1:7  gives RPM a second time'],
   ['an unknown name', 'rpm=1,rps=5', `1:7  has an unknown name; ${known}`],
   ['the name of an object member', 'constructor=5', `1:1  has an unknown name; ${known}`],
   ['a JSON word as a name', '"rpm"=5', `1:1  has an unknown name; ${known}`],
@@ -544,15 +545,18 @@ await test('a template without its entitlement stops the start', async (t) => {
   t.strictSame(load({ SET_RATE_LIMIT_A: `[{${minuteOf5},"per_child":false}]` }, '{}', unpaid).problems, []);
 });
 
-await test('limits of a provider are never per child', async (t) => {
-  for (const value of ['true', 'false', '"x"']) {
-    const { problems } = load({ SET_PROVIDER_RATE_LIMIT_A: `[{${minuteOf5},"per_child":${value}}]` });
-    t.match(
-      lines(problems)[0],
-      'SET_PROVIDER_RATE_LIMIT_A:1:38  [0].per_child  has no place here: limits of a provider cannot be per_child',
-      value,
-    );
-  }
+await test('limits of a provider are never per child, and may say so', async (t) => {
+  const given = (perChild: string) => load({ SET_PROVIDER_RATE_LIMIT_A: `[{${minuteOf5},"per_child":${perChild}}]` });
+  t.match(lines(given('true').problems), [
+    'SET_PROVIDER_RATE_LIMIT_A:1:50  [0].per_child  cannot be true here: limits of a provider have no children',
+  ]);
+  t.strictSame(given('false').problems, []);
+  t.strictSame(given('false').config?.rate_limits.providers, [
+    { name: 'a', limits: enforced([{ period: 'minute', max_requests: 5 }]) },
+  ]);
+  t.match(lines(given('"x"').problems), [
+    /^SET_PROVIDER_RATE_LIMIT_A:1:50 {2}\[0\]\.per_child {2}must be true or false/,
+  ]);
 });
 
 await test('a provider that is not there is a warning with a hint', async (t) => {
