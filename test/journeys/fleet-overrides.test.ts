@@ -1,6 +1,6 @@
 // Git declares, operators override: a manual rule over one of the configuration, how it goes again, and what edits in git do meanwhile.
 import { t as suite, test } from 'tap';
-import { askEach, type RuleRow, usageOf } from '../support/consumer.ts';
+import { ask, askEach, type RuleRow, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { delaysUntil, listRules } from '../support/operator.ts';
@@ -12,18 +12,26 @@ suite.jobs = 2;
 
 const minute = { period: 'minute' };
 
-/** The whole config: each path with its cap a minute. */
-const declare = (caps: Record<string, number>) => ({
+/** The whole config: each path with its cap of requests a minute, or with its caps. */
+const declare = (caps: Record<string, number | { max_requests: number; max_tokens: number }>) => ({
   'gateway.yaml': {
     rate_limits: {
-      user_paths: Object.entries(caps).map(([path, max_requests]) => ({
+      user_paths: Object.entries(caps).map(([path, cap]) => ({
         path,
-        limits: [{ period: 'minute', max_requests }],
+        limits: [{ period: 'minute', ...(typeof cap === 'number' ? { max_requests: cap } : cap) }],
       })),
     },
   },
 });
-const declared = { '/edited': 3, '/unattended': 3, '/expiring': 3, '/reloaded': 3, '/dropped': 3, '/only-declared': 3 };
+const declared = {
+  '/edited': 3,
+  '/unattended': 3,
+  '/expiring': 3,
+  '/reloaded': 3,
+  '/dropped': 3,
+  '/only-declared': 3,
+  '/both': { max_requests: 100, max_tokens: 20 },
+};
 
 /** The rows of the listing about a subject: one, or the test is about why not. */
 const of = (rows: readonly RuleRow[], subject: string): RuleRow[] => rows.filter((row) => row.subject === subject);
@@ -199,6 +207,44 @@ for (const store of ['sqlite', 'redis'] as const) {
         await untilStanding(fleet, '/dropped', '0 of 3');
       },
     );
+
+    await group.test('tightening requests leaves the tokens of git in force; null lifts them', async (t) => {
+      const rule = { user_path: '/both', limit_key: minute, max_requests: 50 };
+      t.match(of(await fleet.write('PUT', rule), '/both'), [
+        { overrides_config: true, max_requests: 50, max_tokens: 20 },
+      ]);
+      await fleet.settle();
+      const refused = await waitFor('the tokens to be used up', async () => {
+        const answer = await ask(first, '/both');
+        return answer.status === 429 && answer;
+      });
+      t.match(refused.text, /20 tokens per minute/);
+      await fleet.write('PUT', { ...rule, max_tokens: null });
+      await fleet.settle();
+      t.equal((await ask(first, '/both')).status, 200);
+    });
+
+    await group.test('a block refuses until its end and says when that is', async (t) => {
+      const rule = { user_path: '/both', limit_key: minute };
+      const expiresAtMs = Date.now() + 7_200_000;
+      const expires_at = new Date(expiresAtMs).toISOString();
+      t.match(of(await fleet.write('PUT', { ...rule, max_requests: 0, expires_at }), '/both'), [
+        { source: 'manual', max_requests: 0, requests_remaining: 0, max_tokens: 20 },
+      ]);
+      await fleet.settle();
+      for (const proxy of fleet.proxies) {
+        const askedMs = Date.now();
+        const { status, headers, text } = await ask(proxy, '/both/app');
+        t.equal(status, 429);
+        t.match(text, /0 requests per minute/);
+        const [soonest, latest] = [Date.now(), askedMs].map((ms) => Math.ceil((expiresAtMs - ms) / 1000));
+        const wait = Number(headers.get('retry-after'));
+        t.ok(wait >= (soonest ?? 0) && wait <= (latest ?? 0), `${wait} s`);
+      }
+      await fleet.write('DELETE', rule);
+      await fleet.settle();
+      t.same(await askEach(fleet, '/both'), [200, 200], 'git counts from nothing');
+    });
 
     await group.test('a rule that only git declares cannot be deleted, and its counters can be reset', async (t) => {
       const body = { user_path: '/only-declared', limit_key: minute };
