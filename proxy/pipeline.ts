@@ -31,18 +31,17 @@ export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway
     if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
     const { keyId, userPath, allowedModels } = authenticate(exchange, snapshot.credentials);
     exchange.keyId = keyId;
-    held = gateway.bodies.open(keyId ?? userPath, snapshot);
-    expectJson(exchange, snapshot.bodyLimitBytes, held);
+    expectJson(exchange, snapshot.bodyLimitBytes);
     consumer = admit(userPath, gateway);
+    held = gateway.bodies.open(keyId ?? userPath, snapshot);
     const body = await receive(exchange, snapshot.bodyLimitBytes, held);
     const call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
-    const resolved = resolve(call, snapshot, allowedModels);
-    renew(consumer, resolved, gateway);
-    route = resolved;
+    route = resolve(call, snapshot, allowedModels);
+    renew(consumer, route, gateway);
     accepted = await attempt(route, endpoint.operation, call, consumer, exchange, gateway);
     outcome = await relay(accepted, consumer, exchange, gateway);
   } catch (error) {
-    // Without a route no provider was called; whether one was with it, the attempt knows.
+    // Without a route no provider was called; with one, the attempt knows whether.
     if (route === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));
     if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange.id);
     const { status, provider = '' } = refuse(error, exchange);

@@ -24,7 +24,7 @@ export async function forwardAdmin(
   const { kind, key } = authenticateAdmin(exchange, snapshot.credentials, gateway.failedLogins);
   const held = gateway.bodies.open(key?.id ?? kind, snapshot);
   try {
-    expectBody(exchange.head, bodyLimitBytes, held);
+    expectBody(exchange.head, bodyLimitBytes);
     const body = await receive(exchange, bodyLimitBytes, held, '');
     await handOn(exchange, body, gateway);
   } finally {

@@ -14,21 +14,21 @@ const bodyLimit = 'server.body_limit';
 /** First size of the buffer for a body of undeclared length. */
 const firstBytes = 16 * 1024;
 
-/** Looks at what the head says of a JSON body, before a byte is read. Throws 415 for other media types and for encodings, and what `expectBody` throws. */
-export function expectJson({ head }: Exchange, limitBytes: number, held: HeldBody): void {
+/** Looks at what the head says of a JSON body, before a byte is read. Throws 415 for other media types and for encodings, and 413 beyond the limit. */
+export function expectJson({ head }: Exchange, limitBytes: number): void {
   checkMediaType(head.contentType, head.contentEncoding);
-  expectBody(head, limitBytes, held, bodyLimit);
+  expectBody(head, limitBytes, bodyLimit);
 }
 
-/** Throws 413 for a declared length beyond the limit, which `setting` has set, and 503 `overloaded` for one that does not fit into the budget now. */
-export function expectBody({ contentLength = 0 }: Head, limitBytes: number, held: HeldBody, setting = ''): void {
+/** Throws 413 for a declared length beyond the limit, which `setting` has set. */
+export function expectBody({ contentLength = 0 }: Head, limitBytes: number, setting = ''): void {
   if (contentLength > limitBytes) throw tooLarge(limitBytes, setting);
-  if (contentLength > 0) held.expect(contentLength);
 }
 
 /**
- * Reads the whole body. Throws 413 beyond `limitBytes`, which `setting` has set, and 503 `overloaded` when it does not fit into the
- * budget; rejects when the client leaves. `held` is told how much memory the body takes.
+ * Reads the whole body, whose declared length is within the limit. Throws 503 `overloaded` when it does not fit into the budget, before
+ * it is read where its length is declared, and 413 beyond `limitBytes`, which `setting` has set; rejects when the client leaves. `held`
+ * is told how much memory the body takes.
  */
 export async function receive(
   exchange: Exchange,
@@ -37,6 +37,7 @@ export async function receive(
   setting = bodyLimit,
 ): Promise<Buffer> {
   const { contentLength = 0 } = exchange.head;
+  if (contentLength > 0) held.expect(contentLength);
   let body: Buffer | undefined;
   let length = 0;
   // One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are.
