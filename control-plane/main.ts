@@ -25,6 +25,7 @@ import { openStateStore } from '../schemas/store/open.ts';
 import type { Document } from '../schemas/store/state-store.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
+import { defaultQuotas, type Quotas } from './admin/quotas.ts';
 import type { UnneededEpochs } from './admin/rate-limits/changes.ts';
 import { tidyRules } from './admin/rate-limits/commit.ts';
 import { liveCounters } from './admin/rate-limits/live.ts';
@@ -148,8 +149,10 @@ const app = createServer({
   },
   readiness: () => readinessOf(follower?.status(), state(), signOfLife.isTaken()),
 });
+const quotas = (): Quotas => config?.declared.admin ?? defaultQuotas;
 const rateLimitParts = {
   store: documents,
+  quotas,
   configRules: () => ({ rules: config?.rules ?? [], declared: remembered.current() }),
   async live() {
     await fleet.look();
@@ -161,6 +164,7 @@ const rateLimitParts = {
 await app.register(rateLimits, { parts: rateLimitParts, who });
 const authKeyParts = {
   store: documents,
+  quotas,
   known: () => config?.known ?? nothingKnown,
   nowMs,
 };

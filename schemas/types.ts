@@ -15,6 +15,7 @@ export interface Config {
    * Short model names and where they lead. An alias is listed in /v1/models.
    */
   aliases: Alias[];
+  admin: Admin;
   rate_limits: RateLimits;
 }
 /**
@@ -167,6 +168,23 @@ export interface AliasTarget {
    * Share of the traffic, relative to the other targets.
    */
   weight: number;
+}
+/**
+ * How much operators may store through the admin API.
+ */
+export interface Admin {
+  /**
+   * Managed keys there may be in all; another one is answered 409. Deactivated and expired ones count until they are deleted.
+   */
+  max_keys: number;
+  /**
+   * Managed keys there may be at and below the user path of a dashboard key for it to issue another one.
+   */
+  max_keys_per_scope: number;
+  /**
+   * Manual rate limits there may be at and below the user path of a dashboard key for it to set another one.
+   */
+  max_rules_per_scope: number;
 }
 /**
  * Caps on requests, tokens and requests in flight, for consumers (user_paths), upstreams (providers) and models.

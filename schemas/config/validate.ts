@@ -2,6 +2,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Config, Limit } from '../types.ts';
 import { durationMs, largestSizeBytes, longestDurationMs, sizeBytes } from '../units.ts';
+import admin from './admin.schema.json' with { type: 'json' };
 import aliases from './aliases.schema.json' with { type: 'json' };
 import config from './config.schema.json' with { type: 'json' };
 import { pathKey } from './expand.ts';
@@ -39,6 +40,7 @@ ajv.addSchema(units, 'units.schema.json');
 ajv.addSchema(server, 'server.schema.json');
 ajv.addSchema(providers, 'providers.schema.json');
 ajv.addSchema(aliases, 'aliases.schema.json');
+ajv.addSchema(admin, 'admin.schema.json');
 ajv.addSchema(rateLimits, 'rate-limits.schema.json');
 const check = ajv.compile<Config>(config);
 const { limits, limit, user_path_limits, provider_limits } = rateLimits.$defs;

@@ -56,6 +56,7 @@ const rateLimitOperations: readonly Operation[] = [
     success: listing,
     refusals: {
       ...ruleWrite,
+      403: ['admin_scope_denied'],
       404: ['rate_limit_not_found'],
       409: ['rate_limit_config_owned', 'write_conflict'],
     },
@@ -69,7 +70,7 @@ const rateLimitOperations: readonly Operation[] = [
     parameters: ['IfMatch'],
     body: 'rate-limit-reset-one',
     success: listing,
-    refusals: { ...ruleWrite, 404: ['rate_limit_not_found'] },
+    refusals: { ...ruleWrite, 403: ['admin_scope_denied'], 404: ['rate_limit_not_found'] },
   },
   {
     ...rules,
@@ -103,7 +104,7 @@ const authKeyOperations: readonly Operation[] = [
     summary: 'Issues a key. Its secret is in this answer and nowhere else.',
     body: 'auth-key-write',
     success: { status: 201, says: 'The key, with its secret.', schema: 'auth-key-issued' },
-    refusals: { ...keyWrite, 403: ['admin_scope_denied'] },
+    refusals: { ...keyWrite, 403: ['admin_scope_denied'], 409: ['too_many_auth_keys', 'write_conflict'] },
   },
   {
     ...oneKey,

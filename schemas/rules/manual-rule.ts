@@ -26,6 +26,8 @@ export interface ManualRule
   /** 0 only with `expiresAt`. Documents of before null was known leave caps out too: they mean the configuration's likewise. */
   readonly maxRequests?: NamedCap;
   readonly maxTokens?: NamedCap;
+  /** The operator could only tighten the rule: one of the configuration stays in force where it is stricter. */
+  readonly tightens?: true;
   /** Why the operator set it. */
   readonly reason?: string;
   /** From this moment on the rule does not exist. */
@@ -42,6 +44,7 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
   const members = body as Readonly<Record<string, unknown>>;
   const { scope, subject, per_child: perChild, period_seconds: seconds, mode } = members;
   const { max_requests: maxRequests, max_tokens: maxTokens, reason, expires_at: expiresAt } = members;
+  const { tightens } = members;
   const { created_at: createdAt, updated_at: updatedAt, updated_by: updatedBy } = members;
   if ((scope !== 'user_path' && scope !== 'provider' && scope !== 'model') || typeof subject !== 'string')
     return undefined;
@@ -50,6 +53,7 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
   if ((mode !== 'enforce' && mode !== 'shadow') || typeof updatedBy !== 'string') return undefined;
   if (!isMoment(createdAt) || !isMoment(updatedAt) || !(expiresAt === undefined || isMoment(expiresAt)))
     return undefined;
+  if (!(tightens === undefined || tightens === true)) return undefined;
   if (!(reason === undefined || typeof reason === 'string')) return undefined;
   const mayBlock = expiresAt !== undefined;
   if (!isNamedCap(maxRequests, mayBlock) || !isNamedCap(maxTokens, mayBlock)) return undefined;
@@ -67,6 +71,7 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
     ...(maxRequests === undefined ? {} : { maxRequests }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     mode,
+    ...(tightens === undefined ? {} : { tightens }),
     ...(reason === undefined ? {} : { reason }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     createdAt,
@@ -98,6 +103,7 @@ export function manualRuleBody(rule: ManualRule): object {
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
     mode: rule.mode,
+    ...(rule.tightens === undefined ? {} : { tightens: true }),
     ...(rule.reason === undefined ? {} : { reason: rule.reason }),
     ...(rule.expiresAt === undefined ? {} : { expires_at: rule.expiresAt }),
     created_at: rule.createdAt,

@@ -77,17 +77,29 @@ export function mergeRules({ config, manual, epochs, nowMs, means }: RuleSources
   }
 }
 
+type Caps = Pick<Rule, 'maxRequests' | 'maxTokens'>;
+
 /** The caps that a manual rule has over one of the configuration, or over none: those it names, else that rule's. */
-export function effectiveCaps(
-  named: Pick<ManualRule, 'maxRequests' | 'maxTokens'>,
-  declared: Pick<Rule, 'maxRequests' | 'maxTokens'> | undefined,
-): Pick<Rule, 'maxRequests' | 'maxTokens'> {
+export function effectiveCaps(named: Pick<ManualRule, 'maxRequests' | 'maxTokens'>, declared: Caps | undefined): Caps {
   const maxRequests = named.maxRequests === undefined ? declared?.maxRequests : named.maxRequests;
   const maxTokens = named.maxTokens === undefined ? declared?.maxTokens : named.maxTokens;
   return {
     ...(typeof maxRequests === 'number' ? { maxRequests } : {}),
     ...(typeof maxTokens === 'number' ? { maxTokens } : {}),
   };
+}
+
+function stricterCaps(caps: Caps, bound: Caps | undefined): Caps {
+  if (bound === undefined) return caps;
+  return {
+    ...stricter('maxRequests', caps.maxRequests, bound.maxRequests),
+    ...stricter('maxTokens', caps.maxTokens, bound.maxTokens),
+  };
+}
+
+function stricter(name: keyof Caps, cap: number | undefined, other: number | undefined): Caps {
+  const least = Math.min(cap ?? Number.POSITIVE_INFINITY, other ?? Number.POSITIVE_INFINITY);
+  return least === Number.POSITIVE_INFINITY ? {} : { [name]: least };
 }
 
 /** The next Unix millisecond at which a manual rule expires, so that the rules must be merged again; undefined: none will. */
@@ -101,12 +113,15 @@ export function nextExpiryMs(manual: readonly ManualRule[], nowMs: number): numb
 }
 
 /**
- * `per_child` and mode are always the override's own, so a cap that it does not name counts in the way that it says: of a template for
+ * `per_child` and mode are the override's own (unless it may only tighten), so a cap that it does not name counts in the way that it says: of a template for
  * each child.
  */
 function overrideOf(manual: ManualRule, declared: Rule | undefined): Rule {
-  const { key, scope, subject, matchSubject, perChild, periodSeconds, mode } = manual;
-  const caps = effectiveCaps(manual, declared);
+  const { key, scope, subject, matchSubject, periodSeconds } = manual;
+  const bound = manual.tightens === true ? declared : undefined;
+  const perChild = bound?.perChild ?? manual.perChild;
+  const mode = bound?.mode === 'enforce' ? 'enforce' : manual.mode;
+  const caps = stricterCaps(effectiveCaps(manual, declared), bound);
   const isBlock = caps.maxRequests === 0 || caps.maxTokens === 0;
   return {
     key,

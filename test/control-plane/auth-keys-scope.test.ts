@@ -194,3 +194,41 @@ await test('an operator whose key has just lost its rights changes nothing, even
     t.equal(await revision(stand), before);
   }
 });
+
+await test('a scope and the gateway hold so many keys', async (t) => {
+  const stand = await startKeyServer(t, { quotas: { max_keys: 4, max_keys_per_scope: 2 } });
+  const admin = await stand.issue({ user_path: '/team', dashboard_access: true });
+  const as = (token: string | undefined, user_path: string) =>
+    stand.ask('POST', path, { name: 'another', user_path }, token);
+  t.equal((await as(admin.value, '/team/a')).status, 201);
+  const full = await as(admin.value, '/team/b');
+  t.match(full.body, {
+    status_code: 409,
+    code: 'too_many_auth_keys',
+    message: /^There are 2 keys at and below \/team /,
+  });
+  t.equal((await as(undefined, '/team/b')).status, 201, 'the bound of a scope is for those within it');
+  t.equal((await as(undefined, '/other')).status, 201);
+  t.match((await as(undefined, '/other')).body, { status_code: 409, message: /^There are 4 keys in all / });
+  await stand.ask('DELETE', `${path}/${admin.id}`);
+  t.equal((await as(undefined, '/other')).status, 201, 'a deleted key makes room');
+});
+
+await test('a key that would be a large document is refused, naming its longest member', async (t) => {
+  const stand = await startKeyServer(t);
+  const models = Array.from({ length: 60 }, (_, index) => `openai/${'x'.repeat(300)}${index}`);
+  const labels = Array.from({ length: 50 }, (_, index) => `${index}${'\u{1F600}'.repeat(90)}`);
+  const { id } = await stand.issue({ allowed_models: models.slice(0, 40) });
+  const before = await revision(stand);
+  const rows: [method: string, below: string, body: object, param: string][] = [
+    ['POST', '', { name: 'x', allowed_models: models }, 'allowed_models'],
+    ['POST', '', { name: 'x', allowed_models: models.slice(0, 20), labels }, 'labels'],
+    ['PUT', `/${id}/labels`, { labels }, 'labels'],
+    ['PUT', `/${id}/allowed-models`, { allowed_models: models }, 'allowed_models'],
+  ];
+  for (const [method, below, body, param] of rows) {
+    const { body: answer } = await stand.ask(method, path + below, body);
+    t.match(answer, { status_code: 400, code: 'invalid_member', param, message: /16384/ }, `${method} ${below}`);
+  }
+  t.equal(await revision(stand), before, 'and nothing is stored');
+});

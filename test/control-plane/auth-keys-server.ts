@@ -2,6 +2,7 @@
 
 import { Agent, fetch } from 'undici';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
+import { defaultQuotas, type Quotas } from '../../control-plane/admin/quotas.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { createFailedLogins } from '../../schemas/failed-logins.ts';
@@ -46,6 +47,7 @@ export interface StandOptions {
   readonly master?: string | null;
   /** Of another stand, to share its store. */
   readonly directory?: string;
+  readonly quotas?: Partial<Quotas>;
   readonly register?: (app: ReturnType<typeof createServer>) => void;
 }
 
@@ -53,7 +55,7 @@ export const startedAtMs = Date.parse('2026-06-01T12:00:00Z');
 
 /** Starts it; gone when the test ends. */
 export async function startKeyServer(t: Teardown, options: StandOptions = {}): Promise<Stand> {
-  const { master = masterKey, directory = temporaryDirectory(t, 'gateway-keys'), register } = options;
+  const { master = masterKey, directory = temporaryDirectory(t, 'gateway-keys'), quotas, register } = options;
   const store = openStateStore({ directory, pollMs: 20 });
   t.teardown(() => store.close());
   const clock = { nowMs: startedAtMs };
@@ -87,6 +89,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
   register?.(app);
   const parts = {
     store,
+    quotas: () => ({ ...defaultQuotas, ...quotas }),
     known: () =>
       knownModels({
         providers: { openai: { models: ['gpt-4o'] }, local: { models: ['meta/llama', 'openai/gpt-4o'] } },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
+import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
 import { type RateLimitParts, tidyRules } from '../../control-plane/admin/rate-limits/commit.ts';
 import { dateRules } from '../../control-plane/admin/rate-limits/declared.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/live.ts';
@@ -104,6 +105,7 @@ async function startPlane(t: Test, { directory = temporaryDirectory(t), parts = 
     who,
     parts: {
       store,
+      quotas: () => defaultQuotas,
       configRules: () => ({ rules: config, declared: dateRules(new Map(), config, start - 5_000) }),
       live: async () => liveCounters(await store.heartbeats(), at.nowMs),
       means: () => ruleMeans(),
@@ -225,9 +227,10 @@ await test('each write leaves a line that says who did it, and to what', async (
   await plane.put({ ...teamRule, reason: 'a secret reason' }, id('one'));
   await plane.resetOne({ user_path: '/team', period: 'minute' }, { ...id('two'), ...as('key-9') });
   await plane.reset({ confirmation: 'reset' }, id('three'));
-  await plane.remove(team, { ...id('four'), ...as('key-team') });
+  const app = { ...teamRule, user_path: '/team/app' };
+  await plane.put(app, { ...id('four'), ...as('key-team') });
   await plane.list(id('five'));
-  t.equal((await plane.remove(team, id('six'))).status, 404);
+  t.equal((await plane.remove({ ...team, user_path: '/gone' }, id('six'))).status, 404);
   t.equal((await plane.put({ ...teamRule, user_path: '/other' }, as('key-team'))).status, 403);
   const route = '/admin/rate-limits';
   const about = 'user_path 60 /team';
@@ -242,7 +245,7 @@ await test('each write leaves a line that says who did it, and to what', async (
       outcome: 'done',
       request_id: 'three',
     },
-    { operator: 'key-team', method: 'DELETE', route, about, outcome: 'done', request_id: 'four' },
+    { operator: 'key-team', method: 'PUT', route, about: `${about}/app`, outcome: 'done', request_id: 'four' },
   ]);
 });
 
@@ -386,7 +389,14 @@ await test('operators see and change what is theirs', async (t) => {
       ['/team/app', 'key-team'],
     ],
   );
-  t.equal((await plane.resetOne({ user_path: '/team', period: 'minute' }, scoped)).status, 200);
+  t.match((await plane.put({ user_path: '/team', ...minute, max_requests: 9_999 }, scoped)).body, {
+    status_code: 403,
+    code: 'admin_scope_denied',
+  });
+  t.match((await plane.remove({ user_path: '/team', ...minute }, scoped)).body, { code: 'admin_scope_denied' });
+  const own = await plane.resetOne({ user_path: '/team', period: 'minute' }, scoped);
+  t.match(own.body, { status_code: 403, code: 'admin_scope_denied' }, 'nor are the counters of the own path theirs');
+  t.equal((await plane.resetOne({ user_path: '/team/app', period: 'minute' }, scoped)).status, 200);
   t.equal((await plane.remove(below, scoped)).status, 200);
   const { revision } = await plane.store.read();
   for (const name of [{ user_path: '/' }, { user_path: '/team-2' }, { scope: 'provider', subject: 'OpenAI' }]) {

@@ -38,6 +38,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       targets: targets.map((target) => ({ model: 'p/m', weight: 1, ...target })),
       strategy: 'round_robin',
     })),
+    admin: { max_keys: 10_000, max_keys_per_scope: 1_000, max_rules_per_scope: 1_000 },
     rate_limits: { enabled: true, max_children: 100_000, user_paths: [], providers: [], models: [] },
   };
 }

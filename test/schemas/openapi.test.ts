@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
+import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/live.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
@@ -233,12 +234,13 @@ async function startAdmin(t: Test) {
     }
   });
   const live = async () => liveCounters([], nowMs());
+  const quotas = () => defaultQuotas;
   const configRules = () => ({ rules: [], declared: new Map() });
   await app.register(rateLimits, {
-    parts: { store, configRules, live, means: () => ruleMeans(), nowMs },
+    parts: { store, quotas, configRules, live, means: () => ruleMeans(), nowMs },
     who,
   });
-  await app.register(authKeys, { parts: { store, known: () => nothingKnown, nowMs } });
+  await app.register(authKeys, { parts: { store, quotas, known: () => nothingKnown, nowMs } });
   const state = () => ({ storeId: undefined, revision: 0, source: 'store', isUp: true, isEmptied: false }) as const;
   await app.register(statusRoute, {
     parts: { fleet, desired, config: () => undefined, state, engine: 'sqlite', nowMs },

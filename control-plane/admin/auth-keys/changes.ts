@@ -14,6 +14,7 @@ import { isInScope, isScoped, lookAgain, type Operator } from '../../authenticat
 import { type Refusal, refusal } from '../../errors.ts';
 import type { Decided } from '../commit.ts';
 import type { KeyDraft } from './read-draft.ts';
+import { checkSize } from './room.ts';
 
 /** What a write gives: the key as it is then, and what has to be stored for that; nothing when it was so already. */
 export interface Decision extends Decided {
@@ -49,7 +50,7 @@ export function findKey({ keys }: View, id: string): AuthKey {
   return key;
 }
 
-/** A new key. Throws 403 `admin_scope_denied` when it would grant more than the operator has. */
+/** A new key. Throws 403 `admin_scope_denied` when it would grant more than the operator has, 400 when it is too large. */
 export function issueKey(
   draft: KeyDraft,
   { id, secret, by, nowMs }: { id: string; secret: string; by: string; nowMs: number },
@@ -71,6 +72,7 @@ export function issueKey(
     updatedAtMs: nowMs,
     createdBy: by,
   });
+  checkSize(key);
   return stored(key);
 }
 
@@ -89,13 +91,16 @@ export function deleteKey(state: Pick<StoredState, 'documents' | 'skipped'>, vie
   return { changes: [{ kind: authKeyKind, id, body: undefined }] };
 }
 
+/** Throws 400 when the key would become too large. */
 export function relabelKey(key: AuthKey, labels: readonly string[], nowMs: number): Decision {
+  checkSize({ ...key, labels });
   return changed(key, { labels }, nowMs);
 }
 
-/** Throws 403 `admin_scope_denied` when the key could then use what the operator's own may not, or gain something for longer. */
+/** Throws 403 `admin_scope_denied` when the key could then use what the operator's own may not, or gain something for longer; 400 when it is too large. */
 export function restrictKey(key: AuthKey, allowedModels: readonly string[], view: View, nowMs: number): Decision {
   checkModels(allowedModels, view);
+  checkSize({ ...key, allowedModels });
   if (isWidened(key, allowedModels, view)) checkExpiry(key.expiresAtMs, view.operator);
   return changed(key, { allowedModels }, nowMs);
 }

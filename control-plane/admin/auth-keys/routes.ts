@@ -7,6 +7,7 @@ import type { KnownModels } from '../../../schemas/rules/known-models.ts';
 import type { StoredState } from '../../../schemas/store/state-store.ts';
 import { type Operator, who } from '../../authenticate.ts';
 import { createCommitter, type DocumentStore } from '../commit.ts';
+import type { Quotas } from '../quotas.ts';
 import {
   type Decision,
   deactivateKey,
@@ -21,10 +22,13 @@ import {
 } from './changes.ts';
 import { readAllowedModelsBody, readDashboardAccessBody, readDraft, readLabelsBody } from './read-draft.ts';
 import { keyRecord } from './record.ts';
+import { checkRoom } from './room.ts';
 
 /** What the resource needs of the process around it. */
 export interface AuthKeyParts {
   readonly store: DocumentStore;
+  /** How much operators may store. */
+  quotas(): Quotas;
   /** What the config in force offers. */
   known(): KnownModels;
   /** Unix milliseconds. */
@@ -68,7 +72,11 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     const draft = readDraft(body, known(), nowMs());
     const secret = newSecret();
     const making = { id: randomUUID(), secret, by: who(request), nowMs: nowMs() };
-    const issued = await write((state) => issueKey(draft, making, view(state, operator)));
+    const issued = await write((state) => {
+      const seen = view(state, operator);
+      checkRoom(state, seen, parts.quotas());
+      return issueKey(draft, making, seen);
+    });
     request.wrote(making.id);
     return reply.code(201).send({ ...show(issued), value: secret });
   });

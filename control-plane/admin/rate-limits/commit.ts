@@ -7,6 +7,7 @@ import type { Rule } from '../../../schemas/rules/rule.ts';
 import type { Change, StoredState } from '../../../schemas/store/state-store.ts';
 import { refusal } from '../../errors.ts';
 import { createCommitter, type DocumentStore } from '../commit.ts';
+import type { Quotas } from '../quotas.ts';
 import {
   forgetEpochs,
   type KnownRules,
@@ -26,6 +27,8 @@ export interface RateLimitParts {
   /** The rules of the configuration in force, and since when each is declared. */
   configRules(): { readonly rules: readonly Rule[]; readonly declared: DeclaredRules };
   live(): Promise<LiveCounters>;
+  /** How much operators may store. */
+  quotas(): Quotas;
   /** What rules can be enforced; asked at every request. */
   means(): RuleMeans;
   nowMs(): number;

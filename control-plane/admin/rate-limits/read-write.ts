@@ -39,6 +39,8 @@ export interface RuleWrite extends RuleName {
   readonly mode: 'enforce' | 'shadow';
   readonly reason?: string;
   readonly expiresAtMs?: number;
+  /** The writer may only tighten this rule, as `ManualRule` says. */
+  readonly tightens?: true;
 }
 
 const scopes = ['user_path', 'provider', 'model'] as const;

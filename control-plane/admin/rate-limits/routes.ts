@@ -12,6 +12,7 @@ import {
   type RulesAnswer,
   userPathOf,
 } from './commit.ts';
+import { delegatedRemoval, delegatedReset, delegatedWrite } from './delegation.ts';
 import { checkConfirmation, type RuleName, readDelete, readResetOne, readWrite } from './read-write.ts';
 
 export interface RateLimitOptions {
@@ -43,20 +44,27 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
     const wanted = readWrite(request.body, parts.nowMs());
     if (!isTheirs(request, wanted)) throw refusal('admin_scope_denied', { fill: { what: 'This rule' } });
     return change(request, reply, wanted.key, (known) =>
-      putRule(known, wanted, who(request), parts.means().hasTemplates),
+      putRule(
+        known,
+        delegatedWrite(known, wanted, request.operator, parts.quotas().max_rules_per_scope),
+        who(request),
+        parts.means().hasTemplates,
+      ),
     );
   });
 
   app.delete('/admin/rate-limits', { config }, async (request, reply) => {
     const name = readDelete(request.body);
     if (!isTheirs(request, name)) throw refusal('rate_limit_not_found');
-    return change(request, reply, name.key, (known) => deleteRule(known, name));
+    return change(request, reply, name.key, (known) =>
+      deleteRule(known, delegatedRemoval(known, name, request.operator)),
+    );
   });
 
   app.post('/admin/rate-limits/reset-one', { config }, async (request, reply) => {
     const name = readResetOne(request.body);
     if (!isTheirs(request, name)) throw refusal('rate_limit_not_found');
-    return change(request, reply, name.key, (known) => resetRule(known, name));
+    return change(request, reply, name.key, (known) => resetRule(known, delegatedReset(name, request.operator)));
   });
 
   app.post('/admin/rate-limits/reset', { config: { access: 'admin' } }, async (request, reply) => {

@@ -1,0 +1,43 @@
+// How much may be stored: keys in all, keys of one scope, bytes of one key. Pure.
+import { type AuthKey, authKeyBody, authKeyKind } from '../../../schemas/keys/auth-key.ts';
+import type { StoredState } from '../../../schemas/store/state-store.ts';
+import { isScoped, type Operator } from '../../authenticate.ts';
+import { refusal } from '../../errors.ts';
+import { longestDocumentBytes, type Quotas } from '../quotas.ts';
+import { invalid } from '../read-members.ts';
+
+/** An operator, and the keys within its scope. */
+interface Seen {
+  readonly operator: Operator;
+  readonly keys: readonly AuthKey[];
+}
+
+/**
+ * Throws 409 `too_many_auth_keys` when another key would be one too many: for the gateway, unreadable documents included, or for the
+ * operator's scope.
+ */
+export function checkRoom(state: Pick<StoredState, 'documents' | 'skipped'>, seen: Seen, quotas: Quotas): void {
+  const isKey = ({ kind }: { kind: string }): boolean => kind === authKeyKind;
+  const stored = state.documents.filter(isKey).length + state.skipped.filter(isKey).length;
+  refuse(stored, quotas.max_keys, 'in all');
+  const { operator, keys } = seen;
+  if (isScoped(operator)) refuse(keys.length, quotas.max_keys_per_scope, `at and below ${operator.userPath}`);
+}
+
+/** Throws 400 naming the longest member when the key would be a larger document than may be stored. */
+export function checkSize(key: AuthKey): void {
+  const body = authKeyBody(key);
+  const bytes = bytesOf(body);
+  if (bytes <= longestDocumentBytes) return;
+  const [longest = ''] = Object.keys(body).sort((one, other) => bytesOf(body[other]) - bytesOf(body[one]));
+  throw invalid(longest, `is too long: the key would take ${bytes} bytes, and one may take ${longestDocumentBytes}`);
+}
+
+function refuse(count: number, limit: number, where: string): void {
+  if (count >= limit) throw refusal('too_many_auth_keys', { fill: { count, limit, where } });
+}
+
+/** As it is stored: JSON in UTF-8. */
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
