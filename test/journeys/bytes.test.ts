@@ -347,6 +347,7 @@ await test("only the headers that are its business reach the client, with the ga
     'keep-alive',
     'transfer-encoding',
     'x-accel-buffering',
+    'x-content-type-options',
     'x-request-id',
   ]);
   const headers: Field[] = [
