@@ -66,8 +66,10 @@ export function checkAliases(
       return `leads to the alias ${sources.quoted(other.path)} (${sources.place(other.path)}); an alias must lead to a <provider>/<model>`;
     }
     const { provider, model } = parseSelector(target) ?? {};
-    if (provider === undefined || model === undefined) {
-      const owner = [...offered].find(([, models]) => models.has(target))?.[0];
+    const isQualified = provider !== undefined && offered.has(provider);
+    const owner = isQualified ? undefined : [...offered].find(([, models]) => models.has(target))?.[0];
+    // A bare id may contain a slash, where no provider is named like its first part.
+    if (provider === undefined || model === undefined || owner !== undefined) {
       const guess = owner === undefined ? '' : `; did you mean ${quote(`${owner}/${target}`)}?`;
       return `must be a selector <provider>/<model>, found ${sources.quoted(path)}${guess}`;
     }
