@@ -7,6 +7,13 @@ export function isLineEnd(byte: number | undefined): boolean {
   return byte === newline || byte === carriageReturn;
 }
 
+/** From this length on, to search natively first is worth its calls. */
+const longBytes = 1024;
+
+function hasLineEnd(bytes: Buffer, from: number): boolean {
+  return bytes.includes(newline, from) || bytes.includes(carriageReturn, from);
+}
+
 /**
  * Just past the last empty line of `bytes`; 0 when no event ends in it. `before` is the byte in front of them; undefined when nothing
  * may be in front of them.
@@ -15,6 +22,7 @@ export function lastEventEnd(bytes: Buffer, before?: number): number {
   const { length } = bytes;
   // Nearly every chunk ends with an event.
   if (bytes[length - 1] === newline && bytes[length - 2] === newline) return length;
+  if (length > longBytes && !hasLineEnd(bytes, 0)) return 0;
   for (let end = length; end > 0; ) {
     const last = bytes[end - 1];
     if (!isLineEnd(last)) {
@@ -33,6 +41,7 @@ export function lastEventEnd(bytes: Buffer, before?: number): number {
 /** Just past the first empty line that begins at or behind `from`; 0 when there is none. `before` as above. */
 export function firstEventEnd(bytes: Buffer, from: number, before?: number): number {
   const { length } = bytes;
+  if (length - from > longBytes && !hasLineEnd(bytes, from)) return 0;
   let isStart = isLineEnd(from === 0 ? before : bytes[from - 1]);
   let at = from;
   if (from === 0 && before === carriageReturn && bytes[0] === newline) at = 1;

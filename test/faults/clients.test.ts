@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { t as suite, test } from 'tap';
-import { chatCall, chatHead } from '../support/chat-call.ts';
+import { chatCall, chatHead, firstEvent } from '../support/chat-call.ts';
 import { createGate, fin, rst, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, readMetric, startGateway } from '../support/gateway.ts';
 import { residentBytes } from '../support/process.ts';
@@ -190,6 +190,55 @@ await test('a client that leaves amid a stream pays what came: as reported, else
       }
       connection.close();
     }
+  }
+});
+
+await test('a client that leaves behind the last words pays what the provider reports within usage_drain', async (t) => {
+  const drainMs = 300;
+  const drained = await startGateway(t, {
+    config: {
+      ...config(),
+      providers: {
+        fake: { type: 'openai', base_url: upstream.url, models: upstream.models, timeouts: { usage_drain: '300ms' } },
+      },
+    },
+  });
+  const end = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}\n\n';
+  const usageEvent = 'data: {"choices":[],"usage":{"prompt_tokens":1234,"completion_tokens":4321}}\n\n';
+  const leave = async (ending: typeof fin, words: string) => {
+    const before = await charged(drained);
+    const [gate, more] = [createGate(), createGate()];
+    await upstream.behave([{ kind: 'sse', chunks: [firstEvent, words, gate, usageEvent, more] }]);
+    const asked = upstream.ledger.length;
+    const connection = await openRaw(drained.port, { t });
+    await connection.send(chatBytes(true));
+    await connection.waitFor(({ responses }) => responses[0]?.text().endsWith(words));
+    const leftAtMs = performance.now();
+    await connection.send(ending);
+    const entry = await upstream.waitFor((ledger) => ledger[asked]);
+    const cost = async () => {
+      await untilFree(drained);
+      const closedAtMs = await waitFor('the provider to be let go', () => entry.clientClosedAtMs);
+      return { ...minus(await charged(drained), before), ms: closedAtMs - leftAtMs };
+    };
+    return { gate, cost, entry };
+  };
+  for (const ending of [fin, rst]) {
+    const reporting = await leave(ending, end);
+    await waitFor('the client to be gone', async () => (await slots(drained)) === 1);
+    t.equal(reporting.entry.clientClosedAtMs, undefined, 'the provider is still asked, and the slot still held');
+    reporting.gate.release();
+    const { ms: reportedMs, ...reported } = await reporting.cost();
+    t.same(reported, { requests: 1, tokens: 5555, reported: 5555, estimated: 0 });
+    t.ok(reportedMs < 2 * drainMs, 'the provider is let go when it has reported');
+
+    const { ms: silentMs, ...silent } = await (await leave(ending, end)).cost();
+    t.match(silent, { requests: 1, reported: 0 });
+    t.equal(silent.tokens, silent.estimated, 'who says nothing is estimated');
+    t.ok(silentMs >= drainMs * 0.8 && silentMs < drainMs * 4, `let go after ${silentMs.toFixed(0)} ms of ${drainMs}`);
+
+    const { ms: amidMs } = await (await leave(ending, firstEvent)).cost();
+    t.ok(amidMs < drainMs * 0.8, `amid the words the provider is let go at once: ${amidMs.toFixed(0)} ms`);
   }
 });
 

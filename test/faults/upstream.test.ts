@@ -291,6 +291,30 @@ await test('bodies that are no answer, whatever their status says', async (t) =>
   t.match(envelopeIn(empty.end), { code: 'upstream_invalid_response' });
 });
 
+await test('a provider that answers a byte at a time is cut off, and costs next to nothing until then', async (t) => {
+  const crumbs = '1\r\nx\r\n'.repeat(100_000);
+  await call('fake/fake-small');
+  const resting = residentBytes(gateway.process);
+  for (const [stream, type] of [
+    [false, 'application/json'],
+    [true, 'text/event-stream'],
+  ] as const) {
+    const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    await upstream.behave({ kind: 'raw', steps: [head, crumbs, silence] });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => call('fake/fake-small', stream)));
+    for (const answer of answers) {
+      const error = stream ? lastError(answer) : envelopeIn(answer.start);
+      t.match(error, { code: 'upstream_invalid_response', message: /chunks of a few bytes/, provider: 'fake' });
+    }
+    t.same(
+      answers.map(({ status }) => status),
+      answers.map(() => (stream ? 200 : 502)),
+    );
+  }
+  const grown = (residentBytes(gateway.process) - resting) / 2 ** 20;
+  t.ok(grown < 40, `grown by ${grown.toFixed(1)} MiB`);
+});
+
 await test('a stream is cut wherever it is cut, also behind words that only look like its end', async (t) => {
   const event = (content: string) => `data: {"choices":[{"index":0,"delta":{"content":"${content}"}}]}\n\n`;
   for (const [name, chunks] of [

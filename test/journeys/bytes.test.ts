@@ -1,8 +1,9 @@
 // The gateway is a pipe that reads along: what goes in comes out byte for byte, but for the model's name and the usage it asked for itself.
 import { createHash, randomBytes } from 'node:crypto';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { array, asyncProperty, boolean, assert as check, constantFrom, nat, record } from 'fast-check';
 import { t as suite, test } from 'tap';
-import { chatCall, chatHead } from '../support/chat-call.ts';
+import { chatCall, chatHead, firstEvent, lastEvent } from '../support/chat-call.ts';
 import { createGate, type Entry, type Field, type Step, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, providerKey, startGateway, untilIdle } from '../support/gateway.ts';
 import { residentBytes } from '../support/process.ts';
@@ -148,8 +149,14 @@ await test('nothing is injected when nobody counts, when the provider cannot, an
   }
 });
 
-const usageEvent = 'data: {"id":"x","choices": [],\r\ndata: "usage": {"prompt_tokens":1,"total_tokens":3}}\r\n\r\n';
-/** An event stream with everything the format allows; the usage event stands between two others. */
+/** Events that report usage and nothing else, as different providers write them. */
+const usageEvent = [
+  'data: {"id":"x","choices": [],\r\ndata: "usage": {"prompt_tokens":1,"total_tokens":3}}\r\n\r\n',
+  'data: {"id":"x","choices": [ ], "usage": {"prompt_tokens":1,"total_tokens":3}}\n\n',
+  'data: {"id":"x","choices":null,"usage":{"prompt_tokens":1,"total_tokens":3}}\r\r',
+  'data: {"id":"x","usage":{"prompt_tokens":1,"total_tokens":3}}\n\n',
+].join('');
+/** An event stream with everything the format allows; the usage events stand between two others. */
 const streamParts: [before: string, after: string] = [
   [
     ': a comment first\n\n',
@@ -159,6 +166,8 @@ const streamParts: [before: string, after: string] = [
     ':keep-alive\r\n\r\n\n\r\n',
     'data: {"choices":[{"index":0,"delta":{"content":" with usage"}}],"usage":{"total_tokens":2}}\n\n',
     'data: not JSON "usage":{ at all\n\n',
+    'data: {"choices":[],"prompt_filter_results":[{"prompt_index":0}]}\n\n',
+    'event: message\rdata: {"choices":[{"index":0,"delta":{"content":"an error"}}]}\r\r',
     `data: {"choices":[{"index":0,"delta":{"content":"${'long '.repeat(400)}"}}]}\n\n`,
   ].join(''),
   'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\r\n\r\ndata: [DONE]\n\n: an afterthought\n',
@@ -195,6 +204,44 @@ await test('a stream comes back byte-identical however it is cut, but for the us
     { numRuns: 30, examples: [[{ places: [...sent.keys()].slice(0, 700), isPaced: false, framing: 'eof' }]] },
   );
   t.ok(cuttings >= 30, `${cuttings} ways to cut it`);
+});
+
+await test('a stream that comes compressed, although plain bytes were asked for, is undone; one that cannot be is refused', async (t) => {
+  const plain = `${streamParts[0]}${usageEvent}${streamParts[1]}`;
+  const own = ',"stream_options":{"include_usage":true}';
+  for (const [encoding, compress] of [
+    ['gzip', gzipSync],
+    ['Deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ] as const) {
+    const bytes = compress(Buffer.from(plain));
+    for (const [more, expected] of [
+      ['', streamParts.join('')],
+      [own, plain],
+    ] as const) {
+      const before = (await gateway.metric('gateway_rate_limit_tokens_total', { source: 'reported' })) ?? 0;
+      const headers: Field[] = [['content-encoding', encoding]];
+      await upstream.behave({ kind: 'sse', chunks: cut(bytes, [1, 7, 20, 21, 300]), headers });
+      const { response, bytes: got } = await post(`{"model":"chat","stream":true${more}}`);
+      t.equal(got.toString(), expected, `${encoding}${more}`);
+      t.equal(response.headers.get('content-encoding'), null);
+      await untilIdle(gateway);
+      const after = await gateway.metric('gateway_rate_limit_tokens_total', { source: 'reported' });
+      t.equal(Number(after) - before, 3, 'and its usage is read');
+    }
+  }
+  for (const [encoding, body, words] of [
+    ['compress', Buffer.from(plain), /encoded as compress/],
+    ['gzip, br', gzipSync(plain), /encoded as gzip, br/],
+    ['gzip', Buffer.from(plain), /not gzip/],
+    ['gzip', gzipSync(Buffer.alloc(8 << 20)), /beyond measure/],
+  ] as const) {
+    await upstream.behave({ kind: 'sse', chunks: [body], headers: [['content-encoding', encoding]] });
+    const { bytes } = await post('{"model":"chat","stream":true}');
+    t.match(bytes.subarray(-1_000).toString(), words, encoding);
+    t.match(bytes.subarray(-1_000).toString(), '"code":"upstream_invalid_response"');
+  }
 });
 
 await test('a line end may arrive in a packet of its own, or behind one byte', async (t) => {
@@ -391,6 +438,9 @@ await test("only the headers that are its business reach the client, with the ga
 await test("the provider's key never comes down, the client's never goes up", async (t) => {
   const shown = `Incorrect API key provided: ${providerKey}. Or was it "Bearer ${providerKey}" or sk-proj-abc***wxyz?`;
   const error = (code: unknown) => ({ error: { message: shown, type: 'x', param: null, code } });
+  const event = `data: ${JSON.stringify(error(401))}\n\n`;
+  const middle = event.indexOf(providerKey) + 9;
+  const halves: Step[] = [event.slice(0, middle), pause(5), event.slice(middle)];
   const heard: string[] = [];
   for (const behaviour of [
     { kind: 'error', status: 401, message: shown },
@@ -401,6 +451,8 @@ await test("the provider's key never comes down, the client's never goes up", as
     { kind: 'json', status: 400, body: { error: { ...error(null).error, param: providerKey } } },
     { kind: 'json', body: error(401) },
     { kind: 'sse', chunks: [`data: ${JSON.stringify(error(401))}\n\n`] },
+    { kind: 'sse', chunks: [firstEvent, ...halves, lastEvent] },
+    { kind: 'sse', chunks: [firstEvent, `event: error\rdata: ${shown}\r\r`, lastEvent] },
     { kind: 'redirect', location: `http://127.0.0.1:9/?key=${providerKey}` },
     {
       kind: 'raw',

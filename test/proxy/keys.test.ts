@@ -190,6 +190,54 @@ await test('a key that is revoked is refused within a second, on open connection
   }
 });
 
+await test('with server.cut_revoked_streams streams of a key that no longer lets in end within a second', async (t) => {
+  const { gateway, issue, put, upstream } = await startStand(t);
+  const others = { secret: masterKey, key: undefined };
+  const begin = async (secret: string) => {
+    const gate = createGate();
+    const entries = upstream.ledger.length;
+    await upstream.behave([{ kind: 'sse', chunks: ['data: {"choices":[]}\n\n', gate, 'data: [DONE]\n\n'] }]);
+    const body = { ...ask('chat'), stream: true };
+    const stream = await gateway.fetch('/v1/chat/completions', { method: 'POST', body, ...bearer(secret) });
+    return { gate, stream, entry: await upstream.waitFor((ledger) => ledger[entries]) };
+  };
+  const cut = async (name: string, secret: string, change: () => Promise<unknown>) => {
+    const [lost, kept] = [await begin(secret), await begin(others.secret)];
+    await change();
+    const changedAtMs = performance.now();
+    const text = await lost.stream.text();
+    const tookMs = performance.now() - changedAtMs;
+    t.match(
+      text,
+      /^data: \{"choices":\[\]\}\n\ndata: \{"error":\{"code":"key_revoked".*"type":"authentication_error"\}\}\n\n$/,
+      name,
+    );
+    t.notMatch(text, '"provider"', 'the provider has nothing to do with it');
+    t.ok(tookMs < 1_000, `${name}: cut after ${Math.round(tookMs)} ms`);
+    await waitFor('the provider to be let go', () => lost.entry.clientClosedAtMs);
+    kept.gate.release();
+    t.match(await kept.stream.text(), 'data: [DONE]', 'the streams of others go on');
+  };
+  const settings = (on: boolean) => ({ 'server.yaml': { server: { cut_revoked_streams: on } } });
+  await gateway.applyConfig(settings(true));
+  const deleted = await issue();
+  await cut('deleted', deleted.secret, () => put(deleted.key.id, undefined));
+  const deactivated = await issue();
+  await cut('deactivated', deactivated.secret, () =>
+    put(deactivated.key.id, authKey({ ...deactivated.key, enabled: false, deactivatedAtMs: 1 })),
+  );
+  const expiring = await issue({ expiresAtMs: Date.now() + 1_500 });
+  await cut('expired', expiring.secret, () => waitFor('it to expire', () => Date.now() >= expiring.key.expiresAtMs));
+  await gateway.applyConfig(settings(false));
+  const late = await issue();
+  await cut('switched on behind the revocation', late.secret, async () => {
+    await put(late.key.id, undefined);
+    await gateway.applyConfig(settings(true));
+  });
+  t.equal(await gateway.metric('gateway_requests_total', { status: '401' }), 4);
+  await waitFor('every slot', async () => (await gateway.metric('gateway_requests_in_flight')) === 0);
+});
+
 await test('a key is refused from the millisecond it expires, on a connection that knows it', async (t) => {
   const { gateway, issue } = await startStand(t);
   const expiresAtMs = Date.now() + 700;
