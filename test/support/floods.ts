@@ -20,9 +20,11 @@ export interface FloodOptions {
 }
 
 interface Behaviour extends FloodOptions {
-  /** Sent first, then `repeat` without end. */
+  /** Sent first, then `repeat` without end, or what it gives each time. */
   readonly first: string;
-  readonly repeat: string;
+  readonly repeat: string | (() => string);
+  /** After so many bytes of it a connection says nothing more. */
+  readonly mostBytes?: number;
   /** Whether answers are read. */
   readonly reads: boolean;
   /** Time between two repeats; without it the kernel sets the pace. Milliseconds. */
@@ -31,6 +33,7 @@ interface Behaviour extends FloodOptions {
 
 const host = 'Host: gateway.test\r\n';
 const writeBytes = 64 * 1024;
+const mebibyte = 2 ** 20;
 /** Time before a connection is opened anew. */
 const againMs = 5;
 
@@ -82,6 +85,50 @@ export function openIdle(t: Teardown, port: number, connections: number): Flood 
   return flood(t, port, { first: get('/health', 0), repeat: '', reads: true, connections, again: false });
 }
 
+/** Bodies of 1 MiB for the control plane without a key, of which the last byte never comes. */
+export function sendAdminBodies(t: Teardown, port: number, options: FloodOptions = {}): Flood {
+  const head = `POST /admin/auth-keys HTTP/1.1\r\n${host}Content-Type: application/json\r\nContent-Length: ${mebibyte}\r\n\r\n`;
+  return flood(t, port, { first: head, repeat: ' ', mostBytes: mebibyte - 1, reads: true, ...options });
+}
+
+/** Bodies of a consumer with a key, of which the last byte never comes. */
+export function sendModelBodies(
+  t: Teardown,
+  port: number,
+  { userPath, bytes, ...options }: FloodOptions & { readonly userPath: string; readonly bytes: number },
+): Flood {
+  const head = chatHead(bytes, { 'X-Gateway-User-Path': userPath });
+  return flood(t, port, { first: head, repeat: ' ', mostBytes: bytes - 1, reads: true, ...options });
+}
+
+/** Scrapes of the metrics, on each connection one every so many milliseconds. */
+export function scrapeMetrics(
+  t: Teardown,
+  port: number,
+  { everyMs, ...options }: FloodOptions & { readonly everyMs: number },
+): Flood {
+  return flood(t, port, { first: '', repeat: get('/metrics', 0), reads: true, everyMs, ...options });
+}
+
+/** Calls of a model in the name of ever new children of a user path, on each connection one every so many milliseconds. */
+export function nameChildren(
+  t: Teardown,
+  port: number,
+  {
+    template,
+    model,
+    everyMs,
+    ...options
+  }: FloodOptions & { readonly template: string; readonly model: string; readonly everyMs: number },
+): Flood {
+  let child = 0;
+  const repeat = (): string => {
+    child += 1;
+    return chatCall({ model, messages: [] }, { 'X-Gateway-User-Path': `${template}/${process.pid}-${child}` });
+  };
+  return flood(t, port, { first: '', repeat, reads: true, everyMs, ...options });
+}
+
 interface Padded {
   readonly padding?: number;
 }
@@ -93,10 +140,17 @@ function get(path: string, padding: number): string {
   return `GET ${path} HTTP/1.1\r\n${host}${header}\r\n`;
 }
 
-function flood(t: Teardown, port: number, behaviour: Behaviour): Flood {
-  const { first, repeat, reads, everyMs, connections = 1, again = true } = behaviour;
+/** What each write sends: as much as fits into one, where the kernel sets the pace. */
+function pieces({ repeat, everyMs }: Behaviour): () => Buffer {
+  if (typeof repeat !== 'string') return () => Buffer.from(repeat(), 'latin1');
   const times = everyMs === undefined && repeat !== '' ? Math.ceil(writeBytes / repeat.length) : 1;
   const piece = Buffer.from(repeat.repeat(times), 'latin1');
+  return () => piece;
+}
+
+function flood(t: Teardown, port: number, behaviour: Behaviour): Flood {
+  const { first, reads, everyMs, mostBytes = Number.POSITIVE_INFINITY, connections = 1, again = true } = behaviour;
+  const piece = pieces(behaviour);
   const sockets = new Set<Socket>();
   let isStopped = false;
   let ended = 0;
@@ -106,11 +160,15 @@ function flood(t: Teardown, port: number, behaviour: Behaviour): Flood {
   const begin = (): void => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     let timer: NodeJS.Timeout | undefined;
+    let left = mostBytes;
     const write = (): void => {
-      if (!socket.destroyed && socket.write(piece)) next();
+      if (socket.destroyed) return;
+      const bytes = piece().subarray(0, left);
+      left -= bytes.length;
+      if (socket.write(bytes)) next();
     };
     const next = (): void => {
-      if (piece.length === 0) return;
+      if (left <= 0 || behaviour.repeat === '') return;
       if (everyMs === undefined) setImmediate(write);
       else timer = setTimeout(write, everyMs);
     };

@@ -1,0 +1,112 @@
+// Whatever strangers and clients without manners send, others are served: 50 calls a second, a heap of 256 MB.
+import { createServer } from 'node:http';
+import { t as suite, test } from 'tap';
+import { firstEvent } from '../support/chat-call.ts';
+import { type FloodCall, startFloodThread } from '../support/flood-thread.ts';
+import { startGateway } from '../support/gateway.ts';
+import { describeLoad, startLoad } from '../support/load.ts';
+import { listen } from '../support/ports.ts';
+import { residentBytes } from '../support/process.ts';
+import { startQuickProvider } from '../support/quick-provider.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const mebibyte = 2 ** 20;
+const perSecond = 50;
+/** How long each flood lasts; `npm run soak` lets them go on for longer. Milliseconds. */
+const lastsMs = Number(process.env['FLOOD_SECONDS'] ?? 2) * 1_000;
+/** What others may wait, and what the process may take, whatever comes. */
+const mostWaitMs = 250;
+const mostBytes = 400 * mebibyte;
+suite.setTimeout(30_000 + 20 * lastsMs);
+
+/** Answers a call at once; a stream goes on until its client leaves. */
+const provider = createServer((request, response) => {
+  let body = '';
+  request.on('data', (bytes: Buffer) => {
+    body += bytes.toString('latin1');
+  });
+  request.on('end', () => {
+    if (body.includes('"stream":true')) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const timer = setInterval(() => response.write(firstEvent), 20);
+      response.on('close', () => clearInterval(timer));
+    } else response.setHeader('content-type', 'application/json').end('{"object":"chat.completion","choices":[]}');
+  });
+});
+const port = await listen(provider);
+suite.teardown(() => {
+  provider.closeAllConnections();
+  provider.close();
+});
+
+const gateway = await startGateway(suite, {
+  config: {
+    server: { timeouts: { write_idle: '2s' } },
+    providers: {
+      fake: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, models: ['fake-small'] },
+      quick: await startQuickProvider(suite),
+    },
+    rate_limits: {
+      user_paths: [
+        { path: '/single', limits: [{ period: 'minute', max_requests: 1 }] },
+        { path: '/guests', per_child: true, limits: [{ period: 'hour', max_requests: 100 }] },
+        ...Array.from({ length: 5_000 }, (_, index) => ({
+          path: `/teams/${index}`,
+          limits: [{ period: 'minute', max_requests: 60 }],
+        })),
+      ],
+    },
+  },
+  execArgv: ['--max-old-space-size=256'],
+  env: { GATEWAY_ENTITLEMENTS: 'quota_templates', NODE_V8_COVERAGE: undefined },
+});
+
+const floods: [name: string, call: FloodCall][] = [
+  ['pipelined requests to /admin without a key', ['pipelineAdmin', { connections: 4 }]],
+  ['chunked requests behind streams', ['pipelineBehindStream', { connections: 4, reads: true }]],
+  ['bodies of 1,500 connections to /admin without a key', ['sendAdminBodies', { connections: 1_500 }]],
+  [
+    'bodies of 40 connections under a limit of one request',
+    ['sendModelBodies', { connections: 40, userPath: '/single', bytes: 30 * mebibyte }],
+  ],
+  ['chunks of one byte to /health', ['sendTinyChunks', { connections: 4 }]],
+  ['chunks of one byte of a call', ['sendTinyChunks', { connections: 4, isCall: true }]],
+  ['ever new children', ['nameChildren', { connections: 16, template: '/guests', model: 'quick', everyMs: 8 }]],
+  ['120 scrapes a second with 5,000 rules', ['scrapeMetrics', { connections: 6, everyMs: 50 }]],
+  ['garbage behind streams', ['sendGarbage', { connections: 4 }]],
+  ['500 connections that say nothing', ['openIdle', 500]],
+  ['clients that drip and never read', ['dripBehindUnread', { connections: 50, everyMs: 900 }]],
+];
+
+for (const [name, call] of floods) {
+  await test(name, async (t) => {
+    const load = startLoad(t, [gateway], perSecond);
+    await waitFor('the load to run', () => load.look().answered > 0);
+    let most = residentBytes(gateway.process);
+    const before = most;
+    const endMs = performance.now() + lastsMs;
+    const flood = startFloodThread(t, gateway.port, call);
+    await waitFor(
+      'the flood to have lasted',
+      () => {
+        most = Math.max(most, residentBytes(gateway.process));
+        return performance.now() > endMs;
+      },
+      lastsMs + 10_000,
+    );
+    const figures = load.look();
+    await flood.stop();
+    const all = await load.end();
+    const mib = (bytes: number): string => (bytes / mebibyte).toFixed(0);
+    t.comment(`${mib(before)} MiB before, at most ${mib(most)} MiB; ${describeLoad(figures)}`);
+    t.same(all.failures, {}, 'no other call fails');
+    t.equal(all.leftOut, 0, 'every call was sent when it was due');
+    t.ok(figures.p99Ms <= mostWaitMs, `p99 is at most ${mostWaitMs} ms`);
+    t.ok(most <= mostBytes, `memory is at most ${mib(mostBytes)} MiB`);
+  });
+}
+
+await test('nothing of the gateway has failed', async (t) => {
+  t.ok(gateway.process.running);
+  t.notMatch([...gateway.process.stdout, ...gateway.process.stderr].join('\n'), /unexpected failure|uncaught/i);
+});
