@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { destination, pino } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
+import { boundAddress } from '../schemas/bound-address.ts';
 import type { AssembledConfig } from '../schemas/config/assembled.ts';
 import { ConfigRejected } from '../schemas/config/config-rejected.ts';
 import { type Follower, follow } from '../schemas/config/follow.ts';
@@ -233,12 +234,12 @@ async function close(signal: string): Promise<void> {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, (name: string) => void close(name));
-const address = await app
+await app
   .listen({ host: environment.host, port: environment.port })
   .catch((error: NodeJS.ErrnoException) =>
     refuseStart('control plane', [explainListen(error, environment, 'GATEWAY_ADMIN')]),
   );
-logger.info({ address }, 'listening');
+logger.info({ address: boundAddress(app.server.address()) }, 'listening');
 for (const warning of environment.warnings) logger.warn(warning);
 if (environment.insecure && masterKey === undefined) {
   logger.warn('GATEWAY_INSECURE is set and there is no master key: the admin API is open to whoever reaches it');

@@ -1,6 +1,6 @@
 // A port of its own for /metrics, so that who sends requests and who watches them can be kept apart.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { boundAddress } from '../schemas/bound-address.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A few Prometheus servers and a curious person. */
@@ -38,9 +38,6 @@ export function serveMetrics(
   server.unref();
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
-      const { address, family, port: bound } = server.address() as AddressInfo;
-      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
-    });
+    server.listen(port, host, () => resolve(boundAddress(server.address())));
   });
 }

@@ -7,6 +7,7 @@ import fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify';
+import { boundAddress } from '../schemas/bound-address.ts';
 import { modelEndpoints, plugins, publicPaths } from './endpoints/index.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
@@ -44,7 +45,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The running server. */
 export interface ProxyServer {
-  /** Starts listening; resolves with the address, such as http://127.0.0.1:8080. Rejects when the port is taken. */
+  /** Starts listening; resolves with the address it is bound to, such as http://0.0.0.0:8080. Rejects when the port is taken. */
   listen(host: string, port: number): Promise<string>;
   /** Puts the client-side timeouts and the limits of connections of a snapshot in force. */
   apply(snapshot: Pick<Snapshot, 'timeouts' | 'connections'>): void;
@@ -139,7 +140,11 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   const app = await createApp(gateway, rest, { serverFactory: factory, clientErrorHandler: answerParseErrors(turns) });
 
   return {
-    listen: (host, port) => app.listen({ host, port }),
+    async listen(host, port) {
+      // What the framework answers is where a wildcard may be dialled; it is not what was bound.
+      await app.listen({ host, port });
+      return boundAddress(server.address());
+    },
     apply({ timeouts, connections: settings }) {
       server.headersTimeout = timeouts.headersMs;
       server.requestTimeout = timeouts.headersMs + timeouts.bodyMs;

@@ -29,10 +29,12 @@ export function credentialsOf(
   return Object.freeze({ masterKeyDigest, keys: keysByDigest(keys), isComplete });
 }
 
-/** The token of an Authorization header; the scheme's case does not matter (RFC 9110 11.1). Undefined for other schemes. */
+/** The token of an Authorization header: the scheme in any case and one blank or more before it (RFC 9110 11.1, 11.4). Undefined for other schemes. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   if (authorization === undefined || authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined;
-  return authorization.slice(7);
+  let start = 7;
+  while (authorization[start] === ' ') start += 1;
+  return authorization.slice(start);
 }
 
 /**

@@ -43,6 +43,9 @@ await test('it announces its address in a JSON line', async (t) => {
     ['managed state applied', 'config applied', 'listening'],
   );
   t.match(lines[2], { level: 30, plane: 'control-plane', address: /^http:\/\/127\.0\.0\.1:\d+$/ });
+  const port = await freePort();
+  const open = await startControlPlane(t, { GATEWAY_ADMIN_HOST: '0.0.0.0', GATEWAY_ADMIN_PORT: `${port}` });
+  t.equal(open.address, `http://0.0.0.0:${port}`, 'a wildcard is what it is bound to');
 });
 
 await test('it answers health, metrics and a flat 404', async (t) => {

@@ -69,10 +69,12 @@ await test('text of any kind and length is compared and never throws', async (t)
   t.equal(sameDigest('ab', 'ab'), true);
 });
 
-await test('a bearer token is what follows the scheme and one blank', async (t) => {
+await test('a bearer token is what follows the scheme and its blanks', async (t) => {
   t.equal(bearerToken('Bearer x'), 'x');
   t.equal(bearerToken('bEARER x'), 'x');
-  t.equal(bearerToken('Bearer  x'), ' x');
+  t.equal(bearerToken('Bearer   x'), 'x');
+  t.equal(bearerToken('Bearer \tx'), '\tx', 'a tab is no blank');
+  t.equal(bearerToken('Bearer x '), 'x ');
   t.equal(bearerToken('Bearer '), '');
   for (const other of [undefined, '', 'Bearer', 'Bearerx', 'Basic x', 'Token x', ' Bearer x', 'Bearer\tx'])
     t.equal(bearerToken(other), undefined, String(other));
