@@ -189,8 +189,15 @@ const rules: Rule[] = [
   },
   {
     claim: 'only one file watches the disk',
-    check: livesIn(/^chokidar(\/|$)/, /^schemas\/config\/watch\.ts$/),
-    bad: [['schemas/config/follow.ts', "import { watch } from 'chokidar';"]],
+    check: standsIn(
+      /import\s*\{[^}]*\bwatch(File)?\b[^}]*\}\s*from 'node:fs(\/promises)?'/,
+      /^schemas\/config\/watch\.ts$/,
+    ),
+    bad: [
+      ['schemas/config/follow.ts', "import { type FSWatcher, watch } from 'node:fs';"],
+      ['proxy/a.ts', "import { watchFile } from 'node:fs';"],
+    ],
+    good: [['proxy/a.ts', "import { stat } from 'node:fs/promises';\nimport { watch } from './watch.ts';"]],
   },
   {
     claim: 'the metrics package stays in metrics.ts',

@@ -11,6 +11,8 @@ export const reloadBytes = 8_192;
 /** While nobody is served yet, this much: a thread costs about 100 ms of waiting. */
 export const firstLoadBytes = 32_768;
 const patienceMs = 60_000;
+/** Thirty thousand rules of one limit each fit, and a small machine survives a file that needs more. MiB. */
+const threadHeapMiB = 256;
 
 interface Answer {
   config?: string;
@@ -24,21 +26,31 @@ export async function load(files: readonly SourceFile[], context: LoadContext, i
   return bytes > inlineBytes ? loadOffThread(files, context) : loadFiles(files, context);
 }
 
-/** `loadFiles` in a worker thread. A thread that dies or takes longer than a minute is a problem like any other. */
+/** `loadFiles` in a worker thread. A thread that dies, needs more memory or takes longer than a minute is a problem like any other. */
 export function loadOffThread(
   files: readonly SourceFile[],
   { environment, variables, entitlements }: LoadContext,
+  heapMiB: number = threadHeapMiB,
 ): Promise<Loaded> {
   return new Promise((resolve) => {
     const worker = new Worker(new URL('worker.ts', import.meta.url), {
       workerData: { files, context: { environment: { ...environment }, variables, entitlements } },
-      resourceLimits: { maxOldGenerationSizeMb: 1_024 },
+      resourceLimits: { maxOldGenerationSizeMb: heapMiB },
     });
     const timer = setTimeout(() => give(refused('took longer than a minute to load')), patienceMs);
     worker.once('message', ({ config, problems, warnings }: Answer) => {
       give(config === undefined ? { problems, warnings } : { config: parseConfig(config), problems, warnings });
     });
-    worker.once('error', (error: Error) => give(refused(`could not be loaded: ${error.message}`)));
+    worker.once('error', (error: NodeJS.ErrnoException) => {
+      const isTooLarge = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+      give(
+        refused(
+          isTooLarge
+            ? `needs more than ${heapMiB} MiB of memory to be loaded`
+            : `could not be loaded: ${error.message}`,
+        ),
+      );
+    });
     worker.once('exit', () => give(refused('could not be loaded: the loading thread ended without an answer')));
 
     function give(loaded: Loaded): void {

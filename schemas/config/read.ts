@@ -1,7 +1,7 @@
 // Turns the configuration directory into bytes in memory; the only part of the flow that touches the YAML files.
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
+import { lstat, open, opendir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Problem, problemOfFile } from './problem.ts';
 
@@ -21,6 +21,12 @@ export interface Reading {
   hash: string;
 }
 
+/** Far beyond what people keep apart, and read within a second. */
+const mostFiles = 1_000;
+/** Other files cost time at every listing, about 2 ms of work a thousand. */
+const mostEntries = 200_000;
+/** Entries that are read in one go while everything else waits: well under a millisecond. */
+const entriesAtOnce = 256;
 const maxFileBytes = 8 * 1_048_576;
 const maxTotalBytes = 64 * 1_048_576;
 
@@ -47,8 +53,10 @@ export async function readDirectory(directory: string): Promise<Reading> {
   const files: SourceFile[] = [];
   let names: string[] = [];
   try {
-    names = await listYaml(directory);
-    if (names.length === 0)
+    const listed = await listYaml(directory);
+    names = listed.names;
+    if (listed.problem !== undefined) problems.push(problemOfFile(directory, listed.problem));
+    else if (names.length === 0)
       problems.push(
         problemOfFile(directory, 'has no *.yaml or *.yml file; an empty configuration is a file holding {}'),
       );
@@ -82,33 +90,67 @@ export function hashOf(files: readonly SourceFile[], problems: readonly Problem[
   return hash.digest('hex');
 }
 
+/** A cheap mark of the directory's state. Equal places and files mean that nothing changed as far as the file system tells. */
+export interface DirectoryMark {
+  /** Where it really is. */
+  place: string;
+  /** Identity, size and times of every YAML file behind its symbolic link. */
+  files: string;
+  /** The names of the YAML files, and the state of the directory itself in which they were listed, this many marks in a row. */
+  listing?: { names: string[]; state: string; marks: number };
+}
+
+/** A file system may count in seconds: what changed within one tick of its clock after a listing would be overlooked for ever. */
+const marksUntilSettled = 6;
+
 /**
- * A cheap mark of the directory's state: where it really is, and identity, size and times of every YAML file behind its symbolic
- * link. Equal marks mean that nothing changed as far as the file system tells.
+ * The mark of a directory. The directory itself changes when a name in it comes, goes or moves; as long as it has not, and had not for
+ * some marks before, the names of the mark `before` are taken, because listing thousands of foreign files takes its time. Never throws.
  */
-export async function markDirectory(directory: string): Promise<{ place: string; files: string }> {
+export async function markDirectory(directory: string, before?: DirectoryMark): Promise<DirectoryMark> {
   try {
     const real = await realpath(directory);
-    const { dev, ino } = await stat(real, { bigint: true });
-    const marks: string[] = [];
-    for (const name of await listYaml(directory)) {
+    const { dev, ino, mtimeNs, ctimeNs } = await stat(real, { bigint: true });
+    const place = `${real} ${dev} ${ino}`;
+    const state = `${place} ${mtimeNs} ${ctimeNs}`;
+    const known = before?.listing?.state === state ? before.listing : undefined;
+    const isSettled = known !== undefined && known.marks >= marksUntilSettled;
+    const names = isSettled ? known.names : (await listYaml(directory)).names;
+    const files: string[] = [];
+    for (const name of names) {
       const found = await stat(join(directory, name), { bigint: true }).catch((error: unknown) => codeOf(error));
-      marks.push(
+      files.push(
         typeof found === 'string'
           ? `${name} ${found}`
           : `${name} ${found.dev} ${found.ino} ${found.mode} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`,
       );
     }
-    return { place: `${real} ${dev} ${ino}`, files: marks.join('\n') };
+    return { place, files: files.join('\n'), listing: { names, state, marks: (known?.marks ?? 0) + 1 } };
   } catch (error) {
     return { place: codeOf(error), files: '' };
   }
 }
 
-async function listYaml(directory: string): Promise<string[]> {
-  const names = await readdir(directory);
-  return names.filter((name) => /\.ya?ml$/.test(name) && !name.startsWith('.')).sort();
+/** Whether a file of this name is part of a configuration. */
+export function isYamlName(name: string): boolean {
+  return /\.ya?ml$/.test(name) && !name.startsWith('.');
 }
+
+/** The names of the YAML files, sorted; none, and why, when there is too much in the directory. */
+async function listYaml(directory: string): Promise<{ names: string[]; problem?: string }> {
+  const names: string[] = [];
+  let entries = 0;
+  for await (const { name } of await opendir(directory, { bufferSize: entriesAtOnce })) {
+    entries += 1;
+    if (entries > mostEntries) return { names: [], problem: `holds more than ${mostEntries} files; ${ofItsOwn}` };
+    if (!isYamlName(name)) continue;
+    names.push(name);
+    if (names.length > mostFiles) return { names: [], problem: `holds more than ${mostFiles} YAML files; ${ofItsOwn}` };
+  }
+  return { names: names.sort() };
+}
+
+const ofItsOwn = 'keep the configuration in a directory of its own';
 
 /** The bytes, a sentence saying why not, or undefined for a file that is gone by now. */
 async function readRegular(path: string): Promise<Uint8Array | string | undefined> {

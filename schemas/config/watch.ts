@@ -1,8 +1,7 @@
 // Says when to look at the configuration directory again; what changed is for the reader to find out.
-
+import { type FSWatcher, watch } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { type FSWatcher, watch } from 'chokidar';
-import { markDirectory } from './read.ts';
+import { type DirectoryMark, isYamlName, markDirectory } from './read.ts';
 
 export interface WatchSettings {
   /** Quiet time after an event before anybody looks; under constant events one look in three times that. */
@@ -19,9 +18,9 @@ export interface Watch {
 const fullLookEvery = 10;
 
 /**
- * Calls `look` after the directory may have changed. Events come from chokidar, which does not see a replaced directory, an edited
- * target of a symbolic link, or a watch the system has lost: the recheck covers those, and moves the watch when the directory is
- * another one.
+ * Calls `look` after the directory may have changed. Events come from one watch of the directory, whatever is in it. It does not see a
+ * replaced directory, an edited target of a symbolic link, or what the system has lost: the recheck covers those, and moves the watch
+ * when the directory is another one.
  */
 export function watchDirectory(directory: string, { debounceMs, recheckMs }: WatchSettings, look: () => void): Watch {
   let watcher: FSWatcher | undefined;
@@ -29,7 +28,7 @@ export function watchDirectory(directory: string, { debounceMs, recheckMs }: Wat
   let isClosed = false;
   let quiet: NodeJS.Timeout | undefined;
   let ceiling: NodeJS.Timeout | undefined;
-  let last: { place: string; files: string } | undefined;
+  let last: DirectoryMark | undefined;
   let rechecks = 0;
   let timer: NodeJS.Timeout | undefined;
   let checking = recheck();
@@ -64,7 +63,7 @@ export function watchDirectory(directory: string, { debounceMs, recheckMs }: Wat
   }
 
   async function compare(): Promise<void> {
-    const mark = await markDirectory(directory);
+    const mark = await markDirectory(directory, last);
     rechecks += 1;
     if (mark.place !== last?.place || isBroken) await rewatch();
     const isSame = last === undefined || (mark.place === last.place && mark.files === last.files);
@@ -75,18 +74,19 @@ export function watchDirectory(directory: string, { debounceMs, recheckMs }: Wat
 
   /** The real directory is watched: a symbolic link to it would report its own changes only. */
   async function rewatch(): Promise<void> {
-    await watcher?.close();
+    watcher?.close();
     watcher = undefined;
     isBroken = false;
     const real = await realpath(directory).catch(() => undefined);
     if (real === undefined || isClosed) return;
-    // Dotfiles are watched too: a mounted ConfigMap changes by its "..data" link alone.
-    watcher = watch(real, { ignoreInitial: true, followSymlinks: false, depth: 0 });
-    watcher.on('all', changed);
-    watcher.on('ready', changed);
+    watcher = watch(real, (_, name) => {
+      if (name === null || isOfInterest(name)) changed();
+    });
     watcher.on('error', () => {
       isBroken = true;
     });
+    // What happened before the watch began has had no event.
+    changed();
   }
 
   async function close(): Promise<void> {
@@ -94,6 +94,11 @@ export function watchDirectory(directory: string, { debounceMs, recheckMs }: Wat
     for (const pending of [timer, quiet, ceiling]) clearTimeout(pending);
     await checking;
     clearTimeout(timer);
-    await watcher?.close();
+    watcher?.close();
   }
+}
+
+/** A mounted ConfigMap changes by its "..data" link alone. */
+function isOfInterest(name: string): boolean {
+  return isYamlName(name) || name.startsWith('..');
 }

@@ -156,3 +156,24 @@ await test('large bodies, ten thousand rules, ten thousand consumers: nobody wai
   t.ok(((await gateway.metric('gateway_rate_limit_counters')) ?? 0) >= 2 * many, 'with all of them');
   t.ok(gateway.process.running);
 });
+
+await test('fifty thousand foreign files in the config directory: nobody waits for them, and an edit is still live soon', async (t) => {
+  const gateway = await startGateway(t, {
+    config: { providers: { quick } },
+    files: { 'limits.yaml': rulesText(1, 1) },
+    env: { GATEWAY_ENTITLEMENTS: 'quota_templates' },
+  });
+  const prober = await startProber(t, gateway);
+  await promisify(execFile)('sh', ['-c', 'seq -f "foreign-file-%.0f.txt" 50000 | xargs touch'], {
+    cwd: gateway.configDir,
+  });
+  let caps = 1;
+  await meanwhile(t, prober, 'five edits among foreign files', async () => {
+    for (let edit = 0; edit < 5; edit += 1) {
+      caps += 1;
+      const startedMs = performance.now();
+      await gateway.applyConfig({ 'limits.yaml': rulesText(1, caps) });
+      t.comment(`live after ${Math.round(performance.now() - startedMs)} ms`);
+    }
+  });
+});

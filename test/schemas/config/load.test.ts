@@ -254,6 +254,12 @@ await test('a bomb is refused before it goes off', async (t) => {
   }
 });
 
+await test('a file that needs more memory than its thread has is one mistake, and the process lives', async (t) => {
+  const { problems, config } = await loadOffThread([file('a.yaml', '- a\n'.repeat(200_000))], bare, 24);
+  t.same(lines(problems), ['a.yaml  needs more than 24 MiB of memory to be loaded']);
+  t.equal(config, undefined);
+});
+
 await test('a chain of aliases cannot outgrow the stack', async (t) => {
   const links = Array.from({ length: 5_000 }, (_, index) => `a${index + 1}: &a${index + 1} [*a${index}]\n`);
   t.match(lines(one(`a0: &a0 [x]\n${links.join('')}`).problems)[0], /stand for more than|unknown key/);

@@ -156,3 +156,39 @@ await test('the mark changes with every write, even of the same size', async (t)
   t.not((await markDirectory(place)).files, first.files);
   t.equal((await markDirectory(join(place, 'missing'))).place, 'ENOENT');
 });
+
+await test('a mark that follows others finds every file that comes, goes or changes', async (t) => {
+  const place = directory(t, { 'a.yaml': '{}', 'notes.txt': '' });
+  let last = await markDirectory(place);
+  const settle = async (): Promise<void> => {
+    for (let mark = 0; mark < 10; mark += 1) last = await markDirectory(place, last);
+  };
+  const changes: Record<string, () => void> = {
+    'a new file': () => writeFileSync(join(place, 'b.yaml'), '{}'),
+    'another content': () => writeFileSync(join(place, 'a.yaml'), '[1]'),
+    'a file that is gone': () => rmSync(join(place, 'b.yaml')),
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    await settle();
+    const before = last;
+    change();
+    last = await markDirectory(place, last);
+    t.not(last.files, before.files, what);
+    t.equal(last.place, before.place);
+  }
+  await settle();
+  const before = last;
+  writeFileSync(join(place, 'more notes.txt'), '');
+  t.equal((await markDirectory(place, last)).files, before.files, 'other files do not count');
+});
+
+await test('a directory with more YAML files than anyone keeps apart is refused, foreign files do not count', async (t) => {
+  const place = directory(t);
+  for (let index = 0; index < 1_000; index += 1) writeFileSync(join(place, `${index}.yaml`), '{}');
+  for (let index = 0; index < 1_000; index += 1) writeFileSync(join(place, `${index}.txt`), '');
+  t.same(await refusals(place), []);
+  writeFileSync(join(place, 'one-more.yml'), '{}');
+  t.same(await refusals(place), [
+    'DIR  holds more than 1000 YAML files; keep the configuration in a directory of its own',
+  ]);
+});
