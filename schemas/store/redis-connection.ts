@@ -15,6 +15,12 @@ function wasNotSent(error: unknown): boolean {
 /** A command and its arguments. */
 export type RedisCommand = readonly [name: string, ...values: string[]];
 
+/**
+ * Deadlines for which an answer may be late before it counts as lost, with all behind it, and the connection is cut. Sooner would make a
+ * server that is only slow slower still: a new connection takes several answers. An echo tells a lost answer at once.
+ */
+const patience = 3;
+
 /** A user who may do everything else need not have the right to ask for an echo. */
 const echoDenied = /^NOPERM .*'echo'/i;
 
@@ -116,39 +122,39 @@ export class RedisConnection {
 
   #withDeadline<Result>(work: (line: RedisLine) => Promise<Result>, deadlineMs: number): Promise<Result> {
     return new Promise((resolve, reject) => {
-      let isLate = false;
+      let isOver = false;
       let isAsked = false;
+      const end = (settle: () => void): void => {
+        isOver = true;
+        clearTimeout(timer);
+        settle();
+      };
       const begin = (line: RedisLine): void => {
-        if (isLate) return;
+        if (isOver) return;
         isAsked = true;
         work(line).then(
           (result) => {
             isAsked = false;
-            clearTimeout(timer);
-            resolve(result);
+            end(() => resolve(result));
           },
           (error: unknown) => {
             isAsked = false;
-            if (wasNotSent(error) && !isLate) {
-              // The connection was lost a moment ago: the next one may be there before the deadline.
-              this.#awaitingReady.push(begin);
-              return;
-            }
-            clearTimeout(timer);
-            reject(error);
+            // The connection was lost a moment ago: the next one may be there before the deadline.
+            if (wasNotSent(error) && !isOver) this.#awaitingReady.push(begin);
+            else end(() => reject(error));
           },
         );
       };
-      const timer = setTimeout(() => {
-        isLate = true;
+      const expire = (): void => {
+        if (isOver) return;
         this.#awaitingReady = this.#awaitingReady.filter((waiting) => waiting !== begin);
         const problem = redisFailure(this.#settings.address, 'timeout');
         // Why there is no connection says more than that there was no answer.
-        reject(this.#lastError ?? problem);
-        if (!isAsked) return;
-        // A server that is only slow would be slower still on a new connection; an answer that is later than this may be lost.
-        setTimeout(() => isAsked && this.#line?.cut(problem), deadlineMs).unref();
-      }, deadlineMs);
+        end(() => reject(this.#lastError ?? problem));
+        if (isAsked) setTimeout(() => isAsked && this.#line?.cut(problem), patience * deadlineMs).unref();
+      };
+      // What has arrived while this process was busy is read before it counts as missing.
+      const timer = setTimeout(() => setImmediate(expire), deadlineMs);
       if (this.#line?.client.status === 'ready') begin(this.#line);
       else this.#awaitingReady.push(begin);
     });
