@@ -11,6 +11,8 @@ export interface Environment extends PlaneSettings {
   readonly host: string;
   /** 0 asks the system for a free port. */
   readonly port: number;
+  /** Stored documents without a seal, as versions before seals have written them, are taken over at the start. */
+  readonly adoptsUnsigned: boolean;
   /** Tokens are counted: the proxies are told so by the same variable. */
   readonly usageEnabled: boolean;
   /** All variables, for the rules they carry. */
@@ -26,6 +28,7 @@ export function readEnvironment(variables: Variables = process.env): Environment
     host,
     port: reader.port('GATEWAY_ADMIN_PORT', 8081),
     usageEnabled: reader.flag('USAGE_ENABLED', true),
+    adoptsUnsigned: reader.flag('GATEWAY_ADOPT_UNSIGNED', false),
     variables,
   };
   return environmentReading(environment, reader);

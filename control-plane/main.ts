@@ -22,7 +22,7 @@ import type { RuleMeans } from '../schemas/rules/obstacle.ts';
 import { compileRules, type Rule } from '../schemas/rules/rule.ts';
 import { followState, type StateStatus } from '../schemas/store/follow-state.ts';
 import { heartbeatIntervalMs } from '../schemas/store/heartbeat-body.ts';
-import { openStateStore } from '../schemas/store/open.ts';
+import { openPlaneStore } from '../schemas/store/open.ts';
 import type { Document } from '../schemas/store/state-store.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
@@ -41,6 +41,7 @@ import { createMetrics } from './metrics.ts';
 import { readinessOf } from './readiness.ts';
 import { createServer } from './server.ts';
 import { guardDocuments } from './store/documents.ts';
+import { createResealer } from './store/reseal.ts';
 import { createSignOfLife } from './store/sign-of-life.ts';
 import { createVerdict } from './store/verdict.ts';
 
@@ -52,7 +53,7 @@ const tidyRestMs = 60_000;
 const reading = readEnvironment();
 if ('problems' in reading) refuseStart('control plane', reading.problems);
 const { environment } = reading;
-const { dataDirectory, entitlements, masterKey, redisUrl, redisPrefix, variables } = environment;
+const { dataDirectory, entitlements, masterKey, redisUrl, variables } = environment;
 // Written at once: lines keep their order up to the exit, and a reader that went away cannot hold it up.
 const output = destination({ dest: 1, sync: true });
 const logger = pino({ level: environment.logLevel, base: { plane: 'control-plane' } }, output);
@@ -62,11 +63,7 @@ const ownFolder = join(dataDirectory, 'control-plane');
 ownDirectory(dataDirectory);
 ownDirectory(ownFolder);
 const masterKeyDigest = masterKey === undefined ? undefined : digestOf(masterKey);
-const store = openStateStore({
-  directory: dataDirectory,
-  prefix: redisPrefix,
-  ...(redisUrl === undefined ? {} : { redisUrl }),
-});
+const store = openPlaneStore(environment, environment.adoptsUnsigned);
 const mark = environmentMark(variables);
 const verdict = createVerdict(nowMs);
 let follower: Follower | undefined;
@@ -128,10 +125,7 @@ const desired = (): Desired => ({
   environment: mark,
 });
 const fleet = createFleet(store, desired, nowMs);
-const signOfLife = createSignOfLife(store, `${environment.host}:${environment.port}`, nowMs, (trouble) => {
-  if (trouble) logger.error({ err: trouble }, 'the state store takes no writes: what is in force stays in force');
-  else logger.info('the state store takes writes again');
-});
+const signOfLife = createSignOfLife(store, `${environment.host}:${environment.port}`, nowMs, logger);
 const documents = guardDocuments(store, stateFollower, verdict);
 const app = createServer({
   logger,
@@ -216,6 +210,8 @@ async function tidy(): Promise<void> {
   tidyAtMs = Math.min(tidyAtMs, nextMs);
 }
 setInterval(() => void tidy(), tidyCheckMs).unref();
+const reseal = createResealer({ store: documents, seals: store, state: () => stateFollower.state(), log: logger });
+setInterval(() => closing || void reseal(), tidyCheckMs).unref();
 
 async function close(signal: string): Promise<void> {
   // A second signal means now.

@@ -1,6 +1,7 @@
 // What Prometheus sees of the control plane; the only file here that knows the metrics package.
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { FollowStatus } from '../schemas/config/follow.ts';
+import { skippedMetric } from '../schemas/metrics.ts';
 import type { StateStatus } from '../schemas/store/follow-state.ts';
 import type { Fleet } from './fleet.ts';
 
@@ -49,6 +50,15 @@ export function createMetrics({ version, config, state, fleet }: ObservedFacts):
   gauge('gateway_state_store_emptied', '1 while the state store has lost the managed state.', () =>
     state()?.isEmptied ? 1 : 0,
   );
+  new Gauge({
+    name: skippedMetric.name,
+    help: skippedMetric.help,
+    labelNames: skippedMetric.labelNames,
+    registers,
+    collect() {
+      for (const [reason, count] of Object.entries(state()?.skipped ?? {})) this.set({ reason }, count);
+    },
+  });
   const live = () => fleet.proxies().filter(({ isLive }) => isLive);
   gauge('gateway_proxies_live', 'Proxies heard within the last three seconds.', () => live().length);
   gauge(

@@ -11,7 +11,7 @@ export interface Readiness {
 /** `takesWrites`: the store took what this plane wrote last. */
 export function readinessOf(
   config: FollowStatus | undefined,
-  { isUp, isEmptied }: StateStatus,
+  { isUp, isEmptied, skipped }: StateStatus,
   takesWrites: boolean,
 ): Readiness {
   const reasons = [
@@ -19,6 +19,7 @@ export function readinessOf(
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
     ...(isUp && takesWrites ? [] : ['state_store_unavailable']),
     ...(isEmptied ? ['state_store_emptied'] : []),
+    ...(skipped.unsealed > 0 ? ['state_documents_unsealed'] : []),
   ];
   return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };
 }

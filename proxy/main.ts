@@ -14,7 +14,7 @@ import { logConfigEvent, logStateEvent } from '../schemas/log-events.ts';
 import { explainListen, refuseStart } from '../schemas/refuse-start.ts';
 import { followState, reseededKind } from '../schemas/store/follow-state.ts';
 import type { HeartbeatBody } from '../schemas/store/heartbeat-body.ts';
-import { openStateStore } from '../schemas/store/open.ts';
+import { openPlaneStore } from '../schemas/store/open.ts';
 import { BodyBudget } from './body-budget.ts';
 import { type ControlPlaneWatch, controlPlaneConnectMs, watchControlPlane } from './control-plane-watch.ts';
 import { readEnvironment } from './environment.ts';
@@ -40,7 +40,7 @@ import { createPools } from './upstream/pools.ts';
 const reading = readEnvironment();
 if ('problems' in reading) refuseStart('proxy', reading.problems);
 const { environment } = reading;
-const { dataDirectory, entitlements, instance, masterKey, redisUrl, redisPrefix } = environment;
+const { dataDirectory, entitlements, instance, masterKey } = environment;
 // Synchronous: lines are few, and none may be lost or swapped when the process exits.
 const log = pino({ level: environment.logLevel, base: { plane: 'proxy' } }, destination({ dest: 1, sync: true }));
 
@@ -61,11 +61,7 @@ const limiter = createLimiter({
   isExported: flushIntervalMs > 0,
   mostBytes: counterBudgetBytes(),
 });
-const store = openStateStore({
-  directory: dataDirectory,
-  prefix: redisPrefix,
-  ...(redisUrl === undefined ? {} : { redisUrl }),
-});
+const store = openPlaneStore(environment);
 const controlPlane = {
   origin: environment.controlPlaneUrl,
   connectTimeoutMs: controlPlaneConnectMs,

@@ -2,6 +2,7 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { FollowStatus } from '../schemas/config/follow.ts';
+import { skippedMetric } from '../schemas/metrics.ts';
 import type { StateStatus } from '../schemas/store/follow-state.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { observeConnections } from './connection-metrics.ts';
@@ -159,6 +160,15 @@ function observeStore(registers: Registry[], { store, state }: ObservedFacts): v
     registers,
     collect() {
       this.set(store().isUp ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: skippedMetric.name,
+    help: skippedMetric.help,
+    labelNames: skippedMetric.labelNames,
+    registers,
+    collect() {
+      for (const [reason, count] of Object.entries(state()?.skipped ?? {})) this.set({ reason }, count);
     },
   });
   new Gauge({

@@ -29,6 +29,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
     ...(isStoreUp && state?.isUp !== false ? [] : ['state_store_unavailable']),
     ...(state?.isEmptied === true ? ['state_store_emptied'] : []),
+    ...((state?.skipped.unsealed ?? 0) > 0 ? ['state_documents_unsealed'] : []),
     ...(hasControlPlane ? [] : ['control_plane_unavailable']),
   ];
   return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };

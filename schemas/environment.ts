@@ -12,6 +12,8 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 export interface PlaneSettings {
   /** Absent only when `insecure`. */
   readonly masterKey: string | undefined;
+  /** The one before, whose seals on stored documents are still good; see `sealDocuments`. */
+  readonly previousMasterKey: string | undefined;
   readonly insecure: boolean;
   /** Without a master key: the only names in `Host` that are served. */
   readonly ownNames: ReadonlySet<string> | undefined;
@@ -96,6 +98,9 @@ export function readVariables(variables: Variables): VariableReader {
         'GATEWAY_MASTER_KEY is not set; set it to a long random text, or GATEWAY_INSECURE=true to go without',
       );
     }
+    if (key === undefined && get('GATEWAY_PREVIOUS_MASTER_KEY') !== undefined) {
+      problems.push('GATEWAY_PREVIOUS_MASTER_KEY is set without a GATEWAY_MASTER_KEY that follows it');
+    }
     // A bearer token travels in a header: anything else could never match.
     if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
       problems.push('GATEWAY_MASTER_KEY must consist of visible ASCII characters without spaces');
@@ -140,6 +145,7 @@ export function readVariables(variables: Variables): VariableReader {
       return {
         insecure,
         masterKey: key,
+        previousMasterKey: get('GATEWAY_PREVIOUS_MASTER_KEY'),
         ownNames: key === undefined ? ownNames(host, hostname()) : undefined,
         warnings,
         configDirectory: get('GATEWAY_CONFIG') ?? './config',

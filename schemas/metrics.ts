@@ -70,3 +70,11 @@ export const rateLimitMetrics = {
     buckets: [1, 2, 5, 10, 30, 61, 120, 300, 1800, 3660, 21600, 87840],
   },
 } as const satisfies Record<string, MetricDefinition>;
+
+/** Of both planes. Reason: `unsealed` or `unreadable`. */
+export const skippedMetric = {
+  name: 'gateway_state_documents_skipped',
+  type: 'gauge',
+  help: 'Stored documents that are not in force: unsealed (not written with the master key) or unreadable.',
+  labelNames: ['reason'],
+} as const satisfies MetricDefinition;

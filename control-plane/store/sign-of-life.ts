@@ -1,4 +1,5 @@
 // Writes beside the documents, twice a second: a store that gives answers but takes no writes is known before an operator meets it.
+import type { Log } from '../../schemas/log-events.ts';
 import type { StateStore } from '../../schemas/store/state-store.ts';
 import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
 
@@ -15,14 +16,14 @@ export interface SignOfLife {
 const rest = 2;
 
 /**
- * The sign of the control plane `name`, in the place where proxies have their heartbeats: no instance name has its space. `say` is
- * called when the store begins to refuse writes although it answers, and with undefined when it takes them again.
+ * The sign of the control plane `name`, in the place where proxies have their heartbeats: no instance name has its space. A line says
+ * that the store begins to refuse writes although it answers, and that it takes them again.
  */
 export function createSignOfLife(
   store: Pick<StateStore, 'writeHeartbeat' | 'removeHeartbeat'>,
   name: string,
   nowMs: () => number,
-  say: (trouble: Error | undefined) => void,
+  log: Log,
 ): SignOfLife {
   const instance = `control-plane ${name}`;
   let isTaken = true;
@@ -41,7 +42,8 @@ export function createSignOfLife(
     const refuses = trouble instanceof StoreUnavailable && ['full', 'read_only'].includes(trouble.reason);
     if (refuses === isRefused || !(refuses || isTaken)) return;
     isRefused = refuses;
-    say(trouble);
+    if (refuses) log.error({ err: trouble }, 'the state store takes no writes: what is in force stays in force');
+    else log.info('the state store takes writes again');
   }
 
   return {

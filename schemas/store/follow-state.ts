@@ -1,10 +1,12 @@
 // The flow of the managed state: watch, read, hand over, keep a copy. A store that fails or was emptied takes nothing out of force.
 import { setTimeout } from 'node:timers/promises';
 import { keepState, recallState, setAside } from './last-good-state.ts';
-import type { StateStore, StoredState, StoreMark } from './state-store.ts';
+import type { SealedStore } from './sealed-store.ts';
+import { tellSkipped } from './skipped.ts';
+import type { StoredState, StoreMark } from './state-store.ts';
 
 export interface FollowStateOptions {
-  readonly store: Pick<StateStore, 'read' | 'revision' | 'watch' | 'reseed' | 'warnings'>;
+  readonly store: Pick<SealedStore, 'read' | 'revision' | 'watch' | 'reseed' | 'warnings' | 'open'>;
   /** Where the copy lies. */
   readonly copyPath: string;
   /** Whether an emptied store is given its documents back: the control plane does, which owns them. */
@@ -39,6 +41,8 @@ export interface StateStatus extends StoreMark {
   readonly isUp: boolean;
   /** The store has lost the documents that are in force. */
   readonly isEmptied: boolean;
+  /** Stored documents that are not in force: those that are garbage, and those without a good seal. */
+  readonly skipped: { readonly unreadable: number; readonly unsealed: number };
 }
 
 /** Where a state that is put in force came from. */
@@ -91,6 +95,8 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
     if (problem !== undefined) report({ kind: 'warning', revision: current.revision, problem });
   }
 
+  const skipped = tellSkipped(warn);
+
   /** Writes the newest state and then, if there is a newer one by then, that: no look at the store waits for a disk. */
   async function keepNewest(): Promise<void> {
     for (let state = toKeep; state !== undefined; state = toKeep) {
@@ -122,7 +128,7 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
     const wasNamed = source === 'store' && current.storeId === undefined && state.revision === current.revision;
     source = 'store';
     putInForce(state);
-    for (const { kind, id } of state.skipped) warn(`the stored ${kind} "${id}" cannot be read and is skipped`);
+    skipped.tell(state.skipped);
     if (!wasNamed) report({ kind: 'applied', revision: state.revision });
     if (state.storeId === undefined) return;
     toKeep = { ...state, storeId: state.storeId };
@@ -187,11 +193,12 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
   const { state: copy, warning } = await recallState(copyPath);
   warn(warning);
   // Known before the first look, so that a store that was emptied meanwhile is not taken for a new one.
-  if (copy !== undefined) current = copy;
+  if (copy !== undefined) current = await store.open(copy);
   await refresh();
   if (source !== 'store') {
     if (copy !== undefined) {
       source = 'copy';
+      skipped.tell(current.skipped);
       report({ kind: 'copy-used', revision: copy.revision });
     }
     putInForce(current);
@@ -199,7 +206,14 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
   store.watch(() => void refresh());
   return {
     state: () => current,
-    status: () => ({ storeId: current.storeId, revision: current.revision, source, isUp, isEmptied }),
+    status: () => ({
+      storeId: current.storeId,
+      revision: current.revision,
+      source,
+      isUp,
+      isEmptied,
+      skipped: skipped.counts(),
+    }),
     refresh,
     async kept() {
       await Promise.race([keeping, setTimeout(copyPatienceMs, undefined, { ref: false })]);

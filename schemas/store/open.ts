@@ -1,5 +1,7 @@
 // Opens the state store a plane is configured for: the one place that knows which engine that is.
+import type { PlaneSettings } from '../environment.ts';
 import { openRedisStore, type RedisStoreOptions } from './redis-store.ts';
+import { type SealedStore, sealDocuments } from './sealed-store.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts';
 import type { StateStore } from './state-store.ts';
 
@@ -11,4 +13,14 @@ export interface StateStoreOptions extends SqliteStoreOptions, Partial<RedisStor
  */
 export function openStateStore({ redisUrl, ...options }: StateStoreOptions): StateStore {
   return redisUrl === undefined ? openSqliteStore(options) : openRedisStore({ ...options, redisUrl });
+}
+
+/** The store of a plane with these settings, its documents sealed by the master key. `adoptsUnsigned`: see `sealDocuments`. */
+export function openPlaneStore(
+  settings: Pick<PlaneSettings, 'dataDirectory' | 'redisUrl' | 'redisPrefix' | 'masterKey' | 'previousMasterKey'>,
+  adoptsUnsigned = false,
+): SealedStore {
+  const { dataDirectory: directory, redisUrl, redisPrefix: prefix, masterKey, previousMasterKey } = settings;
+  const store = openStateStore({ directory, prefix, ...(redisUrl === undefined ? {} : { redisUrl }) });
+  return sealDocuments(store, { masterKey, previousMasterKey, adoptsUnsigned });
 }

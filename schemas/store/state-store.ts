@@ -12,6 +12,15 @@ export interface Document extends DocumentKey {
   readonly body: unknown;
   /** The revision of the store that wrote it. */
   readonly revision: number;
+  /** What proves who wrote it; `sealDocuments` sets it, and the next member. */
+  readonly seal?: string;
+  /** It is in force, and should be written again so that it gets a seal of the master key. */
+  readonly isOutdated?: boolean;
+}
+
+export interface SkippedDocument extends DocumentKey {
+  /** It has no good seal, so nobody with the master key wrote it. Else it is garbage. */
+  readonly isUnsealed?: boolean;
 }
 
 /** Where the store stands. Another store id, or none, says that it was emptied or replaced: never that everything was deleted. */
@@ -27,8 +36,8 @@ export interface StoredState extends StoreMark {
   readonly kinds: ReadonlyMap<string, number>;
   /** Sorted by kind, then id. */
   readonly documents: readonly Document[];
-  /** Documents that lie there but cannot be read. */
-  readonly skipped: readonly DocumentKey[];
+  /** Documents that lie there but cannot be read or believed. */
+  readonly skipped: readonly SkippedDocument[];
 }
 
 export interface Change extends DocumentKey {

@@ -52,7 +52,14 @@ async function startStatus(t: Test) {
   const facts = {
     desired: { configRevision: 'c1', stateRevision: 4, environment: 'e1' } as Desired,
     config: undefined as FollowStatus | undefined,
-    state: { storeId: 's1', revision: 4, source: 'store', isUp: true, isEmptied: false } as StateStatus,
+    state: {
+      storeId: 's1',
+      revision: 4,
+      source: 'store',
+      isUp: true,
+      isEmptied: false,
+      skipped: { unreadable: 0, unsealed: 0 },
+    } as StateStatus,
   };
   const nowMs = () => at.nowMs;
   const fleet = createFleet(store, () => facts.desired, nowMs);
@@ -257,7 +264,14 @@ await test('it answers while the store is gone, as of the last heartbeats', asyn
   t.match(await plane.look(), { converged: true, store: { status: 'down' }, proxies: [{ live: true }] });
   plane.at.nowMs += 3_000;
   t.match(await plane.look(), { converged: false, proxies: [{ live: false }] });
-  plane.facts.state = { storeId: undefined, revision: 0, source: 'copy', isUp: true, isEmptied: true };
+  plane.facts.state = {
+    storeId: undefined,
+    revision: 0,
+    source: 'copy',
+    isUp: true,
+    isEmptied: true,
+    skipped: plane.facts.state.skipped,
+  };
   t.match(await plane.look(), { store: { status: 'emptied', source: 'copy', store_id: null } });
 });
 

@@ -3,13 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { t as suite, test } from 'tap';
 import { type ManualRule, manualRuleBody, manualRuleKind } from '../../schemas/rules/manual-rule.ts';
 import { ruleKey } from '../../schemas/rules/rule.ts';
-import { openStateStore } from '../../schemas/store/open.ts';
 import { ask, type RuleRow, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { roomyConfig, underLoad } from '../support/load.ts';
 import { type AdminAnswer, askAdmin, dayRule, listRules, reasonsOf } from '../support/operator.ts';
+import { openSealedStore } from '../support/sealed.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -109,7 +109,7 @@ const isManual = ({ source }: RuleRow): boolean => source === 'manual';
 
 /** So many manual rules, as an operator's tool would leave them behind, in one commit. */
 async function fillStore({ home, redis }: Fleet): Promise<void> {
-  const store = openStateStore({
+  const store = openSealedStore({
     directory: `${home}/data`,
     timeoutMs: 20_000,
     ...(redis === undefined ? {} : { redisUrl: redis.url }),

@@ -3,11 +3,11 @@ import { AuthenticationError, NotFoundError, OpenAI, PermissionDeniedError } fro
 import { type Test, test } from 'tap';
 import { type AuthKey, authKey, authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
 import { digestOf, newSecret } from '../../schemas/keys/secret.ts';
-import { openStateStore } from '../../schemas/store/open.ts';
 import { createGate, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
 import { sampleKey } from '../support/managed-state.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
+import { openSealedStore } from '../support/sealed.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 interface Stand {
@@ -35,7 +35,7 @@ async function startStand(t: Test): Promise<Stand> {
       rate_limits: { user_paths: paths.map((path) => ({ path, limits })) },
     },
   });
-  const store = openStateStore({ directory: gateway.dataDir });
+  const store = openSealedStore({ directory: gateway.dataDir });
   t.teardown(() => store.close());
   const put = async (id: string, key: AuthKey | undefined): Promise<void> => {
     const body = key === undefined ? undefined : authKeyBody(key);
@@ -317,7 +317,7 @@ await test('every failure is the same 401, byte for byte, however many keys were
 
 await test('what lies in the store in place of a key lets nobody in, and takes no other key out of force', async (t) => {
   const { gateway, issue } = await startStand(t);
-  const store = openStateStore({ directory: gateway.dataDir });
+  const store = openSealedStore({ directory: gateway.dataDir });
   t.teardown(() => store.close());
   const secret = newSecret();
   const half = { name: 'x', digest: digestOf(secret), enabled: true, user_path: '/a/../b' };

@@ -241,7 +241,15 @@ async function startAdmin(t: Test) {
     who,
   });
   await app.register(authKeys, { parts: { store, quotas, known: () => nothingKnown, nowMs } });
-  const state = () => ({ storeId: undefined, revision: 0, source: 'store', isUp: true, isEmptied: false }) as const;
+  const state = () =>
+    ({
+      storeId: undefined,
+      revision: 0,
+      source: 'store',
+      isUp: true,
+      isEmptied: false,
+      skipped: { unreadable: 0, unsealed: 0 },
+    }) as const;
   await app.register(statusRoute, {
     parts: { fleet, desired, config: () => undefined, state, engine: 'sqlite', nowMs },
   });

@@ -4,9 +4,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
 import { followState, reseededKind, type StateEvent } from '../../../schemas/store/follow-state.ts';
-import { recallState } from '../../../schemas/store/last-good-state.ts';
+import { keepState, recallState } from '../../../schemas/store/last-good-state.ts';
 import { openStateStore } from '../../../schemas/store/open.ts';
+import { type SealedStore, sealDocuments } from '../../../schemas/store/sealed-store.ts';
 import type { StateStore, StoredState } from '../../../schemas/store/state-store.ts';
+import { masterKey } from '../../support/gateway.ts';
+import { sealed } from '../../support/sealed.ts';
 import { temporaryDirectory } from '../../support/teardown.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -29,8 +32,8 @@ interface Following {
 
 function startStand(t: Test): Stand {
   const directory = temporaryDirectory(t);
-  const open = (): StateStore => {
-    const store = openStateStore({ directory, pollMs: 20 });
+  const open = (): SealedStore => {
+    const store = sealDocuments(openStateStore({ directory, pollMs: 20 }), { masterKey: undefined });
     t.teardown(() => store.close());
     return store;
   };
@@ -196,4 +199,30 @@ await test('a damaged copy is said and not used', async (t) => {
   const { events, follower } = await follow(false);
   t.match(events[0], { kind: 'warning', problem: /copy of the managed state .* is ignored: it is damaged/ });
   t.equal(follower.status().source, 'store');
+});
+
+await test('a copy is believed by the seals in it', async (t) => {
+  const directory = temporaryDirectory(t);
+  const copyPath = join(directory, 'state.json');
+  const nowhere = openStateStore({ directory: join(directory, 'state.json'), timeoutMs: 200 });
+  t.teardown(() => nowhere.close());
+  const document = (id: string, body: object) => ({ kind: 'rate_limit', id, revision: 1, body });
+  const good = document('good', sealed({ kind: 'rate_limit', id: 'good' }, { cap: 1 }));
+  const documents = [good, document('former version', { cap: 1 }), document('other', good.body)];
+  await keepState(copyPath, { storeId: 's', revision: 1, kinds: new Map(), documents, skipped: [] });
+  const events: StateEvent[] = [];
+  const follower = await followState({
+    store: sealDocuments(nowhere, { masterKey }),
+    copyPath,
+    reseeds: false,
+    apply: () => undefined,
+    report: (event) => void events.push(event),
+  });
+  t.same(ids(follower.state()), ['good']);
+  t.match(follower.status(), { source: 'copy', skipped: { unsealed: 2, unreadable: 0 } });
+  const said = events.map(({ problem }) => String(problem)).join('\n');
+  t.match(
+    said,
+    /the stored rate_limit "former version" has no good seal.*\n.*"other" has no good seal.*\n.*GATEWAY_ADOPT_UNSIGNED/,
+  );
 });

@@ -1,0 +1,75 @@
+// After a change of the master key, or the first start with seals: stored documents are written again, so that they carry its seal.
+import type { Log } from '../../schemas/log-events.ts';
+import type { SealedStore } from '../../schemas/store/sealed-store.ts';
+import type { Document, StateStore, StoredState } from '../../schemas/store/state-store.ts';
+
+/** One commit takes so many documents or so many characters of them at most: it holds up the store and every reader. */
+const mostDocuments = 500;
+const mostCharacters = 1_048_576;
+
+export interface Resealing {
+  readonly store: Pick<StateStore, 'read' | 'commit'>;
+  readonly seals: Pick<SealedStore, 'stopAdopting'>;
+  readonly state: () => StoredState;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/**
+ * Gives what to call every now and then: it looks whether something in force, as `state` gives it, has to be sealed, and does so; it
+ * never rejects. The first look that the store answers is the last to take over documents without a seal.
+ */
+export function createResealer({ store, seals, state, log }: Resealing): () => Promise<void> {
+  let hasLooked = false;
+  let running: Promise<void> | undefined;
+
+  async function look(): Promise<void> {
+    const count = await resealDocuments(store, seals).catch(() => undefined);
+    running = undefined;
+    hasLooked ||= count !== undefined;
+    if (count === undefined || count === 0) return;
+    log.warn(
+      { documents: count },
+      'stored documents were sealed with GATEWAY_MASTER_KEY: GATEWAY_PREVIOUS_MASTER_KEY and GATEWAY_ADOPT_UNSIGNED are not needed any more',
+    );
+  }
+
+  return async () => {
+    if (hasLooked && !state().documents.some(({ isOutdated }) => isOutdated === true)) return;
+    running ??= look();
+    await running;
+  };
+}
+
+/**
+ * Seals every document that is in force without a seal of the master key. Gives how many; undefined when somebody else
+ * was first: then there is more to do. Rejects with `StoreUnavailable`. Once all is sealed, no document without a seal is taken over any more.
+ */
+async function resealDocuments(
+  store: Pick<StateStore, 'read' | 'commit'>,
+  seals: Pick<SealedStore, 'stopAdopting'>,
+): Promise<number | undefined> {
+  const { storeId = null, kinds, documents } = await store.read();
+  const expected = new Map(documents.map(({ kind }) => [kind, kinds.get(kind) ?? 0]));
+  const outdated = documents.filter(({ isOutdated }) => isOutdated === true);
+  for (let first = 0; first < outdated.length; ) {
+    const portion = portionOf(outdated, first);
+    const changes = portion.map(({ kind, id, body }) => ({ kind, id, body }));
+    const result = await store.commit({ storeId, expected, changes });
+    if (result.conflict) return undefined;
+    for (const { kind } of portion) expected.set(kind, result.revision);
+    first += portion.length;
+  }
+  seals.stopAdopting();
+  return outdated.length;
+}
+
+/** At least one. */
+function portionOf(documents: readonly Document[], first: number): readonly Document[] {
+  let characters = 0;
+  let end = first;
+  while (end < documents.length && end - first < mostDocuments && characters < mostCharacters) {
+    characters += JSON.stringify(documents[end]?.body).length;
+    end += 1;
+  }
+  return documents.slice(first, end);
+}

@@ -1,0 +1,16 @@
+// Documents as a control plane with the tests' master key writes them, for tests that write into a store behind its back.
+import { openStateStore, type StateStoreOptions } from '../../schemas/store/open.ts';
+import { sealKey, sealOf } from '../../schemas/store/seal.ts';
+import { type SealedStore, sealDocuments } from '../../schemas/store/sealed-store.ts';
+import type { DocumentKey } from '../../schemas/store/state-store.ts';
+import { masterKey } from './gateway.ts';
+
+/** The body with its seal, as it lies in the store. */
+export function sealed({ kind, id }: DocumentKey, body: object, key: string = masterKey): object {
+  return { ...body, seal: sealOf(sealKey(key), { kind, id }, body) };
+}
+
+/** The store of gateways with the tests' master key, or another one. */
+export function openSealedStore(options: StateStoreOptions, key: string = masterKey): SealedStore {
+  return sealDocuments(openStateStore(options), { masterKey: key });
+}
