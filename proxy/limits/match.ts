@@ -4,8 +4,9 @@ import { directChild } from '../../schemas/user-path.ts';
 import { Recent } from './recent.ts';
 import type { Counter, Tally, Terms } from './tally.ts';
 
-/** User paths, and models per provider, whose rules are remembered. */
+/** User paths, and models per provider, whose rules are remembered. A path has up to 1,024 bytes and counts once for every 64 characters. */
 const rememberedPaths = 8_192;
+const pathUnit = 64;
 const rememberedModels = 1_024;
 const rememberedProviders = 256;
 
@@ -159,10 +160,11 @@ export class Book {
 
   /** `path` normalised. */
   forUserPath(path: string): Matches {
-    let matches = this.#paths.get(path);
+    const size = Math.ceil(path.length / pathUnit);
+    let matches = this.#paths.get(path, size);
     if (matches === undefined) {
       matches = new Matches(this, (index) => index.planUserPath(path));
-      this.#paths.set(path, matches);
+      this.#paths.set(path, matches, size);
     }
     return matches;
   }

@@ -38,25 +38,33 @@ export function isExhausted(terms: Terms, counter: Counter | undefined, nowMs: n
 
 /** Every used-up cap of one rule. */
 export function exhaustedOf(plan: Plan, index: number, nowMs: number): Exhausted[] {
-  const terms = plan.terms[index];
-  if (terms === undefined) return [];
-  const { rule, tally } = terms;
-  const counter = plan.counter(index);
   const found: Exhausted[] = [];
-  add('concurrent', terms.slotsCap, slotSeconds(terms, counter, nowMs));
-  add('requests', terms.requestsCap, waitSeconds(terms, counter, requests, nowMs));
-  add('tokens', terms.tokensCap, waitSeconds(terms, counter, tokens, nowMs));
+  collect(found, plan, index, nowMs);
   return found;
-
-  function add(dimension: Dimension, cap: number, retryAfterSeconds: number): void {
-    if (retryAfterSeconds > 0)
-      found.push({ rule, tally, subject: plan.subject(index), dimension, cap, retryAfterSeconds });
-  }
 }
 
 /** Every used-up cap of the enforcing rules, in the order of rules. */
-export function exhaustedIn(plan: Plan, nowMs: number): Exhausted[] {
-  return plan.terms.flatMap(({ shadow }, index) => (shadow ? [] : exhaustedOf(plan, index, nowMs)));
+function exhaustedIn(plan: Plan, nowMs: number): Exhausted[] {
+  const found: Exhausted[] = [];
+  for (let index = 0; index < plan.terms.length; index += 1) {
+    if (plan.terms[index]?.shadow === false) collect(found, plan, index, nowMs);
+  }
+  return found;
+}
+
+function collect(found: Exhausted[], plan: Plan, index: number, nowMs: number): void {
+  const terms = plan.terms[index];
+  if (terms === undefined) return;
+  const counter = plan.counter(index);
+  add('concurrent', terms.slotsCap, slotSeconds(terms, counter, nowMs));
+  add('requests', terms.requestsCap, waitSeconds(terms, counter, requests, nowMs));
+  add('tokens', terms.tokensCap, waitSeconds(terms, counter, tokens, nowMs));
+
+  function add(dimension: Dimension, cap: number, retryAfterSeconds: number): void {
+    if (retryAfterSeconds === 0) return;
+    const { rule, tally } = terms as Terms;
+    found.push({ rule, tally, subject: plan.subject(index), dimension, cap, retryAfterSeconds });
+  }
 }
 
 /** Explains the refusal by a plan of which at least one enforcing rule is used up, and counts it for each such cap. */

@@ -209,6 +209,13 @@ await test('a gauge counts what is taken and not given back', async (t) => {
   t.equal(gauge.inFlight, 1);
 });
 
+await test('large entries take their room in the memory of look-ups', async (t) => {
+  const recent = new Recent<number, string>(100);
+  const kept = (): number => Array.from({ length: 1_000 }, (_, key) => recent.get(key, 10)).filter(Boolean).length;
+  for (let key = 0; key < 1_000; key += 1) recent.set(key, `v${key}`, 10);
+  t.ok(kept() >= 10 && kept() <= 20, `${kept()} of 1,000`);
+});
+
 await test('the memory of look-ups stays bounded and keeps what is in use', async (t) => {
   const recent = new Recent<number, string>(10);
   let kept = 0;
