@@ -4,6 +4,8 @@ import type { CounterBatch, StateStore } from '../../schemas/store/state-store.t
 
 /** Rows of one write: collecting and encoding them, however full they are, holds the process up for a few milliseconds. */
 const rowsPerWrite = 200;
+/** Likewise of the last one, when requests wait for nothing any more: each write costs the disk as much as many rows do. */
+const rowsPerLastWrite = 1_000;
 
 /** Pages of stored rows, 500 each: more than two million counters have room nowhere, and a store that never ends is not asked for ever. */
 const mostPages = 4_096;
@@ -51,6 +53,7 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
   let writtenAtMs = 0;
   let isFailing = false;
   let running: Promise<void> | undefined;
+  let isClosing = false;
   let closing: Promise<void> | undefined;
 
   /** Page by page, so that however many rows there are, neither memory nor time is taken for all at once; after a failure it goes on. */
@@ -76,7 +79,8 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
     for (let isMore = true; isMore; ) {
       // What a failure or a load has left to do says nothing about what has changed since.
       const isLeftOver = pending !== undefined;
-      pending ??= { removed: limiter.exportRemoved(), rows: limiter.exportChanged(rowsPerWrite) };
+      const most = isClosing ? rowsPerLastWrite : rowsPerWrite;
+      pending ??= { removed: limiter.exportRemoved(), rows: limiter.exportChanged(most) };
       const { removed, rows } = pending;
       if (removed.length + rows.length > 0) {
         // A number of its own for every try: one that timed out may have arrived.
@@ -84,7 +88,7 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
         await store.writeCounters(instance, { sequence, nowMs: nowMs(), removed, rows });
       }
       pending = undefined;
-      isMore = isLeftOver || rows.length === rowsPerWrite;
+      isMore = isLeftOver || rows.length === most;
     }
     writtenAtMs = nowMs();
   }
@@ -110,6 +114,7 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
     flush,
     close() {
       clearInterval(timer);
+      isClosing = true;
       // A write under way may have collected its rows before the last requests ended.
       closing ??= (running ?? Promise.resolve()).then(flush);
       return closing;

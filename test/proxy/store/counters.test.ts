@@ -506,3 +506,16 @@ await test('of stored children no more are taken than may have counters, and non
   t.equal(limiter.dropped, 20);
   t.same(usedUnder(limiter), [30]);
 });
+
+await test('the last write takes larger portions, so that a proxy with many counters ends in time', async (t) => {
+  const place = openBreakable(t);
+  const limiter = limiterOf(children);
+  const kept = await keep(limiter, place);
+  for (let child = 0; child < 2_500; child += 1) use(limiter, `/c/${child}`, 1);
+  await kept.close();
+  t.same(
+    place.batches.map(({ rows }) => rows.length),
+    [1_000, 1_000, 500],
+  );
+  t.equal((await storedRows(place.store)).length, 2_500);
+});
