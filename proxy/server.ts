@@ -69,6 +69,8 @@ interface Rest {
 
 /** Longest request line with headers. Bytes. */
 const maxHeaderBytes = 16 * 1024;
+/** Connections that the system may hold until they are taken: as many as its own bound (net.core.somaxconn) allows as a rule. */
+const backlog = 4096;
 /** How long a connection may stay idle between requests. Milliseconds. */
 const keepAliveMs = 72_000;
 /** How often client-side timeouts are looked at. Milliseconds. */
@@ -142,7 +144,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   return {
     async listen(host, port) {
       // What the framework answers is where a wildcard may be dialled; it is not what was bound.
-      await app.listen({ host, port });
+      await app.listen({ host, port, backlog });
       return boundAddress(server.address());
     },
     apply({ timeouts, connections: settings }) {

@@ -8,9 +8,11 @@ import { isAdminPath, pathOf } from './head.ts';
 
 /** An unread body up to this many bytes is waited for, so that the connection can stay. */
 const shortBytes = 64 * 1024;
-/** How long, and how much, a refused client may go on sending before the connection is cut. */
+/** How long a refused client may go on sending before the connection is cut. */
 const lingerMs = 500;
+/** How much of that is read, so that a client that sends all before it reads gets its answer; of one without a right key less. Bytes. */
 const lingerBytes = 16 * 1024 * 1024;
+const strangerBytes = 256 * 1024;
 
 /**
  * Answers with the refusal a thrown thing stands for, unless the client is gone or an answer has begun (then it is broken off).
@@ -30,7 +32,7 @@ export function refuse(thrown: unknown, exchange: Exchange): Refusal {
   const body = request.method === 'HEAD' ? '' : said;
   writeHead(response, refused, exchange.id, Buffer.byteLength(said));
   if (request.complete) response.end(body);
-  else linger(exchange, body);
+  else linger(exchange, body, refused.status === 401 ? strangerBytes : lingerBytes);
   return refused;
 }
 
@@ -79,7 +81,7 @@ function isShort({ head }: Exchange): boolean {
  * The client is still sending. Its answer is complete, but the exchange ends only with its body: closing before would reset the
  * connection and lose the answer, and what comes must not be taken for the next request.
  */
-function linger({ request, response, head }: Exchange, body: string): void {
+function linger({ request, response, head }: Exchange, body: string, mostBytes: number): void {
   response.write(body);
   const timer = response.shouldKeepAlive ? undefined : setTimeout(() => response.end(), lingerMs);
   const finish = (): void => {
@@ -91,7 +93,8 @@ function linger({ request, response, head }: Exchange, body: string): void {
   request.on('data', (chunk: Buffer) => {
     meter?.(chunk.length);
     dropped += chunk.length;
-    if (dropped > lingerBytes) finish();
+    // Only a connection that is about to end has so much to come.
+    if (dropped > mostBytes) request.pause();
   });
   request.once('end', finish).once('close', finish);
 }
