@@ -189,15 +189,8 @@ const rules: Rule[] = [
   },
   {
     claim: 'only one file watches the disk',
-    check: standsIn(
-      /import\s*\{[^}]*\bwatch(File)?\b[^}]*\}\s*from 'node:fs(\/promises)?'/,
-      /^schemas\/config\/watch\.ts$/,
-    ),
-    bad: [
-      ['schemas/config/follow.ts', "import { type FSWatcher, watch } from 'node:fs';"],
-      ['proxy/a.ts', "import { watchFile } from 'node:fs';"],
-    ],
-    good: [['proxy/a.ts', "import { stat } from 'node:fs/promises';\nimport { watch } from './watch.ts';"]],
+    check: livesIn(/^chokidar(\/|$)/, /^schemas\/config\/watch\.ts$/),
+    bad: [['schemas/config/follow.ts', "import { watch } from 'chokidar';"]],
   },
   {
     claim: 'the metrics package stays in metrics.ts',

@@ -1,6 +1,7 @@
 // Says when to look at the configuration directory again; what changed is for the reader to find out.
-import { type FSWatcher, watch } from 'node:fs';
 import { realpath } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { type FSWatcher, watch } from 'chokidar';
 import { type DirectoryMark, isYamlName, markDirectory } from './read.ts';
 
 export interface WatchSettings {
@@ -18,9 +19,9 @@ export interface Watch {
 const fullLookEvery = 10;
 
 /**
- * Calls `look` after the directory may have changed. Events come from one watch of the directory, whatever is in it. It does not see a
- * replaced directory, an edited target of a symbolic link, or what the system has lost: the recheck covers those, and moves the watch
- * when the directory is another one.
+ * Calls `look` after the directory may have changed. Events come from chokidar, which does not see a replaced directory, an edited
+ * target of a symbolic link, or a watch the system has lost: the recheck covers those, and moves the watch when the directory is
+ * another one.
  */
 export function watchDirectory(directory: string, { debounceMs, recheckMs }: WatchSettings, look: () => void): Watch {
   let watcher: FSWatcher | undefined;
@@ -74,19 +75,19 @@ export function watchDirectory(directory: string, { debounceMs, recheckMs }: Wat
 
   /** The real directory is watched: a symbolic link to it would report its own changes only. */
   async function rewatch(): Promise<void> {
-    watcher?.close();
+    await watcher?.close();
     watcher = undefined;
     isBroken = false;
     const real = await realpath(directory).catch(() => undefined);
     if (real === undefined || isClosed) return;
-    watcher = watch(real, (_, name) => {
-      if (name === null || isOfInterest(name)) changed();
-    });
+    // Files of other kinds are not watched each for itself: there may be tens of thousands.
+    const ignored = (path: string): boolean => path !== real && !isOfInterest(basename(path));
+    watcher = watch(real, { ignoreInitial: true, followSymlinks: false, depth: 0, ignored });
+    watcher.on('all', changed);
+    watcher.on('ready', changed);
     watcher.on('error', () => {
       isBroken = true;
     });
-    // What happened before the watch began has had no event.
-    changed();
   }
 
   async function close(): Promise<void> {
@@ -94,7 +95,7 @@ export function watchDirectory(directory: string, { debounceMs, recheckMs }: Wat
     for (const pending of [timer, quiet, ceiling]) clearTimeout(pending);
     await checking;
     clearTimeout(timer);
-    watcher?.close();
+    await watcher?.close();
   }
 }
 
