@@ -107,6 +107,9 @@ await test('a broken configuration, while it runs and at its start: the last goo
 const many = 10_000;
 const isManual = ({ source }: RuleRow): boolean => source === 'manual';
 
+/** An unused window begins at the moment of the listing. */
+const withoutNow = (rule: RuleRow): object => ({ ...rule, window_start: undefined, window_end: undefined });
+
 /** So many manual rules, as an operator's tool would leave them behind, in one commit. */
 async function fillStore({ home, redis }: Fleet): Promise<void> {
   const store = openSealedStore({
@@ -159,7 +162,7 @@ for (const store of ['sqlite', 'redis'] as const) {
       const enforced = async () =>
         (await usageOf(only, '/many/99/9999')).some(({ subject }) => subject === '/many/99/9999');
       await waitFor('the last rule to be in force', enforced);
-      const before = (await insist(filled)).rules.filter(isManual);
+      const before = (await insist(filled)).rules.filter(isManual).map(withoutNow);
       t.equal(before.length, many);
       await filled.controlPlane.kill();
       const startedMs = performance.now();
@@ -168,7 +171,7 @@ for (const store of ['sqlite', 'redis'] as const) {
       const again = await insist(filled);
       t.comment(`listening after ${startMs.toFixed(0)} ms; the listing took ${again.tookMs.toFixed(0)} ms`);
       t.ok(startMs < 8_000);
-      const after = again.rules.filter(isManual);
+      const after = again.rules.filter(isManual).map(withoutNow);
       t.equal(after.length, many);
       // Showing how two lists of ten thousand differ takes longer than the test may.
       t.same(after.filter((rule, index) => !isDeepStrictEqual(rule, before[index])).slice(0, 3), [], 'as before');
