@@ -4,10 +4,8 @@ import { AbsurdAnswer } from './redis-guard.ts';
 
 export interface HashReading {
   readonly key: string;
-  /** About how many fields come at once: as many as fit into half of the largest answer. */
+  /** About how many fields come at first: as many as fit into half of the largest answer, however large they are. */
   readonly fieldsAtOnce: number;
-  /** Characters of all fields and values together. */
-  readonly most: number;
 }
 
 export interface HashFields {
@@ -16,6 +14,11 @@ export interface HashFields {
   readonly isWhole: boolean;
 }
 
+/** Of all fields and values of a hash, in characters: read as JSON they take several times as much memory. */
+const most = 64 * 1024 * 1024;
+/** When fields turn out to be small, more of them come at once: about so many characters, and so many fields. */
+const wantedCharacters = 2 * 1024 * 1024;
+const mostAtOnce = 4_000;
 /** A server that never says that this was all is not asked for ever. */
 const mostPortions = 4_096;
 
@@ -25,13 +28,15 @@ const mostPortions = 4_096;
  */
 export async function readHash(
   ask: (command: RedisCommand) => Promise<unknown>,
-  { key, fieldsAtOnce, most }: HashReading,
+  { key, fieldsAtOnce }: HashReading,
 ): Promise<HashFields> {
   const fields = new Map<string, string>();
   let size = 0;
   let cursor = '0';
   for (let portion = 1; portion <= mostPortions; portion += 1) {
-    const [next, flat] = await readPortion(ask, { key, cursor, fieldsAtOnce });
+    const fitting = fields.size === 0 ? 0 : Math.min(mostAtOnce, Math.floor((wantedCharacters * fields.size) / size));
+    const portionOf = { key, cursor, fieldsAtOnce: Math.max(fieldsAtOnce, fitting) };
+    const [next, flat] = await readPortion(ask, portionOf);
     for (let at = 0; at + 1 < flat.length; at += 2) {
       const [field = '', value = ''] = [flat[at], flat[at + 1]];
       size += field.length + value.length;

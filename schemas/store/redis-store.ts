@@ -50,8 +50,6 @@ export interface RedisStoreOptions {
   readonly tls?: ConnectionSettings['tls'];
 }
 
-/** Of what lies under one key, in characters: read as JSON it takes several times as much memory. */
-const mostCharacters = 64 * 1024 * 1024;
 /** A document has up to 16 KiB, a heartbeat up to 1 MB: each portion stays below half of the largest answer. */
 const [documentsAtOnce, heartbeatsAtOnce] = [500, 8];
 /** What has changed while a state was read is asked for at the end; when it is more than this, the state is read again so often. */
@@ -88,11 +86,13 @@ class RedisStore implements StateStore {
       const { storeId, revision } = await this.revision();
       const deadlineMs = 4 * this.#settings.timeoutMs;
       const { fields, isWhole } = await this.#readHash(this.#keys.state, documentsAtOnce, deadlineMs);
-      const changes = isWhole ? undefined : await this.#changesSince(revision, deadlineMs);
+      const after = isWhole ? undefined : await this.revision();
+      const isStill = after === undefined || (after.storeId === storeId && after.revision === revision);
+      const changes = isStill ? undefined : await this.#changesSince(revision, deadlineMs);
       if (changes?.[0] === 'late') continue;
       const state = parseState(changes === undefined ? fields : withChanges(fields, changes));
       if (typeof state === 'string') throw redisFailure(this.#settings.address, state);
-      if (isWhole || state.storeId === storeId) return state;
+      if (isStill || state.storeId === storeId) return state;
     }
     throw redisFailure(this.#settings.address, 'timeout', new Error('it changes faster than it can be read'));
   }
@@ -203,7 +203,7 @@ class RedisStore implements StateStore {
 
   /** The deadline is that of each portion. */
   #readHash(key: string, fieldsAtOnce: number, deadlineMs: number = this.#settings.timeoutMs): Promise<HashFields> {
-    const reading: HashReading = { key, fieldsAtOnce, most: mostCharacters };
+    const reading: HashReading = { key, fieldsAtOnce };
     return readHash((command) => this.#connection.ask(command, deadlineMs), reading).catch((error: unknown) => {
       throw explainRedisFailure(this.#settings.address, error);
     });
