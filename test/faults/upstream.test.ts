@@ -159,8 +159,8 @@ const verdicts: Record<keyof typeof upstreamFaults, readonly [json: Expected, st
   'drips for ever': [late, { endsWith: 'upstream_timeout' }, 'hurried/fake-small'],
   'never ends its body': ['broken', { endsWith: 'upstream_timeout' }, 'hurried/fake-small'],
   'sends an event line of 100 MB': ['whole', 'whole', 'patient/fake-small'],
-  'sends a gzip bomb': ['whole', 'whole', 'patient/fake-small'],
-  'stacks six encodings': ['whole', 'whole'],
+  'sends a gzip bomb': ['whole', { endsWith: 'upstream_invalid_response' }, 'patient/fake-small'],
+  'stacks six encodings': ['whole', invalid],
   'answers 101': [invalid, invalid],
   'answers 099': [invalid, invalid],
   'answers 999': [invalid, invalid],
@@ -185,7 +185,8 @@ for (const [name, verdict] of Object.entries(verdicts)) {
       const isEncoded = fault.kind === 'gzip' || fault.kind === 'stacked-encodings';
       await upstream.behave(behaviour);
       const restingBytes = residentBytes(gateway.process);
-      if (isEncoded) await relaysEncoded(isStream);
+      // A stream has to be read, so it is undone; a whole answer passes as it is.
+      if (isEncoded && !isStream) await relaysEncoded();
       else {
         const heard = await call(model, isStream);
         t.ok(heard.ms < 2500, `no hang: ${heard.ms.toFixed(0)} ms`);
@@ -240,8 +241,8 @@ for (const [name, verdict] of Object.entries(verdicts)) {
       if (fault.kind === 'long-sse-line') t.ok(heard.bytes > 100_000_000, 'every byte of it');
     }
 
-    async function relaysEncoded(isStream: boolean): Promise<void> {
-      const request = chatCall({ model, stream: isStream }, { Connection: 'close' });
+    async function relaysEncoded(): Promise<void> {
+      const request = chatCall({ model }, { Connection: 'close' });
       const { responses } = await rawRequest(gateway.port, request, { until: 'close' });
       t.equal(responses[0]?.status, 200);
       t.match(responses[0]?.header('content-encoding'), /^gzip(, gzip)*$/, 'says what it is');
