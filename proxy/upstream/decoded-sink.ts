@@ -19,7 +19,7 @@ export interface DecodedSink extends Sink {
 }
 
 /** An event stream becomes twenty times as long, perhaps fifty. What grows more than this, and beyond a megabyte, is made to exhaust. */
-const mostGrowth = 250;
+const mostGrowth = 100;
 const harmlessBytes = 1024 * 1024;
 
 // What has come of a stream that breaks off is still passed on.

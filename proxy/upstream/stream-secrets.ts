@@ -39,7 +39,7 @@ function unescaped(event: string, secrets: readonly string[]): string {
 
 /** Takes known secrets out of bytes that pass in pieces, wherever they are cut. */
 export interface PassingSecrets {
-  /** What may pass now: all but the end, in which a secret may have begun. */
+  /** What may pass now: nearly always all of it, the same bytes, but for an end with which a secret may begin. */
   push(piece: Buffer): Buffer;
   /** The end. */
   flush(): Buffer;
@@ -48,7 +48,6 @@ export interface PassingSecrets {
 /** Has seen nothing yet. */
 export function passingSecrets(secrets: readonly string[]): PassingSecrets {
   const known = secrets.map((secret) => Buffer.from(secret, 'latin1'));
-  const longest = Math.max(1, ...known.map(({ length }) => length));
   let kept = nothing;
   return {
     push(piece) {
@@ -56,7 +55,12 @@ export function passingSecrets(secrets: readonly string[]): PassingSecrets {
       if (known.some((secret) => bytes.includes(secret))) {
         bytes = Buffer.from(redact(bytes.toString('latin1'), secrets), 'latin1');
       }
-      const end = Math.max(0, bytes.length - longest + 1);
+      const begun = Math.max(0, ...known.map((secret) => begunBytes(bytes, secret)));
+      if (begun === 0) {
+        kept = nothing;
+        return bytes;
+      }
+      const end = bytes.length - begun;
       kept = Buffer.from(bytes.subarray(end));
       return bytes.subarray(0, end);
     },
@@ -66,4 +70,13 @@ export function passingSecrets(secrets: readonly string[]): PassingSecrets {
       return end;
     },
   };
+}
+
+/** How many bytes at the end are the beginning of a secret, but not all of it. */
+function begunBytes(bytes: Buffer, secret: Buffer): number {
+  for (let length = Math.min(secret.length - 1, bytes.length); length > 0; length -= 1) {
+    const from = bytes.length - length;
+    if (bytes[from] === secret[0] && bytes.compare(secret, 0, length, from) === 0) return length;
+  }
+  return 0;
 }
