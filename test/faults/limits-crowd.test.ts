@@ -52,6 +52,14 @@ await test('once others fall idle a child has a counter of its own', async (t) =
   await callQuick(gateway.port, names(30));
   await waitFor('the log line', () => said('further ones share one counter') === 2);
   await waitFor('it to be over', () => said('have counters of their own again') === 1);
-  t.same([...(await callQuick(gateway.port, Array.from({ length: cap }, () => '/crowd/newcomer')))], [[200, cap]]);
+  t.same(
+    [
+      ...(await callQuick(
+        gateway.port,
+        Array.from({ length: cap }, () => '/crowd/newcomer'),
+      )),
+    ],
+    [[200, cap]],
+  );
   t.equal(said('further ones share one counter'), 2, 'once for each time');
 });

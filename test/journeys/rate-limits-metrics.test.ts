@@ -88,6 +88,7 @@ await test('a known sequence gives known figures', async (t) => {
       utilization(id.app, 'user_path', 'requests', 0),
       [`in_flight{rule="${id.slots}",scope="user_path"}`, 0],
       ['counters', 5],
+      ['counters_dropped_total', 0],
     ]),
     'rules are there before their first request, templates without a counter',
   );
@@ -137,6 +138,7 @@ await test('a known sequence gives known figures', async (t) => {
     utilization(id.app, 'user_path', 'requests', 1),
     [`in_flight{rule="${id.slots}",scope="user_path"}`, 0],
     ['counters', 7],
+    ['counters_dropped_total', 0],
     ['tokens_total{source="reported"}', 8 * 13],
   ]);
   t.strictSame(
