@@ -56,6 +56,9 @@ export function keysByDigest(keys: Iterable<AuthKey>): ReadonlyMap<string, AuthK
   return found;
 }
 
+/** What a body was read as: of many documents, a change leaves all but one as they are. */
+const readBefore = new WeakMap<object, { readonly id: string; readonly key: AuthKey | undefined }>();
+
 /** The managed keys among the documents of the store, in their order; what cannot be read is left out, and so refused. */
 export function readAuthKeys(documents: Iterable<{ kind: string; id: string; body: unknown }>): AuthKey[] {
   return [...documents].flatMap(({ kind, id, body }) => {
@@ -73,10 +76,18 @@ export function unreadableAuthKeys(documents: Iterable<{ kind: string; id: strin
 
 /**
  * The key a document describes. Undefined when any member is not what it should be: a key that is half understood could grant more
- * than was meant. Unknown members are left alone.
+ * than was meant. Unknown members are left alone. A body is never changed, so it is read once.
  */
 export function readAuthKey(id: string, body: unknown): AuthKey | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
+  const before = readBefore.get(body);
+  if (before?.id === id) return before.key;
+  const key = parse(id, body);
+  readBefore.set(body, { id, key });
+  return key;
+}
+
+function parse(id: string, body: object): AuthKey | undefined {
   const given = body as Readonly<Record<string, unknown>>;
   const { name, digest, created_by: createdBy, redacted_value: redactedValue, description } = given;
   const { dashboard_access: dashboardAccess, enabled, labels = [], allowed_models: allowedModels = [] } = given;

@@ -1,12 +1,15 @@
 // The flow of the managed state: watch, read, hand over, keep a copy. A store that fails or was emptied takes nothing out of force.
-import { setTimeout } from 'node:timers/promises';
-import { keepState, recallState, setAside } from './last-good-state.ts';
+import { changedState } from './changed-state.ts';
+import { createKeeper, recallState } from './last-good-state.ts';
 import type { SealedStore } from './sealed-store.ts';
 import { tellSkipped } from './skipped.ts';
-import type { StoredState, StoreMark } from './state-store.ts';
+import type { Commit, CommitResult, StoredState, StoreMark } from './state-store.ts';
 
 export interface FollowStateOptions {
-  readonly store: Pick<SealedStore, 'read' | 'revision' | 'watch' | 'reseed' | 'warnings' | 'open'>;
+  readonly store: Pick<
+    SealedStore,
+    'read' | 'revision' | 'commit' | 'watch' | 'reseed' | 'warnings' | 'open' | 'asRead'
+  >;
   /** Where the copy lies. */
   readonly copyPath: string;
   /** Whether an emptied store is given its documents back: the control plane does, which owns them. */
@@ -57,6 +60,11 @@ export interface StateFollower {
   /** What is in force. */
   state(): StoredState;
   status(): StateStatus;
+  /**
+   * Commits to the store. What was committed is in force when this resolves: worked out, when it was decided on what is in force, so
+   * that no commit reads what it does not need; else read. Rejects with `StoreUnavailable`.
+   */
+  commit(commit: Commit): Promise<CommitResult>;
   /** Looks at the store now; resolves when the verdict is in force, whether or not the store answered. */
   refresh(): Promise<void>;
   /** Resolves when what is in force is copied, or after a second: a disk may hang. */
@@ -65,9 +73,6 @@ export interface StateFollower {
 
 /** A kind whose revision is raised whenever an emptied store was given its documents back: counters were lost then. */
 export const reseededKind = 'store_reseeded';
-
-/** How long anybody waits for the copy. */
-const copyPatienceMs = 1_000;
 
 const empty: StoredState = { storeId: undefined, revision: 0, kinds: new Map(), documents: [], skipped: [] };
 
@@ -81,10 +86,10 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
   let isEmptied = false;
   let running: Promise<void> | undefined;
   let isAskedAgain = false;
-  let toKeep: (StoredState & { storeId: string }) | undefined;
-  let keeping: Promise<void> | undefined;
-  let isReplacing = false;
   let outages = 0;
+  /** Looks wait for a commit of this process: it tells them what they would read. Never rejects. */
+  let committing: Promise<unknown> = Promise.resolve();
+  const keeper = createKeeper(copyPath, warn);
 
   function putInForce(state: StoredState): void {
     current = state;
@@ -97,20 +102,34 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
 
   const skipped = tellSkipped(warn);
 
-  /** Writes the newest state and then, if there is a newer one by then, that: no look at the store waits for a disk. */
-  async function keepNewest(): Promise<void> {
-    for (let state = toKeep; state !== undefined; state = toKeep) {
-      toKeep = undefined;
-      if (isReplacing) {
-        isReplacing = false;
-        warn(await setAside(copyPath));
-      }
-      warn(await keepState(copyPath, state));
-    }
-    keeping = undefined;
+  async function commit(wanted: Commit): Promise<CommitResult> {
+    // A look that is under way may have read what comes before, and put it in force after. A later one waits for this.
+    await running;
+    const before = running === undefined && source === 'store' && isUp && !isEmptied ? current : undefined;
+    const done = store.commit(wanted).then((result) => ({ result, isInForce: advance(before, wanted, result) }));
+    committing = Promise.allSettled([committing, done]);
+    const { result, isInForce } = await done;
+    if (!isInForce) await refresh();
+    return result;
+  }
+
+  /** Puts in force what a commit has made of a state. False when that is not known to be all. */
+  function advance(before: StoredState | undefined, { storeId, changes }: Commit, result: CommitResult): boolean {
+    if (before === undefined || before !== current || result.conflict === true) return false;
+    const { revision } = result;
+    if (typeof storeId !== 'string' || storeId !== before.storeId || revision !== before.revision + 1) return false;
+    const changed = changes.map(({ kind, id, body }) => {
+      return { kind, id, document: body === undefined ? undefined : store.asRead({ kind, id, body }, revision) };
+    });
+    putInForce(changedState(before, changed, revision));
+    skipped.tell(current.skipped);
+    report({ kind: 'applied', revision });
+    keeper.keep(current);
+    return true;
   }
 
   async function look(): Promise<void> {
+    await committing;
     const mark = await store.revision();
     if (mark.storeId === undefined && current.storeId !== undefined) return meetEmptied();
     if (isEmptied) isEmptied = false;
@@ -122,7 +141,7 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
     if (!isUp) outages += 1;
     if (current.storeId !== undefined && state.storeId !== current.storeId) {
       report({ kind: 'replaced', revision: state.revision });
-      isReplacing = true;
+      keeper.setAside();
     }
     // A store that was read without an id and has one now was given it: nothing in it has changed.
     const wasNamed = source === 'store' && current.storeId === undefined && state.revision === current.revision;
@@ -130,9 +149,7 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
     putInForce(state);
     skipped.tell(state.skipped);
     if (!wasNamed) report({ kind: 'applied', revision: state.revision });
-    if (state.storeId === undefined) return;
-    toKeep = { ...state, storeId: state.storeId };
-    keeping ??= keepNewest();
+    keeper.keep(state);
   }
 
   async function meetEmptied(): Promise<void> {
@@ -214,9 +231,8 @@ export async function followState(options: FollowStateOptions): Promise<StateFol
       isEmptied,
       skipped: skipped.counts(),
     }),
+    commit,
     refresh,
-    async kept() {
-      await Promise.race([keeping, setTimeout(copyPatienceMs, undefined, { ref: false })]);
-    },
+    kept: () => keeper.kept(),
   };
 }

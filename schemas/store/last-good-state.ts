@@ -1,5 +1,6 @@
 // The managed documents as last read, kept on disk: a start without its store goes on with them, and an emptied store gets them back.
 import { rename } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { keepCopy, recallCopy } from '../kept-copy.ts';
 import type { Document, StoredState } from './state-store.ts';
 
@@ -19,6 +20,54 @@ export async function keepState(
   const kept: Kept = { storeId, revision, kinds: [...kinds], documents: [...documents] };
   const reason = await keepCopy(path, JSON.stringify(kept));
   return reason && `the copy of the managed state could not be written to ${path} (${reason})`;
+}
+
+/** Keeps copies in their own time. */
+export interface Keeper {
+  /** Copies a state that has a store id, unless a newer one comes before its turn. */
+  keep(state: StoredState): void;
+  /** Another store's state comes next: the copy that lies there is put away first. */
+  setAside(): void;
+  /** Resolves when the last state is copied, or after a second: a disk may hang. */
+  kept(): Promise<void>;
+}
+
+/** How long anybody waits for the copy. */
+const patienceMs = 1_000;
+
+/** A keeper of the copy in `path`; `warn` hears sentences. */
+export function createKeeper(path: string, warn: (problem: string | undefined) => void): Keeper {
+  let toKeep: (StoredState & { storeId: string }) | undefined;
+  let keeping: Promise<void> | undefined;
+  let isReplacing = false;
+
+  /** Writes the newest state and then, if there is a newer one by then, that: no look at the store waits for a disk. */
+  async function keepNewest(): Promise<void> {
+    for (let state = toKeep; state !== undefined; state = toKeep) {
+      toKeep = undefined;
+      if (isReplacing) {
+        isReplacing = false;
+        warn(await setAside(path));
+      }
+      warn(await keepState(path, state));
+    }
+    keeping = undefined;
+  }
+
+  return {
+    keep(state) {
+      const { storeId } = state;
+      if (storeId === undefined) return;
+      toKeep = { ...state, storeId };
+      keeping ??= keepNewest();
+    },
+    setAside() {
+      isReplacing = true;
+    },
+    async kept() {
+      await Promise.race([keeping, setTimeout(patienceMs, undefined, { ref: false })]);
+    },
+  };
 }
 
 /**

@@ -1,7 +1,15 @@
 // A state store whose documents carry seals: put on with every commit, checked with every reading. Whoever may write to the store alone is no admin.
 import { setImmediate } from 'node:timers/promises';
 import { isSealed, sealKey, sealOf } from './seal.ts';
-import type { Change, Document, DocumentKey, SkippedDocument, StateStore, StoredState } from './state-store.ts';
+import {
+  bodyText,
+  type Change,
+  type Document,
+  type DocumentKey,
+  type SkippedDocument,
+  type StateStore,
+  type StoredState,
+} from './state-store.ts';
 
 export interface SealOptions {
   /** Undefined: nothing is sealed, and every document is taken as it is. */
@@ -15,6 +23,8 @@ export interface SealOptions {
 export interface SealedStore extends StateStore {
   /** A state that was kept elsewhere, with the seals it had: those that are not good are skipped. */
   open(state: StoredState): Promise<StoredState>;
+  /** The document that `read` gives after a commit of this change led to `revision`. */
+  asRead(change: Change, revision: number): Document;
   stopAdopting(): void;
 }
 
@@ -41,7 +51,8 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
   function sealed(key: DocumentKey, body: unknown): unknown {
     if (current === undefined) return body;
     if (!isObject(body)) throw new TypeError('the body of a document that is sealed must be an object');
-    const { [member]: _, ...plain } = body;
+    // What JSON leaves out is not sealed either.
+    const { [member]: _, ...plain } = JSON.parse(bodyText(body)) as Record<string, unknown>;
     return { ...plain, [member]: sealOf(current, key, plain) };
   }
 
@@ -90,6 +101,10 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
 
   return {
     open,
+    asRead({ kind, id, body }, revision) {
+      const stored = JSON.parse(bodyText(sealed({ kind, id }, body))) as unknown;
+      return unwrapped({ kind, id, revision, body: stored });
+    },
     stopAdopting() {
       adopts = false;
     },

@@ -1,12 +1,16 @@
 // Managed documents are never written to a store that has lost them, and a write in doubt is said to be one.
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
 import { storeRefusal } from '../../control-plane/admin/store-refusal.ts';
 import { guardDocuments } from '../../control-plane/store/documents.ts';
 import { createVerdict, type Sight } from '../../control-plane/store/verdict.ts';
+import { followState } from '../../schemas/store/follow-state.ts';
 import { openStateStore } from '../../schemas/store/open.ts';
 import { stateFilePath } from '../../schemas/store/sqlite-file.ts';
+import type { Commit } from '../../schemas/store/state-store.ts';
 import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
+import { openSealedStore } from '../support/sealed.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -80,7 +84,16 @@ function startGuard(t: Test, verdict = { meet: () => undefined, isLost: () => fa
   t.teardown(() => store.close());
   const follower = {
     state: () => ({ storeId: undefined, revision: 0, kinds: new Map(), documents: [], skipped: [] }),
+    status: () => ({
+      storeId: undefined,
+      revision: 0,
+      source: 'nothing' as const,
+      isUp: true,
+      isEmptied: false,
+      skipped: { unreadable: 0, unsealed: 0 },
+    }),
     refresh: async () => undefined,
+    commit: (wanted: Commit) => store.commit(wanted),
     kept: async () => undefined,
   };
   return { documents: guardDocuments(store, follower, verdict), directory };
@@ -119,4 +132,22 @@ await test('what an empty store is must be decided before it is read', async (t)
   t.same(order, ['decided', 'read']);
   verdict.lost = true;
   await t.rejects(documents.read(), StoreUnavailable);
+});
+
+await test('documents in force are not read again, and those that somebody else has written are', async (t) => {
+  const directory = temporaryDirectory(t);
+  const [store, other] = [openSealedStore({ directory, pollMs: 60_000 }), openSealedStore({ directory })];
+  t.teardown(() => Promise.all([store.close(), other.close()]));
+  await other.commit(commit);
+  const reports = { apply: () => undefined, report: () => undefined };
+  const follower = await followState({ store, copyPath: join(directory, 'copy.json'), reseeds: false, ...reports });
+  const verdict = { meet: () => undefined, isLost: () => false, isDecided: () => true };
+  const documents = guardDocuments(store, follower, verdict);
+  t.equal(await documents.read(), follower.state(), 'the same object');
+  await other.commit({ expected: new Map(), changes: [{ kind: 'rate_limit', id: 'b', body: {} }] });
+  t.same(
+    (await documents.read()).documents.map(({ id }) => id),
+    ['a', 'b'],
+  );
+  t.equal(await documents.read(), follower.state());
 });

@@ -24,7 +24,7 @@ export interface Decision extends Decided {
 /** What an operator may see of the stored keys, and the operator as the store knows it. */
 export interface View {
   readonly operator: Operator;
-  /** Newest first, then by name, then by id. */
+  /** In no order. */
   readonly keys: readonly AuthKey[];
   /** The names of the providers that are configured, folded. */
   readonly providers: ReadonlySet<string>;
@@ -40,7 +40,7 @@ export function viewOf(
   const keys = readAuthKeys(documents);
   const current = lookAgain(operator, keys, nowMs);
   const visible = keys.filter(({ userPath }) => isInScope(current, userPath));
-  return { operator: current, keys: visible.sort(newestFirst), providers };
+  return { operator: current, keys: visible, providers };
 }
 
 /** The visible key with this id. Throws 404 `auth_key_not_found`, outside of the operator's scope too. */
@@ -158,7 +158,8 @@ function beyond(param: string, what: string): Refusal {
   return refusal('admin_scope_denied', { param, fill: { what } });
 }
 
-function newestFirst(one: AuthKey, other: AuthKey): number {
+/** The order of the listing: newest first, then by name, then by id. */
+export function newestFirst(one: AuthKey, other: AuthKey): number {
   return other.createdAtMs - one.createdAtMs || compare(one.name, other.name) || compare(one.id, other.id);
 }
 

@@ -14,6 +14,7 @@ import {
   deleteKey,
   findKey,
   issueKey,
+  newestFirst,
   openDashboard,
   relabelKey,
   restrictKey,
@@ -64,7 +65,8 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
 
   app.get('/admin/auth-keys', { config }, async ({ operator }) => {
     const now = nowMs();
-    return view(await store.read(), operator).keys.map((key) => keyRecord(key, now));
+    const { keys } = view(await store.read(), operator);
+    return keys.toSorted(newestFirst).map((key) => keyRecord(key, now));
   });
 
   app.post('/admin/auth-keys', { config }, async (request, reply) => {

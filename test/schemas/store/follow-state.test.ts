@@ -9,7 +9,7 @@ import { openStateStore } from '../../../schemas/store/open.ts';
 import { type SealedStore, sealDocuments } from '../../../schemas/store/sealed-store.ts';
 import type { StateStore, StoredState } from '../../../schemas/store/state-store.ts';
 import { masterKey } from '../../support/gateway.ts';
-import { sealed } from '../../support/sealed.ts';
+import { openSealedStore, sealed } from '../../support/sealed.ts';
 import { temporaryDirectory } from '../../support/teardown.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -225,4 +225,56 @@ await test('a copy is believed by the seals in it', async (t) => {
     said,
     /the stored rate_limit "former version" has no good seal.*\n.*"other" has no good seal.*\n.*GATEWAY_ADOPT_UNSIGNED/,
   );
+});
+
+await test('a commit reads nothing again, and leads to what reading would have given', async (t) => {
+  const { directory, copyPath, copied } = startStand(t);
+  const store = openSealedStore({ directory, pollMs: 20 });
+  t.teardown(() => store.close());
+  await store.initialise();
+  let [reads, calls] = [0, 0];
+  const counted: typeof store = {
+    ...store,
+    read() {
+      reads += 1;
+      return store.read();
+    },
+    watch(onChange) {
+      store.watch(() => {
+        calls += 1;
+        onChange();
+      });
+    },
+  };
+  const applied: StoredState[] = [];
+  const follower = await followState({
+    store: counted,
+    copyPath,
+    reseeds: false,
+    apply: (state) => void applied.push(state),
+    report: () => undefined,
+  });
+  await waitFor('the call that a watch begins with', () => calls > 0);
+  await follower.refresh();
+  const [atFirst, storeId = ''] = [reads, follower.state().storeId];
+  const change = (id: string, body: unknown) => ({ kind: 'rate_limit', id, body });
+  const batches = [
+    [change('b', { cap: 1, absent: undefined }), change('a', { cap: 1 })],
+    [change('a', { cap: 2 }), { kind: 'reset_epoch', id: 'b', body: { epoch: 1 } }],
+    [change('b', undefined), change('c', { cap: 1 }), change('c', { cap: 3 })],
+  ];
+  for (const changes of batches) {
+    const { revision } = follower.state();
+    t.same(await follower.commit({ storeId, expected: new Map(), changes }), { revision: revision + 1 });
+    t.same(follower.state(), await store.read(), 'the same documents in the same order, and the same revisions');
+    t.equal(applied.at(-1), follower.state(), 'and it is in force');
+  }
+  t.equal(reads, atFirst);
+  await copied('a', 'c');
+
+  await store.commit({ expected: new Map(), changes: [change('d', { cap: 4 })] });
+  await follower.commit({ storeId, expected: new Map(), changes: [change('e', { cap: 5 })] });
+  t.same(follower.state(), await store.read(), 'after the commit of somebody else it is read');
+  const stale = { storeId, expected: new Map([['rate_limit', 1]]), changes: [change('e', undefined)] };
+  t.same(await follower.commit(stale), { conflict: true });
 });

@@ -1,0 +1,31 @@
+// A state after a commit, worked out instead of read again: only what was changed is new. Pure.
+import type { Document, DocumentKey, StoredState } from './state-store.ts';
+
+/** What a commit has done to a document; undefined: it was deleted. */
+export interface Changed extends DocumentKey {
+  readonly document: Document | undefined;
+}
+
+/** `state` after a commit that found it unchanged, made these changes in this order and led to `revision`. */
+export function changedState(state: StoredState, changes: readonly Changed[], revision: number): StoredState {
+  const kinds = new Map(state.kinds);
+  const last = new Map<string, Changed>();
+  for (const change of changes) {
+    kinds.set(change.kind, revision);
+    last.set(placeOf(change), change);
+  }
+  const isKept = (key: DocumentKey): boolean => !last.has(placeOf(key));
+  const written = [...last.values()].flatMap(({ document }) => document ?? []);
+  const documents = [...state.documents.filter(isKept), ...written].sort(inOrder);
+  return { ...state, revision, kinds, documents, skipped: state.skipped.filter(isKept) };
+}
+
+function placeOf({ kind, id }: DocumentKey): string {
+  return `${kind}\n${id}`;
+}
+
+/** As a store gives them: by kind, then by id. */
+function inOrder(one: DocumentKey, other: DocumentKey): number {
+  if (one.kind !== other.kind) return one.kind < other.kind ? -1 : 1;
+  return one.id < other.id ? -1 : Number(one.id > other.id);
+}
