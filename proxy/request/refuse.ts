@@ -10,9 +10,10 @@ import { isAdminPath, pathOf } from './head.ts';
 const shortBytes = 64 * 1024;
 /** How long a refused client may go on sending before the connection is cut. */
 const lingerMs = 500;
-/** How much of that is read, so that a client that sends all before it reads gets its answer; of one without a right key less. Bytes. */
+/** How much of that is read, of all of them together: a client that sends all before it reads gets its answer, a flood costs little. */
 const lingerBytes = 16 * 1024 * 1024;
-const strangerBytes = 256 * 1024;
+/** Refused clients that are still sending. */
+let lingering = 0;
 
 /**
  * Answers with the refusal a thrown thing stands for, unless the client is gone or an answer has begun (then it is broken off).
@@ -32,7 +33,7 @@ export function refuse(thrown: unknown, exchange: Exchange): Refusal {
   const body = request.method === 'HEAD' ? '' : said;
   writeHead(response, refused, exchange.id, Buffer.byteLength(said));
   if (request.complete) response.end(body);
-  else linger(exchange, body, refused.status === 401 ? strangerBytes : lingerBytes);
+  else linger(exchange, body);
   return refused;
 }
 
@@ -81,20 +82,25 @@ function isShort({ head }: Exchange): boolean {
  * The client is still sending. Its answer is complete, but the exchange ends only with its body: closing before would reset the
  * connection and lose the answer, and what comes must not be taken for the next request.
  */
-function linger({ request, response, head }: Exchange, body: string, mostBytes: number): void {
+function linger({ request, response, head }: Exchange, body: string): void {
   response.write(body);
-  const timer = response.shouldKeepAlive ? undefined : setTimeout(() => response.end(), lingerMs);
+  lingering += 1;
+  let isOver = false;
   const finish = (): void => {
+    if (isOver) return;
+    isOver = true;
+    lingering -= 1;
     clearTimeout(timer);
     response.end();
   };
+  const timer = response.shouldKeepAlive ? undefined : setTimeout(finish, lingerMs);
   const meter = head.chunked ? createChunkMeter(request.socket) : undefined;
   let dropped = 0;
   request.on('data', (chunk: Buffer) => {
     meter?.(chunk.length);
     dropped += chunk.length;
-    // Only a connection that is about to end has so much to come.
-    if (dropped > mostBytes) request.pause();
+    // A connection that stays is read to the end of its body, which is short.
+    if (timer !== undefined && dropped * lingering > lingerBytes) request.pause();
   });
   request.once('end', finish).once('close', finish);
 }

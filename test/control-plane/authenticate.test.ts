@@ -114,7 +114,7 @@ const heads: [claim: string, lines: string][] = [
   ['another scheme', `Authorization: Basic ${masterKey}\r\n`],
   ['no scheme', `Authorization: ${masterKey}\r\n`],
   ['two tokens in one line', `Authorization: Bearer ${masterKey}, Bearer ${masterKey}\r\n`],
-  ['two blanks', `Authorization: Bearer  ${masterKey}\r\n`],
+  ['a tab for a blank', `Authorization: Bearer\t${masterKey}\r\n`],
   ['more than the key', `Authorization: Bearer ${masterKey}0\r\n`],
   ['less than the key', `Authorization: Bearer ${masterKey.slice(0, -1)}\r\n`],
   ['a header of the model endpoints', `x-api-key: ${masterKey}\r\n`],
