@@ -85,7 +85,16 @@ function roomOf(limit: number): number {
 /** What is taken at this moment, in bytes; `ownBytes` of the buffers are this file's. */
 function measure(ownBytes: number): { heap: number; buffers: number; resident: number } {
   const { total_heap_size: heap, external_memory: external } = getHeapStatistics();
-  return { heap, buffers: Math.max(0, external - ownBytes), resident: process.memoryUsage.rss() };
+  return { heap, buffers: Math.max(0, external - ownBytes), resident: residentBytes() ?? heap + external };
+}
+
+/** Asking the system takes a file descriptor, and there may be none left. */
+function residentBytes(): number | undefined {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return undefined;
+  }
 }
 
 /**
