@@ -60,14 +60,18 @@ export function firstEventEnd(bytes: Buffer, from: number, before?: number): num
 }
 
 /**
- * Passes whole events on, and in the place of each that contains `mark` what `edit` makes of it, which is told whether it is the last.
- * Time is linear in their length.
+ * Passes whole events on, and in the place of each in which `find` finds something (its offset, from an offset on, or -1) what `edit`
+ * makes of it, which is told whether it is the last. Time is linear in their length.
  */
-export function editEvents(events: Buffer, mark: Buffer, edit: (event: Buffer, isLast: boolean) => Buffer): Buffer {
+export function editEvents(
+  events: Buffer,
+  find: (events: Buffer, from: number) => number,
+  edit: (event: Buffer, isLast: boolean) => Buffer,
+): Buffer {
   const parts: Buffer[] = [];
   let passed = 0;
   let searched = 0;
-  for (let at = events.indexOf(mark); at !== -1; at = events.indexOf(mark, searched)) {
+  for (let at = find(events, 0); at !== -1; at = find(events, searched)) {
     let start = searched + lastEventEnd(events.subarray(searched, at));
     // An empty line of its own belongs to no event, so it stays.
     while (isLineEnd(events[start])) start += 1;
@@ -79,4 +83,14 @@ export function editEvents(events: Buffer, mark: Buffer, edit: (event: Buffer, i
     passed = searched;
   }
   return passed === 0 ? events : Buffer.concat([...parts, events.subarray(passed)]);
+}
+
+/** The joined `data:` lines of one event. */
+export function dataOf(event: Buffer): string {
+  return event
+    .toString('utf8')
+    .split(/\r\n|\r|\n/)
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice(line.startsWith('data: ') ? 6 : 5))
+    .join('\n');
 }

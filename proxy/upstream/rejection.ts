@@ -4,10 +4,10 @@ import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import { scanObject } from '../request/scan.ts';
 import type { Upstream } from '../snapshot/snapshot.ts';
 import { decodeBody } from './decode-body.ts';
+import { dataOf } from './events.ts';
 import { redact, redactValue } from './redact.ts';
 import { retryHeaders } from './retry-headers.ts';
 import type { Answer, UpstreamFailure } from './send.ts';
-import { dataOf } from './sse.ts';
 
 /** What these statuses mean is the same for every provider; with others the provider may say it, if it says it in our words. */
 const types: Readonly<Record<number, ErrorType>> = {

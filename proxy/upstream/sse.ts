@@ -2,11 +2,11 @@
 // and does one tell a secret.
 import { isAscii } from 'node:buffer';
 import { createEventCounter } from '../usage/event-counter.ts';
-import { findUsage } from '../usage/find-usage.ts';
 import type { TokenUsage } from '../usage/token-usage.ts';
-import { editEvents, firstEventEnd, isLineEnd, lastEventEnd } from './events.ts';
+import { editEvents, firstEventEnd, lastEventEnd } from './events.ts';
 import { type HeldBytes, holdBytes } from './held-bytes.ts';
 import { errorMark, passingSecrets, withoutSecrets } from './stream-secrets.ts';
+import { endsWithNull, isUsageEvent, lastUsage, mayReport, reportFrom } from './stream-usage.ts';
 
 /** An unfinished event longer than this passes unread. */
 const maxHeldBytes = 256 * 1024;
@@ -17,14 +17,10 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const quote = 0x22;
 const colon = 0x3a;
-const backslash = 0x5c;
 const terminal = /^data: ?\[DONE\]\r?$/m;
-const dataField = Buffer.from('data:');
-/** Without its first quote, which is too frequent to search for. */
-const usageKey = Buffer.from('usage"');
-const nullEnd = Buffer.from(':null}\n\n');
-/** So ends the key of every count (`total_tokens`); within a text the quote would be escaped. A few rare letters are found fastest. */
-const countKey = Buffer.from('kens"');
+/** What a chunk has that needs a closer look: an error, a usage, a CR; and the same where a usage that is null ends it. */
+const odd = /rror|usage"|\r/;
+const oddButNull = /rror|\r/;
 const reasonKey = Buffer.from('"finish_reason"');
 const nothing: Buffer = Buffer.alloc(0);
 
@@ -80,22 +76,26 @@ export function tapStream({ dropsUsage, readsUsage, watchesEnd, secrets }: TapOp
 
   /** What may pass of these whole events. */
   const pass = (whole: Buffer): Buffer => {
-    if (watchesEnd) done ||= terminal.test(whole.toString('latin1'));
+    // One search of a string costs half of what a search of bytes for each word does.
+    const text = whole.toString('latin1');
+    if (watchesEnd) done ||= terminal.test(text);
     if (whole[0] !== colon) lastEvents = whole;
-    const events = whole.includes(errorMark) ? withoutErrors(whole) : whole;
+    const isNull = endsWithNull(whole);
+    const isPlain = !(isNull ? oddButNull : odd).test(text);
+    const events = isPlain ? whole : withoutErrors(whole);
     if (!readsUsage && !dropsUsage) return events;
     const before = counter.count();
-    if (readsUsage) counter.push(whole);
+    if (readsUsage) counter.push(whole, isPlain ? false : undefined);
     const count = counter.count() - before;
     if (whole.length > shortEvent * count && !isAscii(whole)) wideBytes += whole.length;
-    if ((count === 1 && endsWithNull(whole)) || !mayReport(whole)) return events;
+    if ((isPlain && !isNull) || (isNull && count === 1) || !mayReport(whole)) return events;
     if (readsUsage) usage = lastUsage(whole) ?? usage;
     return dropsUsage ? withoutUsage(events) : events;
   };
   const withoutErrors = (events: Buffer): Buffer =>
-    editEvents(events, errorMark, (event) => withoutSecrets(event, secrets));
+    editEvents(events, errorFrom, (event) => withoutSecrets(event, secrets));
   const withoutUsage = (events: Buffer): Buffer =>
-    editEvents(events, usageKey, (event, isLast) => {
+    editEvents(events, reportFrom, (event, isLast) => {
       if (!isUsageEvent(event)) return event;
       dropsNewline = isLast && held.length === 0 && event[event.length - 1] === carriageReturn;
       return nothing;
@@ -159,44 +159,6 @@ export function tapStream({ dropsUsage, readsUsage, watchesEnd, secrets }: TapOp
   };
 }
 
-/** Whether the bytes end with `"usage":null}` and an empty line. A few letters tell, so few are looked at. */
-function endsWithNull(bytes: Buffer): boolean {
-  const { length } = bytes;
-  return (
-    bytes[length - 3] === 0x7d &&
-    bytes[length - 4] === 0x6c &&
-    bytes[length - 8] === colon &&
-    bytes[length - 9] === quote &&
-    bytes[length - 10] === 0x65 &&
-    bytes[length - 11] === 0x67 &&
-    bytes[length - 15] === quote &&
-    bytes[length - 16] !== backslash
-  );
-}
-
-/** False for nearly every chunk: nothing in it is named usage, or one that is null ends it. */
-function mayReport(events: Buffer): boolean {
-  const at = events.indexOf(usageKey);
-  if (at === -1) return false;
-  const after = at + usageKey.length;
-  for (let index = 0; index < nullEnd.length; index += 1) if (events[after + index] !== nullEnd[index]) return true;
-  return after + nullEnd.length < events.length;
-}
-
-/** What the last of these whole events that reports usage says. */
-function lastUsage(events: Buffer): TokenUsage | undefined {
-  if (!events.includes(countKey)) return undefined;
-  for (let end = events.length; end > 0; ) {
-    const at = events.lastIndexOf(countKey, end - 1);
-    if (at === -1) return undefined;
-    const start = lastEventEnd(events.subarray(0, at));
-    const found = findUsage(dataBytesOf(events.subarray(start, firstEventEnd(events, at) || events.length)));
-    if (found !== undefined) return found;
-    end = start;
-  }
-  return undefined;
-}
-
 /** Whether the last `finish_reason` of these events is a reason. */
 function endsAnswer(events: Buffer): boolean {
   const at = events.lastIndexOf(reasonKey);
@@ -206,30 +168,6 @@ function endsAnswer(events: Buffer): boolean {
   return events[value] === quote && !terminal.test(events.toString('latin1', value));
 }
 
-/** Whether an event tells of usage and of nothing else that a client would miss: no choice, and no error. */
-function isUsageEvent(event: Buffer): boolean {
-  try {
-    const { choices, usage, error } = JSON.parse(dataOf(event)) as Record<string, unknown>;
-    const isEmpty = choices === undefined || choices === null || (Array.isArray(choices) && choices.length === 0);
-    return isEmpty && typeof usage === 'object' && usage !== null && (error === undefined || error === null);
-  } catch {
-    return false;
-  }
-}
-
-/** The same as bytes, without a copy where the event is one such line. */
-function dataBytesOf(event: Buffer): Buffer {
-  const end = event.indexOf(newline);
-  const isOneLine = event.indexOf(dataField) === 0 && isLineEnd(event[end + 1]) && !event.includes(carriageReturn);
-  return isOneLine ? event.subarray(dataField.length, end) : Buffer.from(dataOf(event));
-}
-
-/** The joined `data:` lines of one event. */
-export function dataOf(event: Buffer): string {
-  return event
-    .toString('utf8')
-    .split(/\r\n|\r|\n/)
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(line.startsWith('data: ') ? 6 : 5))
-    .join('\n');
+function errorFrom(events: Buffer, from: number): number {
+  return events.indexOf(errorMark, from);
 }

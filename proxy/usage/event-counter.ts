@@ -8,8 +8,8 @@ const letterD = 0x64;
 const colon = 0x3a;
 
 export interface EventCounter {
-  /** Sees the next bytes, cut anywhere but inside a line's first few bytes. */
-  push(bytes: Buffer): void;
+  /** Sees the next bytes, cut anywhere but inside a line's first few bytes. `hasReturns`: whether a CR is among them, if that is known. */
+  push(bytes: Buffer, hasReturns?: boolean): void;
   /** Events with data so far, but for the terminal `[DONE]`. */
   count(): number;
 }
@@ -21,9 +21,8 @@ export function createEventCounter(): EventCounter {
   let insideLine = false;
   let lastByte: number | undefined;
   return {
-    push(bytes) {
+    push(bytes, hasReturns = bytes.includes(carriageReturn)) {
       const { length } = bytes;
-      const hasReturns = bytes.includes(carriageReturn);
       let before = lastByte;
       if (length > 0) lastByte = bytes[length - 1];
       // Line ends are searched natively; of the two only the newline, as long as nothing else is there.

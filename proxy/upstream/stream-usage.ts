@@ -1,0 +1,83 @@
+// Finds what the events of a stream say of usage, and the event that says nothing else. Nearly every event says null, so that is seen first.
+import { findUsage } from '../usage/find-usage.ts';
+import type { TokenUsage } from '../usage/token-usage.ts';
+import { dataOf, firstEventEnd, isLineEnd, lastEventEnd } from './events.ts';
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+const quote = 0x22;
+const colon = 0x3a;
+const backslash = 0x5c;
+const dataField = Buffer.from('data:');
+/** Without its first quote, which is too frequent to search for. */
+const usageKey = Buffer.from('usage"');
+const nullEnd = Buffer.from(':null}\n\n');
+/** So ends the key of every count (`total_tokens`); within a text the quote would be escaped. A few rare letters are found fastest. */
+const countKey = Buffer.from('kens"');
+
+/** Whether the bytes end with `"usage":null}` and an empty line. A few letters tell, so few are looked at. */
+export function endsWithNull(bytes: Buffer): boolean {
+  const { length } = bytes;
+  return (
+    bytes[length - 3] === 0x7d &&
+    bytes[length - 4] === 0x6c &&
+    bytes[length - 8] === colon &&
+    bytes[length - 9] === quote &&
+    bytes[length - 10] === 0x65 &&
+    bytes[length - 11] === 0x67 &&
+    bytes[length - 15] === quote &&
+    bytes[length - 16] !== backslash
+  );
+}
+
+/** False for nearly every chunk: nothing in it is named usage, or one that is null ends it. */
+export function mayReport(events: Buffer): boolean {
+  const at = events.indexOf(usageKey);
+  if (at === -1) return false;
+  const after = at + usageKey.length;
+  for (let index = 0; index < nullEnd.length; index += 1) if (events[after + index] !== nullEnd[index]) return true;
+  return after + nullEnd.length < events.length;
+}
+
+/** Where the next usage is named that is not null; nearly every event names one that is. */
+export function reportFrom(events: Buffer, from: number): number {
+  let at = events.indexOf(usageKey, from);
+  while (at !== -1 && startsWithNull(events, at + usageKey.length)) at = events.indexOf(usageKey, at + usageKey.length);
+  return at;
+}
+
+function startsWithNull(bytes: Buffer, at: number): boolean {
+  return bytes[at] === colon && bytes[at + 1] === 0x6e && bytes[at + 2] === 0x75;
+}
+
+/** What the last of these whole events that reports usage says. */
+export function lastUsage(events: Buffer): TokenUsage | undefined {
+  if (!events.includes(countKey)) return undefined;
+  for (let end = events.length; end > 0; ) {
+    const at = events.lastIndexOf(countKey, end - 1);
+    if (at === -1) return undefined;
+    const start = lastEventEnd(events.subarray(0, at));
+    const found = findUsage(dataBytesOf(events.subarray(start, firstEventEnd(events, at) || events.length)));
+    if (found !== undefined) return found;
+    end = start;
+  }
+  return undefined;
+}
+
+/** Whether an event tells of usage and of nothing else that a client would miss: no choice, and no error. */
+export function isUsageEvent(event: Buffer): boolean {
+  try {
+    const { choices, usage, error } = JSON.parse(dataOf(event)) as Record<string, unknown>;
+    const isEmpty = choices === undefined || choices === null || (Array.isArray(choices) && choices.length === 0);
+    return isEmpty && typeof usage === 'object' && usage !== null && (error === undefined || error === null);
+  } catch {
+    return false;
+  }
+}
+
+/** The same as bytes, without a copy where the event is one such line. */
+function dataBytesOf(event: Buffer): Buffer {
+  const end = event.indexOf(newline);
+  const isOneLine = event.indexOf(dataField) === 0 && isLineEnd(event[end + 1]) && !event.includes(carriageReturn);
+  return isOneLine ? event.subarray(dataField.length, end) : Buffer.from(dataOf(event));
+}
