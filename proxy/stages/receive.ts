@@ -59,10 +59,14 @@ export async function receive(
   return body?.subarray(0, length) ?? Buffer.alloc(0);
 }
 
+/** A body of which this share has come gets the room it has declared: growing further by doubling would copy it once more. */
+const trustedShare = 1 / 8;
+
 /** Room for so many bytes and as many again, but no more than was declared: what a client only announces takes no memory. */
 function roomFor(bytes: number, declared: number): number {
   const room = Math.max(firstBytes, bytes * 2);
-  return declared >= bytes ? Math.min(room, declared) : room;
+  if (declared < bytes) return room;
+  return bytes >= declared * trustedShare ? declared : Math.min(room, declared);
 }
 
 /** A larger buffer that begins with the first `used` bytes of `body`. */

@@ -268,7 +268,7 @@ const failures: [claim: string, lines: string][] = [
   ['a token scheme', `Authorization: Token ${masterKey}\r\n`],
   ['no scheme', `Authorization: ${masterKey}\r\n`],
   ['two tokens in one line', `Authorization: Bearer ${masterKey}, Bearer ${masterKey}\r\n`],
-  ['two blanks', `Authorization: Bearer  ${masterKey}\r\n`],
+  ['a tab for a blank', `Authorization: Bearer\t${masterKey}\r\n`],
   ['more than the key', `x-api-key: ${masterKey}0\r\n`],
   ['another header', `api-key: ${masterKey}\r\n`],
   ['a cookie', `Cookie: key=${masterKey}\r\n`],

@@ -155,7 +155,7 @@ await test('every failure to show a key looks the same', async (t) => {
     { Authorization: '' },
     { Authorization: 'Bearer' },
     { Authorization: 'Bearer ' },
-    { Authorization: 'Bearer  sk-master' },
+    { Authorization: 'Bearer\tsk-master' },
     { Authorization: 'Bearersk-master' },
     { Authorization: 'Basic sk-master' },
     { Authorization: 'sk-master' },
