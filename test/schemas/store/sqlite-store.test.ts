@@ -246,9 +246,9 @@ await test('its files are for their owner alone', async (t) => {
 await test('a thread that dies is replaced', async (t) => {
   const directory = temporaryDirectory(t);
   const store = open(t, directory);
-  const large = { kind: 'rule', id: 'large', body: Array.from({ length: 600_000 }, (_, index) => ({ [index]: [] })) };
+  const large = { kind: 'rule', id: 'large', body: Array.from({ length: 300_000 }, (_, index) => ({ [index]: [] })) };
   await store.commit({ expected: new Map(), changes: [large] });
-  const thread = new SqliteThread({ directory, timeoutMs: 5_000, pollMs: 20, memoryMb: 32 });
+  const thread = new SqliteThread({ directory, timeoutMs: 25_000, pollMs: 20, memoryMb: 16 });
   t.teardown(() => thread.close());
   let calls = 0;
   thread.watch(() => {
