@@ -5,9 +5,9 @@ import { refuseTargets } from '../limits/rejection.ts';
 import type { Operation } from '../providers/dialect.ts';
 import type { Call } from '../request/call.ts';
 import type { Exchange } from '../request/exchange.ts';
-import type { Route, Target, Upstream } from '../snapshot/snapshot.ts';
+import type { Route, Target } from '../snapshot/snapshot.ts';
 import { failureRefusal, rejectionOf } from '../upstream/rejection.ts';
-import { type Answer, type Outgoing, send, UpstreamFailure } from '../upstream/send.ts';
+import { type Answer, send, UpstreamFailure } from '../upstream/send.ts';
 import { type Allowance, limitRefusal, targetRules } from './admit.ts';
 
 /** An answer, to what, and where it came from. */
@@ -83,7 +83,15 @@ async function ask(
   try {
     const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, means.usageEnabled);
     const headers = [...upstream.headers, 'x-request-id', exchange.id];
-    const answer = await start(upstream, { path: upstream.basePath + path, headers, body }, exchange, means);
+    const outgoing = { path: upstream.basePath + path, headers, body };
+    const answer = send(means.pools.get(upstream), outgoing, upstream.patience, means.deadlines);
+    exchange.onGone = () => answer.cancel();
+    try {
+      await answer.ready;
+    } catch (error) {
+      // Of an answer that was under way when the client left, what has come is measured.
+      if (!(exchange.gone && error instanceof UpstreamFailure && error.sent)) throw error;
+    }
     const isAbandoned = exchange.gone && answer.status < 400;
     const refused = isAbandoned ? undefined : rejectionOf(answer, upstream, means.nowMs);
     if (refused !== undefined) {
@@ -99,25 +107,6 @@ async function ask(
     return { refused: failureRefusal(error, upstream.name), again: !error.sent };
   } finally {
     if (accepted === undefined) allowance.lease.release();
-  }
-}
-
-/** Sends to one upstream. The client's leaving cancels it; an answer that was under way then is returned as far as it came. */
-async function start(
-  upstream: Upstream,
-  outgoing: Outgoing,
-  exchange: Exchange,
-  { pools, deadlines }: Means,
-): Promise<Answer> {
-  let answer: Answer | undefined;
-  try {
-    return await send(pools.get(upstream), outgoing, upstream.patience, deadlines, (started) => {
-      answer = started;
-      exchange.onGone = () => started.cancel();
-    });
-  } catch (error) {
-    if (answer !== undefined && exchange.gone && error instanceof UpstreamFailure && error.sent) return answer;
-    throw error;
   }
 }
 

@@ -2,7 +2,7 @@
 import { envelope, errors, refusal } from '../errors.ts';
 import type { Exchange } from '../request/exchange.ts';
 import type { Failure } from '../upstream/failure.ts';
-import { tapStream } from '../upstream/sse.ts';
+import { StreamTap } from '../upstream/sse.ts';
 import { measurePassing, measureStream } from '../usage/measure.ts';
 import type { TokenUsage } from '../usage/token-usage.ts';
 import { createUsageReader } from '../usage/usage-reader.ts';
@@ -48,7 +48,7 @@ export function streamMeter(accepted: Accepted, readsUsage: boolean, { response,
   const { answer, target, injectedUsage } = accepted;
   const { name: provider, secrets } = target.upstream;
   // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
-  const tap = tapStream({ dropsUsage: injectedUsage, readsUsage, watchesEnd: !answer.framed, secrets });
+  const tap = new StreamTap({ dropsUsage: injectedUsage, readsUsage, watchesEnd: !answer.framed, secrets });
   let drained = 0;
   return {
     write(chunk) {
@@ -67,7 +67,7 @@ export function streamMeter(accepted: Accepted, readsUsage: boolean, { response,
       const fill = { reason: failure?.reason ?? '', request_id: id };
       const isOwn = code === 'internal_error' || code === 'key_revoked';
       const refused = refusal(code, isOwn ? { fill } : { fill, provider });
-      response.end(`${tap.insideEvent() ? '\n\n' : ''}data: ${envelope(refused)}\n\n`);
+      response.end(`${tap.insideEvent ? '\n\n' : ''}data: ${envelope(refused)}\n\n`);
       return errors[code].status;
     },
     awaitsUsage: () => tap.awaitsUsage(),

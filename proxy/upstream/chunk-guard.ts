@@ -7,24 +7,19 @@
 const leastChunkBytes = 16;
 const chunksPerLook = 4096;
 
-export interface ChunkGuard {
-  /** Sees the length of a chunk; true when the last few thousand chunks were tiny. */
-  isCrumbling(chunkBytes: number): boolean;
-}
+/** Sees the lengths of the chunks of one answer. */
+export class ChunkGuard {
+  #chunks = 0;
+  #bytes = 0;
 
-/** A guard that has seen nothing. */
-export function createChunkGuard(): ChunkGuard {
-  let chunks = 0;
-  let bytes = 0;
-  return {
-    isCrumbling(chunkBytes) {
-      chunks += 1;
-      bytes += chunkBytes;
-      if (chunks < chunksPerLook) return false;
-      const isTiny = bytes < chunksPerLook * leastChunkBytes;
-      chunks = 0;
-      bytes = 0;
-      return isTiny;
-    },
-  };
+  /** True when the last few thousand chunks, this one included, were tiny. */
+  isCrumbling(chunkBytes: number): boolean {
+    this.#chunks += 1;
+    this.#bytes += chunkBytes;
+    if (this.#chunks < chunksPerLook) return false;
+    const isTiny = this.#bytes < chunksPerLook * leastChunkBytes;
+    this.#chunks = 0;
+    this.#bytes = 0;
+    return isTiny;
+  }
 }

@@ -1,11 +1,11 @@
 // Sends one request to a provider and hands its answer over in one of two forms: whole (short, and not a stream) or open
 // (the rest still arriving). On undici's raw handler interface: one object per call, no stream and no timer of its own.
 import type { Dispatcher, Pool } from 'undici';
-import { createChunkGuard } from './chunk-guard.ts';
+import { ChunkGuard } from './chunk-guard.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { encodingOf, type Sink } from './decoded-sink.ts';
 import { type Failure, failureOf } from './failure.ts';
-import { holdBytes } from './held-bytes.ts';
+import { HeldBytes } from './held-bytes.ts';
 
 /** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error. */
 const maxHeldBytes = 64 * 1024;
@@ -43,11 +43,6 @@ export class UpstreamFailure extends Error {
   }
 }
 
-interface Settle {
-  resolve(answer: Answer): void;
-  reject(error: UpstreamFailure): void;
-}
-
 const clientLeft: Failure = { code: 'upstream_disconnected', reason: 'the client left' };
 const timedOut = (reason: string): Failure => ({ code: 'upstream_timeout', reason });
 const sseType = /^text\/event-stream\b/i;
@@ -68,29 +63,35 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
   /** All of the body is in `held`. */
   complete = false;
   deadlineMs: number;
+  /** Resolves when the answer is complete, or open with its first bytes held; rejects with UpstreamFailure. */
+  readonly ready: Promise<void>;
 
   readonly #patience: Patience;
   readonly #deadlines: Deadlines;
   #totalDeadlineMs: number;
-  readonly #held = holdBytes();
-  readonly #guard = createChunkGuard();
+  readonly #held = new HeldBytes();
+  readonly #guard = new ChunkGuard();
   #informational = 0;
   #sent = false;
   #over = false;
   #waitingFor = '';
   #failure: Failure | undefined;
-  #settle: Settle | undefined;
+  #isReady: (() => void) | undefined;
+  #hasFailed: ((error: UpstreamFailure) => void) | undefined;
   #sink: Sink | undefined;
   #abort: ((reason: Error) => void) | undefined;
   #resume: (() => void) | undefined;
 
-  constructor(patience: Patience, deadlines: Deadlines, settle: Settle) {
+  constructor(patience: Patience, deadlines: Deadlines) {
     this.#patience = patience;
     this.#deadlines = deadlines;
     this.#totalDeadlineMs = deadlines.coarseNowMs + patience.totalMs;
     // Connecting has a timeout of its own (upstream/pools.ts).
     this.deadlineMs = this.#totalDeadlineMs;
-    this.#settle = settle;
+    this.ready = new Promise((resolve, reject) => {
+      this.#isReady = resolve;
+      this.#hasFailed = reject;
+    });
     deadlines.add(this);
   }
 
@@ -214,8 +215,9 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
   }
 
   #handOver(): void {
-    this.#settle?.resolve(this);
-    this.#settle = undefined;
+    this.#isReady?.();
+    this.#isReady = undefined;
+    this.#hasFailed = undefined;
   }
 
   /** Ends the call, tells whoever is waiting, and frees the connection. */
@@ -224,27 +226,17 @@ export class Answer implements Timed, Dispatcher.DispatchHandler {
     this.#over = true;
     this.#failure = failure;
     this.#deadlines.remove(this);
-    this.#settle?.reject(new UpstreamFailure(failure, this.#sent));
-    this.#settle = undefined;
+    this.#hasFailed?.(new UpstreamFailure(failure, this.#sent));
+    this.#isReady = undefined;
+    this.#hasFailed = undefined;
     this.#sink?.end(failure);
     this.#abort?.(new Error(failure.code));
   }
 }
 
-/**
- * Sends a POST. Resolves with an answer that is complete, or open with its first bytes held; rejects with UpstreamFailure.
- * `started` receives the answer at once, for cancelling it before it resolves.
- */
-export function send(
-  pool: Pool,
-  outgoing: Outgoing,
-  patience: Patience,
-  deadlines: Deadlines,
-  started: (answer: Answer) => void,
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const answer = new Answer(patience, deadlines, { resolve, reject });
-    started(answer);
-    pool.dispatch({ method: 'POST', path: outgoing.path, headers: outgoing.headers, body: outgoing.body }, answer);
-  });
+/** Sends a POST. The answer is returned at once, for cancelling it; await its `ready`. */
+export function send(pool: Pool, { path, headers, body }: Outgoing, patience: Patience, deadlines: Deadlines): Answer {
+  const answer = new Answer(patience, deadlines);
+  pool.dispatch({ method: 'POST', path, headers, body }, answer);
+  return answer;
 }

@@ -1,11 +1,11 @@
 // Watches an event stream as its bytes pass: was it finished, what did it cost, which event exists only because the gateway asked for usage,
 // and does one tell a secret.
 import { isAscii } from 'node:buffer';
-import { createEventCounter } from '../usage/event-counter.ts';
+import { EventCounter } from '../usage/event-counter.ts';
 import type { TokenUsage } from '../usage/token-usage.ts';
 import { editEvents, firstEventEnd, lastEventEnd } from './events.ts';
-import { type HeldBytes, holdBytes } from './held-bytes.ts';
-import { errorMark, passingSecrets, withoutSecrets } from './stream-secrets.ts';
+import { HeldBytes } from './held-bytes.ts';
+import { errorMark, type PassingSecrets, passingSecrets, withoutSecrets } from './stream-secrets.ts';
 import { endsWithNull, isUsageEvent, lastUsage, mayReport, reportFrom } from './stream-usage.ts';
 
 /** An unfinished event longer than this passes unread. */
@@ -24,28 +24,6 @@ const oddButNull = /rror|\r/;
 const reasonKey = Buffer.from('"finish_reason"');
 const nothing: Buffer = Buffer.alloc(0);
 
-/** Sees every chunk of a stream before the client does, and passes whole events on. */
-export interface StreamTap {
-  /** The bytes to pass on now, perhaps none. */
-  push: (chunk: Buffer) => Buffer;
-  /** The bytes of an event that did not end: they belong to the client only when the stream did end. */
-  rest: () => Buffer;
-  /** The terminal event has come. Known only to a tap that watches the end. */
-  finished: () => boolean;
-  /** Bytes of an unfinished event were passed on, because it was too long to hold. */
-  insideEvent: () => boolean;
-  /** The last usage that was reported. Known, like what is below, only to a tap that reads usage. */
-  usage: () => TokenUsage | undefined;
-  /** What was said last ended the answer (its `finish_reason`), and usage was not reported: it may come next. */
-  awaitsUsage: () => boolean;
-  /** Events with data that have passed, but for the terminal one. */
-  events: () => number;
-  /** How much of the stream came. */
-  bytes: () => number;
-  /** How much of it in chunks that are not all ASCII, where that may matter to an estimate. */
-  wideBytes: () => number;
-}
-
 export interface TapOptions {
   /** Usage was asked for by the gateway alone, so the event that reports it is none of the client's. */
   readonly dropsUsage: boolean;
@@ -56,107 +34,144 @@ export interface TapOptions {
 }
 
 /**
- * A tap that leaves every byte alone, but for the event that reports usage and nothing else when `dropsUsage` is set, and for secrets:
- * those in errors, and known ones in events too long to be read. Only an event that has not ended yet is held back, so that a stream
- * that breaks off breaks between events.
+ * Sees every chunk of a stream before the client does, and passes whole events on. It leaves every byte alone, but for the event that
+ * reports usage and nothing else when `dropsUsage` is set, and for secrets: those in errors, and known ones in events too long to be
+ * read. Only an event that has not ended yet is held back, so that a stream that breaks off breaks between events.
  */
-export function tapStream({ dropsUsage, readsUsage, watchesEnd, secrets }: TapOptions): StreamTap {
-  const held: HeldBytes = holdBytes();
-  const counter = createEventCounter();
-  const passing = passingSecrets(secrets);
-  let inside = false;
-  let done = false;
-  let lastByte: number | undefined;
-  let lastEvents = nothing;
+export class StreamTap {
+  /** How much of the stream came. */
+  bytes = 0;
+  /** How much of it in chunks that are not all ASCII, where that may matter to an estimate. */
+  wideBytes = 0;
+  /** Bytes of an unfinished event were passed on, because it was too long to hold. */
+  insideEvent = false;
+
+  readonly #options: TapOptions;
+  readonly #held = new HeldBytes();
+  readonly #counter = new EventCounter();
+  /** What passes of an event too long to be held; made when there is one. */
+  #passing: PassingSecrets | undefined;
+  #isDone = false;
+  #lastByte: number | undefined;
+  #lastEvents = nothing;
   /** The event before was dropped, and the newline that completes its last line may still come. */
-  let dropsNewline = false;
-  let usage: TokenUsage | undefined;
-  let byteCount = 0;
-  let wideBytes = 0;
+  #dropsNewline = false;
+  #usage: TokenUsage | undefined;
 
-  /** What may pass of these whole events. */
-  const pass = (whole: Buffer): Buffer => {
-    // One search of a string costs half of what a search of bytes for each word does.
-    const text = whole.toString('latin1');
-    if (watchesEnd) done ||= terminal.test(text);
-    if (whole[0] !== colon) lastEvents = whole;
-    const isNull = endsWithNull(whole);
-    const isPlain = !(isNull ? oddButNull : odd).test(text);
-    const events = isPlain ? whole : withoutErrors(whole);
-    if (!readsUsage && !dropsUsage) return events;
-    const before = counter.count();
-    if (readsUsage) counter.push(whole, isPlain ? false : undefined);
-    const count = counter.count() - before;
-    if (whole.length > shortEvent * count && !isAscii(whole)) wideBytes += whole.length;
-    if ((isPlain && !isNull) || (isNull && count === 1) || !mayReport(whole)) return events;
-    if (readsUsage) usage = lastUsage(whole) ?? usage;
-    return dropsUsage ? withoutUsage(events) : events;
-  };
-  const withoutErrors = (events: Buffer): Buffer =>
-    editEvents(events, errorFrom, (event) => withoutSecrets(event, secrets));
-  const withoutUsage = (events: Buffer): Buffer =>
-    editEvents(events, reportFrom, (event, isLast) => {
-      if (!isUsageEvent(event)) return event;
-      dropsNewline = isLast && held.length === 0 && event[event.length - 1] === carriageReturn;
-      return nothing;
-    });
+  constructor(options: TapOptions) {
+    this.#options = options;
+  }
 
-  /** The next piece of an event too long to be held. */
-  const passPiece = (piece: Buffer): Buffer => {
-    if (readsUsage) counter.push(piece);
-    if (!isAscii(piece)) wideBytes += piece.length;
-    return passing.push(piece);
-  };
+  /** The bytes to pass on now, perhaps none. */
+  push(chunk: Buffer): Buffer {
+    this.bytes += chunk.length;
+    if (!this.#dropsNewline) return chunk.length === 0 ? nothing : this.#take(chunk);
+    this.#dropsNewline = false;
+    const rest = chunk[0] === newline ? chunk.subarray(1) : chunk;
+    return rest.length === 0 ? nothing : this.#take(rest);
+  }
 
-  const take = (chunk: Buffer): Buffer => {
-    const before = lastByte;
-    lastByte = chunk[chunk.length - 1];
-    if (inside) {
-      const end = firstEventEnd(chunk, 0, before);
-      const piece = passPiece(end === 0 ? chunk : chunk.subarray(0, end));
-      if (end === 0) return piece;
-      inside = false;
-      const last = Buffer.concat([piece, passing.flush()]);
-      if (end === chunk.length) return last;
-      lastByte = chunk[end - 1];
-      return Buffer.concat([last, take(chunk.subarray(end))]);
-    }
+  /** The bytes of an event that did not end: they belong to the client only when the stream did end. */
+  rest(): Buffer {
+    const rest = this.insideEvent ? this.#secretsPassing().flush() : this.#held.peek();
+    return rest.includes(errorMark) ? withoutSecrets(rest, this.#options.secrets) : rest;
+  }
+
+  /** The terminal event has come. Known only to a tap that watches the end. */
+  finished(): boolean {
+    return this.#isDone || terminal.test(this.#held.peek().toString('latin1'));
+  }
+
+  /** The last usage that was reported. Known, like what is below, only to a tap that reads usage. */
+  usage(): TokenUsage | undefined {
+    return this.#options.readsUsage ? (lastUsage(this.#held.peek()) ?? this.#usage) : undefined;
+  }
+
+  /** What was said last ended the answer (its `finish_reason`), and usage was not reported: it may come next. */
+  awaitsUsage(): boolean {
+    if (!this.#options.readsUsage || this.#usage !== undefined) return false;
+    return this.#held.length === 0 && endsAnswer(this.#lastEvents);
+  }
+
+  /** Events with data that have passed, but for the terminal one. */
+  events(): number {
+    return this.#counter.count;
+  }
+
+  #take(chunk: Buffer): Buffer {
+    const before = this.#lastByte;
+    this.#lastByte = chunk[chunk.length - 1];
+    if (this.insideEvent) return this.#takeInside(chunk, before);
+    const held = this.#held;
     const isOld = held.length === 0 && before === carriageReturn && chunk[0] === newline;
     const end = lastEventEnd(chunk, before) || (isOld ? 1 : 0);
-    if (end === chunk.length && held.length === 0) return pass(chunk);
+    if (end === chunk.length && held.length === 0) return this.#pass(chunk);
     if (end > 0) {
       held.add(chunk.subarray(0, end));
       const events = held.take();
       if (end < chunk.length) held.add(chunk.subarray(end));
-      return pass(events);
+      return this.#pass(events);
     }
     held.add(chunk);
     if (held.length <= maxHeldBytes) return nothing;
-    inside = true;
-    return passPiece(held.take());
-  };
+    this.insideEvent = true;
+    return this.#passPiece(held.take());
+  }
 
-  const restOf = (): Buffer => {
-    const rest = inside ? passing.flush() : held.peek();
-    return rest.includes(errorMark) ? withoutSecrets(rest, secrets) : rest;
-  };
-  return {
-    push(chunk) {
-      byteCount += chunk.length;
-      if (!dropsNewline) return chunk.length === 0 ? nothing : take(chunk);
-      dropsNewline = false;
-      const rest = chunk[0] === newline ? chunk.subarray(1) : chunk;
-      return rest.length === 0 ? nothing : take(rest);
-    },
-    rest: restOf,
-    finished: () => done || terminal.test(held.peek().toString('latin1')),
-    insideEvent: () => inside,
-    usage: () => (readsUsage ? (lastUsage(held.peek()) ?? usage) : undefined),
-    awaitsUsage: () => readsUsage && usage === undefined && held.length === 0 && endsAnswer(lastEvents),
-    events: () => counter.count(),
-    bytes: () => byteCount,
-    wideBytes: () => wideBytes,
-  };
+  #takeInside(chunk: Buffer, before: number | undefined): Buffer {
+    const end = firstEventEnd(chunk, 0, before);
+    const piece = this.#passPiece(end === 0 ? chunk : chunk.subarray(0, end));
+    if (end === 0) return piece;
+    this.insideEvent = false;
+    const last = Buffer.concat([piece, this.#secretsPassing().flush()]);
+    if (end === chunk.length) return last;
+    this.#lastByte = chunk[end - 1];
+    return Buffer.concat([last, this.#take(chunk.subarray(end))]);
+  }
+
+  /** What may pass of these whole events. */
+  #pass(whole: Buffer): Buffer {
+    const { dropsUsage, readsUsage, watchesEnd } = this.#options;
+    // One search of a string costs half of what a search of bytes for each word does.
+    const text = whole.toString('latin1');
+    if (watchesEnd) this.#isDone ||= terminal.test(text);
+    if (whole[0] !== colon) this.#lastEvents = whole;
+    const isNull = endsWithNull(whole);
+    const isPlain = !(isNull ? oddButNull : odd).test(text);
+    const events = isPlain ? whole : this.#withoutErrors(whole);
+    if (!readsUsage && !dropsUsage) return events;
+    const before = this.#counter.count;
+    if (readsUsage) this.#counter.push(whole, isPlain ? false : undefined);
+    const count = this.#counter.count - before;
+    if (whole.length > shortEvent * count && !isAscii(whole)) this.wideBytes += whole.length;
+    if ((isPlain && !isNull) || (isNull && count === 1) || !mayReport(whole)) return events;
+    if (readsUsage) this.#usage = lastUsage(whole) ?? this.#usage;
+    return dropsUsage ? this.#withoutUsage(events) : events;
+  }
+
+  /** The next piece of an event too long to be held. */
+  #passPiece(piece: Buffer): Buffer {
+    if (this.#options.readsUsage) this.#counter.push(piece);
+    if (!isAscii(piece)) this.wideBytes += piece.length;
+    return this.#secretsPassing().push(piece);
+  }
+
+  #secretsPassing(): PassingSecrets {
+    this.#passing ??= passingSecrets(this.#options.secrets);
+    return this.#passing;
+  }
+
+  #withoutErrors(events: Buffer): Buffer {
+    return editEvents(events, errorFrom, (event) => withoutSecrets(event, this.#options.secrets));
+  }
+
+  #withoutUsage(events: Buffer): Buffer {
+    return editEvents(events, reportFrom, (event, isLast) => {
+      if (!isUsageEvent(event)) return event;
+      this.#dropsNewline = isLast && this.#held.length === 0 && event[event.length - 1] === carriageReturn;
+      return nothing;
+    });
+  }
 }
 
 /** Whether the last `finish_reason` of these events is a reason. */

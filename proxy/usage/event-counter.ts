@@ -7,48 +7,41 @@ const bracket = 0x5b;
 const letterD = 0x64;
 const colon = 0x3a;
 
-export interface EventCounter {
-  /** Sees the next bytes, cut anywhere but inside a line's first few bytes. `hasReturns`: whether a CR is among them, if that is known. */
-  push(bytes: Buffer, hasReturns?: boolean): void;
+/** Sees the bytes of one stream pass. Lines end with LF, CR or CRLF. */
+export class EventCounter {
   /** Events with data so far, but for the terminal `[DONE]`. */
-  count(): number;
-}
+  count = 0;
+  #isCounted = false;
+  #insideLine = false;
+  #lastByte: number | undefined;
 
-/** A counter that has seen nothing. Lines end with LF, CR or CRLF. */
-export function createEventCounter(): EventCounter {
-  let count = 0;
-  let isCounted = false;
-  let insideLine = false;
-  let lastByte: number | undefined;
-  return {
-    push(bytes, hasReturns = bytes.includes(carriageReturn)) {
-      const { length } = bytes;
-      let before = lastByte;
-      if (length > 0) lastByte = bytes[length - 1];
-      // Line ends are searched natively; of the two only the newline, as long as nothing else is there.
-      let at = 0;
-      while (at < length) {
-        const first = bytes[at];
-        if (!insideLine && (first === newline || first === carriageReturn)) {
-          // The newline of a CRLF is no line of its own.
-          if (first === carriageReturn || before !== carriageReturn) isCounted = false;
-          before = first;
-          at += 1;
-          continue;
-        }
-        if (!(insideLine || isCounted) && isData(bytes, at)) {
-          isCounted = true;
-          count += 1;
-        }
-        const end = hasReturns ? lineEnd(bytes, at) : bytes.indexOf(newline, at);
-        insideLine = end === -1;
-        if (insideLine) return;
-        before = bytes[end];
-        at = end + 1;
+  /** Sees the next bytes, cut anywhere but inside a line's first few bytes. `hasReturns`: whether a CR is among them, if that is known. */
+  push(bytes: Buffer, hasReturns: boolean = bytes.includes(carriageReturn)): void {
+    const { length } = bytes;
+    let before = this.#lastByte;
+    if (length > 0) this.#lastByte = bytes[length - 1];
+    // Line ends are searched natively; of the two only the newline, as long as nothing else is there.
+    let at = 0;
+    while (at < length) {
+      const first = bytes[at];
+      if (!this.#insideLine && (first === newline || first === carriageReturn)) {
+        // The newline of a CRLF is no line of its own.
+        if (first === carriageReturn || before !== carriageReturn) this.#isCounted = false;
+        before = first;
+        at += 1;
+        continue;
       }
-    },
-    count: () => count,
-  };
+      if (!(this.#insideLine || this.#isCounted) && isData(bytes, at)) {
+        this.#isCounted = true;
+        this.count += 1;
+      }
+      const end = hasReturns ? lineEnd(bytes, at) : bytes.indexOf(newline, at);
+      this.#insideLine = end === -1;
+      if (this.#insideLine) return;
+      before = bytes[end];
+      at = end + 1;
+    }
+  }
 }
 
 /** The offset of the first CR or LF from `from` on; -1 when there is none. */

@@ -19,7 +19,7 @@ export function measureBody(asked: Asked, body: Buffer): TokenUsage {
 
 /** Of an event stream, whole or not. */
 export function measureStream(asked: Asked, tap: StreamTap): TokenUsage {
-  return tap.usage() ?? estimated(asked, estimateStreamOutput(tap.events(), tap.bytes(), tap.wideBytes()));
+  return tap.usage() ?? estimated(asked, estimateStreamOutput(tap.events(), tap.bytes, tap.wideBytes));
 }
 
 /** Of an answer that was too long to hold. */

@@ -15,7 +15,7 @@ import { failureOf } from '../../proxy/upstream/failure.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
 import { failureRefusal, rejectionOf } from '../../proxy/upstream/rejection.ts';
 import { Answer, type Patience, send, UpstreamFailure } from '../../proxy/upstream/send.ts';
-import { tapStream } from '../../proxy/upstream/sse.ts';
+import { StreamTap } from '../../proxy/upstream/sse.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { type Behaviour, createGate, fin, startFakeUpstream } from '../support/fake-upstream.ts';
 import { freePort, listen } from '../support/ports.ts';
@@ -168,7 +168,7 @@ const upstream = compile(
 
 /** An answer as it stands when it is handed over: its head, and all or the first of its body. */
 function answerOf(status: number, headers: Record<string, string>, body: string | Buffer, complete = true): Answer {
-  const answer = new Answer(patience, idle, { resolve: () => undefined, reject: () => undefined });
+  const answer = new Answer(patience, idle);
   const raw = Object.entries(headers)
     .flat()
     .map((part) => Buffer.from(part, 'latin1'));
@@ -496,7 +496,7 @@ await test('a failed call is refused by the table, naming the provider', async (
 
 /** Pushes a text in pieces of the given sizes (again and again) and gives all that came out. */
 function tapped(stream: Buffer, sizes: readonly number[], dropsUsage = true, secrets: readonly string[] = []) {
-  const tap = tapStream({ dropsUsage, readsUsage: true, watchesEnd: true, secrets });
+  const tap = new StreamTap({ dropsUsage, readsUsage: true, watchesEnd: true, secrets });
   const out: Buffer[] = [];
   for (let at = 0, turn = 0; at < stream.length; turn += 1) {
     const size = sizes[turn % sizes.length] ?? stream.length;
@@ -507,10 +507,10 @@ function tapped(stream: Buffer, sizes: readonly number[], dropsUsage = true, sec
     passed: Buffer.concat(out).toString(),
     rest: tap.rest().toString(),
     finished: tap.finished(),
-    inside: tap.insideEvent(),
+    inside: tap.insideEvent,
     usage: tap.usage(),
     events: tap.events(),
-    bytes: tap.bytes(),
+    bytes: tap.bytes,
   };
 }
 
@@ -621,7 +621,7 @@ await test('an event too long to be read loses known secrets wherever they are c
 
 await test('the usage is known to come next when the last words gave a reason to end', async (t) => {
   const tapOf = (...events: string[]) => {
-    const tap = tapStream({ dropsUsage: true, readsUsage: true, watchesEnd: false, secrets: [] });
+    const tap = new StreamTap({ dropsUsage: true, readsUsage: true, watchesEnd: false, secrets: [] });
     for (const event of events) tap.push(Buffer.from(event.endsWith('\n') ? event : `${event}\n\n`));
     return tap.awaitsUsage();
   };
@@ -819,8 +819,10 @@ async function startProvider(t: Test) {
   ) => {
     const body = Buffer.from(JSON.stringify({ model: 'm', stream, messages: [] }));
     const outgoing = { path: '/v1/chat/completions', headers: ['content-type', 'application/json'], body };
-    return send(pool, outgoing, { ...patience, ...changes }, deadlines, started).then(
-      (answer): Sent => ({ answer }),
+    const answer = send(pool, outgoing, { ...patience, ...changes }, deadlines);
+    started(answer);
+    return answer.ready.then(
+      (): Sent => ({ answer }),
       (failure: UpstreamFailure): Sent => ({ failure }),
     );
   };

@@ -1,13 +1,13 @@
 // Events are counted once each, whatever fields they have and however their bytes come.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { createEventCounter } from '../../../proxy/usage/event-counter.ts';
+import { EventCounter } from '../../../proxy/usage/event-counter.ts';
 
 /** Counts what comes in these pieces. */
 function count(...pieces: string[]): number {
-  const counter = createEventCounter();
+  const counter = new EventCounter();
   for (const piece of pieces) counter.push(Buffer.from(piece));
-  return counter.count();
+  return counter.count;
 }
 
 await test('an event with data is one, however many lines it has', (t) => {

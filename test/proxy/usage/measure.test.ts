@@ -1,6 +1,6 @@
 // What an answer cost: the provider's word when there is one, else an estimate that says so.
 import { test } from 'tap';
-import { tapStream } from '../../../proxy/upstream/sse.ts';
+import { StreamTap } from '../../../proxy/upstream/sse.ts';
 import { type Asked, measureBody, measurePassing, measureStream } from '../../../proxy/usage/measure.ts';
 import { createUsageReader } from '../../../proxy/usage/usage-reader.ts';
 
@@ -33,7 +33,7 @@ await test('a whole answer', (t) => {
 
 await test('a stream', (t) => {
   const measured = (...events: string[]) => {
-    const tap = tapStream({ dropsUsage: true, readsUsage: true, watchesEnd: false, secrets: [] });
+    const tap = new StreamTap({ dropsUsage: true, readsUsage: true, watchesEnd: false, secrets: [] });
     for (const event of events) tap.push(Buffer.from(`data: ${event}\n\n`));
     return measureStream(asked, tap);
   };

@@ -1,7 +1,7 @@
 // What a tap on a stream knows of its cost: the last usage, the events, the bytes; the same for every way of cutting it into chunks.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { tapStream } from '../../../proxy/upstream/sse.ts';
+import { StreamTap } from '../../../proxy/upstream/sse.ts';
 import { growsLinearly, threadMsOf } from './quick.ts';
 
 interface Tapped {
@@ -13,7 +13,7 @@ interface Tapped {
 
 /** Pushes a stream in pieces of the given sizes, again and again, to its end. */
 function tapped(stream: string | Buffer, sizes: readonly number[], dropsUsage = false, readsUsage = true): Tapped {
-  const tap = tapStream({ dropsUsage, readsUsage, watchesEnd: false, secrets: [] });
+  const tap = new StreamTap({ dropsUsage, readsUsage, watchesEnd: false, secrets: [] });
   const bytes = Buffer.from(stream);
   const out: Buffer[] = [];
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
@@ -22,7 +22,7 @@ function tapped(stream: string | Buffer, sizes: readonly number[], dropsUsage = 
     at += size;
   }
   const total = tap.usage()?.totalTokens;
-  return { passed: Buffer.concat([...out, tap.rest()]).toString(), total, events: tap.events(), bytes: tap.bytes() };
+  return { passed: Buffer.concat([...out, tap.rest()]).toString(), total, events: tap.events(), bytes: tap.bytes };
 }
 
 const delta = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}],"usage":null}';
