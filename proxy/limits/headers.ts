@@ -1,6 +1,6 @@
 // What clients are told about limits: the six x-ratelimit-* headers, Retry-After, and the words of a refusal (spec, Response headers; Errors).
 import { periodLabel } from '../../schemas/rules/period.ts';
-import type { Matches } from './match.ts';
+import type { Matches, Plan } from './match.ts';
 import type { Exhausted } from './rejection.ts';
 import { capOf, resetSeconds } from './span.ts';
 import type { Counter, Terms } from './tally.ts';
@@ -50,37 +50,44 @@ export function rejectionWords({ rule, subject, dimension, cap, retryAfterSecond
 }
 
 function addTrio(headers: string[], lane: Lane, target: Matches | undefined, userPath: Matches, nowMs: number): void {
-  let tightest: Terms | undefined;
-  let counter: Counter | undefined;
-  let least = Number.POSITIVE_INFINITY;
   // Models and providers come before user paths in the order of rules.
-  if (target !== undefined) look(target);
-  look(userPath);
+  const first = target && tightestOf(target.plan(), lane, nowMs);
+  const second = tightestOf(userPath.plan(), lane, nowMs);
+  const tightest =
+    first !== undefined && (second === undefined || first.remaining <= second.remaining) ? first : second;
   if (tightest === undefined) return;
-
+  const { terms, counter, remaining } = tightest;
   const dimension = lane === requests ? 'requests' : 'tokens';
   headers.push(
     `x-ratelimit-limit-${dimension}`,
-    String(capOf(tightest, lane)),
+    String(capOf(terms, lane)),
     `x-ratelimit-remaining-${dimension}`,
-    String(least),
+    String(remaining),
     `x-ratelimit-reset-${dimension}`,
-    String(resetSeconds(tightest, counter, lane, nowMs)),
+    String(resetSeconds(terms, counter, lane, nowMs)),
   );
+}
 
-  function look(matches: Matches): void {
-    const plan = matches.plan();
-    for (let index = 0; index < plan.terms.length; index += 1) {
-      const terms = plan.terms[index];
-      if (terms === undefined || terms.shadow) continue;
-      const limit = capOf(terms, lane);
-      if (limit === Number.POSITIVE_INFINITY) continue;
-      const candidate = plan.counter(index);
-      const remaining = Math.max(0, limit - (candidate?.window?.used(lane, nowMs) ?? 0));
-      if (remaining >= least) continue;
-      least = remaining;
-      tightest = terms;
-      counter = candidate;
-    }
+interface Tightest {
+  readonly terms: Terms;
+  readonly counter: Counter | undefined;
+  readonly remaining: number;
+}
+
+/** The enforcing rule with the least remaining, the first among equals. */
+function tightestOf(plan: Plan, lane: Lane, nowMs: number): Tightest | undefined {
+  let best = -1;
+  let least = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < plan.terms.length; index += 1) {
+    const terms = plan.terms[index];
+    if (terms === undefined || terms.shadow) continue;
+    const cap = capOf(terms, lane);
+    if (cap === Number.POSITIVE_INFINITY) continue;
+    const remaining = Math.max(0, cap - (plan.counter(index)?.window?.used(lane, nowMs) ?? 0));
+    if (remaining >= least) continue;
+    least = remaining;
+    best = index;
   }
+  const terms = plan.terms[best];
+  return terms && { terms, counter: plan.counter(best), remaining: least };
 }

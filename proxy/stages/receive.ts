@@ -11,6 +11,8 @@ const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
 /** What limits the bodies of models' endpoints. */
 const bodyLimit = 'server.body_limit';
 
+const nothing: Buffer = Buffer.alloc(0);
+
 /** First size of the buffer for a body of undeclared length. */
 const firstBytes = 16 * 1024;
 
@@ -30,33 +32,51 @@ export function expectBody({ contentLength = 0 }: Head, limitBytes: number, sett
  * it is read where its length is declared, and 413 beyond `limitBytes`, which `setting` has set; rejects when the client leaves. `held`
  * is told how much memory the body takes.
  */
-export async function receive(
-  exchange: Exchange,
-  limitBytes: number,
-  held: HeldBody,
-  setting = bodyLimit,
-): Promise<Buffer> {
-  const { contentLength = 0 } = exchange.head;
-  if (contentLength > 0) held.expect(contentLength);
-  let body: Buffer | undefined;
-  let length = 0;
-  // One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are.
-  await read(exchange, limitBytes, setting, (chunk) => {
-    const needed = length + chunk.length;
-    if (body === undefined) {
-      held.grow(needed);
-      body = chunk;
-    } else {
-      if (needed > body.length) {
-        const room = roomFor(needed, contentLength);
-        held.grow(room);
-        body = moved(body, length, room);
+export function receive(exchange: Exchange, limitBytes: number, held: HeldBody, setting = bodyLimit): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const { request, response, head } = exchange;
+    const { contentLength = 0 } = head;
+    if (contentLength > 0) held.expect(contentLength);
+    if (head.expectsContinue) response.writeContinue();
+    const meter = head.chunked ? createChunkMeter(request.socket) : undefined;
+    let body = nothing;
+    let length = 0;
+    const stop = (reason: unknown): void => {
+      request.off('data', onData).off('end', onEnd);
+      exchange.onBroken = undefined;
+      reject(reason);
+    };
+    const onData = (chunk: Buffer): void => {
+      meter?.(chunk.length);
+      const needed = length + chunk.length;
+      try {
+        if (needed > limitBytes) throw tooLarge(limitBytes, setting);
+        // One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are.
+        if (length === 0) {
+          held.grow(needed);
+          body = chunk;
+        } else {
+          if (needed > body.length) {
+            const room = roomFor(needed, contentLength);
+            held.grow(room);
+            body = moved(body, length, room);
+          }
+          chunk.copy(body, length);
+        }
+        length = needed;
+      } catch (refused) {
+        stop(refused);
       }
-      chunk.copy(body, length);
-    }
-    length = needed;
+    };
+    const onEnd = (): void => {
+      exchange.onGone = undefined;
+      exchange.onBroken = undefined;
+      resolve(length === body.length ? body : body.subarray(0, length));
+    };
+    exchange.onGone = () => stop(refusal('client_left'));
+    exchange.onBroken = stop;
+    request.on('data', onData).on('end', onEnd);
   });
-  return body?.subarray(0, length) ?? Buffer.alloc(0);
 }
 
 /** A body of which this share has come gets the room it has declared: growing further by doubling would copy it once more. */
@@ -74,46 +94,6 @@ function moved(body: Buffer, used: number, size: number): Buffer {
   const room = Buffer.allocUnsafe(size);
   body.copy(room, 0, 0, used);
   return room;
-}
-
-async function read(
-  exchange: Exchange,
-  limitBytes: number,
-  setting: string,
-  take: (chunk: Buffer) => void,
-): Promise<void> {
-  const { request, response, head } = exchange;
-  if (head.expectsContinue) response.writeContinue();
-  await new Promise<void>((resolve, reject) => {
-    let length = 0;
-    const meter = head.chunked ? createChunkMeter(request.socket) : undefined;
-    const stop = (reason: Error): void => {
-      request.off('data', onData).off('end', onEnd);
-      exchange.onBroken = undefined;
-      reject(reason);
-    };
-    const onData = (chunk: Buffer): void => {
-      meter?.(chunk.length);
-      length += chunk.length;
-      if (length > limitBytes) {
-        stop(tooLarge(limitBytes, setting));
-        return;
-      }
-      try {
-        take(chunk);
-      } catch (refused) {
-        stop(refused as Error);
-      }
-    };
-    const onEnd = (): void => {
-      exchange.onGone = undefined;
-      exchange.onBroken = undefined;
-      resolve();
-    };
-    exchange.onGone = () => stop(refusal('client_left'));
-    exchange.onBroken = stop;
-    request.on('data', onData).on('end', onEnd);
-  });
 }
 
 function checkMediaType(contentType: string | undefined, contentEncoding: string | undefined): void {
