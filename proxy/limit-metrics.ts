@@ -39,10 +39,18 @@ export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: ()
       this.inc(limiter.dropped);
     },
   });
-  const charged = new Counter(settings(tokens));
+  // Counted in plain numbers, because prom-client hashes the labels of every count.
+  const charged = new Map<TokenUsage['source'], number>();
+  new Counter({
+    ...settings(tokens),
+    collect() {
+      this.reset();
+      for (const [source, count] of charged) this.inc({ source }, count);
+    },
+  });
   const waits = new Histogram({ ...settings(retryAfter), buckets: [...retryAfter.buckets] });
   return {
-    tokens: (source, count) => charged.inc({ source }, count),
+    tokens: (source, count) => void charged.set(source, (charged.get(source) ?? 0) + count),
     retryAfter: (seconds) => waits.observe(seconds),
     async rulesText() {
       const exposition = new Exposition();

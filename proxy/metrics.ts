@@ -1,13 +1,15 @@
 // Every metric of the data plane: names, labels and help in one place. Labels never hold an unbounded value.
 
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { FollowStatus } from '../schemas/config/follow.ts';
-import { skippedMetric } from '../schemas/metrics.ts';
+import { type MetricDefinition, skippedMetric } from '../schemas/metrics.ts';
 import type { StateStatus } from '../schemas/store/follow-state.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { observeConnections } from './connection-metrics.ts';
+import { Exposition } from './exposition.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
+import { PlainHistogram } from './plain-histogram.ts';
 import type { ConnectionCounts } from './request/connections.ts';
 
 export interface Metrics extends LimitMetrics {
@@ -53,13 +55,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       for (const { labels, count } of tally.values()) this.inc(labels, count);
     },
   });
-  const durations = new Histogram({
-    name: 'gateway_request_duration_seconds',
-    help: 'Time from the head of a model request to the last byte of its answer.',
-    labelNames: ['endpoint'],
-    buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600],
-    registers,
-  });
+  const durations = new Map<string, PlainHistogram>();
   new Gauge({
     name: 'gateway_requests_in_flight',
     help: 'Model requests being served at this moment.',
@@ -76,7 +72,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   return {
     ...limits,
     contentType: registry.contentType,
-    text: async () => `${await registry.metrics()}\n${await limits.rulesText()}`,
+    text: async () => `${await registry.metrics()}\n${durationsText(durations)}${await limits.rulesText()}`,
     begin() {
       inFlight += 1;
     },
@@ -86,9 +82,26 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       const counted = tally.get(key);
       if (counted) counted.count += 1;
       else tally.set(key, { labels: { endpoint, provider, status }, count: 1 });
-      durations.observe({ endpoint }, seconds);
+      const histogram = durations.get(endpoint) ?? new PlainHistogram(durationMetric.buckets);
+      histogram.observe(seconds);
+      durations.set(endpoint, histogram);
     },
   };
+}
+
+const durationMetric = {
+  name: 'gateway_request_duration_seconds',
+  help: 'Time from the head of a model request to the last byte of its answer.',
+  type: 'histogram',
+  labelNames: ['endpoint'],
+  buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600],
+} as const satisfies MetricDefinition;
+
+function durationsText(durations: ReadonlyMap<string, PlainHistogram>): string {
+  const exposition = new Exposition();
+  exposition.metric(durationMetric);
+  for (const [endpoint, histogram] of durations) histogram.write(exposition, durationMetric.name, { endpoint });
+  return exposition.text();
 }
 
 function observeBodies(registers: Registry[], bodies: ObservedFacts['bodies']): void {

@@ -855,7 +855,11 @@ await test('a request is counted once, by how it ended and how long it took', as
     'gateway_requests_total{endpoint="/v1/embeddings",provider="p",status="200"} 1',
     'gateway_requests_total{endpoint="/v1/embeddings",provider="p",status="499"} 1',
     'gateway_requests_total{endpoint="/v1/embeddings",provider="",status="404"} 1',
+    'gateway_request_duration_seconds_bucket{le="0.1",endpoint="/v1/embeddings"} 0',
+    'gateway_request_duration_seconds_bucket{le="0.5",endpoint="/v1/embeddings"} 3',
+    'gateway_request_duration_seconds_bucket{le="+Inf",endpoint="/v1/embeddings"} 3',
     'gateway_request_duration_seconds_sum{endpoint="/v1/embeddings"} 0.75',
+    'gateway_request_duration_seconds_count{endpoint="/v1/embeddings"} 3',
     'gateway_requests_in_flight 0',
   ]) {
     t.ok(text.split('\n').includes(line), line);
