@@ -248,7 +248,7 @@ await test('a thread that dies is replaced', async (t) => {
   const store = open(t, directory);
   const large = { kind: 'rule', id: 'large', body: Array.from({ length: 300_000 }, (_, index) => ({ [index]: [] })) };
   await store.commit({ expected: new Map(), changes: [large] });
-  const thread = new SqliteThread({ directory, timeoutMs: 25_000, pollMs: 20, memoryMb: 16 });
+  const thread = new SqliteThread({ directory, timeoutMs: 25_000, pollMs: 20, memoryMb: 64 });
   t.teardown(() => thread.close());
   let calls = 0;
   thread.watch(() => {
