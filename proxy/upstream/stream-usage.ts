@@ -67,7 +67,7 @@ export function lastUsage(events: Buffer): TokenUsage | undefined {
 /** Whether an event tells of usage and of nothing else that a client would miss: no choice, and no error. */
 export function isUsageEvent(event: Buffer): boolean {
   try {
-    const { choices, usage, error } = JSON.parse(dataOf(event)) as Record<string, unknown>;
+    const { choices, usage, error } = JSON.parse(dataBytesOf(event).toString('utf8')) as Record<string, unknown>;
     const isEmpty = choices === undefined || choices === null || (Array.isArray(choices) && choices.length === 0);
     return isEmpty && typeof usage === 'object' && usage !== null && (error === undefined || error === null);
   } catch {
@@ -75,7 +75,7 @@ export function isUsageEvent(event: Buffer): boolean {
   }
 }
 
-/** The same as bytes, without a copy where the event is one such line. */
+/** The joined `data:` lines of one event as bytes, without a copy where the event is one such line. */
 function dataBytesOf(event: Buffer): Buffer {
   const end = event.indexOf(newline);
   const isOneLine = event.indexOf(dataField) === 0 && isLineEnd(event[end + 1]) && !event.includes(carriageReturn);
