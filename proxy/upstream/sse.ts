@@ -5,9 +5,8 @@ import { EventCounter } from '../usage/event-counter.ts';
 import type { TokenUsage } from '../usage/token-usage.ts';
 import { editEvents, firstEventEnd, lastEventEnd } from './events.ts';
 import { HeldBytes } from './held-bytes.ts';
-import { errorMark, type PassingSecrets, passingSecrets, withoutSecrets } from './stream-secrets.ts';
-import { endsWithNull, isUsageEvent, lastUsage, mayReport, reportFrom } from './stream-usage.ts';
-import { namesAny } from './telling-words.ts';
+import { errorMark, mayNameError, type PassingSecrets, passingSecrets, withoutSecrets } from './stream-secrets.ts';
+import { endsWithNull, hasNoReason, isUsageEvent, lastUsage, mayReport, reportFrom } from './stream-usage.ts';
 
 /** An unfinished event longer than this passes unread. */
 const maxHeldBytes = 256 * 1024;
@@ -51,7 +50,8 @@ export class StreamTap {
   #passing: PassingSecrets | undefined;
   #isDone = false;
   #lastByte: number | undefined;
-  #lastEvents = nothing;
+  /** The last events that passed, comments excepted, have ended the answer. */
+  #isAnswered = false;
   /** The event before was dropped, and the newline that completes its last line may still come. */
   #dropsNewline = false;
   #usage: TokenUsage | undefined;
@@ -88,7 +88,7 @@ export class StreamTap {
   /** What was said last ended the answer (its `finish_reason`), and usage was not reported: it may come next. */
   awaitsUsage(): boolean {
     if (!this.#options.readsUsage || this.#usage !== undefined) return false;
-    return this.#held.length === 0 && endsAnswer(this.#lastEvents);
+    return this.#held.length === 0 && this.#isAnswered;
   }
 
   /** Events with data that have passed, but for the terminal one. */
@@ -131,16 +131,19 @@ export class StreamTap {
   #pass(whole: Buffer): Buffer {
     const { dropsUsage, readsUsage, watchesEnd } = this.#options;
     if (watchesEnd) this.#isDone ||= terminal.test(whole.toString('latin1'));
-    if (whole[0] !== colon) this.#lastEvents = whole;
-    const isNull = endsWithNull(whole);
-    const isPlain = !whole.includes(carriageReturn) && !namesAny(whole, isNull);
-    const events = isPlain ? whole : this.#withoutErrors(whole);
+    const events = mayNameError(whole) ? this.#withoutErrors(whole) : whole;
     if (!readsUsage && !dropsUsage) return events;
-    const before = this.#counter.count;
-    if (readsUsage) this.#counter.push(whole, isPlain ? false : undefined);
-    const count = this.#counter.count - before;
-    if (whole.length > shortEvent * count && !isAscii(whole)) this.wideBytes += whole.length;
-    if ((isPlain && !isNull) || (isNull && count === 1) || !mayReport(whole)) return events;
+    const isNull = endsWithNull(whole);
+    let count = 0;
+    if (readsUsage) {
+      const before = this.#counter.count;
+      this.#counter.push(whole);
+      count = this.#counter.count - before;
+      if (whole.length > shortEvent * count && !isAscii(whole)) this.wideBytes += whole.length;
+      // Whether it is so is kept, and not the bytes: each chunk would keep the 64 KiB it was read into.
+      if (whole[0] !== colon) this.#isAnswered = !(isNull && hasNoReason(whole)) && endsAnswer(whole);
+    }
+    if ((isNull && count === 1) || !mayReport(whole)) return events;
     if (readsUsage) this.#usage = lastUsage(whole) ?? this.#usage;
     return dropsUsage ? this.#withoutUsage(events) : events;
   }

@@ -30,6 +30,17 @@ export function endsWithNull(bytes: Buffer): boolean {
   );
 }
 
+/** In the same bytes, what OpenAI sends in front of that: an event that gives no reason to finish. */
+const reasonEnd = Buffer.from('_reason":null}],');
+const usageNullBytes = '"usage":null}\n\n'.length;
+
+/** Whether bytes that end with a usage that is null say just before that the answer goes on. False where it stands elsewhere. */
+export function hasNoReason(bytes: Buffer): boolean {
+  const start = bytes.length - usageNullBytes - reasonEnd.length;
+  for (let index = 0; index < reasonEnd.length; index += 1) if (bytes[start + index] !== reasonEnd[index]) return false;
+  return true;
+}
+
 /** False for nearly every chunk: nothing in it is named usage, or one that is null ends it. */
 export function mayReport(events: Buffer): boolean {
   const at = events.indexOf(usageKey);
