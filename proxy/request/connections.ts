@@ -58,7 +58,6 @@ export function watchConnections(server: Server, room = roomOfProcess()): Connec
     refused.max_connections_per_address += 1;
     socket.destroy();
   });
-  readInTurns(server);
   return {
     counts: () => ({ open, refused, cut: ended }),
     limit(settings) {
@@ -66,28 +65,6 @@ export function watchConnections(server: Server, room = roomOfProcess()): Connec
       mostPerAddress = settings.mostPerAddress ?? Number.POSITIVE_INFINITY;
     },
   };
-}
-
-/** Of connections that come at once, so many are read in one turn of the event loop: what they ask for takes some milliseconds. */
-const readPerTurn = 32;
-
-/** Lets those that were there before be served between the reading of new ones, however many come at once. */
-function readInTurns(server: Server): void {
-  const waiting: Socket[] = [];
-  let read = 0;
-  const nextTurn = (): void => {
-    const next = waiting.splice(0, readPerTurn);
-    read = next.length;
-    for (const socket of next) socket.resume();
-    if (read > 0) setImmediate(nextTurn);
-  };
-  server.on('connection', (socket: Socket) => {
-    if (read === 0) setImmediate(nextTurn);
-    read += 1;
-    if (read <= readPerTurn && waiting.length === 0) return;
-    socket.pause();
-    waiting.push(socket);
-  });
 }
 
 /** Connections a process has room for: `most` by its descriptors, `default` by its heap, too. At least 1. */

@@ -5,6 +5,7 @@ import { fixedHeaderList, fixedHeaders } from './answer-headers.ts';
 import { createChunkMeter } from './chunk-meter.ts';
 import type { Exchange } from './exchange.ts';
 import { isAdminPath, pathOf } from './head.ts';
+import { holdSocket } from './hold-socket.ts';
 
 /** An unread body up to this many bytes is waited for, so that the connection can stay. */
 const shortBytes = 64 * 1024;
@@ -12,6 +13,9 @@ const shortBytes = 64 * 1024;
 const lingerMs = 500;
 /** How much of that is read, of all of them together: a client that sends all before it reads gets its answer, a flood costs little. */
 const lingerBytes = 16 * 1024 * 1024;
+/** So many refused clients are read at a time. Others wait unread, and for longer, because a client that floods comes back at once. */
+const mostRead = 16;
+const unreadLingerMs = 3_000;
 /** Refused clients that are still sending. */
 let lingering = 0;
 
@@ -93,14 +97,19 @@ function linger({ request, response, head }: Exchange, body: string): void {
     clearTimeout(timer);
     response.end();
   };
-  const timer = response.shouldKeepAlive ? undefined : setTimeout(finish, lingerMs);
+  // A connection that stays is read to the end of its body, which is short.
+  const isCut = !response.shouldKeepAlive;
+  let isRead = !isCut || lingering <= mostRead;
+  const timer = isCut ? setTimeout(finish, isRead ? lingerMs : unreadLingerMs) : undefined;
+  if (!isRead) holdSocket(request.socket);
   const meter = head.chunked ? createChunkMeter(request.socket) : undefined;
   let dropped = 0;
   request.on('data', (chunk: Buffer) => {
     meter?.(chunk.length);
     dropped += chunk.length;
-    // A connection that stays is read to the end of its body, which is short.
-    if (timer !== undefined && dropped * lingering > lingerBytes) request.pause();
+    if (!(isCut && isRead) || dropped * lingering <= lingerBytes) return;
+    isRead = false;
+    holdSocket(request.socket);
   });
   request.once('end', finish).once('close', finish);
 }

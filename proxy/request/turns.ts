@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { createChunkMeter } from './chunk-meter.ts';
 import { cut } from './cut.ts';
 import { closeExchange, type Exchange } from './exchange.ts';
+import { holdSocket } from './hold-socket.ts';
 
 export interface Turns {
   /** Serves the request now, or after those before it on its connection. */
@@ -159,16 +160,13 @@ function newTurn(exchange: Exchange): Turn {
   return { exchange, waiting: [], bytes: 0, release: undefined, ending: undefined, late: false };
 }
 
-/** Reads no more from the connection until `turn.release`. Node resumes a socket whenever a request of it is read: that is undone. */
+/** Reads no more from the connection until `turn.release`. */
 function hold(socket: Socket, turn: Turn): void {
   if (turn.release !== undefined) return;
-  const pause = (): void => void socket.pause();
-  socket.on('resume', pause);
-  socket.pause();
+  const release = holdSocket(socket);
   turn.release = () => {
     turn.release = undefined;
-    socket.off('resume', pause);
-    socket.resume();
+    release();
   };
 }
 
