@@ -1,4 +1,5 @@
 // A flood in a thread of its own, so that a test that measures how others fare is not held up by what it does to the gateway.
+import { constants, setPriority } from 'node:os';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 import * as floods from './floods.ts';
 import type { Teardown } from './teardown.ts';
@@ -20,6 +21,8 @@ export function startFloodThread(t: Teardown, port: number, call: FloodCall): { 
 }
 
 if (!isMainThread) {
+  // Strangers have machines of their own: here they get what the gateway leaves of this one.
+  setPriority(constants.priority.PRIORITY_LOW);
   const { port, call } = workerData as { port: number; call: FloodCall };
   const start = new Map(Object.entries(floods)).get(call[0]) as (t: Teardown, port: number, options: unknown) => void;
   // The connections end with the thread.

@@ -46,6 +46,8 @@ export function roomyConfig(...more: object[]): { rate_limits: object } {
 
 const call = JSON.stringify({ model: 'fake-small', messages: [{ role: 'user', content: 'Hello' }] });
 const mostUnderWay = 500;
+/** Calls that each proxy gets at once to begin with: like a client that has run for a while, a load has connections to spare. */
+const firstCalls = 32;
 
 /** Calls the model `fake-small` at a steady rate, whether answers come or not, each proxy in turn; until its end or the test's. */
 export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[], perSecond = 300): Load {
@@ -54,7 +56,7 @@ export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[],
   const underWay = new Set<Promise<void>>();
   const answers: { tookMs: number; failure: string | undefined }[] = [];
   const startedMs = performance.now();
-  let due = 0;
+  let due = -firstCalls * pools.length;
   let leftOut = 0;
   let seen = { answers: 0, leftOut: 0, atMs: startedMs };
 
@@ -76,7 +78,7 @@ export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[],
         leftOut += 1;
         continue;
       }
-      const sent = send(pools[due % pools.length]);
+      const sent = send(pools[Math.abs(due % pools.length)]);
       underWay.add(sent);
       void sent.finally(() => underWay.delete(sent));
     }
