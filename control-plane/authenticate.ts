@@ -1,12 +1,12 @@
 // Who operates the gateway: the master key, or a managed key with dashboard access, perhaps confined to a part of the user paths.
 import type { IncomingMessage } from 'node:http';
-import type { FailedLogins } from '../schemas/failed-logins.ts';
+import type { FailedLogins } from '../plane/failed-logins.ts';
+import { foreignPart } from '../plane/own-names.ts';
 import { type AuthKey, isActive } from '../schemas/keys/auth-key.ts';
 import { clientAddressHeader, readClientAddress } from '../schemas/keys/client-address.ts';
 import { bearerToken, type Caller, type Credentials, identify } from '../schemas/keys/credentials.ts';
-import { foreignPart } from '../schemas/own-names.ts';
-import { StoreUnavailable } from '../schemas/store/store-unavailable.ts';
 import { isWithin } from '../schemas/user-path.ts';
+import { StoreUnavailable } from '../store/state/store-unavailable.ts';
 import { type Refusal, refusal } from './errors.ts';
 
 const accesses = ['public', 'operator', 'admin'] as const;

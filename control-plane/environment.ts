@@ -4,8 +4,8 @@ import {
   environmentReading,
   type PlaneSettings,
   readVariables,
-  type Variables,
-} from '../schemas/environment.ts';
+} from '../plane/environment.ts';
+import type { Variables } from '../schemas/variables.ts';
 
 export interface Environment extends PlaneSettings {
   readonly host: string;

@@ -1,6 +1,6 @@
 // The proxies as their heartbeats tell: who lives, what each enforces, and how long somebody has been behind.
-import { type HeartbeatBody, heartbeatLifeMs, readHeartbeatBody } from '../schemas/store/heartbeat-body.ts';
-import type { Heartbeat, StateStore } from '../schemas/store/state-store.ts';
+import { type HeartbeatBody, heartbeatLifeMs, readHeartbeatBody } from '../store/state/heartbeat-body.ts';
+import type { Heartbeat, StateStore } from '../store/state/state-store.ts';
 import { oneAtATime } from './store/one-at-a-time.ts';
 
 /** How long it is remembered that two processes share a name: they take turns in some heartbeats. Milliseconds. */

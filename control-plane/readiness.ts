@@ -1,6 +1,6 @@
 // What somebody should look at: facts in, verdict out. Degraded still means that operators are served.
-import type { FollowStatus } from '../schemas/config/follow.ts';
-import type { StateStatus } from '../schemas/store/follow-state.ts';
+import type { FollowStatus } from '../gitops/follow.ts';
+import type { StateStatus } from '../store/state/follow-state.ts';
 
 export interface Readiness {
   readonly status: 'ready' | 'degraded';

@@ -6,8 +6,8 @@ import {
   type PlaneSettings,
   readVariables,
   type VariableReader,
-  type Variables,
-} from '../schemas/environment.ts';
+} from '../plane/environment.ts';
+import type { Variables } from '../schemas/variables.ts';
 
 export interface Environment extends PlaneSettings {
   readonly host: string;

@@ -1,5 +1,5 @@
 // The parts a request needs, wired by main.ts and handed along; nobody reaches for a global.
-import type { FailedLogins } from '../schemas/failed-logins.ts';
+import type { FailedLogins } from '../plane/failed-logins.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { KeyStreams } from './key-streams.ts';
 import type { Limiter } from './limits/limiter.ts';

@@ -1,6 +1,6 @@
 // A port of its own for /metrics, so that who sends requests and who watches them can be kept apart.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { boundAddress } from '../schemas/bound-address.ts';
+import { boundAddress } from '../plane/bound-address.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A few Prometheus servers and a curious person. */

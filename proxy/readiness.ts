@@ -1,6 +1,6 @@
 // Whether this proxy wants traffic, and what somebody should look at: facts in, verdict out.
-import type { FollowStatus } from '../schemas/config/follow.ts';
-import type { StateStatus } from '../schemas/store/follow-state.ts';
+import type { FollowStatus } from '../gitops/follow.ts';
+import type { StateStatus } from '../store/state/follow-state.ts';
 
 /** Degraded still means yes: it serves, and someone should look. */
 export interface Readiness {

@@ -7,7 +7,7 @@ import fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify';
-import { boundAddress } from '../schemas/bound-address.ts';
+import { boundAddress } from '../plane/bound-address.ts';
 import { modelEndpoints, plugins, publicPaths } from './endpoints/index.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';

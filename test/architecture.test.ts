@@ -111,8 +111,8 @@ const manifest = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8')) as 
 
 const rules: Rule[] = [
   {
-    claim: 'the data plane imports itself and the schemas, nothing else of ours',
-    check: never(/^proxy\//, /^(?!proxy\/|schemas\/).*\.(ts|json)$/),
+    claim: 'the data plane imports itself and the rooms below the planes, nothing else of ours',
+    check: never(/^proxy\//, /^(?!(proxy|plane|gitops|store|schemas)\/).*\.(ts|json)$/),
     bad: [
       ['proxy/a.ts', "import { b } from '../control-plane/b.ts';"],
       ['proxy/a.ts', "import type { b } from '../control-plane/b.ts';"],
@@ -132,8 +132,8 @@ const rules: Rule[] = [
     ],
   },
   {
-    claim: 'the control plane imports itself and the schemas, nothing else of ours',
-    check: never(/^control-plane\//, /^(?!control-plane\/|schemas\/|package\.json$).*\.(ts|json)$/),
+    claim: 'the control plane imports itself and the rooms below the planes, nothing else of ours',
+    check: never(/^control-plane\//, /^(?!(control-plane|plane|gitops|store|schemas)\/|package\.json$).*\.(ts|json)$/),
     bad: [
       ['control-plane/a.ts', "import { b } from '../proxy/b.ts';"],
       ['control-plane/admin/keys/a.ts', "import type { b } from '../../../proxy/b.ts';"],
@@ -145,9 +145,45 @@ const rules: Rule[] = [
     check: never(/^schemas\//, /^(?!schemas\/).*\.(ts|json)$/),
     bad: [
       ['schemas/a.ts', "import { b } from '../proxy/b.ts';"],
-      ['schemas/config/a.ts', "import type { b } from '../../control-plane/b.ts';"],
+      ['schemas/rules/a.ts', "import type { b } from '../../store/b.ts';"],
     ],
-    good: [['schemas/config/validate.ts', "import ajv from 'ajv/dist/2020.js';"]],
+    good: [['schemas/rules/a.ts', "import { b } from '../keys/b.ts';"]],
+  },
+  {
+    claim: 'the schemas do no I/O',
+    check: never(/^schemas\//, /^node:(?!crypto$)/),
+    bad: [
+      ['schemas/a.ts', "import { readFileSync } from 'node:fs';"],
+      ['schemas/keys/a.ts', "import { hostname } from 'node:os';"],
+    ],
+    good: [['schemas/keys/a.ts', "import { hash } from 'node:crypto';"]],
+  },
+  {
+    claim: 'the store imports itself and the schemas',
+    check: never(/^store\//, /^(?!(store|schemas)\/).*\.(ts|json)$/),
+    bad: [
+      ['store/a.ts', "import { b } from '../gitops/b.ts';"],
+      ['store/state/a.ts', "import type { b } from '../../proxy/b.ts';"],
+    ],
+    good: [['store/state/a.ts', "import { b } from '../../schemas/b.ts';"]],
+  },
+  {
+    claim: 'gitops imports itself, the store and the schemas',
+    check: never(/^gitops\//, /^(?!(gitops|store|schemas)\/).*\.(ts|json)$/),
+    bad: [
+      ['gitops/a.ts', "import { b } from '../plane/b.ts';"],
+      ['gitops/a.ts', "import type { b } from '../control-plane/b.ts';"],
+    ],
+    good: [['gitops/a.ts', "import { b } from '../store/b.ts';"]],
+  },
+  {
+    claim: 'what is the same for both planes imports neither',
+    check: never(/^plane\//, /^(?!(plane|gitops|store|schemas)\/).*\.(ts|json)$/),
+    bad: [
+      ['plane/a.ts', "import { b } from '../proxy/b.ts';"],
+      ['plane/a.ts', "import type { b } from '../control-plane/b.ts';"],
+    ],
+    good: [['plane/a.ts', "import { b } from '../gitops/b.ts';"]],
   },
   {
     claim: 'what runs or imitates a plane starts it as a process',
@@ -179,18 +215,18 @@ const rules: Rule[] = [
     ],
   },
   {
-    claim: 'databases stay in the stores',
-    check: livesIn(/^(ioredis|node:sqlite|pg)(\/|$)/, /^(proxy|control-plane|schemas)\/store\//),
+    claim: 'databases stay in the store',
+    check: livesIn(/^(ioredis|node:sqlite|pg)(\/|$)/, /^store\//),
     bad: [
       ['proxy/limits/a.ts', "import { Redis } from 'ioredis';"],
       ['schemas/rules/a.ts', "import { DatabaseSync } from 'node:sqlite';"],
-      ['control-plane/admin/audit/a.ts', "import pg from 'pg';"],
+      ['control-plane/store/a.ts', "import pg from 'pg';"],
     ],
   },
   {
     claim: 'only one file watches the disk',
-    check: livesIn(/^chokidar(\/|$)/, /^schemas\/config\/watch\.ts$/),
-    bad: [['schemas/config/follow.ts', "import { watch } from 'chokidar';"]],
+    check: livesIn(/^chokidar(\/|$)/, /^gitops\/watch\.ts$/),
+    bad: [['gitops/follow.ts', "import { watch } from 'chokidar';"]],
   },
   {
     claim: 'the metrics package stays in metrics.ts',
@@ -199,7 +235,7 @@ const rules: Rule[] = [
   },
   {
     claim: 'YAML and JSON Schema are read where the config is',
-    check: livesIn(/^(yaml|ajv|leven)(\/|$)/, /^schemas\/config\//),
+    check: livesIn(/^(yaml|ajv|leven)(\/|$)/, /^gitops\//),
     bad: [['proxy/snapshot/compile.ts', "import { parse } from 'yaml';"]],
   },
   {
@@ -278,19 +314,19 @@ const rules: Rule[] = [
       importsOf(file)
         .map(packageOf)
         .filter((name) => name !== undefined && !(name in manifest.dependencies))
-        .filter((name) => !(file.path === 'schemas/generate-types.ts' && (name ?? '') in manifest.devDependencies))
+        .filter((name) => !(file.path === 'gitops/generate-types.ts' && (name ?? '') in manifest.devDependencies))
         .map((name) => `imports ${name}`),
     bad: [
       ['proxy/a.ts', "import fc from 'fast-check';"],
       ['deploy/a.ts', "import { b } from 'left-pad/b';"],
     ],
-    good: [['schemas/config/a.ts', "import ajv from 'ajv/dist/2020.js';\nimport { b } from 'node:fs/promises';"]],
+    good: [['gitops/a.ts', "import ajv from 'ajv/dist/2020.js';\nimport { b } from 'node:fs/promises';"]],
   },
   {
     claim: 'the environment is read in environment.ts',
     check: standsIn(
       /\bprocess\s*\??\.\s*env\b|\bprocess\s*\[|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b|from 'node:process'/,
-      /^((proxy|control-plane)\/environment\.ts|schemas\/config\/check\.ts|(deploy|examples)\/.+)$/,
+      /^((proxy|control-plane)\/environment\.ts|gitops\/check\.ts|(deploy|examples)\/.+)$/,
     ),
     bad: [
       ['proxy/main.ts', 'const port = process.env.PORT;'],
@@ -335,7 +371,7 @@ const rules: Rule[] = [
     check: ({ path }) => {
       const parts = path.split('/').map((part) => part.replace(/(\.test|\.d)?\.ts$/, ''));
       const banned = parts.flatMap((part) => part.split('-')).filter((word) => bannedNames.has(word));
-      const allowed = ['schemas/types.ts', 'schemas/generate-types.ts'].includes(path);
+      const allowed = ['schemas/types.ts', 'gitops/generate-types.ts'].includes(path);
       const odd = parts.filter((part) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(part));
       return [
         ...(allowed ? [] : banned.map((word) => `is named ${word}`)),
@@ -428,7 +464,7 @@ const rules: Rule[] = [
 
 /** Every TypeScript file below the rooms, tests excepted. */
 function sources(): File[] {
-  const rooms = ['proxy', 'control-plane', 'schemas', 'deploy', 'examples'];
+  const rooms = ['schemas', 'store', 'gitops', 'plane', 'proxy', 'control-plane', 'deploy', 'examples'];
   return rooms
     .flatMap((room) => typescriptBelow(join(top, room)))
     .map((path) => ({
@@ -466,7 +502,7 @@ function cycleIn(files: readonly File[]): string | undefined {
 }
 
 const entriesAtTop = new Set(
-  'package.json package-lock.json tsconfig.json biome.json README.md LICENSE schemas proxy control-plane examples deploy test'.split(
+  'package.json package-lock.json tsconfig.json biome.json README.md LICENSE schemas store gitops plane proxy control-plane examples deploy test'.split(
     ' ',
   ),
 );
@@ -518,7 +554,7 @@ await test('the law is applied to the files that are there', async (t) => {
     'proxy/main.ts',
     'proxy/upstream/send.ts',
     'control-plane/main.ts',
-    'schemas/config/watch.ts',
+    'gitops/watch.ts',
     'deploy/local.ts',
   ]) {
     t.ok(
@@ -544,7 +580,7 @@ await test('no file imports itself by a detour', async (t) => {
   t.equal(cycleIn([a, b]), undefined);
 });
 
-await test('the top level has the six rooms and no clutter', async (t) => {
+await test('the top level has its nine rooms and no clutter', async (t) => {
   const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: top, encoding: 'utf8' }).split('\0').filter(Boolean);
   t.same(strayAtTop(tracked), []);
   t.same(strayAtTop(['src/a.ts', 'README.md', '.gitignore', 'proxy/a.ts', 'scratch.ts']), ['src', 'scratch.ts']);
@@ -587,9 +623,10 @@ await test('every example is complete, reachable from the README, and all of its
 
 await test('every module can be imported by itself', async (t) => {
   // Programs start when imported: the two planes, and the worker, which needs its thread.
-  const programs = new Set(['schemas/config/worker.ts']);
+  const programs = new Set(['gitops/load-worker.ts']);
   const modules = files.filter(
-    ({ path }) => /^(proxy|control-plane|schemas)\//.test(path) && !mains.test(path) && !programs.has(path),
+    ({ path }) =>
+      /^(schemas|store|gitops|plane|proxy|control-plane)\//.test(path) && !mains.test(path) && !programs.has(path),
   );
   for (const { path } of modules) {
     const module = (await import(pathToFileURL(join(top, path)).href)) as object;

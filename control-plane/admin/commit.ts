@@ -1,6 +1,6 @@
 // From a decision to the store: compare-and-set, again when somebody else was first. The one way managed documents are written.
 import { setTimeout } from 'node:timers/promises';
-import type { Change, StateStore, StoredState } from '../../schemas/store/state-store.ts';
+import type { Change, StateStore, StoredState } from '../../store/state/state-store.ts';
 import { refusal } from '../errors.ts';
 
 /** As much of the state store as managed documents need. */

@@ -1,6 +1,6 @@
 // Reads members of a JSON body one by one: exact types, nothing unknown, and a refusal that names the member at fault.
 
-import { closest } from '../../schemas/config/suggest.ts';
+import { closest } from '../../gitops/suggest.ts';
 import { parseMoment } from '../../schemas/rules/moment.ts';
 import { type Refusal, refusal } from '../errors.ts';
 

@@ -1,5 +1,5 @@
 // What an operator hears when the state store cannot be used: 503, and whether waiting helps or somebody must act.
-import { type StoreFailure, StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
+import { type StoreFailure, StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { type ErrorCode, refusal } from '../errors.ts';
 import { WriteInDoubt } from '../store/documents.ts';
 

@@ -1,8 +1,8 @@
 // The managed documents as the admin API reads and writes them: never on a store that has lost them.
 import { setTimeout } from 'node:timers/promises';
-import type { StateFollower, StateStatus } from '../../schemas/store/follow-state.ts';
-import type { StateStore } from '../../schemas/store/state-store.ts';
-import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
+import type { StateFollower, StateStatus } from '../../store/state/follow-state.ts';
+import type { StateStore } from '../../store/state/state-store.ts';
+import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import type { StoreVerdict } from './verdict.ts';
 

@@ -1,7 +1,7 @@
 // After a change of the master key, or the first start with seals: stored documents are written again, so that they carry its seal.
-import type { Log } from '../../schemas/log-events.ts';
-import type { SealedStore } from '../../schemas/store/sealed-store.ts';
-import type { Document, StateStore, StoredState } from '../../schemas/store/state-store.ts';
+import type { Log } from '../../plane/log-events.ts';
+import type { SealedStore } from '../../store/state/sealed-store.ts';
+import type { Document, StateStore, StoredState } from '../../store/state/state-store.ts';
 
 /** One commit takes so many documents or so many characters of them at most: it holds up the store and every reader. */
 const mostDocuments = 500;

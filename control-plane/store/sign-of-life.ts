@@ -1,7 +1,7 @@
 // Writes beside the documents, twice a second: a store that gives answers but takes no writes is known before an operator meets it.
-import type { Log } from '../../schemas/log-events.ts';
-import type { StateStore } from '../../schemas/store/state-store.ts';
-import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
+import type { Log } from '../../plane/log-events.ts';
+import type { StateStore } from '../../store/state/state-store.ts';
+import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 
 export interface SignOfLife {
   /** Writes once more, unless a write is under way or has failed a moment ago; resolves when the outcome is known. Never rejects. */

@@ -1,5 +1,5 @@
 // A store without an id: is it new, or has it lost everything? Whoever remembers documents from it can tell, and that are its proxies.
-import { heartbeatIntervalMs, heartbeatLifeMs } from '../../schemas/store/heartbeat-body.ts';
+import { heartbeatIntervalMs, heartbeatLifeMs } from '../../store/state/heartbeat-body.ts';
 
 /** What one look at the store and the fleet has found. */
 export interface Sight {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ownDirectoryMode, ownFileMode } from '../../schemas/own-files.ts';
+import { ownDirectoryMode, ownFileMode } from '../../store/own-files.ts';
 
 export interface MasterKey {
   readonly value: string;

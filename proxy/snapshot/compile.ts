@@ -1,5 +1,5 @@
 // Config (the human document) → Snapshot (maps and bytes). Nothing else builds a snapshot.
-import type { AssembledConfig } from '../../schemas/config/assembled.ts';
+import type { AssembledConfig } from '../../gitops/assembled.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import { foldCase, isQualified } from '../../schemas/selector.ts';
 import type { Alias, Provider } from '../../schemas/types.ts';

@@ -1,6 +1,6 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
 
-import type { AssembledConfig } from '../../schemas/config/assembled.ts';
+import type { AssembledConfig } from '../../gitops/assembled.ts';
 import { authKeyKind, readAuthKeys, unreadableAuthKeys } from '../../schemas/keys/auth-key.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
@@ -10,8 +10,8 @@ import type { RuleMeans } from '../../schemas/rules/obstacle.ts';
 import { everyRule, resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type RuleProblem, unenforcedProblems } from '../../schemas/rules/unenforced.ts';
-import type { StateOrigin } from '../../schemas/store/follow-state.ts';
-import type { Document, StoredState } from '../../schemas/store/state-store.ts';
+import type { StateOrigin } from '../../store/state/follow-state.ts';
+import type { Document, StoredState } from '../../store/state/state-store.ts';
 import type { Enforcement } from '../limits/enforcement.ts';
 import { compile, withCredentials } from './compile.ts';
 import type { Snapshot } from './snapshot.ts';

@@ -1,5 +1,5 @@
 // Who asks under /admin: known before a byte of the body is read. What the caller may do there, the control plane decides.
-import type { FailedLogins } from '../../schemas/failed-logins.ts';
+import type { FailedLogins } from '../../plane/failed-logins.ts';
 import { bearerToken, type Caller, type Credentials, identify } from '../../schemas/keys/credentials.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Exchange } from '../request/exchange.ts';

@@ -1,8 +1,8 @@
 // Stage 1: who is calling. Every refusal looks the same, so a caller without a key learns nothing.
 import type { Socket } from 'node:net';
+import { foreignPart } from '../../plane/own-names.ts';
 import { bearerToken, type Caller, type Credentials, identify } from '../../schemas/keys/credentials.ts';
 import type { ModelAccess } from '../../schemas/keys/model-access.ts';
-import { foreignPart } from '../../schemas/own-names.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { readUserPath } from '../request/user-path.ts';

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { refuseStart } from '../../schemas/refuse-start.ts';
-import { InstanceInUse, type InstanceLock, lockInstance } from './instance-lock.ts';
+import { refuseStart } from '../../plane/refuse-start.ts';
+import { InstanceInUse, type InstanceLock, lockInstance } from '../../store/instance-lock.ts';
 
 export interface Claim {
   /** Where the folders of instances lie. */

@@ -1,6 +1,6 @@
 // Counters outlive the process: loaded at start, written in small portions every interval, and once more at the end (spec, Limits 11).
 import type { CounterRow } from '../../schemas/rules/counter-row.ts';
-import type { CounterBatch, StateStore } from '../../schemas/store/state-store.ts';
+import type { CounterBatch, StateStore } from '../../store/state/state-store.ts';
 
 /** Rows of one write: collecting and encoding them, however full they are, holds the process up for a few milliseconds. */
 const rowsPerWrite = 200;

@@ -1,14 +1,14 @@
 // The sign of life: every half second, what this proxy enforces and has counted.
-import type { FollowStatus } from '../../schemas/config/follow.ts';
-import { formatProblem } from '../../schemas/config/problem.ts';
-import type { StateStatus } from '../../schemas/store/follow-state.ts';
+import type { FollowStatus } from '../../gitops/follow.ts';
+import { formatProblem } from '../../gitops/problem.ts';
+import type { StateStatus } from '../../store/state/follow-state.ts';
 import {
   type HeartbeatBody,
   heartbeatIntervalMs,
   mostProblems,
   readHeartbeatBody,
-} from '../../schemas/store/heartbeat-body.ts';
-import type { StateStore } from '../../schemas/store/state-store.ts';
+} from '../../store/state/heartbeat-body.ts';
+import type { StateStore } from '../../store/state/state-store.ts';
 
 /** How many beats apart it is asked who else writes in our name, and how many it is remembered. */
 const beatsPerLook = 4;

@@ -1,16 +1,16 @@
 // The contract of the state store as cases for any engine: a real one, written to by other processes, killed and frozen.
 import { type Test, test } from 'tap';
 import type { CounterRow } from '../../schemas/rules/counter-row.ts';
-import { encodeCounts } from '../../schemas/store/counter-row.ts';
-import { SequenceRefused } from '../../schemas/store/sequence-refused.ts';
+import { encodeCounts } from '../../store/state/counter-row.ts';
+import { SequenceRefused } from '../../store/state/sequence-refused.ts';
 import {
   type Change,
   counterPageRows,
   type StateStore,
   type StoredCounters,
   type StoredState,
-} from '../../schemas/store/state-store.ts';
-import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
+} from '../../store/state/state-store.ts';
+import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Engine, Place } from './state-store-engines.ts';

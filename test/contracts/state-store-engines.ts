@@ -1,11 +1,11 @@
 // The engines of the state store as the contract suite sees them: how to open one, and what others may do to it behind our back.
 import { DatabaseSync } from 'node:sqlite';
-import { openStateStore, type StateStoreOptions } from '../../schemas/store/open.ts';
-import { counterField, keysVersion, redisKeys } from '../../schemas/store/redis-keys.ts';
-import { fieldOf } from '../../schemas/store/redis-state.ts';
-import { stateFilePath } from '../../schemas/store/sqlite-file.ts';
-import type { StateStore } from '../../schemas/store/state-store.ts';
-import { tablesVersion } from '../../schemas/store/tables.ts';
+import { openStateStore, type StateStoreOptions } from '../../store/state/open.ts';
+import { counterField, keysVersion, redisKeys } from '../../store/state/redis/keys.ts';
+import { fieldOf } from '../../store/state/redis/state.ts';
+import { tablesVersion } from '../../store/state/sqlite/ddl.ts';
+import { stateFilePath } from '../../store/state/sqlite/file.ts';
+import type { StateStore } from '../../store/state/state-store.ts';
 import { startRedis } from '../support/redis.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 

@@ -1,6 +1,6 @@
 // Another process at the same state store: commits as fast as it can and says what was acknowledged, or does what it is told and leaves.
-import { openStateStore, type StateStoreOptions } from '../../schemas/store/open.ts';
-import type { StateStore } from '../../schemas/store/state-store.ts';
+import { openStateStore, type StateStoreOptions } from '../../store/state/open.ts';
+import type { StateStore } from '../../store/state/state-store.ts';
 
 interface Task {
   readonly options: StateStoreOptions;

@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
 import { authKeyKind } from '../../schemas/keys/auth-key.ts';
-import { stateFilePath } from '../../schemas/store/sqlite-file.ts';
+import { stateFilePath } from '../../store/state/sqlite/file.ts';
 import { type Stand, startKeyServer } from './auth-keys-server.ts';
 
 const path = '/admin/auth-keys';

@@ -5,13 +5,13 @@ import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { defaultQuotas, type Quotas } from '../../control-plane/admin/quotas.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
-import { createFailedLogins } from '../../schemas/failed-logins.ts';
+import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { readAuthKeys } from '../../schemas/keys/auth-key.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
-import { openStateStore } from '../../schemas/store/open.ts';
-import type { StateStore } from '../../schemas/store/state-store.ts';
+import { openStateStore } from '../../store/state/open.ts';
+import type { StateStore } from '../../store/state/state-store.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -17,8 +17,8 @@ import { readManualRules } from '../../schemas/rules/manual-rule.ts';
 import { mergeRules } from '../../schemas/rules/merge.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
-import type { HeartbeatBody, LiveCounter } from '../../schemas/store/heartbeat-body.ts';
-import type { Change, Document, Heartbeat } from '../../schemas/store/state-store.ts';
+import type { HeartbeatBody, LiveCounter } from '../../store/state/heartbeat-body.ts';
+import type { Change, Document, Heartbeat } from '../../store/state/state-store.ts';
 import { sampleHeartbeat } from '../support/managed-state.ts';
 import { ruleMeans } from '../support/rule-means.ts';
 

@@ -9,8 +9,8 @@ import { readManualRules } from '../../schemas/rules/manual-rule.ts';
 import { mergeRules } from '../../schemas/rules/merge.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules } from '../../schemas/rules/rule.ts';
-import type { Change } from '../../schemas/store/state-store.ts';
 import type { RateLimits } from '../../schemas/types.ts';
+import type { Change } from '../../store/state/state-store.ts';
 import { ruleMeans } from '../support/rule-means.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');

@@ -6,7 +6,7 @@ import { readBody } from '../../control-plane/admin/read-members.ts';
 import { refusal } from '../../control-plane/errors.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
-import { createFailedLogins } from '../../schemas/failed-logins.ts';
+import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';

@@ -1,7 +1,7 @@
 // What lies in a state store when all is well: a key, and what a proxy says of itself.
 import { type AuthKey, type AuthKeyFields, authKey } from '../../schemas/keys/auth-key.ts';
 import { digestOf, redacted } from '../../schemas/keys/secret.ts';
-import type { HeartbeatBody } from '../../schemas/store/heartbeat-body.ts';
+import type { HeartbeatBody } from '../../store/state/heartbeat-body.ts';
 
 /** A key that may do what any key may, and never expires. */
 export function sampleKey(secret: string, more: Partial<AuthKeyFields> = {}): AuthKey {

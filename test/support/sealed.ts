@@ -1,8 +1,8 @@
 // Documents as a control plane with the tests' master key writes them, for tests that write into a store behind its back.
-import { openStateStore, type StateStoreOptions } from '../../schemas/store/open.ts';
-import { sealKey, sealOf } from '../../schemas/store/seal.ts';
-import { type SealedStore, sealDocuments } from '../../schemas/store/sealed-store.ts';
-import type { DocumentKey } from '../../schemas/store/state-store.ts';
+import { openStateStore, type StateStoreOptions } from '../../store/state/open.ts';
+import { sealKey, sealOf } from '../../store/state/seal.ts';
+import { type SealedStore, sealDocuments } from '../../store/state/sealed-store.ts';
+import type { DocumentKey } from '../../store/state/state-store.ts';
 import { masterKey } from './gateway.ts';
 
 /** The body with its seal, as it lies in the store. */

@@ -1,6 +1,6 @@
 // The state store as its own tests use it: one document at a time, by id.
-import type { StateStore } from '../../schemas/store/state-store.ts';
-import { StoreUnavailable } from '../../schemas/store/store-unavailable.ts';
+import type { StateStore } from '../../store/state/state-store.ts';
+import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 
 export async function change(store: StateStore, id: string, body: unknown = id): Promise<void> {
   await store.commit({ expected: new Map(), changes: [{ kind: 'rule', id, body }] });

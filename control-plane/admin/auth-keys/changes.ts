@@ -9,7 +9,7 @@ import {
 } from '../../../schemas/keys/auth-key.ts';
 import { coversEntry } from '../../../schemas/keys/model-access.ts';
 import { digestOf, redacted } from '../../../schemas/keys/secret.ts';
-import type { StoredState } from '../../../schemas/store/state-store.ts';
+import type { StoredState } from '../../../store/state/state-store.ts';
 import { isInScope, isScoped, lookAgain, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import type { Decided } from '../commit.ts';

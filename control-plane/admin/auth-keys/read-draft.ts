@@ -1,5 +1,5 @@
 // The bodies of writes to managed keys, checked member by member: exact types, nothing unknown, and what a key may say of itself.
-import { didYouMean } from '../../../schemas/config/suggest.ts';
+import { didYouMean } from '../../../gitops/suggest.ts';
 import type { KnownModels } from '../../../schemas/rules/known-models.ts';
 import { foldCase, isQualified, parseSelector } from '../../../schemas/selector.ts';
 import { normaliseUserPath } from '../../../schemas/user-path.ts';

@@ -1,6 +1,6 @@
 // How much may be stored: keys in all, keys of one scope, bytes of one key. Pure.
 import { type AuthKey, authKeyBody, authKeyKind } from '../../../schemas/keys/auth-key.ts';
-import type { StoredState } from '../../../schemas/store/state-store.ts';
+import type { StoredState } from '../../../store/state/state-store.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { longestDocumentBytes, type Quotas } from '../quotas.ts';

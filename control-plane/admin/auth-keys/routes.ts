@@ -4,7 +4,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { type AuthKey, authKeyKind } from '../../../schemas/keys/auth-key.ts';
 import { newSecret } from '../../../schemas/keys/secret.ts';
 import type { KnownModels } from '../../../schemas/rules/known-models.ts';
-import type { StoredState } from '../../../schemas/store/state-store.ts';
+import type { StoredState } from '../../../store/state/state-store.ts';
 import { type Operator, who } from '../../authenticate.ts';
 import { createCommitter, type DocumentStore } from '../commit.ts';
 import type { Quotas } from '../quotas.ts';

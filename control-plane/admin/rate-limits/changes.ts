@@ -15,8 +15,8 @@ import {
   resetEpochs,
 } from '../../../schemas/rules/reset-epochs.ts';
 import { periodOf, type Rule } from '../../../schemas/rules/rule.ts';
-import { type Change, forgottenAfterMs, type StoredState } from '../../../schemas/store/state-store.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
+import { type Change, forgottenAfterMs, type StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
 import { invalid } from '../read-members.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';

@@ -4,7 +4,7 @@ import { mergeRules } from '../../../schemas/rules/merge.ts';
 import type { RuleMeans } from '../../../schemas/rules/obstacle.ts';
 import { resetEpochKind, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
-import type { Change, StoredState } from '../../../schemas/store/state-store.ts';
+import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
 import { createCommitter, type DocumentStore } from '../commit.ts';
 import type { Quotas } from '../quotas.ts';

@@ -1,6 +1,6 @@
 // What the proxies have counted as of now, added up: the live counters that a listing shows.
-import { heartbeatLifeMs, readHeartbeatBody } from '../../../schemas/store/heartbeat-body.ts';
-import type { Heartbeat } from '../../../schemas/store/state-store.ts';
+import { heartbeatLifeMs, readHeartbeatBody } from '../../../store/state/heartbeat-body.ts';
+import type { Heartbeat } from '../../../store/state/state-store.ts';
 
 export interface LiveCounters {
   /** What all live proxies together have counted for a rule in this epoch. */

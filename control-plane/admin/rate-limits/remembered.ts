@@ -1,6 +1,7 @@
 // The dates of the configuration's rules on disk, so that a restart and an edit of something else do not change them.
-import { keepCopy, recallCopy } from '../../../schemas/kept-copy.ts';
+
 import type { Rule } from '../../../schemas/rules/rule.ts';
+import { keepCopy, recallCopy } from '../../../store/checksummed-file.ts';
 import { type Declared, type DeclaredRules, dateRules } from './declared.ts';
 
 export interface RememberedRules {

@@ -1,9 +1,9 @@
 // GET /admin/status: what should be in force, and what each proxy has in force.
 import type { FastifyPluginAsync } from 'fastify';
-import type { FollowStatus } from '../../../schemas/config/follow.ts';
-import { formatProblem } from '../../../schemas/config/problem.ts';
-import type { StateStatus } from '../../../schemas/store/follow-state.ts';
+import type { FollowStatus } from '../../../gitops/follow.ts';
+import { formatProblem } from '../../../gitops/problem.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
+import type { StateStatus } from '../../../store/state/follow-state.ts';
 import type { Desired, Fleet, ProxyView } from '../../fleet.ts';
 
 export interface StatusParts {

@@ -1,0 +1,117 @@
+// What the schema cannot say about providers: addresses, keys, headers, and names that differ only in letter case.
+import { foldCase } from '../schemas/selector.ts';
+import type { Config, Provider } from '../schemas/types.ts';
+import { refersToVariable } from './expand.ts';
+import { type Problem, quote } from './problem.ts';
+import type { Sources } from './sources.ts';
+
+/** Headers that belong to the connection or to the gateway itself. */
+const reservedHeaders = new Set(
+  (
+    'accept-encoding authorization connection content-encoding content-length content-type expect host keep-alive proxy-authenticate ' +
+    'proxy-authorization proxy-connection te trailer transfer-encoding upgrade x-request-id'
+  ).split(' '),
+);
+
+/** What to do instead, or why it has to be so, where that is not plain. */
+const reservedHints: Readonly<Record<string, string>> = {
+  authorization: '; use api_key',
+  'accept-encoding': '; the gateway reads answers, so it asks for them uncompressed',
+  'x-request-id': '; it carries the id of each request',
+};
+
+export interface ProviderFindings {
+  problems: Problem[];
+  warnings: Problem[];
+  /** Providers whose key is written but expands to nothing: they cannot be called, so they are left out. */
+  keyless: Set<string>;
+}
+
+/** Checks every provider; values of keys and headers never enter a message. */
+export function checkProviders(providers: Config['providers'], sources: Sources): ProviderFindings {
+  const findings: ProviderFindings = { problems: [], warnings: [], keyless: new Set() };
+  const folded = new Map<string, string>();
+  for (const [name, provider] of Object.entries(providers)) {
+    const twin = folded.get(foldCase(name));
+    if (twin === undefined) folded.set(foldCase(name), name);
+    else {
+      const message = `differs from ${quote(twin)} (${sources.place(['providers', twin], 'key')}) only in letter case, which does not count`;
+      findings.problems.push(sources.problem(['providers', name], message, 'key'));
+    }
+    checkBaseUrl(name, provider, sources, findings.problems);
+    checkKey(name, provider, sources, findings);
+    checkHeaders(name, provider, sources, findings.problems);
+    checkModels(name, provider, sources, findings.problems);
+  }
+  return findings;
+}
+
+function checkBaseUrl(name: string, provider: Provider, sources: Sources, problems: Problem[]): void {
+  const path = ['providers', name, 'base_url'];
+  if (sources.isUnknown(path)) return;
+  const message = refuseBaseUrl(provider.base_url, refersToVariable(String(sources.written(path))));
+  if (message !== undefined) problems.push(sources.problem(path, message));
+}
+
+function refuseBaseUrl(text: string, isHidden: boolean): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || /[\s\\]/.test(text))
+    return 'is not a URL; expected something like "https://api.openai.com/v1"';
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return `must begin with http:// or https://${isHidden ? '' : `, found ${quote(url.protocol)}`}`;
+  if (!/^https?:\/\/[^/]/i.test(text)) return 'must have a host after http:// or https://';
+  if (url.username !== '' || url.password !== '') return 'must not hold credentials; use api_key';
+  if (text.includes('?')) return 'must not have a query (?...)';
+  return text.includes('#') ? 'must not have a fragment (#...)' : undefined;
+}
+
+function checkKey(
+  name: string,
+  provider: Provider,
+  sources: Sources,
+  { problems, warnings, keyless }: ProviderFindings,
+): void {
+  const path = ['providers', name, 'api_key'];
+  if (provider.api_key === undefined || sources.isUnknown(path)) return;
+  if (provider.api_key === '') {
+    keyless.add(name);
+    warnings.push(sources.problem(path, `expands to nothing, so the provider ${quote(name)} is left out`));
+    return;
+  }
+  if (!/^[\u0021-\u007e]+$/.test(provider.api_key)) {
+    problems.push(
+      sources.problem(path, 'cannot be sent in a header: it holds a blank, a line break or a character outside ASCII'),
+    );
+  }
+  const written = sources.written(path);
+  if (typeof written === 'string' && !refersToVariable(written)) {
+    const variable = `${name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_API_KEY`;
+    warnings.push(
+      sources.problem(path, `is written out in the file; keep it in the environment and write \${${variable}}`),
+    );
+  }
+}
+
+function checkHeaders(name: string, provider: Provider, sources: Sources, problems: Problem[]): void {
+  const seen = new Map<string, string>();
+  for (const header of Object.keys(provider.headers)) {
+    const path = ['providers', name, 'headers', header];
+    const folded = header.toLowerCase();
+    const twin = seen.get(folded);
+    if (twin !== undefined) problems.push(sources.problem(path, `is the same header as ${quote(twin)}`, 'key'));
+    seen.set(folded, header);
+    if (!reservedHeaders.has(folded)) continue;
+    const hint = reservedHints[folded] ?? '';
+    problems.push(sources.problem(path, `is set by the gateway itself and cannot be configured${hint}`, 'key'));
+  }
+}
+
+/** The list is what clients may ask for, so a pattern in it would be a name that no upstream knows. */
+function checkModels(name: string, { models }: Provider, sources: Sources, problems: Problem[]): void {
+  models.forEach((model, index) => {
+    const path = ['providers', name, 'models', index];
+    if (!model.includes('*') || sources.isUnknown(path)) return;
+    const message = `must be the id of one model, found the pattern ${quote(model)}; list every model that may be used`;
+    problems.push(sources.problem(path, message));
+  });
+}

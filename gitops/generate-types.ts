@@ -1,0 +1,100 @@
+// Turns the JSON Schemas of the configuration into schemas/types.ts, so that shape and types cannot drift apart.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { compile } from 'json-schema-to-typescript';
+import { isTree, type Tree } from './value-at.ts';
+
+type Schema = Tree;
+
+const folder = join(import.meta.dirname, '../schemas/config');
+const root = 'config.schema.json';
+const banner =
+  '// Generated from schemas/config/*.schema.json by `npm run generate`; a test compares the two. Do not edit.';
+/** Words that restrict values without changing their type, or that only editors read. */
+const dropped = new Set([
+  '$schema',
+  '$defs',
+  'allOf',
+  'examples',
+  'minItems',
+  'propertyNames',
+  'x-assembled',
+  'x-unit',
+]);
+
+/**
+ * Generates the TypeScript of an assembled configuration. A property with a `default` is never missing there, nor is one
+ * marked `x-assembled: always`; one marked `never` does not survive assembly, so it has no place in the type.
+ */
+export async function generateTypes(): Promise<string> {
+  const files = new Map<string, Schema>();
+  const shapes = new Map<string, Schema>();
+
+  async function open(file: string): Promise<Schema> {
+    const known = files.get(file);
+    if (known !== undefined) return known;
+    const schema: Schema = JSON.parse(await readFile(join(folder, file), 'utf8'));
+    files.set(file, schema);
+    return schema;
+  }
+
+  async function follow(reference: string, file: string): Promise<Schema> {
+    const [name = '', pointer = ''] = reference.split('#');
+    const target = name === '' ? file : name;
+    const key = `${target}#${pointer}`;
+    const known = shapes.get(key);
+    if (known !== undefined) return known;
+    let schema = await open(target);
+    for (const part of pointer.split('/').slice(1)) schema = schemaOf(schema[part]);
+    const shape = await reshape(schema, target);
+    shapes.set(key, shape);
+    return shape;
+  }
+
+  async function reshape(schema: Schema, file: string): Promise<Schema> {
+    const reference = schema['$ref'];
+    if (typeof reference === 'string') {
+      const shape = await follow(reference, file);
+      // An object keeps its identity, so that it is declared once; anything else may be described anew where it is used.
+      return shape['properties'] === undefined
+        ? { ...shape, description: schema['description'] ?? shape['description'] }
+        : shape;
+    }
+    const shape: Schema = {};
+    for (const [key, value] of Object.entries(schema)) if (!dropped.has(key)) shape[key] = value;
+    if (schema['properties'] === undefined) delete shape['title'];
+    else await reshapeProperties(shape, schemaOf(schema['properties']), file);
+    for (const key of ['items', 'additionalProperties']) {
+      if (typeof shape[key] === 'object') shape[key] = await reshape(schemaOf(shape[key]), file);
+    }
+    return shape;
+  }
+
+  async function reshapeProperties(shape: Schema, properties: Schema, file: string): Promise<void> {
+    const required = new Set<unknown>(Array.isArray(shape['required']) ? shape['required'] : []);
+    const kept: { [name: string]: Schema } = {};
+    for (const [name, value] of Object.entries(properties)) {
+      const property = schemaOf(value);
+      if (property['x-assembled'] === 'never') continue;
+      if (property['default'] !== undefined || property['x-assembled'] === 'always') required.add(name);
+      kept[name] = await reshape(property, file);
+    }
+    shape['properties'] = kept;
+    shape['required'] = [...required];
+  }
+
+  const shape = await reshape(await open(root), root);
+  return compile(shape, 'Config', {
+    additionalProperties: false,
+    bannerComment: banner,
+    ignoreMinAndMaxItems: true,
+    style: { singleQuote: true, printWidth: 120 },
+  });
+}
+
+function schemaOf(value: unknown): Schema {
+  if (isTree(value)) return value;
+  throw new TypeError(`not a schema: ${JSON.stringify(value)}`);
+}
+
+if (import.meta.main) await writeFile(join(import.meta.dirname, '../schemas/types.ts'), await generateTypes());

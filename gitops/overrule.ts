@@ -1,0 +1,91 @@
+// Puts what environment variables say in the place of what the files say, and says so (design section 4, Environment versus YAML).
+import { normaliseSubject } from '../schemas/rules/scope.ts';
+import { foldCase } from '../schemas/selector.ts';
+import type { Config, RateLimits } from '../schemas/types.ts';
+import type { EnvironmentRules, GivenRules } from './environment-rules.ts';
+import { type Path, type Problem, problemOfFile, quote } from './problem.ts';
+import type { Sources } from './sources.ts';
+import { didYouMean } from './suggest.ts';
+
+/**
+ * Changes `config`: a subject that a variable names loses all its entries, whatever their periods; the variable's stand at the end.
+ * Gives the warnings. `isDeclared` says whether the files have a section `rate_limits`.
+ */
+export function overrule(
+  config: RateLimits,
+  rules: EnvironmentRules,
+  sources: Sources,
+  isDeclared: boolean,
+): Problem[] {
+  const warnings: Problem[] = [];
+  const owners = new Map(rules.given.map(({ scope, subject, variable }) => [`${scope} ${subject}`, variable]));
+  const isKept = (scope: GivenRules['scope'], subject: string, path: Path): boolean => {
+    const { subject: comparable } = normaliseSubject(scope, subject);
+    const variable = owners.get(`${scope} ${comparable}`);
+    if (variable === undefined) return true;
+    warnings.push(sources.problem(path, `is replaced, with all its limits, by the environment variable ${variable}`));
+    return false;
+  };
+  const given = (wanted: GivenRules['scope']): GivenRules[] => rules.given.filter(({ scope }) => scope === wanted);
+
+  const userPaths = config.user_paths.filter(({ path }, index) => {
+    return isKept('user_path', path, ['rate_limits', 'user_paths', index, 'path']);
+  });
+  const providers = config.providers.filter(({ name }, index) => {
+    return isKept('provider', name, ['rate_limits', 'providers', index, 'name']);
+  });
+  config.user_paths = [...userPaths, ...given('user_path').flatMap(toUserPaths)];
+  config.providers = [
+    ...providers,
+    ...given('provider').map(({ subject, limits }) => ({ name: subject, limits: limits.map(({ limit }) => limit) })),
+  ];
+  if (isDeclared) warnings.push(...overruleSwitch(config, rules, sources));
+  config.enabled = rules.enabled ?? config.enabled;
+  return warnings;
+}
+
+/** An entry is a template or it is not, while a variable may hold both: then it becomes two entries. */
+function toUserPaths({ subject, limits }: GivenRules): RateLimits['user_paths'] {
+  return [false, true].flatMap((wanted) => {
+    const chosen = limits.filter(({ perChild }) => perChild === wanted).map(({ limit }) => limit);
+    return chosen.length === 0 ? [] : [{ path: subject, per_child: wanted, limits: chosen }];
+  });
+}
+
+function overruleSwitch(
+  { enabled: declared }: RateLimits,
+  { enabled, given }: EnvironmentRules,
+  sources: Sources,
+): Problem[] {
+  const path = ['rate_limits', 'enabled'];
+  const [first] = given;
+  if (enabled === undefined && !declared && first !== undefined) {
+    const message = `is false, so the rules of ${first.variable} and its like are not enforced either; RATE_LIMITS_ENABLED decides over it`;
+    return [sources.problem(path, message)];
+  }
+  if (enabled === undefined || sources.written(path) !== !enabled) return [];
+  return [sources.problem(path, 'is overruled by the environment variable RATE_LIMITS_ENABLED')];
+}
+
+/** A warning for every provider that is named by a variable and does not exist (yet). */
+export function checkGivenProviders(given: readonly GivenRules[], providers: Config['providers']): Problem[] {
+  const names = Object.keys(providers);
+  const known = new Set(names.map(foldCase));
+  return given.flatMap(({ scope, subject, variable }) => {
+    if (scope !== 'provider' || known.has(subject)) return [];
+    const meant = names.find((name) => foldCase(name).replaceAll('_', '-') === subject);
+    const hint =
+      meant === undefined
+        ? didYouMean(subject, names)
+        : `; underscores become hyphens, so limit ${quote(meant)} in the YAML files`;
+    return [problemOfFile(variable, `there is no provider ${quote(subject)}, so its limits match nothing${hint}`)];
+  });
+}
+
+/** One warning when token caps stand in the rules but tokens are not counted (spec, Errors). */
+export function checkTokenCaps(config: RateLimits, { usageEnabled }: EnvironmentRules): Problem[] {
+  const entries = [...config.user_paths, ...config.providers, ...config.models];
+  const hasTokenCaps = entries.some(({ limits }) => limits.some(({ max_tokens }) => max_tokens !== undefined));
+  if (usageEnabled || !config.enabled || !hasTokenCaps) return [];
+  return [problemOfFile('USAGE_ENABLED', 'is false, so no token is counted and no max_tokens is enforced')];
+}

@@ -1,0 +1,42 @@
+// How the flow of config and managed state reads in the log: the same lines on both planes.
+import type { ConfigEvent } from '../gitops/follow.ts';
+import { formatProblem } from '../gitops/problem.ts';
+import type { StateEvent } from '../store/state/follow-state.ts';
+
+type Level = 'info' | 'warn' | 'error';
+
+/** The part of a logger that is needed. */
+export type Log = Record<Level, (fields: object | string, text?: string) => void>;
+
+const configTexts: Readonly<Record<ConfigEvent['kind'], string>> = {
+  applied: 'config applied',
+  recovered: 'config good again, nothing changed',
+  rejected: 'config rejected',
+  'last-good-used': 'serving the last good config',
+  warning: 'config warning',
+};
+
+/** One line for each problem, then one for the event itself. */
+export function logConfigEvent(log: Log, { kind, revision, problems }: ConfigEvent): void {
+  const level = kind === 'rejected' ? 'error' : kind === 'warning' || kind === 'last-good-used' ? 'warn' : 'info';
+  if (kind !== 'last-good-used') for (const problem of problems) log[level](formatProblem(problem));
+  if (kind !== 'warning') log[level]({ revision }, configTexts[kind]);
+}
+
+const stateTexts: Readonly<Record<StateEvent['kind'], readonly [Level, string]>> = {
+  applied: ['info', 'managed state applied'],
+  unavailable: ['error', 'the state store is not available: what is in force stays in force'],
+  available: ['info', 'the state store is available again'],
+  'copy-used': ['warn', 'started on the copy of the managed state'],
+  emptied: ['error', 'the state store was emptied: what is in force stays in force'],
+  reseeded: ['warn', 'the managed state was written back into the emptied store'],
+  replaced: ['error', 'another state store is in the place of the one before: its managed state is in force now'],
+  warning: ['warn', 'managed state warning'],
+};
+
+/** One line. */
+export function logStateEvent(log: Log, { kind, revision, problem }: StateEvent): void {
+  const [level, text] = stateTexts[kind];
+  if (typeof problem === 'string') log[level]({ revision }, problem);
+  else log[level]({ revision, ...(problem === undefined ? {} : { err: problem }) }, text);
+}

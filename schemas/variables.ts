@@ -1,0 +1,11 @@
+// Environment variables as data: what a reader of settings is given, and how a switch is written.
+
+/** By name; a variable that is not set is undefined, and an empty one counts as unset. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** `true`, `false`, `1` or `0`, letter case aside; undefined for anything else. */
+export function parseFlag(text: string): boolean | undefined {
+  const folded = text.toLowerCase();
+  if (folded === 'true' || folded === '1') return true;
+  return folded === 'false' || folded === '0' ? false : undefined;
+}

@@ -1,0 +1,163 @@
+// One connection to Redis that gives up at its deadline: nothing waits for ever, nothing is sent twice, nothing piles up.
+
+import { StoreUnavailable } from '../store-unavailable.ts';
+import { type ConnectionSettings, connectRedis, type RedisLine } from './client.ts';
+import { explainRedisFailure, redisFailure } from './failure.ts';
+import { AbsurdAnswer } from './guard.ts';
+import type { RedisScript } from './scripts.ts';
+
+/** More than this many operations at once are refused: a plane has a handful. */
+const mostAtOnce = 64;
+/** The client says this of a command it has kept to itself. */
+function wasNotSent(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("Stream isn't writeable");
+}
+
+/** A command and its arguments. */
+export type RedisCommand = readonly [name: string, ...values: string[]];
+
+/**
+ * Deadlines for which an answer may be late before it counts as lost, with all behind it, and the connection is cut. Sooner would make a
+ * server that is only slow slower still: a new connection takes several answers. An echo tells a lost answer at once.
+ */
+const patience = 3;
+
+/** A user who may do everything else need not have the right to ask for an echo. */
+const echoDenied = /^NOPERM .*'echo'/i;
+
+/** Operations on one client, each with its deadline. */
+export class RedisConnection {
+  readonly #settings: ConnectionSettings;
+  readonly #opening: Promise<void>;
+  readonly #running = new Set<Promise<unknown>>();
+  #line: RedisLine | undefined;
+  #awaitingReady: ((line: RedisLine) => void)[] = [];
+  #lastError: Error | undefined;
+  #isClosed = false;
+  #asked = 0;
+
+  constructor(settings: ConnectionSettings) {
+    this.#settings = settings;
+    this.#opening = this.#open();
+    this.#opening.catch(() => undefined);
+  }
+
+  /** The answer to a command once the connection is up. Rejects with `StoreUnavailable`, at the latest at the deadline. */
+  ask(command: RedisCommand, deadlineMs: number = this.#settings.timeoutMs): Promise<unknown> {
+    return this.#run((line) => this.#send(line, command), deadlineMs);
+  }
+
+  /** The answer of a script; a server that does not know it yet is sent its text. */
+  script(
+    script: RedisScript,
+    keys: readonly string[],
+    values: readonly string[],
+    deadlineMs: number = this.#settings.timeoutMs,
+  ): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...values];
+    return this.#run(async (line) => {
+      try {
+        return await this.#send(line, ['EVALSHA', script.digest, ...rest]);
+      } catch (error) {
+        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+        return this.#send(line, ['EVAL', script.text, ...rest]);
+      }
+    }, deadlineMs);
+  }
+
+  /** Waits for what is under way, at most until its deadline. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled(this.#running);
+    await this.#opening;
+    this.#line?.client.disconnect();
+  }
+
+  async #run<Result>(work: (line: RedisLine) => Promise<Result>, deadlineMs: number): Promise<Result> {
+    if (this.#isClosed) throw new StoreUnavailable('unreachable', 'the state store is closed');
+    if (this.#running.size >= mostAtOnce) {
+      throw redisFailure(this.#settings.address, 'timeout', new Error('too many operations wait for it'));
+    }
+    // Loading the package is no fault of the server: the deadline begins afterwards.
+    const running = this.#opening.then(() => this.#withDeadline(work, deadlineMs));
+    this.#running.add(running);
+    try {
+      return await running;
+    } catch (error) {
+      throw explainRedisFailure(this.#settings.address, error);
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  /**
+   * Answers carry no name, only their place in the row: one that is lost gives every later command the answer of another. So an echo
+   * is asked for behind each command, and its answer is believed only when the echo is its own.
+   */
+  async #send(line: RedisLine, [name, ...values]: RedisCommand): Promise<unknown> {
+    this.#asked += 1;
+    const sign = `echo-${this.#asked}`;
+    const [answer, echo] = await Promise.allSettled([line.client.call(name, values), line.client.call('ECHO', [sign])]);
+    if (echo.status === 'rejected' && !echoDenied.test((echo.reason as Error).message)) {
+      throw line.whyCut() ?? (answer.status === 'rejected' ? answer.reason : echo.reason);
+    }
+    if (echo.status === 'fulfilled' && echo.value !== sign) {
+      const problem = new AbsurdAnswer('an answer was lost, and those after it cannot be told apart');
+      line.cut(problem);
+      throw problem;
+    }
+    if (answer.status === 'rejected') throw answer.reason;
+    return answer.value;
+  }
+
+  async #open(): Promise<void> {
+    const line = await connectRedis(this.#settings, (error) => {
+      this.#lastError = error;
+    });
+    this.#line = line;
+    line.client.on('ready', () => {
+      this.#lastError = undefined;
+      for (const go of this.#awaitingReady.splice(0)) go(line);
+    });
+  }
+
+  #withDeadline<Result>(work: (line: RedisLine) => Promise<Result>, deadlineMs: number): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      let isAsked = false;
+      const end = (settle: () => void): void => {
+        isOver = true;
+        clearTimeout(timer);
+        settle();
+      };
+      const begin = (line: RedisLine): void => {
+        if (isOver) return;
+        isAsked = true;
+        work(line).then(
+          (result) => {
+            isAsked = false;
+            end(() => resolve(result));
+          },
+          (error: unknown) => {
+            isAsked = false;
+            // The connection was lost a moment ago: the next one may be there before the deadline.
+            if (wasNotSent(error) && !isOver) this.#awaitingReady.push(begin);
+            else end(() => reject(error));
+          },
+        );
+      };
+      const expire = (): void => {
+        if (isOver) return;
+        this.#awaitingReady = this.#awaitingReady.filter((waiting) => waiting !== begin);
+        const problem = redisFailure(this.#settings.address, 'timeout');
+        // Why there is no connection says more than that there was no answer.
+        end(() => reject(this.#lastError ?? problem));
+        if (isAsked) setTimeout(() => isAsked && this.#line?.cut(problem), patience * deadlineMs).unref();
+      };
+      // What has arrived while this process was busy is read before it counts as missing.
+      const timer = setTimeout(() => setImmediate(expire), deadlineMs);
+      if (this.#line?.client.status === 'ready') begin(this.#line);
+      else this.#awaitingReady.push(begin);
+    });
+  }
+}

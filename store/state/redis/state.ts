@@ -1,0 +1,119 @@
+// The state as it lies in one Redis hash, taken apart: whatever is garbage costs only itself.
+import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
+import { decodeCounts } from '../counter-row.ts';
+import {
+  bodyText,
+  type Document,
+  type DocumentKey,
+  type Heartbeat,
+  type StoredCounters,
+  type StoredState,
+  type StoreMark,
+} from '../state-store.ts';
+import type { StoreFailure } from '../store-unavailable.ts';
+import { documentField, keysVersion, kindField, parseCounterField } from './keys.ts';
+
+/** The field of a document; unlike the texts themselves, their JSON can be taken apart again. */
+export function fieldOf({ kind, id }: DocumentKey): string {
+  return documentField + JSON.stringify([kind, id]);
+}
+
+/** The mark, or why there is none. */
+export function parseMark(
+  version: string | null | undefined,
+  storeId: string | null | undefined,
+  revision: string | null | undefined,
+): StoreMark | Extract<StoreFailure, 'corrupt' | 'newer_schema'> {
+  if (Number(version ?? 0) > keysVersion) return 'newer_schema';
+  if (!/^[0-9]{1,15}$/.test(revision ?? '0')) return 'corrupt';
+  return { storeId: storeId ?? undefined, revision: Number(revision ?? 0) };
+}
+
+/** The fields of the hash as a state; or why it is none. */
+export function parseState(
+  fields: ReadonlyMap<string, string>,
+): StoredState | Extract<StoreFailure, 'corrupt' | 'newer_schema'> {
+  const mark = parseMark(fields.get('version'), fields.get('store_id'), fields.get('revision'));
+  if (typeof mark === 'string') return mark;
+  const kinds = new Map<string, number>();
+  const documents: Document[] = [];
+  const skipped: DocumentKey[] = [];
+  for (const [field, value] of fields) {
+    if (field.startsWith(kindField)) {
+      const revision = Number(value);
+      if (Number.isSafeInteger(revision) && revision > 0) kinds.set(field.slice(kindField.length), revision);
+    }
+    if (!field.startsWith(documentField)) continue;
+    const key = parseField(field);
+    const document = key === undefined ? undefined : parseDocument(key, value);
+    if (document === undefined) skipped.push(key ?? { kind: '', id: field.slice(documentField.length) });
+    else documents.push(document);
+  }
+  return { ...mark, kinds, documents: documents.sort(inOrder), skipped: skipped.sort(inOrder) };
+}
+
+/** Fields and values that say this state, in turn; the revision is for the script to set. */
+export function fieldsOf({ storeId, kinds, documents }: StoredState & { storeId: string }): string[] {
+  const flat = ['store_id', storeId];
+  for (const [kind, revision] of kinds) flat.push(kindField + kind, String(revision));
+  for (const document of documents) {
+    flat.push(fieldOf(document), `{"revision":${document.revision},"body":${bodyText(document.body)}}`);
+  }
+  return flat;
+}
+
+/** The counters of a field of their hash; undefined for garbage. */
+function parseRow(field: string, text: string): CounterRow | undefined {
+  const names = parseCounterField(field);
+  return names === undefined ? undefined : decodeCounts(names[0], names[1], text);
+}
+
+/** Undefined for garbage. */
+export function parseHeartbeat(instance: string, text: string): Heartbeat | undefined {
+  const { at_ms: atMs, body } = (parse(text) ?? {}) as { at_ms?: unknown; body?: unknown };
+  if (body === undefined || !Number.isSafeInteger(atMs)) return undefined;
+  return { instance, atMs: atMs as number, body };
+}
+
+/** Undefined for a field that nobody of ours has written. */
+function parseField(field: string): DocumentKey | undefined {
+  const names = parse(field.slice(documentField.length));
+  if (!Array.isArray(names)) return undefined;
+  const [kind, id]: unknown[] = names;
+  return typeof kind === 'string' && typeof id === 'string' ? { kind, id } : undefined;
+}
+
+function parseDocument(key: DocumentKey, text: string): Document | undefined {
+  const { revision, body } = (parse(text) ?? {}) as { revision?: unknown; body?: unknown };
+  if (body === undefined || !Number.isSafeInteger(revision)) return undefined;
+  return { kind: key.kind, id: key.id, body, revision: revision as number };
+}
+
+function parse(text: string): object | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' && parsed !== null ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function inOrder(a: DocumentKey, b: DocumentKey): number {
+  if (a.kind !== b.kind) return a.kind < b.kind ? -1 : 1;
+  return a.id < b.id ? -1 : 1;
+}
+
+/** A page of an instance's hash, fields and values in turn, with its field `sequence`. */
+export function parseCounters(sequence: unknown, flat: readonly string[]): StoredCounters {
+  const rows: CounterRow[] = [];
+  let skipped = 0;
+  for (let at = 0; at + 1 < flat.length; at += 2) {
+    const [field = '', text = ''] = [flat[at], flat[at + 1]];
+    if (field === 'sequence') continue;
+    const row = parseRow(field, text);
+    if (row === undefined) skipped += 1;
+    else rows.push(row);
+  }
+  const number = Number(sequence ?? 0);
+  return { sequence: Number.isSafeInteger(number) && number >= 0 ? number : 0, rows, skipped };
+}

@@ -1,0 +1,249 @@
+// The state store in Redis, for gateways on several machines.
+import { randomUUID } from 'node:crypto';
+import { encodeCounts, expiresAtMs } from '../counter-row.ts';
+import { SequenceRefused } from '../sequence-refused.ts';
+import {
+  bodyText,
+  type Commit,
+  type CommitResult,
+  type CounterBatch,
+  counterPageRows,
+  forgottenAfterMs,
+  type Heartbeat,
+  type StateStore,
+  type StoredCounters,
+  type StoredState,
+  type StoreMark,
+} from '../state-store.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import { parseRedisUrl } from './address.ts';
+import type { ConnectionSettings } from './client.ts';
+import { type RedisCommand, RedisConnection } from './connection.ts';
+import { explainRedisFailure, redisFailure } from './failure.ts';
+import { counterField, keysVersion, kindField, type RedisKeys, redisKeys } from './keys.ts';
+import { type HashFields, type HashReading, readHash, readPortion, withChanges } from './portions.ts';
+import {
+  anyStore,
+  changesScript,
+  commitScript,
+  heartbeatScript,
+  initialiseScript,
+  type RedisScript,
+  removeHeartbeatScript,
+  reseedScript,
+  writeCountersScript,
+} from './scripts.ts';
+import { fieldOf, fieldsOf, parseCounters, parseHeartbeat, parseMark, parseState } from './state.ts';
+import { redisWarnings } from './warnings.ts';
+import { type RedisWatch, watchRedis } from './watch.ts';
+
+export interface RedisStoreOptions {
+  /** As `parseRedisUrl` takes it. */
+  readonly redisUrl: string;
+  /** What all keys begin with, in braces; default `gateway`. */
+  readonly prefix?: string;
+  /** Deadline of every operation, four times as long for reading everything; default 250. */
+  readonly timeoutMs?: number;
+  /** How often a watch looks, notified or not; default 500. */
+  readonly pollMs?: number;
+  /** Certificates besides those the system trusts, for `rediss:`. */
+  readonly tls?: ConnectionSettings['tls'];
+}
+
+/** A document has up to 16 KiB, a heartbeat up to 1 MB: each portion stays below half of the largest answer. */
+const [documentsAtOnce, heartbeatsAtOnce] = [500, 8];
+/** What has changed while a state was read is asked for at the end; when it is more than this, the state is read again so often. */
+const mostChangedBytes = 4 * 1024 * 1024;
+const mostReadings = 3;
+const version = String(keysVersion);
+
+/** Opens the store. Throws a TypeError for options that make no sense; what is wrong besides is said by the first operation. */
+export function openRedisStore(options: RedisStoreOptions): StateStore {
+  const { redisUrl, prefix = 'gateway', timeoutMs = 250, pollMs = 500, tls = {} } = options;
+  const address = parseRedisUrl(redisUrl);
+  if (address === undefined)
+    throw new TypeError('the address of Redis must be redis[s]://[[user]:password@]host[:port]');
+  return new RedisStore({ address, timeoutMs, tls }, redisKeys(prefix), pollMs);
+}
+
+class RedisStore implements StateStore {
+  readonly #settings: ConnectionSettings;
+  readonly #connection: RedisConnection;
+  readonly #keys: RedisKeys;
+  readonly #pollMs: number;
+  readonly #watches: RedisWatch[] = [];
+
+  constructor(settings: ConnectionSettings, keys: RedisKeys, pollMs: number) {
+    this.#settings = settings;
+    this.#connection = new RedisConnection(settings);
+    this.#keys = keys;
+    this.#pollMs = pollMs;
+  }
+
+  async read(): Promise<StoredState> {
+    for (let reading = 1; reading <= mostReadings; reading += 1) {
+      // A server that gives no answer at all is found out here: the rest may take longer than anything else.
+      const { storeId, revision } = await this.revision();
+      const deadlineMs = 4 * this.#settings.timeoutMs;
+      const { fields, isWhole } = await this.#readHash(this.#keys.state, documentsAtOnce, deadlineMs);
+      const after = isWhole ? undefined : await this.revision();
+      const isStill = after === undefined || (after.storeId === storeId && after.revision === revision);
+      const changes = isStill ? undefined : await this.#changesSince(revision, deadlineMs);
+      if (changes?.[0] === 'late') continue;
+      const state = parseState(changes === undefined ? fields : withChanges(fields, changes));
+      if (typeof state === 'string') throw redisFailure(this.#settings.address, state);
+      if (isStill || state.storeId === storeId) return state;
+    }
+    throw redisFailure(this.#settings.address, 'timeout', new Error('it changes faster than it can be read'));
+  }
+
+  async revision(): Promise<StoreMark> {
+    const fields = ['version', 'store_id', 'revision'];
+    const found = await this.#connection.ask(['HMGET', this.#keys.state, ...fields]);
+    const [stored, storeId, revision] = found as (string | null)[];
+    const mark = parseMark(stored, storeId, revision);
+    if (typeof mark === 'string') throw redisFailure(this.#settings.address, mark);
+    return mark;
+  }
+
+  async commit({ storeId, expected, changes }: Commit): Promise<CommitResult> {
+    const store = storeId === undefined ? anyStore : (storeId ?? '');
+    const values = [version, randomUUID(), this.#keys.changed, store, String(expected.size)];
+    for (const [kind, revision] of expected) values.push(kindField + kind, String(revision));
+    for (const change of changes) {
+      const body = change.body === undefined ? '' : bodyText(change.body);
+      values.push(fieldOf(change), kindField + change.kind, body);
+    }
+    const [outcome, revision] = await this.#ask(commitScript, values);
+    return outcome === 'conflict' ? { conflict: true } : { revision: Number(revision) };
+  }
+
+  /** A user that may not read settings hears nothing. */
+  async warnings(): Promise<readonly string[]> {
+    const settings = new Map<string, string>();
+    for (const name of ['maxmemory-policy', 'appendonly', 'save']) {
+      const found = await this.#connection.ask(['CONFIG', 'GET', name]).catch(() => []);
+      const [, value] = found as string[];
+      if (value !== undefined) settings.set(name, value);
+    }
+    return redisWarnings(settings);
+  }
+
+  async initialise(storeId: string = randomUUID()): Promise<string> {
+    const [, id = ''] = await this.#ask(initialiseScript, [version, storeId, this.#keys.changed]);
+    return id;
+  }
+
+  async reseed(state: StoredState): Promise<boolean> {
+    const { storeId, revision } = state;
+    if (storeId === undefined) throw new TypeError('a state without store id cannot be put back');
+    const fields = fieldsOf({ ...state, storeId });
+    const [outcome] = await this.#ask(reseedScript, [version, this.#keys.changed, String(revision), ...fields]);
+    return outcome === 'done';
+  }
+
+  watch(onChange: () => void): void {
+    const settings = { ...this.#settings, channel: this.#keys.changed, pollMs: this.#pollMs };
+    this.#watches.push(watchRedis(settings, () => this.revision(), onChange));
+  }
+
+  async loadCounters(instance: string, from: string = '0'): Promise<StoredCounters> {
+    const key = this.#keys.counters(instance);
+    const ask = (command: RedisCommand): Promise<unknown> => this.#connection.ask(command);
+    const stored = await ask(['HGET', key, 'sequence']).catch(ofAnotherType);
+    // A cursor is a number; another text comes from another engine.
+    const portion = { key, cursor: /^\d+$/.test(from) ? from : '0', fieldsAtOnce: counterPageRows };
+    const [next, flat] = await readPortion(ask, portion)
+      .catch((error: unknown) => {
+        throw explainRedisFailure(this.#settings.address, error);
+      })
+      .catch(ofAnotherType)
+      .then((found) => found ?? (['0', ['', '']] as const));
+    const page = parseCounters(stored, flat);
+    return next === '0' ? page : { ...page, next };
+  }
+
+  async writeCounters(instance: string, { sequence, nowMs, removed, rows }: CounterBatch): Promise<void> {
+    const keys = [this.#keys.state, this.#keys.counters(instance), this.#keys.counterExpiry(instance)];
+    const now = String(Math.floor(nowMs));
+    const values = [version, String(sequence), now, String(forgottenAfterMs), String(removed.length), ...removed];
+    for (const row of rows) {
+      values.push(counterField(row.key, row.child), encodeCounts(row), String(expiresAtMs(row) ?? ''));
+    }
+    const stored = await this.#write(writeCountersScript, keys, values);
+    if (stored !== null) throw new SequenceRefused(instance, sequence, Number(stored));
+  }
+
+  async writeHeartbeat({ instance, atMs, body }: Heartbeat): Promise<void> {
+    const at = Math.floor(atMs);
+    const value = `{"at_ms":${at},"body":${bodyText(body)}}`;
+    const values = [version, instance, String(at), value, String(at - forgottenAfterMs)];
+    await this.#write(heartbeatScript, this.#heartbeatKeys(), values);
+  }
+
+  async heartbeats(instance?: string): Promise<Heartbeat[]> {
+    if (instance !== undefined) return this.#heartbeatOf(instance);
+    const found = await this.#readHash(this.#keys.heartbeats, heartbeatsAtOnce).catch(ofAnotherType);
+    const heartbeats: Heartbeat[] = [];
+    for (const [name, text] of found?.fields ?? []) {
+      const heartbeat = parseHeartbeat(name, text);
+      if (heartbeat !== undefined) heartbeats.push(heartbeat);
+    }
+    return heartbeats.sort((a, b) => (a.instance < b.instance ? -1 : 1));
+  }
+
+  async removeHeartbeat(instance: string): Promise<void> {
+    await this.#write(removeHeartbeatScript, this.#heartbeatKeys(), [version, instance]);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#watches.map((watch) => watch.close()));
+    await this.#connection.close();
+  }
+
+  /** The deadline is that of each portion. */
+  #readHash(key: string, fieldsAtOnce: number, deadlineMs: number = this.#settings.timeoutMs): Promise<HashFields> {
+    const reading: HashReading = { key, fieldsAtOnce };
+    return readHash((command) => this.#connection.ask(command, deadlineMs), reading).catch((error: unknown) => {
+      throw explainRedisFailure(this.#settings.address, error);
+    });
+  }
+
+  async #changesSince(revision: number, deadlineMs: number): Promise<readonly unknown[]> {
+    const values = [String(revision), String(mostChangedBytes)];
+    const answer = await this.#connection.script(changesScript, [this.#keys.state], values, deadlineMs);
+    return Array.isArray(answer) ? answer : [];
+  }
+
+  async #heartbeatOf(instance: string): Promise<Heartbeat[]> {
+    const asked = this.#connection.ask(['HGET', this.#keys.heartbeats, instance]);
+    const text = await asked.catch((error) => ofAnotherType(explainRedisFailure(this.#settings.address, error)));
+    const heartbeat = typeof text === 'string' ? parseHeartbeat(instance, text) : undefined;
+    return heartbeat === undefined ? [] : [heartbeat];
+  }
+
+  #heartbeatKeys(): string[] {
+    return [this.#keys.state, this.#keys.heartbeats, this.#keys.heartbeatTimes];
+  }
+
+  /** The answer of a script that writes beside the state. */
+  async #write(script: RedisScript, keys: readonly string[], values: readonly string[]): Promise<unknown> {
+    const answer = await this.#connection.script(script, keys, values);
+    if (answer === 'newer') throw redisFailure(this.#settings.address, 'newer_schema');
+    return answer;
+  }
+
+  /** The answer of a script on the state: an outcome, and what belongs to it. */
+  async #ask(script: RedisScript, values: readonly string[]): Promise<readonly string[]> {
+    const answer = (await this.#connection.script(script, [this.#keys.state], values)) as string[];
+    if (answer[0] === 'newer') throw redisFailure(this.#settings.address, 'newer_schema');
+    if (answer[0] === 'corrupt') throw redisFailure(this.#settings.address, 'corrupt');
+    return answer;
+  }
+}
+
+/** Keys that only one process writes are no loss: the next write puts them right. */
+function ofAnotherType(error: unknown): undefined {
+  if (error instanceof StoreUnavailable && error.reason === 'corrupt') return undefined;
+  throw error;
+}

@@ -1,0 +1,66 @@
+// Follows the mark of the store: looks after every notification and besides, because notifications may be lost.
+
+import type { StoreMark } from '../state-store.ts';
+import { type ConnectionSettings, connectRedis } from './client.ts';
+
+export interface RedisWatch {
+  close(): Promise<void>;
+}
+
+/** What a watcher was told last, when the store gave no mark. */
+const failing = 'failing';
+
+/** Calls `onChange` when `mark` gives another one than last time, when it begins to fail or works again, and at first. */
+export function watchRedis(
+  settings: ConnectionSettings & { readonly channel: string; readonly pollMs: number },
+  mark: () => Promise<StoreMark>,
+  onChange: () => void,
+): RedisWatch {
+  /** Undefined: whatever is found is news. */
+  let told: string | undefined;
+  let wasConnected = false;
+  let isLooking = false;
+  let isAskedAgain = false;
+  let isClosed = false;
+  // A connection of its own, as subscribing takes it over. What is wrong with it shows in the other one.
+  const connecting = connectRedis(settings, () => undefined).then(({ client: subscriber }) => {
+    subscriber.on('ready', () => {
+      subscriber.subscribe(settings.channel).catch(() => undefined);
+      // Behind another connection may be another server.
+      if (wasConnected) told = undefined;
+      wasConnected = true;
+      look();
+    });
+    subscriber.on('message', look);
+    return subscriber;
+  });
+  const timer = setInterval(look, settings.pollMs);
+  look();
+  return {
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      (await connecting).disconnect();
+    },
+  };
+
+  function look(): void {
+    isAskedAgain = isLooking;
+    if (isLooking) return;
+    isLooking = true;
+    void lookNow().finally(() => {
+      isLooking = false;
+      if (isAskedAgain && !isClosed) look();
+    });
+  }
+
+  async function lookNow(): Promise<void> {
+    const found = await mark().then(
+      ({ storeId, revision }) => `${storeId} ${revision}`,
+      () => failing,
+    );
+    const isNews = found !== told;
+    told = found;
+    if (isNews && !isClosed) onChange();
+  }
+}

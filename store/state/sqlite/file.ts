@@ -1,0 +1,153 @@
+// The file of the embedded state store: made when it is wanted for the first time, opened again when it was replaced, never conjured up when it vanished.
+import { mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { ownDirectoryMode, ownFile } from '../../own-files.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import { createTables, tablesVersion } from './ddl.ts';
+import { explainFailure, failure } from './failure.ts';
+import { StateTables, transact } from './operations.ts';
+
+/** SQLITE_BUSY. */
+const busy = 5;
+
+/** Where the store lies in the gateway's data directory. */
+export function stateFilePath(directory: string): string {
+  return join(directory, 'state.sqlite');
+}
+
+/** The file itself, whatever its name: another one in its place is another store. */
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`;
+}
+
+function versionOf(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+}
+
+/** Creates an empty file for its owner alone: keys of clients are in it as hashes. SQLite gives its side files the same mode. */
+function createFile(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: ownDirectoryMode });
+  ownFile(stateFilePath(directory));
+}
+
+/** Write-ahead logging is a property of the file; two processes that switch it on at once get "locked" without waiting. */
+function switchToWal(database: DatabaseSync, tries: number): void {
+  try {
+    database.exec('PRAGMA journal_mode = WAL');
+  } catch (error) {
+    if (tries === 0 || (error as { errcode?: unknown }).errcode !== busy) throw error;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    switchToWal(database, tries - 1);
+  }
+}
+
+interface Opened {
+  readonly database: DatabaseSync;
+  readonly tables: StateTables;
+  readonly identity: string;
+  readonly version: StatementSync;
+  readonly dataVersion: StatementSync;
+}
+
+/** The one connection of this process. Every access looks first whether the file is still the one that was opened. */
+export class StateFile {
+  readonly path: string;
+  readonly #directory: string;
+  readonly #busyMs: number;
+  #wasOpen: boolean;
+  #open: Opened | undefined;
+  /** Counts how often the file was opened. */
+  openings = 0;
+
+  constructor(directory: string, busyMs: number, wasOpen: boolean) {
+    this.path = stateFilePath(directory);
+    this.#directory = directory;
+    this.#busyMs = busyMs;
+    this.#wasOpen = wasOpen;
+  }
+
+  /**
+   * Runs `work` on the open tables. A file that is not there is made only at first, or when `mayCreate`. Whatever goes wrong with
+   * the file closes it, so that the next access starts afresh; throws `StoreUnavailable`.
+   */
+  use<Result>(work: (tables: StateTables) => Result, mayCreate = false): Result {
+    try {
+      return work(this.#tables(mayCreate));
+    } catch (error) {
+      const explained = explainFailure(this.path, error);
+      const isLasting = explained instanceof StoreUnavailable && !['timeout', 'full'].includes(explained.reason);
+      if (isLasting) this.close();
+      throw explained;
+    }
+  }
+
+  /** A number that changes when another connection has written. Only after `use`. */
+  dataVersion(): number {
+    return Number(this.#open?.dataVersion.get()?.['data_version']);
+  }
+
+  close(): void {
+    const database = this.#open?.database;
+    this.#open = undefined;
+    try {
+      database?.close();
+    } catch {
+      // What cannot be closed is of no more use to anybody; the cause is reported by the operation that failed.
+    }
+  }
+
+  #tables(mayCreate: boolean): StateTables {
+    const identity = identityOf(this.path);
+    if (this.#open !== undefined && this.#open.identity !== identity) this.close();
+    if (this.#open === undefined) {
+      if (identity === undefined && this.#wasOpen && !mayCreate) throw this.#gone();
+      if (identity === undefined) createFile(this.#directory);
+      this.#connect();
+    }
+    const open = this.#open;
+    if (open === undefined) throw this.#gone();
+    if (Number(open.version.get()?.['user_version']) > tablesVersion) throw failure(this.path, 'newer_schema');
+    return open.tables;
+  }
+
+  #connect(): void {
+    const database = new DatabaseSync(this.path, { timeout: this.#busyMs });
+    try {
+      if (versionOf(database) > tablesVersion) throw failure(this.path, 'newer_schema');
+      switchToWal(database, Math.ceil(this.#busyMs / 5));
+      database.exec('PRAGMA synchronous = NORMAL');
+      this.#createTables(database);
+      this.#open = {
+        database,
+        tables: new StateTables(database),
+        identity: identityOf(this.path) ?? '',
+        version: database.prepare('PRAGMA user_version'),
+        dataVersion: database.prepare('PRAGMA data_version'),
+      };
+      this.#wasOpen = true;
+      this.openings += 1;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  /** Whichever process is first makes the tables. They get no id: who knows documents from here must see that they are gone. */
+  #createTables(database: DatabaseSync): void {
+    if (versionOf(database) !== 0) return;
+    transact(database, 'IMMEDIATE', () => {
+      if (versionOf(database) !== 0) return;
+      database.exec(createTables);
+      database.exec('INSERT INTO store VALUES (1, NULL, 0)');
+    });
+  }
+
+  #gone(): StoreUnavailable {
+    return new StoreUnavailable(
+      'unreachable',
+      `the state store ${this.path} is gone; put it back, or start the gateway anew: it writes back the rules and keys it knows`,
+    );
+  }
+}

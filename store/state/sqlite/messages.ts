@@ -1,0 +1,109 @@
+// What the two ends of the embedded store say to each other; input and output are JSON, which threads pass on faster than objects.
+import type { StoredCounts } from '../counter-row.ts';
+import type { StoreFailure } from '../store-unavailable.ts';
+
+/** What the thread is started with. */
+export interface ThreadSettings {
+  readonly directory: string;
+  /** How long a statement waits for a lock of another process. */
+  readonly busyMs: number;
+  readonly pollMs: number;
+  /** True when the store has been open before in this process: a file that is gone is then not silently created anew. */
+  readonly wasOpen: boolean;
+  readonly isWatching: boolean;
+}
+
+export type OperationName =
+  | 'read'
+  | 'revision'
+  | 'commit'
+  | 'initialise'
+  | 'reseed'
+  | 'loadCounters'
+  | 'writeCounters'
+  | 'writeHeartbeat'
+  | 'heartbeats'
+  | 'removeHeartbeat'
+  | 'watch'
+  | 'close';
+
+export interface Request {
+  readonly name: OperationName;
+  readonly input: string;
+}
+
+/** One for every request, in their order; `changed` whenever a watcher should look; `online` once at the start. */
+export type Answer =
+  | { readonly kind: 'online' }
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'output'; readonly output: string }
+  | { readonly kind: 'failure'; readonly reason: StoreFailure; readonly message: string; readonly cause: string }
+  | { readonly kind: 'broken'; readonly message: string };
+
+export type TextDocument = readonly [kind: string, id: string, revision: number, body: unknown];
+
+export interface ReadOutput {
+  readonly storeId: string | null;
+  readonly revision: number;
+  readonly kinds: readonly (readonly [kind: string, revision: number])[];
+  readonly documents: readonly TextDocument[];
+  readonly skipped: readonly (readonly [kind: string, id: string])[];
+}
+
+export interface RevisionOutput {
+  readonly storeId: string | null;
+  readonly revision: number;
+}
+
+export interface CommitInput {
+  /** Undefined: whatever it is. */
+  readonly storeId?: string | null;
+  readonly expected: readonly (readonly [kind: string, revision: number])[];
+  /** The body as JSON text; null deletes. */
+  readonly changes: readonly (readonly [kind: string, id: string, body: string | null])[];
+}
+
+export interface ReseedInput {
+  readonly storeId: string;
+  readonly revision: number;
+  readonly kinds: readonly (readonly [kind: string, revision: number])[];
+  /** The body as JSON text. */
+  readonly documents: readonly (readonly [kind: string, id: string, revision: number, body: string])[];
+}
+
+/** A row as it is stored, its counts as text; null for the moment it expires: nothing is counted, so it is deleted. */
+export type TextRow = readonly [key: string, child: string, counts: string, expiresAtMs: number | null];
+
+export interface CountersInput {
+  readonly instance: string;
+  readonly sequence: number;
+  readonly nowMs: number;
+  readonly removed: readonly string[];
+  readonly rows: readonly TextRow[];
+}
+
+/** `after`: the last rule key and child of the page before. */
+export interface LoadInput {
+  readonly instance: string;
+  readonly after: readonly [key: string, child: string] | null;
+  readonly limit: number;
+}
+
+/** The counts stand in the output as they are stored: checked, not copied. `last`: of this page, when there may be another. */
+export interface LoadOutput {
+  readonly sequence: number;
+  readonly skipped: number;
+  readonly last: readonly [key: string, child: string] | null;
+  readonly rows: readonly (readonly [key: string, child: string, counts: StoredCounts])[];
+}
+
+/** The stored sequence number, when the write was refused. */
+export interface CountersOutput {
+  readonly refusedBy: number | null;
+}
+
+export interface HeartbeatInput {
+  readonly instance: string;
+  readonly atMs: number;
+  readonly body: string;
+}

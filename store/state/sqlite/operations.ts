@@ -1,0 +1,200 @@
+// What each operation of the embedded state store does in SQL; every method is one transaction on an open database.
+import { randomUUID } from 'node:crypto';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { decodeCounts } from '../counter-row.ts';
+import { forgottenAfterMs, type Heartbeat } from '../state-store.ts';
+import type { CommitInput, CountersInput, HeartbeatInput, LoadInput, ReseedInput, RevisionOutput } from './messages.ts';
+
+/** Runs `work` between BEGIN and COMMIT; whatever is thrown takes everything back. */
+export function transact<Result>(database: DatabaseSync, mode: 'DEFERRED' | 'IMMEDIATE', work: () => Result): Result {
+  database.exec(`BEGIN ${mode}`);
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** Whether the text is JSON: garbage in one document must not cost the others. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The operations on one open database; statements are prepared once. */
+export class StateTables {
+  readonly #database: DatabaseSync;
+  readonly #prepared = new Map<string, StatementSync>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /** The text of a `ReadOutput`. Bodies are put in as they are stored, so they are parsed only where they are wanted. */
+  read(): string {
+    return transact(this.#database, 'DEFERRED', () => {
+      const kinds = this.#sql('SELECT kind, revision FROM kind').all();
+      const documents: string[] = [];
+      const skipped: unknown[] = [];
+      for (const row of this.#sql('SELECT kind, id, revision, body FROM document ORDER BY kind, id').iterate()) {
+        const { kind, id, revision } = row;
+        const body = String(row['body']);
+        if (isJson(body)) documents.push(`${JSON.stringify([kind, id, Number(revision)]).slice(0, -1)},${body}]`);
+        else skipped.push([kind, id]);
+      }
+      const { storeId, revision } = this.#mark();
+      const numbers = kinds.map((row) => [row['kind'], Number(row['revision'])]);
+      const rest = JSON.stringify({ storeId, revision, kinds: numbers, skipped });
+      return `${rest.slice(0, -1)},"documents":[${documents.join(',')}]}`;
+    });
+  }
+
+  mark(): RevisionOutput {
+    return transact(this.#database, 'DEFERRED', () => this.#mark());
+  }
+
+  /** The new revision, or null when somebody else was first. */
+  commit({ storeId, expected, changes }: CommitInput): number | null {
+    return transact(this.#database, 'IMMEDIATE', () => {
+      const mark = this.#mark();
+      if (storeId !== undefined && storeId !== mark.storeId) return null;
+      const current = this.#sql('SELECT revision FROM kind WHERE kind = ?');
+      if (expected.some(([kind, revision]) => Number(current.get(kind)?.['revision'] ?? 0) !== revision)) return null;
+      if (changes.length === 0) return mark.revision;
+      const revision = mark.revision + 1;
+      this.#setMark(mark.storeId ?? randomUUID(), revision);
+      for (const [kind, id, body] of changes) {
+        if (body === null) this.#sql('DELETE FROM document WHERE kind = ? AND id = ?').run(kind, id);
+        else this.#putDocument(kind, id, body, revision);
+        this.#putKind(kind, revision);
+      }
+      return revision;
+    });
+  }
+
+  /** The id in force afterwards. */
+  initialise(storeId: string | undefined): string {
+    return transact(this.#database, 'IMMEDIATE', () => {
+      const mark = this.#mark();
+      const id = mark.storeId ?? storeId ?? randomUUID();
+      if (mark.storeId === null) this.#setMark(id, mark.revision);
+      return id;
+    });
+  }
+
+  /** False when the store has an id already. */
+  reseed({ storeId, revision, kinds, documents }: ReseedInput): boolean {
+    return transact(this.#database, 'IMMEDIATE', () => {
+      const mark = this.#mark();
+      if (mark.storeId !== null) return false;
+      this.#database.exec('DELETE FROM document; DELETE FROM kind');
+      for (const [kind, changed] of kinds) this.#putKind(kind, changed);
+      for (const [kind, id, written, body] of documents) this.#putDocument(kind, id, body, written);
+      this.#setMark(storeId, Math.max(mark.revision, revision) + 1);
+      return true;
+    });
+  }
+
+  /** The text of a `LoadOutput`. */
+  loadCounters({ instance, after, limit }: LoadInput): string {
+    return transact(this.#database, 'DEFERRED', () => {
+      const rows: string[] = [];
+      let skipped = 0;
+      let last = 'null';
+      const [afterKey, afterChild] = after ?? ['', ''];
+      const stored = this.#sql(
+        'SELECT rule_key, child, counts FROM counter WHERE instance = ? AND (rule_key, child) > (?, ?) ORDER BY rule_key, child LIMIT ?',
+      ).all(instance, afterKey, afterChild, limit);
+      for (const { rule_key: key, child, counts } of stored) {
+        const text = String(counts);
+        if (stored.length === limit) last = JSON.stringify([key, child]);
+        if (decodeCounts('', '', text) === undefined) skipped += 1;
+        else rows.push(`${JSON.stringify([key, child]).slice(0, -1)},${text}]`);
+      }
+      const head = `"sequence":${this.#sequence(instance)},"skipped":${skipped},"last":${last}`;
+      return `{${head},"rows":[${rows.join(',')}]}`;
+    });
+  }
+
+  /** The stored sequence number when the write was refused, else null. */
+  writeCounters({ instance, sequence, nowMs, removed, rows }: CountersInput): number | null {
+    return transact(this.#database, 'IMMEDIATE', () => {
+      const stored = this.#sequence(instance);
+      if (!(sequence > stored)) return stored;
+      const removeRule = this.#sql('DELETE FROM counter WHERE instance = ? AND rule_key = ?');
+      for (const key of removed) removeRule.run(instance, key);
+      const remove = this.#sql('DELETE FROM counter WHERE instance = ? AND rule_key = ? AND child = ?');
+      const put = this.#sql('INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)');
+      for (const [key, child, counts, expires] of rows) {
+        if (expires === null) remove.run(instance, key, child);
+        else put.run(instance, key, child, counts, expires);
+      }
+      // Rows of others expire by the clock of others; only those that nobody has cleared for long are garbage.
+      this.#sql('DELETE FROM counter WHERE expires_at_ms <= ? AND instance = ?').run(nowMs, instance);
+      this.#sql('DELETE FROM counter WHERE expires_at_ms <= ?').run(nowMs - forgottenAfterMs);
+      this.#sql('INSERT OR REPLACE INTO counter_write VALUES (?, ?)').run(instance, sequence);
+      return null;
+    });
+  }
+
+  writeHeartbeat({ instance, atMs, body }: HeartbeatInput): void {
+    transact(this.#database, 'IMMEDIATE', () => {
+      this.#sql('INSERT OR REPLACE INTO heartbeat VALUES (?, ?, ?)').run(instance, atMs, body);
+      this.#sql('DELETE FROM heartbeat WHERE at_ms <= ?').run(atMs - forgottenAfterMs);
+    });
+  }
+
+  heartbeats(instance: string | null): Heartbeat[] {
+    const wanted = 'SELECT instance, at_ms, body FROM heartbeat WHERE ?1 IS NULL OR instance = ?1 ORDER BY instance';
+    const rows = this.#sql(wanted).all(instance);
+    return rows.flatMap((row) => {
+      const body = String(row['body']);
+      if (!isJson(body)) return [];
+      return [{ instance: String(row['instance']), atMs: Number(row['at_ms']), body: JSON.parse(body) as unknown }];
+    });
+  }
+
+  removeHeartbeat(instance: string): void {
+    this.#sql('DELETE FROM heartbeat WHERE instance = ?').run(instance);
+  }
+
+  #mark(): RevisionOutput {
+    const row = this.#sql('SELECT store_id, revision FROM store').get();
+    const storeId = row?.['store_id'] ?? null;
+    return { storeId: storeId === null ? null : String(storeId), revision: Number(row?.['revision'] ?? 0) };
+  }
+
+  #setMark(storeId: string, revision: number): void {
+    this.#sql('INSERT OR REPLACE INTO store VALUES (1, ?, ?)').run(storeId, revision);
+  }
+
+  #putKind(kind: string, revision: number): void {
+    this.#sql('INSERT OR REPLACE INTO kind VALUES (?, ?)').run(kind, revision);
+  }
+
+  #putDocument(kind: string, id: string, body: string, revision: number): void {
+    this.#sql('INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?)').run(kind, id, body, revision);
+  }
+
+  #sequence(instance: string): number {
+    const row = this.#sql('SELECT sequence FROM counter_write WHERE instance = ?').get(instance);
+    return Number(row?.['sequence'] ?? 0);
+  }
+
+  /** Numbers come as bigint, because one beyond 2^53 that somebody else wrote would otherwise throw. */
+  #sql(text: string): StatementSync {
+    const known = this.#prepared.get(text);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(text);
+    statement.setReadBigInts(true);
+    this.#prepared.set(text, statement);
+    return statement;
+  }
+}

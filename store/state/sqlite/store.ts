@@ -1,0 +1,149 @@
+// The state store as a file of this machine: every process of it opens the same one, and a thread does the work.
+import { encodeCounts, expiresAtMs, rowOf } from '../counter-row.ts';
+import { SequenceRefused } from '../sequence-refused.ts';
+import {
+  bodyText,
+  type Commit,
+  type CommitResult,
+  type CounterBatch,
+  counterPageRows,
+  type Heartbeat,
+  type StateStore,
+  type StoredCounters,
+  type StoredState,
+  type StoreMark,
+} from '../state-store.ts';
+import type {
+  CommitInput,
+  CountersInput,
+  CountersOutput,
+  HeartbeatInput,
+  LoadInput,
+  LoadOutput,
+  ReadOutput,
+  ReseedInput,
+  RevisionOutput,
+} from './messages.ts';
+import { SqliteThread } from './thread.ts';
+
+export interface SqliteStoreOptions {
+  /** The file `state.sqlite` lies in it; it is made when it does not exist. */
+  readonly directory: string;
+  /** Deadline of every operation; default 1,000. */
+  readonly timeoutMs?: number;
+  /** How often a watch looks; default 200. */
+  readonly pollMs?: number;
+}
+
+/** Opens the store, and makes it if there is none. Never throws: what is wrong is said by the first operation. */
+export function openSqliteStore(options: SqliteStoreOptions): StateStore {
+  const { directory, timeoutMs = 1_000, pollMs = 200 } = options;
+  return new SqliteStore(new SqliteThread({ directory, timeoutMs, pollMs }));
+}
+
+class SqliteStore implements StateStore {
+  readonly #thread: SqliteThread;
+  readonly #watchers: (() => void)[] = [];
+
+  constructor(thread: SqliteThread) {
+    this.#thread = thread;
+  }
+
+  async read(): Promise<StoredState> {
+    const { storeId, revision, kinds, documents, skipped } = await this.#ask<ReadOutput>('read', null);
+    return {
+      storeId: storeId ?? undefined,
+      revision,
+      kinds: new Map(kinds),
+      documents: documents.map(([kind, id, written, body]) => ({ kind, id, revision: written, body })),
+      skipped: skipped.map(([kind, id]) => ({ kind, id })),
+    };
+  }
+
+  async revision(): Promise<StoreMark> {
+    const { storeId, revision } = await this.#ask<RevisionOutput>('revision', null);
+    return { storeId: storeId ?? undefined, revision };
+  }
+
+  async commit({ storeId, expected, changes }: Commit): Promise<CommitResult> {
+    const input: CommitInput = {
+      ...(storeId === undefined ? {} : { storeId }),
+      expected: [...expected],
+      changes: changes.map(({ kind, id, body }) => [kind, id, body === undefined ? null : bodyText(body)]),
+    };
+    const revision = await this.#ask<number | null>('commit', input);
+    return revision === null ? { conflict: true } : { revision };
+  }
+
+  async warnings(): Promise<readonly string[]> {
+    return [];
+  }
+
+  initialise(storeId?: string): Promise<string> {
+    return this.#ask<string>('initialise', storeId ?? null);
+  }
+
+  async reseed({ storeId, revision, kinds, documents }: StoredState): Promise<boolean> {
+    if (storeId === undefined) throw new TypeError('a state without store id cannot be put back');
+    const input: ReseedInput = {
+      storeId,
+      revision,
+      kinds: [...kinds],
+      documents: documents.map(({ kind, id, revision: written, body }) => [kind, id, written, bodyText(body)]),
+    };
+    return this.#ask<boolean>('reseed', input);
+  }
+
+  watch(onChange: () => void): void {
+    this.#watchers.push(onChange);
+    this.#thread.watch(() => {
+      for (const watcher of this.#watchers) watcher();
+    });
+  }
+
+  async loadCounters(instance: string, from?: string): Promise<StoredCounters> {
+    const after = from === undefined ? null : (JSON.parse(from) as [key: string, child: string]);
+    const input: LoadInput = { instance, after, limit: counterPageRows };
+    const { sequence, rows, skipped, last } = await this.#ask<LoadOutput>('loadCounters', input);
+    return {
+      sequence,
+      rows: rows.map(([key, child, counts]) => rowOf(key, child, counts)),
+      skipped,
+      ...(last === null ? {} : { next: JSON.stringify(last) }),
+    };
+  }
+
+  async writeCounters(instance: string, { sequence, nowMs, removed, rows }: CounterBatch): Promise<void> {
+    const input: CountersInput = {
+      instance,
+      sequence,
+      nowMs: Math.floor(nowMs),
+      removed,
+      rows: rows.map((row) => [row.key, row.child, encodeCounts(row), expiresAtMs(row) ?? null]),
+    };
+    const { refusedBy } = await this.#ask<CountersOutput>('writeCounters', input);
+    if (refusedBy !== null) throw new SequenceRefused(instance, sequence, refusedBy);
+  }
+
+  async writeHeartbeat({ instance, atMs, body }: Heartbeat): Promise<void> {
+    const input: HeartbeatInput = { instance, atMs: Math.floor(atMs), body: bodyText(body) };
+    await this.#thread.ask('writeHeartbeat', input);
+  }
+
+  heartbeats(instance?: string): Promise<Heartbeat[]> {
+    return this.#ask<Heartbeat[]>('heartbeats', instance ?? null);
+  }
+
+  async removeHeartbeat(instance: string): Promise<void> {
+    await this.#thread.ask('removeHeartbeat', instance);
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close();
+  }
+
+  /** What the thread gives is text of ours: it is not checked again. */
+  async #ask<Output>(name: Parameters<SqliteThread['ask']>[0], input: unknown): Promise<Output> {
+    return JSON.parse(await this.#thread.ask(name, input)) as Output;
+  }
+}

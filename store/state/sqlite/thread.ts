@@ -1,0 +1,165 @@
+// The near end of the store's thread: asks one thing at a time, keeps deadlines, starts the thread again when it died.
+import { Worker } from 'node:worker_threads';
+import { type StoreFailure, StoreUnavailable } from '../store-unavailable.ts';
+import type { Answer, OperationName, Request, ThreadSettings } from './messages.ts';
+
+export interface ThreadOptions {
+  readonly directory: string;
+  readonly timeoutMs: number;
+  readonly pollMs: number;
+  /** What the thread may hold at most: a bound against a flood, not what it takes. Default 512. */
+  readonly memoryMb?: number;
+}
+
+interface Job extends Request {
+  readonly resolve: (output: string) => void;
+  readonly reject: (error: Error) => void;
+  timer?: NodeJS.Timeout;
+}
+
+/** More than this many operations waiting at once are refused: a plane has a handful. */
+const mostWaiting = 64;
+/** What starting a thread may take besides, on a machine that is busy. */
+const startMs = 5_000;
+/** A thread that died is missed by watchers for this long. */
+const restartMs = 500;
+
+/** The thread and what waits for it. Only the operation at work can have an unknown outcome: the others have not been sent. */
+export class SqliteThread {
+  readonly #options: ThreadOptions;
+  readonly #waiting: Job[] = [];
+  #current: Job | undefined;
+  #worker: Worker | undefined;
+  #isOnline = false;
+  #wasOpen = false;
+  #isClosed = false;
+  #onChange: (() => void) | undefined;
+
+  constructor(options: ThreadOptions) {
+    this.#options = options;
+    this.#start();
+  }
+
+  /** The output of the operation. Rejects with `StoreUnavailable`, at the latest at its deadline. */
+  ask(name: OperationName, input: unknown): Promise<string> {
+    if (this.#isClosed) return Promise.reject(new StoreUnavailable('unreachable', 'the state store is closed'));
+    if (this.#waiting.length >= mostWaiting) return Promise.reject(this.#late('too many operations wait for it'));
+    return this.#enqueue(name, input);
+  }
+
+  watch(onChange: () => void): void {
+    this.#onChange = onChange;
+    // A thread that dies before it has answered is told again when it starts anew.
+    this.ask('watch', null).catch(() => undefined);
+  }
+
+  /** Resolves when the thread is gone, whether it answers or not. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    const last = this.#enqueue('close', null);
+    this.#isClosed = true;
+    await last.catch(() => undefined);
+    await this.#worker?.terminate();
+  }
+
+  #enqueue(name: OperationName, input: unknown): Promise<string> {
+    const text = JSON.stringify(input);
+    return new Promise((resolve, reject) => {
+      const job: Job = { name, input: text, resolve, reject };
+      const patienceMs = this.#options.timeoutMs + (this.#isOnline ? 0 : startMs);
+      job.timer = setTimeout(() => this.#expire(job), patienceMs);
+      this.#waiting.push(job);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#current !== undefined) return;
+    if (this.#worker === undefined && this.#waiting.length > 0) this.#start();
+    if (!this.#isOnline) return;
+    this.#current = this.#waiting.shift();
+    if (this.#current === undefined) return;
+    const { name, input } = this.#current;
+    this.#worker?.postMessage({ name, input } satisfies Request, []);
+  }
+
+  #expire(job: Job): void {
+    const place = this.#waiting.indexOf(job);
+    if (place >= 0) this.#waiting.splice(place, 1);
+    job.reject(this.#late('its disk or its thread is busy'));
+  }
+
+  #late(why: string): StoreUnavailable {
+    const { directory, timeoutMs } = this.#options;
+    return new StoreUnavailable('timeout', `the state store in ${directory} did not answer in ${timeoutMs} ms; ${why}`);
+  }
+
+  #start(): void {
+    const { directory, timeoutMs, pollMs, memoryMb = 512 } = this.#options;
+    const workerData: ThreadSettings = {
+      directory,
+      pollMs,
+      busyMs: Math.ceil(timeoutMs * 0.8),
+      wasOpen: this.#wasOpen,
+      isWatching: this.#onChange !== undefined,
+    };
+    // The young generation is small because what it has taken it keeps.
+    const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: memoryMb };
+    const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData, resourceLimits });
+    this.#worker = worker;
+    let why = 'it ended';
+    worker.on('message', (answer: Answer) => this.#take(answer));
+    worker.on('error', (error: Error) => {
+      why = error.message;
+    });
+    worker.once('exit', () => this.#gone(why));
+  }
+
+  #take(answer: Answer): void {
+    if (answer.kind === 'changed') {
+      this.#onChange?.();
+      return;
+    }
+    if (answer.kind === 'online') this.#isOnline = true;
+    else this.#settle(answer);
+    this.#next();
+  }
+
+  #settle(answer: Exclude<Answer, { kind: 'changed' | 'online' }>): void {
+    const job = this.#current;
+    this.#current = undefined;
+    if (job === undefined) return;
+    clearTimeout(job.timer);
+    if (answer.kind === 'output') {
+      this.#wasOpen ||= job.name !== 'watch';
+      job.resolve(answer.output);
+    } else if (answer.kind === 'failure') {
+      job.reject(new StoreUnavailable(answer.reason, answer.message, new Error(answer.cause)));
+    } else {
+      job.reject(new Error(`the state store failed in ${job.name}: ${answer.message}`));
+    }
+  }
+
+  /** What was at work fails; so does what waited, when the thread did not even start. */
+  #gone(why: string): void {
+    const failed = this.#isOnline ? [] : this.#waiting.splice(0);
+    if (this.#current !== undefined) failed.push(this.#current);
+    this.#current = undefined;
+    this.#worker = undefined;
+    const wasClosing = this.#isClosed;
+    this.#isOnline = false;
+    for (const job of failed) this.#fail(job, 'unreachable', `the thread of the state store died: ${why}`);
+    if (wasClosing) return;
+    this.#next();
+    if (this.#onChange !== undefined) setTimeout(() => this.#revive(), restartMs).unref();
+  }
+
+  #revive(): void {
+    if (!this.#isClosed && this.#worker === undefined) this.#start();
+  }
+
+  #fail(job: Job, reason: StoreFailure, message: string): void {
+    clearTimeout(job.timer);
+    job.reject(new StoreUnavailable(reason, message));
+  }
+}

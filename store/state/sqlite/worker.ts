@@ -1,0 +1,118 @@
+// The thread in which the embedded state store runs its statements, one after the other, so that no disk stalls a request.
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import { StateFile } from './file.ts';
+import type {
+  Answer,
+  CommitInput,
+  CountersInput,
+  CountersOutput,
+  HeartbeatInput,
+  LoadInput,
+  OperationName,
+  Request,
+  ReseedInput,
+  ThreadSettings,
+} from './messages.ts';
+import type { StateTables } from './operations.ts';
+
+type Operation = Exclude<OperationName, 'watch' | 'close'>;
+
+/** What a watcher was told last, when the store gave no mark. */
+const failing = 'failing';
+
+/** What each operation does with open tables and its input; the output is JSON. */
+const operations: Readonly<Record<Operation, (tables: StateTables, input: string) => string>> = {
+  read: (tables) => tables.read(),
+  revision: (tables) => JSON.stringify(tables.mark()),
+  commit: (tables, input) => JSON.stringify(tables.commit(JSON.parse(input) as CommitInput)),
+  initialise: (tables, input) => JSON.stringify(tables.initialise((JSON.parse(input) as string | null) ?? undefined)),
+  reseed: (tables, input) => JSON.stringify(tables.reseed(JSON.parse(input) as ReseedInput)),
+  loadCounters: (tables, input) => tables.loadCounters(JSON.parse(input) as LoadInput),
+  writeCounters(tables, input) {
+    const output: CountersOutput = { refusedBy: tables.writeCounters(JSON.parse(input) as CountersInput) };
+    return JSON.stringify(output);
+  },
+  writeHeartbeat(tables, input) {
+    tables.writeHeartbeat(JSON.parse(input) as HeartbeatInput);
+    return 'null';
+  },
+  heartbeats: (tables, input) => JSON.stringify(tables.heartbeats(JSON.parse(input) as string | null)),
+  removeHeartbeat(tables, input) {
+    tables.removeHeartbeat(JSON.parse(input) as string);
+    return 'null';
+  },
+};
+
+/** Answers requests on `port` until it is told to close. */
+function serve(port: MessagePort, settings: ThreadSettings): void {
+  const file = new StateFile(settings.directory, settings.busyMs, settings.wasOpen);
+  let timer: NodeJS.Timeout | undefined;
+  /** What a watcher was told last; undefined: whatever is found is news. */
+  let told: string | undefined;
+  let seen = { openings: -1, dataVersion: -1 };
+
+  port.on('message', (request: Request) => {
+    say(answer(request));
+    if (request.name === 'watch') watch();
+    if (request.name === 'close') close();
+    // Own changes do not show in the data version.
+    if (timer !== undefined && ['commit', 'initialise', 'reseed'].includes(request.name)) look(true);
+  });
+  if (settings.isWatching) watch();
+  say({ kind: 'online' });
+
+  function say(message: Answer): void {
+    port.postMessage(message, []);
+  }
+
+  function answer({ name, input }: Request): Answer {
+    if (name === 'watch' || name === 'close') return { kind: 'output', output: 'null' };
+    try {
+      const mayCreate = name === 'initialise' || name === 'reseed';
+      return { kind: 'output', output: file.use((tables) => operations[name](tables, input), mayCreate) };
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) return { kind: 'broken', message: String(error) };
+      const { reason, message, cause } = error;
+      return { kind: 'failure', reason, message, cause: cause instanceof Error ? cause.message : '' };
+    }
+  }
+
+  function watch(): void {
+    told = undefined;
+    seen = { openings: -1, dataVersion: -1 };
+    timer ??= setInterval(look, settings.pollMs, false);
+    look(true);
+  }
+
+  /** Heartbeats and counters change the data version too: only the mark says whether a watcher should look. */
+  function look(isCertain: boolean): void {
+    try {
+      file.use((tables) => {
+        const now = { openings: file.openings, dataVersion: file.dataVersion() };
+        if (now.openings !== seen.openings) told = undefined;
+        const isQuiet = now.openings === seen.openings && now.dataVersion === seen.dataVersion;
+        if (isQuiet && !isCertain) return;
+        const { storeId, revision } = tables.mark();
+        const mark = `${storeId} ${revision}`;
+        seen = now;
+        if (mark !== told) say({ kind: 'changed' });
+        told = mark;
+      });
+    } catch {
+      // The file was closed: once it opens again, everything counts as news.
+      if (told !== failing) say({ kind: 'changed' });
+      told = failing;
+      seen = { openings: -1, dataVersion: -1 };
+    }
+  }
+
+  function close(): void {
+    clearInterval(timer);
+    file.close();
+    port.close();
+  }
+}
+
+// Imported by anything but a thread of ours, this file does nothing.
+if (parentPort !== null && workerData !== null) serve(parentPort, workerData as ThreadSettings);

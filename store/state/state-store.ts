@@ -1,0 +1,142 @@
+// The state store as both planes see it: documents with revisions, each proxy's own counters, heartbeats. Two engines keep this contract.
+import type { CounterRow } from '../../schemas/rules/counter-row.ts';
+
+/** What names a document: kinds are for example `rate_limit`, `reset_epoch`, `auth_key`; both texts are free. */
+export interface DocumentKey {
+  readonly kind: string;
+  readonly id: string;
+}
+
+export interface Document extends DocumentKey {
+  /** JSON. */
+  readonly body: unknown;
+  /** The revision of the store that wrote it. */
+  readonly revision: number;
+  /** What proves who wrote it; `sealDocuments` sets it, and the next member. */
+  readonly seal?: string;
+  /** It is in force, and should be written again so that it gets a seal of the master key. */
+  readonly isOutdated?: boolean;
+}
+
+export interface SkippedDocument extends DocumentKey {
+  /** It has no good seal, so nobody with the master key wrote it. Else it is garbage. */
+  readonly isUnsealed?: boolean;
+}
+
+/** Where the store stands. Another store id, or none, says that it was emptied or replaced: never that everything was deleted. */
+export interface StoreMark {
+  /** Drawn at random by `initialise` or the first commit; undefined before, and when everything was lost. */
+  readonly storeId: string | undefined;
+  /** Raised by one with every change; 0 at first. */
+  readonly revision: number;
+}
+
+export interface StoredState extends StoreMark {
+  /** The revision of the last change to each kind, deletions included; a kind never written is absent and counts as 0. */
+  readonly kinds: ReadonlyMap<string, number>;
+  /** Sorted by kind, then id. */
+  readonly documents: readonly Document[];
+  /** Documents that lie there but cannot be read or believed. */
+  readonly skipped: readonly SkippedDocument[];
+}
+
+export interface Change extends DocumentKey {
+  /** JSON; undefined deletes the document, whether it exists or not. */
+  readonly body: unknown;
+}
+
+export interface Commit {
+  /** The id of the store the commit was decided on, null for none: on any other it conflicts. Default: whatever it is. */
+  readonly storeId?: string | null;
+  /** For each kind the commit relies on: the revision the caller has read. */
+  readonly expected: ReadonlyMap<string, number>;
+  /** In order; none at all only checks what is expected and leaves the revision. */
+  readonly changes: readonly Change[];
+}
+
+/** The revision after the commit; or nothing was changed, because somebody else was first: read again. */
+export type CommitResult = { readonly revision: number; readonly conflict?: never } | { readonly conflict: true };
+
+/** A page of what an instance has stored. */
+export interface StoredCounters {
+  /** Of the last write; 0 before the first. */
+  readonly sequence: number;
+  readonly rows: readonly CounterRow[];
+  /** How many rows lie on the page but cannot be read. */
+  readonly skipped: number;
+  /** Where the next page begins; absent on the last one. */
+  readonly next?: string;
+}
+
+/** About how many rows a page of counters has. */
+export const counterPageRows = 500;
+
+export interface CounterBatch {
+  /** Above that of every write before. */
+  readonly sequence: number;
+  readonly nowMs: number;
+  /** Rule keys whose rows are deleted first, every child of them. */
+  readonly removed: readonly string[];
+  /** Rows to be put in place; one without counts is deleted. */
+  readonly rows: readonly CounterRow[];
+}
+
+export interface Heartbeat {
+  readonly instance: string;
+  readonly atMs: number;
+  /** JSON. */
+  readonly body: unknown;
+}
+
+/**
+ * Every operation has a deadline and rejects with `StoreUnavailable`; after an outage the next one may succeed. A write that
+ * rejects with reason `timeout`, `unreachable` or `garbled` may have happened all the same: read before trying again.
+ */
+export interface StateStore {
+  /** Documents and revisions as of one moment. Creates nothing. */
+  read(): Promise<StoredState>;
+  /** Only where the store stands: cheap. */
+  revision(): Promise<StoreMark>;
+  /** Applies all changes or none, and raises the revision by one. Gives a store without id one. */
+  commit(commit: Commit): Promise<CommitResult>;
+  /** What in the settings of the store could lose documents: a sentence each. */
+  warnings(): Promise<readonly string[]>;
+  /** Gives an empty store its id, this one if it is given; resolves to the id in force. */
+  initialise(storeId?: string): Promise<string>;
+  /**
+   * Writes a whole state back into a store that was emptied, with its id and the revisions of its kinds; the revision goes on
+   * above `state.revision`. False, and nothing changed, when the store has an id.
+   */
+  reseed(state: StoredState): Promise<boolean>;
+  /**
+   * Calls back soon after the watch has begun, after each change of a document or the store id by anyone, at the latest `pollMs`
+   * later, when the store begins to fail, and when it is back. Several changes may share a call. Ends with `close`.
+   */
+  watch(onChange: () => void): void;
+  /**
+   * The first page of the rows of an instance, or the one at `from`, as a page before said. A row may come twice when the store was
+   * changed between two pages.
+   */
+  loadCounters(instance: string, from?: string): Promise<StoredCounters>;
+  /**
+   * In one transaction: deletes the rows of `removed`, puts `rows` in place, deletes what has expired at `nowMs`. Rejects with
+   * `SequenceRefused` when `sequence` is not above the stored one.
+   */
+  writeCounters(instance: string, batch: CounterBatch): Promise<void>;
+  writeHeartbeat(heartbeat: Heartbeat): Promise<void>;
+  /** The last heartbeat of each instance, or of this one, sorted by instance; whoever has been silent for a day is forgotten. */
+  heartbeats(instance?: string): Promise<Heartbeat[]>;
+  removeHeartbeat(instance: string): Promise<void>;
+  /** Finishes what was asked for before; later operations reject. */
+  close(): Promise<void>;
+}
+
+/** How long rows and heartbeats of instances that are gone are kept, in milliseconds. */
+export const forgottenAfterMs = 86_400_000;
+
+/** A body as JSON text; throws a TypeError for what JSON cannot say. */
+export function bodyText(body: unknown): string {
+  const text: string | undefined = JSON.stringify(body);
+  if (text === undefined) throw new TypeError('the body of a document must be JSON');
+  return text;
+}

@@ -1,0 +1,142 @@
+// The command that checks a directory before it is merged: same verdicts as the gateway, three ways to print them.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { before, test } from 'tap';
+import { checkConfig } from '../../gitops/check.ts';
+
+const repository = join(import.meta.dirname, '../..');
+const fixture = (name: string): string => join('test/fixtures/config', name);
+
+before(() => process.chdir(repository));
+
+await test('a good directory is exit 0, a bad one 1, a wrong command 2', async (t) => {
+  for (const name of readdirSync(fixture('good'))) {
+    const { code, output } = await checkConfig([fixture(`good/${name}`)], {
+      GATEWAY_ENTITLEMENTS: 'a, quota_templates',
+    });
+    t.equal(code, 0, `${name}: ${output}`);
+  }
+  t.equal((await checkConfig([fixture('bad/rule-per-child-without-entitlement')], {})).code, 1);
+  t.equal((await checkConfig([fixture('missing')], {})).code, 1);
+  for (const args of [[], ['a', 'b'], ['a', '--format', 'xml'], ['a', '--nope']]) {
+    const { code, output } = await checkConfig(args, {});
+    t.match({ code, output }, { code: 2, output: /usage: npm run check-config/ }, args.join(' '));
+  }
+});
+
+await test('text is one line for each mistake, then the verdict', async (t) => {
+  const bad = await checkConfig([fixture('bad/alias-to-unknown-provider')], { OPENAI_API_KEY: 'k' });
+  t.same(bad.output.split('\n'), [
+    `${fixture('bad/alias-to-unknown-provider/b.yaml')}:3:13  aliases[0].target  there is no provider "opneai"; did you mean "openai"?`,
+    `${fixture('bad/alias-to-unknown-provider/b.yaml')}:5:13  aliases[1].target  there is no provider "anthropic"; known: openai`,
+    `${fixture('bad/alias-to-unknown-provider')}: 2 to correct in 2 files`,
+  ]);
+  const good = await checkConfig([fixture('good/empty')], {});
+  t.match(good.output, /: ok, 1 file, revision [0-9a-f]{12}$/);
+});
+
+await test('a variable that is not set is a warning', async (t) => {
+  const { code, output } = await checkConfig([fixture('good/minimal')], {});
+  t.equal(code, 0);
+  t.match(
+    output,
+    /^warning: .*a\.yaml:5:14 {2}|^warning: .*config\.yaml:5:14 {2}providers\.openai\.api_key {2}the environment variable OPENAI_API_KEY is not set/,
+  );
+});
+
+await test('json is the verdict as data', async (t) => {
+  const { output } = await checkConfig([fixture('bad/cap-zero'), '--format', 'json'], {});
+  t.match(JSON.parse(output), {
+    ok: false,
+    files: 1,
+    revision: /^[0-9a-f]{12}$/,
+    problems: [
+      {
+        file: fixture('bad/cap-zero/a.yaml'),
+        line: 5,
+        column: 43,
+        path: 'rate_limits.user_paths[0].limits[0].max_requests',
+        message: /at least 1/,
+      },
+    ],
+    warnings: [],
+  });
+});
+
+await test('the rules are listed by the ids that metrics use, when asked for', async (t) => {
+  const directory = 'examples/team-limits/config';
+  const { output, code } = await checkConfig([directory, '--rules'], {});
+  t.equal(code, 0);
+  t.match(output, /^[a-z2-7]{8} {2}user_path {2}\/team-a +3 requests, 20000 tokens per minute$/m);
+  t.match(output, /^[a-z2-7]{8} {2}provider +primary +20 requests in flight$/m);
+  t.match(output, /^[a-z2-7]{8} {2}user_path +\/team-b\/batch +20 requests per 300s, shadow$/m);
+  t.notMatch((await checkConfig([directory], {})).output, /in flight/);
+  const template = ['examples/per-child/config', '--rules', '--format', 'json'];
+  const { rules } = JSON.parse((await checkConfig(template, { GATEWAY_ENTITLEMENTS: 'quota_templates' })).output);
+  t.match(rules, [/for each child$/, /for each child$/, /10000 requests per hour$/]);
+  t.match(await checkConfig([fixture('bad/cap-zero'), '--rules'], {}), { code: 1 });
+});
+
+await test('github prints annotations that cannot be forged', async (t) => {
+  const { output, code } = await checkConfig([fixture('bad/cap-zero'), '--format', 'github'], {});
+  t.equal(code, 1);
+  t.match(
+    output,
+    `::error file=${fixture('bad/cap-zero/a.yaml')},line=5,col=43::rate_limits.user_paths[0].limits[0].max_requests  must be at least 1`,
+  );
+  t.match(
+    (await checkConfig(['no,such:dir%\n::error::x', '--format', 'github'], {})).output,
+    /^::error file=no%2Csuch%3Adir%25%0A%3A%3Aerror%3A%3Ax::the configuration/,
+  );
+  t.match(
+    (await checkConfig([fixture('good/minimal'), '--format', 'github'], {})).output,
+    /^::warning file=.*,line=5,col=14::/,
+  );
+});
+
+await test('annotations name files from the top of the repository, wherever the command runs', async (t) => {
+  const top = mkdtempSync(join(tmpdir(), 'gateway-check-'));
+  t.teardown(() => rmSync(top, { recursive: true }));
+  mkdirSync(join(top, '.git'));
+  cpSync(fixture('bad/cap-zero'), join(top, 'deep/config'), { recursive: true });
+  for (const given of [
+    join(top, 'deep/config'),
+    `${join(top, 'deep')}/./config/`,
+    relative('.', join(top, 'deep/config')),
+  ]) {
+    const { output } = await checkConfig([given, '--format', 'github'], {});
+    t.match(output, /^::error file=deep\/config\/a\.yaml,line=5,col=43::/, given);
+  }
+  rmSync(join(top, '.git'), { recursive: true });
+  const { output } = await checkConfig([join(repository, fixture('bad/cap-zero')), '--format', 'github'], {});
+  t.match(output, `::error file=${fixture('bad/cap-zero/a.yaml')},`, 'an absolute path');
+  const outside = await checkConfig([join(top, 'deep/config'), '--format', 'github'], {});
+  t.match(outside.output, `::error file=${join(top, 'deep/config/a.yaml')},`, 'in no repository, and not below here');
+  const variable = await checkConfig([fixture('good/empty'), '--format', 'github'], { SET_RATE_LIMIT_A: 'rpm=x' });
+  t.match(variable.output, '::error file=SET_RATE_LIMIT_A,', 'a variable is no path');
+});
+
+await test('help says how it is used, what the formats are and what the exit code means', async (t) => {
+  for (const args of [['--help'], ['-h'], ['DIR', '--help']]) {
+    const { output, code } = await checkConfig(args, {});
+    t.equal(code, 0);
+    t.match(output, /^usage: npm run check-config -- DIR/);
+    for (const word of ['--format text', '--format json', '--format github', '--rules', 'exit code: 0 ']) {
+      t.match(output, word);
+    }
+  }
+});
+
+await test('the command itself exits as it says', async (t) => {
+  const run = (...args: string[]): { status: number | null; stdout: string } =>
+    spawnSync(process.execPath, ['gitops/check.ts', ...args], {
+      cwd: repository,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] },
+    });
+  t.match(run(fixture('good/empty')), { status: 0, stdout: /ok, 1 file/ });
+  t.match(run(fixture('bad/document-list')), { status: 1, stdout: /must be a mapping/ });
+  t.match(run(), { status: 2, stdout: /usage/ });
+});

@@ -1,0 +1,478 @@
+// Every way a configuration can be wrong has its sentence, and none of them can do harm; cases are folders under fixtures/config.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import { stringify } from 'yaml';
+import { expand } from '../../gitops/expand.ts';
+import { type LoadContext, type Loaded, loadFiles } from '../../gitops/load.ts';
+import { load, loadOffThread, reloadBytes } from '../../gitops/load-off-thread.ts';
+import { formatProblem, type Problem } from '../../gitops/problem.ts';
+import { readDirectory, type SourceFile } from '../../gitops/read.ts';
+import { valueAt } from '../../gitops/value-at.ts';
+
+const fixtures = join(import.meta.dirname, '../fixtures/config');
+const canary = 'sk-canary-key';
+const environment = { OPENAI_API_KEY: canary, KEY_WITH_NEWLINE: `${canary}\n`, EMPTY: '' };
+const bare: LoadContext = { environment, variables: 'error', entitlements: new Set() };
+const entitled: LoadContext = { ...bare, entitlements: new Set(['quota_templates']) };
+
+const file = (name: string, text: string | Uint8Array): SourceFile => ({ name, path: name, bytes: Buffer.from(text) });
+const one = (text: string | Uint8Array, context = entitled): Loaded => loadFiles([file('a.yaml', text)], context);
+const lines = (problems: readonly Problem[]): string[] => problems.map(formatProblem);
+const provider = `providers:\n  openai:\n    type: openai\n    api_key: \${OPENAI_API_KEY}\n    models: [gpt-4o]\n`;
+
+async function readCase(
+  kind: string,
+  name: string,
+): Promise<{ files: SourceFile[]; problems: Problem[]; expected: (file: string) => string }> {
+  const directory = join(fixtures, kind, name);
+  const { files, problems } = await readDirectory(directory);
+  const expected = (wanted: string): string =>
+    existsSync(join(directory, wanted)) ? readFileSync(join(directory, wanted), 'utf8') : '';
+  return { files: files.map(({ name: shown, bytes }) => ({ name: shown, path: shown, bytes })), problems, expected };
+}
+
+const badCases = readdirSync(join(fixtures, 'bad'));
+
+await test('a bad directory gives exactly its message', async (t) => {
+  t.ok(badCases.length >= 60, `${badCases.length} cases`);
+  for (const name of badCases) {
+    const { files, problems, expected } = await readCase('bad', name);
+    t.same(problems, [], `${name} is readable`);
+    const loaded = loadFiles(files, bare);
+    t.equal(
+      lines(loaded.problems)
+        .map((line) => `${line}\n`)
+        .join(''),
+      expected('expected.txt'),
+      name,
+    );
+    t.notMatch(loaded, { config: {} }, `${name} gives no configuration`);
+  }
+});
+
+await test('a good directory gives exactly its configuration', async (t) => {
+  for (const name of readdirSync(join(fixtures, 'good'))) {
+    const { files, expected } = await readCase('good', name);
+    const { config, problems, warnings } = loadFiles(files, entitled);
+    t.same(lines(problems), [], name);
+    t.same(config, JSON.parse(expected('config.json')), name);
+    t.equal(
+      lines(warnings)
+        .map((line) => `${line}\n`)
+        .join(''),
+      expected('warnings.txt'),
+      `${name}: warnings`,
+    );
+  }
+});
+
+await test('no message holds the value of a variable, a key or a header', async (t) => {
+  for (const name of badCases) {
+    const { files } = await readCase('bad', name);
+    const { problems, warnings } = loadFiles(files, bare);
+    for (const secret of [canary, 'hunter2', 'secret', '123456', 'aGVsbG8', 'Bearer abc'])
+      t.notOk(
+        lines([...problems, ...warnings])
+          .join('\n')
+          .includes(secret),
+        name,
+      );
+  }
+  const literal = one(
+    `providers:\n  a:\n    type: openai\n    api_key: 0${'7'.repeat(9)}\n    models: [m]\n    headers: { X-Key: 0x77, X-Other: [77] }\n`,
+  );
+  t.notMatch(lines(literal.problems).join('\n'), /77/, 'not even when it is a number');
+});
+
+await test('a variable is filled in where it is sent upstream and nowhere else', async (t) => {
+  const hidden = 'canary-value';
+  const { expected } = await readCase('good', 'every-key');
+  const config = JSON.parse(expected('config.json'));
+  const texts = pathsOf(config).filter((path) => typeof valueAt(config, path) === 'string');
+  const filled = texts.filter((path) => {
+    const yaml = stringify(withValue(config, path, `https://a/\${S}`));
+    const [full, kept] = (['error', 'keep'] as const).map((variables) => {
+      return one(yaml, { ...entitled, environment: { ...environment, S: hidden }, variables });
+    });
+    t.same(full?.problems, kept?.problems, `both planes refuse the same at ${path.join('.')}`);
+    if (full?.config !== undefined) return true;
+    t.match(full?.problems, [{ message: /^holds a variable, but variables are filled in only in api_key/ }]);
+    t.equal(full?.problems.length, 1, `${path.join('.')} and no echo`);
+    t.notOk(JSON.stringify(full).includes(hidden), path.join('.'));
+    return false;
+  });
+  t.same(
+    filled.map((path) => path.join('.')),
+    ['base_url', 'api_key', 'headers.OpenAI-Organization'].map((key) => `providers.openai.${key}`),
+  );
+});
+
+await test("the gateway's own variables are read by no file, in any case, place or form", async (t) => {
+  const hidden = 'canary-master-key';
+  const names = ['GATEWAY_MASTER_KEY', 'Gateway_Anything', 'REDIS_URL', 'redis_url', 'DATABASE_URL', 'PGPASSWORD'];
+  const values = Object.fromEntries(names.map((name) => [name, hidden]));
+  for (const text of names.flatMap((name) => [`a\${${name}}`, `\${B:-x}\${${name}:-}`, `$${name}`])) {
+    for (const root of [{ providers: { p: { api_key: text } } }, { providers: { p: { headers: { a: text } } } }]) {
+      for (const variables of ['error', 'warning', 'keep'] as const) {
+        const expanded = expand(root, values, variables);
+        t.match(expanded.errors, [{ message: /^refers to .*, which belongs to the gateway itself/ }], text);
+        t.notOk(JSON.stringify(expanded).includes(hidden), text);
+      }
+    }
+  }
+});
+
+await test('no message about an address holds what a variable stands for', async (t) => {
+  const hidden = 'sk-canary-value-123';
+  const context: LoadContext = { ...entitled, environment: { ...environment, URL: `${hidden}://x` } };
+  const address = one(provider.replace('models:', `base_url: "\${URL}"\n    models:`), context);
+  t.match(lines(address.problems), [/must begin with http:\/\/ or https:\/\//]);
+  t.notOk(lines(address.problems).join('').includes(hidden));
+});
+
+await test('a dollar sign without braces is a mistake where variables are filled in, and its text is not repeated', async (t) => {
+  const at = (key: string): Loaded => one(provider.replace(`\${OPENAI_API_KEY}`, () => `'${key}'`));
+  t.match(at('$OPENAI_API_KEY').problems, [{ message: /write \$\{OPENAI_API_KEY\} for a variable/ }]);
+  t.match(at('Bearer-$OPENAI_API_KEY').problems, [{ message: /write \$\{OPENAI_API_KEY\}/ }], 'a variable that is set');
+  t.match(at('$NOT_SET').problems, [{ message: /write \$\{NOT_SET\}/ }], 'nothing else, in upper case');
+  for (const password of ['pa$$$word_x', 'pa$word_x', '$word_x', 'a$WORD_X', '$_word_x']) {
+    const { problems } = at(password);
+    t.match(problems, [{ message: /write \$\{NAME\} for a variable, and \$\$ for a dollar sign/ }], password);
+    t.notMatch(lines(problems).join(''), /word_x/i, password);
+  }
+  for (const literal of ['5$', '$5', 'a$$b', '$-', '$$OPENAI_API_KEY']) t.same(at(literal).problems, [], literal);
+});
+
+await test('a key in two files is told first, before what stands in other files', async (t) => {
+  const wrong = file('a.yaml', 'aliases: [{ source: a, target: b/m }, { source: c, target: b/n }]\ncolour: red\n');
+  const part = (name: string): string => `providers: { ${name}: { type: openai, models: [m] } }\n`;
+  const { problems } = loadFiles([wrong, file('b.yaml', part('a')), file('c.yaml', part('b'))], bare);
+  t.match(lines(problems), [
+    /^c\.yaml:1:1 {2}providers {2}the key "providers" already stands in b\.yaml:1/,
+    /^a\.yaml:2:1 /,
+  ]);
+  t.equal(problems.length, 2, 'and nothing about the providers that aliases miss');
+});
+
+await test('a broken file hides no mistake in the others', async (t) => {
+  const { problems } = loadFiles(
+    [
+      file('a.yaml', 'server: {body_limit: 1}\n'),
+      file('b.yaml', 'aliases: [{source: a, target: a}]\n'),
+      file('c.yaml', '['),
+    ],
+    bare,
+  );
+  t.same(
+    problems.map(({ file: name }) => name),
+    ['a.yaml', 'b.yaml', 'c.yaml'],
+  );
+});
+
+await test('a broken providers file raises no echo in the aliases', async (t) => {
+  const aliases = file(
+    'b.yaml',
+    'aliases: [{source: a, target: openai/x}]\nrate_limits: {providers: [{name: openai, limits: [{period: day, max_tokens: 1}]}]}\n',
+  );
+  for (const broken of ['providers: [', 'providers: {openai: {type: openai}}\n']) {
+    const { problems, warnings } = loadFiles([file('a.yaml', broken), aliases], bare);
+    t.same(
+      problems.map(({ file: name }) => name),
+      ['a.yaml'],
+      broken,
+    );
+    t.same(warnings, [], broken);
+  }
+});
+
+await test('a template without its entitlement is fatal even among other mistakes', async (t) => {
+  const { problems } = one(
+    'rate_limits:\n  user_paths: [{path: /a, per_child: true, limits: [{period: moon}]}]\n',
+    bare,
+  );
+  t.same(
+    problems.filter(({ fatal }) => fatal).map(({ path }) => path),
+    ['rate_limits.user_paths[0].per_child'],
+  );
+  t.equal(problems.length, 3);
+  t.same(
+    one('rate_limits:\n  user_paths: [{path: /a, per_child: false, limits: [{period: day, max_tokens: 1}]}]\n', bare)
+      .problems,
+    [],
+  );
+});
+
+await test('a byte order mark and Windows line ends change nothing', async (t) => {
+  t.same(one(`\ufeff${provider}`.replaceAll('\n', '\r\n')), one(provider));
+  t.match(one(`\ufeff${provider}    colour: red\r\n`.replaceAll('\n', '\r\n')).problems, [{ line: 6, column: 5 }]);
+});
+
+await test('text that is not UTF-8 is refused with its line', async (t) => {
+  const cases: [string, Uint8Array, RegExp][] = [
+    ['NUL', Buffer.from('a: 1\nb: \0\n'), /^a\.yaml:2:1 {2}holds a NUL byte/],
+    [
+      'invalid UTF-8',
+      Buffer.from([0x61, 0x3a, 0x20, 0x31, 0x0a, 0x62, 0x3a, 0x20, 0xc3, 0x28, 0x0a]),
+      /^a\.yaml:2:1 {2}holds bytes that are not UTF-8/,
+    ],
+    [
+      'a cut character at the end',
+      Buffer.from([0x61, 0x3a, 0x20, 0xc3]),
+      /^a\.yaml:1:1 {2}holds bytes that are not UTF-8/,
+    ],
+    ['UTF-16, little endian', Buffer.from('\ufeffserver: {}', 'utf16le'), /^a\.yaml {2}is UTF-16/],
+    ['UTF-16, big endian', Buffer.from('\ufeffserver: {}', 'utf16le').swap16(), /^a\.yaml {2}is UTF-16/],
+    ['UTF-16 without a mark', Buffer.from('server: {}', 'utf16le'), /^a\.yaml:1:1 {2}holds a NUL byte/],
+    ['only a byte order mark', Buffer.from('\ufeff'), /is empty/],
+  ];
+  for (const [name, bytes, message] of cases) t.match(lines(one(bytes).problems), [message], name);
+});
+
+await test('what is nested beyond reason is refused, not fatal', async (t) => {
+  const cases = (depth: number): Record<string, string> => ({
+    'flow lists': '['.repeat(depth) + ']'.repeat(depth),
+    'flow maps': '{a: '.repeat(depth),
+    'block lists': `${'- '.repeat(depth)}x`,
+    keys: '? '.repeat(depth),
+  });
+  for (const [name, text] of Object.entries(cases(7_000)))
+    t.match(lines(one(text).problems), [/nested too deeply/], name);
+  const { problems } = await load([file('a.yaml', cases(100_000)['flow lists'] ?? '')], bare, reloadBytes);
+  t.match(lines(problems), [/nested too deeply/], 'a hundred thousand levels, in a thread');
+});
+
+await test('a bomb is refused before it goes off', async (t) => {
+  for (const name of ['yaml-bomb-of-five-levels', 'yaml-bomb-of-nine-levels']) {
+    const { files } = await readCase('bad', name);
+    const before = process.memoryUsage().heapUsed;
+    const start = process.cpuUsage();
+    loadFiles(files, bare);
+    t.ok(process.cpuUsage(start).user < 500_000, `${name}: little work`);
+    t.ok(process.memoryUsage().heapUsed - before < 64 * 1_048_576, `${name}: little memory`);
+  }
+});
+
+await test('a file that needs more memory than its thread has is one mistake, and the process lives', async (t) => {
+  const { problems, config } = await loadOffThread([file('a.yaml', '- a\n'.repeat(200_000))], bare, 24);
+  t.same(lines(problems), ['a.yaml  needs more than 24 MiB of memory to be loaded']);
+  t.equal(config, undefined);
+});
+
+await test('a chain of aliases cannot outgrow the stack', async (t) => {
+  const links = Array.from({ length: 5_000 }, (_, index) => `a${index + 1}: &a${index + 1} [*a${index}]\n`);
+  t.match(lines(one(`a0: &a0 [x]\n${links.join('')}`).problems)[0], /stand for more than|unknown key/);
+});
+
+await test('the list of problems has an end', async (t) => {
+  const { problems } = one(`aliases:\n${'  - {}\n'.repeat(5_000)}`);
+  t.ok(problems.length <= 202);
+  t.match(problems.at(-1)?.message, /^and [0-9]+ more$/);
+});
+
+await test('what is left out of the list is counted', async (t) => {
+  const { problems } = one(Array.from({ length: 4_600 }, (_, index) => `k${index}: 1\n`).join(''));
+  t.equal(problems.length, 201);
+  t.equal(problems.at(-1)?.message, 'and 4400 more');
+  t.match(problems[0], { line: 1, message: /unknown key "k0"/ });
+});
+
+await test('mistakes without number cost no more than their text', async (t) => {
+  const unknown = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}: 1\n`).join('');
+  one(unknown(4_000));
+  const spent = (text: string): number => {
+    const before = process.cpuUsage();
+    one(text);
+    return process.cpuUsage(before).user / 1_000;
+  };
+  const [few, many] = [Math.min(...[1, 2].map(() => spent(unknown(4_000)))), spent(unknown(32_000))];
+  t.ok(many < 30 * few, `eight times the mistakes: ${Math.round(few)} ms, then ${Math.round(many)} ms`);
+});
+
+await test('ten thousand mistakes are found in bounded time', async (t) => {
+  const names = Array.from({ length: 10_000 }, (_, index) => index);
+  const models = `providers:\n  openai:\n    type: openai\n    models: [${names.map((index) => `model-number-${index}`).join(', ')}]\n`;
+  const start = process.cpuUsage();
+  const { problems } = await load(
+    [
+      file(
+        'a.yaml',
+        `${models}aliases:\n${names.map((index) => `  - { source: a${index}, target: openai/modell-number-${index} }\n`).join('')}`,
+      ),
+    ],
+    bare,
+    0,
+  );
+  t.ok(problems.length >= 100);
+  t.ok(process.cpuUsage(start).user < 20_000_000);
+});
+
+await test('variables', async (t) => {
+  const path = ['providers', 'p', 'api_key'];
+  const fill = (text: string, variables: LoadContext['variables'] = 'error') => {
+    const root = { providers: { p: { api_key: text } } };
+    const expanded = expand(root, { A: 'a', EMPTY: '', DOLLAR: `\${A} $$` }, variables);
+    return { ...expanded, text: valueAt(expanded.value, path) };
+  };
+  const texts = {
+    [`\${A}`]: 'a',
+    [`x\${A}y\${A}`]: 'xaya',
+    [`\${A:-b}`]: 'a',
+    [`\${B:-b}`]: 'b',
+    [`\${B:-}`]: '',
+    [`\${EMPTY}`]: '',
+    [`\${EMPTY:-b}`]: 'b',
+    [`\${B:-http://x:1/v1?a-b}`]: 'http://x:1/v1?a-b',
+    $$: '$',
+    [`$\${A}`]: `\${A}`,
+    [`$$\${A}`]: '$a',
+    $5: '$5',
+    a$: 'a$',
+    '}': '}',
+    [`\${DOLLAR}`]: `\${A} $$`,
+  };
+  for (const [text, value] of Object.entries(texts)) {
+    t.equal(fill(text).text, value, `${text} is filled in once`);
+    t.equal(fill(text, 'keep').text, text, `${text} is kept as written`);
+  }
+  for (const text of [
+    `\${`,
+    `\${A`,
+    `\${}`,
+    `\${1A}`,
+    `\${A-b}`,
+    `\${A:b}`,
+    `\${A:+b}`,
+    `\${a b}`,
+    `\${A:-\${B}}`,
+    `\${A:-$B}`,
+  ]) {
+    t.match(fill(text).errors, [{ path, message: /malformed/ }], text);
+    t.match(fill(text, 'keep').errors, [{ message: /malformed/ }], `${text} kept`);
+  }
+  t.match(fill(`\${toString}`).errors, [{ message: /toString is not set/ }], 'members of objects are not variables');
+  t.match(
+    fill(`\${B} \${B} \${C}`).errors.map(({ message }) => message),
+    [/B is not set/, /C is not set/],
+    'each is named once',
+  );
+  t.match(fill(`\${B}`, 'warning'), { errors: [], warnings: [{ message: /B is not set/ }], text: `\${B}` });
+});
+
+await test('what depends on an unset variable is not judged by its form', async (t) => {
+  const text = `providers:\n  openai:\n    type: openai\n    base_url: "\${URL}"\n    api_key: \${KEY}\n    models: [a]\n    headers: { X-A: "\${H}" }\n`;
+  const checked = one(text, { ...entitled, variables: 'warning' });
+  t.same(checked.problems, []);
+  t.equal(checked.warnings.length, 3);
+  const kept = one(text, { ...entitled, variables: 'keep' });
+  t.match(kept, {
+    problems: [],
+    warnings: [],
+    config: { providers: { openai: { api_key: `\${KEY}`, base_url: `\${URL}` } } },
+  });
+  t.equal(one(text).problems.length, 3, 'a proxy cannot run with it');
+});
+
+await test('the control plane keeps a provider whose key it does not know', async (t) => {
+  const text = `providers: {openai: {type: openai, api_key: "\${NOPE:-}", models: [m]}}\n`;
+  t.match(one(text, { ...bare, variables: 'keep' }), { warnings: [], config: { providers: { openai: {} } } });
+  t.match(one(text), { warnings: [{ message: /left out/ }], config: { providers: {} } });
+});
+
+await test('a thread gives what the main thread gives', async (t) => {
+  for (const [kind, name] of [
+    ['good', 'every-key'],
+    ['bad', 'several-mistakes-at-once'],
+  ] as const) {
+    const { files } = await readCase(kind, name);
+    t.same(await loadOffThread(files, bare), JSON.parse(JSON.stringify(loadFiles(files, bare))), name);
+  }
+});
+
+await test('every field survives every wrong value', async (t) => {
+  const { expected } = await readCase('good', 'every-key');
+  const config = JSON.parse(expected('config.json'));
+  const wrong: unknown[] = [
+    undefined,
+    null,
+    '',
+    0,
+    -1,
+    1.5,
+    1e308,
+    true,
+    'x'.repeat(10_000),
+    [],
+    {},
+    [[]],
+    [null],
+    { a: null },
+    '__proto__',
+    '\u202e',
+    `\${X`,
+  ];
+  let count = 0;
+  for (const path of pathsOf(config)) {
+    for (const value of wrong) {
+      const { config: loaded, problems } = one(stringify(withValue(config, path, value)));
+      if ((loaded === undefined) === (problems.length === 0)) t.fail(`${path.join('.')} = ${JSON.stringify(value)}`);
+      if (problems.some(({ line, message }) => line < 1 || message.includes('undefined')))
+        t.fail(`${path.join('.')}: ${lines(problems).join('; ')}`);
+      count += 1;
+    }
+  }
+  t.ok(count > 1_000, `${count} variants`);
+});
+
+await test('mutilated files are refused or loaded, never thrown at anybody', async () => {
+  const { files } = await readCase('good', 'every-key');
+  fc.assert(
+    fc.property(
+      fc.nat(3),
+      fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 8 }),
+      fc.nat(),
+      (which, edits, cut) => {
+        const bytes = Buffer.from(files[which]?.bytes ?? []);
+        for (const [at, byte] of edits) bytes[at % bytes.length] = byte;
+        const { config, problems } = one(cut % 4 === 0 ? bytes.subarray(0, cut % bytes.length) : bytes);
+        return (config === undefined) === problems.length > 0;
+      },
+    ),
+    { numRuns: 1_500 },
+  );
+});
+
+await test('names that other objects have are names like any other', async (t) => {
+  const { config } = one(
+    `${provider}  constructor: {type: openai, models: [toString]}\n  valueOf: {type: openai, models: [m]}\naliases: [{source: hasOwnProperty, target: constructor/toString}]\n`,
+  );
+  t.same(Object.keys(config?.providers ?? {}), ['openai', 'constructor', 'valueOf']);
+  t.match(lines(one('aliases: [{source: a, target: toString/x}]\n').problems), [/there is no provider "toString"/]);
+});
+
+await test('a message stays on its line whatever a file holds', async (t) => {
+  const { problems } = one('aliases:\n  - {source: "a\\nb\\u001b[31m\\u202e", target: "x\\ny"}\n"ke\\ny": 1\n');
+  for (const line of lines(problems))
+    for (const character of ['\n', '\u001b', '\u202e']) t.notOk(line.includes(character));
+  t.ok(problems.length >= 2);
+});
+
+function pathsOf(value: unknown, path: (string | number)[] = []): (string | number)[][] {
+  if (typeof value !== 'object' || value === null) return [path];
+  const keys = Array.isArray(value) ? value.map((_, index) => index) : Object.keys(value);
+  return [
+    ...(path.length > 0 ? [path] : []),
+    ...keys.flatMap((key) => pathsOf((value as Record<string | number, unknown>)[key], [...path, key])),
+  ];
+}
+
+function withValue(root: unknown, path: readonly (string | number)[], value: unknown): unknown {
+  const copy = structuredClone(root);
+  let at = copy as Record<string | number, unknown>;
+  for (const key of path.slice(0, -1)) at = at[key] as Record<string | number, unknown>;
+  const last = path.at(-1) ?? '';
+  if (value === undefined && !Array.isArray(at)) delete at[last];
+  else at[last] = value;
+  return copy;
+}
