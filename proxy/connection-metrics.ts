@@ -1,6 +1,6 @@
 // What Prometheus sees of the clients' connections: read from their counts at every scrape.
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { ConnectionCounts } from './request/connections.ts';
+import type { ConnectionCounts } from './connection/connections.ts';
 
 /** Registers the three metrics of connections. */
 export function observeConnections(registers: Registry[], counts: () => ConnectionCounts): void {

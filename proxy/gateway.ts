@@ -1,5 +1,6 @@
 // The parts a request needs, wired by main.ts and handed along; nobody reaches for a global.
 import type { FailedLogins } from '../plane/failed-logins.ts';
+import type { Balance } from './balance.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { KeyStreams } from './key-streams.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -7,7 +8,6 @@ import type { Metrics } from './metrics.ts';
 import type { Overload } from './overload.ts';
 import type { Readiness } from './readiness.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
-import type { Balance } from './stages/resolve.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
 import type { Origin, Pools } from './upstream/pools.ts';
 

@@ -7,7 +7,7 @@ import { Exposition } from './exposition.ts';
 import type { DecisionCount } from './limits/decisions.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Utilisation } from './limits/utilisation.ts';
-import type { TokenUsage } from './usage/token-usage.ts';
+import type { TokenUsage } from './tokens/token-usage.ts';
 
 /** What is counted along, because the limiter does not keep it, and the text of what it does. */
 export interface LimitMetrics {

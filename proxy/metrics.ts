@@ -5,12 +5,12 @@ import type { FollowStatus } from '../gitops/follow.ts';
 import { type MetricDefinition, skippedMetric } from '../schemas/metrics.ts';
 import type { StateStatus } from '../store/state/follow-state.ts';
 import type { BodyBudget } from './body-budget.ts';
+import type { ConnectionCounts } from './connection/connections.ts';
 import { observeConnections } from './connection-metrics.ts';
 import { Exposition } from './exposition.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { PlainHistogram } from './plain-histogram.ts';
-import type { ConnectionCounts } from './request/connections.ts';
 
 export interface Metrics extends LimitMetrics {
   readonly contentType: string;

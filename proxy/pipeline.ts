@@ -1,11 +1,11 @@
 // The line itself: what happens to a model request, in order. The order is written down here and nowhere else.
 import type { HeldBody } from './body-budget.ts';
+import { readCall, readLargeCall } from './call/call.ts';
+import type { Exchange } from './connection/exchange.ts';
+import { refuse } from './connection/refuse.ts';
 import type { ModelEndpoint } from './endpoints/model-endpoint.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
-import { readCall, readLargeCall } from './request/call.ts';
-import type { Exchange } from './request/exchange.ts';
-import { refuse } from './request/refuse.ts';
 import type { Route } from './snapshot/snapshot.ts';
 import { type Allowance, admit, renew } from './stages/admit.ts';
 import { type Accepted, attempt } from './stages/attempt.ts';

@@ -8,23 +8,23 @@ import fastify, {
   type FastifyServerOptions,
 } from 'fastify';
 import { boundAddress } from '../plane/bound-address.ts';
+import { forwardAdmin } from './admin/forward.ts';
+import { checkPath, isAdminPath, maxHeaders, originForm, pathOf, readHead } from './call/head.ts';
+import { fixedHeaders } from './connection/answer-headers.ts';
+import { type ConnectionCounts, watchConnections } from './connection/connections.ts';
+import { type Exchange, openExchange } from './connection/exchange.ts';
+import { type KnownRoute, noRoute } from './connection/known-routes.ts';
+import { expectNoBody } from './connection/no-body.ts';
+import { answerParseErrors } from './connection/parse-errors.ts';
+import { createTurns } from './connection/pipelining.ts';
+import { refuse } from './connection/refuse.ts';
+import { watchWriteProgress } from './connection/write-progress.ts';
 import { modelEndpoints, plugins, publicPaths } from './endpoints/index.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { serve } from './pipeline.ts';
-import { fixedHeaders } from './request/answer-headers.ts';
-import { type ConnectionCounts, watchConnections } from './request/connections.ts';
-import { type Exchange, openExchange } from './request/exchange.ts';
-import { checkPath, isAdminPath, maxHeaders, originForm, pathOf, readHead } from './request/head.ts';
-import { type KnownRoute, noRoute } from './request/known-routes.ts';
-import { expectNoBody } from './request/no-body.ts';
-import { answerParseErrors } from './request/parse-errors.ts';
-import { refuse } from './request/refuse.ts';
-import { createTurns } from './request/turns.ts';
-import { watchWriteProgress } from './request/write-progress.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import { authenticate, type Principal, refuseForeign } from './stages/authenticate.ts';
-import { forwardAdmin } from './stages/forward.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -256,10 +256,28 @@ const rules: Rule[] = [
   {
     claim: 'dialects translate and nothing else: no sockets, no stages, no limits',
     check: never(
-      /^proxy\/providers\//,
-      /^(node:(http|https|net|tls|fs)|fastify$|proxy\/(stages|limits|upstream|endpoints|store|snapshot)\/)/,
+      /^proxy\/dialects\//,
+      /^(node:(http|https|net|tls|fs)|fastify$|proxy\/(?!dialects\/|bytes\/|call\/|tokens\/))/,
     ),
-    bad: [['proxy/providers/a.ts', "import { b } from '../stages/b.ts';"]],
+    bad: [
+      ['proxy/dialects/a.ts', "import { b } from '../stages/b.ts';"],
+      ['proxy/dialects/openai/a.ts', "import { connect } from 'node:net';"],
+    ],
+    good: [['proxy/dialects/openai/a.ts', "import { b } from '../../tokens/b.ts';"]],
+  },
+  {
+    claim: 'bytes have no meaning: scanning and cutting know nothing of ours',
+    check: only(/^proxy\/bytes\//, /^proxy\/bytes\/|^node:buffer$/),
+    bad: [
+      ['proxy/bytes/a.ts', "import { b } from '../dialects/b.ts';"],
+      ['proxy/bytes/a.ts', "import type { Refusal } from '../errors.ts';"],
+    ],
+    good: [['proxy/bytes/a.ts', "import { b } from './b.ts';"]],
+  },
+  {
+    claim: 'upstream speaks HTTP and knows no dialect',
+    check: never(/^proxy\/upstream\//, /^proxy\/(dialects|providers|tokens|snapshot|limits)\//),
+    bad: [['proxy/upstream/a.ts', "import { b } from '../dialects/b.ts';"]],
   },
   {
     claim: 'a stage knows no door and no store',
@@ -274,12 +292,12 @@ const rules: Rule[] = [
   {
     claim: 'the rooms below the line know nothing of the line',
     check: never(
-      /^proxy\/(request|snapshot|upstream|providers|limits|store)\//,
+      /^proxy\/(bytes|call|connection|dialects|limits|providers|snapshot|store|tokens|upstream)\//,
       /^proxy\/(stages|endpoints)\/|^proxy\/(server|pipeline|gateway)\.ts$/,
     ),
     bad: [
       ['proxy/upstream/a.ts', "import { b } from '../stages/b.ts';"],
-      ['proxy/request/a.ts', "import type { Gateway } from '../gateway.ts';"],
+      ['proxy/connection/a.ts', "import type { Gateway } from '../gateway.ts';"],
     ],
   },
   {
@@ -501,6 +519,24 @@ function cycleIn(files: readonly File[]): string | undefined {
   return undefined;
 }
 
+/** The files with their room in place of their path: `proxy/limits` for what lies there, the file itself for what lies beside the rooms. */
+function roomsOf(all: readonly File[]): File[] {
+  const roomOf = (path: string): string => path.split('/').slice(0, 2).join('/');
+  const rooms = new Map<string, Set<string>>();
+  for (const file of all) {
+    const room = roomOf(file.path);
+    const others = importsOf(file)
+      .filter((name) => name.endsWith('.ts'))
+      .map(roomOf)
+      .filter((other) => other !== room);
+    rooms.set(room, new Set([...(rooms.get(room) ?? []), ...others]));
+  }
+  return [...rooms].map(([path, others]) => ({
+    path,
+    text: [...others].map((other) => `import './${posix.relative(posix.dirname(path), other)}';`).join('\n'),
+  }));
+}
+
 const entriesAtTop = new Set(
   'package.json package-lock.json tsconfig.json biome.json README.md LICENSE schemas store gitops plane proxy control-plane examples deploy test'.split(
     ' ',
@@ -578,6 +614,15 @@ await test('no file imports itself by a detour', async (t) => {
   const c = { path: 'proxy/stages/c.ts', text: "export { a } from '../a.ts';" };
   t.equal(cycleIn([a, b, c]), 'proxy/a.ts → proxy/b.ts → proxy/stages/c.ts → proxy/a.ts');
   t.equal(cycleIn([a, b]), undefined);
+});
+
+await test('no room of a plane imports another one that imports it', async (t) => {
+  const planes = files.filter(({ path }) => /^(proxy|control-plane)\//.test(path));
+  t.equal(cycleIn(roomsOf(planes)), undefined);
+  const a = { path: 'proxy/stages/a.ts', text: "import { b } from '../gateway.ts';" };
+  const b = { path: 'proxy/gateway.ts', text: "import type { c } from './stages/c.ts';" };
+  t.equal(cycleIn(roomsOf([a, b])), 'proxy/stages → proxy/gateway.ts → proxy/stages');
+  t.equal(cycleIn(roomsOf([a])), undefined);
 });
 
 await test('the top level has its nine rooms and no clutter', async (t) => {

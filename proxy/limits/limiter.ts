@@ -11,7 +11,7 @@ import { Book, type Matches, RuleIndex } from './match.ts';
 import { type Overflow, overflowOf } from './overflow.ts';
 import { isExhausted } from './rejection.ts';
 import { type RuleReport, reportPlan, reportRule } from './report.ts';
-import { restoreRow, rowOf, takeChanged } from './rows.ts';
+import { restoreRow, rowOf, takeChanged } from './stored-windows.ts';
 import { Sweeper } from './sweeper.ts';
 import { type Ledger, Tally } from './tally.ts';
 import { type Utilisation, utilisationOf } from './utilisation.ts';

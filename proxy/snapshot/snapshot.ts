@@ -1,7 +1,7 @@
 // What is true right now: the compiled form of the config with the keys, frozen, replaced as a whole. A request sees one from socket to settle.
 import type { Credentials } from '../../schemas/keys/credentials.ts';
-import type { Dialect } from '../providers/dialect.ts';
-import type { ConnectionSettings } from '../request/connections.ts';
+import type { ConnectionSettings } from '../connection/connections.ts';
+import type { Dialect } from '../dialects/dialect.ts';
 import type { Origin } from '../upstream/pools.ts';
 import type { Patience } from '../upstream/send.ts';
 

@@ -1,12 +1,13 @@
 // Stage 7: tries the targets in order until one gives an answer that can be relayed.
+
+import type { Call } from '../call/call.ts';
+import type { Exchange } from '../connection/exchange.ts';
+import type { Operation } from '../dialects/dialect.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { refuseTargets } from '../limits/rejection.ts';
-import type { Operation } from '../providers/dialect.ts';
-import type { Call } from '../request/call.ts';
-import type { Exchange } from '../request/exchange.ts';
+import { failureRefusal, rejectionOf } from '../providers/provider-error.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
-import { failureRefusal, rejectionOf } from '../upstream/rejection.ts';
 import { type Answer, send, UpstreamFailure } from '../upstream/send.ts';
 import { type Allowance, limitRefusal, targetRules } from './admit.ts';
 

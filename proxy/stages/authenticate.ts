@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { foreignPart } from '../../plane/own-names.ts';
 import { bearerToken, type Caller, type Credentials, identify } from '../../schemas/keys/credentials.ts';
 import type { ModelAccess } from '../../schemas/keys/model-access.ts';
+import { readUserPath } from '../call/user-path.ts';
+import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
-import type { Exchange } from '../request/exchange.ts';
-import { readUserPath } from '../request/user-path.ts';
 
 /** Who calls. */
 export interface Principal {

@@ -1,11 +1,12 @@
 // What stands between a provider's bytes and the client: passes them on, ends them well or badly, and knows what they cost.
+
+import type { Exchange } from '../connection/exchange.ts';
+import { StreamTap } from '../dialects/openai/stream-tap.ts';
 import { envelope, errors, refusal } from '../errors.ts';
-import type { Exchange } from '../request/exchange.ts';
+import { measurePassing, measureStream } from '../tokens/measure.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
+import { createUsageReader } from '../tokens/usage-reader.ts';
 import type { Failure } from '../upstream/failure.ts';
-import { StreamTap } from '../upstream/sse.ts';
-import { measurePassing, measureStream } from '../usage/measure.ts';
-import type { TokenUsage } from '../usage/token-usage.ts';
-import { createUsageReader } from '../usage/usage-reader.ts';
 import type { Accepted } from './attempt.ts';
 
 /** Writes an answer to the client, and knows what passed so far. */

@@ -1,9 +1,9 @@
 // Stage 0: the client's body, in its own bytes, within the limit.
 import type { HeldBody } from '../body-budget.ts';
+import type { Head } from '../call/head.ts';
+import { createChunkMeter } from '../connection/chunk-meter.ts';
+import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
-import { createChunkMeter } from '../request/chunk-meter.ts';
-import type { Exchange } from '../request/exchange.ts';
-import type { Head } from '../request/head.ts';
 
 const json = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i;

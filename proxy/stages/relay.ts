@@ -1,14 +1,15 @@
 // Stage 8: the answer's bytes to the client, unchanged, at the pace at which both sides can go.
+
+import { fixedHeaderList } from '../connection/answer-headers.ts';
+import type { Exchange } from '../connection/exchange.ts';
 import { errors, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
-import { fixedHeaderList } from '../request/answer-headers.ts';
-import type { Exchange } from '../request/exchange.ts';
+import { measureBody } from '../tokens/measure.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
 import { decodedSink, isDecodable, type Sink } from '../upstream/decoded-sink.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { Answer } from '../upstream/send.ts';
-import { measureBody } from '../usage/measure.ts';
-import type { TokenUsage } from '../usage/token-usage.ts';
 import type { Allowance } from './admit.ts';
 import type { Accepted } from './attempt.ts';
 import { plainMeter, streamMeter } from './meter.ts';

@@ -1,6 +1,7 @@
 // Stage 9: closes the books of an exchange, exactly once.
+
+import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
-import type { Exchange } from '../request/exchange.ts';
 import type { Allowance } from './admit.ts';
 import type { Outcome } from './relay.ts';
 

@@ -1,11 +1,11 @@
 // Sends one request to a provider and hands its answer over in one of two forms: whole (short, and not a stream) or open
 // (the rest still arriving). On undici's raw handler interface: one object per call, no stream and no timer of its own.
 import type { Dispatcher, Pool } from 'undici';
+import { HeldBytes } from '../bytes/held-bytes.ts';
 import { ChunkGuard } from './chunk-guard.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { encodingOf, type Sink } from './decoded-sink.ts';
 import { type Failure, failureOf } from './failure.ts';
-import { HeldBytes } from './held-bytes.ts';
 
 /** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error. */
 const maxHeldBytes = 64 * 1024;

@@ -1,10 +1,10 @@
 // How dialects speak to their providers: which bytes of a call change, which never do, and how their errors are read.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import type { Operation } from '../../proxy/providers/dialect.ts';
+import { readCall } from '../../proxy/call/call.ts';
+import type { Operation } from '../../proxy/dialects/dialect.ts';
+import { openai } from '../../proxy/dialects/openai/dialect.ts';
 import { dialects } from '../../proxy/providers/index.ts';
-import { openai } from '../../proxy/providers/openai.ts';
-import { readCall } from '../../proxy/request/call.ts';
 
 interface Wish {
   operation?: Operation;

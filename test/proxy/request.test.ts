@@ -3,13 +3,13 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { maxDepth, maxKeys, maxTopLevelMembers, ScanError, scanObject } from '../../proxy/bytes/scan.ts';
+import { type Edit, splice } from '../../proxy/bytes/splice.ts';
+import { type Call, readCall, readLargeCall } from '../../proxy/call/call.ts';
+import { checkPath, type Head, maxHeaders, originForm, pathOf, readHead } from '../../proxy/call/head.ts';
+import { connectionRoom } from '../../proxy/connection/connections.ts';
+import { closeExchange, openExchange, requestId } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
-import { type Call, readCall, readLargeCall } from '../../proxy/request/call.ts';
-import { connectionRoom } from '../../proxy/request/connections.ts';
-import { closeExchange, openExchange, requestId } from '../../proxy/request/exchange.ts';
-import { checkPath, type Head, maxHeaders, originForm, pathOf, readHead } from '../../proxy/request/head.ts';
-import { maxDepth, maxKeys, maxTopLevelMembers, ScanError, scanObject } from '../../proxy/request/scan.ts';
-import { type Edit, splice } from '../../proxy/request/splice.ts';
 
 type Parsed = { value: unknown } | undefined;
 

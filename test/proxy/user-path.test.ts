@@ -1,6 +1,6 @@
 // The user path header on the wire: which bytes name which consumer, and which name none.
 import { t as suite, test } from 'tap';
-import { readUserPath } from '../../proxy/request/user-path.ts';
+import { readUserPath } from '../../proxy/call/user-path.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey, startGateway } from '../support/gateway.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';

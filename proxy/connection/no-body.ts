@@ -1,7 +1,8 @@
 // Routes that take no body: nothing of one is read.
+
+import { pathOf } from '../call/head.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
-import { pathOf } from './head.ts';
 
 /**
  * Refuses a request that has a body with 400 `unexpected_body`. `Content-Length: 0` is none, and neither is a chunked body without a

@@ -1,7 +1,7 @@
 // What a tap on a stream knows of its cost: the last usage, the events, the bytes; the same for every way of cutting it into chunks.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { StreamTap } from '../../../proxy/upstream/sse.ts';
+import { StreamTap } from '../../../proxy/dialects/openai/stream-tap.ts';
 import { growsLinearly, threadMsOf } from './quick.ts';
 
 interface Tapped {

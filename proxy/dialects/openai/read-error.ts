@@ -1,5 +1,5 @@
 // What a provider says in an error body, in every shape that OpenAI-compatible servers and the gateways before them send.
-import type { ProviderWords } from './dialect.ts';
+import type { ProviderWords } from '../dialect.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

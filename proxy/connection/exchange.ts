@@ -1,8 +1,8 @@
 // One request of a client and its answer, from socket to settle.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Head } from '../call/head.ts';
 import type { Refusal } from '../errors.ts';
-import type { Head } from './head.ts';
 
 /** What every stage may know of the request at hand. */
 export interface Exchange {

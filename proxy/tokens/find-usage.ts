@@ -1,5 +1,5 @@
 // Finds the usage object in an answer's bytes without parsing the answer.
-import { type Member, scanObject } from '../request/scan.ts';
+import { type Member, scanObject } from '../bytes/scan.ts';
 import { type TokenUsage, tokenUsageOf } from './token-usage.ts';
 
 /** Inside a JSON string every quote is escaped, so these bytes are always a string of their own: a key, or a value. */

@@ -1,7 +1,8 @@
 // Finds what the events of a stream say of usage, and the event that says nothing else. Nearly every event says null, so that is seen first.
-import { findUsage } from '../usage/find-usage.ts';
-import type { TokenUsage } from '../usage/token-usage.ts';
-import { dataOf, firstEventEnd, isLineEnd, lastEventEnd } from './events.ts';
+
+import { dataOf, firstEventEnd, isLineEnd, lastEventEnd } from '../../bytes/events.ts';
+import { findUsage } from '../../tokens/find-usage.ts';
+import type { TokenUsage } from '../../tokens/token-usage.ts';
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;

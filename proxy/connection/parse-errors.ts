@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import { type Refusal, refusal } from '../errors.ts';
 import { cut } from './cut.ts';
 import { requestId } from './exchange.ts';
+import type { Turns } from './pipelining.ts';
 import { rawRefusal, refuse } from './refuse.ts';
-import type { Turns } from './turns.ts';
 
 /** How long a refused client may go on sending before the connection is cut. Milliseconds. */
 const lingerMs = 500;

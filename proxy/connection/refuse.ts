@@ -1,10 +1,10 @@
 // Renders a refusal as the whole answer: the one place where the error envelope meets a socket.
 import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { isAdminPath, pathOf } from '../call/head.ts';
 import { adminError, asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
 import { fixedHeaderList, fixedHeaders } from './answer-headers.ts';
 import { createChunkMeter } from './chunk-meter.ts';
 import type { Exchange } from './exchange.ts';
-import { isAdminPath, pathOf } from './head.ts';
 import { holdSocket } from './hold-socket.ts';
 
 /** An unread body up to this many bytes is waited for, so that the connection can stay. */

@@ -1,7 +1,7 @@
 // Events are counted once each, whatever fields they have and however their bytes come.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { EventCounter } from '../../../proxy/usage/event-counter.ts';
+import { EventCounter } from '../../../proxy/tokens/event-counter.ts';
 
 /** Counts what comes in these pieces. */
 function count(...pieces: string[]): number {

@@ -1,11 +1,11 @@
 // Watches an event stream as its bytes pass: was it finished, what did it cost, which event exists only because the gateway asked for usage,
 // and does one tell a secret.
 import { isAscii } from 'node:buffer';
-import { EventCounter } from '../usage/event-counter.ts';
-import type { TokenUsage } from '../usage/token-usage.ts';
-import { editEvents, firstEventEnd, lastEventEnd } from './events.ts';
-import { HeldBytes } from './held-bytes.ts';
-import { errorMark, mayNameError, type PassingSecrets, passingSecrets, withoutSecrets } from './stream-secrets.ts';
+import { editEvents, firstEventEnd, lastEventEnd } from '../../bytes/events.ts';
+import { HeldBytes } from '../../bytes/held-bytes.ts';
+import { EventCounter } from '../../tokens/event-counter.ts';
+import type { TokenUsage } from '../../tokens/token-usage.ts';
+import { errorMark, mayNameError, type PassingSecrets, passingSecrets, withoutSecrets } from '../stream-secrets.ts';
 import { endsWithNull, hasNoReason, isUsageEvent, lastUsage, mayReport, reportFrom } from './stream-usage.ts';
 
 /** An unfinished event longer than this passes unread. */

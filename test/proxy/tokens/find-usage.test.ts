@@ -1,8 +1,8 @@
 // The usage of an answer is found in its bytes, and nothing that only looks like it, however long or odd the answer is.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { findLastUsage, findUsage } from '../../../proxy/usage/find-usage.ts';
-import type { TokenUsage } from '../../../proxy/usage/token-usage.ts';
+import { findLastUsage, findUsage } from '../../../proxy/tokens/find-usage.ts';
+import type { TokenUsage } from '../../../proxy/tokens/token-usage.ts';
 import { growsLinearly, threadMsOf } from './quick.ts';
 
 type Find = (body: Buffer) => TokenUsage | undefined;

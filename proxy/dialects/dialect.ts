@@ -1,5 +1,5 @@
 // What a provider dialect is: pure translation between a client's call and an upstream request, no sockets.
-import type { Call } from '../request/call.ts';
+import type { Call } from '../call/call.ts';
 
 /** The model operations a gateway endpoint can stand for. */
 export type Operation = 'chat' | 'embeddings';

@@ -1,8 +1,9 @@
 // The OpenAI wire format: what clients speak already, so a body passes as it is but for the model's name.
-import type { Call } from '../request/call.ts';
-import { scanObject } from '../request/scan.ts';
-import { type Edit, splice } from '../request/splice.ts';
-import type { Dialect, DialectTarget, Operation, UpstreamRequest } from './dialect.ts';
+
+import { scanObject } from '../../bytes/scan.ts';
+import { type Edit, splice } from '../../bytes/splice.ts';
+import type { Call } from '../../call/call.ts';
+import type { Dialect, DialectTarget, Operation, UpstreamRequest } from '../dialect.ts';
 import { readError } from './read-error.ts';
 
 const paths: Record<Operation, string> = { chat: '/chat/completions', embeddings: '/embeddings' };

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { tokenUsageOf } from '../../../proxy/usage/token-usage.ts';
+import { tokenUsageOf } from '../../../proxy/tokens/token-usage.ts';
 
 await test('counts are read under both spellings; what is missing follows from the rest', async (t) => {
   const cases: readonly [usage: unknown, input: number, output: number, total: number][] = [

@@ -1,8 +1,8 @@
 // Who asks under /admin: known before a byte of the body is read. What the caller may do there, the control plane decides.
 import type { FailedLogins } from '../../plane/failed-logins.ts';
 import { bearerToken, type Caller, type Credentials, identify } from '../../schemas/keys/credentials.ts';
+import type { Exchange } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
-import type { Exchange } from '../request/exchange.ts';
 
 /**
  * The caller of a request under `/admin`, by `Authorization: Bearer` alone (spec: Authentication 2). Throws 401 `invalid_api_key` for

@@ -1,8 +1,8 @@
 // What an answer cost: the provider's word when there is one, else an estimate that says so.
 import { test } from 'tap';
-import { StreamTap } from '../../../proxy/upstream/sse.ts';
-import { type Asked, measureBody, measurePassing, measureStream } from '../../../proxy/usage/measure.ts';
-import { createUsageReader } from '../../../proxy/usage/usage-reader.ts';
+import { StreamTap } from '../../../proxy/dialects/openai/stream-tap.ts';
+import { type Asked, measureBody, measurePassing, measureStream } from '../../../proxy/tokens/measure.ts';
+import { createUsageReader } from '../../../proxy/tokens/usage-reader.ts';
 
 /** 61 characters, keys included, so 16 tokens. */
 const asked: Asked = {

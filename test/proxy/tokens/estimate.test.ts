@@ -1,7 +1,7 @@
 // Estimates for when nobody reports: a quarter of the text's characters, never negative, never NaN, whatever comes.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { estimateInput, estimateOutput, estimateStreamOutput } from '../../../proxy/usage/estimate.ts';
+import { estimateInput, estimateOutput, estimateStreamOutput } from '../../../proxy/tokens/estimate.ts';
 import { growsLinearly, threadMsOf } from './quick.ts';
 
 const input = (body: unknown): number => estimateInput(Buffer.from(JSON.stringify(body)));

@@ -1,13 +1,13 @@
 // The other trip: /admin and everything below it goes to the control plane, which also decides who may do what. Nothing of a body is kept.
 import { pipeline } from 'node:stream/promises';
 import { clientAddressHeader } from '../../schemas/keys/client-address.ts';
+import { fixedHeaders } from '../connection/answer-headers.ts';
+import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { fixedHeaders } from '../request/answer-headers.ts';
-import type { Exchange } from '../request/exchange.ts';
+import { expectBody, receive } from '../stages/receive.ts';
 import { endToEndHeaders, forward, neverConnected } from '../upstream/forward.ts';
 import { authenticateAdmin } from './authenticate-admin.ts';
-import { expectBody, receive } from './receive.ts';
 
 /** Longest body the control plane takes. */
 const bodyLimitBytes = 1024 * 1024;

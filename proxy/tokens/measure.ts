@@ -1,6 +1,4 @@
 // What an answer cost: as the provider reported it, else as what passed lets one estimate.
-import type { Operation } from '../providers/dialect.ts';
-import type { StreamTap } from '../upstream/sse.ts';
 import { estimateInput, estimateOutput, estimateStreamOutput, estimateText } from './estimate.ts';
 import { findUsage } from './find-usage.ts';
 import type { TokenUsage } from './token-usage.ts';
@@ -8,7 +6,8 @@ import type { UsageReader } from './usage-reader.ts';
 
 /** What was asked: the text that an estimate counts. */
 export interface Asked {
-  readonly operation: Operation;
+  /** `embeddings`, or one that is answered with text. */
+  readonly operation: string;
   readonly call: { readonly body: Buffer };
 }
 
@@ -17,8 +16,17 @@ export function measureBody(asked: Asked, body: Buffer): TokenUsage {
   return findUsage(body) ?? estimated(asked, estimateOutput(body));
 }
 
+/** What is known of a stream that has passed, or of as much of it as came. */
+export interface PassedStream {
+  readonly bytes: number;
+  /** Those in chunks that are not all ASCII. */
+  readonly wideBytes: number;
+  usage(): TokenUsage | undefined;
+  events(): number;
+}
+
 /** Of an event stream, whole or not. */
-export function measureStream(asked: Asked, tap: StreamTap): TokenUsage {
+export function measureStream(asked: Asked, tap: PassedStream): TokenUsage {
   return tap.usage() ?? estimated(asked, estimateStreamOutput(tap.events(), tap.bytes, tap.wideBytes));
 }
 

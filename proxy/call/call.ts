@@ -1,7 +1,7 @@
 // What a model call says about itself: its model, whether it streams, and where those words stand in its bytes.
 import { isUtf8 } from 'node:buffer';
+import { type Member, maxDepth, ScanError, type ScanFault, scanLargeObject, scanObject } from '../bytes/scan.ts';
 import { type ErrorCode, refusal } from '../errors.ts';
-import { type Member, maxDepth, ScanError, type ScanFault, scanLargeObject, scanObject } from './scan.ts';
 
 /** A validated model call. Offsets count bytes of `body`. */
 export interface Call {

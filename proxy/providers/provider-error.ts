@@ -1,13 +1,13 @@
 // What a provider's error answer means for the client: status and type by one table, the provider's words without its secrets.
 import { type ErrorType, errorTypes } from '../../schemas/error-type.ts';
+import { dataOf } from '../bytes/events.ts';
+import { scanObject } from '../bytes/scan.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { redact, redactValue } from '../dialects/redact.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
-import { scanObject } from '../request/scan.ts';
-import type { Upstream } from '../snapshot/snapshot.ts';
-import { decodeBody } from './decode-body.ts';
-import { dataOf } from './events.ts';
-import { redact, redactValue } from './redact.ts';
-import { retryHeaders } from './retry-headers.ts';
-import type { Answer, UpstreamFailure } from './send.ts';
+import { decodeBody } from '../upstream/decode-body.ts';
+import { retryHeaders } from '../upstream/retry-headers.ts';
+import type { Answer, UpstreamFailure } from '../upstream/send.ts';
 
 /** What these statuses mean is the same for every provider; with others the provider may say it, if it says it in our words. */
 const types: Readonly<Record<number, ErrorType>> = {
@@ -29,6 +29,14 @@ const beginsLikePage = /^\s*<(!doctype|html|head|body|\?xml)/i;
 const beginsLikeError = /^\s*\{\s*"error"\s*:\s*["{[]/;
 const pageTitle = /<title[^>]{0,200}>([^<]{1,200})</i;
 
+/** What is known of a provider that answers. */
+export interface Provider {
+  readonly name: string;
+  /** What no answer may tell, longest first. */
+  readonly secrets: readonly string[];
+  readonly dialect: Pick<Dialect, 'readError'>;
+}
+
 /** The provider failed to answer: the table entry, naming the provider. */
 export function failureRefusal({ failure }: UpstreamFailure, provider: string): Refusal {
   return refusal(failure.code, { provider, fill: { reason: failure.reason } });
@@ -39,7 +47,7 @@ export function failureRefusal({ failure }: UpstreamFailure, provider: string): 
  * nor an event stream, an empty stream, or a stream whose first event is an error. Undefined when it is a usable answer.
  * `nowMs`: Unix milliseconds.
  */
-export function rejectionOf(answer: Answer, upstream: Upstream, nowMs: () => number): Refusal | undefined {
+export function rejectionOf(answer: Answer, upstream: Provider, nowMs: () => number): Refusal | undefined {
   const { status } = answer;
   if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { upstream, nowMs });
   if (status < 200 || status >= 300 || status === 204) return invalid(upstream.name, `its status is ${status}`);
@@ -55,7 +63,7 @@ export function rejectionOf(answer: Answer, upstream: Upstream, nowMs: () => num
 
 /** Where a provider's words come from, and when. */
 interface Speaker {
-  readonly upstream: Upstream;
+  readonly upstream: Provider;
   readonly nowMs: () => number;
 }
 

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { createUsageReader } from '../../../proxy/usage/usage-reader.ts';
+import { createUsageReader } from '../../../proxy/tokens/usage-reader.ts';
 import { growsLinearly, threadMsOf } from './quick.ts';
 
 const kib = 1024;
