@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { t as suite, test } from 'tap';
 import { fetch } from 'undici';
+import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { type Gateway, masterKey } from '../support/gateway.ts';
@@ -33,8 +34,7 @@ const ruleOf = (number: number) => ({
   reason: `number ${number}`,
 });
 
-const stores = ['sqlite', 'redis'] as const;
-const fleets = await Promise.all(stores.map(async (store) => ({ store, fleet: await start(store) })));
+const fleets = await Promise.all(scenarioStores.map(async (store) => ({ store, fleet: await start(store) })));
 
 for (const { store, fleet } of fleets) {
   await test(`killed with -9 ten times amid writes to ${store}: each rule is there as a whole or not at all`, async (t) => {

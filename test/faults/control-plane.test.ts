@@ -4,6 +4,7 @@ import { t as suite, test } from 'tap';
 import { type ManualRule, manualRuleBody, manualRuleKind } from '../../schemas/rules/manual-rule.ts';
 import { ruleKey } from '../../schemas/rules/rule.ts';
 import { ask, type RuleRow, usageOf } from '../support/consumer.ts';
+import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
@@ -154,7 +155,7 @@ async function insist(filled: Fleet, method?: string, body?: object): Promise<Ad
   });
 }
 
-for (const store of ['sqlite', 'redis'] as const) {
+for (const store of scenarioStores) {
   await test(`started again with ten thousand rules in ${store}: soon there, and every rule as before`, async (t) => {
     const { fleet: filled, proxy: only } = await start(t, store);
     await underLoad(t, filled, async () => {

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { t as suite, type Test, test } from 'tap';
 import { authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
 import { ask, statusesOf } from '../support/consumer.ts';
+import { scenarioStores } from '../support/extent.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { type Gateway, masterKey } from '../support/gateway.ts';
@@ -125,7 +126,7 @@ async function holds({ proxy, headers }: Stand, authorization = `Bearer ${master
   return byKey.status === 200 && limited.status === 429;
 }
 
-for (const store of ['redis', 'sqlite'] as const) {
+for (const store of scenarioStores) {
   await test(`forgeries in ${store}`, async (group) => {
     const stand = await start(group, store, upstream);
     const { fleet, proxy, intruder } = stand;

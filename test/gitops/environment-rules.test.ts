@@ -15,6 +15,7 @@ import type { SourceFile } from '../../gitops/read.ts';
 import { readJson } from '../../gitops/read-json.ts';
 import { readEnvironment } from '../../proxy/environment.ts';
 import type { Limit, RateLimits } from '../../schemas/types.ts';
+import { runs } from '../support/extent.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 type Variables = Record<string, string | undefined>;
@@ -743,7 +744,7 @@ await test('no value is thrown about or printed', async () => {
         problems.every(({ fatal }) => fatal)
       );
     }),
-    { numRuns: 4_000 },
+    runs(4_000),
   );
 });
 
@@ -778,7 +779,7 @@ await test('pairs mean what they say', async () => {
         return found.sort().join() === expected.sort().join();
       },
     ),
-    { numRuns: 500 },
+    runs(500),
   );
 });
 
@@ -794,7 +795,7 @@ await test('JSON in a variable means what the same list means in a file', async 
         JSON.stringify(sorted(variable.config?.rate_limits)) === JSON.stringify(sorted(written.config?.rate_limits))
       );
     }),
-    { numRuns: 1_500 },
+    runs(1_500),
   );
   t.ok(good > 200, `${good} of them good`);
 });
@@ -814,7 +815,7 @@ await test('the JSON reader accepts what JSON.parse accepts, but for keys that s
       if ('problem' in reading) return parsed === undefined || /twice|nested/.test(reading.problem);
       return JSON.stringify({ value: reading.value }) === JSON.stringify(parsed);
     }),
-    { numRuns: 5_000 },
+    runs(5_000),
   );
   t.match(readJson('[{"a":1}]'), { value: [{ a: 1 }] });
 });

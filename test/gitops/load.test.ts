@@ -10,6 +10,7 @@ import { load, loadOffThread, reloadBytes } from '../../gitops/load-off-thread.t
 import { formatProblem, type Problem } from '../../gitops/problem.ts';
 import { readDirectory, type SourceFile } from '../../gitops/read.ts';
 import { valueAt } from '../../gitops/value-at.ts';
+import { runs } from '../support/extent.ts';
 
 const fixtures = join(import.meta.dirname, '../fixtures/config');
 const canary = 'sk-canary-key';
@@ -439,7 +440,7 @@ await test('mutilated files are refused or loaded, never thrown at anybody', asy
         return (config === undefined) === problems.length > 0;
       },
     ),
-    { numRuns: 1_500 },
+    runs(1_500),
   );
 });
 

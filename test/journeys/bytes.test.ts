@@ -4,6 +4,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { array, asyncProperty, boolean, assert as check, constantFrom, nat, record } from 'fast-check';
 import { t as suite, test } from 'tap';
 import { chatCall, chatHead, firstEvent, lastEvent } from '../support/chat-call.ts';
+import { runs } from '../support/extent.ts';
 import { createGate, type Entry, type Field, type Step, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, providerKey, startGateway, untilIdle } from '../support/gateway.ts';
 import { residentBytes } from '../support/process.ts';
@@ -201,7 +202,7 @@ await test('a stream comes back byte-identical however it is cut, but for the us
         if (bytes.toString() !== expected) throw new Error(`${name}: got ${JSON.stringify(bytes.toString())}`);
       }
     }),
-    { numRuns: 30, examples: [[{ places: [...sent.keys()].slice(0, 700), isPaced: false, framing: 'eof' }]] },
+    { ...runs(30), examples: [[{ places: [...sent.keys()].slice(0, 700), isPaced: false, framing: 'eof' }]] },
   );
   t.ok(cuttings >= 30, `${cuttings} ways to cut it`);
 });

@@ -3,6 +3,7 @@ import { t as suite, type Test, test } from 'tap';
 import { Agent, fetch, type Response } from 'undici';
 import { signClientAddress } from '../../schemas/keys/client-address.ts';
 import { ask } from '../support/consumer.ts';
+import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { type Gateway, type GatewayRequest, masterKey } from '../support/gateway.ts';
@@ -105,7 +106,7 @@ async function failFrom(url: string, localAddress: string, headers: Record<strin
 /** So many failures in a minute are answered as what they are. */
 const mostFailures = 20;
 
-for (const store of ['sqlite', 'redis'] as const) {
+for (const store of scenarioStores) {
   await test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
     const fleet = await startFleet(group, { store, upstream });

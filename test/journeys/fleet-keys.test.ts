@@ -2,6 +2,7 @@
 import { t as suite, type Test, test } from 'tap';
 import { firstEvent, lastEvent } from '../support/chat-call.ts';
 import { ask, usageOf } from '../support/consumer.ts';
+import { scenarioStores } from '../support/extent.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
@@ -34,7 +35,7 @@ async function isRefused(proxy: Gateway, headers: Record<string, string>): Promi
   return response.status === 401;
 }
 
-for (const store of ['sqlite', 'redis'] as const) {
+for (const store of scenarioStores) {
   await test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
     const limits = [{ period: 'minute', max_requests: 1_000 }];

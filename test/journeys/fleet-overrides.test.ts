@@ -1,6 +1,7 @@
 // Git declares, operators override: a manual rule over one of the configuration, how it goes again, and what edits in git do meanwhile.
 import { t as suite, test } from 'tap';
 import { ask, askEach, type RuleRow, usageOf } from '../support/consumer.ts';
+import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { delaysUntil, listRules } from '../support/operator.ts';
@@ -58,7 +59,7 @@ function untilListed(fleet: Fleet, subject: string, isSo: (row: RuleRow) => bool
   });
 }
 
-for (const store of ['sqlite', 'redis'] as const) {
+for (const store of scenarioStores) {
   void test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
     const fleet = await startFleet(group, { store, upstream, files: declare(declared) });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { t as suite, test } from 'tap';
 import { fetch } from 'undici';
 import { ask, usageOf } from '../support/consumer.ts';
+import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { type Gateway, readMetric, startGateway } from '../support/gateway.ts';
@@ -80,7 +81,7 @@ const limits = (cap: number) => ({
   },
 });
 
-for (const store of ['sqlite', 'redis'] as const) {
+for (const store of scenarioStores) {
   void test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
     const fleet = await startFleet(group, { store, upstream, files: limits(5) });

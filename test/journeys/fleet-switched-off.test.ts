@@ -1,6 +1,7 @@
 // Rate limits switched off on a fleet: what operators have set is off too, and comes back as it was.
 import { t as suite, test } from 'tap';
 import { askEach, usageOf } from '../support/consumer.ts';
+import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { doorsOf } from '../support/operator.ts';
@@ -10,7 +11,7 @@ suite.setTimeout(100_000);
 
 const minute = { period: 'minute' };
 
-for (const store of ['sqlite', 'redis'] as const) {
+for (const store of scenarioStores) {
   await test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
     const limits = { user_paths: [{ path: '/team', limits: [{ period: 'hour', max_requests: 50 }] }] };

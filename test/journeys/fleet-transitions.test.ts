@@ -2,6 +2,7 @@
 import { t as suite, test } from 'tap';
 import { firstEvent, lastEvent } from '../support/chat-call.ts';
 import { ask, askEach, type RuleRow, usageOf } from '../support/consumer.ts';
+import { scenarioStores } from '../support/extent.ts';
 import { createGate, type FakeUpstream, type Gate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { delaysUntil, listRules } from '../support/operator.ts';
@@ -49,7 +50,7 @@ async function slots({ proxies }: Fleet, userPath: string): Promise<(number | un
   return rows.map((row) => row.find(({ period_seconds }) => period_seconds === 0)?.in_flight);
 }
 
-for (const store of ['sqlite', 'redis'] as const) {
+for (const store of scenarioStores) {
   await test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
     const fleet = await startFleet(group, { store, upstream, env: { GATEWAY_ENTITLEMENTS: 'quota_templates' } });

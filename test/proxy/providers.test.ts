@@ -5,6 +5,7 @@ import { readCall } from '../../proxy/call/call.ts';
 import type { Operation } from '../../proxy/dialects/dialect.ts';
 import { openai } from '../../proxy/dialects/openai/dialect.ts';
 import { dialects } from '../../proxy/providers/index.ts';
+import { runs } from '../support/extent.ts';
 
 interface Wish {
   operation?: Operation;
@@ -157,7 +158,7 @@ await test('whatever surrounds the model and the stream flag survives', async ()
             .replace(/(?<="model": ?)"client\/model"/, '"M"')
       );
     }),
-    { numRuns: 1_000 },
+    runs(1_000),
   );
 });
 

@@ -10,6 +10,7 @@ import { checkPath, type Head, maxHeaders, originForm, pathOf, readHead } from '
 import { connectionRoom } from '../../proxy/connection/connections.ts';
 import { closeExchange, openExchange, requestId } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
+import { runs } from '../support/extent.ts';
 
 type Parsed = { value: unknown } | undefined;
 
@@ -125,7 +126,7 @@ await test('accepts and refuses what JSON.parse does, over 12,000 texts made of 
     fc.property(wrapped, (parts) => {
       accepted += compareWithParse(parts.join('')) ? 1 : 0;
     }),
-    { numRuns: 12_000 },
+    runs(12_000),
   );
   t.ok(accepted > 40, `${accepted} were valid objects`);
 });
@@ -154,7 +155,7 @@ await test('accepts and refuses what JSON.parse does, over 12,000 bodies with a 
       const from = Math.floor(at * body.length);
       accepted += compareWithParse(body.slice(0, from) + piece + body.slice(from + cut)) ? 1 : 0;
     }),
-    { numRuns: 12_000 },
+    runs(12_000),
   );
   t.ok(accepted > 200, `${accepted} were valid objects`);
 });
@@ -429,7 +430,7 @@ await test('a splice equals cutting and joining text', async (t) => {
       expected += body.toString('latin1', from);
       return splice(body, edits).toString('latin1') === expected;
     }),
-    { numRuns: 5_000 },
+    runs(5_000),
   );
   const body = Buffer.from('same');
   t.equal(splice(body, []), body, 'without edits it is the same buffer');

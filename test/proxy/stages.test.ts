@@ -32,6 +32,7 @@ import { modelAccess } from '../../schemas/keys/model-access.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { compileRules } from '../../schemas/rules/rule.ts';
 import type { Limit } from '../../schemas/types.ts';
+import { runs } from '../support/extent.ts';
 import { type Behaviour, createGate, type FakeUpstream, fin, startFakeUpstream } from '../support/fake-upstream.ts';
 import { listen } from '../support/ports.ts';
 import { rawRequest } from '../support/raw-http.ts';
@@ -446,7 +447,7 @@ await test('over a cycle each target comes first exactly as often as its weight 
       }
       return JSON.stringify(counts) === JSON.stringify(weights);
     }),
-    { numRuns: 300 },
+    runs(300),
   );
 });
 

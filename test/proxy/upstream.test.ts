@@ -17,6 +17,7 @@ import { failureOf } from '../../proxy/upstream/failure.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
 import { Answer, type Patience, send, UpstreamFailure } from '../../proxy/upstream/send.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
+import { runs } from '../support/extent.ts';
 import { type Behaviour, createGate, fin, startFakeUpstream } from '../support/fake-upstream.ts';
 import { freePort, listen } from '../support/ports.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -560,7 +561,7 @@ await test('however a stream is cut into chunks, all its bytes pass but those of
       const { passed, rest } = tapped(Buffer.from(stream), cuts, dropsUsage);
       return passed === expected && rest === '';
     }),
-    { numRuns: 4_000 },
+    runs(4_000),
   );
 });
 
@@ -597,7 +598,7 @@ await test('an event that is an error loses every secret, however it is cut; all
       const errorsPassed = kept.reduce((left, event) => left.replace(event, ''), passed);
       return rest === '' && kept.every((event) => passed.includes(event)) && !told.test(errorsPassed);
     }),
-    { numRuns: 2_000 },
+    runs(2_000),
   );
 });
 

@@ -5,6 +5,7 @@ import type { Lease } from '../../../proxy/limits/lease.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import { renewLease } from '../../../proxy/limits/renew.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
+import { runs } from '../../support/extent.ts';
 import { ruleOf } from './rule-of.ts';
 
 const start = 1_800_000_000_000;
@@ -156,7 +157,7 @@ await test('whenever requests go on, no trailing period holds more than the cap,
       waiting = [];
       if (usedIn(limiter, nowMs)[0] !== 0) throw new Error('a slot is left');
     }),
-    { numRuns: 1_000 },
+    runs(1_000),
   );
   t.comment(`${went} went on, ${refused} were refused then`);
   t.ok(went > 1_000 && refused > 20);

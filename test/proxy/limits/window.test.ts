@@ -5,6 +5,7 @@ import { Gauge } from '../../../proxy/limits/gauge.ts';
 import { Recent } from '../../../proxy/limits/recent.ts';
 import { Dial, requests, tokens, Window } from '../../../proxy/limits/window.ts';
 import { sliceAt, sliceCount, sliceStartMs } from '../../../schemas/rules/slice.ts';
+import { runs } from '../../support/extent.ts';
 
 const start = 1_800_000_000_000;
 
@@ -42,7 +43,7 @@ await test('a slice is a sixtieth of its period, in exact integers for every per
         return BigInt(slice) === exact && startMs <= nowMs && isFirst;
       },
     ),
-    { numRuns: 5_000 },
+    runs(5_000),
   );
 });
 
@@ -120,7 +121,7 @@ await test('the wait is honest for every period: refused one second earlier, adm
       const isRefusedBefore = wait === 1 || window.used(requests, nowMs + 1_000 * (wait - 1)) >= cap;
       return isRefusedBefore && window.used(requests, nowMs + 1_000 * wait) < cap;
     }),
-    { numRuns: 3_000 },
+    runs(3_000),
   );
   t.pass('3,000 windows');
 });

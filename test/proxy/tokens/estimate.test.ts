@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { estimateInput, estimateOutput, estimateStreamOutput } from '../../../proxy/tokens/estimate.ts';
+import { runs } from '../../support/extent.ts';
 import { growsLinearly, threadMsOf } from './quick.ts';
 
 const input = (body: unknown): number => estimateInput(Buffer.from(JSON.stringify(body)));
@@ -182,7 +183,7 @@ await test('an estimate is a whole number from 0 on', async () => {
       const streamed = estimateStreamOutput(events, bytes, Math.floor(bytes / 2));
       return isCount(asked) && isCount(answered) && isCount(streamed);
     }),
-    { numRuns: 2_000 },
+    runs(2_000),
   );
 });
 

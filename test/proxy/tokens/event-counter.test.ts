@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { EventCounter } from '../../../proxy/tokens/event-counter.ts';
+import { runs } from '../../support/extent.ts';
 
 /** Counts what comes in these pieces. */
 function count(...pieces: string[]): number {
@@ -59,6 +60,6 @@ await test('the count is that of a parser, wherever lines are parted', async () 
       const expected = events.filter(([lines]) => lines.some(isData)).length;
       return count(...(parted ? pieces : [pieces.join('')])) === expected;
     }),
-    { numRuns: 2_000 },
+    runs(2_000),
   );
 });

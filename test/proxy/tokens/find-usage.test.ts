@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { test } from 'tap';
 import { findLastUsage, findUsage } from '../../../proxy/tokens/find-usage.ts';
 import type { TokenUsage } from '../../../proxy/tokens/token-usage.ts';
+import { runs } from '../../support/extent.ts';
 import { growsLinearly, threadMsOf } from './quick.ts';
 
 type Find = (body: Buffer) => TokenUsage | undefined;
@@ -134,7 +135,7 @@ await test('in any JSON the top-level usage is what JSON.parse finds', async () 
       const found = findUsage(Buffer.from(body));
       return found?.inputTokens === usage.prompt_tokens && found.outputTokens === usage.completion_tokens;
     }),
-    { numRuns: 3_000 },
+    runs(3_000),
   );
 });
 
@@ -166,7 +167,7 @@ await test('anything at all is looked through without a throw', async () => {
       findUsage(body);
       findLastUsage(body);
     }),
-    { numRuns: 5_000 },
+    runs(5_000),
   );
 });
 

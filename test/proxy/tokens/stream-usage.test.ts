@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { StreamTap } from '../../../proxy/dialects/openai/stream-tap.ts';
+import { runs } from '../../support/extent.ts';
 import { growsLinearly, threadMsOf } from './quick.ts';
 
 interface Tapped {
@@ -114,7 +115,7 @@ await test('however a stream is cut, its bytes, usage and events are the same', 
       const [once, pieces] = [tapped(stream, []), tapped(stream, cuts)];
       return pieces.passed === stream.toString() && JSON.stringify(pieces) === JSON.stringify(once);
     }),
-    { numRuns: 4_000 },
+    runs(4_000),
   );
 });
 

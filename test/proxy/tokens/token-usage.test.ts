@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { tokenUsageOf } from '../../../proxy/tokens/token-usage.ts';
+import { runs } from '../../support/extent.ts';
 
 await test('counts are read under both spellings; what is missing follows from the rest', async (t) => {
   const cases: readonly [usage: unknown, input: number, output: number, total: number][] = [
@@ -75,6 +76,6 @@ await test('whatever is reported, three whole numbers that can be charged come o
       const counts = [found.inputTokens, found.outputTokens, found.totalTokens];
       return counts.every((each) => Number.isSafeInteger(each) && each >= 0 && each <= 10_000_000);
     }),
-    { numRuns: 2_000 },
+    runs(2_000),
   );
 });

@@ -4,6 +4,7 @@ import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { createUsageReader } from '../../../proxy/tokens/usage-reader.ts';
+import { runs } from '../../support/extent.ts';
 import { growsLinearly, threadMsOf } from './quick.ts';
 
 const kib = 1024;
@@ -66,7 +67,7 @@ await test('however an answer is cut into chunks, its usage and its length are t
       const { total, bytes } = read(body, pieces);
       return total === 7 && bytes === body.length;
     }),
-    { numRuns: 300 },
+    runs(300),
   );
 });
 
