@@ -50,7 +50,7 @@ await test('hung for two seconds: the proxy answers for it in time, and enforces
     t.ok(answers.length >= 2);
     for (const { status, code, retryAfter, tookMs } of answers) {
       t.same([status, code, retryAfter], [503, 'control_plane_unavailable', '1']);
-      t.ok(tookMs < timeoutMs + 600, `after ${tookMs.toFixed(0)} ms`);
+      t.ok(tookMs < timeoutMs + 1_500, `after ${tookMs.toFixed(0)} ms`);
     }
   });
   await waitFor('the control plane to answer again', async () => {

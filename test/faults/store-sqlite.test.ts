@@ -62,7 +62,8 @@ function documentsInFile(): number {
 async function spoil(damage: () => void): Promise<void> {
   const database = new DatabaseSync(file, { timeout: 2_000 });
   await waitFor('a moment at which nothing lies beside the file', () => {
-    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    // A change of another one: what a process has read before, it reads again.
+    database.exec('CREATE TABLE own_change (a); DROP TABLE own_change; PRAGMA wal_checkpoint(TRUNCATE)');
     database.exec('BEGIN IMMEDIATE');
     const isWhole = statSync(`${file}-wal`).size === 0;
     if (isWhole) damage();

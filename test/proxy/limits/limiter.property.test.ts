@@ -435,7 +435,7 @@ await test('whatever happens, the engine says what an exact log allows', { timeo
       world.run(steps);
       for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += world.seen[key];
     }),
-    { ...runs(2_000), seed },
+    { numRuns: 2_000, seed },
   );
   t.comment(JSON.stringify(total));
   t.ok(total.operations >= wanted, `${total.operations} operations`);
