@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { destination, pino } from 'pino';
 import type { AssembledConfig } from '../gitops/assembled.ts';
 import { ConfigRejected } from '../gitops/config-rejected.ts';
-import { type Follower, follow } from '../gitops/follow.ts';
+import { type Follower, followConfig } from '../gitops/follow.ts';
 import { formatProblem } from '../gitops/problem.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { boundAddress } from '../plane/bound-address.ts';
@@ -29,7 +29,7 @@ import { openapi } from './admin/openapi/routes.ts';
 import { defaultQuotas, type Quotas } from './admin/quotas.ts';
 import type { UnneededEpochs } from './admin/rate-limits/changes.ts';
 import { tidyRules } from './admin/rate-limits/commit.ts';
-import { liveCounters } from './admin/rate-limits/live.ts';
+import { liveCounters } from './admin/rate-limits/fleet-counters.ts';
 import { rememberRules } from './admin/rate-limits/remembered.ts';
 import { rateLimits } from './admin/rate-limits/routes.ts';
 import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
@@ -98,7 +98,7 @@ const stateFollower = await followState({
   report: (event) => logStateEvent(logger, event),
 });
 const remembered = await rememberRules(join(ownFolder, 'declared-rules.json'), (problem) => logger.warn(problem));
-follower = await follow({
+follower = await followConfig({
   directory: environment.configDirectory,
   environment: variables,
   variables: 'keep',

@@ -64,7 +64,7 @@ const defaults: FollowSettings = { debounceMs: 100, recheckMs: 400, steadyMs: 20
  * there is none, neither in the directory nor a last good copy, or when a problem is fatal. Later nothing throws: what is wrong is
  * reported, and the configuration in force stays (design section 3).
  */
-export async function follow(options: FollowOptions): Promise<Follower> {
+export async function followConfig(options: FollowOptions): Promise<Follower> {
   const { directory, nowMs, report, lastGoodFolder } = options;
   const settings = { ...defaults, ...options.settings };
   const status = {

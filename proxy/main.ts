@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { destination, pino } from 'pino';
 import { ConfigRejected } from '../gitops/config-rejected.ts';
-import { type Follower, follow } from '../gitops/follow.ts';
+import { type Follower, followConfig } from '../gitops/follow.ts';
 import { formatProblem } from '../gitops/problem.ts';
 import { environmentMark } from '../plane/environment-mark.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
@@ -159,7 +159,7 @@ const stateFollower = await followState({
     if (event.kind === 'emptied' || event.kind === 'replaced') limiter.exportAgain();
   },
 });
-follower = await follow({
+follower = await followConfig({
   directory: environment.configDirectory,
   environment: environment.variables,
   variables: 'expand',

@@ -16,7 +16,7 @@ import { type Exchange, openExchange } from './connection/exchange.ts';
 import { type KnownRoute, noRoute } from './connection/known-routes.ts';
 import { expectNoBody } from './connection/no-body.ts';
 import { answerParseErrors } from './connection/parse-errors.ts';
-import { createTurns } from './connection/pipelining.ts';
+import { createPipelining } from './connection/pipelining.ts';
 import { refuse } from './connection/refuse.ts';
 import { watchWriteProgress } from './connection/write-progress.ts';
 import { modelEndpoints, plugins, publicPaths } from './endpoints/index.ts';
@@ -105,7 +105,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   };
   const open = (request: IncomingMessage, response: ServerResponse): Exchange =>
     openExchange(request, response, readHead(request, gateway.current().userPathHeader), gateway.nowMs());
-  const turns = createTurns(open, (exchange) => {
+  const pipelining = createPipelining(open, (exchange) => {
     const { request, head } = exchange;
     try {
       if (head.fault) throw head.fault;
@@ -128,18 +128,21 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
     requireHostHeader: false,
     connectionsCheckingInterval: timeoutCheckMs,
   };
-  const server: Server = createServer({ ...options, keepAliveTimeout: keepAliveMs }, turns.take);
+  const server: Server = createServer({ ...options, keepAliveTimeout: keepAliveMs }, pipelining.take);
   // One more than are accepted, so that it shows when there are too many, and no more of them are kept.
   server.maxHeadersCount = maxHeaders + 1;
-  server.on('checkContinue', turns.take);
-  server.on('checkExpectation', turns.take);
+  server.on('checkContinue', pipelining.take);
+  server.on('checkExpectation', pipelining.take);
   const connections = watchConnections(server);
-  watchWriteProgress({ sockets: turns.sockets, idleMs: () => writeIdleMs, nowMs: () => gateway.nowMs() });
+  watchWriteProgress({ sockets: pipelining.sockets, idleMs: () => writeIdleMs, nowMs: () => gateway.nowMs() });
   const factory = (handler: Handler): Server => {
     rest.handler = handler;
     return server;
   };
-  const app = await createApp(gateway, rest, { serverFactory: factory, clientErrorHandler: answerParseErrors(turns) });
+  const app = await createApp(gateway, rest, {
+    serverFactory: factory,
+    clientErrorHandler: answerParseErrors(pipelining),
+  });
 
   return {
     async listen(host, port) {
@@ -153,14 +156,14 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
       writeIdleMs = timeouts.writeIdleMs;
       connections.limit(settings);
     },
-    openRequests: turns.open,
+    openRequests: pipelining.open,
     connections: () => connections.counts(),
     async drain(graceMs) {
-      turns.drain();
+      pipelining.drain();
       // http's own close would stop the timeout checks, and count answers that are not read yet as idle.
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
       const sweepIdle = (): void => {
-        if (!turns.flushing()) server.closeIdleConnections();
+        if (!pipelining.flushing()) server.closeIdleConnections();
       };
       sweepIdle();
       const sweep = setInterval(sweepIdle, timeoutCheckMs);

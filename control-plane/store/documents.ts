@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { StateFollower, StateStatus } from '../../store/state/follow-state.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
-import { oneAtATime } from './one-at-a-time.ts';
+import { coalesce } from './coalesce.ts';
 import type { StoreVerdict } from './verdict.ts';
 
 /** How often it is asked whether it is known by now what an empty store is. */
@@ -24,7 +24,7 @@ export function guardDocuments(
   follower: Pick<StateFollower, 'state' | 'status' | 'refresh' | 'commit' | 'kept'>,
   verdict: Pick<StoreVerdict, 'meet' | 'isLost' | 'isDecided'>,
 ): Pick<StateStore, 'read' | 'commit'> {
-  const read = oneAtATime(async () => {
+  const read = coalesce(async () => {
     const mark = await store.revision();
     const { storeId, revision } = follower.state();
     const isSame = mark.storeId === storeId && mark.revision === revision;

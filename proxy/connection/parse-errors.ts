@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { type Refusal, refusal } from '../errors.ts';
 import { cut } from './cut.ts';
 import { requestId } from './exchange.ts';
-import type { Turns } from './pipelining.ts';
+import type { Pipelining } from './pipelining.ts';
 import { rawRefusal, refuse } from './refuse.ts';
 
 /** How long a refused client may go on sending before the connection is cut. Milliseconds. */
@@ -12,7 +12,7 @@ const lingerMs = 500;
 const lingerErrors = 256;
 
 /** Makes the handler of a server's `clientError`. Of a connection it acts on the first error only. */
-export function answerParseErrors(turns: Turns): (error: Error & { code?: string }, socket: Socket) => void {
+export function answerParseErrors(pipelining: Pipelining): (error: Error & { code?: string }, socket: Socket) => void {
   const seen = new WeakMap<Socket, number>();
   return (error, socket) => {
     if (socket.destroyed) return;
@@ -21,7 +21,7 @@ export function answerParseErrors(turns: Turns): (error: Error & { code?: string
       socket.destroy();
       return;
     }
-    if (earlier === 0 && error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && turns.excuse(socket)) return;
+    if (earlier === 0 && error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && pipelining.excuse(socket)) return;
     seen.set(socket, earlier + 1);
     if (earlier > lingerErrors) cut(socket, 'garbage');
     if (earlier > 0) return;
@@ -31,7 +31,7 @@ export function answerParseErrors(turns: Turns): (error: Error & { code?: string
       socket.resume();
       setTimeout(() => socket.destroy(), lingerMs).unref();
     };
-    const exchange = turns.current(socket);
+    const exchange = pipelining.current(socket);
     if (exchange === undefined) {
       answer();
       return;
@@ -39,9 +39,9 @@ export function answerParseErrors(turns: Turns): (error: Error & { code?: string
     const { request, response } = exchange;
     // Bytes behind a request whose answer ends the connection are nobody's.
     const isEnding = response.headersSent && !response.shouldKeepAlive;
-    if (isEnding || error.code === 'HPE_CLOSED_CONNECTION') turns.endWith(socket, () => socket.destroySoon());
+    if (isEnding || error.code === 'HPE_CLOSED_CONNECTION') pipelining.endWith(socket, () => socket.destroySoon());
     // The broken request is a later one on this connection: those before it are answered first.
-    else if (request.complete) turns.endWith(socket, answer);
+    else if (request.complete) pipelining.endWith(socket, answer);
     else if (response.headersSent) socket.destroy();
     else if (exchange.onBroken) exchange.onBroken(parseRefusal(error));
     else refuse(parseRefusal(error), exchange);

@@ -7,7 +7,7 @@ import { cut } from './cut.ts';
 import { closeExchange, type Exchange } from './exchange.ts';
 import { holdSocket } from './hold-socket.ts';
 
-export interface Turns {
+export interface Pipelining {
   /** Serves the request now, or after those before it on its connection. */
   take: (request: IncomingMessage, response: ServerResponse) => void;
   /** The request being served on a connection. */
@@ -56,10 +56,10 @@ const cutBytesInAll = 32 * 1024 * 1024;
 const lateMs = 10_000;
 
 /** `open` makes the exchange of a request, `serve` answers it. */
-export function createTurns(
+export function createPipelining(
   open: (request: IncomingMessage, response: ServerResponse) => Exchange,
   serve: (exchange: Exchange) => void,
-): Turns {
+): Pipelining {
   const turns = new Map<Socket, Turn>();
   let bytesInAll = 0;
   let draining = false;

@@ -1,8 +1,8 @@
 // Admission: check every rule, then take from all of them or from none (spec, Limits 5).
 import { Lease } from './lease.ts';
-import { type Matches, Plan } from './match.ts';
+import { MatchedCounters, type Matches } from './match.ts';
 import { exhaustedOf, isExhausted, type Rejection, refuse } from './rejection.ts';
-import type { Counter, Terms } from './tally.ts';
+import type { Caps, Counter } from './tally.ts';
 import { requests } from './window.ts';
 
 export type Admission =
@@ -10,34 +10,34 @@ export type Admission =
   | { readonly lease?: undefined; readonly rejection: Rejection };
 
 /** See `Limiter.admit`. */
-export function admitPlan(matches: Matches, nowMs: number, refusedAs: 'reject' | 'skip_target'): Admission {
-  let plan = matches.plan();
-  const { terms } = plan;
-  if (terms.length === 0) return nothingTaken;
+export function admitMatched(matches: Matches, nowMs: number, refusedAs: 'reject' | 'skip_target'): Admission {
+  let matched = matches.matched();
+  const { caps } = matched;
+  if (caps.length === 0) return nothingTaken;
   let isShadowing = false;
   let isOpen = true;
-  for (let index = 0; index < terms.length; index += 1) {
-    const held = plan.counters[index];
-    const counter = held === undefined || held.retired ? plan.counter(index) : held;
-    const rule = terms[index];
+  for (let index = 0; index < caps.length; index += 1) {
+    const held = matched.counters[index];
+    const counter = held === undefined || held.retired ? matched.counter(index) : held;
+    const rule = caps[index];
     isOpen &&= counter === held && held !== undefined;
     if (rule === undefined || !isExhausted(rule, counter, nowMs)) continue;
-    if (!rule.shadow) return { rejection: refuse(plan, nowMs, refusedAs) };
+    if (!rule.shadow) return { rejection: refuse(matched, nowMs, refusedAs) };
     isShadowing = true;
   }
-  if (!isOpen) plan = matches.opened();
-  if (isShadowing) plan = withoutExhausted(plan, nowMs);
-  take(plan, nowMs);
-  return { lease: new Lease(plan, nowMs) };
+  if (!isOpen) matched = matches.opened();
+  if (isShadowing) matched = withoutExhausted(matched, nowMs);
+  take(matched, nowMs);
+  return { lease: new Lease(matched, nowMs) };
 }
 
 /** Without a matching rule there is nothing to give back, so all such requests share one lease. */
-const nothingTaken: Admission = Object.freeze({ lease: new Lease(new Plan([], [], []), 0) });
+const nothingTaken: Admission = Object.freeze({ lease: new Lease(new MatchedCounters([], [], []), 0) });
 
-/** Books one request on every counter of the plan. */
-function take({ terms, counters }: Plan, nowMs: number): void {
-  for (let index = 0; index < terms.length; index += 1) {
-    const rule = terms[index];
+/** Books one request on every matched counter. */
+function take({ caps, counters }: MatchedCounters, nowMs: number): void {
+  for (let index = 0; index < caps.length; index += 1) {
+    const rule = caps[index];
     const counter = counters[index];
     if (rule === undefined || counter === undefined) continue;
     const { decisions } = rule.tally;
@@ -53,20 +53,20 @@ function take({ terms, counters }: Plan, nowMs: number): void {
 }
 
 /** Books one request on the window of a rule, if it counts requests. */
-export function takeWindow(rule: Terms, counter: Counter | undefined, nowMs: number): void {
+export function takeWindow(rule: Caps, counter: Counter | undefined, nowMs: number): void {
   if (counter?.window === undefined || rule.requestsCap === Number.POSITIVE_INFINITY) return;
   counter.window.add(requests, 1, nowMs);
   counter.touch();
 }
 
-/** The plan without the shadow rules that would have refused; counts what they would have done. */
-function withoutExhausted(plan: Plan, nowMs: number): Plan {
-  return plan.only((index) => !isShadowed(plan, index, nowMs));
+/** The matched counters without the shadow rules that would have refused; counts what they would have done. */
+function withoutExhausted(matched: MatchedCounters, nowMs: number): MatchedCounters {
+  return matched.only((index) => !isShadowed(matched, index, nowMs));
 }
 
 /** Whether a rule would have refused; counts that. Only shadow rules are left to ask when a request is admitted. */
-export function isShadowed(plan: Plan, index: number, nowMs: number): boolean {
-  const exhausted = exhaustedOf(plan, index, nowMs);
-  for (const { dimension } of exhausted) plan.terms[index]?.tally.decisions.note(dimension, 'shadow_reject');
+export function isShadowed(matched: MatchedCounters, index: number, nowMs: number): boolean {
+  const exhausted = exhaustedOf(matched, index, nowMs);
+  for (const { dimension } of exhausted) matched.caps[index]?.tally.decisions.note(dimension, 'shadow_reject');
   return exhausted.length > 0;
 }

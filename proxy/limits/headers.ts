@@ -1,9 +1,9 @@
 // What clients are told about limits: the six x-ratelimit-* headers, Retry-After, and the words of a refusal (spec, Response headers; Errors).
 import { periodLabel } from '../../schemas/rules/period.ts';
-import type { Matches, Plan } from './match.ts';
+import type { MatchedCounters, Matches } from './match.ts';
 import type { Exhausted } from './rejection.ts';
 import { capOf, resetSeconds } from './span.ts';
-import type { Counter, Terms } from './tally.ts';
+import type { Caps, Counter } from './tally.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
 /** Clients of the OpenAI kind sleep through a longer Retry-After inside a call; they obey this header, and their caller decides. */
@@ -51,43 +51,43 @@ export function rejectionWords({ rule, subject, dimension, cap, retryAfterSecond
 
 function addTrio(headers: string[], lane: Lane, target: Matches | undefined, userPath: Matches, nowMs: number): void {
   // Models and providers come before user paths in the order of rules.
-  const first = target && tightestOf(target.plan(), lane, nowMs);
-  const second = tightestOf(userPath.plan(), lane, nowMs);
+  const first = target && tightestOf(target.matched(), lane, nowMs);
+  const second = tightestOf(userPath.matched(), lane, nowMs);
   const tightest =
     first !== undefined && (second === undefined || first.remaining <= second.remaining) ? first : second;
   if (tightest === undefined) return;
-  const { terms, counter, remaining } = tightest;
+  const { caps, counter, remaining } = tightest;
   const dimension = lane === requests ? 'requests' : 'tokens';
   headers.push(
     `x-ratelimit-limit-${dimension}`,
-    String(capOf(terms, lane)),
+    String(capOf(caps, lane)),
     `x-ratelimit-remaining-${dimension}`,
     String(remaining),
     `x-ratelimit-reset-${dimension}`,
-    String(resetSeconds(terms, counter, lane, nowMs)),
+    String(resetSeconds(caps, counter, lane, nowMs)),
   );
 }
 
 interface Tightest {
-  readonly terms: Terms;
+  readonly caps: Caps;
   readonly counter: Counter | undefined;
   readonly remaining: number;
 }
 
 /** The enforcing rule with the least remaining, the first among equals. */
-function tightestOf(plan: Plan, lane: Lane, nowMs: number): Tightest | undefined {
+function tightestOf(matched: MatchedCounters, lane: Lane, nowMs: number): Tightest | undefined {
   let best = -1;
   let least = Number.POSITIVE_INFINITY;
-  for (let index = 0; index < plan.terms.length; index += 1) {
-    const terms = plan.terms[index];
-    if (terms === undefined || terms.shadow) continue;
-    const cap = capOf(terms, lane);
+  for (let index = 0; index < matched.caps.length; index += 1) {
+    const caps = matched.caps[index];
+    if (caps === undefined || caps.shadow) continue;
+    const cap = capOf(caps, lane);
     if (cap === Number.POSITIVE_INFINITY) continue;
-    const remaining = Math.max(0, cap - (plan.counter(index)?.window?.used(lane, nowMs) ?? 0));
+    const remaining = Math.max(0, cap - (matched.counter(index)?.window?.used(lane, nowMs) ?? 0));
     if (remaining >= least) continue;
     least = remaining;
     best = index;
   }
-  const terms = plan.terms[best];
-  return terms && { terms, counter: plan.counter(best), remaining: least };
+  const caps = matched.caps[best];
+  return caps && { caps, counter: matched.counter(best), remaining: least };
 }

@@ -1,6 +1,6 @@
 // What an admitted request holds: the right to its slots until it ends, and to its count until a provider was called.
 import { sliceAt } from '../../schemas/rules/slice.ts';
-import type { Plan } from './match.ts';
+import type { MatchedCounters } from './match.ts';
 import type { Tally } from './tally.ts';
 import { requests } from './window.ts';
 
@@ -10,17 +10,17 @@ import { requests } from './window.ts';
  */
 export class Lease {
   /** The counters whose slots are held. */
-  readonly #slots: Plan;
+  readonly #slots: MatchedCounters;
   /** The counters in whose windows the request is counted, and since when. */
-  #windows: Plan;
+  #windows: MatchedCounters;
   #atMs: number;
   #isCounted = true;
   #isHeld = true;
 
-  /** `plan` holds exactly the counters that were taken from. */
-  constructor(plan: Plan, atMs: number) {
-    this.#slots = plan;
-    this.#windows = plan;
+  /** `matched` holds exactly the counters that were taken from. */
+  constructor(matched: MatchedCounters, atMs: number) {
+    this.#slots = matched;
+    this.#windows = matched;
     this.#atMs = atMs;
   }
 
@@ -40,7 +40,7 @@ export class Lease {
   /** Whether some window counts the request in a slice that is over, or no longer counts for its rule. */
   isDated(nowMs: number): boolean {
     if (nowMs === this.#atMs || !this.#isCounted) return false;
-    return this.#windows.terms.some(({ rule }, index) => {
+    return this.#windows.caps.some(({ rule }, index) => {
       const counter = this.#windows.counters[index];
       if (counter?.window === undefined) return false;
       return counter.retired || sliceAt(this.#atMs, rule.periodSeconds) !== sliceAt(nowMs, rule.periodSeconds);
@@ -49,7 +49,7 @@ export class Lease {
 
   /** Whether the request is counted under a rule. */
   counts(tally: Tally): boolean {
-    return this.#windows.terms.some((terms) => terms.tally === tally);
+    return this.#windows.caps.some((caps) => caps.tally === tally);
   }
 
   /** Takes the request back from the windows and keeps the slots. Again does nothing. */
@@ -58,14 +58,14 @@ export class Lease {
     this.#isCounted = false;
     for (const [index, counter] of this.#windows.counters.entries()) {
       if (counter?.window === undefined || counter.retired) continue;
-      if (this.#windows.terms[index]?.requestsCap === Number.POSITIVE_INFINITY) continue;
+      if (this.#windows.caps[index]?.requestsCap === Number.POSITIVE_INFINITY) continue;
       counter.window.refund(requests, 1, this.#atMs, nowMs);
       counter.touch();
     }
   }
 
   /** The request was counted anew, in the windows of exactly these counters. */
-  recount(windows: Plan, atMs: number): void {
+  recount(windows: MatchedCounters, atMs: number): void {
     this.#windows = windows;
     this.#atMs = atMs;
     this.#isCounted = true;

@@ -2,20 +2,20 @@
 
 import type { CounterRow } from '../../schemas/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
-import { type Admission, admitPlan } from './admit.ts';
+import { type Admission, admitMatched } from './admit.ts';
 import type { DecisionCount } from './decisions.ts';
 import type { Enforcement, LimiterOptions } from './enforcement.ts';
 import type { Lease } from './lease.ts';
 import { type LiveFigures, liveFigures } from './live.ts';
-import { Book, type Matches, RuleIndex } from './match.ts';
+import { type Matches, RuleIndex, RuleLookup } from './match.ts';
 import { type Overflow, overflowOf } from './overflow.ts';
 import { isExhausted } from './rejection.ts';
-import { type RuleReport, reportPlan, reportRule } from './report.ts';
+import { type RuleReport, reportMatched, reportRule } from './report.ts';
 import { restoreRow, rowOf, takeChanged } from './stored-windows.ts';
 import { Sweeper } from './sweeper.ts';
-import { type Ledger, Tally } from './tally.ts';
+import { Tally, type Unsaved } from './tally.ts';
 import { type Utilisation, utilisationOf } from './utilisation.ts';
-import { Dial, tokens as tokenLane } from './window.ts';
+import { SliceClock, tokens as tokenLane } from './window.ts';
 
 /** Creates a limiter without rules, which admits everything. */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
@@ -27,18 +27,18 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
  * back. Nothing here throws for what a client sends.
  */
 export class Limiter {
-  readonly #ledger: Ledger;
+  readonly #unsaved: Unsaved;
   readonly #tallies = new Map<string, Tally>();
   /** Concurrency rules that are gone, while requests hold slots under them. */
   readonly #parted = new Map<string, Tally>();
-  readonly #book = new Book();
+  readonly #lookup = new RuleLookup();
   readonly #sweeper = new Sweeper(this.#tallies);
   #isEnforced = true;
   #dropped = 0;
 
   constructor({ tokensEnforced = true, isExported = true, mostBytes = Number.POSITIVE_INFINITY }: LimiterOptions) {
-    const dials = new Map<number, Dial>();
-    this.#ledger = {
+    const clocks = new Map<number, SliceClock>();
+    this.#unsaved = {
       changed: new Set(),
       removed: new Set(),
       tokensEnforced,
@@ -46,10 +46,10 @@ export class Limiter {
       maxChildren: Number.POSITIVE_INFINITY,
       bytes: 0,
       mostBytes,
-      dial(periodSeconds) {
-        const dial = dials.get(periodSeconds) ?? new Dial(periodSeconds);
-        dials.set(periodSeconds, dial);
-        return dial;
+      clock(periodSeconds) {
+        const clock = clocks.get(periodSeconds) ?? new SliceClock(periodSeconds);
+        clocks.set(periodSeconds, clock);
+        return clock;
       },
     };
   }
@@ -61,7 +61,7 @@ export class Limiter {
    */
   reconcile(rules: readonly Rule[], enforcement: Enforcement = {}): void {
     this.#isEnforced = enforcement.isEnforced ?? true;
-    this.#ledger.maxChildren = enforcement.maxChildren ?? Number.POSITIVE_INFINITY;
+    this.#unsaved.maxChildren = enforcement.maxChildren ?? Number.POSITIVE_INFINITY;
     const wanted = new Map(rules.toSorted(compareRules).map((rule) => [rule.key, rule]));
     for (const [key, tally] of this.#tallies) {
       if (wanted.has(key)) continue;
@@ -72,23 +72,23 @@ export class Limiter {
     const tallies: Tally[] = [];
     for (const [key, rule] of wanted) {
       const known = this.#tallies.get(key) ?? this.#parted.get(key);
-      const tally = known ?? new Tally(rule, this.#ledger);
+      const tally = known ?? new Tally(rule, this.#unsaved);
       if (known !== undefined) tally.revise(rule);
       this.#parted.delete(key);
       this.#tallies.set(key, tally);
       tallies.push(tally);
     }
-    this.#book.index = new RuleIndex(this.#isEnforced ? tallies : []);
+    this.#lookup.index = new RuleIndex(this.#isEnforced ? tallies : []);
   }
 
   /** The rules of a consumer; `path` as `normaliseUserPath` gives it. */
   forUserPath(path: string): Matches {
-    return this.#book.forUserPath(path);
+    return this.#lookup.forUserPath(path);
   }
 
   /** The rules of a provider instance and of the model it executes, named as the provider names it. */
   forTarget(provider: string, model: string): Matches {
-    return this.#book.forTarget(provider, model);
+    return this.#lookup.forTarget(provider, model);
   }
 
   /**
@@ -96,13 +96,13 @@ export class Limiter {
    * and takes nothing, so that it keeps saying what enforcing it would mean. `refusedAs` is how a refusal is counted.
    */
   admit(matches: Matches, nowMs: number, refusedAs: 'reject' | 'skip_target' = 'reject'): Admission {
-    return admitPlan(matches, nowMs, refusedAs);
+    return admitMatched(matches, nowMs, refusedAs);
   }
 
   /** Whether `admit` would refuse now. Changes nothing and counts nothing. */
   peek(matches: Matches, nowMs: number): boolean {
-    const plan = matches.plan();
-    return plan.terms.some((rule, index) => !rule.shadow && isExhausted(rule, plan.counter(index), nowMs));
+    const matched = matches.matched();
+    return matched.caps.some((rule, index) => !rule.shadow && isExhausted(rule, matched.counter(index), nowMs));
   }
 
   /**
@@ -112,10 +112,10 @@ export class Limiter {
   charge(matches: Matches, tokens: number, nowMs: number, lease?: Lease): void {
     if (!(tokens >= 1)) return;
     const count = Math.min(Math.floor(tokens), Number.MAX_SAFE_INTEGER);
-    const plan = matches.plan();
-    for (const [index, { tally, tokensCap, shadow }] of plan.terms.entries()) {
+    const matched = matches.matched();
+    for (const [index, { tally, tokensCap, shadow }] of matched.caps.entries()) {
       if (tokensCap === Number.POSITIVE_INFINITY || (shadow && lease?.counts(tally) !== true)) continue;
-      const counter = tally.open(plan.children[index] ?? '');
+      const counter = tally.open(matched.children[index] ?? '');
       counter.window?.add(tokenLane, count, nowMs);
       counter.touch();
     }
@@ -123,12 +123,12 @@ export class Limiter {
 
   /** The state of the matching rules, in their order. */
   report(matches: Matches, nowMs: number): RuleReport[] {
-    return reportPlan(matches.plan(), nowMs);
+    return reportMatched(matches.matched(), nowMs);
   }
 
   /** The state of all rules, in their order; templates without figures. */
   reportAll(nowMs: number): RuleReport[] {
-    return [...this.#inOrder()].map(({ terms }) => reportRule(terms, nowMs));
+    return [...this.#inOrder()].map(({ caps }) => reportRule(caps, nowMs));
   }
 
   /** What is counted under rules that are no templates. */
@@ -138,7 +138,7 @@ export class Limiter {
 
   /** The rules in force, in their order; none while rate limits are switched off. */
   rules(): Rule[] {
-    return this.#isEnforced ? this.#inOrder().map(({ terms }) => terms.rule) : [];
+    return this.#isEnforced ? this.#inOrder().map(({ caps }) => caps.rule) : [];
   }
 
   /** Whether there is a rule with this key, also while rate limits are switched off. */
@@ -172,7 +172,7 @@ export class Limiter {
 
   /** The same, rule by rule, for whoever cannot wait for all of them. */
   *decisionsByRule(): Generator<DecisionCount[], void> {
-    for (const { terms, decisions } of this.#tallies.values()) yield decisions.counts(terms.rule);
+    for (const { caps, decisions } of this.#tallies.values()) yield decisions.counts(caps.rule);
   }
 
   /**
@@ -180,8 +180,8 @@ export class Limiter {
    * before writing what `exportChanged` gives.
    */
   exportRemoved(): string[] {
-    const keys = [...this.#ledger.removed];
-    this.#ledger.removed.clear();
+    const keys = [...this.#unsaved.removed];
+    this.#unsaved.removed.clear();
     return keys;
   }
 
@@ -194,7 +194,7 @@ export class Limiter {
 
   /** Up to `limit` windows that changed since they were exported last; an empty answer means that all are known. */
   exportChanged(limit: number = Number.POSITIVE_INFINITY): CounterRow[] {
-    return takeChanged(this.#ledger.changed, limit);
+    return takeChanged(this.#unsaved.changed, limit);
   }
 
   /** Every window in which something is counted. */
@@ -234,7 +234,7 @@ export class Limiter {
   }
 
   #inOrder(isWanted: (rule: Rule) => boolean = () => true): Tally[] {
-    const wanted = [...this.#tallies.values()].filter(({ terms }) => isWanted(terms.rule));
-    return wanted.sort((a, b) => compareRules(a.terms.rule, b.terms.rule));
+    const wanted = [...this.#tallies.values()].filter(({ caps }) => isWanted(caps.rule));
+    return wanted.sort((a, b) => compareRules(a.caps.rule, b.caps.rule));
   }
 }

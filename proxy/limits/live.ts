@@ -13,13 +13,13 @@ export interface LiveFigures {
 export function liveFigures(tallies: Iterable<Tally>, nowMs: number): LiveFigures {
   const live: LiveFigures = { counters: [], windows: [] };
   for (const tally of tallies) {
-    const { terms } = tally;
-    const counter = terms.rule.perChild ? undefined : tally.find('');
+    const { caps } = tally;
+    const counter = caps.rule.perChild ? undefined : tally.find('');
     if (counter === undefined || counter.isIdle(nowMs)) continue;
     const { window, gauge } = counter;
-    const { key, epoch } = terms.rule;
+    const { key, epoch } = caps.rule;
     live.counters.push([key, epoch, window?.requestsUsed ?? 0, window?.tokensUsed ?? 0, gauge?.inFlight ?? 0]);
-    live.windows.push(window ? [windowStartMs(terms, counter, nowMs), windowEndMs(terms, counter, nowMs)] : null);
+    live.windows.push(window ? [windowStartMs(caps, counter, nowMs), windowEndMs(caps, counter, nowMs)] : null);
   }
   return live;
 }

@@ -2,7 +2,7 @@
 import { foldCase } from '../../schemas/selector.ts';
 import { directChild } from '../../schemas/user-path.ts';
 import { Recent } from './recent.ts';
-import type { Counter, Tally, Terms } from './tally.ts';
+import type { Caps, Counter, Tally } from './tally.ts';
 
 /** User paths, and models per provider, whose rules are remembered. A path has up to 1,024 bytes and counts once for every 64 characters. */
 const rememberedPaths = 8_192;
@@ -11,15 +11,15 @@ const rememberedModels = 1_024;
 const rememberedProviders = 256;
 
 /** The rules of one user path or target under one rule set, in their order, each with the counter that applies. */
-export class Plan {
-  readonly terms: readonly Terms[];
+export class MatchedCounters {
+  readonly caps: readonly Caps[];
   /** Per rule the child of its template, else empty. */
   readonly children: readonly string[];
   /** Undefined where a child has counted nothing yet. Never changed: leases hold on to it. */
   readonly counters: readonly (Counter | undefined)[];
 
-  constructor(terms: readonly Terms[], children: readonly string[], counters: readonly (Counter | undefined)[]) {
-    this.terms = terms;
+  constructor(caps: readonly Caps[], children: readonly string[], counters: readonly (Counter | undefined)[]) {
+    this.caps = caps;
     this.children = children;
     this.counters = counters;
   }
@@ -28,23 +28,23 @@ export class Plan {
   counter(index: number): Counter | undefined {
     const counter = this.counters[index];
     if (counter !== undefined && !counter.retired) return counter;
-    return this.terms[index]?.tally.find(this.children[index] ?? '');
+    return this.caps[index]?.tally.find(this.children[index] ?? '');
   }
 
-  /** The part of the plan whose rules are wanted, by their index. */
-  only(isWanted: (index: number) => boolean): Plan {
-    const wanted = this.terms.map((_, index) => isWanted(index));
+  /** Those of them whose rules are wanted, by their index. */
+  only(isWanted: (index: number) => boolean): MatchedCounters {
+    const wanted = this.caps.map((_, index) => isWanted(index));
     const isKept = (_: unknown, index: number): boolean => wanted[index] === true;
-    return new Plan(this.terms.filter(isKept), this.children.filter(isKept), this.counters.filter(isKept));
+    return new MatchedCounters(this.caps.filter(isKept), this.children.filter(isKept), this.counters.filter(isKept));
   }
 
   /** The subject a person knows the limit by: the child's path for a template, else its own. */
   subject(index: number): string {
-    return this.children[index] || (this.terms[index]?.rule.subject ?? '');
+    return this.children[index] || (this.caps[index]?.rule.subject ?? '');
   }
 }
 
-const noPlan = new Plan([], [], []);
+const nothingMatched = new MatchedCounters([], [], []);
 
 /** One rule set, by subject. */
 export class RuleIndex {
@@ -58,7 +58,7 @@ export class RuleIndex {
   constructor(tallies: Iterable<Tally>) {
     const homes = { user_path: this.#paths, provider: this.#providers };
     for (const tally of tallies) {
-      const { scope, matchSubject, bareId } = tally.terms.rule;
+      const { scope, matchSubject, bareId } = tally.caps.rule;
       const isBare = bareId === true || !matchSubject.includes('/');
       const home = scope === 'model' ? (isBare ? this.#bare : this.#qualified) : homes[scope];
       const list = home.get(matchSubject);
@@ -68,42 +68,42 @@ export class RuleIndex {
   }
 
   /** Rules on the path and its ancestors. A prefix sorts before what it begins, so walking down keeps the order. */
-  planUserPath(path: string): Plan {
+  matchUserPath(path: string): MatchedCounters {
     const found: Tally[] = [...(this.#paths.get('/') ?? [])];
     for (let end = path.indexOf('/', 1); end !== -1; end = path.indexOf('/', end + 1)) {
       found.push(...(this.#paths.get(path.slice(0, end)) ?? []));
     }
     if (path !== '/') found.push(...(this.#paths.get(path) ?? []));
-    return planOf(found, path);
+    return matchedOf(found, path);
   }
 
   /** Rules on the model, bare or qualified, and on the provider; `model` is the id at the provider. */
-  planTarget(provider: string, model: string): Plan {
+  matchTarget(provider: string, model: string): MatchedCounters {
     const name = foldCase(provider);
     const bareId = foldCase(model);
     const qualifiedId = `${name}/${bareId}`;
     const bare = this.#bare.get(bareId) ?? [];
     const qualified = this.#qualified.get(qualifiedId) ?? [];
     const models = bareId < qualifiedId ? [...bare, ...qualified] : [...qualified, ...bare];
-    return planOf([...models, ...(this.#providers.get(name) ?? [])], '/');
+    return matchedOf([...models, ...(this.#providers.get(name) ?? [])], '/');
   }
 }
 
-function planOf(tallies: readonly Tally[], path: string): Plan {
-  const terms: Terms[] = [];
+function matchedOf(tallies: readonly Tally[], path: string): MatchedCounters {
+  const caps: Caps[] = [];
   const children: string[] = [];
   for (const tally of tallies) {
-    const { rule } = tally.terms;
+    const { rule } = tally.caps;
     const child = rule.perChild ? directChild(path, rule.matchSubject) : '';
     if (child === undefined) continue;
-    terms.push(tally.terms);
+    caps.push(tally.caps);
     children.push(child);
   }
-  if (terms.length === 0) return noPlan;
-  return new Plan(
-    terms,
+  if (caps.length === 0) return nothingMatched;
+  return new MatchedCounters(
+    caps,
     children,
-    terms.map(({ tally }, index) => tally.own(children[index] ?? '')),
+    caps.map(({ tally }, index) => tally.own(children[index] ?? '')),
   );
 }
 
@@ -112,32 +112,32 @@ function planOf(tallies: readonly Tally[], path: string): Plan {
  * one it means the new rules, so late tokens are counted where they are looked for.
  */
 export class Matches {
-  readonly #book: Book;
-  readonly #find: (index: RuleIndex) => Plan;
+  readonly #lookup: RuleLookup;
+  readonly #find: (index: RuleIndex) => MatchedCounters;
   #index: RuleIndex;
-  #plan: Plan;
+  #matched: MatchedCounters;
 
-  constructor(book: Book, find: (index: RuleIndex) => Plan) {
-    this.#book = book;
+  constructor(lookup: RuleLookup, find: (index: RuleIndex) => MatchedCounters) {
+    this.#lookup = lookup;
     this.#find = find;
-    this.#index = book.index;
-    this.#plan = find(book.index);
+    this.#index = lookup.index;
+    this.#matched = find(lookup.index);
   }
 
   /** What is known now; counters may be missing or retired. */
-  plan(): Plan {
-    if (this.#index !== this.#book.index) {
-      this.#index = this.#book.index;
-      this.#plan = this.#find(this.#index);
+  matched(): MatchedCounters {
+    if (this.#index !== this.#lookup.index) {
+      this.#index = this.#lookup.index;
+      this.#matched = this.#find(this.#index);
     }
-    return this.#plan;
+    return this.#matched;
   }
 
   /** Likewise, with a live counter for every rule. */
-  opened(): Plan {
-    const { terms, children } = this.plan();
+  opened(): MatchedCounters {
+    const { caps, children } = this.matched();
     let isOwn = true;
-    const counters = terms.map(({ tally }, index) => {
+    const counters = caps.map(({ tally }, index) => {
       const child = children[index] ?? '';
       const counter = tally.open(child);
       if (counter.child === child) return counter;
@@ -145,15 +145,15 @@ export class Matches {
       tally.overflowed += 1;
       return counter;
     });
-    const plan = new Plan(terms, children, counters);
+    const matched = new MatchedCounters(caps, children, counters);
     // A shared counter is not remembered: the child gets one of its own when there is room.
-    if (isOwn) this.#plan = plan;
-    return plan;
+    if (isOwn) this.#matched = matched;
+    return matched;
   }
 }
 
 /** The rule set in force, and what was looked up in it lately. */
-export class Book {
+export class RuleLookup {
   index = new RuleIndex([]);
   readonly #paths = new Recent<string, Matches>(rememberedPaths);
   readonly #targets = new Recent<string, Recent<string, Matches>>(rememberedProviders);
@@ -163,7 +163,7 @@ export class Book {
     const size = Math.ceil(path.length / pathUnit);
     let matches = this.#paths.get(path, size);
     if (matches === undefined) {
-      matches = new Matches(this, (index) => index.planUserPath(path));
+      matches = new Matches(this, (index) => index.matchUserPath(path));
       this.#paths.set(path, matches, size);
     }
     return matches;
@@ -177,7 +177,7 @@ export class Book {
     }
     let matches = models.get(model);
     if (matches === undefined) {
-      matches = new Matches(this, (index) => index.planTarget(provider, model));
+      matches = new Matches(this, (index) => index.matchTarget(provider, model));
       models.set(model, matches);
     }
     return matches;

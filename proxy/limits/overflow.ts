@@ -12,6 +12,6 @@ export interface Overflow {
 }
 
 /** Nothing of a rule whose children have never shared a counter. */
-export function overflowOf({ terms, overflowed, isOverflowing }: Tally): Overflow[] {
-  return overflowed === 0 ? [] : [{ rule: terms.rule, requests: overflowed, isOverflowing }];
+export function overflowOf({ caps, overflowed, isOverflowing }: Tally): Overflow[] {
+  return overflowed === 0 ? [] : [{ rule: caps.rule, requests: overflowed, isOverflowing }];
 }

@@ -1,9 +1,9 @@
 // Why a request is refused, and when it would not be: the slow half of admission.
 import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
 import type { Dimension, Outcome } from './decisions.ts';
-import type { Matches, Plan } from './match.ts';
+import type { MatchedCounters, Matches } from './match.ts';
 import { slotSeconds, waitSeconds } from './span.ts';
-import type { Counter, Tally, Terms } from './tally.ts';
+import type { Caps, Counter, Tally } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
 /** One cap that is used up. */
@@ -28,48 +28,48 @@ export interface Rejection extends Exhausted {
 }
 
 /** Whether a rule has nothing left now. Where nothing was counted yet, only a cap of 0 is used up. */
-export function isExhausted(terms: Terms, counter: Counter | undefined, nowMs: number): boolean {
-  if (counter === undefined) return terms.isBlock;
+export function isExhausted(caps: Caps, counter: Counter | undefined, nowMs: number): boolean {
+  if (counter === undefined) return caps.isBlock;
   const { window } = counter;
-  if (window === undefined) return (counter.gauge?.inFlight ?? 0) >= terms.slotsCap;
+  if (window === undefined) return (counter.gauge?.inFlight ?? 0) >= caps.slotsCap;
   window.advance(nowMs);
-  return window.requestsUsed >= terms.requestsCap || window.tokensUsed >= terms.tokensCap;
+  return window.requestsUsed >= caps.requestsCap || window.tokensUsed >= caps.tokensCap;
 }
 
 /** Every used-up cap of one rule. */
-export function exhaustedOf(plan: Plan, index: number, nowMs: number): Exhausted[] {
+export function exhaustedOf(matched: MatchedCounters, index: number, nowMs: number): Exhausted[] {
   const found: Exhausted[] = [];
-  collect(found, plan, index, nowMs);
+  collect(found, matched, index, nowMs);
   return found;
 }
 
 /** Every used-up cap of the enforcing rules, in the order of rules. */
-function exhaustedIn(plan: Plan, nowMs: number): Exhausted[] {
+function exhaustedIn(matched: MatchedCounters, nowMs: number): Exhausted[] {
   const found: Exhausted[] = [];
-  for (let index = 0; index < plan.terms.length; index += 1) {
-    if (plan.terms[index]?.shadow === false) collect(found, plan, index, nowMs);
+  for (let index = 0; index < matched.caps.length; index += 1) {
+    if (matched.caps[index]?.shadow === false) collect(found, matched, index, nowMs);
   }
   return found;
 }
 
-function collect(found: Exhausted[], plan: Plan, index: number, nowMs: number): void {
-  const terms = plan.terms[index];
-  if (terms === undefined) return;
-  const counter = plan.counter(index);
-  add('concurrent', terms.slotsCap, slotSeconds(terms, counter, nowMs));
-  add('requests', terms.requestsCap, waitSeconds(terms, counter, requests, nowMs));
-  add('tokens', terms.tokensCap, waitSeconds(terms, counter, tokens, nowMs));
+function collect(found: Exhausted[], matched: MatchedCounters, index: number, nowMs: number): void {
+  const caps = matched.caps[index];
+  if (caps === undefined) return;
+  const counter = matched.counter(index);
+  add('concurrent', caps.slotsCap, slotSeconds(caps, counter, nowMs));
+  add('requests', caps.requestsCap, waitSeconds(caps, counter, requests, nowMs));
+  add('tokens', caps.tokensCap, waitSeconds(caps, counter, tokens, nowMs));
 
   function add(dimension: Dimension, cap: number, retryAfterSeconds: number): void {
     if (retryAfterSeconds === 0) return;
-    const { rule, tally } = terms as Terms;
-    found.push({ rule, tally, subject: plan.subject(index), dimension, cap, retryAfterSeconds });
+    const { rule, tally } = caps as Caps;
+    found.push({ rule, tally, subject: matched.subject(index), dimension, cap, retryAfterSeconds });
   }
 }
 
-/** Explains the refusal by a plan of which at least one enforcing rule is used up, and counts it for each such cap. */
-export function refuse(plan: Plan, nowMs: number, refusedAs: Outcome): Rejection {
-  const exhausted = exhaustedIn(plan, nowMs);
+/** Explains the refusal by matched counters of which at least one enforcing rule is used up, and counts it for each such cap. */
+export function refuse(matched: MatchedCounters, nowMs: number, refusedAs: Outcome): Rejection {
+  const exhausted = exhaustedIn(matched, nowMs);
   for (const { tally, dimension } of exhausted) tally.decisions.note(dimension, refusedAs);
   return decide(exhausted);
 }
@@ -81,7 +81,7 @@ export function refuse(plan: Plan, nowMs: number, refusedAs: Outcome): Rejection
  * throws when nothing stands in its way.
  */
 export function explain(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
-  return decide([...soonestOf(targets, nowMs), ...exhaustedIn(consumer.plan(), nowMs)]);
+  return decide([...soonestOf(targets, nowMs), ...exhaustedIn(consumer.matched(), nowMs)]);
 }
 
 /** Likewise for a request of which every target was skipped: the used-up caps of the soonest one count a `reject`, too. */
@@ -95,7 +95,7 @@ export function refuseTargets(targets: readonly Matches[], consumer: Matches, no
 
 /** The used-up caps of the target that has room first; none when one has room now. */
 function soonestOf(targets: readonly Matches[], nowMs: number): readonly Exhausted[] {
-  const all = targets.map((matches) => exhaustedIn(matches.plan(), nowMs));
+  const all = targets.map((matches) => exhaustedIn(matches.matched(), nowMs));
   if (all.some((exhausted) => exhausted.length === 0)) return [];
   return all.map(decide).sort(bySeconds)[0]?.exhausted ?? [];
 }

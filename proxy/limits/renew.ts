@@ -1,7 +1,7 @@
 // Admission a second time, for a request whose body took its time: windows count it at the moment it goes on to a provider.
 import { isShadowed, takeWindow } from './admit.ts';
 import type { Lease } from './lease.ts';
-import type { Matches, Plan } from './match.ts';
+import type { MatchedCounters, Matches } from './match.ts';
 import { isExhausted, type Rejection, refuse } from './rejection.ts';
 
 /**
@@ -12,8 +12,8 @@ import { isExhausted, type Rejection, refuse } from './rejection.ts';
 export function renewLease(lease: Lease, matches: Matches, nowMs: number): Rejection | undefined {
   if (!lease.isDated(nowMs)) return undefined;
   lease.uncount(nowMs);
-  const windows = windowsOf(matches.plan(), lease);
-  const isRefusing = windows.terms.some(
+  const windows = windowsOf(matches.matched(), lease);
+  const isRefusing = windows.caps.some(
     (rule, index) => !rule.shadow && isExhausted(rule, windows.counter(index), nowMs),
   );
   if (isRefusing) {
@@ -22,15 +22,15 @@ export function renewLease(lease: Lease, matches: Matches, nowMs: number): Rejec
   }
   const open = windowsOf(matches.opened(), lease);
   const counted = open.only((index) => !isShadowed(open, index, nowMs));
-  for (const [index, rule] of counted.terms.entries()) takeWindow(rule, counted.counters[index], nowMs);
+  for (const [index, rule] of counted.caps.entries()) takeWindow(rule, counted.counters[index], nowMs);
   lease.recount(counted, nowMs);
   return undefined;
 }
 
 /** The windows under which the request is admitted; a shadow rule that would have refused it before stays out. */
-function windowsOf(plan: Plan, lease: Lease): Plan {
-  return plan.only((index) => {
-    const rule = plan.terms[index];
+function windowsOf(matched: MatchedCounters, lease: Lease): MatchedCounters {
+  return matched.only((index) => {
+    const rule = matched.caps[index];
     return rule !== undefined && rule.rule.periodSeconds !== 0 && (!rule.shadow || lease.counts(rule.tally));
   });
 }

@@ -1,8 +1,8 @@
 // The live state of limits as plain numbers: for GET /v1/usage, the admin listing and the gauges at a scrape.
 import type { Rule } from '../../schemas/rules/rule.ts';
-import type { Plan } from './match.ts';
+import type { MatchedCounters } from './match.ts';
 import { secondsUntil, waitSeconds, windowEndMs, windowStartMs } from './span.ts';
-import type { Counter, Terms } from './tally.ts';
+import type { Caps, Counter } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
 /** One rule as it stands. Used is 0 and remaining absent for a cap the rule does not have. */
@@ -25,20 +25,20 @@ export interface RuleReport {
   readonly exhausted: boolean;
 }
 
-/** What every rule of a plan has counted for it. */
-export function reportPlan(plan: Plan, nowMs: number): RuleReport[] {
-  return plan.terms.map((terms, index) => reportCounter(terms, plan.counter(index), plan.subject(index), nowMs));
+/** What every matched rule has counted. */
+export function reportMatched(matched: MatchedCounters, nowMs: number): RuleReport[] {
+  return matched.caps.map((caps, index) => reportCounter(caps, matched.counter(index), matched.subject(index), nowMs));
 }
 
 /** What a rule has counted as a whole; a template has no such figure (spec: listed without an aggregate counter). */
-export function reportRule(terms: Terms, nowMs: number): RuleReport {
-  const { rule, tally } = terms;
-  if (!rule.perChild) return reportCounter(terms, tally.find(''), rule.subject, nowMs);
+export function reportRule(caps: Caps, nowMs: number): RuleReport {
+  const { rule, tally } = caps;
+  if (!rule.perChild) return reportCounter(caps, tally.find(''), rule.subject, nowMs);
   return { rule, subject: rule.subject, requestsUsed: 0, tokensUsed: 0, inFlight: 0, exhausted: false };
 }
 
-function reportCounter(terms: Terms, counter: Counter | undefined, subject: string, nowMs: number): RuleReport {
-  const { rule } = terms;
+function reportCounter(caps: Caps, counter: Counter | undefined, subject: string, nowMs: number): RuleReport {
+  const { rule } = caps;
   const { maxRequests, maxTokens, periodSeconds } = rule;
   if (periodSeconds === 0) {
     const inFlight = counter?.gauge?.inFlight ?? 0;
@@ -48,9 +48,9 @@ function reportCounter(terms: Terms, counter: Counter | undefined, subject: stri
   }
   counter?.window?.advance(nowMs);
   const requestsUsed = maxRequests === undefined ? 0 : (counter?.window?.requestsUsed ?? 0);
-  const tokensUsed = terms.tokensCap === Number.POSITIVE_INFINITY ? 0 : (counter?.window?.tokensUsed ?? 0);
-  const endMs = windowEndMs(terms, counter, nowMs);
-  const wait = Math.max(waitSeconds(terms, counter, requests, nowMs), waitSeconds(terms, counter, tokens, nowMs));
+  const tokensUsed = caps.tokensCap === Number.POSITIVE_INFINITY ? 0 : (counter?.window?.tokensUsed ?? 0);
+  const endMs = windowEndMs(caps, counter, nowMs);
+  const wait = Math.max(waitSeconds(caps, counter, requests, nowMs), waitSeconds(caps, counter, tokens, nowMs));
   const requestsRemaining = Math.max(0, (maxRequests ?? 0) - requestsUsed);
   const tokensRemaining = Math.max(0, (maxTokens ?? 0) - tokensUsed);
   return {
@@ -61,7 +61,7 @@ function reportCounter(terms: Terms, counter: Counter | undefined, subject: stri
     tokensUsed,
     ...(maxTokens === undefined ? {} : { tokensRemaining }),
     inFlight: 0,
-    windowStartMs: windowStartMs(terms, counter, nowMs),
+    windowStartMs: windowStartMs(caps, counter, nowMs),
     windowEndMs: endMs,
     resetsInSeconds: wait > 0 ? wait : secondsUntil(endMs, nowMs),
     exhausted:

@@ -1,56 +1,56 @@
 // How long the use of a rule's window lasts: what clients see as the start and the end of the window, and the seconds to its reset.
 import { sliceCount, sliceStartMs } from '../../schemas/rules/slice.ts';
-import type { Counter, Terms } from './tally.ts';
+import type { Caps, Counter } from './tally.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
 /** The start of the oldest slice with use; now when nothing is used. Unix milliseconds. */
-export function windowStartMs(terms: Terms, counter: Counter | undefined, nowMs: number): number {
+export function windowStartMs(caps: Caps, counter: Counter | undefined, nowMs: number): number {
   const window = counter?.window;
   if (window === undefined) return nowMs;
   window.advance(nowMs);
   let slice = Number.POSITIVE_INFINITY;
-  if (terms.requestsCap !== Number.POSITIVE_INFINITY) slice = window.oldest(requests);
-  if (terms.tokensCap !== Number.POSITIVE_INFINITY) slice = Math.min(slice, window.oldest(tokens));
-  return slice === Number.POSITIVE_INFINITY ? nowMs : sliceStartMs(slice, terms.rule.periodSeconds);
+  if (caps.requestsCap !== Number.POSITIVE_INFINITY) slice = window.oldest(requests);
+  if (caps.tokensCap !== Number.POSITIVE_INFINITY) slice = Math.min(slice, window.oldest(tokens));
+  return slice === Number.POSITIVE_INFINITY ? nowMs : sliceStartMs(slice, caps.rule.periodSeconds);
 }
 
 /** The moment at which all present use has left; now and a period when nothing is used. Unix milliseconds. */
-export function windowEndMs(terms: Terms, counter: Counter | undefined, nowMs: number): number {
-  const { periodSeconds } = terms.rule;
+export function windowEndMs(caps: Caps, counter: Counter | undefined, nowMs: number): number {
+  const { periodSeconds } = caps.rule;
   const window = counter?.window;
   let slice = -1;
   if (window !== undefined) {
     window.advance(nowMs);
-    if (terms.requestsCap !== Number.POSITIVE_INFINITY) slice = window.newest(requests);
-    if (terms.tokensCap !== Number.POSITIVE_INFINITY) slice = Math.max(slice, window.newest(tokens));
+    if (caps.requestsCap !== Number.POSITIVE_INFINITY) slice = window.newest(requests);
+    if (caps.tokensCap !== Number.POSITIVE_INFINITY) slice = Math.max(slice, window.newest(tokens));
   }
   return slice === -1 ? nowMs + 1000 * periodSeconds : sliceStartMs(slice + sliceCount, periodSeconds);
 }
 
 /** Whole seconds, at least 1: the wait of the dimension when nothing of it remains, else until all present use has left. */
-export function resetSeconds(terms: Terms, counter: Counter | undefined, lane: Lane, nowMs: number): number {
-  return waitSeconds(terms, counter, lane, nowMs) || secondsUntil(windowEndMs(terms, counter, nowMs), nowMs);
+export function resetSeconds(caps: Caps, counter: Counter | undefined, lane: Lane, nowMs: number): number {
+  return waitSeconds(caps, counter, lane, nowMs) || secondsUntil(windowEndMs(caps, counter, nowMs), nowMs);
 }
 
 /** Whole seconds, at least 1, until this cap alone admits; 0 when it does now. A cap of 0 admits when its block has ended. */
-export function waitSeconds(terms: Terms, counter: Counter | undefined, lane: Lane, nowMs: number): number {
-  const cap = capOf(terms, lane);
-  if (cap === 0) return blockSeconds(terms, nowMs);
+export function waitSeconds(caps: Caps, counter: Counter | undefined, lane: Lane, nowMs: number): number {
+  const cap = capOf(caps, lane);
+  if (cap === 0) return blockSeconds(caps, nowMs);
   return counter?.window?.retryAfterSeconds(lane, cap, nowMs) ?? 0;
 }
 
 /** Likewise for the slots of a concurrency rule. */
-export function slotSeconds(terms: Terms, counter: Counter | undefined, nowMs: number): number {
-  if (terms.slotsCap === 0) return blockSeconds(terms, nowMs);
-  return (counter?.gauge?.inFlight ?? 0) >= terms.slotsCap ? 1 : 0;
+export function slotSeconds(caps: Caps, counter: Counter | undefined, nowMs: number): number {
+  if (caps.slotsCap === 0) return blockSeconds(caps, nowMs);
+  return (counter?.gauge?.inFlight ?? 0) >= caps.slotsCap ? 1 : 0;
 }
 
-function blockSeconds({ rule }: Terms, nowMs: number): number {
+function blockSeconds({ rule }: Caps, nowMs: number): number {
   return secondsUntil(rule.blockedUntilMs ?? nowMs, nowMs);
 }
 
 /** What a lane may hold at most; Infinity without a cap. */
-export function capOf({ requestsCap, tokensCap }: Terms, lane: Lane): number {
+export function capOf({ requestsCap, tokensCap }: Caps, lane: Lane): number {
   return lane === requests ? requestsCap : tokensCap;
 }
 

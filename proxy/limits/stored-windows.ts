@@ -7,7 +7,7 @@ import { requests, tokens } from './window.ts';
 /** Undefined for a gauge. */
 export function rowOf({ tally, child, window }: Counter): CounterRow | undefined {
   if (window === undefined) return undefined;
-  const { key, epoch, periodSeconds } = tally.terms.rule;
+  const { key, epoch, periodSeconds } = tally.caps.rule;
   return { key, epoch, child, periodSeconds, requests: window.pairs(requests), tokens: window.pairs(tokens) };
 }
 
@@ -32,7 +32,7 @@ export type Restored = 'restored' | 'dropped' | 'unknown';
  */
 export function restoreRow(row: CounterRow, tally: Tally | undefined, nowMs: number): Restored {
   if (tally === undefined) return 'unknown';
-  const { epoch, periodSeconds, perChild, matchSubject } = tally.terms.rule;
+  const { epoch, periodSeconds, perChild, matchSubject } = tally.caps.rule;
   if (row.epoch !== epoch || row.periodSeconds !== periodSeconds || periodSeconds === 0) return 'unknown';
   // Of a template, the row without a child is the one that children beyond the bound share.
   const isOurs = row.child === '' || (perChild && directChild(row.child, matchSubject) === row.child);

@@ -27,6 +27,6 @@ export class Sweeper {
   }
 
   *#children(): Generator<Counter, undefined> {
-    for (const tally of this.#tallies.values()) if (tally.terms.rule.perChild) yield* tally.counters();
+    for (const tally of this.#tallies.values()) if (tally.caps.rule.perChild) yield* tally.counters();
   }
 }

@@ -2,7 +2,7 @@
 import type { Rule } from '../../schemas/rules/rule.ts';
 import { Decisions } from './decisions.ts';
 import { Gauge } from './gauge.ts';
-import { type Dial, Window } from './window.ts';
+import { type SliceClock, Window } from './window.ts';
 
 /**
  * What counters are reckoned at, in bytes: a window with requests and tokens in its ring, slots, and a character of a child's name.
@@ -13,7 +13,7 @@ const gaugeBytes = 300;
 const characterBytes = 2;
 
 /** What every tally of a limiter shares. */
-export interface Ledger {
+export interface Unsaved {
   /** Counters that differ from what was exported last. */
   readonly changed: Set<Counter>;
   /** Keys of rules whose counters were dropped since that was asked last. */
@@ -23,8 +23,8 @@ export interface Ledger {
   /** What all counters are reckoned at, and the most they may come to; children beyond that have none of their own either. */
   bytes: number;
   readonly mostBytes: number;
-  /** One dial per period. */
-  dial(periodSeconds: number): Dial;
+  /** One clock per period. */
+  clock(periodSeconds: number): SliceClock;
   /** Somebody calls `exportChanged` now and then. */
   readonly isExported: boolean;
   /** False: token caps are known but neither counted nor checked (spec, Errors: usage tracking off). */
@@ -32,7 +32,7 @@ export interface Ledger {
 }
 
 /** The caps of a rule as numbers to compare with: Infinity for a cap it does not have. */
-export interface Terms {
+export interface Caps {
   readonly tally: Tally;
   readonly rule: Rule;
   readonly requestsCap: number;
@@ -56,24 +56,24 @@ export class Counter {
   isRestored = false;
   #changed = false;
 
-  constructor(tally: Tally, child: string, dial: Dial | undefined) {
+  constructor(tally: Tally, child: string, clock: SliceClock | undefined) {
     this.tally = tally;
     this.child = child;
-    this.window = dial && new Window(dial);
-    this.gauge = dial ? undefined : new Gauge();
+    this.window = clock && new Window(clock);
+    this.gauge = clock ? undefined : new Gauge();
   }
 
   /** Marks the counter for the next export. */
   touch(): void {
     if (this.#changed) return;
     this.#changed = true;
-    this.tally.ledger.changed.add(this);
+    this.tally.unsaved.changed.add(this);
   }
 
   /** The mark is taken off: the caller has what is counted now. */
   collect(): void {
     this.#changed = false;
-    this.tally.ledger.changed.delete(this);
+    this.tally.unsaved.changed.delete(this);
   }
 
   /** What it is reckoned at. */
@@ -83,7 +83,7 @@ export class Counter {
 
   /** Leases that still hold a slot give it back into the void. */
   retire(): void {
-    this.tally.ledger.bytes -= this.bytes;
+    this.tally.unsaved.bytes -= this.bytes;
     this.retired = true;
     this.window?.clear();
     this.collect();
@@ -91,26 +91,26 @@ export class Counter {
 
   /** Without use, and nothing to be told about it where changes are exported: else a stored row would outlive its counter. */
   isIdle(nowMs: number): boolean {
-    if (this.#changed && this.tally.ledger.isExported) return false;
+    if (this.#changed && this.tally.unsaved.isExported) return false;
     return this.window ? this.window.isEmpty(nowMs) : this.gauge?.inFlight === 0;
   }
 }
 
 /** The counters of one rule key, and what the rule decided. */
 export class Tally {
-  readonly ledger: Ledger;
-  terms: Terms;
+  readonly unsaved: Unsaved;
+  caps: Caps;
   readonly decisions = new Decisions();
   /** How many requests were counted on the counter that children beyond the bound share. */
   overflowed = 0;
   readonly #counters = new Map<string, Counter>();
   /** Undefined for requests in flight. */
-  readonly #dial: Dial | undefined;
+  readonly #clock: SliceClock | undefined;
 
-  constructor(rule: Rule, ledger: Ledger) {
-    this.ledger = ledger;
-    this.#dial = rule.periodSeconds === 0 ? undefined : ledger.dial(rule.periodSeconds);
-    this.terms = this.#termsOf(rule);
+  constructor(rule: Rule, unsaved: Unsaved) {
+    this.unsaved = unsaved;
+    this.#clock = rule.periodSeconds === 0 ? undefined : unsaved.clock(rule.periodSeconds);
+    this.caps = this.#termsOf(rule);
     if (!rule.perChild) this.open('');
   }
 
@@ -119,9 +119,9 @@ export class Tally {
    * open requests; a rule that became a template, or stopped being one, starts anew (spec, States and transitions).
    */
   revise(rule: Rule): void {
-    const { epoch, perChild } = this.terms.rule;
-    this.terms = this.#termsOf(rule);
-    if (rule.perChild !== perChild || (rule.epoch !== epoch && this.#dial !== undefined)) this.drop();
+    const { epoch, perChild } = this.caps.rule;
+    this.caps = this.#termsOf(rule);
+    if (rule.perChild !== perChild || (rule.epoch !== epoch && this.#clock !== undefined)) this.drop();
     if (!rule.perChild) this.open('');
   }
 
@@ -146,19 +146,19 @@ export class Tally {
     if (found !== undefined) return found;
     if (child !== '' && this.#isFull()) return undefined;
     // A slice of a longer path would keep the whole path in memory; joining copies.
-    const counter = new Counter(this, child.split('').join(''), this.#dial);
+    const counter = new Counter(this, child.split('').join(''), this.#clock);
     this.#counters.set(counter.child, counter);
-    this.ledger.bytes += counter.bytes;
+    this.unsaved.bytes += counter.bytes;
     return counter;
   }
 
   /** Whether children share a counter now. */
   get isOverflowing(): boolean {
-    return this.terms.rule.perChild && this.overflowed > 0 && this.#counters.has('');
+    return this.caps.rule.perChild && this.overflowed > 0 && this.#counters.has('');
   }
 
   #isFull(): boolean {
-    const { maxChildren, bytes, mostBytes } = this.ledger;
+    const { maxChildren, bytes, mostBytes } = this.unsaved;
     const children = this.#counters.size - (this.#counters.has('') ? 1 : 0);
     return children >= maxChildren || bytes >= mostBytes;
   }
@@ -178,13 +178,13 @@ export class Tally {
 
   /** The rule is gone: forgets every counter but the slots of open requests, which give them back when they end. */
   part(): void {
-    if (this.#dial === undefined) this.evictIdle(0);
+    if (this.#clock === undefined) this.evictIdle(0);
     else this.drop();
   }
 
   /** Forgets every counter, and has what is stored of them removed. */
   drop(): void {
-    this.ledger.removed.add(this.terms.rule.key);
+    this.unsaved.removed.add(this.caps.rule.key);
     for (const counter of this.#counters.values()) counter.retire();
     this.#counters.clear();
   }
@@ -193,10 +193,11 @@ export class Tally {
     return this.#counters.size;
   }
 
-  #termsOf(rule: Rule): Terms {
-    const isWindow = this.#dial !== undefined;
+  #termsOf(rule: Rule): Caps {
+    const isWindow = this.#clock !== undefined;
     const requestsCap = (isWindow ? rule.maxRequests : undefined) ?? Number.POSITIVE_INFINITY;
-    const tokensCap = (isWindow && this.ledger.tokensEnforced ? rule.maxTokens : undefined) ?? Number.POSITIVE_INFINITY;
+    const tokensCap =
+      (isWindow && this.unsaved.tokensEnforced ? rule.maxTokens : undefined) ?? Number.POSITIVE_INFINITY;
     const slotsCap = (isWindow ? undefined : rule.maxRequests) ?? Number.POSITIVE_INFINITY;
     return {
       tally: this,

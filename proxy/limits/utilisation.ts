@@ -16,7 +16,7 @@ export interface Utilisation {
 
 /** Every enforced cap of a rule. */
 export function utilisationOf(tally: Tally, nowMs: number): Utilisation[] {
-  const { rule, requestsCap, tokensCap, slotsCap } = tally.terms;
+  const { rule, requestsCap, tokensCap, slotsCap } = tally.caps;
   let mostRequests = 0;
   let mostTokens = 0;
   let mostSlots = 0;
@@ -35,8 +35,8 @@ export function utilisationOf(tally: Tally, nowMs: number): Utilisation[] {
     { rule, dimension: 'tokens', ratio: usedShare(mostTokens, tokensCap), inFlight: 0 },
     { rule, dimension: 'concurrent', ratio: usedShare(mostSlots, slotsCap), inFlight },
   ];
-  const caps = [requestsCap, tokensCap, slotsCap];
-  return found.filter((_, index) => caps[index] !== Number.POSITIVE_INFINITY);
+  const limits = [requestsCap, tokensCap, slotsCap];
+  return found.filter((_, index) => limits[index] !== Number.POSITIVE_INFINITY);
 }
 
 /** A block is full: nothing of it is left, although nothing may be used. */

@@ -11,7 +11,7 @@ export const tokens = sliceCount;
 export type Lane = typeof requests | typeof tokens;
 
 /** Where now lies, for all windows of one period: they share it, so a request works the division out once per slice. */
-export class Dial {
+export class SliceClock {
   readonly periodSeconds: number;
   slice = -1;
   /** Place of `slice` in the rings. */
@@ -39,20 +39,20 @@ export class Dial {
  * `advance`. Storage is taken at the first count: 61 numbers, 122 once tokens are counted.
  */
 export class Window {
-  readonly #dial: Dial;
+  readonly #clock: SliceClock;
   #head = -1;
   #slices: number[] = nothing;
   requestsUsed = 0;
   tokensUsed = 0;
 
-  constructor(dial: Dial) {
-    this.#dial = dial;
+  constructor(clock: SliceClock) {
+    this.#clock = clock;
   }
 
   /** Lets go of the slices that left the trailing period. */
   advance(nowMs: number): void {
-    this.#dial.turn(nowMs);
-    if (this.#dial.slice !== this.#head) this.#drop();
+    this.#clock.turn(nowMs);
+    if (this.#clock.slice !== this.#head) this.#drop();
   }
 
   used(lane: Lane, nowMs: number): number {
@@ -62,13 +62,13 @@ export class Window {
 
   add(lane: Lane, count: number, nowMs: number): void {
     this.advance(nowMs);
-    this.#put(lane, this.#dial.position, count);
+    this.#put(lane, this.#clock.position, count);
   }
 
   /** Takes back what was added at `chargedAtMs`, if its slice is still in the ring and still holds as much. */
   refund(lane: Lane, count: number, chargedAtMs: number, nowMs: number): void {
     this.advance(nowMs);
-    const age = this.#head - sliceAt(chargedAtMs, this.#dial.periodSeconds);
+    const age = this.#head - sliceAt(chargedAtMs, this.#clock.periodSeconds);
     if (age < 0 || age >= sliceCount || this.#slices.length <= lane) return;
     const place = lane + this.#place(age);
     const taken = Math.min(count, this.#slices[place] ?? 0);
@@ -88,7 +88,7 @@ export class Window {
       left -= this.#slices[lane + this.#place(age)] ?? 0;
       if (left < cap) break;
     }
-    const freeMs = sliceStartMs(this.#head - age + sliceCount, this.#dial.periodSeconds);
+    const freeMs = sliceStartMs(this.#head - age + sliceCount, this.#clock.periodSeconds);
     return Math.max(1, Math.ceil((freeMs - nowMs) / 1000));
   }
 
@@ -151,7 +151,7 @@ export class Window {
   }
 
   #drop(): void {
-    const slice = this.#dial.slice;
+    const slice = this.#clock.slice;
     const steps = Math.min(sliceCount, slice - this.#head);
     this.#head = slice;
     if (this.#slices.length === 0) return;
@@ -187,9 +187,9 @@ export class Window {
     else this.tokensUsed += difference;
   }
 
-  /** The dial and the head agree after every `advance`; between two of them the head's place follows from its number. */
+  /** The clock and the head agree after every `advance`; between two of them the head's place follows from its number. */
   #place(age: number): number {
-    const position = (this.#dial.slice === this.#head ? this.#dial.position : this.#head % sliceCount) - age;
+    const position = (this.#clock.slice === this.#head ? this.#clock.position : this.#head % sliceCount) - age;
     return position < 0 ? position + sliceCount : position;
   }
 }

@@ -9,8 +9,8 @@ import {
   resetRule,
 } from '../../control-plane/admin/rate-limits/changes.ts';
 import { dateRules } from '../../control-plane/admin/rate-limits/declared.ts';
+import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { listing } from '../../control-plane/admin/rate-limits/listing.ts';
-import { liveCounters } from '../../control-plane/admin/rate-limits/live.ts';
 import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
 import { Refusal } from '../../control-plane/errors.ts';
 import { readManualRules } from '../../schemas/rules/manual-rule.ts';

@@ -7,7 +7,7 @@ import { test } from 'tap';
 import { checkConfig } from '../../gitops/check.ts';
 import { checkRateLimits } from '../../gitops/check-rate-limits.ts';
 import { ConfigRejected } from '../../gitops/config-rejected.ts';
-import { type ConfigEvent, type FollowOptions, follow } from '../../gitops/follow.ts';
+import { type ConfigEvent, type FollowOptions, followConfig } from '../../gitops/follow.ts';
 import { type Loaded, loadFiles } from '../../gitops/load.ts';
 import { loadOffThread } from '../../gitops/load-off-thread.ts';
 import { formatProblem, type Problem, problemOfFile } from '../../gitops/problem.ts';
@@ -851,7 +851,7 @@ async function start(
 ): Promise<{ events: ConfigEvent[]; limits: RateLimits[]; close: () => Promise<void> }> {
   const events: ConfigEvent[] = [];
   const limits: RateLimits[] = [];
-  const follower = await follow({
+  const follower = await followConfig({
     environment: {},
     variables: 'expand',
     entitlements: unpaid,

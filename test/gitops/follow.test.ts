@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tap, { type Test, test } from 'tap';
 import { ConfigRejected } from '../../gitops/config-rejected.ts';
-import { type ConfigEvent, type Follower, type FollowOptions, follow } from '../../gitops/follow.ts';
+import { type ConfigEvent, type Follower, type FollowOptions, followConfig } from '../../gitops/follow.ts';
 import { lastGoodPath } from '../../gitops/last-good.ts';
 import { formatProblem } from '../../gitops/problem.ts';
 import type { Config } from '../../schemas/types.ts';
@@ -55,7 +55,7 @@ interface Following {
 async function start(t: Test, directory: string, more: Partial<FollowOptions> = {}): Promise<Following> {
   const events: ConfigEvent[] = [];
   const applied: Config[] = [];
-  const follower = await follow({
+  const follower = await followConfig({
     directory,
     environment: { OPENAI_API_KEY: 'sk-canary-key' },
     variables: 'expand',

@@ -6,7 +6,7 @@ import { type Test, test } from 'tap';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
 import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
-import { liveCounters } from '../../control-plane/admin/rate-limits/live.ts';
+import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
 import { who } from '../../control-plane/authenticate.ts';

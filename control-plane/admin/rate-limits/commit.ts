@@ -18,8 +18,8 @@ import {
   type UnneededEpochs,
 } from './changes.ts';
 import type { DeclaredRules } from './declared.ts';
+import type { LiveCounters } from './fleet-counters.ts';
 import { listing } from './listing.ts';
-import type { LiveCounters } from './live.ts';
 
 /** What the rate-limit resource needs of the process around it. */
 export interface RateLimitParts {

@@ -5,7 +5,7 @@ import { periodLabel } from '../../../schemas/rules/period.ts';
 import { explainUnenforced } from '../../../schemas/rules/unenforced.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import type { DeclaredRules } from './declared.ts';
-import type { LiveCounters } from './live.ts';
+import type { LiveCounters } from './fleet-counters.ts';
 
 export interface ListingParts {
   /** Sorted. */

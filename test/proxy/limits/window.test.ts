@@ -3,14 +3,14 @@ import * as fc from 'fast-check';
 import { test } from 'tap';
 import { Gauge } from '../../../proxy/limits/gauge.ts';
 import { Recent } from '../../../proxy/limits/recent.ts';
-import { Dial, requests, tokens, Window } from '../../../proxy/limits/window.ts';
+import { requests, SliceClock, tokens, Window } from '../../../proxy/limits/window.ts';
 import { sliceAt, sliceCount, sliceStartMs } from '../../../schemas/rules/slice.ts';
 import { runs } from '../../support/extent.ts';
 
 const start = 1_800_000_000_000;
 
 function windowOf(periodSeconds: number): Window {
-  return new Window(new Dial(periodSeconds));
+  return new Window(new SliceClock(periodSeconds));
 }
 
 await test('a slice is a sixtieth of its period, in exact integers for every period', async (t) => {

@@ -4,7 +4,7 @@
  * `ask`, at most once at a time. Whoever comes while an answer is under way gets the next one, with all others who do: the one under
  * way may not know yet what they have just written.
  */
-export function oneAtATime<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
+export function coalesce<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
   let running: Promise<Answer> | undefined;
   let next: Promise<Answer> | undefined;
 

@@ -1,11 +1,11 @@
 // One answer for many who ask at once, and never one that is older than the question.
 import { test } from 'tap';
-import { oneAtATime } from '../../control-plane/store/one-at-a-time.ts';
+import { coalesce } from '../../control-plane/store/coalesce.ts';
 
 /** A question whose answers are given by hand: the number of times it was asked. */
 function startQuestion() {
   const open: { resolve: (answer: number) => void; reject: (error: Error) => void }[] = [];
-  const ask = oneAtATime(() => new Promise<number>((resolve, reject) => open.push({ resolve, reject })));
+  const ask = coalesce(() => new Promise<number>((resolve, reject) => open.push({ resolve, reject })));
   return { ask, asked: () => open.length, answer: (index: number) => open[index]?.resolve(index), open };
 }
 
