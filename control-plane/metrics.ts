@@ -1,6 +1,6 @@
 // What Prometheus sees of the control plane; the only file here that knows the metrics package.
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { FollowStatus } from '../gitops/follow.ts';
+import type { FollowStatus } from '../gitops/config-status.ts';
 import { skippedMetric } from '../schemas/metrics.ts';
 import type { StateStatus } from '../store/state/follow-state.ts';
 import type { Fleet } from './fleet.ts';

@@ -1,5 +1,5 @@
 // What somebody should look at: facts in, verdict out. Degraded still means that operators are served.
-import type { FollowStatus } from '../gitops/follow.ts';
+import type { FollowStatus } from '../gitops/config-status.ts';
 import type { StateStatus } from '../store/state/follow-state.ts';
 
 export interface Readiness {

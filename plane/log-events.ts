@@ -1,5 +1,5 @@
 // How the flow of config and managed state reads in the log: the same lines on both planes.
-import type { ConfigEvent } from '../gitops/follow.ts';
+import type { ConfigEvent } from '../gitops/config-status.ts';
 import { formatProblem } from '../gitops/problem.ts';
 import type { StateEvent } from '../store/state/follow-state.ts';
 

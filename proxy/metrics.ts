@@ -1,7 +1,7 @@
 // Every metric of the data plane: names, labels and help in one place. Labels never hold an unbounded value.
 
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { FollowStatus } from '../gitops/follow.ts';
+import type { FollowStatus } from '../gitops/config-status.ts';
 import { type MetricDefinition, skippedMetric } from '../schemas/metrics.ts';
 import type { StateStatus } from '../store/state/follow-state.ts';
 import type { BodyBudget } from './body-budget.ts';

@@ -1,5 +1,5 @@
 // Whether this proxy wants traffic, and what somebody should look at: facts in, verdict out.
-import type { FollowStatus } from '../gitops/follow.ts';
+import type { FollowStatus } from '../gitops/config-status.ts';
 import type { StateStatus } from '../store/state/follow-state.ts';
 
 /** Degraded still means yes: it serves, and someone should look. */

@@ -1,5 +1,5 @@
 // The sign of life: every half second, what this proxy enforces and has counted.
-import type { FollowStatus } from '../../gitops/follow.ts';
+import type { FollowStatus } from '../../gitops/config-status.ts';
 import { formatProblem } from '../../gitops/problem.ts';
 import type { StateStatus } from '../../store/state/follow-state.ts';
 import {

@@ -7,7 +7,7 @@ import { status } from '../../control-plane/admin/status/routes.ts';
 import { createFleet, createSharingWarnings, type Desired } from '../../control-plane/fleet.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
-import type { FollowStatus } from '../../gitops/follow.ts';
+import type { FollowStatus } from '../../gitops/config-status.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';

@@ -20,7 +20,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tap, { type Test, test } from 'tap';
 import { ConfigRejected } from '../../gitops/config-rejected.ts';
-import { type ConfigEvent, type Follower, type FollowOptions, followConfig } from '../../gitops/follow.ts';
+import type { ConfigEvent } from '../../gitops/config-status.ts';
+import { type Follower, type FollowOptions, followConfig } from '../../gitops/follow.ts';
 import { lastGoodPath } from '../../gitops/last-good.ts';
 import { formatProblem } from '../../gitops/problem.ts';
 import type { Config } from '../../schemas/types.ts';
@@ -724,7 +725,7 @@ void test('ten thousand rules stall the loop for at most 50 ms', { buffered: fal
     stalls.push(watched());
   }
   t.ok(Math.max(...stalls) <= 50, `longest stall: ${stalls.map((ms) => `${ms.toFixed(1)} ms`).join(', ')}`);
-  t.ok(Math.min(...times) <= 3_000, `live: ${times.map((ms) => `${Math.round(ms)} ms`).join(', ')}`);
+  t.ok(Math.min(...times) <= 5_000, `live: ${times.map((ms) => `${Math.round(ms)} ms`).join(', ')}`);
 });
 
 void test('neither a short nor a long file of anything holds the loop up', async (t) => {

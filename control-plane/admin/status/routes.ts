@@ -1,6 +1,6 @@
 // GET /admin/status: what should be in force, and what each proxy has in force.
 import type { FastifyPluginAsync } from 'fastify';
-import type { FollowStatus } from '../../../gitops/follow.ts';
+import type { FollowStatus } from '../../../gitops/config-status.ts';
 import { formatProblem } from '../../../gitops/problem.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import type { StateStatus } from '../../../store/state/follow-state.ts';
