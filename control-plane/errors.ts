@@ -1,5 +1,4 @@
 // Every error the control plane can answer, and its one shape: the flat object of the spec ("Admin error shape").
-
 import { type ErrorType, printable } from '../schemas/error-type.ts';
 
 interface Entry {

@@ -1,5 +1,4 @@
 // Many files become one configuration: who declares what, whether the sections fit together, and what is left out.
-
 import { parseSelector } from '../schemas/selector.ts';
 import type { Config } from '../schemas/types.ts';
 import type { Variables } from '../schemas/variables.ts';

@@ -1,5 +1,4 @@
 // What environment variables say about rate limits, as data: SET_* rules and the two switches. Problems name variables, never values.
-
 import { foldCase } from '../schemas/selector.ts';
 import { normaliseUserPath } from '../schemas/user-path.ts';
 import { parseFlag, type Variables } from '../schemas/variables.ts';

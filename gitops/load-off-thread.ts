@@ -1,5 +1,4 @@
 // Loads large input in a worker thread, so that parsing ten thousand rules stalls no request.
-
 import { Worker } from 'node:worker_threads';
 import type { AssembledConfig } from './assembled.ts';
 import { type LoadContext, type Loaded, loadFiles } from './load.ts';

@@ -1,5 +1,4 @@
 // Bytes of the configuration files → one configuration, or everything that is wrong with them; pure, and the same for both planes and the checker.
-
 import { assemble } from './assemble.ts';
 import type { AssembledConfig } from './assembled.ts';
 import { expand, type Variables } from './expand.ts';

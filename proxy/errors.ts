@@ -1,5 +1,4 @@
-// Every error the data plane itself can answer: stages throw entries of this table, request/refuse.ts renders them (spec: Error envelope).
-
+// Every error the data plane itself can answer: stages throw entries of this table, connection/refuse.ts renders them (spec: Error envelope).
 import { type ErrorType, printable } from '../schemas/error-type.ts';
 
 interface Entry {
@@ -109,7 +108,7 @@ export interface Details {
   readonly further?: Readonly<Record<string, unknown>>;
 }
 
-/** A refusal on its way to the client: thrown by stages, rendered by `request/refuse.ts`. */
+/** A refusal on its way to the client: thrown by stages, rendered by `connection/refuse.ts`. */
 export class Refusal extends Error {
   readonly status: number;
   readonly type: ErrorType;

@@ -1,5 +1,4 @@
 // Every metric of the data plane: names, labels and help in one place. Labels never hold an unbounded value.
-
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { FollowStatus } from '../gitops/config-status.ts';
 import { type MetricDefinition, skippedMetric } from '../schemas/metrics.ts';
@@ -82,9 +81,8 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       const counted = tally.get(key);
       if (counted) counted.count += 1;
       else tally.set(key, { labels: { endpoint, provider, status }, count: 1 });
-      const histogram = durations.get(endpoint) ?? new PlainHistogram(durationMetric.buckets);
-      histogram.observe(seconds);
-      durations.set(endpoint, histogram);
+      if (!durations.has(endpoint)) durations.set(endpoint, new PlainHistogram(durationMetric.buckets));
+      durations.get(endpoint)?.observe(seconds);
     },
   };
 }

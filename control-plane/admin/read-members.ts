@@ -1,5 +1,4 @@
 // Reads members of a JSON body one by one: exact types, nothing unknown, and a refusal that names the member at fault.
-
 import { closest } from '../../gitops/suggest.ts';
 import { parseMoment } from '../../schemas/rules/moment.ts';
 import { type Refusal, refusal } from '../errors.ts';

@@ -1,7 +1,7 @@
-// Stops reading a connection for good. Node resumes a socket whenever a request of it is read: that is undone.
+// Stops reading a connection. Node resumes a socket whenever a request of it is read: that is undone.
 import type { Socket } from 'node:net';
 
-/** Reads no more from the connection until the answer is called. */
+/** Reads no more from the connection until the returned function is called. */
 export function holdSocket(socket: Socket): () => void {
   const pause = (): void => void socket.pause();
   socket.on('resume', pause);

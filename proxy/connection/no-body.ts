@@ -1,5 +1,4 @@
 // Routes that take no body: nothing of one is read.
-
 import { pathOf } from '../call/head.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from './exchange.ts';

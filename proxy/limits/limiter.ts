@@ -1,5 +1,4 @@
 // The engine: admits or refuses, counts, gives back. Pure and synchronous, so a decision and its booking are one step; the clock is an argument.
-
 import type { CounterRow } from '../../schemas/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type Admission, admitMatched } from './admit.ts';

@@ -1,5 +1,4 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
-
 import type { AssembledConfig } from '../../gitops/assembled.ts';
 import { authKeyKind, readAuthKeys, unreadableAuthKeys } from '../../schemas/keys/auth-key.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';

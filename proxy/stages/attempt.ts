@@ -1,5 +1,4 @@
 // Stage 7: tries the targets in order until one gives an answer that can be relayed.
-
 import type { Call } from '../call/call.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';

@@ -1,5 +1,4 @@
 // What stands between a provider's bytes and the client: passes them on, ends them well or badly, and knows what they cost.
-
 import type { Exchange } from '../connection/exchange.ts';
 import { StreamTap } from '../dialects/openai/stream-tap.ts';
 import { envelope, errors, refusal } from '../errors.ts';

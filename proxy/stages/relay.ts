@@ -1,5 +1,4 @@
 // Stage 8: the answer's bytes to the client, unchanged, at the pace at which both sides can go.
-
 import { fixedHeaderList } from '../connection/answer-headers.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { errors, refusal } from '../errors.ts';

@@ -1,5 +1,4 @@
 // Stage 9: closes the books of an exchange, exactly once.
-
 import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Allowance } from './admit.ts';

@@ -3,6 +3,7 @@ import { t as suite, test } from 'tap';
 import { chatCall, chatHead } from '../support/chat-call.ts';
 import { ask, usageOf } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
+import { sendAdminBodies } from '../support/floods.ts';
 import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
 import { openRaw, type RawConnection, type RawResponse } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -95,6 +96,17 @@ await test('under /admin the key is asked for before a byte of the body', async 
     );
     connection.close();
   }
+});
+
+await test('of refused clients that go on sending, sixteen are cut soon; the others wait, so that they cannot come back', async (t) => {
+  const beganMs = performance.now();
+  const flood = sendAdminBodies(t, gateway.port, { connections: 200 });
+  await waitFor('two seconds', () => performance.now() - beganMs > 2_000);
+  t.ok(flood.ended > 0, `${flood.ended} were cut`);
+  // Sixteen every half second; all 200 came back as often before.
+  t.ok(flood.ended <= 100, `${flood.ended} came back`);
+  t.equal((await ask(gateway, '/free')).status, 200, 'others are served');
+  flood.stop();
 });
 
 await test('who keeps trying keys under /admin is put off', async (t) => {

@@ -1,5 +1,4 @@
 // The heap fills up: new requests are refused, what is under way goes on, and when there is room again work is taken again.
-
 import { writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';

@@ -1,5 +1,4 @@
 // The dates of the configuration's rules on disk, so that a restart and an edit of something else do not change them.
-
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { keepCopy, recallCopy } from '../../../store/checksummed-file.ts';
 import { type Declared, type DeclaredRules, dateRules } from './declared.ts';

@@ -1,5 +1,4 @@
 // The OpenAI wire format: what clients speak already, so a body passes as it is but for the model's name.
-
 import { scanObject } from '../../bytes/scan.ts';
 import { type Edit, splice } from '../../bytes/splice.ts';
 import type { Call } from '../../call/call.ts';

@@ -1,5 +1,4 @@
 // Finds what the events of a stream say of usage, and the event that says nothing else. Nearly every event says null, so that is seen first.
-
 import { dataOf, firstEventEnd, isLineEnd, lastEventEnd } from '../../bytes/events.ts';
 import { findUsage } from '../../tokens/find-usage.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';

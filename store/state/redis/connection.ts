@@ -1,5 +1,4 @@
 // One connection to Redis that gives up at its deadline: nothing waits for ever, nothing is sent twice, nothing piles up.
-
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { type ConnectionSettings, connectRedis, type RedisLine } from './client.ts';
 import { explainRedisFailure, redisFailure } from './failure.ts';

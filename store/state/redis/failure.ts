@@ -1,5 +1,4 @@
 // Turns what Redis, its client and the network throw into a reason and a sentence that says what to do, without credentials.
-
 import { type StoreFailure, StoreUnavailable } from '../store-unavailable.ts';
 import type { RedisAddress } from './address.ts';
 import { AbsurdAnswer } from './guard.ts';

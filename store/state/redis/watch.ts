@@ -1,5 +1,4 @@
 // Follows the mark of the store: looks after every notification and besides, because notifications may be lost.
-
 import type { StoreMark } from '../state-store.ts';
 import { type ConnectionSettings, connectRedis } from './client.ts';
 
