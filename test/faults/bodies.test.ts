@@ -103,7 +103,7 @@ await test('of refused clients that go on sending, sixteen are cut soon; the oth
   const flood = sendAdminBodies(t, gateway.port, { connections: 200 });
   await waitFor('two seconds', () => performance.now() - beganMs > 2_000);
   t.ok(flood.ended > 0, `${flood.ended} were cut`);
-  // Sixteen every half second; all 200 came back as often before.
+  // Sixteen every half second at most, not all 200 of them.
   t.ok(flood.ended <= 100, `${flood.ended} came back`);
   t.equal((await ask(gateway, '/free')).status, 200, 'others are served');
   flood.stop();

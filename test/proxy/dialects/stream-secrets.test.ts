@@ -1,5 +1,5 @@
 // The quick look at every event finds what a search of all of its bytes finds, wherever it lies.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { test } from 'tap';
 import { mayNameError } from '../../../proxy/dialects/stream-secrets.ts';
 import { runs } from '../../support/extent.ts';
