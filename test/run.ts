@@ -1,0 +1,70 @@
+// `npm test`: every test file is a process of its own, without the loaders of tap's runner. Their hooks work again in every
+// thread and process that a test starts, and make the suite take three times as long. (`npm run coverage` needs them.)
+//   npm test                        all files
+//   npm test -- store/state faults  files whose path contains one of the words
+//   npm test -- --tap …             the whole TAP
+
+import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { Transform } from 'node:stream';
+import { t } from 'tap';
+import manifest from '../package.json' with { type: 'json' };
+
+const { include, exclude, serial, timeout } = manifest.tap;
+const words = process.argv.slice(2).filter((word) => word !== '--tap');
+const isWhole = process.argv.includes('--tap');
+const isFull = process.env['RUNS'] === 'full';
+
+/** One line per file; what led to each `not ok` follows at the end, where a reader of a long log begins. */
+function brief(): Transform {
+  let rest = '';
+  let inner: string[] = [];
+  const failures: string[] = [];
+  const isShown = (line: string): boolean => {
+    if (!/^(ok|not ok|# \{|# time|Bail|TAP)/.test(line)) {
+      if (!/^ *ok /.test(line)) inner.push(line);
+      return false;
+    }
+    if (line.startsWith('not ok')) failures.push(...inner);
+    inner = [];
+    return true;
+  };
+  return new Transform({
+    transform(chunk, _encoding, done) {
+      const lines = `${rest}${chunk}`.split('\n');
+      rest = lines.pop() ?? '';
+      done(
+        null,
+        lines
+          .filter(isShown)
+          .map((line) => `${line}\n`)
+          .join(''),
+      );
+    },
+    flush(done) {
+      done(null, [...failures, ...inner, rest].map((line) => `${line}\n`).join(''));
+    },
+  });
+}
+
+const files = globSync(include, { exclude: isFull ? [] : exclude })
+  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+  .toSorted();
+
+const limitS = timeout * (isFull ? 3 : 1);
+// tap puts its loader into the NODE_OPTIONS of what it spawns; `env` puts back what the caller had.
+const environment = [`NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`, `TAP_TIMEOUT=${limitS}`];
+
+/** Runs one file; `buffered` ones run side by side. */
+const run = (file: string, buffered: boolean): Promise<unknown> =>
+  t.spawn('env', [...environment, process.execPath, file], { buffered, timeout: limitS * 1000 }, file);
+
+t.register();
+t.setTimeout(0);
+if (!isWhole) t.pipe(brief()).pipe(process.stdout);
+// Most files wait for processes and clocks more than they compute.
+t.jobs = availableParallelism() + 1;
+t.ok(files.length > 0, `files: ${files.length}`);
+await Promise.all(files.filter((file) => !serial.includes(file)).map((file) => run(file, true)));
+for (const file of files.filter((name) => serial.includes(name))) await run(file, false);
+t.end();
