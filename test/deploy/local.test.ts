@@ -72,10 +72,14 @@ function ask(
 // Each start has ports and directories of its own. Those that nobody waits for run two at once; this one has little time.
 suite.jobs = 2;
 
-await test('an alias edited in the quickstart answers with its new model, without a restart', async (t) => {
+await test('an alias edited in the config is live at once; Ctrl-C delivered twice lets open streams finish', async (t) => {
   const config = join(temporaryDirectory(t, 'edited'), 'config');
   cpSync(quickstart, config, { recursive: true });
-  const { url, key } = await startLocal(t, { env: { GATEWAY_CONFIG: config } });
+  const { run, url, key } = await startLocal(t, {
+    env: { GATEWAY_CONFIG: config, LOG_LEVEL: 'silent', GATEWAY_MASTER_KEY: 'sk-own-0123456789' },
+  });
+  t.equal(key, 'sk-own-0123456789');
+  t.strictSame(run.stderr, [], 'a quiet log level is kept');
   const author = async () => {
     const answer: unknown = await (await ask(url, key, 'chat', false)).json();
     return typeof answer === 'object' && answer !== null && 'model' in answer ? answer.model : undefined;
@@ -84,6 +88,13 @@ await test('an alias edited in the quickstart answers with its new model, withou
   const aliases = join(config, 'aliases.yaml');
   writeFileSync(aliases, readFileSync(aliases, 'utf8').replace('target: demo/demo-small', 'target: demo/demo-large'));
   await waitFor('the new model', async () => (await author()) === 'demo-large', 1500);
+
+  // A terminal signals npm and its child, and npm signals the child again.
+  const response = await ask(url, key);
+  run.signal('SIGINT');
+  run.signal('SIGINT');
+  t.match(await response.text(), /data: \[DONE\]\n\n$/);
+  t.strictSame(await run.exited, { code: 0, signal: null });
 });
 
 void test('one command brings everything up, the printed curl streams, Ctrl-C takes everything down', async (t) => {
@@ -117,19 +128,6 @@ void test('one command brings everything up, the printed curl streams, Ctrl-C ta
   t.strictSame(await run.exited, { code: 0, signal: null });
   t.ok(await allRefuse(addresses));
   for (const { pid } of children) t.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
-});
-
-void test('Ctrl-C delivered twice by terminal and npm lets open streams finish', async (t) => {
-  const { run, url, key } = await startLocal(t, {
-    env: { LOG_LEVEL: 'silent', GATEWAY_MASTER_KEY: 'sk-own-0123456789' },
-  });
-  t.equal(key, 'sk-own-0123456789');
-  t.strictSame(run.stderr, [], 'a quiet log level is kept');
-  const response = await ask(url, key);
-  run.signal('SIGINT');
-  run.signal('SIGINT');
-  t.match(await response.text(), /data: \[DONE\]\n\n$/);
-  t.strictSame(await run.exited, { code: 0, signal: null });
 });
 
 void test('a second Ctrl-C ends everything at once', async (t) => {
@@ -170,15 +168,6 @@ void test('a start that was killed leaves nothing behind, and open streams finis
   await waitFor('every process to be gone', () => children.every(({ pid }) => !existsSync(`/proc/${pid}`)));
 });
 
-void test('the death of one process stops the others', async (t) => {
-  const { run, addresses } = await startLocal(t);
-  const victim = childrenOf(run).find(({ command }) => command.includes('control-plane'));
-  process.kill(victim?.pid ?? Number.NaN, 'SIGKILL');
-  t.strictSame(await run.exited, { code: 1, signal: null });
-  t.ok(run.stderr.includes('The control plane stopped (signal SIGKILL). Its last lines:'));
-  t.ok(await allRefuse(addresses));
-});
-
 void test('a port in use is one line that names the port and the variable', async (t) => {
   const holder = createServer().listen(0, '127.0.0.1');
   t.teardown(() => holder.close());
@@ -209,12 +198,12 @@ void test('a bad environment is explained by the plane that reads it', async (t)
   t.match(run.stderr.join('\n'), /LOG_LEVEL must be one of/);
 });
 
-void test('a config directory here is preferred to the quickstart', async (t) => {
+void test('a config directory here is preferred to the quickstart; the death of one process stops the others', async (t) => {
   const cwd = temporaryDirectory(t, 'cwd');
   mkdirSync(join(cwd, 'config'));
   const mine = `{ type: openai, base_url: "\${DEMO_PROVIDER_URL}", models: [demo-embedding, demo-small] }`;
   writeFileSync(join(cwd, 'config/gateway.yaml'), `providers: { mine: ${mine} }\n`);
-  const { run, url, key } = await startLocal(t, { cwd });
+  const { run, url, key, addresses } = await startLocal(t, { cwd });
   t.ok(run.stdout.some((line) => /^ {2}Config +\.\/config /.test(line)));
   t.equal(statSync(join(cwd, 'data/master-key')).mode & 0o777, 0o600);
   const named = /"model":"([^"]+)"/.exec(run.stdout.join('\n'))?.[1] ?? '';
@@ -222,6 +211,12 @@ void test('a config directory here is preferred to the quickstart', async (t) =>
   const response = await ask(url, key, named, false);
   t.equal(response.status, 200);
   await response.body?.cancel();
+
+  const victim = childrenOf(run).find(({ command }) => command.includes('control-plane'));
+  process.kill(victim?.pid ?? Number.NaN, 'SIGKILL');
+  t.strictSame(await run.exited, { code: 1, signal: null });
+  t.ok(run.stderr.includes('The control plane stopped (signal SIGKILL). Its last lines:'));
+  t.ok(await allRefuse(addresses));
 });
 
 void test('the master key is made once, readable by its owner alone', async (t) => {

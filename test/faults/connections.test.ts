@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
 import { chatHead, firstEvent } from '../support/chat-call.ts';
+import { extent } from '../support/extent.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import {
   dripBehindUnread,
@@ -26,6 +27,9 @@ const mostUnreadBytes = 16 * mebibyte;
 /** How long others may wait while the machine does other things, too. Milliseconds. */
 const mostWaitMs = 500;
 
+/** How long a flood is endured. Milliseconds. */
+const enduredMs = extent(1_200, 600);
+
 suite.setTimeout(90_000);
 const upstream = await startFakeUpstream({ t: suite });
 const gateway = await startGateway(suite, {
@@ -49,7 +53,7 @@ async function endure(t: Test, name: string, start: () => Flood): Promise<Flood>
   await waitFor('the probe to run', async () => (await probe.look()).answers > 0);
   const before = residentBytes(gateway.process);
   let most = before;
-  const endMs = performance.now() + 1_200;
+  const endMs = performance.now() + enduredMs;
   const flood = start();
   await waitFor('the flood to have lasted', () => {
     most = Math.max(most, residentBytes(gateway.process));

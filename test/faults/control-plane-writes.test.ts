@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { t as suite, test } from 'tap';
 import { fetch } from 'undici';
-import { scenarioStores } from '../support/extent.ts';
+import { extent, scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { type Gateway, masterKey } from '../support/gateway.ts';
@@ -15,9 +15,9 @@ const upstream = await startFakeUpstream({ t: suite });
 const config = {
   rate_limits: { user_paths: [{ path: '/', limits: [{ period: 'minute', max_requests: 1_000_000_000 }] }] },
 };
-const kills = 10;
-const writesOfEach = 200;
-const stepsOfEach = 25;
+const kills = extent(10, 3);
+const writesOfEach = extent(200, 50);
+const stepsOfEach = extent(25, 10);
 
 async function start(store: 'sqlite' | 'redis'): Promise<Fleet> {
   const fleet = await startFleet(suite, { store, upstream, config, proxies: 1 });
@@ -37,7 +37,7 @@ const ruleOf = (number: number) => ({
 const fleets = await Promise.all(scenarioStores.map(async (store) => ({ store, fleet: await start(store) })));
 
 for (const { store, fleet } of fleets) {
-  await test(`killed with -9 ten times amid writes to ${store}: each rule is there as a whole or not at all`, async (t) => {
+  await test(`killed with -9 ${kills} times amid writes to ${store}: each rule is there as a whole or not at all`, async (t) => {
     const before = await stateRevisionOf(fleet);
     const acknowledged = new Set<number>();
     const unknown = new Set<number>();

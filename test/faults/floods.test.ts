@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import { t as suite, test } from 'tap';
 import { firstEvent } from '../support/chat-call.ts';
+import { extent } from '../support/extent.ts';
 import { type FloodCall, startFloodThread } from '../support/flood-thread.ts';
 import { startGateway } from '../support/gateway.ts';
 import { describeLoad, startLoad } from '../support/load.ts';
@@ -13,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts';
 const mebibyte = 2 ** 20;
 const perSecond = 50;
 /** How long each flood lasts; `npm run soak` lets them go on for longer. Milliseconds. */
-const lastsMs = Number(process.env['FLOOD_SECONDS'] ?? 2) * 1_000;
+const lastsMs = Number(process.env['FLOOD_SECONDS'] ?? extent(2, 1)) * 1_000;
 /** What others may wait, and what the process may take, whatever comes. A quiet machine needs a tenth of that wait; others do other things, too. */
 const mostWaitMs = 2_500;
 const mostBytes = 400 * mebibyte;

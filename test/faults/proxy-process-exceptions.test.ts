@@ -55,7 +55,7 @@ async function explode(t: Test, process: RunningProcess): Promise<void> {
   const tookMs = performance.now() - startedMs;
   t.same(exit, { code: 1, signal: null });
   t.comment(`gone after ${tookMs.toFixed(0)} ms`);
-  t.ok(tookMs < 1_500, 'a second, and what a busy machine adds');
+  t.ok(tookMs < 4_000, 'a second, and what a busy machine adds');
   const fatal = process.logs().filter(({ level }) => level === 60);
   t.equal(fatal.length, 1, 'one line');
   t.match(fatal[0], { msg: 'uncaught: the process ends' });

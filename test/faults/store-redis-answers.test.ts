@@ -65,7 +65,9 @@ await test('answers 100 to 200 ms late: writes are taken, counters are written n
     load.look();
     const taken: number[] = [];
     const times: number[] = [];
-    while (performance.now() < startedMs + 2_400) {
+    // Where a busy machine adds its own to each answer, the first write that is taken may come late.
+    const isOver = (): boolean => performance.now() > startedMs + (taken.length > 0 ? 2_400 : 10_000);
+    while (!isOver()) {
       const cap = taken.length + 1;
       const { status, tookMs } = await put('/slow', cap);
       times.push(tookMs);

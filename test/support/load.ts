@@ -1,6 +1,7 @@
 // A steady load of model calls, to see that nobody notices what a test does to a fleet meanwhile.
 import type { Test } from 'tap';
 import { Pool } from 'undici';
+import { extent } from './extent.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
 import type { Fleet } from './fleet.ts';
 import { type Gateway, masterKey } from './gateway.ts';
@@ -29,7 +30,7 @@ export interface Load {
 export interface LoadOptions {
   /** Those that get it; default: all. */
   readonly proxies?: readonly Pick<Gateway, 'url'>[];
-  /** Default 300. */
+  /** Default 300 in full, 100 in short. */
   readonly perSecond?: number;
 }
 
@@ -45,12 +46,13 @@ export function roomyConfig(...more: object[]): { rate_limits: object } {
 }
 
 const call = JSON.stringify({ model: 'fake-small', messages: [{ role: 'user', content: 'Hello' }] });
+const usualPerSecond = extent(300, 100);
 const mostUnderWay = 500;
 /** Calls that each proxy gets at once to begin with: like a client that has run for a while, a load has connections to spare. */
 const firstCalls = 32;
 
 /** Calls the model `fake-small` at a steady rate, whether answers come or not, each proxy in turn; until its end or the test's. */
-export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[], perSecond = 300): Load {
+export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[], perSecond = usualPerSecond): Load {
   const pools = proxies.map(({ url }) => new Pool(url, { connections: 64, pipelining: 1 }));
   const headers = { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' };
   const underWay = new Set<Promise<void>>();
@@ -124,7 +126,7 @@ export async function underLoad(
   t: Test,
   fleet: Fleet,
   work: (load: Load) => Promise<void>,
-  { proxies = fleet.proxies, perSecond = 300 }: LoadOptions = {},
+  { proxies = fleet.proxies, perSecond = usualPerSecond }: LoadOptions = {},
 ): Promise<void> {
   const load = startLoad(t, proxies, perSecond);
   await waitFor('the load to run', () => load.look().answered > 0);
