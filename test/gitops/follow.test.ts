@@ -25,6 +25,7 @@ import { type Follower, type FollowOptions, followConfig } from '../../gitops/fo
 import { lastGoodPath } from '../../gitops/last-good.ts';
 import { formatProblem } from '../../gitops/problem.ts';
 import type { Config } from '../../schemas/types.ts';
+import { extent } from '../support/extent.ts';
 
 /** A configuration that carries one number, and one that is refused. */
 const limit = (cap: number | string, path = '/team'): string =>
@@ -705,12 +706,13 @@ void test('the control plane keeps variables as they are written', async (t) => 
   t.equal(applied[0]?.providers['openai']?.api_key, `\${OPENAI_API_KEY}`);
 });
 
-void test('ten thousand rules stall the loop for at most 50 ms', { buffered: false }, async (t) => {
+void test('thousands of rules stall the loop for at most 50 ms', { buffered: false }, async (t) => {
+  const count = extent(10_000, 3_000);
   const rules = (cap: number): string =>
-    `rate_limits:\n  user_paths:\n${Array.from({ length: 10_000 }, (_, index) => `    - path: /team/${index}\n      limits: [{ period: minute, max_requests: ${cap} }]\n`).join('')}`;
+    `rate_limits:\n  user_paths:\n${Array.from({ length: count }, (_, index) => `    - path: /team/${index}\n      limits: [{ period: minute, max_requests: ${cap} }]\n`).join('')}`;
   const directory = folder(t, { 'a.yaml': rules(10) });
   const { cap, applied } = await start(t, directory);
-  t.equal(applied[0]?.rate_limits.user_paths.length, 10_000);
+  t.equal(applied[0]?.rate_limits.user_paths.length, count);
   const stalls: number[] = [];
   const times: number[] = [];
   for (const value of [11, 12, 13]) {

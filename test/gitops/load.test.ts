@@ -10,7 +10,7 @@ import { load, loadOffThread, reloadBytes } from '../../gitops/load-off-thread.t
 import { formatProblem, type Problem } from '../../gitops/problem.ts';
 import { readDirectory, type SourceFile } from '../../gitops/read.ts';
 import { valueAt } from '../../gitops/value-at.ts';
-import { runs } from '../support/extent.ts';
+import { extent, runs } from '../support/extent.ts';
 
 const fixtures = join(import.meta.dirname, '../fixtures/config');
 const canary = 'sk-canary-key';
@@ -238,10 +238,14 @@ await test('what is nested beyond reason is refused, not fatal', async (t) => {
     'block lists': `${'- '.repeat(depth)}x`,
     keys: '? '.repeat(depth),
   });
-  for (const [name, text] of Object.entries(cases(7_000)))
+  for (const [name, text] of Object.entries(cases(extent(7_000, 2_000))))
     t.match(lines(one(text).problems), [/nested too deeply/], name);
-  const { problems } = await load([file('a.yaml', cases(100_000)['flow lists'] ?? '')], bare, reloadBytes);
-  t.match(lines(problems), [/nested too deeply/], 'a hundred thousand levels, in a thread');
+  const { problems } = await load(
+    [file('a.yaml', cases(extent(100_000, 30_000))['flow lists'] ?? '')],
+    bare,
+    reloadBytes,
+  );
+  t.match(lines(problems), [/nested too deeply/], 'in a thread');
 });
 
 await test('a bomb is refused before it goes off', async (t) => {
@@ -391,6 +395,9 @@ await test('a thread gives what the main thread gives', async (t) => {
   }
 });
 
+/** Of the wrong values of all fields, a short run tries each fifth. */
+const every = extent(1, 5);
+
 await test('every field survives every wrong value', async (t) => {
   const { expected } = await readCase('good', 'every-key');
   const config = JSON.parse(expected('config.json'));
@@ -414,8 +421,11 @@ await test('every field survives every wrong value', async (t) => {
     `\${X`,
   ];
   let count = 0;
+  let turn = 0;
   for (const path of pathsOf(config)) {
     for (const value of wrong) {
+      turn += 1;
+      if (turn % every !== 0) continue;
       const { config: loaded, problems } = one(stringify(withValue(config, path, value)));
       if ((loaded === undefined) === (problems.length === 0)) t.fail(`${path.join('.')} = ${JSON.stringify(value)}`);
       if (problems.some(({ line, message }) => line < 1 || message.includes('undefined')))
@@ -423,7 +433,7 @@ await test('every field survives every wrong value', async (t) => {
       count += 1;
     }
   }
-  t.ok(count > 1_000, `${count} variants`);
+  t.ok(count > 1_000 / every, `${count} variants`);
 });
 
 await test('mutilated files are refused or loaded, never thrown at anybody', async () => {

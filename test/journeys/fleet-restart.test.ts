@@ -1,6 +1,7 @@
 // Everything is started anew: what operators have set and what was counted is still there, whichever way it ended.
 import { t as suite, test } from 'tap';
 import { ask, askEach, type RuleRow, usageOf } from '../support/consumer.ts';
+import { isFull } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { listRules } from '../support/operator.ts';
@@ -57,6 +58,9 @@ const endings: Record<string, (fleet: Fleet) => Promise<unknown>> = {
     Promise.all([redis?.kill(), controlPlane.kill(), ...proxies.map(({ process }) => process.kill())]),
 };
 
+/** In a short run each store ends in one way. */
+const shortEnding = { sqlite: 'is killed, all at once', redis: 'is stopped in order' } as const;
+
 for (const store of ['sqlite', 'redis'] as const) {
   void test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
@@ -75,6 +79,7 @@ for (const store of ['sqlite', 'redis'] as const) {
     await fleet.admin(`/admin/auth-keys/${revoked.id}/deactivate`, { method: 'POST' });
 
     for (const [ending, end] of Object.entries(endings)) {
+      if (!isFull && shortEnding[store] !== ending) continue;
       await group.test(`that ${ending} is the same again: manual rules, keys, epochs and counters`, async (t) => {
         const expires_at = new Date(Date.now() + 3_600_000).toISOString();
         await fleet.write('PUT', { user_path: '/team', limit_key: minute, max_requests: 4, reason: ending });
