@@ -1,7 +1,7 @@
-// Every metric of the data plane: names, labels and help in one place. Labels never hold an unbounded value.
+// What Prometheus sees of the data plane; what each metric means is written in schemas/proxy-metrics.ts and schemas/metrics.ts.
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { FollowStatus } from '../gitops/config-status.ts';
-import { type MetricDefinition, skippedMetric } from '../schemas/metrics.ts';
+import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import type { StateStatus } from '../store/state/follow-state.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { ConnectionCounts } from './connection/connections.ts';
@@ -45,9 +45,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   // Counted in plain numbers, because prom-client hashes the labels of every count.
   const tally = new Map<string, { labels: Record<string, string | number>; count: number }>();
   new Counter({
-    name: 'gateway_requests_total',
-    help: 'Model requests by endpoint, provider that answered (empty: none) and status: what the client got, the error that broke its answer off, or 499 when it left.',
-    labelNames: ['endpoint', 'provider', 'status'],
+    ...proxyMetrics.requests,
     registers,
     collect() {
       this.reset();
@@ -56,8 +54,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   });
   const durations = new Map<string, PlainHistogram>();
   new Gauge({
-    name: 'gateway_requests_in_flight',
-    help: 'Model requests being served at this moment.',
+    ...proxyMetrics.inFlight,
     registers,
     collect() {
       this.set(inFlight);
@@ -81,39 +78,29 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       const counted = tally.get(key);
       if (counted) counted.count += 1;
       else tally.set(key, { labels: { endpoint, provider, status }, count: 1 });
-      if (!durations.has(endpoint)) durations.set(endpoint, new PlainHistogram(durationMetric.buckets));
+      if (!durations.has(endpoint)) durations.set(endpoint, new PlainHistogram(proxyMetrics.duration.buckets));
       durations.get(endpoint)?.observe(seconds);
     },
   };
 }
 
-const durationMetric = {
-  name: 'gateway_request_duration_seconds',
-  help: 'Time from the head of a model request to the last byte of its answer.',
-  type: 'histogram',
-  labelNames: ['endpoint'],
-  buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600],
-} as const satisfies MetricDefinition;
-
 function durationsText(durations: ReadonlyMap<string, PlainHistogram>): string {
   const exposition = new Exposition();
-  exposition.metric(durationMetric);
-  for (const [endpoint, histogram] of durations) histogram.write(exposition, durationMetric.name, { endpoint });
+  exposition.metric(proxyMetrics.duration);
+  for (const [endpoint, histogram] of durations) histogram.write(exposition, proxyMetrics.duration.name, { endpoint });
   return exposition.text();
 }
 
 function observeBodies(registers: Registry[], bodies: ObservedFacts['bodies']): void {
   new Gauge({
-    name: 'gateway_request_body_bytes',
-    help: 'Memory that the bodies of open requests take at this moment.',
+    ...proxyMetrics.bodyBytes,
     registers,
     collect() {
       this.set(bodies.held);
     },
   });
   new Counter({
-    name: 'gateway_request_bodies_refused_total',
-    help: 'Requests refused (503) because their body did not fit into server.body_budget.',
+    ...proxyMetrics.bodiesRefused,
     registers,
     collect() {
       this.reset();
@@ -124,9 +111,7 @@ function observeBodies(registers: Registry[], bodies: ObservedFacts['bodies']): 
 
 function observeConfig(registers: Registry[], config: ObservedFacts['config']): void {
   new Counter({
-    name: 'gateway_config_reload_total',
-    help: 'Config reloads by result. A failure keeps the config in force.',
-    labelNames: ['result'],
+    ...proxyMetrics.configReloads,
     registers,
     collect() {
       const { success, failure } = config()?.reloads ?? { success: 0, failure: 0 };
@@ -136,25 +121,21 @@ function observeConfig(registers: Registry[], config: ObservedFacts['config']): 
     },
   });
   new Gauge({
-    name: 'gateway_config_last_reload_successful',
-    help: '1 when the config on disk is in force, 0 when it was rejected and an older one serves.',
+    ...proxyMetrics.configIsGood,
     registers,
     collect() {
       this.set(config()?.lastReloadSuccessful ? 1 : 0);
     },
   });
   new Gauge({
-    name: 'gateway_config_last_reload_success_timestamp_seconds',
-    help: 'Unix time at which the config directory was last found good.',
+    ...proxyMetrics.configLastGood,
     registers,
     collect() {
       this.set((config()?.lastSuccessMs ?? 0) / 1000);
     },
   });
   new Gauge({
-    name: 'gateway_config_info',
-    help: 'The config in force and where it came from (directory or last-good); the value is always 1.',
-    labelNames: ['revision', 'source'],
+    ...proxyMetrics.configInfo,
     registers,
     collect() {
       const status = config();
@@ -166,34 +147,28 @@ function observeConfig(registers: Registry[], config: ObservedFacts['config']): 
 
 function observeStore(registers: Registry[], { store, state }: ObservedFacts): void {
   new Gauge({
-    name: 'gateway_state_store_up',
-    help: '1 when the state store takes what this proxy writes, 0 while counters are kept in memory only.',
+    ...proxyMetrics.stateStoreUp,
     registers,
     collect() {
       this.set(store().isUp ? 1 : 0);
     },
   });
   new Gauge({
-    name: skippedMetric.name,
-    help: skippedMetric.help,
-    labelNames: skippedMetric.labelNames,
+    ...proxyMetrics.stateSkipped,
     registers,
     collect() {
       for (const [reason, count] of Object.entries(state()?.skipped ?? {})) this.set({ reason }, count);
     },
   });
   new Gauge({
-    name: 'gateway_counters_written_timestamp_seconds',
-    help: 'Unix time at which the counters of rate limits were last written to the state store.',
+    ...proxyMetrics.countersWritten,
     registers,
     collect() {
       this.set(store().writtenAtMs / 1000);
     },
   });
   new Gauge({
-    name: 'gateway_state_revision',
-    help: 'Revision of the managed state (manual rules, keys) in force, and where it came from: store, copy or nothing.',
-    labelNames: ['source'],
+    ...proxyMetrics.stateRevision,
     registers,
     collect() {
       const status = state();
@@ -202,8 +177,7 @@ function observeStore(registers: Registry[], { store, state }: ObservedFacts): v
     },
   });
   new Gauge({
-    name: 'gateway_state_store_emptied',
-    help: '1 while the state store has lost the managed state that is in force here.',
+    ...proxyMetrics.stateStoreEmptied,
     registers,
     collect() {
       this.set(state()?.isEmptied ? 1 : 0);

@@ -1,0 +1,60 @@
+// The metrics of the control plane: names, labels, help.
+import { type MetricDefinition, skippedMetric } from './metrics.ts';
+
+export const controlPlaneMetrics = {
+  build: {
+    name: 'gateway_build_info',
+    type: 'gauge',
+    help: 'Always 1; the labels say which plane and version is running, on which Node.',
+    labelNames: ['plane', 'version', 'node'],
+  },
+  configIsGood: {
+    name: 'gateway_config_last_reload_successful',
+    type: 'gauge',
+    help: '1 when the config on disk is in force, 0 when it was rejected.',
+    labelNames: [],
+  },
+  stateRevision: {
+    name: 'gateway_state_revision',
+    type: 'gauge',
+    help: 'Revision of the managed state in force.',
+    labelNames: [],
+  },
+  stateStoreUp: {
+    name: 'gateway_state_store_up',
+    type: 'gauge',
+    help: '1 while the state store answers.',
+    labelNames: [],
+  },
+  stateStoreEmptied: {
+    name: 'gateway_state_store_emptied',
+    type: 'gauge',
+    help: '1 while the state store has lost the managed state.',
+    labelNames: [],
+  },
+  stateSkipped: skippedMetric,
+  proxiesLive: {
+    name: 'gateway_proxies_live',
+    type: 'gauge',
+    help: 'Proxies heard within the last three seconds.',
+    labelNames: [],
+  },
+  proxiesBehind: {
+    name: 'gateway_proxies_behind',
+    type: 'gauge',
+    help: 'Live proxies that do not enforce the config and managed state they should.',
+    labelNames: [],
+  },
+  instancesShared: {
+    name: 'gateway_proxies_sharing_instance',
+    type: 'gauge',
+    help: 'Instance names in whose name more than one proxy speaks; their counters overwrite each other.',
+    labelNames: [],
+  },
+  convergenceLag: {
+    name: 'gateway_convergence_lag_seconds',
+    type: 'gauge',
+    help: 'For how long some live proxy has been behind; 0 when none is.',
+    labelNames: [],
+  },
+} as const satisfies Record<string, MetricDefinition>;

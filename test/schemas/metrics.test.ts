@@ -1,0 +1,49 @@
+// The metrics that the planes expose are those that the schemas define, word for word.
+import { test } from 'tap';
+import { createMetrics as createControlPlaneMetrics } from '../../control-plane/metrics.ts';
+import { BodyBudget } from '../../proxy/body-budget.ts';
+import { createLimiter } from '../../proxy/limits/limiter.ts';
+import { createMetrics as createProxyMetrics } from '../../proxy/metrics.ts';
+import { controlPlaneMetrics } from '../../schemas/control-plane-metrics.ts';
+import { type MetricDefinition, rateLimitMetrics } from '../../schemas/metrics.ts';
+import { proxyMetrics } from '../../schemas/proxy-metrics.ts';
+
+/** The heads of the gateway's own metrics in an exposition, sorted; process metrics are left out. */
+function headsIn(text: string): string[] {
+  return [...text.matchAll(/^# HELP gateway_.*\n# TYPE .*$/gm)].map(([head]) => head).sort();
+}
+
+/** What the heads of these definitions look like. */
+function headsOf(definitions: readonly MetricDefinition[]): string[] {
+  return definitions.map(({ name, help, type }) => `# HELP ${name} ${help}\n# TYPE ${name} ${type}`).sort();
+}
+
+await test('the proxy exposes exactly the metrics that are defined for it', async (t) => {
+  const metrics = createProxyMetrics({
+    config: () => undefined,
+    state: () => undefined,
+    limiter: createLimiter(),
+    bodies: new BodyBudget(0),
+    connections: () => ({
+      open: 0,
+      refused: { max_connections: 0, max_connections_per_address: 0 },
+      cut: { pipelined: 0, tiny_chunks: 0, garbage: 0, unread: 0 },
+    }),
+    store: () => ({ isUp: true, writtenAtMs: 0 }),
+    nowMs: () => 0,
+  });
+  t.strictSame(
+    headsIn(await metrics.text()),
+    headsOf([...Object.values(proxyMetrics), ...Object.values(rateLimitMetrics)]),
+  );
+});
+
+await test('the control plane exposes exactly the metrics that are defined for it', async (t) => {
+  const metrics = createControlPlaneMetrics({
+    version: '1.2.3',
+    config: () => undefined,
+    state: () => undefined,
+    fleet: { proxies: () => [], lagSeconds: () => 0 },
+  });
+  t.strictSame(headsIn(await metrics.text()), headsOf(Object.values(controlPlaneMetrics)));
+});
