@@ -1,0 +1,149 @@
+// Every environment variable that the gateway reads: its default and what it does. A test compares the table with what the planes read.
+
+/** One variable, or a family of them: `SET_RATE_LIMIT_<PATH>`. */
+export interface EnvironmentVariable {
+  readonly name: string;
+  /** Which processes read it. */
+  readonly readBy: 'both' | 'proxy' | 'control plane';
+  /** The value that an unset variable stands for. Absent: there is none, or `says` tells it. */
+  readonly default?: string;
+  /** Markdown; one or two sentences. */
+  readonly says: string;
+}
+
+const both = 'both';
+const proxy = 'proxy';
+
+/** Read once, at the start of a process. An empty variable counts as unset. */
+export const environmentVariables: readonly EnvironmentVariable[] = [
+  {
+    name: 'GATEWAY_MASTER_KEY',
+    readBy: both,
+    says: 'The key that clients and operators send: visible ASCII characters, at least 16 unless the address is loopback. Required unless `GATEWAY_INSECURE=true`. `npm start` makes one and keeps it in `data/master-key`.',
+  },
+  {
+    name: 'GATEWAY_PREVIOUS_MASTER_KEY',
+    readBy: both,
+    says: 'The master key before the present one, while it is changed: documents sealed with it stay in force. It authenticates no request.',
+  },
+  {
+    name: 'GATEWAY_INSECURE',
+    readBy: both,
+    default: 'false',
+    says: 'Go without a master key: every request is let in, but only names of this machine are served as `Host`, and no page of another origin may write.',
+  },
+  {
+    name: 'GATEWAY_CONFIG',
+    readBy: both,
+    default: './config',
+    says: 'The directory of YAML files. `npm start` falls back to `examples/quickstart/config`.',
+  },
+  {
+    name: 'GATEWAY_DATA',
+    readBy: both,
+    default: './data',
+    says: "The directory of the gateway's own files: the state store without Redis, the last good config, copies of rules and keys.",
+  },
+  { name: 'GATEWAY_HOST', readBy: proxy, default: '127.0.0.1', says: 'The address that the proxy listens on.' },
+  {
+    name: 'GATEWAY_PORT',
+    readBy: proxy,
+    default: '8080',
+    says: 'The port that the proxy listens on; 0 asks the system for a free one.',
+  },
+  {
+    name: 'GATEWAY_ADMIN_HOST',
+    readBy: both,
+    default: '127.0.0.1',
+    says: 'The address that the control plane listens on; a proxy on the same machine looks for it there.',
+  },
+  {
+    name: 'GATEWAY_ADMIN_PORT',
+    readBy: both,
+    default: '8081',
+    says: 'The port that the control plane listens on; a proxy on the same machine looks for it there.',
+  },
+  {
+    name: 'GATEWAY_CONTROL_PLANE_URL',
+    readBy: proxy,
+    default: 'http://127.0.0.1:8081',
+    says: 'Where a proxy finds the control plane: an `http` or `https` address. Its default is made of `GATEWAY_ADMIN_HOST` and `GATEWAY_ADMIN_PORT`.',
+  },
+  {
+    name: 'GATEWAY_CONTROL_PLANE_TIMEOUT_MS',
+    readBy: proxy,
+    default: '10000',
+    says: 'Milliseconds that an admin request may take at the control plane, at most 600000.',
+  },
+  {
+    name: 'GATEWAY_INSTANCE',
+    readBy: proxy,
+    says: 'Name of this replica: of its counters, and of its folder in `GATEWAY_DATA`. Default: host name and port. Where host names change with every start, as those of containers do, give it a name that stays.',
+  },
+  {
+    name: 'GATEWAY_METRICS_PORT',
+    readBy: proxy,
+    says: 'Serves `/metrics` of the proxy on a port of its own, and no longer on the public one; 0 asks the system for a free port.',
+  },
+  {
+    name: 'GATEWAY_METRICS_MAX_AGE_MS',
+    readBy: both,
+    default: '1000',
+    says: 'Milliseconds that the text of `/metrics` may be old, at most 60000. Scrapes that come meanwhile share one rendering.',
+  },
+  {
+    name: 'REDIS_URL',
+    readBy: both,
+    says: 'The state store: `redis://user:password@host:6379/0`, or `rediss://` for TLS. Without it, the state store is a file in `GATEWAY_DATA`.',
+  },
+  {
+    name: 'GATEWAY_REDIS_PREFIX',
+    readBy: both,
+    default: 'gateway',
+    says: 'What the names of all keys in Redis begin with: 1 to 64 letters, digits, dots, underscores or hyphens.',
+  },
+  {
+    name: 'GATEWAY_ADOPT_UNSIGNED',
+    readBy: 'control plane',
+    default: 'false',
+    says: 'Take over, once at this start, stored documents without a seal.',
+  },
+  {
+    name: 'GATEWAY_ENTITLEMENTS',
+    readBy: both,
+    says: 'Comma list of paid features: `quota_templates`.',
+  },
+  {
+    name: 'USAGE_ENABLED',
+    readBy: both,
+    default: 'true',
+    says: 'Count tokens. Without it, token caps are not enforced. Both planes need the same value.',
+  },
+  {
+    name: 'RATE_LIMITS_ENABLED',
+    readBy: both,
+    says: 'Whether rate limits are enforced. When set, it decides over `rate_limits.enabled` in the YAML.',
+  },
+  {
+    name: 'SET_RATE_LIMIT_<PATH>',
+    readBy: both,
+    says: 'The limits of a user path, in place of its YAML entry. `SET_RATE_LIMIT_TEAM__APP="rpm=60,tpm=100000"` is for `/team/app`, `SET_RATE_LIMIT_` for `/`. Names: `rpm` `tpm` `rph` `tph` `rpd` `tpd` `concurrent`; or a JSON array of limits.',
+  },
+  {
+    name: 'SET_PROVIDER_RATE_LIMIT_<NAME>',
+    readBy: both,
+    says: 'The same for a provider; `_` in the name stands for `-`.',
+  },
+  {
+    name: 'RATE_LIMITS_FLUSH_INTERVAL',
+    readBy: proxy,
+    default: '1',
+    says: 'Seconds between two writes of the counters, at most 3600; 0 writes them at shutdown only.',
+  },
+  {
+    name: 'LOG_LEVEL',
+    readBy: both,
+    default: 'info',
+    says: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
+  },
+];
