@@ -35,7 +35,7 @@ export interface Server {
    */
   user_path_header: string;
   /**
-   * Whether /p/{provider}/{endpoint} is served.
+   * Whether /p/{provider}/{endpoint} is served. It has no effect in this version, which has no such route.
    */
   enable_passthrough_routes: boolean;
   /**

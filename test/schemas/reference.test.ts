@@ -1,0 +1,55 @@
+// The reference page: what is committed is what its sources generate, and nothing that a user can set or meet is missing from it.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'tap';
+import { errors as controlPlaneErrors } from '../../control-plane/errors.ts';
+import { generateReference } from '../../gitops/generate-reference.ts';
+import { modelEndpoints, publicPaths } from '../../proxy/endpoints/index.ts';
+import { errors as proxyErrors } from '../../proxy/errors.ts';
+
+const schemas = join(import.meta.dirname, '../../schemas');
+const page = readFileSync(join(schemas, 'REFERENCE.md'), 'utf8');
+
+/** The first cells of all table rows, without code marks. */
+const firstCells = [...page.matchAll(/^\| `([^`]+)` \|/gm)].map(([, cell = '']) => cell);
+
+await test('the committed page is what its sources generate', async (t) => {
+  t.equal(generateReference(), page, 'run `npm run generate`');
+});
+
+await test('every property of the configuration schemas has a row', async (t) => {
+  const names = new Set<string>();
+  for (const file of readdirSync(join(schemas, 'config'))) {
+    JSON.parse(readFileSync(join(schemas, 'config', file), 'utf8'), (key, value) => {
+      if (key === 'properties') for (const name of Object.keys(value as object)) names.add(name);
+      return value as unknown;
+    });
+  }
+  const shown = new Set(firstCells.map((cell) => /(\w+)(?:\[\]|\.<name>)*$/.exec(cell)?.[1]));
+  const sections = new Set([...page.matchAll(/^### `(\w+)`$/gm)].map(([, key]) => key));
+  t.ok(names.size > 40);
+  t.strictSame(
+    [...names].filter((name) => !shown.has(name) && !sections.has(name)),
+    [],
+  );
+});
+
+await test('every endpoint outside the API description has a row', async (t) => {
+  const paths = [...publicPaths, ...modelEndpoints.map(({ path }) => path)];
+  const shown = new Set(firstCells.map((cell) => /^[A-Z]+ (\S+)$/.exec(cell)?.[1]));
+  t.strictSame(
+    paths.filter((path) => !shown.has(path)),
+    [],
+  );
+});
+
+await test('every error code that reaches a client is listed, under its status', async (t) => {
+  const listed = [...page.matchAll(/^\| (\d{3}) \| (.*) \|$/gm)].flatMap(([, status, codes = '']) =>
+    [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => `${code} ${status}`),
+  );
+  // A client that has left reads no code.
+  const { client_left: _, ...readable } = proxyErrors;
+  const all = { ...readable, ...controlPlaneErrors };
+  const wanted = Object.entries(all).map(([code, { status }]) => `${code} ${status}`);
+  t.strictSame([...new Set(listed)].sort(), wanted.sort());
+});
