@@ -1,0 +1,54 @@
+// The pages a reader follows: every link leads to a file, and to a heading where it names one; the first page stays short.
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'tap';
+
+const top = join(import.meta.dirname, '..');
+const pages = globSync('{*,*/*,examples/*/*}.md', { cwd: top, exclude: ['node_modules/**'] }).map((name) =>
+  join(top, name),
+);
+const longestReadme = 220;
+
+/** Headings as GitHub names them in addresses: lower case, punctuation dropped, blanks as hyphens. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\s-]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+/** The relative links of a page that lead nowhere. */
+function deadLinks(page: string, text: string): string[] {
+  const links = [...text.matchAll(/\]\((?!https?:)([^)\s]*)\)/g)].map(([, link = '']) => link);
+  return links.filter((link) => {
+    const [path = '', anchor] = link.split('#');
+    const target = path === '' ? page : join(dirname(page), path);
+    if (!existsSync(target)) return true;
+    return anchor !== undefined && !anchorsOf(target === page ? text : readFileSync(target, 'utf8')).has(anchor);
+  });
+}
+
+await test('every link of every page leads somewhere', async (t) => {
+  const dead = pages.flatMap((page) =>
+    deadLinks(page, readFileSync(page, 'utf8')).map((link) => `${relative(top, page)} ${link}`),
+  );
+  t.strictSame(dead, []);
+  t.ok(pages.length >= 12);
+  const text = '# A b\n[a](#a-b) [b](#b) [c](no.md) [d](LICENSE) [e](README.md#no)';
+  t.strictSame(deadLinks(join(top, 'README.md'), text), ['#b', 'no.md', 'README.md#no']);
+});
+
+await test('every room is on the map, and the first page is short', async (t) => {
+  const readme = readFileSync(join(top, 'README.md'), 'utf8');
+  const rooms = ['schemas', 'store', 'gitops', 'plane', 'proxy', 'control-plane', 'examples', 'deploy', 'test'];
+  t.strictSame(
+    rooms.filter((room) => !readme.includes(`](${room}`)),
+    [],
+  );
+  t.ok(readme.split('\n').length <= longestReadme);
+});
