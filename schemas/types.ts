@@ -135,7 +135,7 @@ export interface ProviderTimeouts {
    */
   total: string;
   /**
-   * How long the provider may still report the usage of a stream whose client left behind its last words.
+   * How long the provider may still take to report the usage of a stream whose client left after the last content, the event with a finish_reason.
    */
   usage_drain: string;
 }
