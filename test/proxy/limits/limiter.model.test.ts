@@ -7,7 +7,7 @@ import { isFull } from '../../support/extent.ts';
 import { ruleOf } from './rule-of.ts';
 
 const start = 1_800_000_000_000;
-const deepest = isFull ? 10 : 8;
+const deepest = isFull ? 10 : 6;
 /** About six times what it takes; what was covered is printed. */
 const budgetMs = 60_000;
 
