@@ -23,7 +23,7 @@ const aliasFile = (target: string, comment = '') => ({
 const badFile = 'aliases:\n  - source: chat\n    target: nowhere/at-all\n  - source: two\n    target: fake/none\n';
 
 /** For the tests that need none of their own. */
-const gateway = await startGateway(suite, { files: { ...providersFile('fake'), ...aliasFile('fake/fake-small') } });
+const common = await startGateway(suite, { files: { ...providersFile('fake'), ...aliasFile('fake/fake-small') } });
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
 
 async function ask(gateway: Gateway, model: string) {
@@ -162,9 +162,9 @@ await test('an edit is live within a second', async (t) => {
     const model = round % 2 === 0 ? 'fake-large' : 'fake-small';
     const writtenAtMs = performance.now();
     // Alternately the way an editor saves, by rename, and in place.
-    if (round % 4 < 2) gateway.writeConfig(aliasFile(`fake/${model}`, `${round}`));
-    else writeFileSync(join(gateway.configDir, 'aliases.yaml'), aliasFile(`fake/${model}`, `${round}`)['aliases.yaml']);
-    await waitFor(`the alias to lead to ${model}`, async () => (await ask(gateway, 'chat')).model === model);
+    if (round % 4 < 2) common.writeConfig(aliasFile(`fake/${model}`, `${round}`));
+    else writeFileSync(join(common.configDir, 'aliases.yaml'), aliasFile(`fake/${model}`, `${round}`)['aliases.yaml']);
+    await waitFor(`the alias to lead to ${model}`, async () => (await ask(common, 'chat')).model === model);
     delays.push(performance.now() - writtenAtMs);
   }
   const sorted = delays.sort((a, b) => a - b);
@@ -173,16 +173,16 @@ await test('an edit is live within a second', async (t) => {
 });
 
 await test('a stream outlives its provider; new requests do not find it', async (t) => {
-  await gateway.applyConfig(providersFile('fake', 'leaving'));
+  await common.applyConfig(providersFile('fake', 'leaving'));
   const gate = createGate();
   await upstream.behave([{ kind: 'sse', chunks: [firstEvent, gate, lastEvent] }]);
-  const connection = await openRaw(gateway.port, { t });
+  const connection = await openRaw(common.port, { t });
   await connection.send(chatCall({ model: 'leaving/fake-small', stream: true }));
   await connection.waitFor(({ responses }) => responses[0]?.text() === firstEvent);
 
-  await gateway.applyConfig(providersFile('fake'));
-  t.match(await ask(gateway, 'leaving/fake-small'), { status: 404, code: 'model_not_found' });
-  t.match(await ask(gateway, 'fake/fake-small'), { status: 200 });
+  await common.applyConfig(providersFile('fake'));
+  t.match(await ask(common, 'leaving/fake-small'), { status: 404, code: 'model_not_found' });
+  t.match(await ask(common, 'fake/fake-small'), { status: 200 });
   t.equal(connection.exchange().responses[0]?.complete, false, 'the stream is still open');
   gate.release();
   const answer = await connection.waitFor(({ responses }) => responses[0]?.complete && responses[0]);
@@ -344,13 +344,13 @@ await test('a variable that cannot be understood ends the start and is named wit
 });
 
 await test('SIGHUP looks at once, without the patience that half a save is given', async (t) => {
-  const { failure } = await configMetrics(gateway);
-  gateway.writeConfig({ 'aliases.yaml': badFile });
+  const { failure } = await configMetrics(common);
+  common.writeConfig({ 'aliases.yaml': badFile });
   const writtenAtMs = performance.now();
-  gateway.process.signal('SIGHUP');
-  await untilConfig(gateway, { failure: failure + 1 });
+  common.process.signal('SIGHUP');
+  await untilConfig(common, { failure: failure + 1 });
   const tookMs = performance.now() - writtenAtMs;
   t.comment(`judged ${tookMs.toFixed(0)} ms after SIGHUP`);
   t.ok(tookMs < 650, 'before that patience could have ended');
-  t.ok(gateway.process.running);
+  t.ok(common.process.running);
 });
