@@ -1,6 +1,7 @@
 // Many files become one configuration: who declares what, whether the sections fit together, and what is left out.
 import { parseSelector } from '../schemas/selector.ts';
 import type { Config } from '../schemas/types.ts';
+import { formatPath, quote } from '../schemas/validation/path.ts';
 import type { Variables } from '../schemas/variables.ts';
 import type { AssembledConfig } from './assembled.ts';
 import { checkAliases, targetsOf, type WrittenAlias } from './check-aliases.ts';
@@ -9,7 +10,7 @@ import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
 import { checkServer } from './check-server.ts';
 import { readEnvironmentRules } from './environment-rules.ts';
 import { checkGivenProviders, checkTokenCaps, overrule } from './overrule.ts';
-import { formatPath, type Problem, quote } from './problem.ts';
+import type { Problem } from './problem.ts';
 import { locateIn, type Part, type Sources } from './sources.ts';
 import { defaultConfig } from './validate.ts';
 

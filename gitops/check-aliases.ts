@@ -1,9 +1,10 @@
 // What the schema cannot say about aliases: that they lead to models that exist, and never to each other.
 import { foldCase, parseSelector } from '../schemas/selector.ts';
 import type { Config } from '../schemas/types.ts';
-import { type Path, type Problem, quote } from './problem.ts';
+import { type Path, quote } from '../schemas/validation/path.ts';
+import { didYouMean } from '../schemas/validation/suggest.ts';
+import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
-import { didYouMean } from './suggest.ts';
 
 /** An alias as the document has it: `target` is short for one entry of `targets`. */
 export interface WrittenAlias {

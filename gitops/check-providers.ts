@@ -1,8 +1,9 @@
 // What the schema cannot say about providers: addresses, keys, headers, and names that differ only in letter case.
 import { foldCase } from '../schemas/selector.ts';
 import type { Config, Provider } from '../schemas/types.ts';
+import { quote } from '../schemas/validation/path.ts';
 import { refersToVariable } from './expand.ts';
-import { type Problem, quote } from './problem.ts';
+import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
 
 /** Headers that belong to the connection or to the gateway itself. */

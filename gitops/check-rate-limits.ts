@@ -4,10 +4,11 @@ import { declaredRules, ruleKey } from '../schemas/rules/rule.ts';
 import { normaliseSubject } from '../schemas/rules/scope.ts';
 import { foldCase, parseSelector } from '../schemas/selector.ts';
 import type { Config, RateLimits } from '../schemas/types.ts';
-import type { Path, Problem } from './problem.ts';
+import type { Path } from '../schemas/validation/path.ts';
+import { didYouMean } from '../schemas/validation/suggest.ts';
+import { valueAt } from '../schemas/validation/value-at.ts';
+import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
-import { didYouMean } from './suggest.ts';
-import { valueAt } from './value-at.ts';
 
 /** Why a template is refused where it is not paid for. */
 export const templateRefused =

@@ -1,6 +1,7 @@
 // What the schema cannot say about the server section: headers that have another meaning already.
 import type { Config } from '../schemas/types.ts';
-import { type Problem, quote } from './problem.ts';
+import { quote } from '../schemas/validation/path.ts';
+import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
 
 /** A user path read from one of these would show a secret, or be nobody's intention. */

@@ -1,10 +1,10 @@
 // The value of a SET_* variable → limits: `rpm=60,tpm=1000`, or a JSON list of limits. No sentence quotes the value.
 import { type NamedPeriod, periodSeconds } from '../schemas/rules/period.ts';
 import type { Limit } from '../schemas/types.ts';
-import { formatPath, type Path } from './problem.ts';
+import { formatPath, type Path } from '../schemas/validation/path.ts';
+import { valueAt } from '../schemas/validation/value-at.ts';
 import { readJson } from './read-json.ts';
 import { validateLimitList } from './validate.ts';
-import { valueAt } from './value-at.ts';
 
 /** A limit of a variable. A template gives every direct child of the path its own counters. */
 export interface GivenLimit {

@@ -1,10 +1,11 @@
 // What environment variables say about rate limits, as data: SET_* rules and the two switches. Problems name variables, never values.
 import { foldCase } from '../schemas/selector.ts';
 import { normaliseUserPath } from '../schemas/user-path.ts';
+import { quote } from '../schemas/validation/path.ts';
 import { parseFlag, type Variables } from '../schemas/variables.ts';
 import { templateRefused } from './check-rate-limits.ts';
 import { type GivenLimit, readLimits } from './environment-limits.ts';
-import { type Problem, problemOfFile, quote } from './problem.ts';
+import { type Problem, problemOfFile } from './problem.ts';
 import { isProviderName } from './validate.ts';
 
 /** The limits one variable gives to one subject. */

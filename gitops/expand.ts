@@ -1,6 +1,6 @@
 // Fills ${VAR} and ${VAR:-default} into the few values of a parsed file that may hold a secret, and refuses them everywhere else.
-import type { Path } from './problem.ts';
-import { isTree, type Tree } from './value-at.ts';
+import type { Path } from '../schemas/validation/path.ts';
+import { isTree, type Tree } from '../schemas/validation/value-at.ts';
 
 /**
  * What becomes of variables: `error` and `warning` expand them and say how bad an unset one is (such a string then stays as it is

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compile } from 'json-schema-to-typescript';
-import { isTree, type Tree } from './value-at.ts';
+import { isTree, type Tree } from '../schemas/validation/value-at.ts';
 
 type Schema = Tree;
 

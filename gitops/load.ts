@@ -1,9 +1,11 @@
 // Bytes of the configuration files → one configuration, or everything that is wrong with them; pure, and the same for both planes and the checker.
+
+import { formatPath } from '../schemas/validation/path.ts';
 import { assemble } from './assemble.ts';
 import type { AssembledConfig } from './assembled.ts';
 import { expand, type Variables } from './expand.ts';
 import { parseFile } from './parse.ts';
-import { formatPath, mostProblems, type Problem, problemOfFile, sortProblems } from './problem.ts';
+import { mostProblems, type Problem, problemOfFile, sortProblems } from './problem.ts';
 import type { SourceFile } from './read.ts';
 import type { Part } from './sources.ts';
 import { validate } from './validate.ts';

@@ -2,10 +2,11 @@
 import { normaliseSubject } from '../schemas/rules/scope.ts';
 import { foldCase } from '../schemas/selector.ts';
 import type { Config, RateLimits } from '../schemas/types.ts';
+import { type Path, quote } from '../schemas/validation/path.ts';
+import { didYouMean } from '../schemas/validation/suggest.ts';
 import type { EnvironmentRules, GivenRules } from './environment-rules.ts';
-import { type Path, type Problem, problemOfFile, quote } from './problem.ts';
+import { type Problem, problemOfFile } from './problem.ts';
 import type { Sources } from './sources.ts';
-import { didYouMean } from './suggest.ts';
 
 /**
  * Changes `config`: a subject that a variable names loses all its entries, whatever their periods; the variable's stand at the end.

@@ -1,10 +1,11 @@
 // YAML text → plain value and the place of everything in it; anything YAML has to guess about is refused.
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseDocument } from 'yaml';
+import { formatPath, type Path, quote } from '../schemas/validation/path.ts';
+import { isTree, type Tree } from '../schemas/validation/value-at.ts';
 import { decode } from './decode.ts';
-import { formatPath, isSecret, type Path, type Problem, quote } from './problem.ts';
+import { isSecret, type Problem } from './problem.ts';
 import type { SourceFile } from './read.ts';
 import { explainSyntax, tagRefused } from './syntax.ts';
-import { isTree, type Tree } from './value-at.ts';
 
 export interface ParsedFile {
   /** Path to show to a person. */

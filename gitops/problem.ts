@@ -1,6 +1,5 @@
 // What is wrong with a configuration, as data: one place in a file and one sentence for a person.
-
-export type Path = readonly (string | number)[];
+import { escaped, type Path } from '../schemas/validation/path.ts';
 
 export interface Problem {
   /** The file, or the directory when the whole of it is meant. */
@@ -25,7 +24,7 @@ export function formatProblem({ file, line, column, path, message }: Problem): s
   const place = line === 0 ? file : `${file}:${line}:${column}`;
   return [place, path, message]
     .filter((part) => part !== '')
-    .map(printable)
+    .map(escaped)
     .join('  ');
 }
 
@@ -34,25 +33,9 @@ export function problemOfFile(file: string, message: string): Problem {
   return { file, line: 0, column: 0, path: '', message };
 }
 
-/** `["providers", "my.name", "models", 0]` → `providers["my.name"].models[0]`. */
-export function formatPath(path: Path): string {
-  let text = '';
-  for (const part of path) {
-    if (typeof part === 'number') text += `[${part}]`;
-    else if (/^[\w-]+$/.test(part)) text += text === '' ? part : `.${part}`;
-    else text += `[${quote(part)}]`;
-  }
-  return text;
-}
-
 /** Whether the value at a path may be a secret, so that no sentence may quote it. */
 export function isSecret(path: Path): boolean {
   return path[0] === 'providers' && (path[2] === 'api_key' || path[2] === 'headers');
-}
-
-/** Text of the configuration within a sentence: quoted, on one line, of bounded length. */
-export function quote(text: string): string {
-  return printable(JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text));
 }
 
 /** What is to be told first, then by file, line, column and path, so that the same mistakes always read the same. */
@@ -71,10 +54,4 @@ export function sortProblems(problems: readonly Problem[]): Problem[] {
 function compare(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
-}
-
-function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
 }

@@ -1,7 +1,8 @@
 // JSON text → value and the place of everything in it; stricter than JSON.parse, and silent about what the text holds.
+
+import type { Path } from '../schemas/validation/path.ts';
+import type { Tree } from '../schemas/validation/value-at.ts';
 import { pathKey } from './expand.ts';
-import type { Path } from './problem.ts';
-import type { Tree } from './value-at.ts';
 
 export interface PlacedJson {
   value: unknown;

@@ -1,7 +1,7 @@
 // Every field of the configuration as a row: where it stands, what it takes, what it is without, what it does. Read from the JSON Schemas.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isTree, type Tree } from './value-at.ts';
+import { isTree, type Tree } from '../schemas/validation/value-at.ts';
 
 const folder = join(import.meta.dirname, '../schemas/config');
 

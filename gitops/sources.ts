@@ -1,8 +1,10 @@
 // Where everything of the merged configuration was written: the cross-checks speak in paths, people need files and lines.
+
+import { formatPath, type Path, quote } from '../schemas/validation/path.ts';
+import { type Tree, valueAt } from '../schemas/validation/value-at.ts';
 import { pathKey } from './expand.ts';
 import type { ParsedFile } from './parse.ts';
-import { formatPath, type Path, type Problem, quote } from './problem.ts';
-import { type Tree, valueAt } from './value-at.ts';
+import type { Problem } from './problem.ts';
 
 /** One file that could be parsed: the value has its variables filled in and its defaults set. */
 export interface Part {

@@ -234,9 +234,17 @@ const rules: Rule[] = [
     bad: [['proxy/stages/settle.ts', "import { Counter } from 'prom-client';"]],
   },
   {
-    claim: 'YAML and JSON Schema are read where the config is',
-    check: livesIn(/^(yaml|ajv|leven)(\/|$)/, /^gitops\//),
+    claim: 'YAML is read where the config is',
+    check: livesIn(/^yaml(\/|$)/, /^gitops\//),
     bad: [['proxy/snapshot/compile.ts', "import { parse } from 'yaml';"]],
+  },
+  {
+    claim: 'JSON Schemas are applied, and words guessed, in one room',
+    check: livesIn(/^(ajv|leven)(\/|$)/, /^schemas\/validation\//),
+    bad: [
+      ['gitops/validate.ts', "import { Ajv2020 } from 'ajv/dist/2020.js';"],
+      ['control-plane/admin/a.ts', "import leven from 'leven';"],
+    ],
   },
   {
     claim: 'arithmetic imports no package and no node module',
@@ -338,7 +346,7 @@ const rules: Rule[] = [
       ['proxy/a.ts', "import fc from 'fast-check';"],
       ['deploy/a.ts', "import { b } from 'left-pad/b';"],
     ],
-    good: [['gitops/a.ts', "import ajv from 'ajv/dist/2020.js';\nimport { b } from 'node:fs/promises';"]],
+    good: [['schemas/validation/a.ts', "import ajv from 'ajv/dist/2020.js';\nimport { b } from 'node:fs/promises';"]],
   },
   {
     claim: 'the environment is read in environment.ts',

@@ -1,6 +1,7 @@
 // Reads members of a JSON body one by one: exact types, nothing unknown, and a refusal that names the member at fault.
-import { closest } from '../../gitops/suggest.ts';
+
 import { parseMoment } from '../../schemas/rules/moment.ts';
+import { closest } from '../../schemas/validation/suggest.ts';
 import { type Refusal, refusal } from '../errors.ts';
 
 export type Members = Readonly<Record<string, unknown>>;

@@ -9,7 +9,7 @@ import { type LoadContext, type Loaded, loadFiles } from '../../gitops/load.ts';
 import { load, loadOffThread, reloadBytes } from '../../gitops/load-off-thread.ts';
 import { formatProblem, type Problem } from '../../gitops/problem.ts';
 import { readDirectory, type SourceFile } from '../../gitops/read.ts';
-import { valueAt } from '../../gitops/value-at.ts';
+import { valueAt } from '../../schemas/validation/value-at.ts';
 import { extent, runs } from '../support/extent.ts';
 
 const fixtures = join(import.meta.dirname, '../fixtures/config');

@@ -1,8 +1,9 @@
 // The bodies of writes to managed keys, checked member by member: exact types, nothing unknown, and what a key may say of itself.
-import { didYouMean } from '../../../gitops/suggest.ts';
+
 import type { KnownModels } from '../../../schemas/rules/known-models.ts';
 import { foldCase, isQualified, parseSelector } from '../../../schemas/selector.ts';
 import { normaliseUserPath } from '../../../schemas/user-path.ts';
+import { didYouMean } from '../../../schemas/validation/suggest.ts';
 import { charactersIn, invalid, type Members, readBody, readExpiry, readFlag, readText } from '../read-members.ts';
 
 /** What an operator says of a new key. */

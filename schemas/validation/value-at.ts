@@ -1,5 +1,5 @@
 // Looks into values whose shape nobody has checked yet.
-import type { Path } from './problem.ts';
+import type { Path } from './path.ts';
 
 export type Tree = { [key: string]: unknown };
 

@@ -1,6 +1,6 @@
 // Guesses what a misspelled word was meant to be, for the end of an error sentence.
 import leven from 'leven';
-import { quote } from './problem.ts';
+import { quote } from './path.ts';
 
 /** The closest candidate, letter case aside, when at most a third of the word differs; otherwise undefined. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
