@@ -1,39 +1,66 @@
-// Turns the JSON Schemas of the configuration into schemas/types.ts, so that shape and types cannot drift apart.
+// Turns the JSON Schemas of the configuration and of admin bodies into schemas/types.ts, so that shape and types cannot drift apart.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compile } from 'json-schema-to-typescript';
+import { adminOperations } from '../schemas/openapi/admin-operations.ts';
 import { isTree, type Tree } from '../schemas/validation/value-at.ts';
 
 type Schema = Tree;
 
-const folder = join(import.meta.dirname, '../schemas/config');
-const root = 'config.schema.json';
+const room = join(import.meta.dirname, '../schemas');
 const banner =
-  '// Generated from schemas/config/*.schema.json by `npm run generate`; a test compares the two. Do not edit.';
+  '// Generated from schemas/config and schemas/admin by `npm run generate`; a test compares the two. Do not edit.';
 /** Words that restrict values without changing their type, or that only editors read. */
 const dropped = new Set([
   '$schema',
   '$defs',
   'allOf',
   'examples',
+  'maxItems',
   'minItems',
   'propertyNames',
   'x-assembled',
   'x-unit',
 ]);
 
-/**
- * Generates the TypeScript of an assembled configuration. A property with a `default` is never missing there, nor is one
- * marked `x-assembled: always`; one marked `never` does not survive assembly, so it has no place in the type.
- */
+/** The TypeScript of an assembled configuration, and of every body that the admin API reads, its defaults filled in. */
 export async function generateTypes(): Promise<string> {
+  const config = await shapeOf('config', 'config.schema.json');
+  const parts = [await typesOf(config, 'Config', banner)];
+  for (const name of new Set(adminOperations.flatMap(({ body = [] }) => body))) {
+    const type = name.replace(/(^|-)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
+    const body = await shapeOf('admin', `${name}.schema.json`);
+    parts.push(await typesOf({ ...withoutTitles(body), title: type }, type, ''));
+  }
+  return parts.join('');
+}
+
+function typesOf(shape: Schema, name: string, bannerComment: string): Promise<string> {
+  return compile(shape, name, {
+    additionalProperties: false,
+    bannerComment,
+    ignoreMinAndMaxItems: true,
+    style: { singleQuote: true, printWidth: 120 },
+  });
+}
+
+/** Titles become names of types, and bodies that share a part would declare it twice. */
+function withoutTitles(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema, (word, part: unknown) => (word === 'title' ? undefined : part)));
+}
+
+/**
+ * A schema of `folder` in one piece. A property with a `default` is never missing there, nor is one marked `x-assembled: always`; one
+ * marked `never` does not survive assembly, so it has no place in the type.
+ */
+async function shapeOf(folder: string, root: string): Promise<Schema> {
   const files = new Map<string, Schema>();
   const shapes = new Map<string, Schema>();
 
   async function open(file: string): Promise<Schema> {
     const known = files.get(file);
     if (known !== undefined) return known;
-    const schema: Schema = JSON.parse(await readFile(join(folder, file), 'utf8'));
+    const schema: Schema = JSON.parse(await readFile(join(room, folder, file), 'utf8'));
     files.set(file, schema);
     return schema;
   }
@@ -83,13 +110,7 @@ export async function generateTypes(): Promise<string> {
     shape['required'] = [...required];
   }
 
-  const shape = await reshape(await open(root), root);
-  return compile(shape, 'Config', {
-    additionalProperties: false,
-    bannerComment: banner,
-    ignoreMinAndMaxItems: true,
-    style: { singleQuote: true, printWidth: 120 },
-  });
+  return reshape(await open(root), root);
 }
 
 function schemaOf(value: unknown): Schema {
@@ -97,4 +118,4 @@ function schemaOf(value: unknown): Schema {
   throw new TypeError(`not a schema: ${JSON.stringify(value)}`);
 }
 
-if (import.meta.main) await writeFile(join(import.meta.dirname, '../schemas/types.ts'), await generateTypes());
+if (import.meta.main) await writeFile(join(room, 'types.ts'), await generateTypes());

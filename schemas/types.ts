@@ -1,4 +1,4 @@
-// Generated from schemas/config/*.schema.json by `npm run generate`; a test compares the two. Do not edit.
+// Generated from schemas/config and schemas/admin by `npm run generate`; a test compares the two. Do not edit.
 
 /**
  * The configuration directory of the gateway: any number of *.yaml files, every top-level key in one file only. `{}` is the explicit empty configuration.
@@ -278,4 +278,194 @@ export interface ModelLimits {
    * The limits of one subject, one per period.
    */
   limits: Limit[];
+}
+/**
+ * The body of PUT /admin/rate-limits: the whole rule, so a cap that another manual rule had is removed when it is absent. Over a rule of the configuration, what is absent of caps and per_child is as it is there.
+ */
+export interface RateLimitWrite {
+  /**
+   * What the rule is about; user_path unless it is given.
+   */
+  scope?: 'user_path' | 'provider' | 'model';
+  /**
+   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case counts in paths alone.
+   */
+  subject?: string;
+  /**
+   * The path of a user-path rule without colons and control characters, instead of scope and subject. Where both are given they must mean the same path.
+   */
+  user_path?: string;
+  /**
+   * The period of the rule: exactly one of the two.
+   */
+  limit_key: {
+    /**
+     * A named period; concurrent caps the requests in flight.
+     */
+    period?: 'minute' | 'hour' | 'day' | 'concurrent';
+    /**
+     * Length of a custom window in seconds, from 1 to 2147483647; 60 is the same as minute.
+     */
+    period_seconds?: number;
+  };
+  /**
+   * Give every direct child of the path its own counters. Needs the entitlement quota_templates. Absent: as in the configuration where it declares the same rule, else false.
+   */
+  per_child?: boolean;
+  /**
+   * Cap on requests in the window, or in flight, from 1 to 9007199254740991; 0 blocks until expires_at; null removes the cap that the configuration declares.
+   */
+  max_requests?: number | null;
+  /**
+   * Cap on tokens in the window, from 1 to 9007199254740991; 0 blocks until expires_at; null removes the cap that the configuration declares.
+   */
+  max_tokens?: number | null;
+  /**
+   * enforce refuses what is over the cap; shadow only counts and reports it.
+   */
+  mode: 'enforce' | 'shadow';
+  /**
+   * Why, for whoever reads the listing; null or empty is the same as absent.
+   */
+  reason?: string | null;
+  /**
+   * A moment in the future from which the rule does not exist. RFC 3339; null is the same as absent.
+   */
+  expires_at?: string | null;
+}
+/**
+ * The body of DELETE /admin/rate-limits: which rule.
+ */
+export interface RateLimitDelete {
+  /**
+   * What the rule is about; user_path unless it is given.
+   */
+  scope?: 'user_path' | 'provider' | 'model';
+  /**
+   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case counts in paths alone.
+   */
+  subject?: string;
+  /**
+   * The path of a user-path rule without colons and control characters, instead of scope and subject. Where both are given they must mean the same path.
+   */
+  user_path?: string;
+  /**
+   * The period of the rule: exactly one of the two.
+   */
+  limit_key: {
+    /**
+     * A named period; concurrent caps the requests in flight.
+     */
+    period?: 'minute' | 'hour' | 'day' | 'concurrent';
+    /**
+     * Length of a custom window in seconds, from 1 to 2147483647; 60 is the same as minute.
+     */
+    period_seconds?: number;
+  };
+}
+/**
+ * The body of POST /admin/rate-limits/reset-one: the rule whose counters are cleared.
+ */
+export interface RateLimitResetOne {
+  /**
+   * What the rule is about; user_path unless it is given.
+   */
+  scope?: 'user_path' | 'provider' | 'model';
+  /**
+   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case counts in paths alone.
+   */
+  subject?: string;
+  /**
+   * The path of a user-path rule without colons and control characters, instead of scope and subject. Where both are given they must mean the same path.
+   */
+  user_path?: string;
+  /**
+   * A named period; concurrent caps the requests in flight.
+   */
+  period?: 'minute' | 'hour' | 'day' | 'concurrent';
+  /**
+   * Length of a custom window in seconds, from 1 to 2147483647; 60 is the same as minute.
+   */
+  period_seconds?: number;
+}
+/**
+ * The body of POST /admin/rate-limits/reset: the counters of all rules are cleared.
+ */
+export interface RateLimitReset {
+  /**
+   * Exactly this word.
+   */
+  confirmation: 'reset';
+}
+/**
+ * The body of POST /admin/auth-keys. The stored key takes at most 16 KiB.
+ */
+export interface AuthKeyWrite {
+  /**
+   * What people call it: not blank, nothing invisible; blanks at its ends are dropped.
+   */
+  name: string;
+  /**
+   * What it is for.
+   */
+  description?: string;
+  /**
+   * The consumer the key stands for, such as /team/app, or / for the root: no colons, nothing invisible. It always wins over the header; absent: the root, unless any_user_path.
+   */
+  user_path?: string;
+  /**
+   * Whether each request may name its consumer in a header, any there is: for clients that are trusted to tell users apart. Does not go with user_path, and only a key for the whole gateway may give it.
+   */
+  any_user_path: boolean;
+  /**
+   * Words to sort keys by.
+   *
+   * Items: A word: not blank, nothing invisible; blanks at its ends are dropped.
+   */
+  labels?: string[];
+  /**
+   * What the key may use; absent or empty: every model.
+   *
+   * Items: `*`, `provider/*`, `provider/model`, a bare model id or the name of an alias; letter case does not matter.
+   */
+  allowed_models?: string[];
+  /**
+   * Whether it opens the admin API and the dashboard, within its user path.
+   */
+  dashboard_access: boolean;
+  /**
+   * When it stops to count; in the future. RFC 3339; null is the same as absent.
+   */
+  expires_at?: string | null;
+}
+/**
+ * The body of PUT /admin/auth-keys/{id}/labels: the whole list; an empty one clears it. The stored key takes at most 16 KiB.
+ */
+export interface AuthKeyLabels {
+  /**
+   * Words to sort keys by.
+   *
+   * Items: A word: not blank, nothing invisible; blanks at its ends are dropped.
+   */
+  labels: string[];
+}
+/**
+ * The body of PUT /admin/auth-keys/{id}/allowed-models: the whole list. The stored key takes at most 16 KiB.
+ */
+export interface AuthKeyAllowedModels {
+  /**
+   * An empty list lifts the restriction.
+   *
+   * Items: `*`, `provider/*`, `provider/model`, a bare model id or the name of an alias; letter case does not matter.
+   */
+  allowed_models: string[];
+}
+/**
+ * The body of PUT /admin/auth-keys/{id}/dashboard-access.
+ */
+export interface AuthKeyDashboardAccess {
+  /**
+   * Whether the key opens the admin API and the dashboard.
+   */
+  dashboard_access: boolean;
 }
