@@ -183,8 +183,8 @@ function guessKey(error: ErrorObject): string | undefined {
 function sayExpected(schema: Schema): string {
   const purpose = purposeOf(schema);
   const example = schema.examples?.[0];
-  if (example === undefined) return purpose === '' ? '' : ` (${purpose})`;
-  return `; expected something like ${quote(String(example))} (${purpose})`;
+  const like = typeof example === 'string' ? `; expected something like ${quote(example)}` : '';
+  return purpose === '' ? like : `${like} (${purpose})`;
 }
 
 /** `; for example "x"`, or nothing. */

@@ -167,3 +167,14 @@ await test('models of known providers, bare ids and aliases are entries, letter 
   const entries = ['*', 'openai/*', 'OPENAI/gpt-4o', 'local/meta/llama', 'gpt-4o', 'fast', 'team/chat', 'TEAM/Chat'];
   t.same(readAllowedModelsBody({ allowed_models: entries }, known), entries);
 });
+
+await test('texts as long as a body are judged in one pass over them', async (t) => {
+  const long = 'a'.repeat(1_000_000);
+  for (const text of [`${long}\u0001`, ' '.repeat(1_000_000)]) {
+    for (const given of [{ user_path: text }, { labels: [text] }, { allowed_models: [text] }, { name: text }]) {
+      const beganMs = performance.now();
+      t.match(refusedBy({ name: 'x', ...given }), { status: 400, param: Object.keys(given)[0] ?? '' });
+      t.ok(performance.now() - beganMs < 2_000, 'and not for every part of it anew');
+    }
+  }
+});

@@ -2,7 +2,7 @@
 import { Agent, METHODS, type OutgoingHttpHeaders, request as openRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Test, test } from 'tap';
-import { readBody } from '../../control-plane/admin/read-members.ts';
+import { createBodyReader } from '../../control-plane/admin/read-body.ts';
 import { refusal } from '../../control-plane/errors.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
@@ -10,6 +10,8 @@ import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
+
+const readThing = createBodyReader({ type: 'object', additionalProperties: false, properties: { a: {}, b: {} } });
 
 /** With a master key, when one is given. */
 async function startServer(t: Test, masterKey?: string) {
@@ -33,9 +35,9 @@ async function startServer(t: Test, masterKey?: string) {
     readiness: () => ({ status: 'ready', reasons: [] }),
   });
   const config = { access: 'public' } as const;
-  app.post('/things/:id', { config }, (request) => readBody(request.body, ['a', 'b']));
+  app.post('/things/:id', { config }, (request) => readThing(request.body));
   app.delete('/things/:id', { config }, () => ({ done: true }));
-  app.post('/admin/things', { config: { access: 'operator' } }, (request) => readBody(request.body, ['a', 'b']));
+  app.post('/admin/things', { config: { access: 'operator' } }, (request) => readThing(request.body));
   app.get('/slow', { config }, () => new Promise(() => undefined));
   app.get('/refused', { config }, () => {
     throw refusal('invalid_json', { param: 'limit_key.period' });

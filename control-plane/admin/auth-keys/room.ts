@@ -4,7 +4,7 @@ import type { StoredState } from '../../../store/state/state-store.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { longestDocumentBytes, type Quotas } from '../quotas.ts';
-import { invalid } from '../read-members.ts';
+import { invalid } from '../read-body.ts';
 
 /** An operator, and the keys within its scope. */
 interface Seen {

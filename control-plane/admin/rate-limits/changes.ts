@@ -18,7 +18,7 @@ import { periodOf, type Rule } from '../../../schemas/rules/rule.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import { type Change, forgottenAfterMs, type StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
-import { invalid } from '../read-members.ts';
+import { invalid } from '../read-body.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
 
 /** As in the configuration: matching stays fast beyond it, but listing and metrics do not. */
