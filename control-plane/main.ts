@@ -13,7 +13,8 @@ import { keepText } from '../plane/kept-text.ts';
 import { logConfigEvent, logStateEvent } from '../plane/log-events.ts';
 import { explainListen, refuseStart } from '../plane/refuse-start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
-import { readAuthKeys } from '../schemas/keys/auth-key.ts';
+import { managedKeys } from '../schemas/documents/kinds.ts';
+import { readKind } from '../schemas/documents/managed-kind.ts';
 import { type Credentials, credentialsOf } from '../schemas/keys/credentials.ts';
 import { digestOf } from '../schemas/keys/secret.ts';
 import { type KnownModels, knownModels, nothingKnown } from '../schemas/rules/known-models.ts';
@@ -90,7 +91,7 @@ const stateFollower = await followState({
   copyPath: join(ownFolder, 'last-good-state.json'),
   reseeds: true,
   apply({ documents }, { source }) {
-    credentials = credentialsOf(masterKeyDigest, readAuthKeys(documents), source !== 'nothing');
+    credentials = credentialsOf(masterKeyDigest, readKind(managedKeys, documents).values, source !== 'nothing');
     managed = documents;
     tellUnenforced();
     tidyAtMs = 0;

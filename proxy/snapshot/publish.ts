@@ -1,16 +1,15 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
 import type { AssembledConfig } from '../../gitops/assembled.ts';
-import { authKeyKind, readAuthKeys, unreadableAuthKeys } from '../../schemas/keys/auth-key.ts';
+import { managedKeys, manualRules, readManaged, resets } from '../../schemas/documents/kinds.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
-import { readManualRules } from '../../schemas/rules/manual-rule.ts';
 import { mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
 import type { RuleMeans } from '../../schemas/rules/obstacle.ts';
-import { everyRule, resetEpochs } from '../../schemas/rules/reset-epochs.ts';
+import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type RuleProblem, unenforcedProblems } from '../../schemas/rules/unenforced.ts';
 import type { StateOrigin } from '../../store/state/follow-state.ts';
-import type { Document, StoredState } from '../../store/state/state-store.ts';
+import type { StoredState } from '../../store/state/state-store.ts';
 import type { Enforcement } from '../limits/enforcement.ts';
 import { compile, withCredentials } from './compile.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -45,22 +44,21 @@ export function createPublisher(options: PublishOptions): Publisher {
   const { masterKeyDigest, hasTemplates, usageEnabled, put, warn, nowMs } = options;
   let config: { rules: readonly Rule[]; means: RuleMeans; maxChildren: number } | undefined;
   let snapshot: Snapshot | undefined;
-  let documents: readonly Document[] = [];
+  let managed = readManaged([]);
   let credentials: Credentials = credentialsOf(masterKeyDigest, []);
   let keysRevision = '';
-  let lostKeys: readonly string[] = [];
   let expiry: NodeJS.Timeout | undefined;
   let said = '';
 
   function publish(next: Snapshot, { rules, means, maxChildren }: NonNullable<typeof config>): void {
     const now = nowMs();
-    const { rules: manual, unreadable } = readManualRules(documents);
-    const epochs = resetEpochs(documents);
+    const manual = managed.of(manualRules);
+    const epochs = resetEpochs(managed.of(resets));
     const merged = mergeRules({ config: rules, manual, epochs, nowMs: now, means });
     // Also while rate limits are switched off: their counters are kept for as long as their windows.
     const counted = merged.filter((rule) => rule.counted);
     put(next, counted, { isEnforced: means.enabled, maxChildren });
-    tell(unenforcedProblems(merged, means), unreadable, epochs.unreadable);
+    tell(unenforcedProblems(merged, means));
     clearTimeout(expiry);
     const nextMs = nextExpiryMs(manual, now);
     if (nextMs === undefined) return;
@@ -70,13 +68,8 @@ export function createPublisher(options: PublishOptions): Publisher {
     expiry = setTimeout(again, Math.min(Math.max(nextMs - now, 1), longestWaitMs)).unref();
   }
 
-  function tell(unenforced: RuleProblem[], lostRules: readonly string[], lostEpochs: readonly string[]): void {
-    const lost = [
-      ...lostRules.map((id) => `the stored rule "${id}" cannot be read and is not enforced`),
-      ...lostEpochs.map((id) => `the stored reset of ${id === everyRule ? 'every rule' : `"${id}"`} cannot be read`),
-      ...lostKeys.map((id) => `the stored key "${id}" cannot be read and is refused`),
-    ];
-    const problems = [...lost.map((text): RuleProblem => ({ level: 'error', text })), ...unenforced];
+  function tell(unenforced: readonly RuleProblem[]): void {
+    const problems = [...managed.problems.map((text): RuleProblem => ({ level: 'error', text })), ...unenforced];
     const now = problems.map(({ text }) => text).join();
     if (now !== said) warn(problems);
     said = now;
@@ -92,14 +85,13 @@ export function createPublisher(options: PublishOptions): Publisher {
       snapshot = compiled;
       config = rules;
     },
-    documents({ documents: next, kinds, storeId }, { source, outages }) {
-      documents = next;
+    documents({ documents, kinds, storeId }, { source, outages }) {
+      managed = readManaged(documents);
       // Connections remember what these credentials said of their key: others only when some key has changed.
       const isKnown = source !== 'nothing';
-      const revision = `${isKnown} ${outages} ${storeId} ${kinds.get(authKeyKind) ?? 0}`;
+      const revision = `${isKnown} ${outages} ${storeId} ${kinds.get(managedKeys.kind) ?? 0}`;
       if (revision !== keysRevision) {
-        credentials = credentialsOf(masterKeyDigest, readAuthKeys(next), isKnown);
-        lostKeys = unreadableAuthKeys(next);
+        credentials = credentialsOf(masterKeyDigest, managed.of(managedKeys), isKnown);
       }
       keysRevision = revision;
       if (snapshot === undefined || config === undefined) return;

@@ -59,21 +59,6 @@ export function keysByDigest(keys: Iterable<AuthKey>): ReadonlyMap<string, AuthK
 /** What a body was read as: of many documents, a change leaves all but one as they are. */
 const readBefore = new WeakMap<object, { readonly id: string; readonly key: AuthKey | undefined }>();
 
-/** The managed keys among the documents of the store, in their order; what cannot be read is left out, and so refused. */
-export function readAuthKeys(documents: Iterable<{ kind: string; id: string; body: unknown }>): AuthKey[] {
-  return [...documents].flatMap(({ kind, id, body }) => {
-    const key = kind === authKeyKind ? readAuthKey(id, body) : undefined;
-    return key === undefined ? [] : [key];
-  });
-}
-
-/** The ids of the documents that `readAuthKeys` leaves out. */
-export function unreadableAuthKeys(documents: Iterable<{ kind: string; id: string; body: unknown }>): string[] {
-  return [...documents]
-    .filter(({ kind, id, body }) => kind === authKeyKind && readAuthKey(id, body) === undefined)
-    .map(({ id }) => id);
-}
-
 /**
  * The key a document describes. Undefined when any member is not what it should be: a key that is half understood could grant more
  * than was meant. Unknown members are left alone. A body is never changed, so it is read once.

@@ -9,14 +9,6 @@ export const manualRuleKind = 'rate_limit';
 /** The longest custom period in seconds; the same as in the configuration. */
 export const longestPeriodSeconds = 2_147_483_647;
 
-/** As much of a stored document as the rules need. */
-export interface StoredText {
-  readonly kind: string;
-  readonly id: string;
-  /** JSON. */
-  readonly body: unknown;
-}
-
 /** What a manual rule says of a cap: null removes the one of the configuration's rule, nothing leaves it as it is there. */
 export type NamedCap = number | null;
 
@@ -78,19 +70,6 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
     updatedAt,
     updatedBy,
   });
-}
-
-/** Reads every manual rule among the documents of a store; `unreadable` are the ids of those that are none. Other kinds are passed over. */
-export function readManualRules(documents: readonly StoredText[]): { rules: ManualRule[]; unreadable: string[] } {
-  const rules: ManualRule[] = [];
-  const unreadable: string[] = [];
-  for (const { kind, id, body } of documents) {
-    if (kind !== manualRuleKind) continue;
-    const rule = readManualRule(id, body);
-    if (rule === undefined) unreadable.push(id);
-    else rules.push(rule);
-  }
-  return { rules, unreadable };
 }
 
 /** What `readManualRule` reads; the key is the id of the document. */

@@ -1,5 +1,4 @@
 // Reset epochs: the numbers in the state store that say from which generation on the counters of a rule count.
-import type { StoredText } from './manual-rule.ts';
 import { parseMoment } from './moment.ts';
 
 /** The kind of their documents. The id is the rule key, or empty for the epoch of all rules; the body is `{"epoch": n, "raised_at": moment}`. */
@@ -8,6 +7,15 @@ export const resetEpochKind = 'reset_epoch';
 /** The id of the epoch that all rules share. */
 export const everyRule = '';
 
+/** What one document says. */
+export interface ResetEpoch {
+  /** Of the document. */
+  readonly id: string;
+  readonly epoch: number;
+  /** Unix milliseconds; infinite when it does not say. */
+  readonly raisedAtMs: number;
+}
+
 export interface ResetEpochs {
   /** The epoch of a rule's counters: its own plus that of all. */
   of(key: string): number;
@@ -15,32 +23,25 @@ export interface ResetEpochs {
   stored(id: string): number;
   /** When each was raised last, by document id, in Unix milliseconds; infinite when it does not say. */
   readonly raisedAtMs: ReadonlyMap<string, number>;
-  /** The ids of documents that say no epoch. */
-  readonly unreadable: readonly string[];
 }
 
-/** Reads the epochs among the documents of a store; other kinds are passed over, what cannot be read counts as 0. */
-export function resetEpochs(documents: readonly StoredText[]): ResetEpochs {
-  const epochs = new Map<string, number>();
-  const raisedAtMs = new Map<string, number>();
-  const unreadable: string[] = [];
-  for (const { kind, id, body } of documents) {
-    if (kind !== resetEpochKind) continue;
-    const epoch = epochOf(body);
-    if (epoch === undefined) {
-      unreadable.push(id);
-      continue;
-    }
-    epochs.set(id, epoch);
-    raisedAtMs.set(id, raisedAtMsOf(body));
-  }
+/** The epochs of all rules; what has no document counts as 0. */
+export function resetEpochs(all: readonly ResetEpoch[]): ResetEpochs {
+  const epochs = new Map(all.map(({ id, epoch }) => [id, epoch]));
+  const raisedAtMs = new Map(all.map(({ id, raisedAtMs: atMs }) => [id, atMs]));
   const stored = (id: string): number => epochs.get(id) ?? 0;
-  return { of: (key) => stored(key) + stored(everyRule), stored, raisedAtMs, unreadable };
+  return { of: (key) => stored(key) + stored(everyRule), stored, raisedAtMs };
 }
 
-/** The body of a document that says `epoch`, raised at this moment (RFC 3339, UTC). */
-export function resetEpochBody(epoch: number, raisedAt: string): object {
-  return { epoch, raised_at: raisedAt };
+/** The epoch that a document says; undefined when it says none. */
+export function readResetEpoch(id: string, body: unknown): ResetEpoch | undefined {
+  const epoch = epochOf(body);
+  return epoch === undefined ? undefined : { id, epoch, raisedAtMs: raisedAtMsOf(body) };
+}
+
+/** The body of a document that says `epoch`, raised at this moment (RFC 3339, UTC), if one is known. */
+export function resetEpochBody(epoch: number, raisedAt?: string): object {
+  return { epoch, ...(raisedAt === undefined ? {} : { raised_at: raisedAt }) };
 }
 
 function epochOf(body: unknown): number | undefined {

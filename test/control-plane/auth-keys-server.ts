@@ -5,7 +5,8 @@ import { defaultQuotas, type Quotas } from '../../control-plane/admin/quotas.ts'
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
-import { readAuthKeys } from '../../schemas/keys/auth-key.ts';
+import { managedKeys } from '../../schemas/documents/kinds.ts';
+import { readKind } from '../../schemas/documents/managed-kind.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
@@ -63,7 +64,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
   let inForce = -1;
   const look = async (): Promise<void> => {
     const { documents, revision } = await store.read();
-    credentials = credentialsOf(masterKeyDigest, readAuthKeys(documents));
+    credentials = credentialsOf(masterKeyDigest, readKind(managedKeys, documents).values);
     inForce = revision;
   };
   await look();

@@ -13,7 +13,8 @@ import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counte
 import { listing } from '../../control-plane/admin/rate-limits/listing.ts';
 import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
 import { Refusal } from '../../control-plane/errors.ts';
-import { readManualRules } from '../../schemas/rules/manual-rule.ts';
+import { manualRules, resets } from '../../schemas/documents/kinds.ts';
+import { readKind } from '../../schemas/documents/managed-kind.ts';
 import { mergeRules } from '../../schemas/rules/merge.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
@@ -51,8 +52,8 @@ function world(declared: Rule[] = []) {
     rules: () =>
       mergeRules({
         config: declared,
-        manual: readManualRules(documents).rules,
-        epochs: resetEpochs(documents),
+        manual: readKind(manualRules, documents).values,
+        epochs: resetEpochs(readKind(resets, documents).values),
         nowMs: at.nowMs,
         means: ruleMeans(),
       }),

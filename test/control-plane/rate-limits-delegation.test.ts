@@ -5,7 +5,8 @@ import { delegatedRemoval, delegatedReset, delegatedWrite } from '../../control-
 import { readDelete, readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
 import type { Operator } from '../../control-plane/authenticate.ts';
 import { Refusal } from '../../control-plane/errors.ts';
-import { readManualRules } from '../../schemas/rules/manual-rule.ts';
+import { manualRules, resets } from '../../schemas/documents/kinds.ts';
+import { readKind } from '../../schemas/documents/managed-kind.ts';
 import { mergeRules } from '../../schemas/rules/merge.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules } from '../../schemas/rules/rule.ts';
@@ -71,8 +72,8 @@ function stand(user_paths: UserPath[] = declared) {
       }),
     /** What is enforced for /team in a minute. */
     inForce() {
-      const { rules: manual } = readManualRules(documents);
-      const epochs = resetEpochs(documents);
+      const { values: manual } = readKind(manualRules, documents);
+      const epochs = resetEpochs(readKind(resets, documents).values);
       const rules = mergeRules({ config, manual, epochs, nowMs, means: ruleMeans() });
       const rule = rules.find(({ matchSubject, periodSeconds }) => matchSubject === '/team' && periodSeconds === 60);
       return [rule?.maxRequests, rule?.maxTokens, rule?.mode, rule?.perChild];

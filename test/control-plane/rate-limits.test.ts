@@ -13,6 +13,8 @@ import { storeRefusal } from '../../control-plane/admin/store-refusal.ts';
 import { who } from '../../control-plane/authenticate.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
+import { resets } from '../../schemas/documents/kinds.ts';
+import { readKind } from '../../schemas/documents/managed-kind.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { parseMoment } from '../../schemas/rules/moment.ts';
@@ -423,7 +425,7 @@ await test('fifty PUTs of one key at once are fifty changes', async (t) => {
   const state = await plane.store.read();
   t.equal(state.revision, before + 50);
   t.equal(state.documents.length, 1);
-  t.equal(resetEpochs(state.documents).of('user_path 60 /team'), 0, 'the counters are kept');
+  t.equal(resetEpochs(readKind(resets, state.documents).values).of('user_path 60 /team'), 0, 'the counters are kept');
 });
 
 await test('two control planes that write one key lose nothing', async (t) => {
@@ -440,7 +442,7 @@ await test('two control planes that write one key lose nothing', async (t) => {
   t.same([...new Set(answers.map(({ status }) => status))], [200]);
   const state = await one.store.read();
   t.equal(state.revision, before + 100);
-  t.equal(resetEpochs(state.documents).of('user_path 60 /config'), 50, 'no reset was lost');
+  t.equal(resetEpochs(readKind(resets, state.documents).values).of('user_path 60 /config'), 50, 'no reset was lost');
   const [here, there] = [await one.list(), await two.list()];
   t.strictSame([here.body, here.etag], [there.body, there.etag], 'and both show the same');
   t.ok([124, 224].includes(Number(find(here, '/team')?.['max_requests'])), 'one of the two last ones stands');

@@ -1,12 +1,7 @@
 // What a write to managed keys means: who may do it, and the key as it is afterwards. Nothing here knows of stores or sockets.
-import {
-  type AuthKey,
-  authKey,
-  authKeyBody,
-  authKeyKind,
-  readAuthKeys,
-  unreadableAuthKeys,
-} from '../../../schemas/keys/auth-key.ts';
+import { managedKeys } from '../../../schemas/documents/kinds.ts';
+import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
+import { type AuthKey, authKey, authKeyBody } from '../../../schemas/keys/auth-key.ts';
 import { coversEntry } from '../../../schemas/keys/model-access.ts';
 import { digestOf, redacted } from '../../../schemas/keys/secret.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
@@ -37,7 +32,7 @@ export function viewOf(
   providers: ReadonlySet<string>,
   nowMs: number,
 ): View {
-  const keys = readAuthKeys(documents);
+  const keys = readKind(managedKeys, documents).values;
   const current = lookAgain(operator, keys, nowMs);
   const visible = keys.filter(({ userPath }) => isInScope(current, userPath));
   return { operator: current, keys: visible, providers };
@@ -87,8 +82,9 @@ export function deactivateKey(key: AuthKey, nowMs: number): Decision {
  * may see the whole gateway. Throws 404 `auth_key_not_found`.
  */
 export function deleteKey(state: Pick<StoredState, 'documents' | 'skipped'>, view: View, id: string): Decided {
-  if (!isInScope(view.operator, undefined) || !isUnreadable(state, id)) findKey(view, id);
-  return { changes: [{ kind: authKeyKind, id, body: undefined }] };
+  const { unreadable } = readKind(managedKeys, state.documents, state.skipped);
+  if (!isInScope(view.operator, undefined) || !unreadable.includes(id)) findKey(view, id);
+  return { changes: [removed(managedKeys, id)] };
 }
 
 /** Throws 400 when the key would become too large. */
@@ -117,11 +113,6 @@ export function openDashboard(key: AuthKey, dashboardAccess: boolean, view: View
   return changed(key, { dashboardAccess }, nowMs);
 }
 
-function isUnreadable({ documents, skipped }: Pick<StoredState, 'documents' | 'skipped'>, id: string): boolean {
-  if (skipped.some((document) => document.kind === authKeyKind && document.id === id)) return true;
-  return unreadableAuthKeys(documents.filter((document) => document.id === id)).length > 0;
-}
-
 /** The same key with something changed; a write that changes nothing stores nothing. */
 function changed(key: AuthKey, part: Partial<AuthKey>, nowMs: number): Decision {
   const next = authKey({ ...key, ...part });
@@ -131,7 +122,7 @@ function changed(key: AuthKey, part: Partial<AuthKey>, nowMs: number): Decision 
 }
 
 function stored(key: AuthKey): Decision {
-  return { key, changes: [{ kind: authKeyKind, id: key.id, body: authKeyBody(key) }] };
+  return { key, changes: [written(managedKeys, key.id, key)] };
 }
 
 function checkModels(allowedModels: readonly string[], { operator, providers }: View): void {

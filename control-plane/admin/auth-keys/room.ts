@@ -1,5 +1,7 @@
 // How much may be stored: keys in all, keys of one scope, bytes of one key. Pure.
-import { type AuthKey, authKeyBody, authKeyKind } from '../../../schemas/keys/auth-key.ts';
+import { managedKeys } from '../../../schemas/documents/kinds.ts';
+import { readKind } from '../../../schemas/documents/managed-kind.ts';
+import { type AuthKey, authKeyBody } from '../../../schemas/keys/auth-key.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
@@ -17,9 +19,8 @@ interface Seen {
  * operator's scope.
  */
 export function checkRoom(state: Pick<StoredState, 'documents' | 'skipped'>, seen: Seen, quotas: Quotas): void {
-  const isKey = ({ kind }: { kind: string }): boolean => kind === authKeyKind;
-  const stored = state.documents.filter(isKey).length + state.skipped.filter(isKey).length;
-  refuse(stored, quotas.max_keys, 'in all');
+  const { values, unreadable } = readKind(managedKeys, state.documents, state.skipped);
+  refuse(values.length + unreadable.length, quotas.max_keys, 'in all');
   const { operator, keys } = seen;
   if (isScoped(operator)) refuse(keys.length, quotas.max_keys_per_scope, `at and below ${operator.userPath}`);
 }

@@ -1,7 +1,8 @@
 // The doors of /admin/auth-keys: issue, list, look at, change, switch off and delete managed keys (spec: Authentication 3).
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { type AuthKey, authKeyKind } from '../../../schemas/keys/auth-key.ts';
+import { managedKeys } from '../../../schemas/documents/kinds.ts';
+import type { AuthKey } from '../../../schemas/keys/auth-key.ts';
 import { newSecret } from '../../../schemas/keys/secret.ts';
 import type { KnownModels } from '../../../schemas/rules/known-models.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
@@ -41,7 +42,7 @@ type OneKey = FastifyRequest<{ Params: { id: string } }>;
 /** A scoped operator sees and makes keys within its own user path only; others look as if they were not there. */
 export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = async (app, { parts }) => {
   const { store } = parts;
-  const commit = createCommitter(store, [authKeyKind]);
+  const commit = createCommitter(store, [managedKeys]);
   const write = async (decide: (state: StoredState) => Decision): Promise<Decision> => (await commit(decide)).decision;
   const nowMs = (): number => Math.floor(parts.nowMs());
   const known = (): KnownModels => parts.known();

@@ -1,19 +1,9 @@
 // What a write changes in the store, decided from what lies there: documents of rules and epochs of counters. Pure.
-import {
-  expiryMs,
-  type ManualRule,
-  manualRuleBody,
-  manualRuleKind,
-  readManualRules,
-} from '../../../schemas/rules/manual-rule.ts';
+import { manualRules, resets } from '../../../schemas/documents/kinds.ts';
+import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
+import { expiryMs, type ManualRule } from '../../../schemas/rules/manual-rule.ts';
 import { effectiveCaps } from '../../../schemas/rules/merge.ts';
-import {
-  everyRule,
-  type ResetEpochs,
-  resetEpochBody,
-  resetEpochKind,
-  resetEpochs,
-} from '../../../schemas/rules/reset-epochs.ts';
+import { everyRule, type ResetEpochs, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 import { periodOf, type Rule } from '../../../schemas/rules/rule.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import { type Change, forgottenAfterMs, type StoredState } from '../../../store/state/state-store.ts';
@@ -42,14 +32,13 @@ export function knownRules(
   config: readonly Rule[],
   nowMs: number,
 ): KnownRules {
-  const { rules, unreadable } = readManualRules(state.documents);
-  const skipped = state.skipped.filter(({ kind }) => kind === manualRuleKind).map(({ id }) => id);
+  const { values: rules, unreadable } = readKind(manualRules, state.documents, state.skipped);
   return {
     config: new Map(config.map((rule) => [rule.key, rule])),
     manual: new Map(rules.filter((rule) => expiryMs(rule) > nowMs).map((rule) => [rule.key, rule])),
     expired: new Set(rules.filter((rule) => expiryMs(rule) <= nowMs).map(({ key }) => key)),
-    unreadable: new Set([...unreadable, ...skipped]),
-    epochs: resetEpochs(state.documents),
+    unreadable: new Set(unreadable),
+    epochs: resetEpochs(readKind(resets, state.documents).values),
     nowMs,
   };
 }
@@ -84,7 +73,7 @@ export function putRule(known: KnownRules, write: RuleWrite, by: string, hasTemp
     updatedAt: now,
     updatedBy: by,
   };
-  const changes: Change[] = [{ kind: manualRuleKind, id: key, body: manualRuleBody(rule) }];
+  const changes: Change[] = [written(manualRules, key, rule)];
   return raise === 0 ? changes : [...changes, raisedEpoch(known, key, raise)];
 }
 
@@ -131,7 +120,7 @@ export function noteUnneeded(known: KnownRules, unneeded: UnneededEpochs): void 
  */
 export function forgetEpochs(known: KnownRules, unneeded: UnneededEpochs): Change[] {
   const due = [...forgettableFromMs(known, unneeded)].filter(([, fromMs]) => fromMs <= known.nowMs);
-  return due.map(([id]) => ({ kind: resetEpochKind, id, body: undefined }));
+  return due.map(([id]) => removed(resets, id));
 }
 
 /** The Unix millisecond at which `removeExpiredRules` or `forgetEpochs` has something to do again; infinite when there is none. */
@@ -155,11 +144,11 @@ function forgettableFromMs({ epochs }: KnownRules, unneeded: UnneededEpochs): Ma
 }
 
 function removal(known: KnownRules, key: string): Change[] {
-  return [{ kind: manualRuleKind, id: key, body: undefined }, raisedEpoch(known, key, 1)];
+  return [removed(manualRules, key), raisedEpoch(known, key, 1)];
 }
 
 function raisedEpoch({ epochs, nowMs }: KnownRules, id: string, by: number): Change {
-  return { kind: resetEpochKind, id, body: resetEpochBody(epochs.stored(id) + by, timestamp(nowMs)) };
+  return written(resets, id, { id, epoch: epochs.stored(id) + by, raisedAtMs: nowMs });
 }
 
 function refuseOneMore({ config, manual }: KnownRules): void {

@@ -1,12 +1,13 @@
 // Rules from the store and back: what a write changes, and what the answer shows.
-import { manualRuleKind, readManualRules } from '../../../schemas/rules/manual-rule.ts';
+import { manualRules, resets } from '../../../schemas/documents/kinds.ts';
+import { readKind } from '../../../schemas/documents/managed-kind.ts';
 import { mergeRules } from '../../../schemas/rules/merge.ts';
 import type { RuleMeans } from '../../../schemas/rules/obstacle.ts';
-import { resetEpochKind, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
+import { resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
-import { createCommitter, type DocumentStore } from '../commit.ts';
+import { createCommitter, type DocumentStore, expectedOf } from '../commit.ts';
 import type { Quotas } from '../quotas.ts';
 import {
   forgetEpochs,
@@ -47,7 +48,7 @@ export type Decide = (known: KnownRules) => readonly Change[];
 type Sees = (userPath: string | undefined) => boolean;
 type Seen = Pick<StoredState, 'documents' | 'kinds'>;
 
-const ruleKinds = [manualRuleKind, resetEpochKind];
+const ruleKinds = [manualRules, resets];
 
 /** What a write asks for besides the change. */
 export interface Asking {
@@ -96,15 +97,15 @@ export async function tidyRules(
   noteUnneeded(known, unneeded);
   const changes = [...removeExpiredRules(known), ...forgetEpochs(known, unneeded)];
   if (changes.length === 0) return nextTidyMs(known, unneeded);
-  await store.commit({ storeId: state.storeId ?? null, expected: expected(state), changes });
+  await store.commit({ storeId: state.storeId ?? null, expected: expectedOf(state, ruleKinds), changes });
   return nowMs;
 }
 
 function answer(parts: RateLimitParts, state: Seen, live: LiveCounters, sees: Sees): RulesAnswer {
   const { rules: config, declared } = parts.configRules();
   const nowMs = Math.floor(parts.nowMs());
-  const { rules: manual } = readManualRules(state.documents);
-  const epochs = resetEpochs(state.documents);
+  const { values: manual } = readKind(manualRules, state.documents);
+  const epochs = resetEpochs(readKind(resets, state.documents).values);
   const means = parts.means();
   const rules = mergeRules({ config, manual, epochs, nowMs, means }).filter((rule) => sees(userPathOf(rule)));
   return { body: listing({ rules, means, live, declared, nowMs }), etag: etagOf(state) };
@@ -127,12 +128,8 @@ function after(state: StoredState, changes: readonly Change[], revision: number)
   return { kinds, documents: [...documents.values()] };
 }
 
-function expected({ kinds: revisions }: Seen): ReadonlyMap<string, number> {
-  return new Map(ruleKinds.map((kind) => [kind, revisions.get(kind) ?? 0]));
-}
-
 function etagOf({ kinds }: Seen): string {
-  return `"${kinds.get(manualRuleKind) ?? 0}"`;
+  return `"${kinds.get(manualRules.kind) ?? 0}"`;
 }
 
 /** Whether an If-Match header (RFC 9110, 13.1.1) names the current entity tag. */

@@ -1,5 +1,6 @@
 // The log of the control plane on rules that operators set and no proxy enforces.
-import { readManualRules, type StoredText } from '../../../schemas/rules/manual-rule.ts';
+import { manualRules } from '../../../schemas/documents/kinds.ts';
+import { readKind, type StoredDocument } from '../../../schemas/documents/managed-kind.ts';
 import { mergeRules } from '../../../schemas/rules/merge.ts';
 import type { RuleMeans } from '../../../schemas/rules/obstacle.ts';
 import { resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
@@ -9,10 +10,10 @@ import { unenforcedProblems } from '../../../schemas/rules/unenforced.ts';
 /** Looks at the rules as of `nowMs` (Unix milliseconds), and writes a line for each problem when these are others than before. */
 export function createRuleWarnings(
   log: Record<'warn' | 'error', (text: string) => void>,
-): (documents: readonly StoredText[], config: readonly Rule[], means: RuleMeans, nowMs: number) => void {
+): (documents: readonly StoredDocument[], config: readonly Rule[], means: RuleMeans, nowMs: number) => void {
   let said = '';
   return (documents, config, means, nowMs) => {
-    const { rules: manual } = readManualRules(documents);
+    const { values: manual } = readKind(manualRules, documents);
     const merged = mergeRules({ config, manual, epochs: resetEpochs([]), nowMs, means });
     const problems = unenforcedProblems(merged, means);
     const now = problems.map(({ text }) => text).join();

@@ -1,14 +1,6 @@
 // A managed key as a document: what is read, what is refused, when it counts, and that a secret is nowhere in it.
 import { test } from 'tap';
-import {
-  authKeyBody,
-  authKeyKind,
-  isActive,
-  keysByDigest,
-  readAuthKey,
-  readAuthKeys,
-  unreadableAuthKeys,
-} from '../../../schemas/keys/auth-key.ts';
+import { authKeyBody, isActive, keysByDigest, readAuthKey } from '../../../schemas/keys/auth-key.ts';
 import { digestOf, newSecret, redacted } from '../../../schemas/keys/secret.ts';
 
 const secret = newSecret();
@@ -80,20 +72,6 @@ await test('what is not a key in every member is no key', async (t) => {
       t.equal(readAuthKey('id', { ...whole, [member]: value }), undefined, `${member}: ${JSON.stringify(value)}`);
   }
   for (const body of [undefined, null, 7, 'x', [], {}]) t.equal(readAuthKey('id', body), undefined);
-});
-
-await test('keys are picked from the documents, the unreadable left out', async (t) => {
-  const documents = [
-    { kind: authKeyKind, id: 'a', body: least },
-    { kind: 'rate_limit', id: 'b', body: least },
-    { kind: authKeyKind, id: 'c', body: {} },
-    { kind: authKeyKind, id: 'd', body: whole },
-  ];
-  t.same(
-    readAuthKeys(documents).map(({ id }) => id),
-    ['a', 'd'],
-  );
-  t.same(unreadableAuthKeys(documents), ['c']);
 });
 
 await test('a key counts until the exact millisecond it expires, and never when it is switched off', async (t) => {

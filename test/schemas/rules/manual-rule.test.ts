@@ -1,12 +1,8 @@
 // Manual rules and epochs as documents: what is written is read back, and garbage is never a rule.
 import { test } from 'tap';
-import {
-  expiryMs,
-  manualRuleBody,
-  manualRuleKind,
-  readManualRule,
-  readManualRules,
-} from '../../../schemas/rules/manual-rule.ts';
+import { resets } from '../../../schemas/documents/kinds.ts';
+import { readKind, type StoredDocument } from '../../../schemas/documents/managed-kind.ts';
+import { expiryMs, manualRuleBody, readManualRule } from '../../../schemas/rules/manual-rule.ts';
 import { everyRule, resetEpochBody, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 
 const body = {
@@ -87,22 +83,10 @@ await test('garbage is no rule', async (t) => {
   t.equal(readManualRule('provider 61 openai', body), undefined, 'the id of another rule');
 });
 
-await test('among many documents, the unreadable ones are named and the rest is read', async (t) => {
-  const documents = [
-    { kind: manualRuleKind, id, body },
-    { kind: manualRuleKind, id: 'broken', body: {} },
-    { kind: 'auth_key', id: 'k', body },
-  ];
-  const { rules, unreadable } = readManualRules(documents);
-  t.same(
-    rules.map(({ key }) => key),
-    [id],
-  );
-  t.same(unreadable, ['broken']);
-});
+const epochsOf = (documents: readonly StoredDocument[]) => resetEpochs(readKind(resets, documents).values);
 
 await test('the epoch of a rule is its own plus that of all', async (t) => {
-  const epochs = resetEpochs([
+  const epochs = epochsOf([
     { kind: 'reset_epoch', id, body: resetEpochBody(3, '2026-01-01T00:00:00Z') },
     { kind: 'reset_epoch', id: everyRule, body: resetEpochBody(4, '2026-01-01T00:00:00Z') },
     { kind: 'reset_epoch', id: 'a', body: { epoch: '7' } },
@@ -111,7 +95,6 @@ await test('the epoch of a rule is its own plus that of all', async (t) => {
     { kind: 'rate_limit', id: 'd', body: resetEpochBody(9, '2026-01-01T00:00:00Z') },
   ]);
   t.equal(epochs.of(id), 7);
-  t.same(epochs.unreadable, ['a', 'b', 'c']);
   t.same(
     [...epochs.raisedAtMs],
     [
@@ -119,7 +102,7 @@ await test('the epoch of a rule is its own plus that of all', async (t) => {
       [everyRule, Date.UTC(2026, 0, 1)],
     ],
   );
-  const undated = resetEpochs([{ kind: 'reset_epoch', id, body: { epoch: 2, raised_at: 'yesterday' } }]);
+  const undated = epochsOf([{ kind: 'reset_epoch', id, body: { epoch: 2, raised_at: 'yesterday' } }]);
   t.same(
     [undated.of(id), undated.raisedAtMs.get(id)],
     [2, Number.POSITIVE_INFINITY],

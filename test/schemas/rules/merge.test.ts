@@ -78,8 +78,8 @@ await test('a manual rule wins over the one of the configuration, and stands bes
 
 await test('epochs come from the store, for rules of both sources', async (t) => {
   const epochs = resetEpochs([
-    { kind: 'reset_epoch', id: 'user_path 60 /a', body: { epoch: 2 } },
-    { kind: 'reset_epoch', id: '', body: { epoch: 5 } },
+    { id: 'user_path 60 /a', epoch: 2, raisedAtMs: nowMs },
+    { id: '', epoch: 5, raisedAtMs: nowMs },
   ]);
   t.match(merge(config('/a', '/b'), [manual('/b')], epochs), [{ epoch: 7 }, { epoch: 5 }]);
 });
@@ -90,7 +90,7 @@ await test('an expired rule does not exist, and its removal changes nothing any 
   t.match(merge(config('/a'), [ended], none, nowMs - 1), [{ source: 'manual', epoch: 0 }], 'one millisecond before');
   const lying = merge(config('/a'), [ended], none, nowMs);
   t.match(lying, [{ source: 'config', epoch: 1, overridesConfig: false }], 'at the very moment');
-  const removed = merge(config('/a'), [], resetEpochs([{ kind: 'reset_epoch', id: key, body: { epoch: 1 } }]));
+  const removed = merge(config('/a'), [], resetEpochs([{ id: key, epoch: 1, raisedAtMs: nowMs }]));
   t.strictSame(removed, lying);
   t.same(merge([], [ended]), []);
 });

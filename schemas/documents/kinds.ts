@@ -1,0 +1,55 @@
+// The kinds of documents that operators manage: a row each. There is no other list of them.
+import { type AuthKey, authKeyBody, authKeyKind, readAuthKey } from '../keys/auth-key.ts';
+import { type ManualRule, manualRuleBody, manualRuleKind, readManualRule } from '../rules/manual-rule.ts';
+import { everyRule, type ResetEpoch, readResetEpoch, resetEpochBody, resetEpochKind } from '../rules/reset-epochs.ts';
+import { timestamp } from '../timestamp.ts';
+import { type ManagedKind, type Reading, readKind, type StoredDocument } from './managed-kind.ts';
+
+export const manualRules: ManagedKind<ManualRule> = {
+  kind: manualRuleKind,
+  noun: (id) => `rule "${id}"`,
+  consequence: ' and is not enforced',
+  read: readManualRule,
+  write: manualRuleBody,
+};
+
+export const resets: ManagedKind<ResetEpoch> = {
+  kind: resetEpochKind,
+  noun: (id) => `reset of ${id === everyRule ? 'every rule' : `"${id}"`}`,
+  consequence: '',
+  read: readResetEpoch,
+  write: ({ epoch, raisedAtMs }) =>
+    resetEpochBody(epoch, Number.isFinite(raisedAtMs) ? timestamp(raisedAtMs) : undefined),
+};
+
+export const managedKeys: ManagedKind<AuthKey> = {
+  kind: authKeyKind,
+  noun: (id) => `key "${id}"`,
+  consequence: ' and is refused',
+  read: readAuthKey,
+  write: authKeyBody,
+};
+
+/** In the order in which problems are told. */
+export const managedKinds: readonly ManagedKind<unknown>[] = [manualRules, resets, managedKeys];
+
+/** Documents of every kind, read once. */
+export interface ManagedDocuments {
+  /** Those of one kind that can be read, in their order. */
+  of<Value>(managed: ManagedKind<Value>): readonly Value[];
+  /** A sentence for each document that cannot be read. */
+  readonly problems: readonly string[];
+}
+
+/** Reads the documents of every kind; documents of a kind that this version does not know are passed over. */
+export function readManaged(documents: readonly StoredDocument[]): ManagedDocuments {
+  const readings = new Map(managedKinds.map((managed) => [managed.kind, readKind(managed, documents)]));
+  return {
+    of: <Value>({ kind }: ManagedKind<Value>) => (readings.get(kind) as Reading<Value> | undefined)?.values ?? [],
+    problems: managedKinds.flatMap((managed) =>
+      (readings.get(managed.kind)?.unreadable ?? []).map(
+        (id) => `the stored ${managed.noun(id)} cannot be read${managed.consequence}`,
+      ),
+    ),
+  };
+}
