@@ -247,6 +247,18 @@ const rules: Rule[] = [
     ],
   },
   {
+    claim: 'kinds of managed documents are named in their registry alone',
+    check: standsIn(
+      /'(auth_key|rate_limit|reset_epoch)'|\b(authKey|manualRule|resetEpoch)Kind\b/,
+      /^schemas\/(documents|keys|rules)\//,
+    ),
+    bad: [
+      ['proxy/snapshot/a.ts', "const kinds = ['auth_key'];"],
+      ['control-plane/admin/a.ts', "import { authKeyKind } from '../../schemas/keys/auth-key.ts';"],
+    ],
+    good: [['control-plane/admin/a.ts', "import { managedKeys } from '../../schemas/documents/kinds.ts';"]],
+  },
+  {
     claim: 'arithmetic imports no package and no node module',
     check: only(
       /^(proxy\/limits\/|schemas\/rules\/|schemas\/(user-path|selector)\.ts$)/,
