@@ -1,6 +1,7 @@
 // What the limiter needs now and then: idle children are forgotten, and operators hear when children have to share a counter.
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
+import type { RuleProblem } from '../schemas/rules/unenforced.ts';
 import type { Limiter } from './limits/limiter.ts';
 
 /** How often idle counters are looked for, and how many are looked at. */
@@ -40,6 +41,13 @@ export function keepLimiter(limiter: Limiter, nowMs: () => number, log: Pick<Log
       }
     }
   }
+}
+
+/** Writes a line for each rule that was left out, or is not enforced. */
+export function logRuleProblems(log: Pick<Logger, 'error' | 'warn'>): (problems: readonly RuleProblem[]) => void {
+  return (problems) => {
+    for (const { level, text } of problems) log[level](text);
+  };
 }
 
 const bounds = 'rate_limits.max_children, and half the heap for all counters';

@@ -1,6 +1,8 @@
 // A port of its own for /metrics, so that who sends requests and who watches them can be kept apart.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
 import { boundAddress } from '../plane/bound-address.ts';
+import { listenOrRefuse } from '../plane/start.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A few Prometheus servers and a curious person. */
@@ -8,15 +10,22 @@ const maxConnections = 64;
 /** How long a scraper may take to ask, or leave its answer unread. Milliseconds. */
 const patienceMs = 10_000;
 
+/** Serves metrics on this port besides, and says where in the log; ends the process when the port is taken. */
+export async function listenForMetrics(
+  metrics: Pick<Metrics, 'contentType' | 'text'>,
+  { host, port }: { readonly host: string; readonly port: number },
+  log: Pick<Logger, 'info'>,
+): Promise<void> {
+  const place = { host, port, prefix: 'GATEWAY_METRICS' };
+  const address = await listenOrRefuse('proxy', place, serveMetrics(metrics, host, port));
+  log.info({ address }, 'serving metrics');
+}
+
 /**
  * Serves GET /metrics there and nothing else, one request per connection; resolves with the address, such as http://127.0.0.1:9100.
  * Rejects when the port is taken. It never keeps the process alive.
  */
-export function serveMetrics(
-  metrics: Pick<Metrics, 'contentType' | 'text'>,
-  host: string,
-  port: number,
-): Promise<string> {
+function serveMetrics(metrics: Pick<Metrics, 'contentType' | 'text'>, host: string, port: number): Promise<string> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     response.shouldKeepAlive = false;
     const isRead = request.method === 'GET' || request.method === 'HEAD';

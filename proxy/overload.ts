@@ -80,6 +80,14 @@ export function watchMemory(limits: MemoryLimits, onChange: (full: string | unde
   return { isOverloaded: () => full !== undefined };
 }
 
+/** A line when refusing begins, and when it ends. */
+export function logOverload(log: Record<'error' | 'info', (text: string) => void>): (full: string | undefined) => void {
+  return (full) => {
+    if (full) log.error(`${full} is nearly full: new requests are refused`);
+    else log.info('there is room in memory again');
+  };
+}
+
 function roomOf(limit: number): number {
   return Math.max(limit * roomShare, Math.min(roomBytes, limit * mostRoomShare));
 }

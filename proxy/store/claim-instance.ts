@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { refuseStart } from '../../plane/refuse-start.ts';
+import { refuseStart } from '../../plane/start.ts';
 import { InstanceInUse, type InstanceLock, lockInstance } from '../../store/instance-lock.ts';
 
 export interface Claim {

@@ -1,0 +1,48 @@
+// The signals of a process: SIGHUP reads the configuration again, SIGTERM and SIGINT end it.
+import type { Logger } from 'pino';
+
+/** From now on SIGHUP calls `reload`. */
+export function reloadOnHangUp(reload: () => unknown): void {
+  process.on('SIGHUP', () => void reload());
+}
+
+export interface Stopping {
+  readonly log: Pick<Logger, 'info'>;
+  /** The log lines of the first signal and of the end. */
+  readonly messages: readonly [begin: string, end: string];
+  /** What the first line says of open work. */
+  readonly facts?: () => object;
+  /** Takes no new requests; resolves when open ones were answered or cut. Called at the first signal. */
+  readonly drain: () => Promise<unknown>;
+  /** Writes everything down and closes what is open. Called once, after draining. */
+  readonly close: () => Promise<unknown>;
+  /** A second signal does not wait for open requests: `close` still closes, `exit` ends the process at once. */
+  readonly atSecond: 'close' | 'exit';
+  /** The process ends so long after the first signal, closed or not. Milliseconds; absent: `drain` and `close` are waited for. */
+  readonly mostMs?: number;
+}
+
+/** Ends the process on SIGTERM and SIGINT, with status 0. */
+export function stopOnSignals(stopping: Stopping): void {
+  const { log, messages, facts, drain, close, atSecond, mostMs } = stopping;
+  let isDraining = false;
+  let leaving: Promise<void> | undefined;
+
+  function leave(): Promise<void> {
+    leaving ??= close().then(() => {
+      log.info(messages[1]);
+      process.exit(0);
+    });
+    return leaving;
+  }
+
+  async function stop(signal: string): Promise<void> {
+    if (isDraining) return atSecond === 'exit' ? process.exit(0) : leave();
+    isDraining = true;
+    log.info({ signal, ...facts?.() }, messages[0]);
+    if (mostMs !== undefined) setTimeout(() => process.exit(0), mostMs).unref();
+    await drain();
+    await leave();
+  }
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, (name: string) => void stop(name));
+}

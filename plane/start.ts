@@ -1,0 +1,84 @@
+// A start needs settings, a configuration and an address. Without one of them it says what is wrong and what to do, one line each, and
+// ends with exit status 1.
+import { join } from 'node:path';
+import type { AssembledConfig } from '../gitops/assembled.ts';
+import { ConfigRejected } from '../gitops/config-rejected.ts';
+import { type Follower, followConfig } from '../gitops/follow.ts';
+import { formatProblem } from '../gitops/problem.ts';
+import type { Variables } from '../schemas/variables.ts';
+import type { EnvironmentReading, PlaneSettings } from './environment.ts';
+import { type Log, logConfigEvent } from './log-events.ts';
+
+export type PlaneName = 'proxy' | 'control plane';
+
+/** Writes one line per problem to stderr and ends the process. */
+export function refuseStart(plane: PlaneName, problems: readonly string[]): never {
+  process.stderr.write(problems.map((problem) => `${plane} cannot start: ${problem}\n`).join(''));
+  process.exit(1);
+}
+
+/** The settings of a plane, or the end of the process. */
+export function settingsOrRefuse<Settings>(plane: PlaneName, reading: EnvironmentReading<Settings>): Settings {
+  if ('problems' in reading) refuseStart(plane, reading.problems);
+  return reading.environment;
+}
+
+export interface PlaneConfig {
+  readonly settings: Pick<PlaneSettings, 'configDirectory' | 'entitlements'> & { readonly variables: Variables };
+  /** `keep` leaves `${VAR}` in provider settings as written. */
+  readonly variables: 'expand' | 'keep';
+  /** Where this process keeps its copy of the last good configuration. */
+  readonly ownFolder: string;
+  readonly nowMs: () => number;
+  readonly log: Log;
+  /** Puts a configuration in force; when it throws, the configuration counts as rejected. */
+  readonly apply: (config: AssembledConfig, revision: string) => void;
+}
+
+/** Follows the configuration directory; resolves when a configuration is in force, or ends the process when there is none. */
+export async function followConfigOrRefuse(plane: PlaneName, config: PlaneConfig): Promise<Follower> {
+  const { settings, variables, ownFolder, nowMs, log, apply } = config;
+  try {
+    return await followConfig({
+      directory: settings.configDirectory,
+      environment: settings.variables,
+      variables,
+      entitlements: settings.entitlements,
+      lastGoodFolder: join(ownFolder, 'last-good'),
+      nowMs,
+      apply,
+      report: (event) => logConfigEvent(log, event),
+    });
+  } catch (error) {
+    if (!(error instanceof ConfigRejected)) throw error;
+    return refuseStart(plane, error.problems.map(formatProblem));
+  }
+}
+
+/** Where a server is to listen. */
+export interface ListenPlace {
+  readonly host: string;
+  readonly port: number;
+  /** The variables it is set by are `<prefix>_HOST` and `<prefix>_PORT`. */
+  readonly prefix: string;
+}
+
+/** What `listening` resolves with; when it rejects, the process ends. */
+export async function listenOrRefuse<Bound>(
+  plane: PlaneName,
+  place: ListenPlace,
+  listening: Promise<Bound>,
+): Promise<Bound> {
+  try {
+    return await listening;
+  } catch (error) {
+    return refuseStart(plane, [explainListen(error as NodeJS.ErrnoException, place)]);
+  }
+}
+
+/** What a person should do about a failed listen. */
+function explainListen(error: NodeJS.ErrnoException, { host, port, prefix }: ListenPlace): string {
+  if (error.code === 'EADDRINUSE') return `port ${port} on ${host} is in use; set ${prefix}_PORT to a free port`;
+  if (error.code === 'EACCES') return `port ${port} on ${host} is not allowed; set ${prefix}_PORT above 1023`;
+  return `cannot listen on ${host}: ${error.message}; check ${prefix}_HOST`;
+}

@@ -1,0 +1,95 @@
+// The proxy from start to end: its phase, the parts that come up one after the other, and what is known of it through them.
+import type { FollowStatus } from '../gitops/config-status.ts';
+import type { Follower } from '../gitops/follow.ts';
+import type { Log } from '../plane/log-events.ts';
+import type { StateFollower, StateStatus } from '../store/state/follow-state.ts';
+import type { HeartbeatBody } from '../store/state/heartbeat-body.ts';
+import type { ControlPlaneWatch } from './control-plane-watch.ts';
+import { type Readiness, readinessOf } from './readiness.ts';
+import type { KeptCounters } from './store/counters.ts';
+import { type Heartbeats, heartbeatBody, type OwnFacts } from './store/heartbeat.ts';
+
+/** What does not change while the process runs. */
+export type Identity = Pick<OwnFacts, 'startedAtMs' | 'environment'>;
+
+export class Lifecycle {
+  phase: 'starting' | 'serving' | 'draining' = 'starting';
+  /** Rate limits are switched on. */
+  isEnforcing = true;
+  // In the order in which they come up.
+  stateFollower: StateFollower | undefined;
+  configFollower: Follower | undefined;
+  counters: KeptCounters | undefined;
+  heartbeats: Heartbeats | undefined;
+  controlPlaneWatch: ControlPlaneWatch | undefined;
+  /** For readers that ask at every scrape. */
+  readonly sources = {
+    config: () => this.config(),
+    state: () => this.state(),
+    store: () => this.store(),
+  };
+  #takesCounters = true;
+  #takesHeartbeats = true;
+  readonly #identity: Identity;
+  readonly #log: Log;
+
+  constructor(identity: Identity, log: Log) {
+    this.#identity = identity;
+    this.#log = log;
+  }
+
+  /** Undefined before the first load. */
+  config(): FollowStatus | undefined {
+    return this.configFollower?.status();
+  }
+
+  /** Undefined before the first look at the store. */
+  state(): StateStatus | undefined {
+    return this.stateFollower?.status();
+  }
+
+  /** The state store, and when the counters were last written there: Unix milliseconds, 0 for never. */
+  store(): { readonly isUp: boolean; readonly writtenAtMs: number } {
+    const isUp = this.#takesCounters && this.#takesHeartbeats && this.state()?.isUp !== false;
+    return { isUp, writtenAtMs: this.counters?.writtenAtMs() ?? 0 };
+  }
+
+  readiness(isOverloaded: boolean): Readiness {
+    return readinessOf({
+      phase: this.phase,
+      config: this.config(),
+      state: this.state(),
+      isStoreUp: this.store().isUp,
+      hasControlPlane: this.controlPlaneWatch?.answers() ?? true,
+      isOverloaded,
+    });
+  }
+
+  /** The store begins to refuse counters for this reason, or takes them again (undefined). */
+  countersTaken(trouble: Error | undefined): void {
+    this.#takesCounters = trouble === undefined;
+    if (trouble) {
+      this.#log.error({ err: trouble }, 'counters are kept in memory only: the state store does not take them');
+    } else this.#log.info('the state store takes counters again');
+  }
+
+  /** The outcome of a heartbeat. An outage shows here also when nothing else is asked of the store, and so does a store that is only full. */
+  heartbeatTaken(trouble: Error | undefined): void {
+    this.#takesHeartbeats = trouble === undefined;
+    if (this.#takesHeartbeats !== this.state()?.isUp) void this.stateFollower?.refresh();
+  }
+
+  /** `live`: what is counted at this moment. Throws before the state is followed. */
+  heartbeat(live: OwnFacts['live']): HeartbeatBody {
+    const state = this.state();
+    if (state === undefined) throw new Error('a heartbeat before the first look at the store');
+    return heartbeatBody({ ...this.#identity, config: this.config(), state, isEnforcing: this.isEnforcing, live });
+  }
+
+  /** Ends what has come up, in the order in which each needs the others; what is counted is written. */
+  async close(): Promise<void> {
+    await this.configFollower?.close();
+    await this.counters?.close();
+    await this.heartbeats?.close();
+  }
+}
