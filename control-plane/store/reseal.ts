@@ -14,11 +14,19 @@ export interface Resealing {
   readonly log: Pick<Log, 'warn'>;
 }
 
+export interface Resealer {
+  /** Seals nothing more. */
+  close(): void;
+}
+
+/** How often it is looked. Milliseconds. */
+const checkMs = 1_000;
+
 /**
- * Gives what to call every now and then: it looks whether something in force, as `state` gives it, has to be sealed, and does so; it
- * never rejects. The first look that the store answers is the last to take over documents without a seal.
+ * Looks every second whether something in force, as `state` gives it, has to be sealed, and does so. The first look that the store
+ * answers is the last to take over documents without a seal.
  */
-export function createResealer({ store, seals, state, log }: Resealing): () => Promise<void> {
+export function resealOutdated({ store, seals, state, log }: Resealing): Resealer {
   let hasLooked = false;
   let running: Promise<void> | undefined;
 
@@ -33,11 +41,11 @@ export function createResealer({ store, seals, state, log }: Resealing): () => P
     );
   }
 
-  return async () => {
-    if (hasLooked && !state().documents.some(({ isOutdated }) => isOutdated === true)) return;
-    running ??= look();
-    await running;
-  };
+  const timer = setInterval(() => {
+    if (running !== undefined) return;
+    if (!hasLooked || state().documents.some(({ isOutdated }) => isOutdated === true)) running = look();
+  }, checkMs);
+  return { close: () => clearInterval(timer) };
 }
 
 /**

@@ -25,6 +25,15 @@ const unused: Used = {
   endMs: Number.NEGATIVE_INFINITY,
 };
 
+/** The counters as of now: the heartbeats are read anew. Rejects with `StoreUnavailable`. */
+export async function readLiveCounters(
+  fleet: { look(): Promise<void>; heartbeats(): readonly Heartbeat[] },
+  nowMs: () => number,
+): Promise<LiveCounters> {
+  await fleet.look();
+  return liveCounters(fleet.heartbeats(), nowMs());
+}
+
 /** Adds up the counters of the live heartbeats; one whose body cannot be read is passed over. */
 export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): LiveCounters {
   const used = new Map<string, Used>();

@@ -1,0 +1,37 @@
+// Documents of rules that have expired are removed within a second; a look at the store that found none holds for a minute.
+import type { Rule } from '../../../schemas/rules/rule.ts';
+import type { DocumentStore } from '../commit.ts';
+import type { UnneededEpochs } from './changes.ts';
+import { tidyRules } from './commit.ts';
+
+const checkMs = 1_000;
+const restMs = 60_000;
+
+export interface Expiry {
+  /** The documents have changed: the store is looked at at the next check. */
+  changed(): void;
+  /** Removes nothing more. */
+  close(): void;
+}
+
+/** Begins at once. `config`: the rules of the configuration in force. `nowMs`: Unix milliseconds. A store that fails is tried again. */
+export function removeExpired(store: DocumentStore, config: () => readonly Rule[], nowMs: () => number): Expiry {
+  const unneeded: UnneededEpochs = new Map();
+  let nextAtMs = 0;
+
+  async function check(): Promise<void> {
+    const now = Math.floor(nowMs());
+    if (now < nextAtMs) return;
+    nextAtMs = now + restMs;
+    const dueMs = await tidyRules(store, config(), now, unneeded).catch(() => now);
+    nextAtMs = Math.min(nextAtMs, dueMs);
+  }
+
+  const timer = setInterval(() => void check(), checkMs);
+  return {
+    changed() {
+      nextAtMs = 0;
+    },
+    close: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,37 @@
+// The configuration that operators see and rules are judged by: what is made of it once, when it comes in force.
+import type { AssembledConfig } from '../gitops/assembled.ts';
+import { type KnownModels, knownModels, nothingKnown } from '../schemas/rules/known-models.ts';
+import type { RuleMeans } from '../schemas/rules/obstacle.ts';
+import { compileRules, type Rule } from '../schemas/rules/rule.ts';
+import { defaultQuotas, type Quotas } from './admin/quotas.ts';
+
+/** What of the environment decides whether rules can be enforced. */
+export type Switches = Pick<RuleMeans, 'hasTemplates' | 'usageEnabled'>;
+
+/** Empty until a configuration comes in force. */
+export class ConfigInForce {
+  isLoaded = false;
+  rules: readonly Rule[] = [];
+  known: KnownModels = nothingKnown;
+  /** How much operators may store. */
+  quotas: Quotas = defaultQuotas;
+  #areLimitsEnabled = false;
+  readonly #switches: Switches;
+
+  constructor(switches: Switches) {
+    this.#switches = switches;
+  }
+
+  put(declared: AssembledConfig): void {
+    this.isLoaded = true;
+    this.rules = compileRules(declared.rate_limits);
+    this.known = knownModels(declared);
+    this.quotas = declared.admin;
+    this.#areLimitsEnabled = declared.rate_limits.enabled;
+  }
+
+  /** Which rules can be enforced. */
+  means(): RuleMeans {
+    return { ...this.#switches, enabled: this.#areLimitsEnabled, known: this.known };
+  }
+}

@@ -1,0 +1,25 @@
+// The managed documents in force, and the credentials that are made of them and of the master key.
+import { managedKeys } from '../schemas/documents/kinds.ts';
+import { readKind } from '../schemas/documents/managed-kind.ts';
+import { type Credentials, credentialsOf } from '../schemas/keys/credentials.ts';
+import { digestOf } from '../schemas/keys/secret.ts';
+import type { Document } from '../store/state/state-store.ts';
+
+/** Empty until a state comes in force. */
+export class DocumentsInForce {
+  documents: readonly Document[] = [];
+  credentials: Credentials;
+  /** SHA-256 in hex. */
+  readonly #masterKeyDigest: string | undefined;
+
+  constructor(masterKey: string | undefined) {
+    this.#masterKeyDigest = masterKey === undefined ? undefined : digestOf(masterKey);
+    this.credentials = credentialsOf(this.#masterKeyDigest, []);
+  }
+
+  /** `isComplete`: false while the store could not be read, so that an unknown key need not be wrong. */
+  put(documents: readonly Document[], isComplete: boolean): void {
+    this.documents = documents;
+    this.credentials = credentialsOf(this.#masterKeyDigest, readKind(managedKeys, documents).values, isComplete);
+  }
+}
