@@ -1,5 +1,6 @@
 // Looks at the proxies and the store twice a second, and decides with what both say whether the store is new or has lost its documents.
 import type { Log } from '../plane/log-events.ts';
+import { singleFlight } from '../store/single-flight.ts';
 import type { StateFollower } from '../store/state/follow-state.ts';
 import { heartbeatIntervalMs } from '../store/state/heartbeat-body.ts';
 import type { StateStore } from '../store/state/state-store.ts';
@@ -39,8 +40,9 @@ export async function watchFleet(parts: FleetWatchParts): Promise<FleetWatch> {
     await judgeStore(parts, answers);
   }
 
-  await look();
-  const timer = setInterval(() => void look(), heartbeatIntervalMs);
+  const looking = singleFlight(look);
+  await looking.join();
+  const timer = setInterval(() => void looking.join(), heartbeatIntervalMs);
   return { close: () => clearInterval(timer) };
 }
 

@@ -1,7 +1,7 @@
 // The proxies as their heartbeats tell: who lives, what each enforces, and how long somebody has been behind.
+import { singleFlight } from '../store/single-flight.ts';
 import { type HeartbeatBody, heartbeatLifeMs, readHeartbeatBody } from '../store/state/heartbeat-body.ts';
 import type { Heartbeat, StateStore } from '../store/state/state-store.ts';
-import { coalesce } from './store/coalesce.ts';
 
 /** How long it is remembered that two processes share a name: they take turns in some heartbeats. Milliseconds. */
 const sharedMemoryMs = 10 * heartbeatLifeMs;
@@ -104,7 +104,7 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
   }
 
   return {
-    look: coalesce(look),
+    look: singleFlight(look).next,
     proxies,
     isStoreRemembered: () => proxies().some(({ isLive, body }) => isLive && body.store_id !== null),
     heartbeats: () => heartbeats,

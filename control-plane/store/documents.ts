@@ -1,9 +1,9 @@
 // The managed documents as the admin API reads and writes them: never on a store that has lost them.
 import { setTimeout } from 'node:timers/promises';
+import { singleFlight } from '../../store/single-flight.ts';
 import type { StateFollower, StateStatus } from '../../store/state/follow-state.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
-import { coalesce } from './coalesce.ts';
 import type { StoreVerdict } from './verdict.ts';
 
 /** How often it is asked whether it is known by now what an empty store is. */
@@ -24,7 +24,7 @@ export function guardDocuments(
   follower: Pick<StateFollower, 'state' | 'status' | 'refresh' | 'commit' | 'kept'>,
   verdict: Pick<StoreVerdict, 'meet' | 'isLost' | 'isDecided'>,
 ): Pick<StateStore, 'read' | 'commit'> {
-  const read = coalesce(async () => {
+  const reading = singleFlight(async () => {
     const mark = await store.revision();
     const { storeId, revision } = follower.state();
     const isSame = mark.storeId === storeId && mark.revision === revision;
@@ -34,7 +34,7 @@ export function guardDocuments(
   });
   return {
     async read() {
-      const state = await read();
+      const state = await reading.next();
       if (state.storeId !== undefined) return state;
       if (follower.state().storeId !== undefined) {
         void follower.refresh();

@@ -1,5 +1,6 @@
 // After a change of the master key, or the first start with seals: stored documents are written again, so that they carry its seal.
 import type { Log } from '../../plane/log-events.ts';
+import { singleFlight } from '../../store/single-flight.ts';
 import type { SealedStore } from '../../store/state/sealed-store.ts';
 import type { Document, StateStore, StoredState } from '../../store/state/state-store.ts';
 
@@ -28,11 +29,9 @@ const checkMs = 1_000;
  */
 export function resealOutdated({ store, seals, state, log }: Resealing): Resealer {
   let hasLooked = false;
-  let running: Promise<void> | undefined;
 
   async function look(): Promise<void> {
     const count = await resealDocuments(store, seals).catch(() => undefined);
-    running = undefined;
     hasLooked ||= count !== undefined;
     if (count === undefined || count === 0) return;
     log.warn(
@@ -41,9 +40,9 @@ export function resealOutdated({ store, seals, state, log }: Resealing): Reseale
     );
   }
 
+  const looking = singleFlight(look);
   const timer = setInterval(() => {
-    if (running !== undefined) return;
-    if (!hasLooked || state().documents.some(({ isOutdated }) => isOutdated === true)) running = look();
+    if (!hasLooked || state().documents.some(({ isOutdated }) => isOutdated === true)) void looking.join();
   }, checkMs);
   return { close: () => clearInterval(timer) };
 }

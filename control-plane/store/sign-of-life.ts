@@ -1,5 +1,6 @@
 // Writes beside the documents, twice a second: a store that gives answers but takes no writes is known before an operator meets it.
 import type { Log } from '../../plane/log-events.ts';
+import { singleFlight } from '../../store/single-flight.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 
@@ -28,7 +29,6 @@ export function createSignOfLife(
   const instance = `control-plane ${name}`;
   let isTaken = true;
   let isRefused = false;
-  let running: Promise<void> | undefined;
   let leftOut = 0;
 
   async function write(): Promise<void> {
@@ -38,7 +38,6 @@ export function createSignOfLife(
     );
     isTaken = trouble === undefined;
     leftOut = isTaken ? 0 : rest;
-    running = undefined;
     const refuses = trouble instanceof StoreUnavailable && ['full', 'read_only'].includes(trouble.reason);
     if (refuses === isRefused || !(refuses || isTaken)) return;
     isRefused = refuses;
@@ -46,14 +45,11 @@ export function createSignOfLife(
     else log.info('the state store takes writes again');
   }
 
+  const writing = singleFlight(write);
   return {
     async beat() {
-      if (running === undefined && leftOut > 0) {
-        leftOut -= 1;
-        return;
-      }
-      running ??= write();
-      await running;
+      if (writing.isRunning() || leftOut === 0) await writing.join();
+      else leftOut -= 1;
     },
     isTaken: () => isTaken,
     close: () => store.removeHeartbeat(instance).catch(() => undefined),

@@ -1,5 +1,6 @@
 // Documents of rules that have expired are removed within a second; a look at the store that found none holds for a minute.
 import type { Rule } from '../../../schemas/rules/rule.ts';
+import { singleFlight } from '../../../store/single-flight.ts';
 import type { DocumentStore } from '../commit.ts';
 import type { UnneededEpochs } from './changes.ts';
 import { tidyRules } from './commit.ts';
@@ -27,7 +28,8 @@ export function removeExpired(store: DocumentStore, config: () => readonly Rule[
     nextAtMs = Math.min(nextAtMs, dueMs);
   }
 
-  const timer = setInterval(() => void check(), checkMs);
+  const checking = singleFlight(check);
+  const timer = setInterval(() => void checking.join(), checkMs);
   return {
     changed() {
       nextAtMs = 0;

@@ -1,12 +1,18 @@
-// One answer for many who ask at once, and never one that is older than the question.
+// Work that never runs twice at once: one answer for many who ask, and with `next` never one that is older than the question.
 import { test } from 'tap';
-import { coalesce } from '../../control-plane/store/coalesce.ts';
+import { singleFlight } from '../../store/single-flight.ts';
 
 /** A question whose answers are given by hand: the number of times it was asked. */
 function startQuestion() {
   const open: { resolve: (answer: number) => void; reject: (error: Error) => void }[] = [];
-  const ask = coalesce(() => new Promise<number>((resolve, reject) => open.push({ resolve, reject })));
-  return { ask, asked: () => open.length, answer: (index: number) => open[index]?.resolve(index), open };
+  const flight = singleFlight(() => new Promise<number>((resolve, reject) => open.push({ resolve, reject })));
+  return {
+    ...flight,
+    ask: flight.next,
+    asked: () => open.length,
+    answer: (index: number) => open[index]?.resolve(index),
+    open,
+  };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -47,4 +53,30 @@ await test('an answer that fails is the failure of those who share it alone', as
   const after = ask();
   answer(3);
   t.equal(await after, 3);
+});
+
+await test('whoever joins gets the answer under way, and a new one when there is none', async (t) => {
+  const { join, asked, answer, isRunning, settled } = startQuestion();
+  await settled();
+  t.notOk(isRunning());
+  const both = [join(), join()];
+  t.equal(asked(), 1);
+  t.ok(isRunning());
+  const end = settled();
+  answer(0);
+  t.same(await Promise.all(both), [0, 0]);
+  await end;
+  t.notOk(isRunning());
+  const again = join();
+  answer(1);
+  t.equal(await again, 1);
+});
+
+await test('whoever waits for the end does not get the failure', async (t) => {
+  const { join, open, settled } = startQuestion();
+  const failing = join();
+  const end = settled();
+  open[0]?.reject(new Error('away'));
+  await t.rejects(failing, { message: 'away' });
+  t.equal(await end, undefined);
 });
