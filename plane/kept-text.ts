@@ -1,4 +1,5 @@
 // A text that is dear to render, for readers who ask often: rendered once at a time, and kept for a while.
+import { singleFlight } from '../store/single-flight.ts';
 
 /** Whoever has such a text. */
 export interface TextSource {
@@ -12,24 +13,17 @@ export interface TextSource {
 export function keepText<Source extends TextSource>(source: Source, maxAgeMs: number, nowMs: () => number): Source {
   let kept = '';
   let renderedAtMs = Number.NaN;
-  let rendering: Promise<string> | undefined;
-
-  async function render(): Promise<string> {
-    try {
-      kept = await source.text();
-      renderedAtMs = nowMs();
-      return kept;
-    } finally {
-      rendering = undefined;
-    }
-  }
+  const rendering = singleFlight(async () => {
+    kept = await source.text();
+    renderedAtMs = nowMs();
+    return kept;
+  });
   return {
     ...source,
     async text() {
       const ageMs = nowMs() - renderedAtMs;
-      if (rendering === undefined && ageMs >= 0 && ageMs < maxAgeMs) return kept;
-      rendering ??= render();
-      return rendering;
+      const isFresh = !rendering.isRunning() && ageMs >= 0 && ageMs < maxAgeMs;
+      return isFresh ? kept : rendering.join();
     },
   };
 }

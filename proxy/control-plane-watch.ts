@@ -1,5 +1,6 @@
 // Whether the control plane answers: asked every two seconds, told to the log when it changes.
 import type { Logger } from 'pino';
+import { singleFlight } from '../store/single-flight.ts';
 import { answersHealth } from './upstream/forward.ts';
 import type { Origin, Pools } from './upstream/pools.ts';
 
@@ -19,14 +20,14 @@ export function watchControlPlane(
   log: Pick<Logger, 'info' | 'warn'>,
 ): ControlPlaneWatch {
   let isAnswering = true;
-  const check = async (): Promise<void> => {
+  const checking = singleFlight(async () => {
     const answers = await answersHealth(pools.get(controlPlane), controlPlaneConnectMs);
     if (answers !== isAnswering) {
       log[answers ? 'info' : 'warn'](`the control plane ${answers ? 'answers' : 'does not answer'}`);
     }
     isAnswering = answers;
-  };
-  setInterval(() => void check(), checkMs).unref();
-  void check();
+  });
+  setInterval(() => void checking.join(), checkMs).unref();
+  void checking.join();
   return { answers: () => isAnswering };
 }

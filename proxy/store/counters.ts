@@ -1,5 +1,6 @@
 // Counters outlive the process: loaded at start, written in small portions every interval, and once more at the end (spec, Limits 11).
 import type { CounterRow } from '../../schemas/rules/counter-row.ts';
+import { singleFlight } from '../../store/single-flight.ts';
 import type { CounterBatch, StateStore } from '../../store/state/state-store.ts';
 
 /** Rows of one write: collecting and encoding them, however full they are, holds the process up for a few milliseconds. */
@@ -52,7 +53,6 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
   let pending: Omit<CounterBatch, 'sequence' | 'nowMs'> | undefined;
   let writtenAtMs = 0;
   let isFailing = false;
-  let running: Promise<void> | undefined;
   let isClosing = false;
   let closing: Promise<void> | undefined;
 
@@ -93,30 +93,25 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
     writtenAtMs = nowMs();
   }
 
-  function flush(): Promise<void> {
-    running ??= write()
-      .then(
-        () => undefined,
-        (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
-      )
-      .then((trouble) => {
-        running = undefined;
-        if ((trouble !== undefined) !== isFailing) onTrouble(trouble);
-        isFailing = trouble !== undefined;
-      });
-    return running;
-  }
+  const flushing = singleFlight(async () => {
+    const trouble = await write().then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
+    if ((trouble !== undefined) !== isFailing) onTrouble(trouble);
+    isFailing = trouble !== undefined;
+  });
 
-  await flush();
-  const timer = intervalMs > 0 ? setInterval(() => void flush(), intervalMs) : undefined;
+  await flushing.join();
+  const timer = intervalMs > 0 ? setInterval(() => void flushing.join(), intervalMs) : undefined;
   return {
     writtenAtMs: () => writtenAtMs,
-    flush,
+    flush: flushing.join,
     close() {
       clearInterval(timer);
       isClosing = true;
       // A write under way may have collected its rows before the last requests ended.
-      closing ??= (running ?? Promise.resolve()).then(flush);
+      closing ??= flushing.next();
       return closing;
     },
   };

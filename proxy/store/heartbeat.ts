@@ -1,6 +1,7 @@
 // The sign of life: every half second, what this proxy enforces and has counted.
 import type { FollowStatus } from '../../gitops/config-status.ts';
 import { formatProblem } from '../../gitops/problem.ts';
+import { singleFlight } from '../../store/single-flight.ts';
 import type { StateStatus } from '../../store/state/follow-state.ts';
 import {
   type HeartbeatBody,
@@ -34,7 +35,6 @@ export interface Heartbeats {
  * name, the log and the further beats say so: whatever the two count overwrites each other.
  */
 export function startHeartbeats({ store, instance, body, nowMs, onOutcome, log }: HeartbeatOptions): Heartbeats {
-  let running: Promise<void> | undefined;
   let beats = 0;
   /** The number of the beat at which another process was found last. */
   let metAt: number | undefined;
@@ -62,22 +62,18 @@ export function startHeartbeats({ store, instance, body, nowMs, onOutcome, log }
     beats += 1;
   }
 
-  const beat = (): void => {
-    running ??= speak().then(
-      () => end(undefined),
-      (error: unknown) => end(error instanceof Error ? error : new Error(String(error))),
-    );
-  };
-  const end = (trouble: Error | undefined): void => {
-    running = undefined;
-    onOutcome(trouble);
-  };
-  const timer = setInterval(beat, heartbeatIntervalMs);
-  beat();
+  const beating = singleFlight(() =>
+    speak().then(
+      () => onOutcome(undefined),
+      (error: unknown) => onOutcome(error instanceof Error ? error : new Error(String(error))),
+    ),
+  );
+  const timer = setInterval(() => void beating.join(), heartbeatIntervalMs);
+  void beating.join();
   return {
     async close() {
       clearInterval(timer);
-      await running;
+      await beating.settled();
       await store.removeHeartbeat(instance).catch(() => undefined);
     },
   };

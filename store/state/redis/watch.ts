@@ -1,4 +1,5 @@
 // Follows the mark of the store: looks after every notification and besides, because notifications may be lost.
+import { singleFlight } from '../../single-flight.ts';
 import type { StoreMark } from '../state-store.ts';
 import { type ConnectionSettings, connectRedis } from './client.ts';
 
@@ -18,9 +19,8 @@ export function watchRedis(
   /** Undefined: whatever is found is news. */
   let told: string | undefined;
   let wasConnected = false;
-  let isLooking = false;
-  let isAskedAgain = false;
   let isClosed = false;
+  const looking = singleFlight(lookNow);
   // A connection of its own, as subscribing takes it over. What is wrong with it shows in the other one.
   const connecting = connectRedis(settings, () => undefined).then(({ client: subscriber }) => {
     subscriber.on('ready', () => {
@@ -44,16 +44,11 @@ export function watchRedis(
   };
 
   function look(): void {
-    isAskedAgain = isLooking;
-    if (isLooking) return;
-    isLooking = true;
-    void lookNow().finally(() => {
-      isLooking = false;
-      if (isAskedAgain && !isClosed) look();
-    });
+    void looking.next();
   }
 
   async function lookNow(): Promise<void> {
+    if (isClosed) return;
     const found = await mark().then(
       ({ storeId, revision }) => `${storeId} ${revision}`,
       () => failing,
