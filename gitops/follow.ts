@@ -1,4 +1,5 @@
 // The whole flow of the configuration: watch, read, parse, validate, assemble, hand over; the last good one stays otherwise.
+import { singleFlight } from '../store/single-flight.ts';
 import type { AssembledConfig } from './assembled.ts';
 import { ConfigRejected } from './config-rejected.ts';
 import type { ConfigEvent, FollowStatus } from './config-status.ts';
@@ -76,8 +77,9 @@ class ConfigFollower {
   #active = '';
   #judged = '';
   #pending: { hash: string; loaded: Loaded } | undefined;
-  #queue: Promise<void> = Promise.resolve();
-  #isQueued = false;
+  readonly #refreshing = singleFlight(() => this.#refreshOnce());
+  /** The next refresh is without patience. */
+  #isUrgent = false;
   #isClosed = false;
   #lastWarnings = '';
 
@@ -169,18 +171,22 @@ class ConfigFollower {
     this.#lastWarnings = text;
   }
 
-  /** One at a time; a refresh that has not begun yet serves everybody who asks for one. */
+  /** One at a time; a refresh that has not begun yet serves everybody who asks for one. Never rejects. */
   refresh(atOnce: boolean): Promise<void> {
-    if (this.#isClosed || (this.#isQueued && !atOnce)) return this.#queue;
-    this.#isQueued = true;
-    this.#queue = this.#queue.then(async () => {
-      this.#isQueued = false;
-      await this.#refreshNow(atOnce).catch((error: unknown) => {
-        const problem = problemOfFile(this.#options.directory, `refreshing the configuration failed: ${String(error)}`);
-        this.#report('warning', [problem]);
-      });
-    });
-    return this.#queue;
+    this.#isUrgent ||= atOnce;
+    return this.#refreshing.next();
+  }
+
+  async #refreshOnce(): Promise<void> {
+    if (this.#isClosed) return;
+    const atOnce = this.#isUrgent;
+    this.#isUrgent = false;
+    try {
+      await this.#refreshNow(atOnce);
+    } catch (error) {
+      const problem = problemOfFile(this.#options.directory, `refreshing the configuration failed: ${String(error)}`);
+      this.#report('warning', [problem]);
+    }
   }
 
   async #refreshNow(atOnce: boolean): Promise<void> {
@@ -238,7 +244,7 @@ class ConfigFollower {
   /** Resolves once what is under way is done; begins nothing more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#queue;
+    await this.#refreshing.settled();
     this.#settling.end();
   }
 }
