@@ -103,7 +103,7 @@ const bannedNames = new Set(
   'util utils common shared helper helpers misc base core lib manager service handler factory types'.split(' '),
 );
 const manifest = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8')) as Record<
-  'dependencies' | 'devDependencies',
+  'dependencies' | 'devDependencies' | 'scripts',
   Record<string, string>
 >;
 
@@ -643,6 +643,25 @@ await test('no room of a plane imports another one that imports it', async (t) =
   const b = { path: 'proxy/gateway.ts', text: "import type { c } from './stages/c.ts';" };
   t.equal(cycleIn(roomsOf([a, b])), 'proxy/stages → proxy/gateway.ts → proxy/stages');
   t.equal(cycleIn(roomsOf([a])), undefined);
+});
+
+/** The files of ours that are type-checked together: `tsc -p <project>`. */
+function checkedBy(project: string): string[] {
+  const tsc = join(top, 'node_modules/typescript/bin/tsc');
+  const listed = execFileSync(process.execPath, [tsc, '-p', project, '--listFilesOnly'], {
+    cwd: top,
+    encoding: 'utf8',
+  });
+  return listed.split('\n').map((path) => relative(top, path).replaceAll('\\', '/'));
+}
+
+await test('a plane is type-checked without the other one and its Fastify decorations', async (t) => {
+  const doors = ['proxy/server.ts', 'control-plane/server.ts'];
+  const of = (project: string): string[] => checkedBy(project).filter((path) => doors.includes(path));
+  t.same(of('proxy'), ['proxy/server.ts']);
+  t.same(of('control-plane'), ['control-plane/server.ts']);
+  t.same(of('.').sort(), doors.toSorted(), 'tests see both');
+  t.match(manifest.scripts['types'], /-p proxy .*-p control-plane$/);
 });
 
 await test('the top level has its nine rooms and no clutter', async (t) => {
