@@ -22,6 +22,9 @@ const maxAliased = 100_000;
 /** What YAML and JSON both read as the same number. */
 const plainNumber = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$/;
 
+/** Notes what is wrong at an offset of the text. */
+type Report = (offset: number, path: Path, message: string) => void;
+
 /** Parses one file; on any error or warning there are problems and no file. */
 export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: Problem[] } {
   const file = source.path;
@@ -34,79 +37,113 @@ export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: 
   const lines = new LineCounter();
   const document = parseDocument(decoded.text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const problems: Problem[] = [];
+  const report: Report = (offset, path, message) => {
+    problems.push({ file, ...placeOf(lines, offset), path: formatPath(path), message });
+  };
 
   const syntax = explainSyntax(document);
   for (const { offset, message } of syntax) report(offset, [], message);
   if (syntax.length > 0) return { problems };
   const root = document.contents;
-  if (root === null || (isScalar(root) && root.value === null)) {
-    report(root?.range?.[0] ?? 0, [], 'is empty; an empty configuration is written {}');
-    return { problems };
-  }
   if (!isMap(root)) {
-    report(
-      root.range[0],
-      [],
-      `must be a mapping of keys to values such as "providers:", found ${isSeq(root) ? 'a list' : 'a single value'}`,
-    );
+    report(root?.range?.[0] ?? 0, [], explainRoot(root));
     return { problems };
   }
+  const reader = new ContentReader(lines, report);
+  const value = reader.read(root, []);
+  if (problems.length > 0 || !isTree(value)) return { problems };
+  const locate: ParsedFile['locate'] = (path, part = 'value') =>
+    placeOf(lines, offsetOf(root, reader.resolved, path, part));
+  return { problems, parsed: { file, value, locate } };
+}
 
-  const anchors = new Map<string, { node: ParsedNode; value: unknown; count: number; open: boolean }>();
-  const resolved = new Map<Node, Node>();
-  let count = 0;
-  let aliased = 0;
-  const rootValue = read(root, []);
-  return problems.length > 0 || !isTree(rootValue)
-    ? { problems }
-    : { problems, parsed: { file, value: rootValue, locate } };
+/** Line and column, both from 1. */
+function placeOf(lines: LineCounter, offset: number): { line: number; column: number } {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+}
 
-  function report(offset: number, path: Path, message: string): void {
-    const { line, col } = lines.linePos(offset);
-    problems.push({ file, line: Math.max(line, 1), column: Math.max(col, 1), path: formatPath(path), message });
+/** Why this is no configuration. */
+function explainRoot(root: ParsedNode | null): string {
+  if (root === null || (isScalar(root) && root.value === null)) {
+    return 'is empty; an empty configuration is written {}';
+  }
+  const found = isSeq(root) ? 'a list' : 'a single value';
+  return `must be a mapping of keys to values such as "providers:", found ${found}`;
+}
+
+/** A value with a name (`&name`), as far as it has been read. */
+interface Anchor {
+  readonly node: ParsedNode;
+  value: unknown;
+  /** How many values it stands for. */
+  count: number;
+  isOpen: boolean;
+}
+
+/** Nodes of one file → plain values. */
+class ContentReader {
+  /** What each alias (`*name`) stands for. */
+  readonly resolved = new Map<Node, Node>();
+  readonly #anchors = new Map<string, Anchor>();
+  readonly #lines: LineCounter;
+  readonly #report: Report;
+  #count = 0;
+  #aliased = 0;
+
+  constructor(lines: LineCounter, report: Report) {
+    this.#lines = lines;
+    this.#report = report;
   }
 
-  function read(node: ParsedNode | null, path: Path): unknown {
+  read(node: ParsedNode | null, path: Path): unknown {
     if (node === null) return null;
-    if (isAlias(node)) return follow(node, path);
-    count += 1;
+    if (isAlias(node)) return this.#follow(node, path);
+    this.#count += 1;
     if (node.tag !== undefined && !isPlainTag(node)) {
-      report(node.range[0], path, tagRefused);
+      this.#report(node.range[0], path, tagRefused);
       return null;
     }
     if (path.length > maxDepth) {
-      report(node.range[0], path.slice(0, 4), `is nested too deeply: more than ${maxDepth} levels`);
+      this.#report(node.range[0], path.slice(0, 4), `is nested too deeply: more than ${maxDepth} levels`);
       return null;
     }
-    const anchor = node.anchor === undefined ? undefined : { node, value: null as unknown, count, open: true };
-    if (anchor !== undefined && node.anchor !== undefined) anchors.set(node.anchor, anchor);
-    const content = readContent(node, path);
-    if (anchor !== undefined) Object.assign(anchor, { value: content, count: count - anchor.count + 1, open: false });
-    return content;
+    if (node.anchor === undefined) return this.#readContent(node, path);
+    const before = this.#count;
+    const anchor: Anchor = { node, value: null, count: 0, isOpen: true };
+    this.#anchors.set(node.anchor, anchor);
+    anchor.value = this.#readContent(node, path);
+    anchor.count = this.#count - before + 1;
+    anchor.isOpen = false;
+    return anchor.value;
   }
 
-  function readContent(node: ParsedNode, path: Path): unknown {
-    if (isSeq(node)) return node.items.map((item, index) => read(item, [...path, index]));
-    if (!isMap(node)) return isScalar(node) ? readScalar(node, path) : null;
+  #readContent(node: ParsedNode, path: Path): unknown {
+    if (isSeq(node)) return node.items.map((item, index) => this.read(item, [...path, index]));
+    if (!isMap(node)) return isScalar(node) ? this.#readScalar(node, path) : null;
     const entries: Tree = {};
     const seen = new Map<string, number>();
     for (const pair of node.items) {
       const { key } = pair;
       const offset = key.range[0];
       if (!isScalar(key) || typeof key.value !== 'string') {
-        report(offset, path, `has a key that is not text${isScalar(key) ? '; put it in quotes' : ''}`);
+        this.#report(offset, path, `has a key that is not text${isScalar(key) ? '; put it in quotes' : ''}`);
         continue;
       }
       const name = key.value;
       const first = seen.get(name);
       if (name === '<<') {
-        report(offset, path, 'merge keys (<<) are not supported; repeat the keys, or use *name for a whole value');
+        this.#report(
+          offset,
+          path,
+          'merge keys (<<) are not supported; repeat the keys, or use *name for a whole value',
+        );
       } else if (first !== undefined) {
-        const message = `the key ${quote(name)} is given twice, first in line ${lines.linePos(first).line}`;
-        report(offset, [...path, name], message);
+        const message = `the key ${quote(name)} is given twice, first in line ${this.#lines.linePos(first).line}`;
+        this.#report(offset, [...path, name], message);
       } else {
         seen.set(name, offset);
-        const value = read(pair.value, [...path, name]);
+        const value = this.read(pair.value, [...path, name]);
         // Defined, not assigned: "__proto__" has to stay a key like any other.
         Object.defineProperty(entries, name, { value, enumerable: true, configurable: true, writable: true });
       }
@@ -114,12 +151,12 @@ export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: 
     return entries;
   }
 
-  function readScalar(node: ParsedNode, path: Path): unknown {
+  #readScalar(node: ParsedNode, path: Path): unknown {
     if (!isScalar(node)) return null;
     const { value, source: digits } = node;
     if (typeof value === 'number' && (!plainNumber.test(digits) || !Number.isFinite(value))) {
       const found = isSecret(path) ? '' : `, found ${quote(digits)}`;
-      report(
+      this.#report(
         node.range[0],
         path,
         `must be a plain decimal number such as 10${found}; if text is meant, put it in quotes`,
@@ -127,50 +164,50 @@ export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: 
       return null;
     }
     if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
-      report(node.range[0], path, 'holds a NUL character or half of a surrogate pair');
+      this.#report(node.range[0], path, 'holds a NUL character or half of a surrogate pair');
       return null;
     }
     return value;
   }
 
-  function follow(node: ParsedNode & { source: string }, path: Path): unknown {
-    const anchor = anchors.get(node.source);
+  #follow(node: ParsedNode & { source: string }, path: Path): unknown {
+    const anchor = this.#anchors.get(node.source);
     const name = quote(`*${node.source}`);
     if (anchor === undefined)
-      report(node.range[0], path, `${name} refers to nothing: there is no &${node.source} before it`);
-    else if (anchor.open) report(node.range[0], path, `${name} stands inside the value it refers to`);
-    else if (aliased + anchor.count > maxAliased) {
-      if (aliased <= maxAliased)
-        report(node.range[0], path, `the aliases of this file stand for more than ${maxAliased} values`);
-      aliased = maxAliased + 1;
+      this.#report(node.range[0], path, `${name} refers to nothing: there is no &${node.source} before it`);
+    else if (anchor.isOpen) this.#report(node.range[0], path, `${name} stands inside the value it refers to`);
+    else if (this.#aliased + anchor.count > maxAliased) {
+      if (this.#aliased <= maxAliased)
+        this.#report(node.range[0], path, `the aliases of this file stand for more than ${maxAliased} values`);
+      this.#aliased = maxAliased + 1;
     } else {
-      aliased += anchor.count;
-      count += anchor.count;
-      resolved.set(node, anchor.node);
+      this.#aliased += anchor.count;
+      this.#count += anchor.count;
+      this.resolved.set(node, anchor.node);
       return anchor.value;
     }
     return null;
   }
+}
 
-  function locate(path: Path, part: 'key' | 'value' = 'value'): { line: number; column: number } {
-    let node: Node | undefined = root ?? undefined;
-    let offset = root?.range?.[0] ?? 0;
-    for (const [depth, step] of path.entries()) {
-      const inner: Node | undefined = node === undefined ? node : (resolved.get(node) ?? node);
-      const wantsKey = part === 'key' && depth === path.length - 1;
-      if (isSeq(inner)) node = nodeOf(inner.items[Number(step)]);
-      else if (isMap(inner)) {
-        const pair = inner.items.find(({ key }) => isScalar(key) && key.value === step);
-        if (pair === undefined) break;
-        node = nodeOf(pair.value);
-        if (wantsKey || node === undefined) offset = nodeOf(pair.key)?.range?.[0] ?? offset;
-      } else break;
-      if (node === undefined) break;
-      if (!wantsKey) offset = node.range?.[0] ?? offset;
-    }
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+/** Where the value at `path` begins in the text, or its key; its nearest parent's when there is nothing. */
+function offsetOf(root: Node, resolved: ReadonlyMap<Node, Node>, path: Path, part: 'key' | 'value'): number {
+  let node: Node | undefined = root;
+  let offset = root.range?.[0] ?? 0;
+  for (const [depth, step] of path.entries()) {
+    const inner: Node | undefined = node === undefined ? node : (resolved.get(node) ?? node);
+    const wantsKey = part === 'key' && depth === path.length - 1;
+    if (isSeq(inner)) node = nodeOf(inner.items[Number(step)]);
+    else if (isMap(inner)) {
+      const pair = inner.items.find(({ key }) => isScalar(key) && key.value === step);
+      if (pair === undefined) break;
+      node = nodeOf(pair.value);
+      if (wantsKey || node === undefined) offset = nodeOf(pair.key)?.range?.[0] ?? offset;
+    } else break;
+    if (node === undefined) break;
+    if (!wantsKey) offset = node.range?.[0] ?? offset;
   }
+  return offset;
 }
 
 function isPlainTag(node: ParsedNode): boolean {
