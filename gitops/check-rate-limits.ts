@@ -36,7 +36,7 @@ export function checkRateLimits(
   const subjects = checkSubjects();
   checkTwins();
   if (providers !== undefined) {
-    checkNames(Object.keys(providers));
+    warnings.push(...unknownProviders(config, Object.keys(providers), sources));
     checkModels(providers);
   }
   return { problems, warnings };
@@ -73,21 +73,6 @@ export function checkRateLimits(
     }
   }
 
-  function checkNames(names: string[]): void {
-    const known = new Set(names.map(foldCase));
-    config.providers.forEach(({ name }, index) => {
-      if (known.has(foldCase(name)) || warnings.length >= enough) return;
-      const path = ['rate_limits', 'providers', index, 'name'];
-      if (!sources.isUnknown(path)) {
-        warnings.push(
-          sources.problem(
-            path,
-            `there is no provider ${sources.quoted(path)}, so the rule matches nothing${didYouMean(name, names)}`,
-          ),
-        );
-      }
-    });
-  }
   /** A model may be listed later, so a rule for one that is not yet is no mistake. */
   function checkModels(listed: Config['providers']): void {
     const names = new Set(Object.keys(listed).map(foldCase));
@@ -106,6 +91,21 @@ export function checkRateLimits(
       warnings.push(sources.problem(path, message));
     });
   }
+}
+
+/** Warnings about rules for providers that are not configured; the first ones. */
+function unknownProviders(config: RateLimits, names: string[], sources: Sources): Problem[] {
+  const known = new Set(names.map(foldCase));
+  const warnings: Problem[] = [];
+  config.providers.forEach(({ name }, index) => {
+    if (known.has(foldCase(name)) || warnings.length >= enough) return;
+    const path = ['rate_limits', 'providers', index, 'name'];
+    if (sources.isUnknown(path)) return;
+    const guess = didYouMean(name, names);
+    const message = `there is no provider ${sources.quoted(path)}, so the rule matches nothing${guess}`;
+    warnings.push(sources.problem(path, message));
+  });
+  return warnings;
 }
 
 /**

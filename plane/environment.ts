@@ -55,7 +55,6 @@ const knownEntitlements = ['quota_templates'];
 /** A reader over `variables`; look at `problems` when everything was read. */
 export function readVariables(variables: Variables): VariableReader {
   const problems: string[] = [];
-  const warnings: string[] = [];
   const get = (name: string): string | undefined => variables[name] || undefined;
 
   const flag = (name: string, fallback: boolean): boolean => {
@@ -82,26 +81,6 @@ export function readVariables(variables: Variables): VariableReader {
       problems.push('GATEWAY_REDIS_PREFIX must be 1 to 64 letters, digits, dots, underscores or hyphens');
     }
     return prefix;
-  };
-  const masterKey = (insecure: boolean, host: string): string | undefined => {
-    const key = get('GATEWAY_MASTER_KEY');
-    if (key === undefined && !insecure) {
-      problems.push(
-        'GATEWAY_MASTER_KEY is not set; set it to a long random text, or GATEWAY_INSECURE=true to go without',
-      );
-    }
-    if (key === undefined && get('GATEWAY_PREVIOUS_MASTER_KEY') !== undefined) {
-      problems.push('GATEWAY_PREVIOUS_MASTER_KEY is set without a GATEWAY_MASTER_KEY that follows it');
-    }
-    // A bearer token travels in a header: anything else could never match.
-    if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
-      problems.push('GATEWAY_MASTER_KEY must consist of visible ASCII characters without spaces');
-    } else if (key !== undefined && key.length < shortestMasterKey) {
-      const said = `GATEWAY_MASTER_KEY has fewer than ${shortestMasterKey} characters and can be guessed`;
-      if (isLoopback(host)) warnings.push(`${said}; a gateway that other machines reach does not start with it`);
-      else problems.push(`${said}; set it to a long random text, or listen on 127.0.0.1 only`);
-    }
-    return key;
   };
   const logLevel = (): LogLevel => {
     const text = get('LOG_LEVEL') ?? 'info';
@@ -133,13 +112,16 @@ export function readVariables(variables: Variables): VariableReader {
     wholeNumber,
     planeSettings(host) {
       const insecure = flag('GATEWAY_INSECURE', false);
-      const key = masterKey(insecure, host);
+      const key = get('GATEWAY_MASTER_KEY');
+      const previousKey = get('GATEWAY_PREVIOUS_MASTER_KEY');
+      const checked = checkMasterKey({ key, previousKey, insecure, host });
+      problems.push(...checked.problems);
       return {
         insecure,
         masterKey: key,
-        previousMasterKey: get('GATEWAY_PREVIOUS_MASTER_KEY'),
+        previousMasterKey: previousKey,
         ownNames: key === undefined ? ownNames(host, hostname()) : undefined,
-        warnings,
+        warnings: checked.warnings,
         configDirectory: get('GATEWAY_CONFIG') ?? './config',
         dataDirectory: get('GATEWAY_DATA') ?? './data',
         entitlements: entitlements(),
@@ -150,6 +132,40 @@ export function readVariables(variables: Variables): VariableReader {
       };
     },
   };
+}
+
+/** What is said of the master keys and where they are used. */
+interface MasterKeys {
+  readonly key: string | undefined;
+  readonly previousKey: string | undefined;
+  readonly insecure: boolean;
+  /** What the plane is bound to. */
+  readonly host: string;
+}
+
+/** What is wrong with them, and what should be changed all the same; a sentence each. */
+function checkMasterKey({ key, previousKey, insecure, host }: MasterKeys): { problems: string[]; warnings: string[] } {
+  const problems: string[] = [];
+  if (key === undefined) {
+    if (!insecure) {
+      problems.push(
+        'GATEWAY_MASTER_KEY is not set; set it to a long random text, or GATEWAY_INSECURE=true to go without',
+      );
+    }
+    if (previousKey !== undefined) {
+      problems.push('GATEWAY_PREVIOUS_MASTER_KEY is set without a GATEWAY_MASTER_KEY that follows it');
+    }
+    return { problems, warnings: [] };
+  }
+  // A bearer token travels in a header: anything else could never match.
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    return { problems: ['GATEWAY_MASTER_KEY must consist of visible ASCII characters without spaces'], warnings: [] };
+  }
+  if (key.length >= shortestMasterKey) return { problems, warnings: [] };
+  const said = `GATEWAY_MASTER_KEY has fewer than ${shortestMasterKey} characters and can be guessed`;
+  return isLoopback(host)
+    ? { problems, warnings: [`${said}; a gateway that other machines reach does not start with it`] }
+    : { problems: [`${said}; set it to a long random text, or listen on 127.0.0.1 only`], warnings: [] };
 }
 
 /** Whether only this machine can reach what is bound to this address or name. */
