@@ -62,13 +62,11 @@ function* scanSteps(body: Buffer, frames: Uint8Array, stride: number): Generator
   const members: Member[] = [];
   let depth = 0;
   let keys = 0;
-  let position = skipSpace(body, 0);
+  let position = openingOf(body);
   let keyStart = 0;
   let keyEnd = 0;
   let valueStart = 0;
   let pushed = 0;
-
-  if (body[position] !== 0x7b) throw new ScanError(looksLikeJson(body[position]) ? 'not_object' : 'syntax', position);
 
   /** Reads `"key" :` at `position`, leaves `position` at the value. */
   const readKey = (): void => {
@@ -116,8 +114,7 @@ function* scanSteps(body: Buffer, frames: Uint8Array, stride: number): Generator
     // A value ended here: close what it closes, up to the next value.
     while (closed) {
       if (depth === 0) {
-        position = skipSpace(body, position);
-        if (position !== end) throw new ScanError('syntax', position);
+        expectEnd(body, position);
         return members;
       }
       if (depth === 1) {
@@ -138,6 +135,20 @@ function* scanSteps(body: Buffer, frames: Uint8Array, stride: number): Generator
       } else throw new ScanError('syntax', position);
     }
   }
+}
+
+/** Where the object begins. */
+function openingOf(body: Buffer): number {
+  const position = skipSpace(body, 0);
+  const byte = body[position];
+  if (byte !== 0x7b) throw new ScanError(looksLikeJson(byte) ? 'not_object' : 'syntax', position);
+  return position;
+}
+
+/** Nothing but space follows the object. */
+function expectEnd(body: Buffer, from: number): void {
+  const position = skipSpace(body, from);
+  if (position !== body.length) throw new ScanError('syntax', position);
 }
 
 /** Whether a key may spell `__proto__`, `constructor` or `prototype`: the right length, or escapes in it. */

@@ -57,22 +57,19 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
     }
     switch (name.length) {
       case 4:
-        if (is(name, 'host')) {
-          if (host !== undefined) repeated = 'Host';
-          host = value;
-        }
+        if (!is(name, 'host')) break;
+        if (host !== undefined) repeated = 'Host';
+        host = value;
         break;
       case 6:
-        if (is(name, 'expect')) {
-          expectsContinue = true;
-          if (!is(value, '100-continue')) unmet = true;
-        }
+        if (!is(name, 'expect')) break;
+        expectsContinue = true;
+        if (!is(value, '100-continue')) unmet = true;
         break;
       case 9:
-        if (is(name, 'x-api-key')) {
-          if (apiKey !== undefined && apiKey !== value) credentials = 2;
-          apiKey = value;
-        }
+        if (!is(name, 'x-api-key')) break;
+        if (apiKey !== undefined && apiKey !== value) credentials = 2;
+        apiKey = value;
         break;
       case 12:
         if (is(name, 'content-type')) {
@@ -81,10 +78,9 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
         } else if (is(name, 'x-request-id')) requestId = value;
         break;
       case 13:
-        if (is(name, 'authorization')) {
-          authorization = value;
-          credentials += 1;
-        }
+        if (!is(name, 'authorization')) break;
+        authorization = value;
+        credentials += 1;
         break;
       case 14:
         if (is(name, 'content-length')) contentLength = Number(value);
@@ -93,10 +89,9 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
         if (is(name, 'content-encoding')) contentEncoding = contentEncoding ? `${contentEncoding}, ${value}` : value;
         break;
       case 17:
-        if (is(name, 'transfer-encoding')) {
-          if (transferEncoding !== undefined) repeated = 'Transfer-Encoding';
-          transferEncoding = value;
-        }
+        if (!is(name, 'transfer-encoding')) break;
+        if (transferEncoding !== undefined) repeated = 'Transfer-Encoding';
+        transferEncoding = value;
         break;
     }
   }

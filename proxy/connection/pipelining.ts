@@ -55,84 +55,27 @@ const cutBytesInAll = 32 * 1024 * 1024;
 /** How long a request may take that was not read for a while. Milliseconds. */
 const lateMs = 10_000;
 
-/** `open` makes the exchange of a request, `serve` answers it. */
-export function createPipelining(
-  open: (request: IncomingMessage, response: ServerResponse) => Exchange,
-  serve: (exchange: Exchange) => void,
-): Pipelining {
-  const turns = new Map<Socket, Turn>();
-  let bytesInAll = 0;
-  let draining = false;
+type Open = (request: IncomingMessage, response: ServerResponse) => Exchange;
 
-  const begin = (socket: Socket, request: IncomingMessage, response: ServerResponse, given?: Turn): void => {
-    const exchange = open(request, response);
-    const turn = given ?? newTurn(exchange);
-    turn.exchange = exchange;
-    if (given === undefined) turns.set(socket, turn);
-    response.on('close', () => {
-      closeExchange(exchange);
-      end(socket, turn);
-    });
-    if (draining) response.shouldKeepAlive = false;
-    serve(exchange);
-  };
-  const weighIn = (turn: Turn, bytes: number): void => {
-    turn.bytes += bytes;
-    bytesInAll += bytes;
-  };
-  const finish = (socket: Socket, turn: Turn): void => {
-    turns.delete(socket);
-    weighIn(turn, -turn.bytes);
-    if (isOver(socket)) return;
-    turn.release?.();
-    if (turn.ending) turn.ending();
-    else if (draining) socket.end();
-    else if (turn.late) setTimeout(() => turns.has(socket) || socket.destroy(), lateMs).unref();
-  };
-  const serveNext = (socket: Socket, turn: Turn): void => {
-    const next = isOver(socket) ? undefined : turn.waiting.shift();
-    if (next === undefined) {
-      finish(socket, turn);
-      return;
-    }
-    weighIn(turn, -weigh(next[0]));
-    if (turn.bytes <= pauseBytes / 2 && turn.ending === undefined) turn.release?.();
-    begin(socket, next[0], next[1], turn);
-  };
-  const end = (socket: Socket, turn: Turn): void => {
-    // A connection has one request served per turn of the event loop, so that it cannot keep others waiting.
-    if (turn.waiting.length > 0) setImmediate(serveNext, socket, turn);
-    else finish(socket, turn);
-  };
+/** `open` makes the exchange of a request, `serve` answers it. */
+export function createPipelining(open: Open, serve: (exchange: Exchange) => void): Pipelining {
+  const line = new Line(open, serve);
+  const { turns } = line;
   return {
     take(request, response) {
       const { socket } = request;
       // What the parser still had to say when the connection was cut.
       if (socket.destroyed) return;
       const turn = turns.get(socket);
-      if (turn === undefined) {
-        begin(socket, request, response);
-        return;
-      }
-      weighIn(turn, weigh(request));
-      if (turn.bytes >= cutBytes || bytesInAll >= cutBytesInAll) {
-        cut(socket, 'pipelined');
-        return;
-      }
-      if (turn.ending === undefined && !isLong(request)) turn.waiting.push([request, response]);
-      else {
-        // Its body would stop this connection from being read, and with it the news that the client left.
-        request.on('data', meterOf(request));
-        turn.ending ??= () => socket.destroySoon();
-      }
-      if (turn.bytes >= pauseBytes) hold(socket, turn);
+      if (turn === undefined) line.begin(socket, request, response);
+      else line.wait(turn, request, response);
     },
     current: (socket) => turns.get(socket)?.exchange,
     sockets: () => turns.keys(),
     open: () => turns.size,
     flushing: () => [...turns.values()].some(({ exchange }) => isFlushing(exchange.response)),
     drain() {
-      draining = true;
+      line.isDraining = true;
       for (const { exchange } of turns.values()) {
         if (!exchange.response.headersSent) exchange.response.shouldKeepAlive = false;
       }
@@ -145,7 +88,7 @@ export function createPipelining(
       const last = turn.waiting.at(-1)?.[0];
       if (last === undefined || last.complete) return;
       turn.waiting.pop();
-      weighIn(turn, -weigh(last));
+      line.weighIn(turn, -weigh(last));
     },
     excuse(socket) {
       const turn = turns.get(socket);
@@ -154,6 +97,83 @@ export function createPipelining(
       return true;
     },
   };
+}
+
+/** The turns of all connections: begun, waited for and ended. */
+class Line {
+  readonly turns = new Map<Socket, Turn>();
+  isDraining = false;
+  #bytesInAll = 0;
+  readonly #open: Open;
+  readonly #serve: (exchange: Exchange) => void;
+
+  constructor(open: Open, serve: (exchange: Exchange) => void) {
+    this.#open = open;
+    this.#serve = serve;
+  }
+
+  begin(socket: Socket, request: IncomingMessage, response: ServerResponse, given?: Turn): void {
+    const exchange = this.#open(request, response);
+    const turn = given ?? newTurn(exchange);
+    turn.exchange = exchange;
+    if (given === undefined) this.turns.set(socket, turn);
+    response.on('close', () => {
+      closeExchange(exchange);
+      this.#end(socket, turn);
+    });
+    if (this.isDraining) response.shouldKeepAlive = false;
+    this.#serve(exchange);
+  }
+
+  /** Puts a request behind those that its connection has already sent, as far as there is room for it. */
+  wait(turn: Turn, request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    this.weighIn(turn, weigh(request));
+    if (turn.bytes >= cutBytes || this.#bytesInAll >= cutBytesInAll) {
+      cut(socket, 'pipelined');
+      return;
+    }
+    if (turn.ending === undefined && !isLong(request)) turn.waiting.push([request, response]);
+    else {
+      // Its body would stop this connection from being read, and with it the news that the client left.
+      request.on('data', meterOf(request));
+      turn.ending ??= () => socket.destroySoon();
+    }
+    if (turn.bytes >= pauseBytes) hold(socket, turn);
+  }
+
+  weighIn(turn: Turn, bytes: number): void {
+    turn.bytes += bytes;
+    this.#bytesInAll += bytes;
+  }
+
+  #end(socket: Socket, turn: Turn): void {
+    // A connection has one request served per turn of the event loop, so that it cannot keep others waiting.
+    if (turn.waiting.length > 0) setImmediate(this.#serveNext, socket, turn);
+    else this.#finish(socket, turn);
+  }
+
+  /** A property, because it is called without its object. */
+  readonly #serveNext = (socket: Socket, turn: Turn): void => {
+    const next = isOver(socket) ? undefined : turn.waiting.shift();
+    if (next === undefined) {
+      this.#finish(socket, turn);
+      return;
+    }
+    this.weighIn(turn, -weigh(next[0]));
+    if (turn.bytes <= pauseBytes / 2 && turn.ending === undefined) turn.release?.();
+    this.begin(socket, next[0], next[1], turn);
+  };
+
+  #finish(socket: Socket, turn: Turn): void {
+    this.turns.delete(socket);
+    this.weighIn(turn, -turn.bytes);
+    if (isOver(socket)) return;
+    turn.release?.();
+    if (turn.ending) turn.ending();
+    else if (this.isDraining) socket.end();
+    else if (turn.late) setTimeout(() => this.turns.has(socket) || socket.destroy(), lateMs).unref();
+  }
 }
 
 function newTurn(exchange: Exchange): Turn {
