@@ -329,6 +329,19 @@ const rules: Rule[] = [
     bad: [['proxy/endpoints/a.ts', "import { b } from '../store/b.ts';"]],
   },
   {
+    claim: 'the forwarding of /admin is a trip of its own and knows nothing of the line',
+    check: never(
+      /^proxy\/admin\//,
+      /^proxy\/(stages|endpoints|limits|dialects|providers)\/|^proxy\/(server|pipeline)\.ts$/,
+    ),
+    bad: [
+      ['proxy/admin/a.ts', "import { b } from '../stages/b.ts';"],
+      ['proxy/admin/a.ts', "import type { b } from '../stages/b.ts';"],
+      ['proxy/admin/a.ts', "import { serve } from '../pipeline.ts';"],
+    ],
+    good: [['proxy/admin/a.ts', "import { b } from '../connection/b.ts';"]],
+  },
+  {
     claim: 'the rooms below the line know nothing of the line',
     check: never(
       /^proxy\/(bytes|call|connection|dialects|limits|providers|snapshot|store|tokens|upstream)\//,

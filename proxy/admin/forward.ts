@@ -3,14 +3,14 @@ import { pipeline } from 'node:stream/promises';
 import { clientAddressHeader } from '../../schemas/keys/client-address.ts';
 import { fixedHeaders } from '../connection/answer-headers.ts';
 import type { Exchange } from '../connection/exchange.ts';
+import { type BodyLimit, expectLength, readBody } from '../connection/read-body.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { expectBody, receive } from '../stages/receive.ts';
 import { endToEndHeaders, forward, neverConnected } from '../upstream/forward.ts';
 import { authenticateAdmin } from './authenticate-admin.ts';
 
 /** Longest body the control plane takes. */
-const bodyLimitBytes = 1024 * 1024;
+const bodyLimit: BodyLimit = { bytes: 1024 * 1024, setting: '' };
 
 /**
  * Serves one request. Throws what `authenticateAdmin` throws, before anything of the body is read; then 413, 503 `overloaded`, and 503
@@ -24,8 +24,8 @@ export async function forwardAdmin(
   const { kind, key } = authenticateAdmin(exchange, snapshot.credentials, gateway.failedLogins);
   const held = gateway.bodies.open(key?.id ?? kind, snapshot);
   try {
-    expectBody(exchange.head, bodyLimitBytes);
-    const body = await receive(exchange, bodyLimitBytes, held, '');
+    expectLength(exchange.head, bodyLimit);
+    const body = await readBody(exchange, bodyLimit, held);
     await handOn(exchange, body, gateway);
   } finally {
     held.release();

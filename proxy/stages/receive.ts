@@ -1,99 +1,24 @@
-// Stage 0: the client's body, in its own bytes, within the limit.
+// Stage 0: the body of a model call. What its head says is checked before a byte is read.
 import type { HeldBody } from '../body-budget.ts';
-import type { Head } from '../call/head.ts';
-import { createChunkMeter } from '../connection/chunk-meter.ts';
 import type { Exchange } from '../connection/exchange.ts';
+import { expectLength, readBody } from '../connection/read-body.ts';
 import { refusal } from '../errors.ts';
 
 const json = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
 
-/** What limits the bodies of models' endpoints. */
-const bodyLimit = 'server.body_limit';
+/** What limits the bodies of model endpoints. */
+const setting = 'server.body_limit';
 
-const nothing: Buffer = Buffer.alloc(0);
-
-/** First size of the buffer for a body of undeclared length. */
-const firstBytes = 16 * 1024;
-
-/** Looks at what the head says of a JSON body, before a byte is read. Throws 415 for other media types and for encodings, and 413 beyond the limit. */
+/** Looks at what the head says of a JSON body. Throws 415 for other media types and for encodings, and 413 beyond the limit. */
 export function expectJson({ head }: Exchange, limitBytes: number): void {
   checkMediaType(head.contentType, head.contentEncoding);
-  expectBody(head, limitBytes, bodyLimit);
+  expectLength(head, { bytes: limitBytes, setting });
 }
 
-/** Throws 413 for a declared length beyond the limit, which `setting` has set. */
-export function expectBody({ contentLength = 0 }: Head, limitBytes: number, setting = ''): void {
-  if (contentLength > limitBytes) throw tooLarge(limitBytes, setting);
-}
-
-/**
- * Reads the whole body, whose declared length is within the limit. Throws 503 `overloaded` when it does not fit into the budget, before
- * it is read where its length is declared, and 413 beyond `limitBytes`, which `setting` has set; rejects when the client leaves. `held`
- * is told how much memory the body takes.
- */
-export function receive(exchange: Exchange, limitBytes: number, held: HeldBody, setting = bodyLimit): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const { request, response, head } = exchange;
-    const { contentLength = 0 } = head;
-    if (contentLength > 0) held.expect(contentLength);
-    if (head.expectsContinue) response.writeContinue();
-    const meter = head.chunked ? createChunkMeter(request.socket) : undefined;
-    let body = nothing;
-    let length = 0;
-    const stop = (reason: unknown): void => {
-      request.off('data', onData).off('end', onEnd);
-      exchange.onBroken = undefined;
-      reject(reason);
-    };
-    const onData = (chunk: Buffer): void => {
-      meter?.(chunk.length);
-      const needed = length + chunk.length;
-      try {
-        if (needed > limitBytes) throw tooLarge(limitBytes, setting);
-        // One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are.
-        if (length === 0) {
-          held.grow(needed);
-          body = chunk;
-        } else {
-          if (needed > body.length) {
-            const room = roomFor(needed, contentLength);
-            held.grow(room);
-            body = moved(body, length, room);
-          }
-          chunk.copy(body, length);
-        }
-        length = needed;
-      } catch (refused) {
-        stop(refused);
-      }
-    };
-    const onEnd = (): void => {
-      exchange.onGone = undefined;
-      exchange.onBroken = undefined;
-      resolve(length === body.length ? body : body.subarray(0, length));
-    };
-    exchange.onGone = () => stop(refusal('client_left'));
-    exchange.onBroken = stop;
-    request.on('data', onData).on('end', onEnd);
-  });
-}
-
-/** A body of which this share has come gets the room it has declared: growing further by doubling would copy it once more. */
-const trustedShare = 1 / 8;
-
-/** Room for so many bytes and as many again, but no more than was declared: what a client only announces takes no memory. */
-function roomFor(bytes: number, declared: number): number {
-  const room = Math.max(firstBytes, bytes * 2);
-  if (declared < bytes) return room;
-  return bytes >= declared * trustedShare ? declared : Math.min(room, declared);
-}
-
-/** A larger buffer that begins with the first `used` bytes of `body`. */
-function moved(body: Buffer, used: number, size: number): Buffer {
-  const room = Buffer.allocUnsafe(size);
-  body.copy(room, 0, 0, used);
-  return room;
+/** Reads the body; throws what `readBody` throws. */
+export function receive(exchange: Exchange, limitBytes: number, held: HeldBody): Promise<Buffer> {
+  return readBody(exchange, { bytes: limitBytes, setting }, held);
 }
 
 function checkMediaType(contentType: string | undefined, contentEncoding: string | undefined): void {
@@ -103,8 +28,4 @@ function checkMediaType(contentType: string | undefined, contentEncoding: string
   if (contentType === undefined || !json.test(contentType)) throw refusal('unsupported_media_type');
   const named = charset.exec(contentType)?.[1];
   if (named !== undefined && named.toLowerCase() !== 'utf-8') throw refusal('unsupported_media_type');
-}
-
-function tooLarge(limit: number, setting: string): Error {
-  return refusal('body_too_large', { fill: { limit, setting: setting && ` (${setting})` } });
 }
