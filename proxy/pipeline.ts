@@ -6,14 +6,16 @@ import { refuse } from './connection/refuse.ts';
 import type { ModelEndpoint } from './endpoints/model-endpoint.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
+import { rateLimitHeaders } from './limits/headers.ts';
 import type { Route } from './snapshot/snapshot.ts';
 import { type Allowance, admit, renew } from './stages/admit.ts';
 import { type Accepted, attempt } from './stages/attempt.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { expectJson, receive } from './stages/receive.ts';
-import { type Outcome, relay } from './stages/relay.ts';
+import { relay } from './stages/relay.ts';
 import { resolve } from './stages/resolve.ts';
-import { settle } from './stages/settle.ts';
+import { type Outcome, settle } from './stages/settle.ts';
+import { UsageTap } from './tokens/usage-tap.ts';
 
 /** Bodies beyond this are read in steps. */
 const largeBytes = 1024 * 1024;
@@ -30,7 +32,6 @@ export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway
   try {
     if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
     const { keyId, userPath, allowedModels } = authenticate(exchange, snapshot.credentials);
-    exchange.keyId = keyId;
     expectJson(exchange, snapshot.bodyLimitBytes);
     consumer = admit(userPath, gateway);
     held = gateway.bodies.open(keyId ?? userPath, snapshot);
@@ -39,7 +40,12 @@ export async function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway
     route = resolve(call, snapshot, allowedModels);
     renew(consumer, route, gateway);
     accepted = await attempt(route, endpoint.operation, call, consumer, exchange, gateway);
-    outcome = await relay(accepted, consumer, exchange, gateway);
+    const { answer, target, allowance } = accepted;
+    const provider = target.upstream.name;
+    const tap = new UsageTap(accepted, accepted, gateway.usageEnabled);
+    const headers = rateLimitHeaders(allowance.matches, consumer.matches, Math.floor(gateway.nowMs()));
+    const { status } = await relay({ answer, provider, taps: [tap], headers, keyId }, exchange, gateway);
+    outcome = { status, provider, usage: tap.usage() };
   } catch (error) {
     // Without a route no provider was called; with one, the attempt knows whether.
     if (route === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));

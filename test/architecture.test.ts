@@ -319,6 +319,18 @@ const rules: Rule[] = [
     bad: [['proxy/upstream/a.ts', "import { b } from '../dialects/b.ts';"]],
   },
   {
+    claim: 'an answer is a value: relaying knows neither who made it nor what a tap does',
+    check: never(
+      /^proxy\/(answer|stages\/relay|connection\/client-sink)\.ts$/,
+      /^proxy\/(upstream|providers|dialects|tokens)\//,
+    ),
+    bad: [
+      ['proxy/answer.ts', "import type { Failure } from './upstream/failure.ts';"],
+      ['proxy/stages/relay.ts', "import { UsageTap } from '../tokens/usage-tap.ts';"],
+    ],
+    good: [['proxy/stages/relay.ts', "import type { Answer } from '../answer.ts';"]],
+  },
+  {
     claim: 'a stage knows no door and no store',
     check: never(/^proxy\/stages\//, /^proxy\/(endpoints|store)\/|^proxy\/(server|pipeline)\.ts$/),
     bad: [['proxy/stages/a.ts', "import { b } from '../endpoints/b.ts';"]],

@@ -12,8 +12,6 @@ export interface Exchange {
   /** Echoed as x-request-id and sent upstream. */
   readonly id: string;
   readonly startedAtMs: number;
-  /** The managed key that opened it, once that is known. */
-  keyId: string | undefined;
   /** The client left before its answer was complete. */
   gone: boolean;
   /** Called once when the client leaves; set by whoever waits for something on its behalf. */
@@ -30,7 +28,6 @@ export function openExchange(request: IncomingMessage, response: ServerResponse,
     head,
     id: requestId(head.requestId),
     startedAtMs: nowMs,
-    keyId: undefined,
     gone: false,
     onGone: undefined,
     onBroken: undefined,

@@ -1,5 +1,6 @@
 // What a provider dialect is: pure translation between a client's call and an upstream request, no sockets.
 import type { Call } from '../call/call.ts';
+import type { WatchedStream, WatchOptions } from '../tokens/watched-stream.ts';
 
 /** The model operations a gateway endpoint can stand for. */
 export type Operation = 'chat' | 'embeddings';
@@ -37,6 +38,8 @@ export interface Dialect {
   headers(apiKey: string | undefined): string[];
   /** Translates a call. `wantUsage`: the gateway counts tokens and would like streams to report them. */
   request(operation: Operation, call: Call, target: DialectTarget, wantUsage: boolean): UpstreamRequest;
+  /** Watches an event stream of an answer; nothing of it has passed. */
+  watchStream(options: WatchOptions): WatchedStream;
   /** The provider's own words in the text of an error body, its secrets still in them. */
   readError(text: string): ProviderWords;
 }

@@ -6,8 +6,9 @@ import type { Dialect } from '../dialects/dialect.ts';
 import { redact, redactValue } from '../dialects/redact.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import { decodeBody } from '../upstream/decode-body.ts';
+import type { UpstreamFailure } from '../upstream/failure.ts';
 import { retryHeaders } from '../upstream/retry-headers.ts';
-import type { Answer, UpstreamFailure } from '../upstream/send.ts';
+import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 
 /** What these statuses mean is the same for every provider; with others the provider may say it, if it says it in our words. */
 const types: Readonly<Record<number, ErrorType>> = {
@@ -47,7 +48,7 @@ export function failureRefusal({ failure }: UpstreamFailure, provider: string): 
  * nor an event stream, an empty stream, or a stream whose first event is an error. Undefined when it is a usable answer.
  * `nowMs`: Unix milliseconds.
  */
-export function rejectionOf(answer: Answer, upstream: Provider, nowMs: () => number): Refusal | undefined {
+export function rejectionOf(answer: UpstreamAnswer, upstream: Provider, nowMs: () => number): Refusal | undefined {
   const { status } = answer;
   if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { upstream, nowMs });
   if (status < 200 || status >= 300 || status === 204) return invalid(upstream.name, `its status is ${status}`);
@@ -55,7 +56,7 @@ export function rejectionOf(answer: Answer, upstream: Provider, nowMs: () => num
   if (answer.stream && body.length === 0) return invalid(upstream.name, 'the stream is empty');
   if (!answer.stream && !isJson.test(answer.contentType ?? '')) return invalid(upstream.name, 'it is not JSON');
   if (!answer.stream && !isWhole(answer, body)) return invalid(upstream.name, 'it is not a complete JSON object');
-  const plain = answer.stream ? body.subarray(0, 256) : decodeBody(body, answer.contentEncoding);
+  const plain = answer.stream ? body.subarray(0, 256) : decodeBody(body, answer.receivedEncoding);
   // Within a text the quotes would be escaped, so nearly every successful answer ends here.
   if (!plain.includes('"error"')) return undefined;
   return errorInside(answer, { upstream, nowMs });
@@ -68,12 +69,12 @@ interface Speaker {
 }
 
 /** What is held of the body as text, the data of its first event when it is a stream. */
-function textOf(answer: Answer): string {
-  const text = decodeBody(answer.body(), answer.contentEncoding);
+function textOf(answer: UpstreamAnswer): string {
+  const text = decodeBody(answer.body(), answer.receivedEncoding);
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
 }
 
-function spoken(status: number, text: string, answer: Answer, { upstream, nowMs }: Speaker): Refusal {
+function spoken(status: number, text: string, answer: UpstreamAnswer, { upstream, nowMs }: Speaker): Refusal {
   const { name: provider, secrets } = upstream;
   const said = upstream.dialect.readError(text);
   const clean = (words: string): string => redact(words, secrets).trim().slice(0, maxMessage);
@@ -97,7 +98,7 @@ function spoken(status: number, text: string, answer: Answer, { upstream, nowMs 
 }
 
 /** A page that was meant for a browser becomes a sentence with its title. */
-function readable(message: string, status: number, { contentType = '' }: Answer): string {
+function readable(message: string, status: number, { contentType = '' }: UpstreamAnswer): string {
   const isMarkup = beginsLikePage.test(message) || (isPage.test(contentType) && message.trimStart().startsWith('<'));
   if (!isMarkup) return message;
   const title = pageTitle.exec(message)?.[1]?.replace(/\s+/g, ' ').trim();
@@ -123,8 +124,8 @@ function furtherMembers(given: Readonly<Record<string, unknown>>, secrets: reado
 }
 
 /** Whether a held body is an object with members. The full grammar is checked only where the framing proves nothing. */
-function isWhole(answer: Answer, body: Buffer): boolean {
-  if (!answer.complete || answer.contentEncoding !== undefined) return true;
+function isWhole(answer: UpstreamAnswer, body: Buffer): boolean {
+  if (!answer.complete || answer.receivedEncoding !== undefined) return true;
   if (answer.framed) return opensAndCloses(body) && body.includes(0x22);
   try {
     return scanObject(body).length > 0;
@@ -146,7 +147,7 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 /** An error object sent with a status of success: the whole body, or the first event of a stream. */
-function errorInside(answer: Answer, speaker: Speaker): Refusal | undefined {
+function errorInside(answer: UpstreamAnswer, speaker: Speaker): Refusal | undefined {
   const text = textOf(answer);
   let members: Record<string, unknown>;
   try {

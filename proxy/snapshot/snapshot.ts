@@ -3,7 +3,7 @@ import type { Credentials } from '../../schemas/keys/credentials.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Origin } from '../upstream/pools.ts';
-import type { Patience } from '../upstream/send.ts';
+import type { Patience } from '../upstream/upstream-answer.ts';
 
 /** A named provider instance, ready to be called. */
 export interface Upstream extends Origin {

@@ -1,4 +1,5 @@
 // Stage 7: tries the targets in order until one gives an answer that can be relayed.
+import type { Answer } from '../answer.ts';
 import type { Call } from '../call/call.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';
@@ -7,7 +8,8 @@ import type { Gateway } from '../gateway.ts';
 import { refuseTargets } from '../limits/rejection.ts';
 import { failureRefusal, rejectionOf } from '../providers/provider-error.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
-import { type Answer, send, UpstreamFailure } from '../upstream/send.ts';
+import { UpstreamFailure } from '../upstream/failure.ts';
+import { send } from '../upstream/send.ts';
 import { type Allowance, limitRefusal, targetRules } from './admit.ts';
 
 /** An answer, to what, and where it came from. */
@@ -93,7 +95,9 @@ async function ask(
       if (!(exchange.gone && error instanceof UpstreamFailure && error.sent)) throw error;
     }
     const isAbandoned = exchange.gone && answer.status < 400;
-    const refused = isAbandoned ? undefined : rejectionOf(answer, upstream, means.nowMs);
+    const refused = isAbandoned
+      ? undefined
+      : (rejectionOf(answer, upstream, means.nowMs) ?? (injectedUsage ? unreadable(answer, upstream.name) : undefined));
     if (refused !== undefined) {
       answer.cancel();
       return { refused, again: answer.status === 429 || answer.status >= 500 };
@@ -108,6 +112,13 @@ async function ask(
   } finally {
     if (accepted === undefined) allowance.lease.release();
   }
+}
+
+/** A stream that cannot be decoded would hide the usage event that the client must not see. */
+function unreadable({ stream, contentEncoding }: Answer, provider: string): Refusal | undefined {
+  if (!stream || contentEncoding === undefined) return undefined;
+  const reason = `it is encoded as ${contentEncoding}, although plain bytes were asked for`;
+  return refusal('upstream_invalid_response', { provider, fill: { reason } });
 }
 
 /**

@@ -1,14 +1,6 @@
 // Undoes a compression that was not asked for, on the way: only what can be read can be counted, and only plain bytes suit every client.
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import type { Failure } from './failure.ts';
-
-/** Where the bytes of an open answer go. */
-export interface Sink {
-  /** Takes a chunk; false asks for a pause until `Answer.resume`. */
-  write(chunk: Buffer): boolean;
-  /** The answer is over: completely, or broken by a failure. Called once. */
-  end(failure: Failure | undefined): void;
-}
+import type { Failure, Sink } from '../answer.ts';
 
 /** A sink for compressed bytes. */
 export interface DecodedSink extends Sink {

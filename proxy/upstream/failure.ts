@@ -1,11 +1,16 @@
 // Why an upstream call failed, from the codes of undici, the system and TLS: one table, no chain of conditions.
-import type { ErrorCode } from '../errors.ts';
+import type { Failure } from '../answer.ts';
 
-/** A failed upstream call, before it becomes anyone's answer. */
-export interface Failure {
-  readonly code: ErrorCode;
-  /** Words for the error's message; never an address, a header or a body. */
-  readonly reason: string;
+/** A call that failed before its answer could be handed over. */
+export class UpstreamFailure extends Error {
+  readonly failure: Failure;
+  /** The provider may have seen the request: sending it again could do its work twice. */
+  readonly sent: boolean;
+  constructor(failure: Failure, sent: boolean) {
+    super(failure.code);
+    this.failure = failure;
+    this.sent = sent;
+  }
 }
 
 const unreachable = (reason: string): Failure => ({ code: 'upstream_unavailable', reason });

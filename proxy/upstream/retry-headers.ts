@@ -1,6 +1,6 @@
 // What a provider's error says about trying again, made sane for the client.
 import { parseMoment } from '../../schemas/rules/moment.ts';
-import type { Answer } from './send.ts';
+import type { UpstreamAnswer } from './upstream-answer.ts';
 
 /** A day; nobody keeps a request for longer. */
 const longestSeconds = 86_400;
@@ -13,7 +13,7 @@ const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
  * a day, with 429 and 503; `x-should-retry` (true or false) with any error. A date (RFC 9110 5.6.7) counts from `nowMs`, in Unix
  * milliseconds. Nonsense is left out.
  */
-export function retryHeaders(answer: Answer, status: number, nowMs: () => number): Record<string, string> {
+export function retryHeaders(answer: UpstreamAnswer, status: number, nowMs: () => number): Record<string, string> {
   const headers: Record<string, string> = {};
   const { shouldRetry, retryAfter, retryAfterMs } = answer;
   if (shouldRetry === 'true' || shouldRetry === 'false') headers['x-should-retry'] = shouldRetry;

@@ -18,12 +18,13 @@ import { createMetrics, type Metrics } from '../../proxy/metrics.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route, Snapshot, Target } from '../../proxy/snapshot/snapshot.ts';
 import { admit } from '../../proxy/stages/admit.ts';
-import { attempt } from '../../proxy/stages/attempt.ts';
+import { type Accepted, attempt } from '../../proxy/stages/attempt.ts';
 import { authenticate } from '../../proxy/stages/authenticate.ts';
 import { expectJson, receive } from '../../proxy/stages/receive.ts';
-import { type Outcome, relay } from '../../proxy/stages/relay.ts';
+import { type Delivery, relay } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
-import { settle } from '../../proxy/stages/settle.ts';
+import { type Outcome, settle } from '../../proxy/stages/settle.ts';
+import { UsageTap } from '../../proxy/tokens/usage-tap.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
 import { type AuthKey, readAuthKey } from '../../schemas/keys/auth-key.ts';
@@ -552,6 +553,13 @@ interface Stand {
   readonly outcomes: Outcome[];
 }
 
+/** What was accepted, on its way to the client of no managed key, without headers about limits. */
+function deliveryOf(accepted: Accepted): { delivery: Delivery; tap: UsageTap } {
+  const { answer, target } = accepted;
+  const tap = new UsageTap(accepted, accepted, true);
+  return { tap, delivery: { answer, provider: target.upstream.name, taps: [tap], headers: [], keyId: undefined } };
+}
+
 /** A server of two stages: every POST goes to the alias `all`, whose targets are the providers in order. */
 async function startStand(t: Test, count = 2): Promise<Stand> {
   const providers = await Promise.all(Array.from({ length: count }, () => startFakeUpstream({ t, models: ['m'] })));
@@ -580,8 +588,9 @@ async function startStand(t: Test, count = 2): Promise<Stand> {
         exchange,
         means,
       );
-      const { status, provider } = await relay(accepted, consumer, exchange, means);
-      outcomes.push({ status, provider });
+      const { delivery } = deliveryOf(accepted);
+      const { status } = await relay(delivery, exchange, means);
+      outcomes.push({ status, provider: accepted.target.upstream.name });
     } catch (error) {
       const { status, provider = '' } = refuse(error, exchange);
       outcomes.push({ status, provider });
@@ -787,11 +796,9 @@ await test('an answer that comes after the client has left is cancelled', async 
   const call = readCall(Buffer.from(streaming));
   const accepted = await attempt(resolve(named('all'), snapshot, undefined), 'chat', call, consumer, exchange, means);
   exchange.gone = true;
-  t.match(await relay(accepted, consumer, exchange, means), {
-    status: 499,
-    provider: 'p0',
-    usage: { source: 'estimated' },
-  });
+  const { delivery, tap } = deliveryOf(accepted);
+  t.match(await relay(delivery, exchange, means), { status: 499, refused: { code: 'client_left' } });
+  t.match(tap.usage(), { source: 'estimated' });
   await providers[0]?.waitFor((ledger) => ledger[0]?.clientClosedAtMs);
   await Promise.all(snapshot.upstreams.map((upstream) => pools.get(upstream).destroy()));
 });

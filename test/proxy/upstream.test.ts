@@ -13,9 +13,10 @@ import { failureRefusal, rejectionOf } from '../../proxy/providers/provider-erro
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Upstream } from '../../proxy/snapshot/snapshot.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
-import { failureOf } from '../../proxy/upstream/failure.ts';
+import { failureOf, UpstreamFailure } from '../../proxy/upstream/failure.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
-import { Answer, type Patience, send, UpstreamFailure } from '../../proxy/upstream/send.ts';
+import { send } from '../../proxy/upstream/send.ts';
+import { type Patience, UpstreamAnswer } from '../../proxy/upstream/upstream-answer.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { runs } from '../support/extent.ts';
 import { type Behaviour, createGate, fin, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -168,8 +169,13 @@ const upstream = compile(
 ).upstreams[0] as Upstream;
 
 /** An answer as it stands when it is handed over: its head, and all or the first of its body. */
-function answerOf(status: number, headers: Record<string, string>, body: string | Buffer, complete = true): Answer {
-  const answer = new Answer(patience, idle);
+function answerOf(
+  status: number,
+  headers: Record<string, string>,
+  body: string | Buffer,
+  complete = true,
+): UpstreamAnswer {
+  const answer = new UpstreamAnswer(patience, idle);
   const raw = Object.entries(headers)
     .flat()
     .map((part) => Buffer.from(part, 'latin1'));
@@ -803,7 +809,7 @@ await test('providers of one origin and connect timeout share a pool, which a re
 // --- sending
 
 interface Sent {
-  answer?: Answer;
+  answer?: UpstreamAnswer;
   failure?: UpstreamFailure;
 }
 
@@ -816,7 +822,7 @@ async function startProvider(t: Test) {
   const call = (
     stream: boolean,
     changes: Partial<Patience> = {},
-    started: (answer: Answer) => void = () => undefined,
+    started: (answer: UpstreamAnswer) => void = () => undefined,
   ) => {
     const body = Buffer.from(JSON.stringify({ model: 'm', stream, messages: [] }));
     const outgoing = { path: '/v1/chat/completions', headers: ['content-type', 'application/json'], body };
@@ -831,7 +837,7 @@ async function startProvider(t: Test) {
 }
 
 /** All bytes of an open answer, and how it ended. */
-function drain(answer: Answer): Promise<{ body: string; failure: unknown }> {
+function drain(answer: UpstreamAnswer): Promise<{ body: string; failure: unknown }> {
   return new Promise((done) => {
     let body = '';
     answer.attach({
@@ -857,10 +863,10 @@ await test('a short answer is whole when it is handed over, a long one or a stre
   t.match(short.answer, { status: 200, complete: true, stream: false, framed: true });
   t.equal(short.answer?.body().toString(), '{"a":1}');
   t.match((await call(false)).answer, { complete: true }, '64 KiB are still held');
-  const long = (await call(false)).answer as Answer;
+  const long = (await call(false)).answer as UpstreamAnswer;
   t.equal(long.complete, false);
   t.match(await drain(long), { body: /^\{"a":"x{300000}"\}$/, failure: undefined });
-  const stream = (await call(true)).answer as Answer;
+  const stream = (await call(true)).answer as UpstreamAnswer;
   t.match(stream, { complete: false, stream: true, framed: true });
   t.equal(stream.body().toString(), 'data: 1\n\n', 'handed over with its first bytes');
   const rest = drain(stream);
@@ -896,10 +902,10 @@ await test('patience ends when it says: first byte, silence, all of it', async (
   await provider.behave({ kind: 'hang' });
   t.match((await call(false, short)).failure, { failure: timedOut(/first_byte/), sent: true });
   await provider.behave({ kind: 'stall', after: 1 });
-  const stalled = (await call(true, short)).answer as Answer;
+  const stalled = (await call(true, short)).answer as UpstreamAnswer;
   t.match((await drain(stalled)).failure, timedOut(/stream_idle/));
   await provider.behave({ kind: 'sse', chunks: Array.from({ length: 400 }, () => [': still here\n\n', 20]).flat() });
-  const endless = (await call(true, { ...short, totalMs: 250 })).answer as Answer;
+  const endless = (await call(true, { ...short, totalMs: 250 })).answer as UpstreamAnswer;
   t.match((await drain(endless)).failure, timedOut(/total/));
   await provider.waitFor((ledger) => ledger.every(({ clientClosedAtMs }) => clientClosedAtMs !== undefined));
 });
@@ -907,7 +913,7 @@ await test('patience ends when it says: first byte, silence, all of it', async (
 await test('nobody waits for the provider while the client does not read', async (t) => {
   const { provider, call } = await startProvider(t);
   await provider.behave({ kind: 'endless-body', bytes: 4 << 20 });
-  const answer = (await call(true, { streamIdleMs: 300 })).answer as Answer;
+  const answer = (await call(true, { streamIdleMs: 300 })).answer as UpstreamAnswer;
   let taken = 0;
   let paused = false;
   const over = new Promise<unknown>((done) => {
@@ -937,11 +943,11 @@ await test('an answer in tiny chunks is a bad answer, one in small events is not
   await provider.behave({ kind: 'raw', steps: [head('application/json'), crumbs, '0\r\n\r\n'] });
   t.match((await call(false)).failure, { failure: crumbled, sent: true });
   await provider.behave({ kind: 'raw', steps: [head('text/event-stream'), crumbs, '0\r\n\r\n'] });
-  t.match((await drain((await call(true)).answer as Answer)).failure, crumbled);
+  t.match((await drain((await call(true)).answer as UpstreamAnswer)).failure, crumbled);
   const event = 'data: {"a":"b"}\n\n';
   const events = `11\r\n${event}\r\n`.repeat(6_000);
   await provider.behave({ kind: 'raw', steps: [head('text/event-stream'), events, '0\r\n\r\n'] });
-  const { failure, body } = await drain((await call(true)).answer as Answer);
+  const { failure, body } = await drain((await call(true)).answer as UpstreamAnswer);
   t.same([failure, body.length], [undefined, 6_000 * event.length]);
 });
 
@@ -952,14 +958,14 @@ await test('cancelling cuts the call at once, whatever it was doing', async (t) 
     { kind: 'hold', gate },
     { kind: 'sse', chunks: ['data: 1\n\n', gate, fin] },
   ]);
-  let started: Answer | undefined;
+  let started: UpstreamAnswer | undefined;
   const waiting = call(false, {}, (answer) => {
     started = answer;
   });
   await waitFor('the provider to hold it', () => gate.waiting === 1);
   started?.cancel();
   t.match((await waiting).failure, { failure: { code: 'upstream_disconnected', reason: 'the client left' } });
-  const open = (await call(true)).answer as Answer;
+  const open = (await call(true)).answer as UpstreamAnswer;
   const rest = drain(open);
   open.cancel();
   t.match((await rest).failure, { code: 'upstream_disconnected' });

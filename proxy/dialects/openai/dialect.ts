@@ -4,6 +4,7 @@ import { type Edit, splice } from '../../bytes/splice.ts';
 import type { Call } from '../../call/call.ts';
 import type { Dialect, DialectTarget, Operation, UpstreamRequest } from '../dialect.ts';
 import { readError } from './read-error.ts';
+import { StreamTap } from './stream-tap.ts';
 
 const paths: Record<Operation, string> = { chat: '/chat/completions', embeddings: '/embeddings' };
 
@@ -23,6 +24,7 @@ export const openai: Dialect = {
     return { path: paths[operation], body: splice(call.body, edits), injectedUsage };
   },
 
+  watchStream: (options) => new StreamTap(options),
   readError,
 };
 

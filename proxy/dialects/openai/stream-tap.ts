@@ -5,6 +5,7 @@ import { editEvents, firstEventEnd, lastEventEnd } from '../../bytes/events.ts';
 import { HeldBytes } from '../../bytes/held-bytes.ts';
 import { EventCounter } from '../../tokens/event-counter.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';
+import type { WatchedStream, WatchOptions } from '../../tokens/watched-stream.ts';
 import { errorMark, mayNameError, type PassingSecrets, passingSecrets, withoutSecrets } from '../stream-secrets.ts';
 import { endsWithNull, hasNoReason, isUsageEvent, lastUsage, mayReport, reportFrom } from './stream-usage.ts';
 
@@ -21,21 +22,12 @@ const terminal = /^data: ?\[DONE\]\r?$/m;
 const reasonKey = Buffer.from('"finish_reason"');
 const nothing: Buffer = Buffer.alloc(0);
 
-export interface TapOptions {
-  /** Usage was asked for by the gateway alone, so the event that reports it is none of the client's. */
-  readonly dropsUsage: boolean;
-  readonly readsUsage: boolean;
-  readonly watchesEnd: boolean;
-  /** What no error of the stream may tell, longest first. */
-  readonly secrets: readonly string[];
-}
-
 /**
  * Sees every chunk of a stream before the client does, and passes whole events on. It leaves every byte alone, but for the event that
  * reports usage and nothing else when `dropsUsage` is set, and for secrets: those in errors, and known ones in events too long to be
  * read. Only an event that has not ended yet is held back, so that a stream that breaks off breaks between events.
  */
-export class StreamTap {
+export class StreamTap implements WatchedStream {
   /** How much of the stream came. */
   bytes = 0;
   /** How much of it in chunks that are not all ASCII, where that may matter to an estimate. */
@@ -43,7 +35,7 @@ export class StreamTap {
   /** Bytes of an unfinished event were passed on, because it was too long to hold. */
   insideEvent = false;
 
-  readonly #options: TapOptions;
+  readonly #options: WatchOptions;
   readonly #held = new HeldBytes();
   readonly #counter = new EventCounter();
   /** What passes of an event too long to be held; made when there is one. */
@@ -56,7 +48,7 @@ export class StreamTap {
   #dropsNewline = false;
   #usage: TokenUsage | undefined;
 
-  constructor(options: TapOptions) {
+  constructor(options: WatchOptions) {
     this.#options = options;
   }
 

@@ -1,0 +1,56 @@
+// What is relayed to a client: an answer as a value, whoever made it, and the taps its bytes pass. A provider's answer and a stored one
+// are the same to the line.
+import type { ErrorCode } from './errors.ts';
+
+/** Why an answer is not complete, before it becomes anyone's error. */
+export interface Failure {
+  readonly code: ErrorCode;
+  /** Words for the error's message; never an address, a header or a body. */
+  readonly reason: string;
+}
+
+/** Where the bytes of an open answer go. */
+export interface Sink {
+  /** Takes a chunk; false asks for a pause until `Answer.resume`. */
+  write(chunk: Buffer): boolean;
+  /** The answer is over: completely, or broken by a failure. Called once. */
+  end(failure: Failure | undefined): void;
+}
+
+/** An answer whose head is known. Its body is all there, or flows into a sink. */
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  /** How the bytes that are handed over are encoded; undefined: plain. */
+  readonly contentEncoding: string | undefined;
+  readonly contentLength: string | undefined;
+  /** An event stream: it is relayed as a flow, even when it is complete. */
+  readonly stream: boolean;
+  /** The end of the body is marked by its framing, so that an end without a failure proves it complete. */
+  readonly framed: boolean;
+  /** `body` gives all of it. */
+  readonly complete: boolean;
+  /** The bytes that are there so far, before `attach`. */
+  body(): Buffer;
+  /** Lets the bytes flow into a sink, beginning with those of `body`. Called once at most. */
+  attach(sink: Sink): void;
+  /** The sink can take more. */
+  resume(): void;
+  /** The client left. Only what comes soon is worth waiting for. */
+  finishSoon(): void;
+  /** Ends an answer that is not over yet: with a failure for the sink, or because its bytes are of no use any more. */
+  cancel(failure?: Failure): void;
+}
+
+/**
+ * Sees an answer on its way to the client, and may change it. Taps are composed as undici composes interceptors: each wraps the sink
+ * behind it, so that a chunk costs one call a tap.
+ */
+export interface Tap {
+  /** All bytes at once: a whole body, or what had come when the client left before the head was written. Gives those that pass. */
+  whole(body: Buffer): Buffer;
+  /** The bytes will flow: gives the sink that takes them and passes them on to `next`. */
+  open(next: Sink): Sink;
+  /** The client left an open answer, and so many bytes have come since: whether reading on is worth it. */
+  awaitsMore(drainedBytes: number): boolean;
+}

@@ -1,0 +1,55 @@
+// Where every answer's bytes end: the socket of the client. How an answer ends there tells a complete one from a broken one.
+import type { Answer, Failure, Sink } from '../answer.ts';
+import { envelope, type Refusal, refusal } from '../errors.ts';
+import type { Exchange } from './exchange.ts';
+
+/** How an answer ended. */
+export interface Ending {
+  /** Status the client got; that of the error when the answer broke off; 499 when the client left before. */
+  readonly status: number;
+  /** The error that broke the answer off, whether the client could be told or not. */
+  readonly refused: Refusal | undefined;
+}
+
+/** Writes an answer whose head has been written. */
+export class ClientSink implements Sink {
+  readonly #answer: Answer;
+  readonly #provider: string | undefined;
+  readonly #exchange: Exchange;
+  readonly #ended: (ending: Ending) => void;
+
+  /** `provider`: the name of the one whose answer it is; `ended` is called when its end was written. */
+  constructor(answer: Answer, provider: string | undefined, exchange: Exchange, ended: (ending: Ending) => void) {
+    this.#answer = answer;
+    this.#provider = provider;
+    this.#exchange = exchange;
+    this.#ended = ended;
+  }
+
+  /** Bytes for a client that left are dropped. */
+  write(chunk: Buffer): boolean {
+    return this.#exchange.gone || this.#exchange.response.write(chunk);
+  }
+
+  /** A broken stream ends with an error event and without its terminal one; anything else that broke, with a broken connection. */
+  end(failure: Failure | undefined): void {
+    const { response, id } = this.#exchange;
+    if (failure === undefined) {
+      response.end();
+      this.#ended({ status: this.#answer.status, refused: undefined });
+      return;
+    }
+    const refused = refusalOf(failure, this.#provider, id);
+    if (this.#answer.stream && this.#answer.contentEncoding === undefined) {
+      response.end(`data: ${envelope(refused)}\n\n`);
+    } else response.destroy();
+    this.#ended({ status: refused.status, refused });
+  }
+}
+
+/** Names the provider, but for what is the gateway's own doing. */
+function refusalOf({ code, reason }: Failure, provider: string | undefined, requestId: string): Refusal {
+  const fill = { reason, request_id: requestId };
+  const isOwn = code === 'internal_error' || code === 'key_revoked' || provider === undefined;
+  return refusal(code, isOwn ? { fill } : { fill, provider });
+}

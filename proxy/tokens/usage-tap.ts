@@ -1,0 +1,127 @@
+// Sees an answer of a provider pass: whole events of a stream only, which ends well or badly, and what the answer cost.
+import type { Answer, Failure, Sink, Tap } from '../answer.ts';
+import { type Asked, measureBody, measurePassing, measureStream } from './measure.ts';
+import type { TokenUsage } from './token-usage.ts';
+import { createUsageReader, type UsageReader } from './usage-reader.ts';
+import type { WatchedStream, WatchOptions } from './watched-stream.ts';
+
+/** An answer and what its provider's dialect makes of a stream. */
+export interface Tapped {
+  readonly answer: Answer;
+  /** The stream's usage event exists only because the gateway asked for it. */
+  readonly injectedUsage: boolean;
+  readonly target: {
+    readonly upstream: {
+      readonly secrets: readonly string[];
+      readonly dialect: { watchStream(options: WatchOptions): WatchedStream };
+    };
+  };
+}
+
+/** A usage event and what may come in front of it. What is longer is no such thing. Bytes. */
+const mostDrainedBytes = 64 * 1024;
+const eventBreak = Buffer.from('\n\n');
+
+/** The tap of one answer to what was `asked`; `readsUsage`: tokens are counted. */
+export class UsageTap implements Tap {
+  readonly #asked: Asked;
+  readonly #tapped: Tapped;
+  readonly #readsUsage: boolean;
+  #whole: Buffer | undefined;
+  #stream: WatchedStream | undefined;
+  #reader: UsageReader | undefined;
+
+  constructor(asked: Asked, tapped: Tapped, readsUsage: boolean) {
+    this.#asked = asked;
+    this.#tapped = tapped;
+    this.#readsUsage = readsUsage;
+  }
+
+  whole(body: Buffer): Buffer {
+    this.#whole = body;
+    return body;
+  }
+
+  open(next: Sink): Sink {
+    const { answer, injectedUsage, target } = this.#tapped;
+    if (answer.stream && answer.contentEncoding === undefined) {
+      const { dialect, secrets } = target.upstream;
+      // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
+      const options = { dropsUsage: injectedUsage, readsUsage: this.#readsUsage, watchesEnd: !answer.framed, secrets };
+      this.#stream = dialect.watchStream(options);
+      return new EventSink(this.#stream, answer.framed, next);
+    }
+    if (!this.#readsUsage) return next;
+    this.#reader = createUsageReader();
+    return new ReadSink(this.#reader, next);
+  }
+
+  awaitsMore(drainedBytes: number): boolean {
+    if (this.#stream === undefined) return false;
+    if (drainedBytes === 0) return this.#stream.awaitsUsage();
+    return this.#stream.usage() === undefined && drainedBytes <= mostDrainedBytes;
+  }
+
+  /** What the answer cost: as reported, else estimated from what passed. Undefined when nothing passed, or tokens are not counted. */
+  usage(): TokenUsage | undefined {
+    if (!this.#readsUsage) return undefined;
+    if (this.#stream) return measureStream(this.#asked, this.#stream);
+    if (this.#reader) return measurePassing(this.#asked, this.#reader);
+    return this.#whole && measureBody(this.#asked, this.#whole);
+  }
+}
+
+/** Passes whole events on. A stream that broke off ends with a failure, unless its terminal event has come. */
+class EventSink implements Sink {
+  readonly #stream: WatchedStream;
+  readonly #framed: boolean;
+  readonly #next: Sink;
+
+  constructor(stream: WatchedStream, framed: boolean, next: Sink) {
+    this.#stream = stream;
+    this.#framed = framed;
+    this.#next = next;
+  }
+
+  write(chunk: Buffer): boolean {
+    const bytes = this.#stream.push(chunk);
+    return bytes.length === 0 || this.#next.write(bytes);
+  }
+
+  end(failure: Failure | undefined): void {
+    // Whatever goes wrong behind the terminal event is nothing to the client.
+    const isWhole = this.#stream.finished() || (failure === undefined && this.#framed);
+    if (isWhole) {
+      const rest = this.#stream.rest();
+      if (rest.length > 0) this.#next.write(rest);
+    } else if (this.#stream.insideEvent) this.#next.write(eventBreak);
+    this.#next.end(isWhole ? undefined : brokenOff(failure));
+  }
+}
+
+/** A stream that ended too early, for no reason or because the provider was lost. Other reasons stay what they are. */
+function brokenOff(failure: Failure | undefined): Failure {
+  if (failure === undefined || failure.code === 'upstream_disconnected')
+    return { code: 'stream_incomplete', reason: '' };
+  return failure;
+}
+
+/** Passes the bytes of a long answer on, and has them read. */
+class ReadSink implements Sink {
+  readonly #reader: UsageReader;
+  readonly #next: Sink;
+
+  constructor(reader: UsageReader, next: Sink) {
+    this.#reader = reader;
+    this.#next = next;
+  }
+
+  write(chunk: Buffer): boolean {
+    this.#reader.push(chunk);
+    return this.#next.write(chunk);
+  }
+
+  end(failure: Failure | undefined): void {
+    this.#next.end(failure);
+  }
+}

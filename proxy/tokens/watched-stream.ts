@@ -1,0 +1,25 @@
+// What is asked of a dialect about a stream it watches: the bytes that may pass, how the stream ends, and what it cost.
+import type { PassedStream } from './measure.ts';
+
+export interface WatchOptions {
+  /** Usage was asked for by the gateway alone, so the event that reports it is none of the client's. */
+  readonly dropsUsage: boolean;
+  readonly readsUsage: boolean;
+  readonly watchesEnd: boolean;
+  /** What no error of the stream may tell, longest first. */
+  readonly secrets: readonly string[];
+}
+
+/** A stream of which whole events pass, without secrets. */
+export interface WatchedStream extends PassedStream {
+  /** Bytes of an unfinished event were passed on, because it was too long to hold. */
+  readonly insideEvent: boolean;
+  /** Takes a chunk; gives the bytes that pass now, perhaps none. */
+  push(chunk: Buffer): Buffer;
+  /** The bytes of an event that did not end. They are the client's only when the stream did end. */
+  rest(): Buffer;
+  /** The terminal event has come. Known only when the end is watched. */
+  finished(): boolean;
+  /** The answer was ended, and its usage may come next. */
+  awaitsUsage(): boolean;
+}
