@@ -3,23 +3,20 @@ import type { Answer, Failure, Sink } from '../answer.ts';
 import { envelope, type Refusal, refusal } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 
-/** How an answer ended. */
-export interface Ending {
-  /** Status the client got; that of the error when the answer broke off; 499 when the client left before. */
-  readonly status: number;
-  /** The error that broke the answer off, whether the client could be told or not. */
-  readonly refused: Refusal | undefined;
-}
-
 /** Writes an answer whose head has been written. */
 export class ClientSink implements Sink {
   readonly #answer: Answer;
   readonly #provider: string | undefined;
   readonly #exchange: Exchange;
-  readonly #ended: (ending: Ending) => void;
+  readonly #ended: (status: number, refused: Refusal | undefined) => void;
 
-  /** `provider`: the name of the one whose answer it is; `ended` is called when its end was written. */
-  constructor(answer: Answer, provider: string | undefined, exchange: Exchange, ended: (ending: Ending) => void) {
+  /** `provider`: the name of the one whose answer it is; `ended` is called when its end was written: with its status, or with the error that broke it off. */
+  constructor(
+    answer: Answer,
+    provider: string | undefined,
+    exchange: Exchange,
+    ended: (status: number, refused: Refusal | undefined) => void,
+  ) {
     this.#answer = answer;
     this.#provider = provider;
     this.#exchange = exchange;
@@ -36,14 +33,14 @@ export class ClientSink implements Sink {
     const { response, id } = this.#exchange;
     if (failure === undefined) {
       response.end();
-      this.#ended({ status: this.#answer.status, refused: undefined });
+      this.#ended(this.#answer.status, undefined);
       return;
     }
     const refused = refusalOf(failure, this.#provider, id);
     if (this.#answer.stream && this.#answer.contentEncoding === undefined) {
       response.end(`data: ${envelope(refused)}\n\n`);
     } else response.destroy();
-    this.#ended({ status: refused.status, refused });
+    this.#ended(refused.status, refused);
   }
 }
 

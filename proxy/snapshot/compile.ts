@@ -74,6 +74,7 @@ function compileUpstream(name: string, provider: Provider): Upstream {
   const { timeouts } = provider;
   return Object.freeze({
     name,
+    type: provider.type,
     dialect,
     origin: url.origin,
     basePath: url.pathname.replace(/\/+$/, ''),

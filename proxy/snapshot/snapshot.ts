@@ -8,6 +8,8 @@ import type { Patience } from '../upstream/upstream-answer.ts';
 /** A named provider instance, ready to be called. */
 export interface Upstream extends Origin {
   readonly name: string;
+  /** Its provider type. */
+  readonly type: string;
   readonly dialect: Dialect;
   /** Path of the base URL, without a trailing slash. */
   readonly basePath: string;

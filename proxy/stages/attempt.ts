@@ -12,60 +12,85 @@ import { UpstreamFailure } from '../upstream/failure.ts';
 import { send } from '../upstream/send.ts';
 import { type Allowance, limitRefusal, targetRules } from './admit.ts';
 
-/** An answer, to what, and where it came from. */
-export interface Accepted {
-  readonly answer: Answer;
+/** A call, where it may go, and what its consumer was allowed. */
+export interface RoutedCall {
   readonly operation: Operation;
   readonly call: Call;
+  readonly route: Route;
+  readonly consumer: Allowance;
+}
+
+/** A target that was asked. Moments in milliseconds of the gateway's clock. */
+interface Attempt {
   readonly target: Target;
+  readonly startedAtMs: number;
+  /** When its answer could be relayed, or it had failed. */
+  readonly endedAtMs: number;
+}
+
+/** A target whose answer is relayed. */
+export interface Accepted extends Attempt {
+  readonly refused: undefined;
+  readonly answer: Answer;
   /** What the request holds under the rules of its provider and model. */
   readonly allowance: Allowance;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
 }
 
-/** What came of asking one target: an answer to relay, or a refusal and whether another target may be asked. */
-type Attempted =
-  | { accepted: Accepted; refused?: undefined }
-  | { accepted?: undefined; refused: Refusal; again: boolean };
+/** A target whose answer is not relayed, or that gave none. */
+export interface FailedAttempt extends Attempt {
+  readonly refused: Refusal;
+  /** As much of an answer as came. */
+  readonly answer: Answer | undefined;
+  /** Another target may be asked. */
+  readonly isRetryable: boolean;
+}
 
-/** What the attempt stage needs of the gateway. */
-type Means = Pick<Gateway, 'balance' | 'limiter' | 'metrics' | 'pools' | 'deadlines' | 'usageEnabled' | 'nowMs'>;
+/** A target about to be asked, with what the request holds under its rules. */
+interface Admitted {
+  readonly target: Target;
+  readonly allowance: Allowance;
+  readonly startedAtMs: number;
+}
+
+type Parts = Pick<Gateway, 'balance' | 'limiter' | 'metrics' | 'pools' | 'deadlines' | 'usageEnabled' | 'nowMs'>;
 
 /**
  * Sends the call to one target of the route after the other. One whose provider or model rules are used up is skipped; after a
  * failure the next is tried only when it is safe: the request was never sent, or the provider refused it (429 or 5xx). Throws the
- * last target's Refusal, or 429 when all are used up (see `saturated`); then no call was made, and `consumer` gets back what it
- * paid. When the client leaves while the provider works, the unfinished answer is returned, because it has cost something.
+ * last target's Refusal, or 429 when all are used up (see `saturated`); then no call was made, and the consumer gets back what it
+ * paid. When the client leaves while the provider works, the unfinished answer is returned, because it has cost something. Targets that
+ * failed are added to `failed`.
  */
 export async function attempt(
-  route: Route,
-  operation: Operation,
-  call: Call,
-  consumer: Allowance,
+  routed: RoutedCall,
+  failed: FailedAttempt[],
   exchange: Exchange,
-  means: Means,
+  parts: Parts,
 ): Promise<Accepted> {
-  const { limiter, nowMs } = means;
+  const { limiter, nowMs } = parts;
+  const { route, consumer } = routed;
   const isDirect = route.targets.length === 1;
   let called = false;
   // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
   let now = Math.floor(nowMs());
   try {
     let last: Refusal | undefined;
-    for (const target of means.balance(route)) {
+    for (const target of parts.balance(route)) {
       if (exchange.gone) throw refusal('client_left');
       const matches = limiter.forTarget(target.upstream.name, target.model);
       const { lease } = limiter.admit(matches, now, isDirect ? 'reject' : 'skip_target');
       if (lease === undefined) continue;
       called = true;
-      const attempted = await ask(target, operation, call, { lease, matches }, exchange, means);
-      if (attempted.accepted) return attempted.accepted;
-      last = attempted.refused;
-      if (!attempted.again) break;
+      const asked = await ask({ target, allowance: { lease, matches }, startedAtMs: now }, routed, exchange, parts);
+      if (asked.refused === undefined) return asked;
+      failed.push(asked);
+      last = asked.refused;
+      if (!asked.isRetryable) break;
       now = Math.floor(nowMs());
     }
-    throw last ?? saturated(route, consumer, means, now);
+    throw last ?? saturated(routed, parts, now);
   } finally {
     if (!called) consumer.lease.refund(Math.floor(nowMs()));
   }
@@ -73,44 +98,48 @@ export async function attempt(
 
 /** Asks one target. Its slots are given back unless its answer is accepted. */
 async function ask(
-  target: Target,
-  operation: Operation,
-  call: Call,
-  allowance: Allowance,
+  { target, allowance, startedAtMs }: Admitted,
+  { operation, call }: RoutedCall,
   exchange: Exchange,
-  means: Means,
-): Promise<Attempted> {
+  parts: Parts,
+): Promise<Accepted | FailedAttempt> {
   const { upstream } = target;
-  let accepted: Accepted | undefined;
+  let isAccepted = false;
+  let answer: Answer | undefined;
   try {
-    const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, means.usageEnabled);
+    const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, parts.usageEnabled);
     const headers = [...upstream.headers, 'x-request-id', exchange.id];
     const outgoing = { path: upstream.basePath + path, headers, body };
-    const answer = send(means.pools.get(upstream), outgoing, upstream.patience, means.deadlines);
-    exchange.onGone = () => answer.cancel();
+    const sent = send(parts.pools.get(upstream), outgoing, upstream.patience, parts.deadlines);
+    answer = sent;
+    exchange.onGone = () => sent.cancel();
     try {
-      await answer.ready;
+      await sent.ready;
     } catch (error) {
       // Of an answer that was under way when the client left, what has come is measured.
       if (!(exchange.gone && error instanceof UpstreamFailure && error.sent)) throw error;
     }
-    const isAbandoned = exchange.gone && answer.status < 400;
+    const endedAtMs = parts.nowMs();
+    const isAbandoned = exchange.gone && sent.status < 400;
     const refused = isAbandoned
       ? undefined
-      : (rejectionOf(answer, upstream, means.nowMs) ?? (injectedUsage ? unreadable(answer, upstream.name) : undefined));
+      : (rejectionOf(sent, upstream, parts.nowMs) ?? (injectedUsage ? unreadable(sent, upstream.name) : undefined));
     if (refused !== undefined) {
-      answer.cancel();
-      return { refused, again: answer.status === 429 || answer.status >= 500 };
+      sent.cancel();
+      const isRetryable = sent.status === 429 || sent.status >= 500;
+      return { target, startedAtMs, endedAtMs, refused, answer, isRetryable };
     }
-    accepted = { answer, operation, call, target, allowance, injectedUsage };
-    return { accepted };
+    isAccepted = true;
+    return { target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
+    const endedAtMs = parts.nowMs();
     // A provider that was never reached has executed nothing.
-    if (!error.sent) allowance.lease.refund(Math.floor(means.nowMs()));
-    return { refused: failureRefusal(error, upstream.name), again: !error.sent };
+    if (!error.sent) allowance.lease.refund(Math.floor(endedAtMs));
+    const refused = failureRefusal(error, upstream.name);
+    return { target, startedAtMs, endedAtMs, refused, answer, isRetryable: !error.sent };
   } finally {
-    if (accepted === undefined) allowance.lease.release();
+    if (!isAccepted) allowance.lease.release();
   }
 }
 
@@ -126,7 +155,7 @@ function unreadable({ stream, contentEncoding }: Answer, provider: string): Refu
  * of some target; the answer speaks of the rule that decides it. The consumer gets back what it paid first, else its own request
  * would stand in its way.
  */
-function saturated(route: Route, consumer: Allowance, { limiter, metrics }: Means, nowMs: number): Refusal {
+function saturated({ route, consumer }: RoutedCall, { limiter, metrics }: Parts, nowMs: number): Refusal {
   consumer.lease.refund(nowMs);
   return limitRefusal(refuseTargets(targetRules(route, limiter), consumer.matches, nowMs), metrics);
 }

@@ -1,9 +1,9 @@
 // Stage 8: an answer's bytes to the client, through the taps, at the pace at which both sides can go.
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import { fixedHeaderList } from '../connection/answer-headers.ts';
-import { ClientSink, type Ending } from '../connection/client-sink.ts';
+import { ClientSink } from '../connection/client-sink.ts';
 import type { Exchange } from '../connection/exchange.ts';
-import { refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 
 /** An answer, and how it goes to the client. */
@@ -19,13 +19,22 @@ export interface Delivery {
   readonly keyId: string | undefined;
 }
 
+/** How a trip ended. */
+export interface Ending {
+  /** Status the client got; that of the error when the answer broke off; 499 when the client left before. */
+  readonly status: number;
+  /** Headers of the answer, names and values in turn; none when it was refused. */
+  readonly headers: readonly string[];
+  /** The error that came in place of the answer or broke it off, whether the client could be told or not. */
+  readonly refused: Refusal | undefined;
+}
+
 type Parts = Pick<Gateway, 'reportFailure' | 'keyStreams'>;
 
 /** What ends an answer when something of ours fails in the middle of it. */
 const ownFailure: Failure = { code: 'internal_error', reason: '' };
 /** What ends the stream of a key that no longer lets in. */
 const keyRevoked: Failure = { code: 'key_revoked', reason: '' };
-const clientLeft = (): Ending => ({ status: 499, refused: refusal('client_left') });
 
 /**
  * Relays an answer. Resolves when the last byte was written, the client left, or the answer broke off. What fails unexpectedly while
@@ -38,21 +47,26 @@ export function relay(delivery: Delivery, exchange: Exchange, parts: Parts): Pro
   if (exchange.gone) {
     answer.cancel();
     passWhole(taps, answer.body());
-    return clientLeft();
+    return { status: 499, headers: [], refused: refusal('client_left') };
   }
   if (answer.complete && !answer.stream) {
     const body = passWhole(taps, answer.body());
-    response.writeHead(answer.status, headersOf(delivery, exchange.id, String(body.length)));
+    const headers = headersOf(delivery, exchange.id, String(body.length));
+    response.writeHead(answer.status, headers);
     response.end(body);
-    return { status: answer.status, refused: undefined };
+    return { status: answer.status, headers, refused: undefined };
   }
+  const headers = headersOf(delivery, exchange.id, answer.contentLength);
   try {
-    response.writeHead(answer.status, headersOf(delivery, exchange.id, answer.contentLength));
+    response.writeHead(answer.status, headers);
   } catch (error) {
     answer.cancel();
     throw error;
   }
-  return new Promise((resolve) => new Flow(delivery, exchange, parts, resolve).start());
+  return new Promise((resolve) => {
+    const ended = (status: number, refused: Refusal | undefined): void => resolve({ status, headers, refused });
+    new Flow(delivery, exchange, parts, ended).start();
+  });
 }
 
 function passWhole(taps: readonly Tap[], body: Buffer): Buffer {
@@ -66,7 +80,7 @@ class Flow implements Sink {
   readonly #delivery: Delivery;
   readonly #exchange: Exchange;
   readonly #parts: Parts;
-  readonly #resolve: (ending: Ending) => void;
+  readonly #ended: (status: number, refused: Refusal | undefined) => void;
   /** The first tap, or the client. */
   readonly #first: Sink;
   #isOver = false;
@@ -75,13 +89,18 @@ class Flow implements Sink {
   #broken: Failure | undefined;
   #unwatch: (() => void) | undefined;
 
-  constructor(delivery: Delivery, exchange: Exchange, parts: Parts, resolve: (ending: Ending) => void) {
+  constructor(
+    delivery: Delivery,
+    exchange: Exchange,
+    parts: Parts,
+    ended: (status: number, refused: Refusal | undefined) => void,
+  ) {
     this.#delivery = delivery;
     this.#exchange = exchange;
     this.#parts = parts;
-    this.#resolve = resolve;
+    this.#ended = ended;
     const { answer, provider, taps } = delivery;
-    let first: Sink = new ClientSink(answer, provider, exchange, (ending) => this.#finish(ending));
+    let first: Sink = new ClientSink(answer, provider, exchange, (status, refused) => this.#finish(status, refused));
     for (let index = taps.length - 1; index >= 0; index -= 1) first = taps[index]?.open(first) ?? first;
     this.#first = first;
   }
@@ -115,13 +134,13 @@ class Flow implements Sink {
   end(failure: Failure | undefined): void {
     if (this.#isOver) return;
     try {
-      if (this.#isDraining) this.#finish(clientLeft());
+      if (this.#isDraining) this.#finish(499, refusal('client_left'));
       else this.#first.end(this.#broken ?? failure);
     } catch (error) {
       this.#parts.reportFailure(error, this.#exchange.id);
       this.#exchange.response.destroy();
       const refused = refusal('internal_error', { fill: { request_id: this.#exchange.id } });
-      this.#finish({ status: refused.status, refused });
+      this.#finish(refused.status, refused);
     }
   }
 
@@ -136,15 +155,15 @@ class Flow implements Sink {
   }
 
   #leave(): void {
-    this.#finish(clientLeft());
+    this.#finish(499, refusal('client_left'));
     this.#delivery.answer.cancel();
   }
 
-  #finish(ending: Ending): void {
+  #finish(status: number, refused: Refusal | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#unwatch?.();
-    this.#resolve(ending);
+    this.#ended(status, refused);
   }
 }
 

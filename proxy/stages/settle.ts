@@ -1,37 +1,65 @@
-// Stage 9: closes the books of an exchange, exactly once.
+// Stage 9: what a trip took is given back, what it cost is charged, and how it ended is counted, exactly once.
+import type { Call } from '../call/call.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
+import type { UsageTap } from '../tokens/usage-tap.ts';
 import type { Allowance } from './admit.ts';
+import type { Accepted, FailedAttempt } from './attempt.ts';
+import type { Principal } from './authenticate.ts';
+import type { Ending } from './relay.ts';
 
-/** How an exchange ended. */
-export interface Outcome {
-  /** Status the client got; that of the error when the answer broke off; 499 when the client left before. */
-  readonly status: number;
-  /** Provider that answered, if any did. */
-  readonly provider: string;
-  /** What the answer cost; undefined when there was none, or tokens are not counted. */
-  readonly usage?: TokenUsage | undefined;
+/** Everything that is known of one model request when it is over (spec: Audit entry). What it did not come to is undefined. */
+export interface Trip {
+  /** That of the model endpoint. */
+  readonly path: string;
+  /** The request as it came, its id and its start; the client's address is that of its socket. */
+  readonly exchange: Exchange;
+  readonly snapshot: Snapshot;
+  readonly principal: Principal | undefined;
+  /** What the request held under the rules of its consumer. */
+  readonly consumer: Allowance | undefined;
+  readonly call: Call | undefined;
+  readonly route: Route | undefined;
+  /** The targets that were asked in vain, in this order, before the accepted one. */
+  readonly failed: readonly FailedAttempt[];
+  readonly accepted: Accepted | undefined;
+  /** Knows what the accepted answer cost. */
+  readonly usageTap: UsageTap | undefined;
+  readonly ending: Ending;
 }
 
-/** Gives the slots back, charges the tokens to every rule the request was admitted under, and counts how it ended. */
-export function settle(
-  endpoint: string,
-  { status, provider, usage }: Outcome,
-  allowances: readonly (Allowance | undefined)[],
-  exchange: Exchange,
-  { metrics, limiter, nowMs }: Pick<Gateway, 'metrics' | 'limiter' | 'nowMs'>,
-): void {
+type Parts = Pick<Gateway, 'metrics' | 'limiter' | 'nowMs' | 'reportFailure'>;
+
+/** Gives the slots back, counts how the trip ended, and charges its tokens to every rule it was admitted under. */
+export function settle(trip: Trip, parts: Parts): void {
+  const { exchange, consumer, accepted, ending } = trip;
+  const { metrics, limiter } = parts;
   exchange.onGone = undefined;
   exchange.onBroken = undefined;
-  const now = nowMs();
+  const now = parts.nowMs();
   // Whatever fails behind this, no slot stays taken.
-  for (const allowance of allowances) allowance?.lease.release();
-  metrics.request(endpoint, provider, exchange.gone ? 499 : status, (now - exchange.startedAtMs) / 1000);
+  consumer?.lease.release();
+  accepted?.allowance.lease.release();
+  const provider = accepted?.target.upstream.name ?? ending.refused?.provider ?? '';
+  const status = exchange.gone ? 499 : ending.status;
+  metrics.request(trip.path, provider, status, (now - exchange.startedAtMs) / 1000);
+  const usage = usageOf(trip, parts);
   if (usage === undefined) return;
-  for (const allowance of allowances) {
+  for (const allowance of [consumer, accepted?.allowance]) {
     if (allowance === undefined) continue;
     limiter.charge(allowance.matches, usage.totalTokens, Math.floor(now), allowance.lease);
   }
   metrics.tokens(usage.source, usage.totalTokens);
+}
+
+/** The client has its answer already: what cannot be measured is reported, and costs nothing. */
+function usageOf({ usageTap, exchange }: Trip, { reportFailure }: Parts): TokenUsage | undefined {
+  try {
+    return usageTap?.usage();
+  } catch (error) {
+    reportFailure(error, exchange.id);
+    return undefined;
+  }
 }

@@ -11,19 +11,19 @@ import { readCall } from '../../proxy/call/call.ts';
 import { readHead } from '../../proxy/call/head.ts';
 import { closeExchange, type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
 import { refuse } from '../../proxy/connection/refuse.ts';
-import { Refusal } from '../../proxy/errors.ts';
+import { Refusal, refusal } from '../../proxy/errors.ts';
 import { createKeyStreams } from '../../proxy/key-streams.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics, type Metrics } from '../../proxy/metrics.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route, Snapshot, Target } from '../../proxy/snapshot/snapshot.ts';
 import { admit } from '../../proxy/stages/admit.ts';
-import { type Accepted, attempt } from '../../proxy/stages/attempt.ts';
+import { type Accepted, attempt, type FailedAttempt, type RoutedCall } from '../../proxy/stages/attempt.ts';
 import { authenticate } from '../../proxy/stages/authenticate.ts';
 import { expectJson, receive } from '../../proxy/stages/receive.ts';
-import { type Delivery, relay } from '../../proxy/stages/relay.ts';
+import { type Delivery, type Ending, relay } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
-import { type Outcome, settle } from '../../proxy/stages/settle.ts';
+import { settle, type Trip } from '../../proxy/stages/settle.ts';
 import { UsageTap } from '../../proxy/tokens/usage-tap.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
@@ -546,6 +546,12 @@ await test('a body is whole, in its own bytes, up to the limit', async (t) => {
 
 // --- attempt and relay, between a real client and real providers
 
+/** How a trip ended: its status, the provider that answered, and what came of those asked before it. */
+interface Outcome {
+  readonly status: number;
+  readonly provider: string;
+}
+
 interface Stand {
   readonly providers: readonly FakeUpstream[];
   readonly snapshot: Snapshot;
@@ -554,9 +560,9 @@ interface Stand {
 }
 
 /** What was accepted, on its way to the client of no managed key, without headers about limits. */
-function deliveryOf(accepted: Accepted): { delivery: Delivery; tap: UsageTap } {
+function deliveryOf(routed: RoutedCall, accepted: Accepted): { delivery: Delivery; tap: UsageTap } {
   const { answer, target } = accepted;
-  const tap = new UsageTap(accepted, accepted, true);
+  const tap = new UsageTap(routed, accepted, true);
   return { tap, delivery: { answer, provider: target.upstream.name, taps: [tap], headers: [], keyId: undefined } };
 }
 
@@ -579,16 +585,10 @@ async function startStand(t: Test, count = 2): Promise<Stand> {
   const serve = async (exchange: Exchange): Promise<void> => {
     try {
       const call = readCall(await receive(exchange, 1 << 20, held()));
-      const consumer = admit('/', means);
-      const accepted = await attempt(
-        resolve(named('all'), snapshot, undefined),
-        'chat',
-        call,
-        consumer,
-        exchange,
-        means,
-      );
-      const { delivery } = deliveryOf(accepted);
+      const route = resolve(named('all'), snapshot, undefined);
+      const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', means) };
+      const accepted = await attempt(routed, [], exchange, means);
+      const { delivery } = deliveryOf(routed, accepted);
       const { status } = await relay(delivery, exchange, means);
       outcomes.push({ status, provider: accepted.target.upstream.name });
     } catch (error) {
@@ -653,6 +653,34 @@ await test('the next target is tried only when the first cannot have done the wo
     t.same(outcomes, [{ status, provider }], name);
     t.equal(second.ledger.length - before, provider === 'p1' ? 1 : 0, `${name}: calls of the second`);
   }
+});
+
+await test('a trip knows every target that was asked, when, and what came of it', async (t) => {
+  const { providers, snapshot } = await startStand(t, 3);
+  await providers[0]?.behave({ kind: 'refused' });
+  await providers[1]?.behave({ kind: 'error', status: 503, message: 'too busy' });
+  const means = meansOf();
+  const route = resolve(named('all'), snapshot, undefined);
+  const call = readCall(Buffer.from(plain));
+  const failed: FailedAttempt[] = [];
+  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', means) };
+  const accepted = await attempt(routed, failed, exchangeOf({}), means);
+  const attempts = [...failed, accepted];
+  t.same(
+    attempts.map(({ target, answer, refused }) => [target.upstream.name, answer?.status, refused?.message]),
+    [
+      ['p0', 0, 'The provider could not be reached: connection refused.'],
+      ['p1', 503, 'too busy'],
+      ['p2', 200, undefined],
+    ],
+  );
+  const moments = attempts.flatMap(({ startedAtMs, endedAtMs }) => [startedAtMs, endedAtMs]);
+  t.same(
+    moments.map(Math.floor),
+    moments.map(Math.floor).sort((a, b) => a - b),
+    'one after the other',
+  );
+  await Promise.all(snapshot.upstreams.map((upstream) => means.pools.get(upstream).destroy()));
 });
 
 await test('when every target refuses, the last one’s refusal is the answer', async (t) => {
@@ -781,7 +809,8 @@ await test('targets that were all used up a moment ago are refused, although a s
   const consumer = admit('/', { ...means, nowMs: () => usedMs });
   const call = readCall(Buffer.from(streaming));
   const route = resolve(named('all'), snapshot, undefined);
-  const refused = await refusedBy(() => attempt(route, 'chat', call, consumer, exchangeOf({}), means));
+  const routed: RoutedCall = { operation: 'chat', call, route, consumer };
+  const refused = await refusedBy(() => attempt(routed, [], exchangeOf({}), means));
   t.match(refused, { status: 429, code: 'rate_limit_exceeded', headers: { 'retry-after': '1' }, message: /p0/ });
 });
 
@@ -792,11 +821,12 @@ await test('an answer that comes after the client has left is cancelled', async 
   const exchange = exchangeOf({});
   const means = meansOf();
   const { pools } = means;
-  const consumer = admit('/', means);
+  const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(streaming));
-  const accepted = await attempt(resolve(named('all'), snapshot, undefined), 'chat', call, consumer, exchange, means);
+  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', means) };
+  const accepted = await attempt(routed, [], exchange, means);
   exchange.gone = true;
-  const { delivery, tap } = deliveryOf(accepted);
+  const { delivery, tap } = deliveryOf(routed, accepted);
   t.match(await relay(delivery, exchange, means), { status: 499, refused: { code: 'client_left' } });
   t.match(tap.usage(), { source: 'estimated' });
   await providers[0]?.waitFor((ledger) => ledger[0]?.clientClosedAtMs);
@@ -835,33 +865,52 @@ await test('nobody is called for a client that has left', async (t) => {
   const exchange = exchangeOf({});
   closeExchange(exchange);
   const means = meansOf();
+  const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(plain));
-  const refused = await refusedBy(() =>
-    attempt(resolve(named('all'), snapshot, undefined), 'chat', call, admit('/', means), exchange, means),
-  );
+  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', means) };
+  const refused = await refusedBy(() => attempt(routed, [], exchange, means));
   t.match(refused, { status: 499, code: 'client_left' });
   t.equal(providers[0]?.ledger.length, 0);
 });
 
 // --- settle
 
+/** The trip of a request that came nowhere and ended like this. */
+function tripOf(exchange: Exchange, ending: Ending): Trip {
+  return {
+    path: '/v1/embeddings',
+    exchange,
+    snapshot: compile(sampleConfig({}), '', open),
+    principal: undefined,
+    consumer: undefined,
+    call: undefined,
+    route: undefined,
+    failed: [],
+    accepted: undefined,
+    usageTap: undefined,
+    ending,
+  };
+}
+
 await test('a request is counted once, by how it ended and how long it took', async (t) => {
   const limiter = createLimiter();
   const metrics = metricsOf(limiter);
-  const settled = (outcome: Outcome, gone: boolean): void => {
+  const settled = (ending: Ending, gone: boolean): void => {
     const exchange = exchangeOf({});
     exchange.gone = gone;
     exchange.onGone = () => t.fail('nobody waits any more');
     metrics.begin();
-    settle('/v1/embeddings', outcome, [], exchange, { metrics, limiter, nowMs: () => 250 });
+    const reportFailure = (thrown: unknown) => void reported.push(thrown);
+    settle(tripOf(exchange, ending), { metrics, limiter, reportFailure, nowMs: () => 250 });
     t.equal(exchange.onGone, undefined);
   };
-  settled({ status: 200, provider: 'p' }, false);
-  settled({ status: 200, provider: 'p' }, true);
-  settled({ status: 404, provider: '' }, false);
+  const failed = refusal('upstream_timeout', { provider: 'p' });
+  settled({ status: 504, headers: [], refused: failed }, false);
+  settled({ status: 504, headers: [], refused: failed }, true);
+  settled({ status: 404, headers: [], refused: refusal('model_not_found') }, false);
   const text = await metrics.text();
   for (const line of [
-    'gateway_requests_total{endpoint="/v1/embeddings",provider="p",status="200"} 1',
+    'gateway_requests_total{endpoint="/v1/embeddings",provider="p",status="504"} 1',
     'gateway_requests_total{endpoint="/v1/embeddings",provider="p",status="499"} 1',
     'gateway_requests_total{endpoint="/v1/embeddings",provider="",status="404"} 1',
     'gateway_request_duration_seconds_bucket{le="0.1",endpoint="/v1/embeddings"} 0',
