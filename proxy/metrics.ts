@@ -11,14 +11,19 @@ import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { PlainHistogram } from './plain-histogram.ts';
 
+/** The kinds of requests: model calls, those for the control plane, all others, and those refused before they were any of these. */
+export type TripName = 'model' | 'admin' | 'other' | 'none';
+
 export interface Metrics extends LimitMetrics {
   readonly contentType: string;
   /** The exposition text of all metrics; one call at a time. */
   text(): Promise<string>;
   /** A model request began. */
   begin(): void;
-  /** A request ended. `provider` is empty when none was asked; 499 stands for a client that left. */
+  /** A model request ended. `provider` is empty when none was asked; 499 stands for a client that left. */
   request(endpoint: string, provider: string, status: number, seconds: number): void;
+  /** Any other request ended. */
+  answered(trip: Exclude<TripName, 'model'>, status: number): void;
 }
 
 /** What is asked at every scrape instead of being counted along. */
@@ -52,6 +57,16 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       for (const { labels, count } of tally.values()) this.inc(labels, count);
     },
   });
+  const others = new Map<string, { labels: Record<string, string | number>; count: number }>();
+  new Counter({
+    ...proxyMetrics.httpRequests,
+    registers,
+    collect() {
+      this.reset();
+      for (const { labels, count } of tally.values()) this.inc({ trip: 'model', status: labels['status'] ?? 0 }, count);
+      for (const { labels, count } of others.values()) this.inc(labels, count);
+    },
+  });
   const durations = new Map<string, PlainHistogram>();
   new Gauge({
     ...proxyMetrics.inFlight,
@@ -80,6 +95,12 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       else tally.set(key, { labels: { endpoint, provider, status }, count: 1 });
       if (!durations.has(endpoint)) durations.set(endpoint, new PlainHistogram(proxyMetrics.duration.buckets));
       durations.get(endpoint)?.observe(seconds);
+    },
+    answered(trip, status) {
+      const key = `${trip} ${status}`;
+      const counted = others.get(key);
+      if (counted) counted.count += 1;
+      else others.set(key, { labels: { trip, status }, count: 1 });
     },
   };
 }

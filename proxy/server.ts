@@ -1,47 +1,24 @@
-// The proxy's HTTP server. Model requests go straight to the line; Fastify serves every other door.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+// The proxy's HTTP server: a table says which trip takes a request line.
+import { createServer, type Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerOptions,
-} from 'fastify';
 import { boundAddress } from '../plane/bound-address.ts';
 import { forwardAdmin } from './admin/forward.ts';
-import { checkPath, isAdminPath, maxHeaders, originForm, pathOf, readHead } from './call/head.ts';
-import { fixedHeaders } from './connection/answer-headers.ts';
+import { checkPath, maxHeaderBytes, maxHeaders, originForm, pathOf, readHead } from './call/head.ts';
 import { type ConnectionCounts, watchConnections } from './connection/connections.ts';
 import { type Exchange, openExchange } from './connection/exchange.ts';
-import { type KnownRoute, noRoute } from './connection/known-routes.ts';
-import { expectNoBody } from './connection/no-body.ts';
+import { isUnder } from './connection/known-routes.ts';
 import { answerParseErrors } from './connection/parse-errors.ts';
-import { createPipelining } from './connection/pipelining.ts';
+import { createPipelining, type Pipelining } from './connection/pipelining.ts';
 import { refuse } from './connection/refuse.ts';
 import { watchWriteProgress } from './connection/write-progress.ts';
-import { modelEndpoints, plugins, publicPaths } from './endpoints/index.ts';
+import { modelEndpoints } from './endpoints/index.ts';
+import { createPluginServer } from './endpoints/plugin-server.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
+import type { TripName } from './metrics.ts';
 import { serve } from './pipeline.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
-import { authenticate, type Principal, refuseForeign } from './stages/authenticate.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Who calls; on public paths nobody in particular. */
-    principal: Principal;
-  }
-}
-
-/** A request on its way to Fastify. */
-interface Visit {
-  readonly exchange: Exchange;
-  principal: Principal;
-}
-
-const nobody: Principal = { kind: 'anonymous', keyId: undefined, userPath: '/', allowedModels: undefined };
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+import { refuseForeign } from './stages/authenticate.ts';
 
 /** The running server. */
 export interface ProxyServer {
@@ -57,18 +34,37 @@ export interface ProxyServer {
   connections(): ConnectionCounts;
 }
 
-/** Where requests go that are not the line's. */
-interface Rest {
-  /** Fastify. */
-  handler: Handler;
-  /** The routes of Fastify and of the line. */
-  readonly known: KnownRoute[];
-  readonly visits: WeakMap<IncomingMessage, Visit>;
-  readonly answer: (exchange: Exchange, thrown: unknown) => void;
+type Serve = (exchange: Exchange, gateway: Gateway) => Promise<void>;
+
+/** A kind of request and what serves it. */
+interface Trip {
+  /** As the metrics call it. */
+  readonly name: TripName;
+  /** Undefined: any. */
+  readonly method: string | undefined;
+  /** A path; with `*` at its end all that begin so. */
+  readonly path: string;
+  /** Rejects with the Refusal to answer with, or unexpectedly. */
+  readonly serve: Serve;
 }
 
-/** Longest request line with headers. Bytes. */
-const maxHeaderBytes = 16 * 1024;
+/** Who takes a request line: the first row that fits it. */
+function tableOf(plugins: Serve): readonly Trip[] {
+  return [
+    ...modelEndpoints.map(
+      (endpoint): Trip => ({
+        name: 'model',
+        method: 'POST',
+        path: endpoint.path,
+        serve: (exchange, gateway) => serve(endpoint, exchange, gateway),
+      }),
+    ),
+    { name: 'admin', method: undefined, path: '/admin', serve: forwardAdmin },
+    { name: 'admin', method: undefined, path: '/admin/*', serve: forwardAdmin },
+    { name: 'other', method: undefined, path: '*', serve: plugins },
+  ];
+}
+
 /** Connections that the system may hold until they are taken: as many as its own bound (net.core.somaxconn) allows as a rule. */
 const backlog = 4096;
 /** How long a connection may stay idle between requests. Milliseconds. */
@@ -76,73 +72,35 @@ const keepAliveMs = 72_000;
 /** How often client-side timeouts are looked at. Milliseconds. */
 const timeoutCheckMs = 100;
 
-/** What Fastify's answers have besides their own headers. */
-const fixedEntries = Object.entries(fixedHeaders);
+const options = {
+  maxHeaderSize: maxHeaderBytes,
+  requireHostHeader: false,
+  connectionsCheckingInterval: timeoutCheckMs,
+  keepAliveTimeout: keepAliveMs,
+};
 
-const doors = new Map(modelEndpoints.map((endpoint) => [endpoint.path, endpoint]));
 /** Builds the server around a gateway. */
 export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> {
   let writeIdleMs = Number.POSITIVE_INFINITY;
-
-  /** Not even an error can be answered: a client must not wait for one. */
-  const giveUp = (exchange: Exchange, error: unknown): void => {
-    gateway.reportFailure(error, exchange.id);
-    exchange.response.destroy();
-  };
-  const answer = (exchange: Exchange, thrown: unknown): void => {
-    if (!(thrown instanceof Refusal)) gateway.reportFailure(thrown, exchange.id);
-    try {
-      refuse(thrown, exchange);
-    } catch (error) {
-      giveUp(exchange, error);
-    }
-  };
-  const rest: Rest = {
-    handler: () => undefined,
-    known: modelEndpoints.map(({ path }) => ({ path, method: 'POST' })),
-    visits: new WeakMap(),
-    answer,
-  };
-  const open = (request: IncomingMessage, response: ServerResponse): Exchange =>
-    openExchange(request, response, readHead(request, gateway.current().userPathHeader), gateway.nowMs());
-  const pipelining = createPipelining(open, (exchange) => {
-    const { request, head } = exchange;
-    try {
-      if (head.fault) throw head.fault;
-      if (gateway.ownNames !== undefined) refuseForeign(exchange, gateway.ownNames);
-      request.url = originForm(request.url ?? '', head.host);
-      const endpoint = request.method === 'POST' ? doors.get(pathOf(request.url)) : undefined;
-      if (endpoint) {
-        serve(endpoint, exchange, gateway).catch((error: unknown) => giveUp(exchange, error));
-      } else {
-        const visit = { exchange, principal: nobody };
-        rest.visits.set(request, visit);
-        serveRest(visit, gateway, rest).catch((error: unknown) => answer(exchange, error));
-      }
-    } catch (error) {
-      answer(exchange, error);
-    }
-  });
-  const options = {
-    maxHeaderSize: maxHeaderBytes,
-    requireHostHeader: false,
-    connectionsCheckingInterval: timeoutCheckMs,
-  };
-  const server: Server = createServer({ ...options, keepAliveTimeout: keepAliveMs }, pipelining.take);
+  let trips: readonly Trip[] = [];
+  const pipelining = createPipelining(
+    (request, response) =>
+      openExchange(request, response, readHead(request, gateway.current().userPathHeader), gateway.nowMs()),
+    (exchange) => begin(exchange, trips, gateway),
+  );
+  const server = createServer(options, pipelining.take);
   // One more than are accepted, so that it shows when there are too many, and no more of them are kept.
   server.maxHeadersCount = maxHeaders + 1;
   server.on('checkContinue', pipelining.take);
   server.on('checkExpectation', pipelining.take);
   const connections = watchConnections(server);
   watchWriteProgress({ sockets: pipelining.sockets, idleMs: () => writeIdleMs, nowMs: () => gateway.nowMs() });
-  const factory = (handler: Handler): Server => {
-    rest.handler = handler;
-    return server;
-  };
-  const app = await createApp(gateway, rest, {
-    serverFactory: factory,
-    clientErrorHandler: answerParseErrors(pipelining),
+  const { app, serve: servePlugin } = await createPluginServer(gateway, {
+    server,
+    clientErrorHandler: answerParseErrors(pipelining, (status) => gateway.metrics.answered('none', status)),
+    answer: (exchange, thrown) => answer(exchange, thrown, gateway),
   });
+  trips = tableOf(servePlugin);
 
   return {
     async listen(host, port) {
@@ -158,73 +116,76 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
     },
     openRequests: pipelining.open,
     connections: () => connections.counts(),
-    async drain(graceMs) {
-      pipelining.drain();
-      // http's own close would stop the timeout checks, and count answers that are not read yet as idle.
-      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-      const sweepIdle = (): void => {
-        if (!pipelining.flushing()) server.closeIdleConnections();
-      };
-      sweepIdle();
-      const sweep = setInterval(sweepIdle, timeoutCheckMs);
-      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-      await closed;
-      clearInterval(sweep);
-      clearTimeout(cut);
-    },
+    drain: (graceMs) => drain(server, pipelining, graceMs),
   };
 }
 
-/** Everything but model requests: checked path, known caller, a route that there is, then Fastify. */
-async function serveRest(visit: Visit, gateway: Gateway, { known, handler }: Rest): Promise<void> {
-  const { exchange } = visit;
-  const { request, response } = exchange;
-  const path = pathOf(request.url ?? '');
-  checkPath(request);
-  if (isAdminPath(path)) return forwardAdmin(exchange, gateway);
-  if (!publicPaths.has(path)) visit.principal = authenticate(exchange, gateway.current().credentials);
-  const refused = noRoute(request.method ?? '', path, known);
-  if (refused) throw refused;
-  await expectNoBody(exchange);
-  for (const [name, value] of fixedEntries) response.setHeader(name, value);
-  response.setHeader('x-request-id', exchange.id);
-  handler(request, response);
+/** Lets a request begin the trip of its line, unless its head makes it unacceptable for all of them. */
+function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): void {
+  const { request, head } = exchange;
+  let name: Exclude<TripName, 'model'> = 'none';
+  try {
+    if (head.fault) throw head.fault;
+    if (gateway.ownNames !== undefined) refuseForeign(exchange, gateway.ownNames);
+    request.url = originForm(request.url ?? '', head.host);
+    const trip = tripOf(trips, request.method, pathOf(request.url));
+    if (trip.name === 'model') {
+      // It answers by itself, whatever happens, and is counted when it is settled.
+      trip.serve(exchange, gateway).catch((error: unknown) => giveUp(exchange, error, gateway));
+      return;
+    }
+    name = trip.name;
+    serveChecked(trip, exchange, gateway).catch((error: unknown) => answer(exchange, error, gateway));
+  } catch (error) {
+    answer(exchange, error, gateway);
+  }
+  exchange.response.once('close', () => gateway.metrics.answered(name, statusOf(exchange)));
 }
 
-/**
- * The Fastify application: plugins, the caller of each request, and `answer` for whatever the plugins do not answer. Adds the plugins'
- * routes to the known ones. Only requests of known routes without a body come here, so that what Fastify makes of a content type is none
- * of its clients' business.
- */
-async function createApp(
-  gateway: Gateway,
-  { known, visits, answer }: Rest,
-  options: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>,
-): Promise<FastifyInstance> {
-  const app = fastify({
-    ...options,
-    logger: false,
-    return503OnClosing: false,
-    routerOptions: { maxParamLength: maxHeaderBytes },
-  });
-  app.addHook('onRoute', ({ url, method }) => {
-    for (const each of [method].flat()) known.push({ path: url, method: each });
-  });
-  app.decorateRequest('principal');
-  app.addHook('onRequest', async (request) => {
-    request.principal = visits.get(request.raw)?.principal ?? nobody;
-  });
-  const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    reply.hijack();
-    const visit = visits.get(request.raw);
-    if (visit) answer(visit.exchange, thrown);
+/** Rejects rather than throws: a request without a body is complete by the time that its refusal is written. */
+async function serveChecked(trip: Trip, exchange: Exchange, gateway: Gateway): Promise<void> {
+  checkPath(exchange.request);
+  await trip.serve(exchange, gateway);
+}
+
+function tripOf(trips: readonly Trip[], method: string | undefined, path: string): Trip {
+  for (const trip of trips) {
+    if ((trip.method === undefined || trip.method === method) && isUnder(path, trip.path)) return trip;
+  }
+  throw refusal('route_not_found', { fill: { method: method ?? '', path } });
+}
+
+/** What the client got; 499 when it left before. */
+function statusOf({ gone, response }: Exchange): number {
+  return gone ? 499 : response.statusCode;
+}
+
+function answer(exchange: Exchange, thrown: unknown, gateway: Gateway): void {
+  if (!(thrown instanceof Refusal)) gateway.reportFailure(thrown, exchange.id);
+  try {
+    refuse(thrown, exchange);
+  } catch (error) {
+    giveUp(exchange, error, gateway);
+  }
+}
+
+/** Not even an error can be answered: a client must not wait for one. */
+function giveUp(exchange: Exchange, error: unknown, gateway: Gateway): void {
+  gateway.reportFailure(error, exchange.id);
+  exchange.response.destroy();
+}
+
+async function drain(server: Server, pipelining: Pipelining, graceMs: number): Promise<void> {
+  pipelining.drain();
+  // http's own close would stop the timeout checks, and count answers that are not read yet as idle.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  const sweepIdle = (): void => {
+    if (!pipelining.flushing()) server.closeIdleConnections();
   };
-  app.setErrorHandler(fail);
-  app.setNotFoundHandler((request, reply) => {
-    const fill = { method: request.method, path: pathOf(request.raw.url ?? '') };
-    fail(refusal('route_not_found', { fill }), request, reply);
-  });
-  for (const plugin of plugins) await app.register(plugin, { gateway });
-  await app.ready();
-  return app;
+  sweepIdle();
+  const sweep = setInterval(sweepIdle, timeoutCheckMs);
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(cut);
 }

@@ -8,6 +8,12 @@ export const proxyMetrics = {
     help: 'Model requests by endpoint, provider that answered (empty: none) and status: what the client got, the error that broke its answer off, or 499 when it left.',
     labelNames: ['endpoint', 'provider', 'status'],
   },
+  httpRequests: {
+    name: 'gateway_http_requests_total',
+    type: 'counter',
+    help: 'All requests by trip (model, admin, other; none: refused before it had one) and status, as of model requests.',
+    labelNames: ['trip', 'status'],
+  },
   duration: {
     name: 'gateway_request_duration_seconds',
     type: 'histogram',

@@ -3,6 +3,8 @@
 import type { IncomingMessage } from 'node:http';
 import { type Refusal, refusal } from '../errors.ts';
 
+/** Longest request line with headers; beyond it 431. Bytes. */
+export const maxHeaderBytes = 16 * 1024;
 /** Most header lines of a request; beyond it 431. */
 export const maxHeaders = 100;
 

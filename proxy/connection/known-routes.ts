@@ -9,12 +9,15 @@ export interface KnownRoute {
 
 /** Undefined when there is such a route; else 405 with the methods that work here, or 404. */
 export function noRoute(method: string, path: string, known: readonly KnownRoute[]): Refusal | undefined {
-  const matching = known.filter((route) =>
-    route.path.endsWith('*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path,
-  );
+  const matching = known.filter((route) => isUnder(path, route.path));
   if (matching.some((route) => route.method === method)) return undefined;
   const shown = { method, path };
   if (matching.length === 0) return refusal('route_not_found', { fill: shown });
   const allow = [...new Set(matching.map((route) => route.method))].join(', ');
   return refusal('method_not_allowed', { fill: { ...shown, allow }, headers: { allow } });
+}
+
+/** Whether a path is the one of a route, or begins with it when that ends with `*`. */
+export function isUnder(path: string, route: string): boolean {
+  return path === route || (route.endsWith('*') && path.startsWith(route.slice(0, -1)));
 }

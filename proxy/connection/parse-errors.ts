@@ -11,8 +11,14 @@ const lingerMs = 500;
 /** How often: the parser fails anew with every read of up to 64 KiB. */
 const lingerErrors = 256;
 
-/** Makes the handler of a server's `clientError`. Of a connection it acts on the first error only. */
-export function answerParseErrors(pipelining: Pipelining): (error: Error & { code?: string }, socket: Socket) => void {
+/**
+ * Makes the handler of a server's `clientError`. Of a connection it acts on the first error only. `answered` is told the status of an
+ * answer to what never became an exchange.
+ */
+export function answerParseErrors(
+  pipelining: Pipelining,
+  answered: (status: number) => void,
+): (error: Error & { code?: string }, socket: Socket) => void {
   const seen = new WeakMap<Socket, number>();
   return (error, socket) => {
     if (socket.destroyed) return;
@@ -26,7 +32,9 @@ export function answerParseErrors(pipelining: Pipelining): (error: Error & { cod
     if (earlier > lingerErrors) cut(socket, 'garbage');
     if (earlier > 0) return;
     const answer = (): void => {
-      socket.end(rawRefusal(parseRefusal(error), requestId(undefined)));
+      const refused = parseRefusal(error);
+      socket.end(rawRefusal(refused, requestId(undefined)));
+      answered(refused.status);
       // Reading on lets the client take the answer before the connection goes.
       socket.resume();
       setTimeout(() => socket.destroy(), lingerMs).unref();

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { t as suite, test } from 'tap';
 import { ask } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type Gateway, readMetric, startGateway } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -59,6 +59,33 @@ await test('with 5,000 rules and a flood of scrapes the metrics are rendered onc
   t.ok(scrapes > 3 * texts.size);
   t.ok(texts.size <= seconds + 1, `${texts.size} renderings in ${seconds.toFixed(1)} s`);
   t.ok(slow < 1_000);
+});
+
+await test('every request is counted by its trip and by how it ended', async (t) => {
+  const env = { GATEWAY_CONTROL_PLANE_URL: 'http://127.0.0.1:1' };
+  const gateway = await startGateway(t, { upstream, config: rules(1), env });
+  const counted = async () => {
+    const text = await gateway.metrics();
+    const of = (trip: string, status: number) =>
+      readMetric(text, 'gateway_http_requests_total', { trip, status: `${status}` }) ?? 0;
+    return { model: of('model', 200), admin: of('admin', 503), other: of('other', 404), none: of('none', 400) };
+  };
+  t.equal((await ask(gateway, '/x')).status, 200);
+  t.equal((await gateway.fetch('/admin/status')).status, 503, 'no control plane is there');
+  t.equal((await gateway.fetch('/admin')).status, 503);
+  for (const path of ['/v1/nothing', '/administrators', '/v1/models/nothing'])
+    t.equal((await gateway.fetch(path)).status, 404);
+  const malformed = [
+    'GET / HTTP/1.1\r\nHost: a b\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: a\r\n no header\r\n\r\n',
+    'x\r\n\r\n',
+  ];
+  for (const request of malformed) t.equal((await rawRequest(gateway.port, request)).responses[0]?.status, 400);
+  const expected = { model: 1, admin: 2, other: 3, none: malformed.length };
+  // A request is counted when its answer has left, which its client may know first.
+  await waitFor('the last one to be counted', async () => (await counted()).none >= malformed.length);
+  t.strictSame(await counted(), expected);
+  t.equal(await gateway.metric('gateway_requests_total'), 1, 'model requests alone');
 });
 
 /** Where a gateway says it serves its metrics. */

@@ -1,0 +1,99 @@
+// Serves the endpoints that are Fastify plugins. Only requests with a checked path, a known caller, a known route and no body come to them.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
+import { maxHeaderBytes, pathOf } from '../call/head.ts';
+import { fixedHeaders } from '../connection/answer-headers.ts';
+import type { Exchange } from '../connection/exchange.ts';
+import { type KnownRoute, noRoute } from '../connection/known-routes.ts';
+import { expectNoBody } from '../connection/no-body.ts';
+import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { authenticate, type Principal } from '../stages/authenticate.ts';
+import { modelEndpoints, plugins, publicPaths } from './index.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls; on public paths nobody in particular. */
+    principal: Principal;
+  }
+}
+
+/** What the plugins run on. */
+export interface PluginHost extends Required<Pick<FastifyServerOptions, 'clientErrorHandler'>> {
+  readonly server: Server;
+  /** Answers a request of which a plugin threw something. */
+  readonly answer: (exchange: Exchange, thrown: unknown) => void;
+}
+
+export interface PluginServer {
+  readonly app: FastifyInstance;
+  /** Hands a request to its plugin. Throws the Refusal of one that has none, or may not use it. */
+  readonly serve: (exchange: Exchange) => Promise<void>;
+}
+
+interface Visit {
+  readonly exchange: Exchange;
+  readonly principal: Principal;
+}
+
+const nobody: Principal = { kind: 'anonymous', keyId: undefined, userPath: '/', allowedModels: undefined };
+
+/** What Fastify's answers have besides their own headers. */
+const fixedEntries = Object.entries(fixedHeaders);
+
+/** Registers all plugins on a server of ours. */
+export async function createPluginServer(gateway: Gateway, host: PluginHost): Promise<PluginServer> {
+  const known: KnownRoute[] = modelEndpoints.map(({ path }) => ({ path, method: 'POST' }));
+  const visits = new WeakMap<IncomingMessage, Visit>();
+  let handle: (request: IncomingMessage, response: ServerResponse) => void = () => undefined;
+  const app = fastify({
+    serverFactory: (handler) => {
+      handle = handler;
+      return host.server;
+    },
+    clientErrorHandler: host.clientErrorHandler,
+    logger: false,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: maxHeaderBytes },
+  });
+  app.addHook('onRoute', ({ url, method }) => {
+    for (const each of [method].flat()) known.push({ path: url, method: each });
+  });
+  app.decorateRequest('principal');
+  app.addHook('onRequest', async (request) => {
+    request.principal = visits.get(request.raw)?.principal ?? nobody;
+  });
+  const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    reply.hijack();
+    const visit = visits.get(request.raw);
+    if (visit) host.answer(visit.exchange, thrown);
+  };
+  app.setErrorHandler(fail);
+  app.setNotFoundHandler((request, reply) => {
+    const fill = { method: request.method, path: pathOf(request.raw.url ?? '') };
+    fail(refusal('route_not_found', { fill }), request, reply);
+  });
+  for (const plugin of plugins) await app.register(plugin, { gateway });
+  await app.ready();
+
+  return {
+    app,
+    async serve(exchange) {
+      const { request, response } = exchange;
+      const path = pathOf(request.url ?? '');
+      const principal = publicPaths.has(path) ? nobody : authenticate(exchange, gateway.current().credentials);
+      const refused = noRoute(request.method ?? '', path, known);
+      if (refused) throw refused;
+      await expectNoBody(exchange);
+      for (const [name, value] of fixedEntries) response.setHeader(name, value);
+      response.setHeader('x-request-id', exchange.id);
+      visits.set(request, { exchange, principal });
+      handle(request, response);
+    },
+  };
+}
