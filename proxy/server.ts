@@ -10,6 +10,7 @@ import { isUnder } from './connection/known-routes.ts';
 import { answerParseErrors } from './connection/parse-errors.ts';
 import { createPipelining, type Pipelining } from './connection/pipelining.ts';
 import { refuse } from './connection/refuse.ts';
+import { refuseForeign } from './connection/refuse-foreign.ts';
 import { watchWriteProgress } from './connection/write-progress.ts';
 import { modelEndpoints } from './endpoints/index.ts';
 import { createPluginServer } from './endpoints/plugin-server.ts';
@@ -18,7 +19,6 @@ import type { Gateway } from './gateway.ts';
 import type { TripName } from './metrics.ts';
 import { serve } from './pipeline.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
-import { refuseForeign } from './stages/authenticate.ts';
 
 /** The running server. */
 export interface ProxyServer {

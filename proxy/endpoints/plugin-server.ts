@@ -18,7 +18,7 @@ import { modelEndpoints, plugins, publicPaths } from './index.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls; on public paths nobody in particular. */
+    /** The caller; anonymous on public paths. */
     principal: Principal;
   }
 }
@@ -41,7 +41,7 @@ interface Visit {
   readonly principal: Principal;
 }
 
-const nobody: Principal = { kind: 'anonymous', keyId: undefined, userPath: '/', allowedModels: undefined };
+const anonymous: Principal = { kind: 'anonymous', keyId: undefined, userPath: '/', allowedModels: undefined };
 
 /** What Fastify's answers have besides their own headers. */
 const fixedEntries = Object.entries(fixedHeaders);
@@ -66,7 +66,7 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
   });
   app.decorateRequest('principal');
   app.addHook('onRequest', async (request) => {
-    request.principal = visits.get(request.raw)?.principal ?? nobody;
+    request.principal = visits.get(request.raw)?.principal ?? anonymous;
   });
   const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     reply.hijack();
@@ -86,7 +86,7 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
     async serve(exchange) {
       const { request, response } = exchange;
       const path = pathOf(request.url ?? '');
-      const principal = publicPaths.has(path) ? nobody : authenticate(exchange, gateway.current().credentials);
+      const principal = publicPaths.has(path) ? anonymous : authenticate(exchange, gateway.current().credentials);
       const refused = noRoute(request.method ?? '', path, known);
       if (refused) throw refused;
       await expectNoBody(exchange);

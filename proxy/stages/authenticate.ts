@@ -1,6 +1,5 @@
 // Stage 1: who is calling. Every refusal looks the same, so a caller without a key learns nothing.
 import type { Socket } from 'node:net';
-import { foreignPart } from '../../plane/own-names.ts';
 import { bearerToken, type Caller, type Credentials, identify } from '../../schemas/keys/credentials.ts';
 import type { ModelAccess } from '../../schemas/keys/model-access.ts';
 import { readUserPath } from '../call/user-path.ts';
@@ -69,15 +68,6 @@ function namedPath(header: string | undefined, mayName: boolean): string {
   const path = readUserPath(header);
   if (path !== '/' && !mayName) throw refusal('user_path_denied');
   return path;
-}
-
-/** Keeps browser pages of others out of a gateway without a master key. Throws 403 `foreign_host`, `foreign_origin`. */
-export function refuseForeign({ request, head }: Exchange, names: ReadonlySet<string>): void {
-  const { method = '', headers, socket } = request;
-  const reached = { method, host: head.host, origin: headers.origin, localAddress: socket.localAddress };
-  const foreign = foreignPart(reached, names);
-  if (foreign === 'host') throw refusal('foreign_host', { fill: { host: head.host ?? '' } });
-  if (foreign === 'origin') throw refusal('foreign_origin');
 }
 
 /** The one key of a request. */

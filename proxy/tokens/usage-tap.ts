@@ -89,7 +89,7 @@ class EventSink implements Sink {
   }
 
   end(failure: Failure | undefined): void {
-    // Whatever goes wrong behind the terminal event is nothing to the client.
+    // What goes wrong after the terminal event does not concern the client.
     const isWhole = this.#stream.finished() || (failure === undefined && this.#framed);
     if (isWhole) {
       const rest = this.#stream.rest();

@@ -546,7 +546,7 @@ await test('a body is whole, in its own bytes, up to the limit', async (t) => {
 
 // --- attempt and relay, between a real client and real providers
 
-/** How a trip ended: its status, the provider that answered, and what came of those asked before it. */
+/** How a request ended: its status and the provider that answered. */
 interface Outcome {
   readonly status: number;
   readonly provider: string;
