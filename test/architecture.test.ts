@@ -1,6 +1,7 @@
 // The house rules as code: who may import what, where clock and environment live, how files are named. Every rule proves that it can fail.
-import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join, posix, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'tap';
@@ -731,6 +732,28 @@ await test('a plane is type-checked without the other one and its Fastify decora
   t.same(of('control-plane'), ['control-plane/server.ts']);
   t.same(of('.').sort(), doors.toSorted(), 'tests see both');
   t.match(manifest.scripts['types'], /-p proxy .*-p control-plane$/);
+});
+
+await test('a parameter list ends at four: the linter refuses a fifth name', async (t) => {
+  // The rule is Biome's, and covers every file; what is shown here is that it is in force.
+  const folder = mkdtempSync(join(tmpdir(), 'parameters-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const shapes = { function: 'export function f(LIST) {}', arrow: 'export const f = (LIST) => {};' };
+  const lists = { four: 'a, b, c, d', five: 'a, b, c, d, e' };
+  for (const [shape, code] of Object.entries(shapes)) {
+    for (const [count, list] of Object.entries(lists))
+      writeFileSync(join(folder, `${shape}-${count}.ts`), code.replace('LIST', list));
+  }
+  const biome = [
+    join(top, 'node_modules/@biomejs/biome/bin/biome'),
+    'lint',
+    `--config-path=${top}`,
+    '--diagnostic-level=error',
+    '--reporter=github',
+  ];
+  const { stdout } = spawnSync(process.execPath, [...biome, '.'], { cwd: folder, encoding: 'utf8' });
+  const refused = new Set([...stdout.matchAll(/useMaxParams,file=[^,]*?([\w-]+)\.ts,/g)].map((match) => match[1]));
+  t.same(refused, new Set(['arrow-five', 'function-five']), stdout);
 });
 
 await test('the top level has its nine rooms and no clutter', async (t) => {

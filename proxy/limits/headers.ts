@@ -16,8 +16,8 @@ const longestPoliteWaitSeconds = 120;
  */
 export function rateLimitHeaders(target: Matches | undefined, userPath: Matches, nowMs: number): string[] {
   const headers: string[] = [];
-  addTrio(headers, requests, target, userPath, nowMs);
-  addTrio(headers, tokens, target, userPath, nowMs);
+  addTrio(headers, requests, tightestOfBoth(target, userPath, requests, nowMs), nowMs);
+  addTrio(headers, tokens, tightestOfBoth(target, userPath, tokens, nowMs), nowMs);
   return headers;
 }
 
@@ -49,12 +49,7 @@ export function rejectionWords({ rule, subject, dimension, cap, retryAfterSecond
   return { subject: who, limit, seconds: retryAfterSeconds };
 }
 
-function addTrio(headers: string[], lane: Lane, target: Matches | undefined, userPath: Matches, nowMs: number): void {
-  // Models and providers come before user paths in the order of rules.
-  const first = target && tightestOf(target.matched(), lane, nowMs);
-  const second = tightestOf(userPath.matched(), lane, nowMs);
-  const tightest =
-    first !== undefined && (second === undefined || first.remaining <= second.remaining) ? first : second;
+function addTrio(headers: string[], lane: Lane, tightest: Tightest | undefined, nowMs: number): void {
   if (tightest === undefined) return;
   const { caps, counter, remaining } = tightest;
   const dimension = lane === requests ? 'requests' : 'tokens';
@@ -72,6 +67,18 @@ interface Tightest {
   readonly caps: Caps;
   readonly counter: Counter | undefined;
   readonly remaining: number;
+}
+
+function tightestOfBoth(
+  target: Matches | undefined,
+  userPath: Matches,
+  lane: Lane,
+  nowMs: number,
+): Tightest | undefined {
+  // Models and providers come before user paths in the order of rules.
+  const first = target && tightestOf(target.matched(), lane, nowMs);
+  const second = tightestOf(userPath.matched(), lane, nowMs);
+  return first !== undefined && (second === undefined || first.remaining <= second.remaining) ? first : second;
 }
 
 /** The enforcing rule with the least remaining, the first among equals. */

@@ -60,32 +60,30 @@ export function periodOf(key: string): number | undefined {
 }
 
 /** Every limit of `rate_limits` as one flat list, in the order it is written. */
-export function declaredRules(config: RuleLists): DeclaredRule[] {
-  const rules: DeclaredRule[] = [];
-  config.user_paths.forEach((entry, index) => {
-    add('user_path', entry.path, entry.per_child, entry.limits, 'user_paths', index);
-  });
-  config.providers.forEach((entry, index) => {
-    add('provider', entry.name, false, entry.limits, 'providers', index);
-  });
-  config.models.forEach((entry, index) => {
-    add('model', entry.model, false, entry.limits, 'models', index);
-  });
-  return rules;
+export function declaredRules({ user_paths, providers, models }: RuleLists): DeclaredRule[] {
+  return [
+    ...user_paths.flatMap(({ path, per_child, limits }, entry) =>
+      rulesOf({ scope: 'user_path', subject: path, perChild: per_child }, limits, ['user_paths', entry]),
+    ),
+    ...providers.flatMap(({ name, limits }, entry) =>
+      rulesOf({ scope: 'provider', subject: name, perChild: false }, limits, ['providers', entry]),
+    ),
+    ...models.flatMap(({ model, limits }, entry) =>
+      rulesOf({ scope: 'model', subject: model, perChild: false }, limits, ['models', entry]),
+    ),
+  ];
+}
 
-  function add(
-    scope: Scope,
-    subject: string,
-    perChild: boolean,
-    limits: Limit[],
-    section: DeclaredRule['place'][0],
-    entry: number,
-  ): void {
-    limits.forEach((limit, index) => {
-      const place = [section, entry, 'limits', index] as const;
-      rules.push({ scope, subject, perChild, periodSeconds: periodSeconds(limit), limit, place });
-    });
-  }
+/** The limits of one subject as rules; `place`: where the subject stands in `rate_limits`. */
+function rulesOf(
+  subject: Pick<DeclaredRule, 'scope' | 'subject' | 'perChild'>,
+  limits: readonly Limit[],
+  [section, entry]: readonly [DeclaredRule['place'][0], number],
+): DeclaredRule[] {
+  return limits.map((limit, index) => {
+    const place = [section, entry, 'limits', index] as const;
+    return { ...subject, periodSeconds: periodSeconds(limit), limit, place };
+  });
 }
 
 /** The one order of rules, for checking, ties and listings: scope, normalised subject, period. */

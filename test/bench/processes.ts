@@ -86,13 +86,18 @@ export function startBare(upstream: string, core: number | undefined, nodeFlags:
   return start({ name: 'bare', entry: 'test/bench/bare.ts', args: ['--upstream', upstream], core, nodeFlags: flags });
 }
 
+interface GatewayOptions {
+  /** Flags of Node besides those of every process. */
+  readonly nodeFlags?: string[];
+  readonly env?: Record<string, string>;
+}
+
 /** The gateway with authentication, usage and limits on, unless `env` says otherwise; `folder` receives its config and data. */
 export function startGateway(
   upstream: string,
   folder: string,
   core: number | undefined,
-  nodeFlags: string[] = [],
-  env: Record<string, string> = {},
+  { nodeFlags = [], env = {} }: GatewayOptions = {},
 ): Promise<Running> {
   const config = join(folder, 'config');
   mkdirSync(config, { recursive: true });

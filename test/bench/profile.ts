@@ -28,10 +28,8 @@ const CONNECTIONS = 50;
 /** Starts a process with `--cpu-prof`, loads it, stops it and reads its profile; start and warm-up are cut away. */
 export async function profileUnderLoad(
   launch: (nodeFlags: string[]) => Promise<Running>,
-  workload: Workload,
-  generator: Generator,
+  { workload, generator, core }: { workload: Workload; generator: Generator; core: number | undefined },
   folder: string,
-  core: number | undefined,
 ): Promise<Costs> {
   mkdirSync(folder, { recursive: true });
   const startMs = performance.now();

@@ -217,7 +217,7 @@ function renderTrust(samples: Sample[], rows: Row[]): string {
 
 function renderVerdict(findings: Findings, rows: Row[]): string {
   const lines: string[][] = [];
-  const judge = (what: string, measured: number, target: number, digits: number, unit: string): void => {
+  const judge = (what: string, measured: number, target: number, { digits = 0, unit = '' }): void => {
     const verdict = measured <= target ? 'ok' : 'MISSED';
     lines.push([what, verdict, measured.toFixed(digits), `target ≤ ${target}${unit}`]);
   };
@@ -229,7 +229,7 @@ function renderVerdict(findings: Findings, rows: Row[]): string {
     }
     const json = ratio.workload === 'json';
     const what = `CPU per ${json ? 'JSON request' : `SSE event (${ratio.workload})`} × bare, c=${ratio.connections}`;
-    judge(what, ratio.least, json ? TARGETS.jsonCpuRatio : TARGETS.eventCpuRatio, 2, '');
+    judge(what, ratio.least, json ? TARGETS.jsonCpuRatio : TARGETS.eventCpuRatio, { digits: 2 });
   }
   for (const { connections, share } of limitedShares(findings.samples)) {
     const verdict = share >= TARGETS.limitedShare ? 'ok' : 'MISSED';
@@ -237,9 +237,10 @@ function renderVerdict(findings: Findings, rows: Row[]): string {
     lines.push([what, verdict, share.toFixed(2), `target ≥ ${TARGETS.limitedShare}`]);
   }
   const memory = findings.footprints.gateway;
-  if (memory !== undefined && rows.length > 0) judge('memory loaded', memory.loadedMiB, TARGETS.loadedMiB, 0, ' MiB');
+  if (memory !== undefined && rows.length > 0)
+    judge('memory loaded', memory.loadedMiB, TARGETS.loadedMiB, { unit: ' MiB' });
   const starts = findings.startsMs.gateway;
-  if (starts !== undefined) judge('start to first 200', median(starts), TARGETS.startMs, 0, ' ms');
+  if (starts !== undefined) judge('start to first 200', median(starts), TARGETS.startMs, { unit: ' ms' });
   return lines.length === 0 ? '' : `Against the targets (gateway)\n${renderTable(lines)}`;
 }
 

@@ -90,7 +90,7 @@ async function measureAll(upstream: Running): Promise<void> {
     }
     if (variants.includes('unlimited') && only !== 'sse') {
       const off = { RATE_LIMITS_ENABLED: 'false' };
-      running.unlimited = await startGateway(upstream.url, join(folder, 'unlimited'), TEST_CORE, [], off);
+      running.unlimited = await startGateway(upstream.url, join(folder, 'unlimited'), TEST_CORE, { env: off });
     }
     await checkAnswers();
     await readIdle();
@@ -158,7 +158,7 @@ async function measureClosedLoop(workload: Workload, connectionCounts: number[])
       for (const [variant, { url }] of inTurn(round)) {
         progress(`${workload} c=${connections} round ${round + 1} ${variant}`);
         const load = { url, workload, connections, seconds, core: TOOL_CORE };
-        await sample(variant, workload, connections, round, () => closedLoop(generator, load));
+        await sample({ variant, workload, connections, round }, () => closedLoop(generator, load));
       }
     }
   }
@@ -171,18 +171,18 @@ async function measurePaced(): Promise<void> {
       const load = { url, workload: 'paced' as const, connections: PACED_STREAMS, seconds, core: TOOL_CORE };
       const repeats = Math.round(seconds / PACED_ROUND_SECONDS);
       if (round < 0) await pacedStreams(load, 1);
-      else await sample(variant, 'paced', PACED_STREAMS, round, () => pacedStreams(load, repeats));
+      else
+        await sample({ variant, workload: 'paced', connections: PACED_STREAMS, round }, () =>
+          pacedStreams(load, repeats),
+        );
     }
   }
 }
 
-async function sample(
-  variant: Variant,
-  workload: Workload,
-  connections: number,
-  round: number,
-  go: () => ReturnType<typeof closedLoop>,
-): Promise<void> {
+type Measured = Pick<Findings['samples'][number], 'variant' | 'workload' | 'connections' | 'round'>;
+
+async function sample(measured: Measured, go: () => ReturnType<typeof closedLoop>): Promise<void> {
+  const { variant } = measured;
   const all = present();
   const end = startReading(all.map(([, process]) => process.pid));
   const result = await go();
@@ -192,10 +192,7 @@ async function sample(
   }
   const cpuOf = (name: Variant): number => reading.cpuMs[all.findIndex(([candidate]) => candidate === name)] ?? 0;
   findings.samples.push({
-    workload,
-    connections,
-    variant,
-    round,
+    ...measured,
     requests: result.requests,
     requestsPerSecond: result.requests / result.seconds,
     p50Ms: result.p50Ms,
@@ -269,12 +266,13 @@ async function profileAll(upstream: Running): Promise<void> {
     const at = (name: string): string => join(folder, `${name}-${workload}`);
     progress(`${workload}: profiling`);
     const launchBare = (flags: string[]): Promise<Running> => startBare(upstream.url, TEST_CORE, flags);
-    const bare = await profileUnderLoad(launchBare, workload, generator, at('bare'), TOOL_CORE);
-    const launch = (flags: string[]): Promise<Running> => startGateway(upstream.url, at('gateway'), TEST_CORE, flags);
+    const bare = await profileUnderLoad(launchBare, { workload, generator, core: TOOL_CORE }, at('bare'));
+    const launch = (nodeFlags: string[]): Promise<Running> =>
+      startGateway(upstream.url, at('gateway'), TEST_CORE, { nodeFlags });
     const profiles = join(at('gateway'), 'profile');
     // Without a gateway (--variants direct,bare) the bare pass-through is shown against itself.
     const gateway = variants.includes('gateway')
-      ? await profileUnderLoad(launch, workload, generator, profiles, TOOL_CORE)
+      ? await profileUnderLoad(launch, { workload, generator, core: TOOL_CORE }, profiles)
       : bare;
     clearProgress();
     say(`${workload}, 50 connections, profiler on (absolute figures are higher than without)\n`);

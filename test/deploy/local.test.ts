@@ -55,12 +55,16 @@ function childrenOf({ pid }: RunningProcess): { pid: number; command: string }[]
   return pids.map((child) => ({ pid: Number(child), command: readFileSync(`/proc/${child}/cmdline`, 'utf8') }));
 }
 
+interface Question {
+  readonly model?: string;
+  readonly stream?: boolean;
+  readonly question?: string;
+}
+
 function ask(
   url: string,
   key: string,
-  model = 'chat',
-  stream = true,
-  question = 'Why is the sky blue?',
+  { model = 'chat', stream = true, question = 'Why is the sky blue?' }: Question = {},
 ): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
@@ -81,7 +85,7 @@ await test('an alias edited in the config is live at once; Ctrl-C delivered twic
   t.equal(key, 'sk-own-0123456789');
   t.strictSame(run.stderr, [], 'a quiet log level is kept');
   const author = async () => {
-    const answer: unknown = await (await ask(url, key, 'chat', false)).json();
+    const answer: unknown = await (await ask(url, key, { stream: false })).json();
     return typeof answer === 'object' && answer !== null && 'model' in answer ? answer.model : undefined;
   };
   t.equal(await author(), 'demo-small');
@@ -133,7 +137,7 @@ void test('one command brings everything up, the printed curl streams, Ctrl-C ta
 void test('a second Ctrl-C ends everything at once', async (t) => {
   const { run, url, key, addresses } = await startLocal(t);
   // The answer repeats it, at 30 ms a token: it must last longer than what is to cut it.
-  const response = await ask(url, key, 'demo/demo-large', true, '?'.repeat(160));
+  const response = await ask(url, key, { model: 'demo/demo-large', question: '?'.repeat(160) });
   run.signal('SIGINT');
   await run.waitForLine('Ctrl-C again stops at once');
   await waitFor('the exit', () => {
@@ -208,7 +212,7 @@ void test('a config directory here is preferred to the quickstart; the death of 
   t.equal(statSync(join(cwd, 'data/master-key')).mode & 0o777, 0o600);
   const named = /"model":"([^"]+)"/.exec(run.stdout.join('\n'))?.[1] ?? '';
   t.match(named, /demo-small$/, 'the command names a model that can chat');
-  const response = await ask(url, key, named, false);
+  const response = await ask(url, key, { model: named, stream: false });
   t.equal(response.status, 200);
   await response.body?.cancel();
 

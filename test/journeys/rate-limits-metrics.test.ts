@@ -54,7 +54,7 @@ await test('a known sequence gives known figures', async (t) => {
     one: ruleId(ruleKey('provider', 'one', 86_400)),
     two: ruleId(ruleKey('model', 'two/fake-small', 60)),
   };
-  const info = (rule: string, scope: string, subject: string, period: string, mode: string) => [
+  const info = (rule: string, [scope, subject, period, mode]: readonly [string, string, string, string]) => [
     `rule_info{rule="${rule}",scope="${scope}",subject="${subject}",period="${period}",mode="${mode}"}`,
     1,
   ];
@@ -62,17 +62,17 @@ await test('a known sequence gives known figures', async (t) => {
     `utilization_ratio{rule="${rule}",scope="${scope}",dimension="${dimension}"}`,
     ratio,
   ];
-  const decided = (rule: string, scope: string, dimension: string, outcome: string, count: number) => [
+  const decided = (rule: string, [scope, dimension, outcome]: readonly [string, string, string], count: number) => [
     `decisions_total{rule="${rule}",scope="${scope}",dimension="${dimension}",outcome="${outcome}"}`,
     count,
   ];
   const inForce = [
-    info(id.two, 'model', 'two/fake-small', 'minute', 'enforce'),
-    info(id.one, 'provider', 'One', 'day', 'enforce'),
-    info(id.kids, 'user_path', '', '300s', 'enforce'),
-    info(id.slots, 'user_path', '', 'concurrent', 'enforce'),
-    info(id.team, 'user_path', '', 'minute', 'enforce'),
-    info(id.app, 'user_path', '', 'hour', 'shadow'),
+    info(id.two, ['model', 'two/fake-small', 'minute', 'enforce']),
+    info(id.one, ['provider', 'One', 'day', 'enforce']),
+    info(id.kids, ['user_path', '', '300s', 'enforce']),
+    info(id.slots, ['user_path', '', 'concurrent', 'enforce']),
+    info(id.team, ['user_path', '', 'minute', 'enforce']),
+    info(id.app, ['user_path', '', 'hour', 'shadow']),
   ];
   const fresh = samplesOf(await gateway.metrics());
   t.strictSame(
@@ -117,18 +117,18 @@ await test('a known sequence gives known figures', async (t) => {
   const samples = samplesOf(text);
   const expected = Object.fromEntries([
     ...inForce,
-    decided(id.two, 'model', 'requests', 'allow', 6),
-    decided(id.two, 'model', 'requests', 'reject', 1),
-    decided(id.one, 'provider', 'requests', 'allow', 2),
-    decided(id.one, 'provider', 'requests', 'skip_target', 1),
-    decided(id.one, 'provider', 'requests', 'reject', 1),
-    decided(id.slots, 'user_path', 'concurrent', 'allow', 7),
-    decided(id.team, 'user_path', 'requests', 'allow', 7),
-    decided(id.team, 'user_path', 'tokens', 'allow', 7),
-    decided(id.app, 'user_path', 'requests', 'allow', 2),
-    decided(id.app, 'user_path', 'requests', 'shadow_reject', 5),
-    decided(id.kids, 'user_path', 'requests', 'allow', 3),
-    decided(id.kids, 'user_path', 'requests', 'reject', 1),
+    decided(id.two, ['model', 'requests', 'allow'], 6),
+    decided(id.two, ['model', 'requests', 'reject'], 1),
+    decided(id.one, ['provider', 'requests', 'allow'], 2),
+    decided(id.one, ['provider', 'requests', 'skip_target'], 1),
+    decided(id.one, ['provider', 'requests', 'reject'], 1),
+    decided(id.slots, ['user_path', 'concurrent', 'allow'], 7),
+    decided(id.team, ['user_path', 'requests', 'allow'], 7),
+    decided(id.team, ['user_path', 'tokens', 'allow'], 7),
+    decided(id.app, ['user_path', 'requests', 'allow'], 2),
+    decided(id.app, ['user_path', 'requests', 'shadow_reject'], 5),
+    decided(id.kids, ['user_path', 'requests', 'allow'], 3),
+    decided(id.kids, ['user_path', 'requests', 'reject'], 1),
     utilization(id.two, 'model', 'requests', 1),
     utilization(id.one, 'provider', 'requests', 1),
     utilization(id.slots, 'user_path', 'concurrent', 0),

@@ -102,10 +102,10 @@ async function used(): Promise<{ requests: number; inFlight: number }> {
   };
 }
 
-const decisions = async (scope: Scope, subject: string, outcome: string, period = 60, dimension = 'requests') =>
+const decisions = async (scope: Scope, subject: string, outcome: string, period = 60) =>
   (await gateway.metric('gateway_rate_limit_decisions_total', {
     rule: ruleId(ruleKey(scope, subject, period)),
-    dimension: period === 0 ? 'concurrent' : dimension,
+    dimension: period === 0 ? 'concurrent' : 'requests',
     outcome,
   })) ?? 0;
 const calls = () => [left.ledger.length, right.ledger.length] as const;

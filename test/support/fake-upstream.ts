@@ -26,6 +26,13 @@ export interface FakeUpstreamOptions {
 export type Plan = Behaviour | readonly Behaviour[] | Choice;
 type Choice = (entry: Entry) => Behaviour | undefined;
 
+/** What a request comes over; `gone` fires when the client has left. */
+interface OpenConnection {
+  readonly socket: Socket;
+  readonly queue: ByteQueue;
+  readonly gone: AbortSignal;
+}
+
 /** An accepted connection. Times as in the ledger. */
 export interface Connection {
   readonly openedAtMs: number;
@@ -103,7 +110,7 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
       for (let head = await readHead(queue); head; head = await readHead(queue)) {
         open = createEntry(ledger.length, number, head);
         ledger.push(open);
-        if (!(await answer(socket, queue, head, open, gone.signal))) return;
+        if (!(await answer({ socket, queue, gone: gone.signal }, head, open))) return;
         open = undefined;
       }
     } catch (error) {
@@ -114,13 +121,7 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
   }
 
   /** Reads the request's body and plays its behaviour. True when the connection may carry another request. */
-  async function answer(
-    socket: Socket,
-    queue: ByteQueue,
-    head: RequestHead,
-    entry: Entry,
-    gone: AbortSignal,
-  ): Promise<boolean> {
+  async function answer({ socket, queue, gone }: OpenConnection, head: RequestHead, entry: Entry): Promise<boolean> {
     const planned = nextBehaviour();
     const early = 'kind' in planned && planned.kind === 'early';
     const body = () => readBody(queue, head, (piece) => entry.bodyPieces.push(piece));

@@ -234,12 +234,17 @@ class World {
       const report = reports[index] as RuleReport;
       equal(report.inFlight, open, `${rule.key} in flight`);
       if (rule.periodSeconds === 0) continue;
-      this.#checkCount(rule, requests, rule.maxRequests, report.requestsUsed, report.requestsRemaining);
-      this.#checkCount(rule, tokens, rule.maxTokens, report.tokensUsed, report.tokensRemaining);
+      this.#checkCount(rule, requests, rule.maxRequests, [report.requestsUsed, report.requestsRemaining]);
+      this.#checkCount(rule, tokens, rule.maxTokens, [report.tokensUsed, report.tokensRemaining]);
     }
   }
 
-  #checkCount(rule: Rule, entries: Log['requests'], cap: number | undefined, used: number, remaining?: number): void {
+  #checkCount(
+    rule: Rule,
+    entries: Log['requests'],
+    cap: number | undefined,
+    [used, remaining]: readonly [used: number, remaining: number | undefined],
+  ): void {
     const { least, most } = this.#oracle.bounds(entries, rule.periodSeconds, this.#nowMs);
     if (cap === undefined) equal(used, 0);
     else ok(least <= used && used <= most, `${rule.key}: ${least} <= ${used} <= ${most}`);

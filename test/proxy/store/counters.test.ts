@@ -78,7 +78,7 @@ function limiterOf(...rules: Rule[]): Limiter {
 }
 
 /** So many requests of a consumer, with tokens. */
-function use(limiter: Limiter, path: string, requests: number, tokens = 0, nowMs = start): void {
+function use(limiter: Limiter, path: string, requests: number, { tokens = 0, nowMs = start } = {}): void {
   const matches = limiter.forUserPath(path);
   for (let count = 0; count < requests; count += 1) limiter.admit(matches, nowMs).lease?.release();
   limiter.charge(matches, tokens, nowMs);
@@ -134,8 +134,8 @@ await test('what is counted is written, found again by a limiter of the same rul
   const limiter = limiterOf(hourly, daily, children);
   const kept = await keep(limiter, place);
   t.equal(kept.writtenAtMs(), start, 'an empty store was loaded');
-  use(limiter, '/x', 3, 40);
-  use(limiter, '/c/a/deep', 2, 7);
+  use(limiter, '/x', 3, { tokens: 40 });
+  use(limiter, '/c/a/deep', 2, { tokens: 7 });
   await kept.flush();
   t.same(await stored(place), {
     [hourly.key]: [5, 47],
@@ -182,11 +182,12 @@ await test('thousands of changed children are written in portions that block the
   const count = extent(10_000, 2_000);
   // Every slice of every child holds something: rows do not get longer.
   for (let slice = 1; slice <= 61; slice += 1) {
-    for (let child = 0; child < count; child += 1) use(limiter, `/c/${child}`, 1, 12_345, start + slice * 1_000);
+    for (let child = 0; child < count; child += 1)
+      use(limiter, `/c/${child}`, 1, { tokens: 12_345, nowMs: start + slice * 1_000 });
   }
   const blocks: number[] = [];
   for (const round of ['first', 'second', 'third']) {
-    for (let child = 0; child < count; child += 1) use(limiter, `/c/${child}`, 1, 1, start + 61_000);
+    for (let child = 0; child < count; child += 1) use(limiter, `/c/${child}`, 1, { tokens: 1, nowMs: start + 61_000 });
     portions.length = 0;
     const startedMs = performance.now();
     const longest = await longestBlock(() => kept.flush());
@@ -383,14 +384,14 @@ await test('what is loaded late is added to what was counted meanwhile', async (
   const place = openBreakable(t);
   const before = limiterOf(hourly, daily, children);
   const keptBefore = await keep(before, place);
-  use(before, '/c/a', 5, 50);
+  use(before, '/c/a', 5, { tokens: 50 });
   await keptBefore.close();
 
   const limiter = limiterOf(hourly, daily, children);
   place.next.push('fail', 'fail');
   const kept = await keep(limiter, place);
   t.equal(kept.writtenAtMs(), 0);
-  use(limiter, '/c/a', 2, 3);
+  use(limiter, '/c/a', 2, { tokens: 3 });
   use(limiter, '/c/b', 1);
   await kept.flush();
   t.same(usedUnder(limiter, '/c/a'), [3, 3, 2], 'counting goes on without the store');

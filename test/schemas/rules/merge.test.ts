@@ -40,7 +40,7 @@ function manual(subject: string, more: object = {}, seconds = 60): ManualRule {
   return rule;
 }
 
-const merge = (declared: Rule[], rules: ManualRule[], epochs = none, at = nowMs, hasTemplates = true) =>
+const merge = (declared: Rule[], rules: ManualRule[], epochs = none, { at = nowMs, hasTemplates = true } = {}) =>
   mergeRules({ config: declared, manual: rules, epochs, nowMs: at, means: ruleMeans({ hasTemplates }) });
 
 await test('configuration alone stays what it is', async (t) => {
@@ -87,8 +87,12 @@ await test('epochs come from the store, for rules of both sources', async (t) =>
 await test('an expired rule does not exist, and its removal changes nothing any more', async (t) => {
   const key = 'user_path 60 /a';
   const ended = manual('/a', { expires_at: '2026-06-01T00:00:00Z' });
-  t.match(merge(config('/a'), [ended], none, nowMs - 1), [{ source: 'manual', epoch: 0 }], 'one millisecond before');
-  const lying = merge(config('/a'), [ended], none, nowMs);
+  t.match(
+    merge(config('/a'), [ended], none, { at: nowMs - 1 }),
+    [{ source: 'manual', epoch: 0 }],
+    'one millisecond before',
+  );
+  const lying = merge(config('/a'), [ended]);
   t.match(lying, [{ source: 'config', epoch: 1, overridesConfig: false }], 'at the very moment');
   const removed = merge(config('/a'), [], resetEpochs([{ id: key, epoch: 1, raisedAtMs: nowMs }]));
   t.strictSame(removed, lying);
@@ -97,9 +101,9 @@ await test('an expired rule does not exist, and its removal changes nothing any 
 
 await test('a template without the entitlement is listed, not enforced and not shared', async (t) => {
   const template = manual('/a', { per_child: true });
-  t.match(merge([], [template], none, nowMs, false), [{ perChild: true, enforced: false, counted: false }]);
+  t.match(merge([], [template], none, { hasTemplates: false }), [{ perChild: true, enforced: false, counted: false }]);
   t.match(merge([], [template, manual('/b')]), [{ enforced: true }, { enforced: true }]);
-  t.match(merge([], [manual('/b')], none, nowMs, false), [{ enforced: true }]);
+  t.match(merge([], [manual('/b')], none, { hasTemplates: false }), [{ enforced: true }]);
 });
 
 /** Requests and tokens a minute of `/a`, as the configuration has it and as an override names them. */
