@@ -1,6 +1,7 @@
 // What one connection may ask of the control plane: a few requests at once, and one answer to what is no request.
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { STATUS_CODES } from '../plane/http.ts';
 import { describeRefusal, type ErrorCode, type Refusal, refusal } from './errors.ts';
 
 /** Requests of one connection that may wait for their answers. Browsers and proxies do not pipeline: they open more connections. */

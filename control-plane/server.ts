@@ -1,8 +1,10 @@
 // The HTTP side of the control plane: its doors, and one shape for every error, the HTTP parser's own included.
+
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from 'pino';
+import { schemalessRoutes } from '../plane/schemaless-routes.ts';
 import { storeRefusal } from './admin/store-refusal.ts';
 import {
   type Access,
@@ -70,7 +72,7 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
     requestTimeout: 60_000,
     return503OnClosing: false,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000, requireHostHeader: false },
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, allErrors: true } },
+    schemaController: schemalessRoutes,
     clientErrorHandler: refuseUnparsed,
     frameworkErrors: (error, request, reply) =>
       render(strangerTo(request, access) ?? asRefusal(error, request), request, reply),

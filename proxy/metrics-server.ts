@@ -1,7 +1,8 @@
 // A port of its own for /metrics, so that who sends requests and who watches them can be kept apart.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { boundAddress } from '../plane/bound-address.ts';
+import { createServer } from '../plane/http.ts';
 import { listenOrRefuse } from '../plane/start.ts';
 import type { Metrics } from './metrics.ts';
 

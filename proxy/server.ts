@@ -1,7 +1,8 @@
 // The proxy's HTTP server: a table says which trip takes a request line.
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { boundAddress } from '../plane/bound-address.ts';
+import { createServer } from '../plane/http.ts';
 import { forwardAdmin } from './admin/forward.ts';
 import { checkPath, maxHeaderBytes, maxHeaders, originForm, pathOf, readHead } from './call/head.ts';
 import { type ConnectionCounts, watchConnections } from './connection/connections.ts';

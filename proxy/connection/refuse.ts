@@ -1,5 +1,6 @@
 // Renders a refusal as the whole answer: the one place where the error envelope meets a socket.
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { STATUS_CODES } from '../../plane/http.ts';
 import { isAdminPath, pathOf } from '../call/head.ts';
 import { adminError, asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
 import { fixedHeaderList, fixedHeaders } from './answer-headers.ts';

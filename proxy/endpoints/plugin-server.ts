@@ -1,4 +1,5 @@
 // Serves the endpoints that are Fastify plugins. Only requests with a checked path, a known caller, a known route and no body come to them.
+
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import fastify, {
   type FastifyInstance,
@@ -6,6 +7,7 @@ import fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify';
+import { schemalessRoutes } from '../../plane/schemaless-routes.ts';
 import { maxHeaderBytes, pathOf } from '../call/head.ts';
 import { fixedHeaders } from '../connection/answer-headers.ts';
 import type { Exchange } from '../connection/exchange.ts';
@@ -58,6 +60,7 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
     },
     clientErrorHandler: host.clientErrorHandler,
     logger: false,
+    schemaController: schemalessRoutes,
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxHeaderBytes },
   });
