@@ -1,5 +1,6 @@
 // The proxies as their heartbeats tell: who lives, what each enforces, and how long somebody has been behind.
 import { singleFlight } from '../store/single-flight.ts';
+import type { Witnesses } from '../store/state/custody.ts';
 import { type HeartbeatBody, heartbeatLifeMs, readHeartbeatBody } from '../store/state/heartbeat-body.ts';
 import type { Heartbeat, StateStore } from '../store/state/state-store.ts';
 
@@ -45,8 +46,8 @@ export interface Fleet {
   proxies(): readonly ProxyView[];
   /** As of the last look, with the moments at which this plane heard them: clocks of other machines do not matter. */
   heartbeats(): readonly Heartbeat[];
-  /** Some live proxy knows documents of a store with an id: one without has lost them. */
-  isStoreRemembered(): boolean;
+  /** What the live proxies say of their store; undefined when the last look failed, and before the first one. */
+  witnesses(): Witnesses | undefined;
   /** Seconds for which some live proxy has been behind; 0 when none is. */
   lagSeconds(): number;
 }
@@ -56,6 +57,7 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
   const heard = new Map<string, Heard>();
   let heartbeats: Heartbeat[] = [];
   let behindSinceMs: number | undefined;
+  let lookedAtMs: number | undefined;
 
   /** The first word of a proxy is taken as old as it says; every further one has just been said. */
   function hear({ instance, atMs, body }: Heartbeat): number {
@@ -95,7 +97,12 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
   }
 
   async function look(): Promise<void> {
-    const beats = await store.heartbeats();
+    const beganAtMs = nowMs();
+    const beats = await store.heartbeats().catch((error: unknown) => {
+      lookedAtMs = undefined;
+      throw error;
+    });
+    lookedAtMs = beganAtMs;
     heartbeats = beats.map((beat) => ({ ...beat, atMs: hear(beat) }));
     const instances = new Set(beats.map(({ instance }) => instance));
     for (const instance of heard.keys()) if (!instances.has(instance)) heard.delete(instance);
@@ -103,10 +110,17 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
     behindSinceMs = isBehind ? (behindSinceMs ?? nowMs()) : undefined;
   }
 
+  function witnesses(): Witnesses | undefined {
+    if (lookedAtMs === undefined) return undefined;
+    const live = proxies().filter(({ isLive }) => isLive);
+    const remembering = live.filter(({ body }) => body.store_id !== null);
+    return { atMs: lookedAtMs, live: live.length, remembering: remembering.length };
+  }
+
   return {
     look: singleFlight(look).next,
     proxies,
-    isStoreRemembered: () => proxies().some(({ isLive, body }) => isLive && body.store_id !== null),
+    witnesses,
     heartbeats: () => heartbeats,
     lagSeconds: () => (behindSinceMs === undefined ? 0 : (nowMs() - behindSinceMs) / 1000),
   };

@@ -13,8 +13,9 @@ import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrRefuse, listenOrRefuse, settingsOrRefuse } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
 import { ownDirectory } from '../store/own-files.ts';
-import { followState, type StateStatus } from '../store/state/follow-state.ts';
+import { followState } from '../store/state/follow-state.ts';
 import { openPlaneStore } from '../store/state/open.ts';
+import type { StateStatus } from '../store/state/state-status.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
 import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
@@ -36,7 +37,6 @@ import { createServer } from './server.ts';
 import { guardDocuments } from './store/documents.ts';
 import { resealOutdated } from './store/reseal.ts';
 import { createSignOfLife } from './store/sign-of-life.ts';
-import { createVerdict } from './store/verdict.ts';
 
 const environment = settingsOrRefuse('control plane', readEnvironment());
 const { dataDirectory, entitlements, host, port, masterKey, usageEnabled } = environment;
@@ -48,7 +48,6 @@ ownDirectory(ownFolder);
 
 const mark = environmentMark(environment.variables);
 const store = openPlaneStore(environment, environment.adoptsUnsigned);
-const verdict = createVerdict(nowMs);
 const config = new ConfigInForce({ hasTemplates: entitlements.has('quota_templates'), usageEnabled });
 const managed = new DocumentsInForce(masterKey);
 const warnOfRules = createRuleWarnings(log);
@@ -58,10 +57,18 @@ const tellUnenforced = (): void => {
   if (config.isLoaded) warnOfRules(managed.documents, config.rules, config.means(), nowMs());
 };
 
+const configStatus = (): FollowStatus | undefined => follower?.status();
+const state = (): StateStatus => stateFollower.status();
+const desired = (): Desired => ({
+  configRevision: configStatus()?.revision ?? '',
+  stateRevision: state().revision,
+  environment: mark,
+});
+const fleet = createFleet(store, desired, nowMs);
 const stateFollower = await followState({
   store,
   copyPath: join(ownFolder, 'last-good-state.json'),
-  reseeds: true,
+  owner: { nowMs, witnesses: () => fleet.witnesses() },
   apply({ documents }, { source }) {
     managed.put(documents, source !== 'nothing');
     tellUnenforced();
@@ -83,26 +90,16 @@ follower = await followConfigOrRefuse('control plane', {
   },
 });
 
-const configStatus = (): FollowStatus | undefined => follower?.status();
-const state = (): StateStatus => {
-  const followed = stateFollower.status();
-  return { ...followed, isEmptied: followed.isEmptied || verdict.isLost() };
-};
-const desired = (): Desired => ({
-  configRevision: configStatus()?.revision ?? '',
-  stateRevision: state().revision,
-  environment: mark,
-});
-const fleet = createFleet(store, desired, nowMs);
 const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
-const documents = guardDocuments(store, stateFollower, verdict);
+const documents = guardDocuments(store, stateFollower);
 const metrics = createMetrics({ version: manifest.version, config: configStatus, state, fleet });
 const app = createServer({
   logger: log,
   metrics: keepText(metrics, environment.metricsMaxAgeMs, nowMs),
   access: {
     // Keys that were lost are not wrong.
-    credentials: () => (verdict.isLost() ? { ...managed.credentials, isComplete: false } : managed.credentials),
+    credentials: () =>
+      state().standing === 'lost' ? { ...managed.credentials, isComplete: false } : managed.credentials,
     failedLogins: createFailedLogins(),
     masterKey,
     ownNames: environment.ownNames,
@@ -125,7 +122,7 @@ await app.register(openapi);
 endOnUncaught(log, () => undefined);
 reloadOnHangUp(() => follower?.reload());
 
-const fleetWatch = await watchFleet({ fleet, signOfLife, store, stateFollower, verdict, ownFolder, log });
+const fleetWatch = await watchFleet({ fleet, signOfLife, stateFollower, log });
 expiry = removeExpired(documents, () => config.rules, nowMs);
 const resealer = resealOutdated({ store: documents, seals: store, state: () => stateFollower.state(), log });
 stopOnSignals({

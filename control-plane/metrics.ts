@@ -3,7 +3,8 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { FollowStatus } from '../gitops/config-status.ts';
 import { controlPlaneMetrics as defined } from '../schemas/control-plane-metrics.ts';
 import type { MetricDefinition } from '../schemas/metrics.ts';
-import type { StateStatus } from '../store/state/follow-state.ts';
+import { isEmptied } from '../store/state/custody.ts';
+import type { StateStatus } from '../store/state/state-status.ts';
 import type { Fleet } from './fleet.ts';
 
 export interface Metrics {
@@ -38,7 +39,7 @@ export function createMetrics({ version, config, state, fleet }: ObservedFacts):
   gauge(defined.configIsGood, () => (config()?.lastReloadSuccessful ? 1 : 0));
   gauge(defined.stateRevision, () => state()?.revision ?? 0);
   gauge(defined.stateStoreUp, () => (state()?.isUp ? 1 : 0));
-  gauge(defined.stateStoreEmptied, () => (state()?.isEmptied ? 1 : 0));
+  gauge(defined.stateStoreEmptied, () => (isEmptied(state()?.standing) ? 1 : 0));
   new Gauge({
     ...defined.stateSkipped,
     registers,

@@ -1,6 +1,7 @@
 // What somebody should look at: facts in, verdict out. Degraded still means that operators are served.
 import type { FollowStatus } from '../gitops/config-status.ts';
-import type { StateStatus } from '../store/state/follow-state.ts';
+import { isEmptied } from '../store/state/custody.ts';
+import type { StateStatus } from '../store/state/state-status.ts';
 
 export interface Readiness {
   readonly status: 'ready' | 'degraded';
@@ -11,14 +12,14 @@ export interface Readiness {
 /** `takesWrites`: the store took what this plane wrote last. */
 export function readinessOf(
   config: FollowStatus | undefined,
-  { isUp, isEmptied, skipped }: StateStatus,
+  { isUp, standing, skipped }: StateStatus,
   takesWrites: boolean,
 ): Readiness {
   const reasons = [
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
     ...(isUp && takesWrites ? [] : ['state_store_unavailable']),
-    ...(isEmptied ? ['state_store_emptied'] : []),
+    ...(isEmptied(standing) ? ['state_store_emptied'] : []),
     ...(skipped.unsealed > 0 ? ['state_documents_unsealed'] : []),
   ];
   return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };

@@ -1,7 +1,7 @@
 // How the flow of config and managed state reads in the log: the same lines on both planes.
 import type { ConfigEvent } from '../gitops/config-status.ts';
 import { formatProblem } from '../gitops/problem.ts';
-import type { StateEvent } from '../store/state/follow-state.ts';
+import type { StateEvent } from '../store/state/state-status.ts';
 
 type Level = 'info' | 'warn' | 'error';
 
@@ -30,6 +30,7 @@ const stateTexts: Readonly<Record<StateEvent['kind'], readonly [Level, string]>>
   'copy-used': ['warn', 'started on the copy of the managed state'],
   emptied: ['error', 'the state store was emptied: what is in force stays in force'],
   reseeded: ['warn', 'the managed state was written back into the emptied store'],
+  lost: ['error', 'the state store has lost documents that proxies know'],
   replaced: ['error', 'another state store is in the place of the one before: its managed state is in force now'],
   warning: ['warn', 'managed state warning'],
 };

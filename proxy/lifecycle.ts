@@ -2,8 +2,9 @@
 import type { FollowStatus } from '../gitops/config-status.ts';
 import type { Follower } from '../gitops/follow.ts';
 import type { Log } from '../plane/log-events.ts';
-import type { StateFollower, StateStatus } from '../store/state/follow-state.ts';
+import type { StateFollower } from '../store/state/follow-state.ts';
 import type { HeartbeatBody } from '../store/state/heartbeat-body.ts';
+import type { StateStatus } from '../store/state/state-status.ts';
 import type { ControlPlaneWatch } from './control-plane-watch.ts';
 import { type Readiness, readinessOf } from './readiness.ts';
 import type { KeptCounters } from './store/counters.ts';

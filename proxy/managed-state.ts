@@ -20,7 +20,6 @@ export function followManagedState(parts: ManagedStateParts): Promise<StateFollo
   return followState({
     store,
     copyPath: join(ownFolder, 'last-good-state.json'),
-    reseeds: false,
     apply(state, origin) {
       const reseeded = state.kinds.get(reseededKind);
       if (reseeded !== lastReseeded) limiter.exportAgain();

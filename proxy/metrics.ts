@@ -2,7 +2,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { FollowStatus } from '../gitops/config-status.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
-import type { StateStatus } from '../store/state/follow-state.ts';
+import { isEmptied } from '../store/state/custody.ts';
+import type { StateStatus } from '../store/state/state-status.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { ConnectionCounts } from './connection/connections.ts';
 import { observeConnections } from './connection-metrics.ts';
@@ -201,7 +202,7 @@ function observeStore(registers: Registry[], { store, state }: ObservedFacts): v
     ...proxyMetrics.stateStoreEmptied,
     registers,
     collect() {
-      this.set(state()?.isEmptied ? 1 : 0);
+      this.set(isEmptied(state()?.standing) ? 1 : 0);
     },
   });
 }

@@ -1,6 +1,7 @@
 // Whether this proxy wants traffic, and what somebody should look at: facts in, verdict out.
 import type { FollowStatus } from '../gitops/config-status.ts';
-import type { StateStatus } from '../store/state/follow-state.ts';
+import { isEmptied } from '../store/state/custody.ts';
+import type { StateStatus } from '../store/state/state-status.ts';
 
 /** Degraded still means yes: it serves, and someone should look. */
 export interface Readiness {
@@ -28,7 +29,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
     ...(isStoreUp && state?.isUp !== false ? [] : ['state_store_unavailable']),
-    ...(state?.isEmptied === true ? ['state_store_emptied'] : []),
+    ...(isEmptied(state?.standing) ? ['state_store_emptied'] : []),
     ...((state?.skipped.unsealed ?? 0) > 0 ? ['state_documents_unsealed'] : []),
     ...(hasControlPlane ? [] : ['control_plane_unavailable']),
   ];

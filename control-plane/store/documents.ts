@@ -1,28 +1,30 @@
 // The managed documents as the admin API reads and writes them: never on a store that has lost them.
 import { setTimeout } from 'node:timers/promises';
 import { singleFlight } from '../../store/single-flight.ts';
-import type { StateFollower, StateStatus } from '../../store/state/follow-state.ts';
+import { isEmptied } from '../../store/state/custody.ts';
+import type { StateFollower } from '../../store/state/follow-state.ts';
+import { heartbeatLifeMs } from '../../store/state/heartbeat-body.ts';
+import type { StateStatus } from '../../store/state/state-status.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
-import type { StoreVerdict } from './verdict.ts';
 
-/** How often it is asked whether it is known by now what an empty store is. */
-const verdictPollMs = 50;
+/** How often it is asked whether the standing of a store without an id is known by now, in milliseconds, and how many times. */
+const standingPollMs = 50;
+const mostPolls = (2 * heartbeatLifeMs) / standingPollMs;
 
 /** What a commit rejects with that may have been done all the same. */
 export class WriteInDoubt extends StoreUnavailable {}
 
 /**
- * An emptied store looks like a new one: a write to it would make it so. Until the documents were written back, reading rejects with
- * StoreUnavailable, and a commit that was decided before finds a conflict. A store that nobody here knows documents of is read only
- * once it is decided that no proxy does either. What was committed is in force here when it resolves, and as a rule copied. The
- * documents in force are what is read, as long as the store says that it stands where they do: however many there are, reading costs
- * one look at the revision. Reads at the same time are shared.
+ * Reads and writes as the table in `custody.ts` says: of a store that has lost its documents, reading rejects with StoreUnavailable;
+ * of one that may have lost them, it waits until that is known. A commit that was decided on documents that are gone since then finds
+ * a conflict. What was committed is in force here when it resolves, and as a rule copied. The documents in force are what is read, as
+ * long as the store says that it stands where they do: however many there are, reading costs one look at the revision. Reads at the
+ * same time are shared.
  */
 export function guardDocuments(
   store: Pick<StateStore, 'read' | 'revision'>,
   follower: Pick<StateFollower, 'state' | 'status' | 'refresh' | 'commit' | 'kept'>,
-  verdict: Pick<StoreVerdict, 'meet' | 'isLost' | 'isDecided'>,
 ): Pick<StateStore, 'read' | 'commit'> {
   const reading = singleFlight(async () => {
     const mark = await store.revision();
@@ -34,16 +36,14 @@ export function guardDocuments(
   });
   return {
     async read() {
-      const state = await reading.next();
-      if (state.storeId !== undefined) return state;
-      if (follower.state().storeId !== undefined) {
-        void follower.refresh();
-        throw new StoreUnavailable('unreachable', 'the state store was emptied; its documents are being written back');
+      for (let poll = 0; poll < mostPolls; poll += 1) {
+        const state = await reading.next();
+        const { standing } = follower.status();
+        if (state.storeId !== undefined || standing === 'new') return state;
+        if (isEmptied(standing)) throw new StoreUnavailable('unreachable', 'the state store was emptied');
+        await setTimeout(standingPollMs);
       }
-      verdict.meet();
-      while (!verdict.isDecided()) await setTimeout(verdictPollMs);
-      if (verdict.isLost()) throw new StoreUnavailable('unreachable', 'the state store was emptied');
-      return state;
+      throw new StoreUnavailable('timeout', 'whether the state store is new or was emptied could not be found out');
     },
     async commit(commit) {
       const result = await follower.commit(commit).catch((error: unknown) => {
@@ -56,8 +56,8 @@ export function guardDocuments(
 }
 
 /** Whether what is in force is what the store said when it was asked last. */
-function isSound({ source, isUp, isEmptied }: StateStatus): boolean {
-  return source === 'store' && isUp && !isEmptied;
+function isSound({ source, isUp, standing }: StateStatus): boolean {
+  return source === 'store' && isUp && !isEmptied(standing);
 }
 
 /** Only a store that gave no answer may have done what it was asked. */

@@ -8,7 +8,7 @@ import type { RuleMeans } from '../../schemas/rules/obstacle.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type RuleProblem, unenforcedProblems } from '../../schemas/rules/unenforced.ts';
-import type { StateOrigin } from '../../store/state/follow-state.ts';
+import type { StateOrigin } from '../../store/state/state-status.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
 import type { Enforcement } from '../limits/enforcement.ts';
 import { compile, withCredentials } from './compile.ts';

@@ -2,13 +2,13 @@
 import type { FollowStatus } from '../../gitops/config-status.ts';
 import { formatProblem } from '../../gitops/problem.ts';
 import { singleFlight } from '../../store/single-flight.ts';
-import type { StateStatus } from '../../store/state/follow-state.ts';
 import {
   type HeartbeatBody,
   heartbeatIntervalMs,
   mostProblems,
   readHeartbeatBody,
 } from '../../store/state/heartbeat-body.ts';
+import type { StateStatus } from '../../store/state/state-status.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 
 /** How many beats apart it is asked who else writes in our name, and how many it is remembered. */

@@ -1,13 +1,32 @@
 // A state after a commit, worked out instead of read again: only what was changed is new. Pure.
-import type { Document, DocumentKey, StoredState } from './state-store.ts';
+import type { Change, Commit, CommitResult, Document, DocumentKey, StoredState } from './state-store.ts';
 
 /** What a commit has done to a document; undefined: it was deleted. */
-export interface Changed extends DocumentKey {
+interface Changed extends DocumentKey {
   readonly document: Document | undefined;
 }
 
-/** `state` after a commit that found it unchanged, made these changes in this order and led to `revision`. */
-export function changedState(state: StoredState, changes: readonly Changed[], revision: number): StoredState {
+/**
+ * `before` after a commit that was decided on it; undefined when something else has changed too. `asRead` gives a document as the
+ * store gives it after a change that led to this revision.
+ */
+export function stateAfter(
+  before: StoredState,
+  { storeId, changes }: Commit,
+  { revision, conflict }: CommitResult,
+  asRead: (change: Change, revision: number) => Document,
+): StoredState | undefined {
+  if (conflict === true || typeof storeId !== 'string') return undefined;
+  if (storeId !== before.storeId || revision !== before.revision + 1) return undefined;
+  const changed = changes.map((change): Changed => {
+    const { kind, id, body } = change;
+    return { kind, id, document: body === undefined ? undefined : asRead(change, revision) };
+  });
+  return changedState(before, changed, revision);
+}
+
+/** `state` after these changes in this order, which led to `revision`. */
+function changedState(state: StoredState, changes: readonly Changed[], revision: number): StoredState {
   const kinds = new Map(state.kinds);
   const last = new Map<string, Changed>();
   for (const change of changes) {

@@ -1,59 +1,31 @@
 // The flow of the managed state: watch, read, hand over, keep a copy. A store that fails or was emptied takes nothing out of force.
-import { changedState } from './changed-state.ts';
-import { createKeeper, recallState } from './last-good-state.ts';
+import { dirname } from 'node:path';
+import { stateAfter } from './changed-state.ts';
+import {
+  type Custody,
+  isEmptied,
+  judge,
+  lostAdvice,
+  type Standing,
+  type StateOwner,
+  unanswered,
+  unread,
+} from './custody.ts';
+import { createKeeper, type Keeper, recallState } from './last-good-state.ts';
 import type { SealedStore } from './sealed-store.ts';
-import { tellSkipped } from './skipped.ts';
+import { type SkippedDocuments, tellSkipped } from './skipped.ts';
+import type { StateEvent, StateOrigin, StateStatus } from './state-status.ts';
 import type { Commit, CommitResult, StoredState, StoreMark } from './state-store.ts';
 
 export interface FollowStateOptions {
-  readonly store: Pick<
-    SealedStore,
-    'read' | 'revision' | 'commit' | 'watch' | 'reseed' | 'warnings' | 'open' | 'asRead'
-  >;
+  readonly store: SealedStore;
   /** Where the copy lies. */
   readonly copyPath: string;
-  /** Whether an emptied store is given its documents back: the control plane does, which owns them. */
-  readonly reseeds: boolean;
+  /** Of the process that owns the documents, the control plane; a proxy has none and writes nothing. */
+  readonly owner?: StateOwner;
   /** Puts a state in force. */
   readonly apply: (state: StoredState, origin: StateOrigin) => void;
   readonly report: (event: StateEvent) => void;
-}
-
-/**
- * `applied`: in force now. `unavailable`, `available`: the store began to fail, or works again. `copy-used`: started without the
- * store. `emptied`: the store lost its documents, what was in force stays; `reseeded`: and they were written back. `replaced`: it is
- * another store than before. `warning`: worth a line.
- */
-export interface StateEvent {
-  readonly kind:
-    | 'applied'
-    | 'unavailable'
-    | 'available'
-    | 'copy-used'
-    | 'emptied'
-    | 'reseeded'
-    | 'replaced'
-    | 'warning';
-  readonly revision: number;
-  readonly problem?: Error | string;
-}
-
-export interface StateStatus extends StoreMark {
-  /** Where what is in force came from; `nothing` until the store was read for the first time, or was found new. */
-  readonly source: 'store' | 'copy' | 'nothing';
-  readonly isUp: boolean;
-  /** The store has lost the documents that are in force. */
-  readonly isEmptied: boolean;
-  /** Stored documents that are not in force: those that are garbage, and those without a good seal. */
-  readonly skipped: { readonly unreadable: number; readonly unsealed: number };
-}
-
-/** Where a state that is put in force came from. */
-export interface StateOrigin {
-  /** `nothing`: it is empty, because the store could not be read yet. */
-  readonly source: StateStatus['source'];
-  /** How often the store has been away: after each time, the same revision may stand for something else. */
-  readonly outages: number;
 }
 
 export interface StateFollower {
@@ -65,7 +37,7 @@ export interface StateFollower {
    * that no commit reads what it does not need; else read. Rejects with `StoreUnavailable`.
    */
   commit(commit: Commit): Promise<CommitResult>;
-  /** Looks at the store now; resolves when the verdict is in force, whether or not the store answered. */
+  /** Polls the store now. Resolves when what it says is in force, or when it gave no answer in time; never rejects. */
   refresh(): Promise<void>;
   /** Resolves when what is in force is copied, or after a second: a disk may hang. */
   kept(): Promise<void>;
@@ -78,161 +50,200 @@ const empty: StoredState = { storeId: undefined, revision: 0, kinds: new Map(), 
 
 /** Starts following. Resolves with the first state in force: the store's, else the copy's, else an empty one. Ends with the store. */
 export async function followState(options: FollowStateOptions): Promise<StateFollower> {
-  const { store, copyPath, reseeds, apply, report } = options;
-  let current = empty;
-  let source = 'nothing' as StateStatus['source'];
-  let isUp = true;
-  let isChecked = false;
-  let isEmptied = false;
-  let running: Promise<void> | undefined;
-  let isAskedAgain = false;
-  let outages = 0;
-  /** Looks wait for a commit of this process: it tells them what they would read. Never rejects. */
-  let committing: Promise<unknown> = Promise.resolve();
-  const keeper = createKeeper(copyPath, warn);
+  const follower = new Following(options);
+  await follower.start();
+  return follower;
+}
 
-  function putInForce(state: StoredState): void {
-    current = state;
-    apply(state, { source, outages });
+/** One store, and what is in force of it. */
+class Following implements StateFollower {
+  readonly #options: FollowStateOptions;
+  readonly #keeper: Keeper;
+  readonly #skipped: SkippedDocuments;
+  #current = empty;
+  #source: StateStatus['source'] = 'nothing';
+  #custody: Custody = unread;
+  #isUp = true;
+  /** The settings of the server that answers were checked. */
+  #isChecked = false;
+  #outages = 0;
+  #polling: Promise<void> | undefined;
+  #isAskedAgain = false;
+  /** Polls wait for a commit of this process: it tells them what they would read. Never rejects. */
+  #committing: Promise<unknown> = Promise.resolve();
+
+  constructor(options: FollowStateOptions) {
+    const warn = (problem: string | undefined): void => this.#warn(problem);
+    this.#options = options;
+    this.#keeper = createKeeper(options.copyPath, warn);
+    this.#skipped = tellSkipped(warn);
   }
 
-  function warn(problem: string | undefined): void {
-    if (problem !== undefined) report({ kind: 'warning', revision: current.revision, problem });
+  async start(): Promise<void> {
+    const { store, copyPath } = this.#options;
+    const { state: copy, warning } = await recallState(copyPath);
+    this.#warn(warning);
+    // Known before the first poll, so that a store that was emptied meanwhile is not taken for a new one.
+    if (copy !== undefined) this.#current = await store.open(copy);
+    await this.refresh();
+    if (this.#source !== 'store') {
+      if (copy !== undefined) {
+        this.#source = 'copy';
+        this.#report('copy-used');
+      }
+      this.#putInForce(this.#current);
+    }
+    store.watch(() => void this.refresh());
   }
 
-  const skipped = tellSkipped(warn);
+  state(): StoredState {
+    return this.#current;
+  }
 
-  async function commit(wanted: Commit): Promise<CommitResult> {
-    // A look that is under way may have read what comes before, and put it in force after. A later one waits for this.
-    await running;
-    const before = running === undefined && source === 'store' && isUp && !isEmptied ? current : undefined;
-    const done = store.commit(wanted).then((result) => ({ result, isInForce: advance(before, wanted, result) }));
-    committing = Promise.allSettled([committing, done]);
+  status(): StateStatus {
+    const { storeId, revision } = this.#current;
+    const { standing } = this.#custody;
+    return {
+      storeId,
+      revision,
+      source: this.#source,
+      isUp: this.#isUp,
+      standing,
+      skipped: this.#skipped.counts(),
+    };
+  }
+
+  kept(): Promise<void> {
+    return this.#keeper.kept();
+  }
+
+  async commit(wanted: Commit): Promise<CommitResult> {
+    // A poll that is under way may have read what comes before, and put it in force after. A later one waits for this.
+    await this.#polling;
+    const isSound = this.#source === 'store' && this.#isUp && !isEmptied(this.#custody.standing);
+    const before = this.#polling === undefined && isSound ? this.#current : undefined;
+    const done = this.#options.store.commit(wanted).then((result) => {
+      return { result, isInForce: this.#advance(before, wanted, result) };
+    });
+    this.#committing = Promise.allSettled([this.#committing, done]);
     const { result, isInForce } = await done;
-    if (!isInForce) await refresh();
+    if (!isInForce) await this.refresh();
     return result;
   }
 
   /** Puts in force what a commit has made of a state. False when that is not known to be all. */
-  function advance(before: StoredState | undefined, { storeId, changes }: Commit, result: CommitResult): boolean {
-    if (before === undefined || before !== current || result.conflict === true) return false;
-    const { revision } = result;
-    if (typeof storeId !== 'string' || storeId !== before.storeId || revision !== before.revision + 1) return false;
-    const changed = changes.map(({ kind, id, body }) => {
-      return { kind, id, document: body === undefined ? undefined : store.asRead({ kind, id, body }, revision) };
-    });
-    putInForce(changedState(before, changed, revision));
-    skipped.tell(current.skipped);
-    report({ kind: 'applied', revision });
-    keeper.keep(current);
+  #advance(before: StoredState | undefined, wanted: Commit, result: CommitResult): boolean {
+    if (before === undefined || before !== this.#current) return false;
+    const { store } = this.#options;
+    const after = stateAfter(before, wanted, result, (change, at) => store.asRead(change, at));
+    if (after === undefined) return false;
+    this.#putInForce(after);
+    this.#report('applied');
+    this.#keeper.keep(after);
     return true;
   }
 
-  async function look(): Promise<void> {
-    await committing;
-    const mark = await store.revision();
-    if (mark.storeId === undefined && current.storeId !== undefined) return meetEmptied();
-    if (isEmptied) isEmptied = false;
-    // A store that was away may have come back without its last changes, and count on from there.
-    const isSame = mark.storeId === current.storeId && mark.revision === current.revision;
-    if (source === 'store' && isUp && isSame) return;
-    const state = await store.read();
-    if (state.storeId === undefined && current.storeId !== undefined) return meetEmptied();
-    if (!isUp) outages += 1;
-    if (current.storeId !== undefined && state.storeId !== current.storeId) {
-      report({ kind: 'replaced', revision: state.revision });
-      keeper.setAside();
-    }
-    // A store that was read without an id and has one now was given it: nothing in it has changed.
-    const wasNamed = source === 'store' && current.storeId === undefined && state.revision === current.revision;
-    source = 'store';
-    putInForce(state);
-    skipped.tell(state.skipped);
-    if (!wasNamed) report({ kind: 'applied', revision: state.revision });
-    keeper.keep(state);
+  /** One poll at a time; who asks meanwhile gets one more afterwards. */
+  refresh(): Promise<void> {
+    if (this.#polling === undefined) this.#polling = this.#pollUntilAskedNoMore();
+    else this.#isAskedAgain = true;
+    return this.#polling;
   }
 
-  async function meetEmptied(): Promise<void> {
-    if (!isEmptied) report({ kind: 'emptied', revision: current.revision });
-    isEmptied = true;
-    if (!reseeds) return;
-    // Who looks only now sees the same store and documents as before; this kind tells that all the rest is gone.
-    const kinds = new Map([...current.kinds, [reseededKind, current.revision + 1]]);
-    const isDone = await store.reseed({ ...current, kinds });
-    isEmptied = false;
-    // Else another control plane was first.
-    if (isDone) report({ kind: 'reseeded', revision: current.revision });
-    return look();
+  async #pollUntilAskedNoMore(): Promise<void> {
+    do {
+      this.#isAskedAgain = false;
+      await this.#pollAndReport();
+    } while (this.#isAskedAgain);
+    this.#polling = undefined;
+  }
+
+  async #pollAndReport(): Promise<void> {
+    const problem = await this.#poll().then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
+    const isUp = problem === undefined;
+    if (!isUp) this.#custody = unanswered(this.#custody);
+    if (isUp !== this.#isUp) this.#report(isUp ? 'available' : 'unavailable', problem);
+    if (isUp && !this.#isChecked) await this.#checkSettings();
+    this.#isUp = isUp;
+    this.#isChecked = isUp;
   }
 
   /** Behind a store that is back may be another server. */
-  async function checkSettings(): Promise<void> {
-    for (const problem of await store.warnings().catch(() => [])) warn(problem);
+  async #checkSettings(): Promise<void> {
+    for (const problem of await this.#options.store.warnings().catch(() => [])) this.#warn(problem);
   }
 
-  async function lookAndSay(): Promise<void> {
-    let problem: unknown;
-    try {
-      await look();
-    } catch (error) {
-      problem = error;
+  async #poll(): Promise<void> {
+    await this.#committing;
+    const mark = await this.#options.store.revision();
+    if (this.#judge(mark) === 'emptied') return this.#writeBack();
+    // A store that was away may have come back without its last changes, and count on from there.
+    const isSame = mark.storeId === this.#current.storeId && mark.revision === this.#current.revision;
+    if (!(this.#source === 'store' && this.#isUp && isSame)) {
+      const state = await this.#options.store.read();
+      if (this.#judge(state) === 'emptied') return this.#writeBack();
+      this.#follow(state);
     }
-    const works = problem === undefined;
-    if (works !== isUp) {
-      const said = problem instanceof Error ? problem : new Error(String(problem));
-      report({
-        kind: works ? 'available' : 'unavailable',
-        revision: current.revision,
-        ...(works ? {} : { problem: said }),
-      });
-    }
-    if (works && !isChecked) await checkSettings();
-    isUp = works;
-    isChecked = works;
+    if (this.#custody.standing === 'new') await this.#initialise();
   }
 
-  /** One look at a time; a wish that comes meanwhile is one more look afterwards. */
-  function refresh(): Promise<void> {
-    if (running !== undefined) {
-      isAskedAgain = true;
-      return running;
-    }
-    running = (async () => {
-      do {
-        isAskedAgain = false;
-        await lookAndSay();
-      } while (isAskedAgain);
-      running = undefined;
-    })();
-    return running;
+  #judge({ storeId }: StoreMark): Standing {
+    const { owner, copyPath } = this.#options;
+    const { standing: before } = this.#custody;
+    const sight = { atMs: owner?.nowMs() ?? 0, remembered: this.#current.storeId, witnesses: owner?.witnesses() };
+    this.#custody = judge(this.#custody, { storeId, ...sight });
+    const { standing } = this.#custody;
+    if (standing === 'emptied' && before !== 'emptied') this.#report('emptied');
+    if (standing === 'lost' && before !== 'lost') this.#report('lost', lostAdvice(dirname(copyPath)));
+    return standing;
   }
 
-  const { state: copy, warning } = await recallState(copyPath);
-  warn(warning);
-  // Known before the first look, so that a store that was emptied meanwhile is not taken for a new one.
-  if (copy !== undefined) current = await store.open(copy);
-  await refresh();
-  if (source !== 'store') {
-    if (copy !== undefined) {
-      source = 'copy';
-      skipped.tell(current.skipped);
-      report({ kind: 'copy-used', revision: copy.revision });
+  #follow(state: StoredState): void {
+    if (!this.#isUp) this.#outages += 1;
+    if (this.#custody.standing === 'replaced') {
+      this.#report('replaced', undefined, state.revision);
+      this.#keeper.setAside();
+      this.#custody = { standing: 'held' };
     }
-    putInForce(current);
+    // A store that was read without an id and has one now was given it: nothing in it has changed.
+    const { storeId, revision } = this.#current;
+    const wasNamed = this.#source === 'store' && storeId === undefined && state.revision === revision;
+    this.#source = 'store';
+    this.#putInForce(state);
+    if (!wasNamed) this.#report('applied');
+    this.#keeper.keep(state);
   }
-  store.watch(() => void refresh());
-  return {
-    state: () => current,
-    status: () => ({
-      storeId: current.storeId,
-      revision: current.revision,
-      source,
-      isUp,
-      isEmptied,
-      skipped: skipped.counts(),
-    }),
-    commit,
-    refresh,
-    kept: () => keeper.kept(),
-  };
+
+  async #writeBack(): Promise<void> {
+    if (this.#options.owner === undefined) return;
+    // A process that polls only now sees the same store and documents as before; this kind tells that all the rest is gone.
+    const kinds = new Map([...this.#current.kinds, [reseededKind, this.#current.revision + 1]]);
+    const isDone = await this.#options.store.reseed({ ...this.#current, kinds });
+    // Else another control plane was first.
+    if (isDone) this.#report('reseeded');
+    return this.#poll();
+  }
+
+  /** A store that has an id can be told from one that was emptied. One that takes no writes now gets it at another poll. */
+  async #initialise(): Promise<void> {
+    const storeId = await this.#options.store.initialise().catch(() => undefined);
+    if (storeId !== undefined) await this.#poll();
+  }
+
+  #putInForce(state: StoredState): void {
+    this.#current = state;
+    this.#options.apply(state, { source: this.#source, outages: this.#outages });
+    this.#skipped.tell(state.skipped);
+  }
+
+  #report(kind: StateEvent['kind'], problem?: Error | string, revision: number = this.#current.revision): void {
+    this.#options.report({ kind, revision, ...(problem === undefined ? {} : { problem }) });
+  }
+
+  #warn(problem: string | undefined): void {
+    if (problem !== undefined) this.#report('warning', problem);
+  }
 }

@@ -55,7 +55,9 @@ export interface Commit {
 }
 
 /** The revision after the commit; or nothing was changed, because somebody else was first: read again. */
-export type CommitResult = { readonly revision: number; readonly conflict?: never } | { readonly conflict: true };
+export type CommitResult =
+  | { readonly revision: number; readonly conflict?: never }
+  | { readonly revision?: never; readonly conflict: true };
 
 /** A page of what an instance has stored. */
 export interface StoredCounters {

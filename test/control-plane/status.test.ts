@@ -12,9 +12,9 @@ import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { parseMoment } from '../../schemas/rules/moment.ts';
-import type { StateStatus } from '../../store/state/follow-state.ts';
 import type { HeartbeatBody } from '../../store/state/heartbeat-body.ts';
 import { openStateStore } from '../../store/state/open.ts';
+import type { StateStatus } from '../../store/state/state-status.ts';
 import { sampleHeartbeat } from '../support/managed-state.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
@@ -57,7 +57,7 @@ async function startStatus(t: Test) {
       revision: 4,
       source: 'store',
       isUp: true,
-      isEmptied: false,
+      standing: 'held',
       skipped: { unreadable: 0, unsealed: 0 },
     } as StateStatus,
   };
@@ -269,7 +269,7 @@ await test('it answers while the store is gone, as of the last heartbeats', asyn
     revision: 0,
     source: 'copy',
     isUp: true,
-    isEmptied: true,
+    standing: 'emptied',
     skipped: plane.facts.state.skipped,
   };
   t.match(await plane.look(), { store: { status: 'emptied', source: 'copy', store_id: null } });

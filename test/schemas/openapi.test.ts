@@ -247,7 +247,7 @@ async function startAdmin(t: Test) {
       revision: 0,
       source: 'store',
       isUp: true,
-      isEmptied: false,
+      standing: 'new',
       skipped: { unreadable: 0, unsealed: 0 },
     }) as const;
   await app.register(statusRoute, {

@@ -3,7 +3,8 @@ import type { FastifyPluginAsync } from 'fastify';
 import type { FollowStatus } from '../../../gitops/config-status.ts';
 import { formatProblem } from '../../../gitops/problem.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
-import type { StateStatus } from '../../../store/state/follow-state.ts';
+import { isEmptied } from '../../../store/state/custody.ts';
+import type { StateStatus } from '../../../store/state/state-status.ts';
 import type { Desired, Fleet, ProxyView } from '../../fleet.ts';
 
 export interface StatusParts {
@@ -23,7 +24,7 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
     await fleet.look().catch(() => undefined);
     const desired = parts.desired();
     const config = parts.config();
-    const { isUp, isEmptied, source, storeId } = parts.state();
+    const { isUp, standing, source, storeId } = parts.state();
     const proxies = fleet.proxies();
     const live = proxies.filter(({ isLive }) => isLive);
     return {
@@ -37,7 +38,12 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
       },
       proxies: proxies.map((proxy) => describeProxy(proxy, desired)),
       last_rejected_config: rejectedConfig(config),
-      store: { engine, status: isEmptied ? 'emptied' : isUp ? 'up' : 'down', source, store_id: storeId ?? null },
+      store: {
+        engine,
+        status: isEmptied(standing) ? 'emptied' : isUp ? 'up' : 'down',
+        source,
+        store_id: storeId ?? null,
+      },
     };
   });
 };

@@ -1,12 +1,14 @@
 // The managed state stays in force, whatever happens to its store; and an emptied store is not an order to delete.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
-import { followState, reseededKind, type StateEvent } from '../../../store/state/follow-state.ts';
+import type { StateOwner, Witnesses } from '../../../store/state/custody.ts';
+import { followState, reseededKind } from '../../../store/state/follow-state.ts';
 import { keepState, recallState } from '../../../store/state/last-good-state.ts';
 import { openStateStore } from '../../../store/state/open.ts';
 import { type SealedStore, sealDocuments } from '../../../store/state/sealed-store.ts';
+import type { StateEvent } from '../../../store/state/state-status.ts';
 import type { StateStore, StoredState } from '../../../store/state/state-store.ts';
 import { masterKey } from '../../support/gateway.ts';
 import { openSealedStore, sealed } from '../../support/sealed.ts';
@@ -18,10 +20,14 @@ interface Stand {
   readonly store: StateStore;
   readonly copyPath: string;
   /** A follower of its own connection to the store. */
-  readonly follow: (reseeds: boolean) => Promise<Following>;
+  readonly follow: (owner?: StateOwner) => Promise<Following>;
   /** Waits until the copy has these rules. */
   readonly copied: (...rules: string[]) => Promise<unknown>;
 }
+
+/** The owner of the documents; `proxies`: what they say. */
+const ownerOf = (proxies: () => Witnesses | undefined): StateOwner => ({ nowMs: Date.now, witnesses: proxies });
+const controlPlane = ownerOf(() => undefined);
 
 interface Following {
   readonly applied: StoredState[];
@@ -42,13 +48,13 @@ function startStand(t: Test): Stand {
     directory,
     store: open(),
     copyPath,
-    async follow(reseeds) {
+    async follow(owner) {
       const applied: StoredState[] = [];
       const events: StateEvent[] = [];
       const follower = await followState({
         store: open(),
         copyPath,
-        reseeds,
+        ...(owner === undefined ? {} : { owner }),
         apply: (state) => void applied.push(state),
         report: (event) => void events.push(event),
       });
@@ -80,9 +86,9 @@ function emptyStore(directory: string): void {
 await test('changes by anyone are put in force, each state as a whole', async (t) => {
   const { store, follow, copied } = startStand(t);
   await put(store, 'a');
-  const { applied, follower } = await follow(false);
+  const { applied, follower } = await follow();
   t.same(applied.map(ids), [['a']]);
-  t.match(follower.status(), { source: 'store', revision: 1, isUp: true, isEmptied: false });
+  t.match(follower.status(), { source: 'store', revision: 1, isUp: true, standing: 'held' });
   await put(store, 'b');
   await waitFor('the second state', () => applied.length === 2);
   t.same(ids(applied[1]), ['a', 'b']);
@@ -95,7 +101,7 @@ await test('changes by anyone are put in force, each state as a whole', async (t
 await test('a store that cannot be read at the start leaves the copy in force until it can', async (t) => {
   const { store, follow, directory, copied } = startStand(t);
   await put(store, 'a');
-  await follow(false);
+  await follow();
   await copied('a');
   const file = join(directory, 'state.sqlite');
   const database = new DatabaseSync(file, { timeout: 1_000 });
@@ -105,7 +111,7 @@ await test('a store that cannot be read at the start leaves the copy in force un
   await store.close();
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
   writeFileSync(file, 'this is no database, and long enough to be looked at as if it were one');
-  const { applied, kinds, follower } = await follow(false);
+  const { applied, kinds, follower } = await follow();
   t.same(applied.map(ids), [['a']]);
   t.match(follower.status(), { source: 'copy', isUp: false });
   t.ok(kinds().includes('copy-used') && kinds().includes('unavailable'));
@@ -120,36 +126,56 @@ await test('a store that cannot be read at the start leaves the copy in force un
 await test('an emptied store is not an order to delete: what is in force stays', async (t) => {
   const { store, follow, directory, copied } = startStand(t);
   await put(store, 'a');
-  const proxy = await follow(false);
+  const proxy = await follow();
   await copied('a');
   emptyStore(directory);
   await waitFor('the loss to be noticed', async () => {
     await proxy.follower.refresh();
-    return proxy.follower.status().isEmptied;
+    return proxy.follower.status().standing === 'emptied';
   });
   t.same(proxy.applied.map(ids), [['a']]);
   t.equal(proxy.kinds().filter((kind) => kind === 'emptied').length, 1, 'said once');
 
-  const late = await follow(false);
+  const late = await follow();
   t.same(late.applied.map(ids), [['a']], 'nor is it for one that starts then');
-  t.match(late.follower.status(), { source: 'copy', isEmptied: true });
+  t.match(late.follower.status(), { source: 'copy', standing: 'emptied' });
 
-  const plane = await follow(true);
+  const plane = await follow(controlPlane);
   t.ok(plane.kinds().includes('reseeded'), 'whoever owns the documents writes them back');
   t.same(ids(await store.read()), ['a']);
   await waitFor('the proxies to follow the store again', async () => {
     await proxy.follower.refresh();
-    return !proxy.follower.status().isEmptied;
+    return proxy.follower.status().standing === 'held';
   });
   t.same(new Set(proxy.applied.map((state) => ids(state).join())), new Set(['a']));
   t.notOk(proxy.applied[0]?.kinds.has(reseededKind));
   await waitFor('the news that the rest of the store is gone', () => proxy.applied.at(-1)?.kinds.get(reseededKind));
 });
 
+await test('a store without an id is lost while proxies know its documents, and new when none does', async (t) => {
+  const { store, follow, copyPath } = startStand(t);
+  let witnesses: Witnesses = { atMs: Date.now(), live: 1, remembering: 1 };
+  const { follower, events } = await follow(ownerOf(() => witnesses));
+  await follower.refresh();
+  t.match(follower.status(), { standing: 'lost', isUp: true, storeId: undefined });
+  const told = events.filter(({ kind }) => kind === 'lost').map(({ problem }) => String(problem));
+  t.match(told, [`into ${dirname(copyPath)} and restart the control plane`]);
+  t.equal(told.length, 1, 'said once');
+  witnesses = { atMs: Date.now(), live: 1, remembering: 0 };
+  await follower.refresh();
+  t.equal(follower.status().standing, 'undecided');
+  t.equal((await store.revision()).storeId, undefined);
+  witnesses = { ...witnesses, atMs: Date.now() + 1_000 };
+  await follower.refresh();
+  const { storeId } = await store.revision();
+  t.ok(storeId);
+  t.match(follower.status(), { standing: 'held', storeId });
+});
+
 await test('another store in its place is put in force, and said', async (t) => {
   const { store, follow, directory, copyPath, copied } = startStand(t);
   await put(store, 'a');
-  const { applied, kinds, events, follower } = await follow(false);
+  const { applied, kinds, events, follower } = await follow();
   await copied('a');
   emptyStore(directory);
   await put(store, 'other');
@@ -168,7 +194,7 @@ await test('another store in its place is put in force, and said', async (t) => 
 await test('a store that was away is read again, even when it seems to stand where it stood', async (t) => {
   const { store, follow, directory } = startStand(t);
   await put(store, 'a', { cap: 1 });
-  const { applied, follower } = await follow(false);
+  const { applied, follower } = await follow();
   const database = new DatabaseSync(join(directory, 'state.sqlite'), { timeout: 1_000 });
   database.exec('PRAGMA user_version = 99');
   await waitFor('the store to be missed', () => !follower.status().isUp);
@@ -181,7 +207,7 @@ await test('a store that was away is read again, even when it seems to stand whe
 
 await test('a store that is given its id has not changed', async (t) => {
   const { store, follow } = startStand(t);
-  const { applied, kinds, follower } = await follow(false);
+  const { applied, kinds, follower } = await follow();
   const storeId = await store.initialise();
   await waitFor('the id', () => follower.status().storeId === storeId);
   t.same([applied.length, kinds()], [2, ['applied']], 'it is in force, and there is nothing to say');
@@ -193,10 +219,10 @@ await test('a store that is given its id has not changed', async (t) => {
 await test('a damaged copy is said and not used', async (t) => {
   const { follow, copyPath, store, copied } = startStand(t);
   await put(store, 'a');
-  await follow(false);
+  await follow();
   await copied('a');
   writeFileSync(copyPath, readFileSync(copyPath, 'utf8').replace('rate_limit', 'rate_limbo'));
-  const { events, follower } = await follow(false);
+  const { events, follower } = await follow();
   t.match(events[0], { kind: 'warning', problem: /copy of the managed state .* is ignored: it is damaged/ });
   t.equal(follower.status().source, 'store');
 });
@@ -214,7 +240,6 @@ await test('a copy is believed by the seals in it', async (t) => {
   const follower = await followState({
     store: sealDocuments(nowhere, { masterKey }),
     copyPath,
-    reseeds: false,
     apply: () => undefined,
     report: (event) => void events.push(event),
   });
@@ -250,7 +275,6 @@ await test('a commit reads nothing again, and leads to what reading would have g
   const follower = await followState({
     store: counted,
     copyPath,
-    reseeds: false,
     apply: (state) => void applied.push(state),
     report: () => undefined,
   });
