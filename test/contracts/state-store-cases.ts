@@ -1,7 +1,6 @@
 // The contract of the state store as cases for any engine: a real one, written to by other processes, killed and frozen.
 import { type Test, test } from 'tap';
-import type { CounterRow } from '../../schemas/rules/counter-row.ts';
-import { encodeCounts } from '../../store/state/counter-row.ts';
+import { type CounterRow, encodeCounts } from '../../schemas/rules/counter-row.ts';
 import { SequenceRefused } from '../../store/state/sequence-refused.ts';
 import {
   type Change,

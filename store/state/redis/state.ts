@@ -1,6 +1,5 @@
 // The state as it lies in one Redis hash, taken apart: whatever is garbage costs only itself.
-import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
-import { decodeCounts } from '../counter-row.ts';
+import { type CounterRow, decodeCounts } from '../../../schemas/rules/counter-row.ts';
 import {
   bodyText,
   type Document,

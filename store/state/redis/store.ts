@@ -1,6 +1,6 @@
 // The state store in Redis, for gateways on several machines.
 import { randomUUID } from 'node:crypto';
-import { encodeCounts, expiresAtMs } from '../counter-row.ts';
+import { encodeCounts, expiresAtMs } from '../../../schemas/rules/counter-row.ts';
 import { SequenceRefused } from '../sequence-refused.ts';
 import {
   bodyText,

@@ -1,5 +1,5 @@
 // What the two ends of the embedded store say to each other; input and output are JSON, which threads pass on faster than objects.
-import type { StoredCounts } from '../counter-row.ts';
+import type { StoredCounts } from '../../../schemas/rules/counter-row.ts';
 import type { StoreFailure } from '../store-unavailable.ts';
 
 /** What the thread is started with. */

@@ -1,5 +1,5 @@
 // The state store as a file of this machine: every process of it opens the same one, and a thread does the work.
-import { encodeCounts, expiresAtMs, rowOf } from '../counter-row.ts';
+import { encodeCounts, expiresAtMs, rowOf } from '../../../schemas/rules/counter-row.ts';
 import { SequenceRefused } from '../sequence-refused.ts';
 import {
   bodyText,

@@ -1,9 +1,8 @@
 // Counter rows as text: what is written is read, and a row expires exactly when the limiter's ring lets go of it.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
+import { type CounterRow, decodeCounts, encodeCounts, expiresAtMs } from '../../../schemas/rules/counter-row.ts';
 import { sliceAt, sliceCount } from '../../../schemas/rules/slice.ts';
-import { decodeCounts, encodeCounts, expiresAtMs } from '../../../store/state/counter-row.ts';
 
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const pairs = fc.array(fc.tuple(fc.nat({ max: 2 ** 40 }), count), { maxLength: 61 });
