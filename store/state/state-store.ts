@@ -121,8 +121,8 @@ export interface StateStore {
    */
   loadCounters(instance: string, from?: string): Promise<StoredCounters>;
   /**
-   * In one transaction: deletes the rows of `removed`, puts `rows` in place, deletes what has expired at `nowMs`. Rejects with
-   * `SequenceRefused` when `sequence` is not above the stored one.
+   * In one transaction: deletes the rows of `removed`, puts `rows` in place, deletes what has expired at `nowMs`. Rejects, and writes
+   * nothing, when `sequence` is not above the stored one: a write that timed out may have been the later one.
    */
   writeCounters(instance: string, batch: CounterBatch): Promise<void>;
   writeHeartbeat(heartbeat: Heartbeat): Promise<void>;
@@ -135,6 +135,13 @@ export interface StateStore {
 
 /** How long rows and heartbeats of instances that are gone are kept, in milliseconds. */
 export const forgottenAfterMs = 86_400_000;
+
+/** The rejection of a write of counters when a later one is stored already. */
+export function outdatedCounters(instance: string, sequence: number, stored: number): Error {
+  return new Error(
+    `counters of ${instance} were refused: write ${sequence} is not above the stored ${stored}; does another process run as ${instance}?`,
+  );
+}
 
 /** A body as JSON text; throws a TypeError for what JSON cannot say. */
 export function bodyText(body: unknown): string {

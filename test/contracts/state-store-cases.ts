@@ -1,7 +1,6 @@
 // The contract of the state store as cases for any engine: a real one, written to by other processes, killed and frozen.
 import { type Test, test } from 'tap';
 import { type CounterRow, encodeCounts } from '../../schemas/rules/counter-row.ts';
-import { SequenceRefused } from '../../store/state/sequence-refused.ts';
 import {
   type Change,
   counterPageRows,
@@ -359,8 +358,7 @@ const cases: Readonly<Record<string, Case>> = {
     await write(10, 'a');
     for (const sequence of [10, 9, 0, -1, Number.NaN]) {
       const error = await rejection(write(sequence, 'b'));
-      t.ok(error instanceof SequenceRefused, String(sequence));
-      t.match(error, { stored: 10, message: /counters of i were refused/ });
+      t.match(error, { message: /counters of i were refused: write \S+ is not above the stored 10/ }, String(sequence));
     }
     t.same(await store.loadCounters('i'), { sequence: 10, rows: [row('a')], skipped: 0 });
     await write(11, 'b');

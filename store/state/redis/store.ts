@@ -1,7 +1,6 @@
 // The state store in Redis, for gateways on several machines.
 import { randomUUID } from 'node:crypto';
 import { encodeCounts, expiresAtMs } from '../../../schemas/rules/counter-row.ts';
-import { SequenceRefused } from '../sequence-refused.ts';
 import {
   bodyText,
   type Commit,
@@ -10,6 +9,7 @@ import {
   counterPageRows,
   forgottenAfterMs,
   type Heartbeat,
+  outdatedCounters,
   type StateStore,
   type StoredCounters,
   type StoredState,
@@ -171,7 +171,7 @@ class RedisStore implements StateStore {
       values.push(counterField(row.key, row.child), encodeCounts(row), String(expiresAtMs(row) ?? ''));
     }
     const stored = await this.#write(writeCountersScript, keys, values);
-    if (stored !== null) throw new SequenceRefused(instance, sequence, Number(stored));
+    if (stored !== null) throw outdatedCounters(instance, sequence, Number(stored));
   }
 
   async writeHeartbeat({ instance, atMs, body }: Heartbeat): Promise<void> {

@@ -1,6 +1,5 @@
 // The state store as a file of this machine: every process of it opens the same one, and a thread does the work.
 import { encodeCounts, expiresAtMs, rowOf } from '../../../schemas/rules/counter-row.ts';
-import { SequenceRefused } from '../sequence-refused.ts';
 import {
   bodyText,
   type Commit,
@@ -8,6 +7,7 @@ import {
   type CounterBatch,
   counterPageRows,
   type Heartbeat,
+  outdatedCounters,
   type StateStore,
   type StoredCounters,
   type StoredState,
@@ -122,7 +122,7 @@ class SqliteStore implements StateStore {
       rows: rows.map((row) => [row.key, row.child, encodeCounts(row), expiresAtMs(row) ?? null]),
     };
     const { refusedBy } = await this.#ask<CountersOutput>('writeCounters', input);
-    if (refusedBy !== null) throw new SequenceRefused(instance, sequence, refusedBy);
+    if (refusedBy !== null) throw outdatedCounters(instance, sequence, refusedBy);
   }
 
   async writeHeartbeat({ instance, atMs, body }: Heartbeat): Promise<void> {
