@@ -108,6 +108,7 @@ lifecycle.counters = await keepCounters({
   intervalMs: flushIntervalMs,
   nowMs: tickMs,
   onTrouble: (trouble) => lifecycle.countersTaken(trouble),
+  warn: (sentence) => log.warn(sentence),
 });
 keepLimiter(limiter, tickMs, log);
 stopOnSignals({

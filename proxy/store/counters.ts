@@ -30,6 +30,14 @@ export interface CounterKeeping {
   nowMs: () => number;
   /** Called when the store begins to fail, and with undefined when it works again. */
   onTrouble: (trouble: Error | undefined) => void;
+  /** Takes a sentence for the log. */
+  warn: (sentence: string) => void;
+}
+
+interface Loading {
+  from: string | undefined;
+  readonly gone: Set<string>;
+  skipped: number;
 }
 
 export interface KeptCounters {
@@ -46,9 +54,9 @@ export interface KeptCounters {
  * fails, counting goes on in memory, every interval tries again, and what is loaded late is added to what was counted meanwhile.
  */
 export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounters> {
-  const { store, limiter, instance, intervalMs, nowMs, onTrouble } = keeping;
-  /** How far the load has come, and the rules whose rows are not to be counted. */
-  const loading: { from: string | undefined; readonly gone: Set<string> } = { from: undefined, gone: new Set() };
+  const { store, limiter, instance, intervalMs, nowMs, onTrouble, warn } = keeping;
+  /** How far the load has come, the rules whose rows are not to be counted, and how many rows cannot be read. */
+  const loading: Loading = { from: undefined, gone: new Set(), skipped: 0 };
   let sequence: number | undefined;
   let pending: Omit<CounterBatch, 'sequence' | 'nowMs'> | undefined;
   let writtenAtMs = 0;
@@ -68,7 +76,9 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
         nowMs(),
       );
       loading.from = stored.next;
+      loading.skipped += stored.skipped;
       if (stored.next !== undefined && page < mostPages) continue;
+      if (loading.skipped > 0) warn(`${loading.skipped} of the stored counters cannot be read and are left out`);
       pending = { removed: [...loading.gone], rows: [] };
       return stored.sequence;
     }

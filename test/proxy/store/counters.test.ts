@@ -1,4 +1,5 @@
 // Counters are kept in a real store: in portions, in order, over failures, and added to what was counted before it could be read.
+import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'tap';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
@@ -6,6 +7,7 @@ import { type CounterKeeping, type KeptCounters, keepCounters } from '../../../p
 import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { openStateStore } from '../../../store/state/open.ts';
+import { stateFilePath } from '../../../store/state/sqlite/file.ts';
 import { type CounterBatch, counterPageRows, type StateStore } from '../../../store/state/state-store.ts';
 import { extent } from '../../support/extent.ts';
 import { type Teardown, temporaryDirectory } from '../../support/teardown.ts';
@@ -20,6 +22,7 @@ const children = ruleOf('user_path', '/c', 60, { perChild: true, maxRequests: 1_
 
 /** A real store whose operations fail on order, before or after they were done, and that says what was asked of it. */
 interface BreakableStore {
+  readonly directory: string;
   readonly store: StateStore;
   readonly keeping: CounterKeeping['store'];
   /** Every write that was tried, oldest first. */
@@ -35,12 +38,14 @@ interface BreakableStore {
 const timeoutMs = 10_000;
 
 function openBreakable(t: Teardown): BreakableStore {
-  const store = openStateStore({ directory: temporaryDirectory(t, 'gateway-counters'), timeoutMs });
+  const directory = temporaryDirectory(t, 'gateway-counters');
+  const store = openStateStore({ directory, timeoutMs });
   t.teardown(() => store.close());
   const batches: CounterBatch[] = [];
   let atOnce = 0;
   let most = 0;
   const breakable: BreakableStore = {
+    directory,
     store,
     batches,
     mostAtOnce: () => most,
@@ -91,8 +96,9 @@ async function keep(
   limiter: Limiter,
   { keeping }: Pick<BreakableStore, 'keeping'>,
   more: Partial<CounterKeeping> = {},
-): Promise<KeptCounters & { troubles: Troubles }> {
+): Promise<KeptCounters & { troubles: Troubles; warnings: string[] }> {
   const troubles: Troubles = [];
+  const warnings: string[] = [];
   const kept = await keepCounters({
     store: keeping,
     limiter,
@@ -100,9 +106,10 @@ async function keep(
     intervalMs: 0,
     nowMs: () => start,
     onTrouble: (trouble) => troubles.push(trouble?.message),
+    warn: (sentence) => warnings.push(sentence),
     ...more,
   });
-  return { ...kept, troubles };
+  return { ...kept, troubles, warnings };
 }
 
 async function storedRows(store: StateStore, name = instance): Promise<CounterRow[]> {
@@ -494,6 +501,20 @@ await test('rows are loaded page by page, and after a failure from the page that
   t.equal(limiter.size, count + 1);
   t.same(usedUnder(limiter), [count], 'nothing twice');
   t.same(usedUnder(limiter, '/c/0'), [count, 1]);
+});
+
+await test('stored counters that cannot be read are left out, and said', async (t) => {
+  const place = openBreakable(t);
+  const before = limiterOf(hourly, daily);
+  use(before, '/', 5);
+  await (await keep(before, place)).close();
+  const file = new DatabaseSync(stateFilePath(place.directory), { timeout: timeoutMs });
+  file.prepare("UPDATE counter SET counts = 'garbage' WHERE rule_key = ?").run(daily.key);
+  file.close();
+  const limiter = limiterOf(hourly, daily);
+  const kept = await keep(limiter, place);
+  t.same(kept.warnings, ['1 of the stored counters cannot be read and are left out']);
+  t.same(usedUnder(limiter), [5, 0]);
 });
 
 await test('of stored children no more are taken than may have counters, and none is lost to the rules above them', async (t) => {
