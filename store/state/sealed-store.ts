@@ -112,7 +112,7 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
     revision: () => store.revision(),
     commit: async (commit) => store.commit({ ...commit, changes: commit.changes.map(sealedChange) }),
     warnings: (...given) => store.warnings(...given),
-    initialise: (...given) => store.initialise(...given),
+    initialise: () => store.initialise(),
     reseed: (state) => store.reseed({ ...state, documents: state.documents.map(resealed) }),
     watch: (...given) => store.watch(...given),
     loadCounters: (...given) => store.loadCounters(...given),

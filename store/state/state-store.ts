@@ -103,8 +103,8 @@ export interface StateStore {
   commit(commit: Commit): Promise<CommitResult>;
   /** What in the settings of the store could lose documents: a sentence each. */
   warnings(): Promise<readonly string[]>;
-  /** Gives an empty store its id, this one if it is given; resolves to the id in force. */
-  initialise(storeId?: string): Promise<string>;
+  /** Gives a store without an id one; resolves to the id in force. */
+  initialise(): Promise<string>;
   /**
    * Writes a whole state back into a store that was emptied, with its id and the revisions of its kinds; the revision goes on
    * above `state.revision`. False, and nothing changed, when the store has an id.

@@ -1,6 +1,6 @@
 // The client of Redis as we set it up: it reports errors instead of hiding them, reads no absurd answer, and can be cut off.
 import { connect as connectPlain, type Socket } from 'node:net';
-import { type ConnectionOptions, connect as connectSecure } from 'node:tls';
+import { connect as connectSecure } from 'node:tls';
 import type { Redis } from 'ioredis';
 import type { RedisAddress } from './address.ts';
 import { AbsurdAnswer, ReplyGuard } from './guard.ts';
@@ -8,7 +8,6 @@ import { AbsurdAnswer, ReplyGuard } from './guard.ts';
 export interface ConnectionSettings {
   readonly address: RedisAddress;
   readonly timeoutMs: number;
-  readonly tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>;
 }
 
 /** One client, whatever its connection is at the moment. */
@@ -27,7 +26,7 @@ const longestPauseMs = 1_000;
  * gateway without Redis need not pay.
  */
 export async function connectRedis(
-  { address, timeoutMs, tls }: ConnectionSettings,
+  { address, timeoutMs }: ConnectionSettings,
   onError: (error: Error) => void,
 ): Promise<RedisLine> {
   const ioredis = await import('ioredis');
@@ -36,7 +35,7 @@ export async function connectRedis(
 
   function openSocket(): Socket {
     const target = { host: address.host, port: address.port };
-    const opened: Socket = address.isTls ? connectSecure({ ...target, ...tls }) : connectPlain(target);
+    const opened: Socket = address.isTls ? connectSecure(target) : connectPlain(target);
     guard(opened, (problem) => {
       whyCut = problem;
     });
@@ -66,7 +65,8 @@ export async function connectRedis(
     db: address.database,
     ...(address.username === undefined ? {} : { username: address.username }),
     ...(address.password === undefined ? {} : { password: address.password }),
-    ...(address.isTls ? { tls } : {}),
+    // It waits for the handshake.
+    ...(address.isTls ? { tls: {} } : {}),
     connectTimeout: Math.max(1_000, timeoutMs),
     // A server that is silent for so long is given up, with everything that waits for it.
     socketTimeout: Math.max(500, 2 * timeoutMs),

@@ -46,8 +46,6 @@ export interface RedisStoreOptions {
   readonly timeoutMs?: number;
   /** How often a watch looks, notified or not; default 500. */
   readonly pollMs?: number;
-  /** Certificates besides those the system trusts, for `rediss:`. */
-  readonly tls?: ConnectionSettings['tls'];
 }
 
 /** A document has up to 16 KiB, a heartbeat up to 1 MB: each portion stays below half of the largest answer. */
@@ -59,11 +57,11 @@ const version = String(keysVersion);
 
 /** Opens the store. Throws a TypeError for options that make no sense; what is wrong besides is said by the first operation. */
 export function openRedisStore(options: RedisStoreOptions): StateStore {
-  const { redisUrl, prefix = 'gateway', timeoutMs = 250, pollMs = 500, tls = {} } = options;
+  const { redisUrl, prefix = 'gateway', timeoutMs = 250, pollMs = 500 } = options;
   const address = parseRedisUrl(redisUrl);
   if (address === undefined)
     throw new TypeError('the address of Redis must be redis[s]://[[user]:password@]host[:port]');
-  return new RedisStore({ address, timeoutMs, tls }, redisKeys(prefix), pollMs);
+  return new RedisStore({ address, timeoutMs }, redisKeys(prefix), pollMs);
 }
 
 class RedisStore implements StateStore {
@@ -129,8 +127,8 @@ class RedisStore implements StateStore {
     return redisWarnings(settings);
   }
 
-  async initialise(storeId: string = randomUUID()): Promise<string> {
-    const [, id = ''] = await this.#ask(initialiseScript, [version, storeId, this.#keys.changed]);
+  async initialise(): Promise<string> {
+    const [, id = ''] = await this.#ask(initialiseScript, [version, randomUUID(), this.#keys.changed]);
     return id;
   }
 

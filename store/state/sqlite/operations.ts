@@ -80,10 +80,10 @@ export class StateTables {
   }
 
   /** The id in force afterwards. */
-  initialise(storeId: string | undefined): string {
+  initialise(): string {
     return transact(this.#database, 'IMMEDIATE', () => {
       const mark = this.#mark();
-      const id = mark.storeId ?? storeId ?? randomUUID();
+      const id = mark.storeId ?? randomUUID();
       if (mark.storeId === null) this.#setMark(id, mark.revision);
       return id;
     });

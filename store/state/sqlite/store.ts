@@ -79,8 +79,8 @@ class SqliteStore implements StateStore {
     return [];
   }
 
-  initialise(storeId?: string): Promise<string> {
-    return this.#ask<string>('initialise', storeId ?? null);
+  initialise(): Promise<string> {
+    return this.#ask<string>('initialise', null);
   }
 
   async reseed({ storeId, revision, kinds, documents }: StoredState): Promise<boolean> {

@@ -26,7 +26,7 @@ const operations: Readonly<Record<Operation, (tables: StateTables, input: string
   read: (tables) => tables.read(),
   revision: (tables) => JSON.stringify(tables.mark()),
   commit: (tables, input) => JSON.stringify(tables.commit(JSON.parse(input) as CommitInput)),
-  initialise: (tables, input) => JSON.stringify(tables.initialise((JSON.parse(input) as string | null) ?? undefined)),
+  initialise: (tables) => JSON.stringify(tables.initialise()),
   reseed: (tables, input) => JSON.stringify(tables.reseed(JSON.parse(input) as ReseedInput)),
   loadCounters: (tables, input) => tables.loadCounters(JSON.parse(input) as LoadInput),
   writeCounters(tables, input) {
