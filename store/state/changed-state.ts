@@ -16,7 +16,7 @@ export function stateAfter(
   { revision, conflict }: CommitResult,
   asRead: (change: Change, revision: number) => Document,
 ): StoredState | undefined {
-  if (conflict === true || typeof storeId !== 'string') return undefined;
+  if (conflict === true || storeId === null) return undefined;
   if (storeId !== before.storeId || revision !== before.revision + 1) return undefined;
   const changed = changes.map((change): Changed => {
     const { kind, id, body } = change;

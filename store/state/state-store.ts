@@ -46,8 +46,8 @@ export interface Change extends DocumentKey {
 }
 
 export interface Commit {
-  /** The id of the store the commit was decided on, null for none: on any other it conflicts. Default: whatever it is. */
-  readonly storeId?: string | null;
+  /** The id of the store the commit was decided on, null for none: on any other it conflicts. */
+  readonly storeId: string | null;
   /** For each kind the commit relies on: the revision the caller has read. */
   readonly expected: ReadonlyMap<string, number>;
   /** In order; none at all only checks what is expected and leaves the revision. */

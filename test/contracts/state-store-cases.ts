@@ -10,6 +10,7 @@ import {
 } from '../../store/state/state-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
+import { commitAnyhow } from '../support/store-calls.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Engine, Place } from './state-store-engines.ts';
 
@@ -24,7 +25,7 @@ const remove = (kind: string, id: string): Change => ({ kind, id, body: undefine
 const expecting = (kinds: Record<string, number>): ReadonlyMap<string, number> => new Map(Object.entries(kinds));
 
 async function change(store: StateStore, ...changes: Change[]): Promise<number> {
-  const result = await store.commit({ expected: new Map(), changes });
+  const result = await commitAnyhow(store, { expected: new Map(), changes });
   if (result.conflict) throw new Error('nothing was expected, so nothing can conflict');
   return result.revision;
 }
@@ -161,18 +162,18 @@ const cases: Readonly<Record<string, Case>> = {
     await change(theirs, put('key', 'k', 1));
     const before = await mine.read();
     for (const expected of [{ rule: 0 }, { rule: 2 }, { rule: 1, key: 1 }, { other: 1 }]) {
-      const result = await mine.commit({
+      const result = await commitAnyhow(mine, {
         expected: expecting(expected),
         changes: [put('rule', 'a', 9), put('x', 'y')],
       });
       t.same(result, { conflict: true }, JSON.stringify(expected));
     }
     t.same(await mine.read(), before);
-    t.same(await mine.commit({ expected: expecting({ rule: 1, other: 0 }), changes: [put('rule', 'a', 2)] }), {
+    t.same(await commitAnyhow(mine, { expected: expecting({ rule: 1, other: 0 }), changes: [put('rule', 'a', 2)] }), {
       revision: 3,
     });
-    t.same(await mine.commit({ expected: expecting({ rule: 3 }), changes: [] }), { revision: 3 });
-    t.same(await mine.commit({ expected: expecting({ rule: 1 }), changes: [] }), { conflict: true });
+    t.same(await commitAnyhow(mine, { expected: expecting({ rule: 3 }), changes: [] }), { revision: 3 });
+    t.same(await commitAnyhow(mine, { expected: expecting({ rule: 1 }), changes: [] }), { conflict: true });
   },
 
   async 'no increment of several processes is lost'(t, engine) {
@@ -457,7 +458,7 @@ const cases: Readonly<Record<string, Case>> = {
     await place.empty();
     t.match(await store.read(), { storeId: undefined, revision: 0, documents: [] });
     t.same(
-      await store.commit({ expected: expecting({ rule: 2 }), changes: [remove('rule', 'a')] }),
+      await commitAnyhow(store, { expected: expecting({ rule: 2 }), changes: [remove('rule', 'a')] }),
       { conflict: true },
       'what was read before is outdated',
     );
@@ -470,7 +471,7 @@ const cases: Readonly<Record<string, Case>> = {
     const after = await store.read();
     t.same({ ...after, revision: 0 }, { ...before, revision: 0 });
     t.ok(after.revision > before.revision);
-    t.same(await store.commit({ expected: after.kinds, changes: [put('rule', 'c')] }), {
+    t.same(await commitAnyhow(store, { expected: after.kinds, changes: [put('rule', 'c')] }), {
       revision: after.revision + 1,
     });
   },

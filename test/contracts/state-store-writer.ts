@@ -1,6 +1,7 @@
 // Another process at the same state store: commits as fast as it can and says what was acknowledged, or does what it is told and leaves.
 import { openStateStore, type StateStoreOptions } from '../../store/state/open.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
+import { commitAnyhow } from '../support/store-calls.ts';
 
 interface Task {
   readonly options: StateStoreOptions;
@@ -21,7 +22,7 @@ const say = (line: object): void => console.log(JSON.stringify(line));
 async function commitPairs(target: StateStore): Promise<never> {
   for (let number = 1; ; number += 1) {
     const changes = ['left', 'right'].map((id) => ({ kind: 'pair', id, body: { number } }));
-    await target.commit({ expected: new Map(), changes });
+    await commitAnyhow(target, { expected: new Map(), changes });
     say({ acked: number });
   }
 }
@@ -32,7 +33,7 @@ async function increment(target: StateStore): Promise<void> {
     const state = await target.read();
     const before = state.documents.find(({ kind }) => kind === 'sum')?.body ?? 0;
     const changes = [{ kind: 'sum', id: '', body: Number(before) + 1 }];
-    const result = await target.commit({ expected: new Map([['sum', state.kinds.get('sum') ?? 0]]), changes });
+    const result = await commitAnyhow(target, { expected: new Map([['sum', state.kinds.get('sum') ?? 0]]), changes });
     if (result.conflict === undefined) return;
   }
 }
@@ -55,7 +56,8 @@ async function writeCounters(target: StateStore): Promise<never> {
 say({ msg: 'ready' });
 if (work === 'pairs') await commitPairs(store);
 if (work === 'counters') await writeCounters(store);
-if (work === 'once') await store.commit({ expected: new Map(), changes: [{ kind: 'from', id: 'afar', body: true }] });
+if (work === 'once')
+  await commitAnyhow(store, { expected: new Map(), changes: [{ kind: 'from', id: 'afar', body: true }] });
 for (let time = 0; time < times; time += 1) await increment(store);
 if (work === 'visit') {
   store.watch(() => undefined);

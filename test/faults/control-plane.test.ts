@@ -11,6 +11,7 @@ import type { Gateway } from '../support/gateway.ts';
 import { roomyConfig, underLoad } from '../support/load.ts';
 import { type AdminAnswer, askAdmin, dayRule, listRules, reasonsOf } from '../support/operator.ts';
 import { openSealedStore } from '../support/sealed.ts';
+import { commitAnyhow } from '../support/store-calls.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -138,7 +139,7 @@ async function fillStore({ home, redis }: Fleet): Promise<void> {
     };
     return { kind: manualRuleKind, id: key, body: manualRuleBody(body) };
   });
-  const { conflict } = await store.commit({ expected: new Map(), changes });
+  const { conflict } = await commitAnyhow(store, { expected: new Map(), changes });
   await store.close();
   if (conflict === true) throw new Error('somebody else wrote');
 }

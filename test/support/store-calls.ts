@@ -1,9 +1,30 @@
 // The state store as its own tests use it: one document at a time, by id.
-import type { StateStore } from '../../store/state/state-store.ts';
+import type { Commit, CommitResult, StateStore } from '../../store/state/state-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 
 export async function change(store: StateStore, id: string, body: unknown = id): Promise<void> {
-  await store.commit({ expected: new Map(), changes: [{ kind: 'rule', id, body }] });
+  await commitAnyhow(store, { expected: new Map(), changes: [{ kind: 'rule', id, body }] });
+}
+
+type Writable = Pick<StateStore, 'commit' | 'revision'>;
+
+/** The id that each store had at the last commit. */
+const knownIds = new WeakMap<Writable, string | null>();
+
+/** A commit to the store as it is, whatever id it has: the id is asked for only when it is another one than at the last commit. */
+export async function commitAnyhow(store: Writable, commit: Omit<Commit, 'storeId'>): Promise<CommitResult> {
+  for (;;) {
+    const storeId = knownIds.get(store) ?? null;
+    const result = await store.commit({ ...commit, storeId });
+    if (!result.conflict) {
+      // It has been given an id. A store that was closed meanwhile needs none.
+      if (storeId === null) knownIds.set(store, (await store.revision().catch(() => undefined))?.storeId ?? null);
+      return result;
+    }
+    const { storeId: found = null } = await store.revision();
+    if (found === storeId) return result;
+    knownIds.set(store, found);
+  }
 }
 
 export async function ids(store: StateStore): Promise<string[]> {

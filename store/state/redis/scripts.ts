@@ -11,9 +11,6 @@ function script(text: string): RedisScript {
   return { text, digest: createHash('sha1').update(text).digest('hex') };
 }
 
-/** Stands for whatever id a store has. */
-export const anyStore = '*';
-
 /** What garbage in a number stands for; `state` belongs to a newer version; `unpack` takes a few thousand values at most. */
 const words = `
 local function number(text)
@@ -37,14 +34,13 @@ end
 `;
 
 /**
- * KEYS: state. ARGV: known version, id for a store without one, channel, id of the store expected (`anyStore`, or empty for none),
- * number of pairs expected, those pairs (field of the kind, revision), then for each change: field of the document, field of its kind,
+ * KEYS: state. ARGV: known version, id for a store without one, channel, id of the store expected (empty for none), number of pairs expected, those pairs (field of the kind, revision), then for each change: field of the document, field of its kind,
  * body or empty. A deletion is begun first, so that a full server takes it.
  */
 export const commitScript = script(`${words}
 local state = KEYS[1]
 if isNewer(state, ARGV[1]) then return {'newer'} end
-if ARGV[4] ~= '${anyStore}' and (redis.call('HGET', state, 'store_id') or '') ~= ARGV[4] then return {'conflict'} end
+if (redis.call('HGET', state, 'store_id') or '') ~= ARGV[4] then return {'conflict'} end
 local first = 6 + 2 * tonumber(ARGV[5])
 for at = 6, first - 1, 2 do
   if number(redis.call('HGET', state, ARGV[at])) ~= tonumber(ARGV[at + 1]) then return {'conflict'} end

@@ -23,7 +23,6 @@ import { explainRedisFailure, redisFailure } from './failure.ts';
 import { counterField, keysVersion, kindField, type RedisKeys, redisKeys } from './keys.ts';
 import { type HashFields, type HashReading, readHash, readPortion, withChanges } from './portions.ts';
 import {
-  anyStore,
   changesScript,
   commitScript,
   heartbeatScript,
@@ -105,8 +104,7 @@ class RedisStore implements StateStore {
   }
 
   async commit({ storeId, expected, changes }: Commit): Promise<CommitResult> {
-    const store = storeId === undefined ? anyStore : (storeId ?? '');
-    const values = [version, randomUUID(), this.#keys.changed, store, String(expected.size)];
+    const values = [version, randomUUID(), this.#keys.changed, storeId ?? '', String(expected.size)];
     for (const [kind, revision] of expected) values.push(kindField + kind, String(revision));
     for (const change of changes) {
       const body = change.body === undefined ? '' : bodyText(change.body);

@@ -56,8 +56,7 @@ export interface RevisionOutput {
 }
 
 export interface CommitInput {
-  /** Undefined: whatever it is. */
-  readonly storeId?: string | null;
+  readonly storeId: string | null;
   readonly expected: readonly (readonly [kind: string, revision: number])[];
   /** The body as JSON text; null deletes. */
   readonly changes: readonly (readonly [kind: string, id: string, body: string | null])[];

@@ -64,7 +64,7 @@ export class StateTables {
   commit({ storeId, expected, changes }: CommitInput): number | null {
     return transact(this.#database, 'IMMEDIATE', () => {
       const mark = this.#mark();
-      if (storeId !== undefined && storeId !== mark.storeId) return null;
+      if (storeId !== mark.storeId) return null;
       const current = this.#sql('SELECT revision FROM kind WHERE kind = ?');
       if (expected.some(([kind, revision]) => Number(current.get(kind)?.['revision'] ?? 0) !== revision)) return null;
       if (changes.length === 0) return mark.revision;

@@ -67,7 +67,7 @@ class SqliteStore implements StateStore {
 
   async commit({ storeId, expected, changes }: Commit): Promise<CommitResult> {
     const input: CommitInput = {
-      ...(storeId === undefined ? {} : { storeId }),
+      storeId,
       expected: [...expected],
       changes: changes.map(({ kind, id, body }) => [kind, id, body === undefined ? null : bodyText(body)]),
     };

@@ -4,6 +4,7 @@ import { sealKey, sealOf } from '../../../store/state/seal.ts';
 import { type SealedStore, type SealOptions, sealDocuments } from '../../../store/state/sealed-store.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
 import { type Engine, type Place, redis, sqlite } from '../../contracts/state-store-engines.ts';
+import { commitAnyhow } from '../../support/store-calls.ts';
 
 const [ours, former, strange] = ['our-master-key-0123', 'the-former-key-0123', 'a-strange-key-01234'];
 const kind = 'auth_key';
@@ -13,11 +14,11 @@ function open(place: Place, more: Partial<SealOptions> = {}): SealedStore {
   return sealDocuments(place.open(), { masterKey: ours, ...more });
 }
 
-const put = (store: Pick<SealedStore, 'commit'>, id: string, what: unknown = body) =>
-  store.commit({ expected: new Map(), changes: [{ kind, id, body: what }] });
+const put = (store: Pick<SealedStore, 'commit' | 'revision'>, id: string, what: unknown = body) =>
+  commitAnyhow(store, { expected: new Map(), changes: [{ kind, id, body: what }] });
 
 const remove = (store: SealedStore, id: string) =>
-  store.commit({ expected: new Map(), changes: [{ kind, id, body: undefined }] });
+  commitAnyhow(store, { expected: new Map(), changes: [{ kind, id, body: undefined }] });
 
 const found = ({ documents }: StoredState) => Object.fromEntries(documents.map(({ id, body: what }) => [id, what]));
 const outdated = ({ documents }: StoredState) => documents.filter(({ isOutdated }) => isOutdated).map(({ id }) => id);
