@@ -1,5 +1,6 @@
 // The flow of the managed state: watch, read, hand over, keep a copy. A store that fails or was emptied takes nothing out of force.
 import { dirname } from 'node:path';
+import { singleFlight } from '../single-flight.ts';
 import { stateAfter } from './changed-state.ts';
 import {
   type Custody,
@@ -67,8 +68,7 @@ class Following implements StateFollower {
   /** The settings of the server that answers were checked. */
   #isChecked = false;
   #outages = 0;
-  #polling: Promise<void> | undefined;
-  #isAskedAgain = false;
+  readonly #polling = singleFlight(() => this.#pollAndReport());
   /** Polls wait for a commit of this process: it tells them what they would read. Never rejects. */
   #committing: Promise<unknown> = Promise.resolve();
 
@@ -119,9 +119,9 @@ class Following implements StateFollower {
 
   async commit(wanted: Commit): Promise<CommitResult> {
     // A poll that is under way may have read what comes before, and put it in force after. A later one waits for this.
-    await this.#polling;
+    await this.#polling.settled();
     const isSound = this.#source === 'store' && this.#isUp && !isEmptied(this.#custody.standing);
-    const before = this.#polling === undefined && isSound ? this.#current : undefined;
+    const before = !this.#polling.isRunning() && isSound ? this.#current : undefined;
     const done = this.#options.store.commit(wanted).then((result) => {
       return { result, isInForce: this.#advance(before, wanted, result) };
     });
@@ -143,19 +143,8 @@ class Following implements StateFollower {
     return true;
   }
 
-  /** One poll at a time; who asks meanwhile gets one more afterwards. */
   refresh(): Promise<void> {
-    if (this.#polling === undefined) this.#polling = this.#pollUntilAskedNoMore();
-    else this.#isAskedAgain = true;
-    return this.#polling;
-  }
-
-  async #pollUntilAskedNoMore(): Promise<void> {
-    do {
-      this.#isAskedAgain = false;
-      await this.#pollAndReport();
-    } while (this.#isAskedAgain);
-    this.#polling = undefined;
+    return this.#polling.next();
   }
 
   async #pollAndReport(): Promise<void> {
