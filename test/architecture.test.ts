@@ -117,8 +117,6 @@ function standsIn(pattern: RegExp, home: RegExp): Check {
 
 const nowhere = /^(?!)/;
 const mains = /^(proxy|control-plane)\/main\.ts$/;
-/** Longer than a function may be, and to be cut. */
-const longFunctions = new Set(['store/state/sealed-store.ts']);
 const bannedNames = new Set(
   'util utils common shared helper helpers misc base core lib manager service handler factory types'.split(' '),
 );
@@ -451,12 +449,10 @@ const rules: Rule[] = [
   },
   {
     claim: 'a function has at most 80 lines',
-    check: ({ path, text }) =>
-      longFunctions.has(path)
-        ? []
-        : functionsOf(text)
-            .filter(({ lines }) => lines > 80)
-            .map(({ at, lines }) => `has a function of ${lines} lines at ${at}`),
+    check: ({ text }) =>
+      functionsOf(text)
+        .filter(({ lines }) => lines > 80)
+        .map(({ at, lines }) => `has a function of ${lines} lines at ${at}`),
     bad: [
       ['proxy/a.ts', `function a(): void {\n${'  b();\n'.repeat(79)}}\n`],
       ['proxy/a.ts', `const a = {\n  async b(c) {\n${'    d();\n\n'.repeat(40)}  },\n};\n`],
@@ -690,11 +686,6 @@ await test('the law is applied to the files that are there', async (t) => {
     [],
     'every import leads to a file',
   );
-});
-
-await test('an exemption from the length of functions ends with the function', async (t) => {
-  const long = files.filter(({ text }) => functionsOf(text).some(({ lines }) => lines > 80));
-  t.same([...longFunctions].sort(), long.map(({ path }) => path).sort(), 'take what is short now off the list');
 });
 
 await test('no file imports itself by a detour', async (t) => {

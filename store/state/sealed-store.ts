@@ -42,13 +42,55 @@ interface Checked {
 
 /** The documents of what `read` gives are plain: seals stand beside their bodies. Those without a good one are in `skipped`. */
 export function sealDocuments(store: StateStore, options: SealOptions): SealedStore {
-  const { masterKey, previousMasterKey } = options;
+  const seals = createSeals(options);
+  return {
+    open: (state) => seals.open(state),
+    asRead({ kind, id, body }, revision) {
+      const stored = JSON.parse(bodyText(seals.seal({ kind, id }, body))) as unknown;
+      return unwrapped({ kind, id, revision, body: stored });
+    },
+    stopAdopting: () => seals.stopAdopting(),
+    read: async () => seals.open(await store.read()),
+    revision: () => store.revision(),
+    commit: async (commit) => store.commit({ ...commit, changes: commit.changes.map(sealedChange) }),
+    warnings: (...given) => store.warnings(...given),
+    initialise: () => store.initialise(),
+    reseed: (state) => store.reseed({ ...state, documents: state.documents.map(resealed) }),
+    watch: (...given) => store.watch(...given),
+    loadCounters: (...given) => store.loadCounters(...given),
+    writeCounters: (...given) => store.writeCounters(...given),
+    writeHeartbeat: (...given) => store.writeHeartbeat(...given),
+    heartbeats: (...given) => store.heartbeats(...given),
+    removeHeartbeat: (...given) => store.removeHeartbeat(...given),
+    close: () => store.close(),
+  };
+
+  function sealedChange({ kind, id, body }: Change): Change {
+    return body === undefined ? { kind, id, body } : { kind, id, body: seals.seal({ kind, id }, body) };
+  }
+
+  /** Without a key, with the seal it had. */
+  function resealed({ kind, id, revision, body, seal }: Document): Document {
+    const isKept = options.masterKey === undefined && seal !== undefined && isObject(body);
+    return { kind, id, revision, body: isKept ? { ...body, [member]: seal } : seals.seal({ kind, id }, body) };
+  }
+}
+
+interface Seals {
+  /** The body with its seal; without a master key as it is. */
+  seal(key: DocumentKey, body: unknown): unknown;
+  /** See `SealedStore`. */
+  open(state: StoredState): Promise<StoredState>;
+  stopAdopting(): void;
+}
+
+function createSeals({ masterKey, previousMasterKey, adoptsUnsigned = false }: SealOptions): Seals {
   const current = masterKey === undefined ? undefined : sealKey(masterKey);
   const previous = previousMasterKey === undefined ? undefined : sealKey(previousMasterKey);
-  let adopts = options.adoptsUnsigned === true;
+  let adopts = adoptsUnsigned;
   let checked: ReadonlyMap<string, Checked> = new Map();
 
-  function sealed(key: DocumentKey, body: unknown): unknown {
+  function seal(key: DocumentKey, body: unknown): unknown {
     if (current === undefined) return body;
     if (!isObject(body)) throw new TypeError('the body of a document that is sealed must be an object');
     // What JSON leaves out is not sealed either.
@@ -56,18 +98,15 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
     return { ...plain, [member]: sealOf(current, key, plain) };
   }
 
-  const sealedChange = ({ kind, id, body }: Change): Change =>
-    body === undefined ? { kind, id, body } : { kind, id, body: sealed({ kind, id }, body) };
-
   /** Whether the document should be sealed anew; undefined when its seal is not good. */
-  function verdictOn(document: Document, known: Checked | undefined, text: string): boolean | undefined {
-    const { body, seal } = document;
+  function needsSeal(document: Document, known: Checked | undefined, text: string): boolean | undefined {
+    const { body, seal: given } = document;
     if (current === undefined) return false;
-    if (seal === undefined) return adopts ? true : undefined;
-    if (known?.text === text && known.seal === seal) return known.isOutdated;
+    if (given === undefined) return adopts ? true : undefined;
+    if (known?.text === text && known.seal === given) return known.isOutdated;
     try {
-      if (isSealed(current, document, body, seal)) return false;
-      return previous !== undefined && isSealed(previous, document, body, seal) ? true : undefined;
+      if (isSealed(current, document, body, given)) return false;
+      return previous !== undefined && isSealed(previous, document, body, given) ? true : undefined;
     } catch (error) {
       // Nested too deep.
       if (error instanceof RangeError) return undefined;
@@ -84,50 +123,28 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
       number += 1;
       if (number % checkedAtOnce === 0) await setImmediate();
       const document = unwrapped(stored);
-      const { kind, id, body, seal } = document;
+      const { kind, id, body, seal: given } = document;
       const place = JSON.stringify([kind, id]);
       const text = textOf(body);
-      const isOutdated = text === undefined ? undefined : verdictOn(document, checked.get(place), text);
+      const isOutdated = text === undefined ? undefined : needsSeal(document, checked.get(place), text);
       if (text === undefined || isOutdated === undefined) {
         skipped.push({ kind, id, isUnsealed: true });
         continue;
       }
       documents.push(isOutdated ? { ...document, isOutdated } : document);
-      if (seal !== undefined) found.set(place, { text, seal, isOutdated });
+      if (given !== undefined) found.set(place, { text, seal: given, isOutdated });
     }
     checked = found;
     return { ...state, documents, skipped };
   }
 
   return {
+    seal,
     open,
-    asRead({ kind, id, body }, revision) {
-      const stored = JSON.parse(bodyText(sealed({ kind, id }, body))) as unknown;
-      return unwrapped({ kind, id, revision, body: stored });
-    },
     stopAdopting() {
       adopts = false;
     },
-    read: async () => open(await store.read()),
-    revision: () => store.revision(),
-    commit: async (commit) => store.commit({ ...commit, changes: commit.changes.map(sealedChange) }),
-    warnings: (...given) => store.warnings(...given),
-    initialise: () => store.initialise(),
-    reseed: (state) => store.reseed({ ...state, documents: state.documents.map(resealed) }),
-    watch: (...given) => store.watch(...given),
-    loadCounters: (...given) => store.loadCounters(...given),
-    writeCounters: (...given) => store.writeCounters(...given),
-    writeHeartbeat: (...given) => store.writeHeartbeat(...given),
-    heartbeats: (...given) => store.heartbeats(...given),
-    removeHeartbeat: (...given) => store.removeHeartbeat(...given),
-    close: () => store.close(),
   };
-
-  /** Without a key, with the seal it had. */
-  function resealed({ kind, id, revision, body, seal }: Document): Document {
-    const isKept = current === undefined && seal !== undefined && isObject(body);
-    return { kind, id, revision, body: isKept ? { ...body, [member]: seal } : sealed({ kind, id }, body) };
-  }
 }
 
 /** The seal beside the body, whether it came inside it, as it lies in a store, or beside it, as it lies in a copy. */
