@@ -46,7 +46,7 @@ export function roomyConfig(...more: object[]): { rate_limits: object } {
 }
 
 const call = JSON.stringify({ model: 'fake-small', messages: [{ role: 'user', content: 'Hello' }] });
-const usualPerSecond = extent(300, 100);
+export const usualPerSecond = extent(300, 100);
 const mostUnderWay = 500;
 /** Calls that each proxy gets at once to begin with: like a client that has run for a while, a load has connections to spare. */
 const firstCalls = 32;
