@@ -2,6 +2,7 @@
 // thread and process that a test starts, and make the suite take three times as long. (`npm run coverage` needs them.)
 //   npm test                        all files
 //   npm test -- store/state faults  files whose path contains one of the words
+//   npm run test:long               what package.json excludes too: loads like those of a soak, the tests of the test support
 //   npm test -- --tap …             the whole TAP
 
 import { globSync } from 'node:fs';
@@ -62,8 +63,7 @@ const run = (file: string, buffered: boolean): Promise<unknown> =>
 t.register();
 t.setTimeout(0);
 if (!isWhole) t.pipe(brief()).pipe(process.stdout);
-// Most files wait for processes and clocks more than they compute.
-t.jobs = availableParallelism() + 1;
+t.jobs = availableParallelism();
 t.ok(files.length > 0, `files: ${files.length}`);
 await Promise.all(files.filter((file) => !serial.includes(file)).map((file) => run(file, true)));
 for (const file of files.filter((name) => serial.includes(name))) await run(file, false);
