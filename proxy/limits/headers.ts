@@ -1,9 +1,8 @@
 // What clients are told about limits: the six x-ratelimit-* headers, Retry-After, and the words of a refusal (spec, Response headers; Errors).
 import { periodLabel } from '../../schemas/rules/period.ts';
-import type { MatchedCounters, Matches } from './match.ts';
+import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches } from './match.ts';
 import type { Exhausted } from './rejection.ts';
 import { capOf, resetSeconds } from './span.ts';
-import type { Caps, Counter } from './tally.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
 /** Clients of the OpenAI kind sleep through a longer Retry-After inside a call; they obey this header, and their caller decides. */
@@ -51,21 +50,20 @@ export function rejectionWords({ rule, subject, dimension, cap, retryAfterSecond
 
 function addTrio(headers: string[], lane: Lane, tightest: Tightest | undefined, nowMs: number): void {
   if (tightest === undefined) return;
-  const { caps, counter, remaining } = tightest;
+  const { match, remaining } = tightest;
   const dimension = lane === requests ? 'requests' : 'tokens';
   headers.push(
     `x-ratelimit-limit-${dimension}`,
-    String(capOf(caps, lane)),
+    String(capOf(match.caps, lane)),
     `x-ratelimit-remaining-${dimension}`,
     String(remaining),
     `x-ratelimit-reset-${dimension}`,
-    String(resetSeconds(caps, counter, lane, nowMs)),
+    String(resetSeconds(match.caps, liveCounter(match), lane, nowMs)),
   );
 }
 
 interface Tightest {
-  readonly caps: Caps;
-  readonly counter: Counter | undefined;
+  readonly match: MatchedCounter;
   readonly remaining: number;
 }
 
@@ -83,18 +81,16 @@ function tightestOfBoth(
 
 /** The enforcing rule with the least remaining, the first among equals. */
 function tightestOf(matched: MatchedCounters, lane: Lane, nowMs: number): Tightest | undefined {
-  let best = -1;
+  let best: MatchedCounter | undefined;
   let least = Number.POSITIVE_INFINITY;
-  for (let index = 0; index < matched.caps.length; index += 1) {
-    const caps = matched.caps[index];
-    if (caps === undefined || caps.shadow) continue;
-    const cap = capOf(caps, lane);
+  for (const match of matched) {
+    if (match.caps.shadow) continue;
+    const cap = capOf(match.caps, lane);
     if (cap === Number.POSITIVE_INFINITY) continue;
-    const remaining = Math.max(0, cap - (matched.counter(index)?.window?.used(lane, nowMs) ?? 0));
+    const remaining = Math.max(0, cap - (liveCounter(match)?.window?.used(lane, nowMs) ?? 0));
     if (remaining >= least) continue;
     least = remaining;
-    best = index;
+    best = match;
   }
-  const caps = matched.caps[best];
-  return caps && { caps, counter: matched.counter(best), remaining: least };
+  return best && { match: best, remaining: least };
 }

@@ -28,7 +28,7 @@ export class Lease {
   release(): void {
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    for (const counter of this.#slots.counters) counter?.gauge?.giveBack();
+    for (const { counter } of this.#slots) counter?.gauge?.giveBack();
   }
 
   /** The request turned out not to be carried out: takes it back from the windows, and gives the slots back. Again does nothing. */
@@ -40,25 +40,24 @@ export class Lease {
   /** Whether some window counts the request in a slice that is over, or no longer counts for its rule. */
   isDated(nowMs: number): boolean {
     if (nowMs === this.#atMs || !this.#isCounted) return false;
-    return this.#windows.caps.some(({ rule }, index) => {
-      const counter = this.#windows.counters[index];
+    return this.#windows.some(({ caps, counter }) => {
       if (counter?.window === undefined) return false;
-      return counter.retired || sliceAt(this.#atMs, rule.periodSeconds) !== sliceAt(nowMs, rule.periodSeconds);
+      const { periodSeconds } = caps.rule;
+      return counter.retired || sliceAt(this.#atMs, periodSeconds) !== sliceAt(nowMs, periodSeconds);
     });
   }
 
   /** Whether the request is counted under a rule. */
   counts(tally: Tally): boolean {
-    return this.#windows.caps.some((caps) => caps.tally === tally);
+    return this.#windows.some(({ caps }) => caps.tally === tally);
   }
 
   /** Takes the request back from the windows and keeps the slots. Again does nothing. */
   uncount(nowMs: number): void {
     if (!this.#isCounted) return;
     this.#isCounted = false;
-    for (const [index, counter] of this.#windows.counters.entries()) {
-      if (counter?.window === undefined || counter.retired) continue;
-      if (this.#windows.caps[index]?.requestsCap === Number.POSITIVE_INFINITY) continue;
+    for (const { caps, counter } of this.#windows) {
+      if (counter?.window === undefined || counter.retired || caps.requestsCap === Number.POSITIVE_INFINITY) continue;
       counter.window.refund(requests, 1, this.#atMs, nowMs);
       counter.touch();
     }

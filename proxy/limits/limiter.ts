@@ -6,7 +6,7 @@ import type { DecisionCount } from './decisions.ts';
 import type { Enforcement, LimiterOptions } from './enforcement.ts';
 import type { Lease } from './lease.ts';
 import { type LiveFigures, liveFigures } from './live.ts';
-import { type Matches, RuleIndex, RuleLookup } from './match.ts';
+import { liveCounter, type MatchedCounter, type Matches, RuleIndex, RuleLookup } from './match.ts';
 import { type Overflow, overflowOf } from './overflow.ts';
 import { isExhausted } from './rejection.ts';
 import { type RuleReport, reportMatched, reportRule } from './report.ts';
@@ -100,8 +100,9 @@ export class Limiter {
 
   /** Whether `admit` would refuse now. Changes nothing and counts nothing. */
   peek(matches: Matches, nowMs: number): boolean {
-    const matched = matches.matched();
-    return matched.caps.some((rule, index) => !rule.shadow && isExhausted(rule, matched.counter(index), nowMs));
+    const isRefusing = (match: MatchedCounter): boolean =>
+      !match.caps.shadow && isExhausted(match.caps, liveCounter(match), nowMs);
+    return matches.matched().some(isRefusing);
   }
 
   /**
@@ -111,10 +112,10 @@ export class Limiter {
   charge(matches: Matches, tokens: number, nowMs: number, lease?: Lease): void {
     if (!(tokens >= 1)) return;
     const count = Math.min(Math.floor(tokens), Number.MAX_SAFE_INTEGER);
-    const matched = matches.matched();
-    for (const [index, { tally, tokensCap, shadow }] of matched.caps.entries()) {
+    for (const { caps, child } of matches.matched()) {
+      const { tally, tokensCap, shadow } = caps;
       if (tokensCap === Number.POSITIVE_INFINITY || (shadow && lease?.counts(tally) !== true)) continue;
-      const counter = tally.open(matched.children[index] ?? '');
+      const counter = tally.open(child);
       counter.window?.add(tokenLane, count, nowMs);
       counter.touch();
     }

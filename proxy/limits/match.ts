@@ -10,41 +10,29 @@ const pathUnit = 64;
 const rememberedModels = 1_024;
 const rememberedProviders = 256;
 
-/** The rules of one user path or target under one rule set, in their order, each with the counter that applies. */
-export class MatchedCounters {
-  readonly caps: readonly Caps[];
-  /** Per rule the child of its template, else empty. */
-  readonly children: readonly string[];
-  /** Undefined where a child has counted nothing yet. Never changed: leases hold on to it. */
-  readonly counters: readonly (Counter | undefined)[];
-
-  constructor(caps: readonly Caps[], children: readonly string[], counters: readonly (Counter | undefined)[]) {
-    this.caps = caps;
-    this.children = children;
-    this.counters = counters;
-  }
-
-  /** The live counter of the rule at `index`; undefined when nothing is counted there. Makes none. */
-  counter(index: number): Counter | undefined {
-    const counter = this.counters[index];
-    if (counter !== undefined && !counter.retired) return counter;
-    return this.caps[index]?.tally.find(this.children[index] ?? '');
-  }
-
-  /** Those of them whose rules are wanted, by their index. */
-  only(isWanted: (index: number) => boolean): MatchedCounters {
-    const wanted = this.caps.map((_, index) => isWanted(index));
-    const isKept = (_: unknown, index: number): boolean => wanted[index] === true;
-    return new MatchedCounters(this.caps.filter(isKept), this.children.filter(isKept), this.counters.filter(isKept));
-  }
-
-  /** The subject a person knows the limit by: the child's path for a template, else its own. */
-  subject(index: number): string {
-    return this.children[index] || (this.caps[index]?.rule.subject ?? '');
-  }
+/** One rule that concerns a request, and the counter that applies. Never changed: leases refer to it. */
+export interface MatchedCounter {
+  readonly caps: Caps;
+  /** The child of a template; empty for a rule that is no template. */
+  readonly child: string;
+  /** As it was when the rule was matched: undefined where a child had counted nothing, and perhaps retired since. */
+  readonly counter: Counter | undefined;
 }
 
-const nothingMatched = new MatchedCounters([], [], []);
+/** The rules of one user path or target under one rule set, in their order. */
+export type MatchedCounters = readonly MatchedCounter[];
+
+/** The live counter of a matched rule; undefined when nothing is counted there. Creates none. */
+export function liveCounter({ caps, child, counter }: MatchedCounter): Counter | undefined {
+  return counter !== undefined && !counter.retired ? counter : caps.tally.find(child);
+}
+
+/** The subject a person knows the limit by: the child's path for a template, else the subject of the rule. */
+export function subjectOf({ caps, child }: MatchedCounter): string {
+  return child || caps.rule.subject;
+}
+
+const nothingMatched: MatchedCounters = [];
 
 /** One rule set, by subject. */
 export class RuleIndex {
@@ -90,21 +78,13 @@ export class RuleIndex {
 }
 
 function matchedOf(tallies: readonly Tally[], path: string): MatchedCounters {
-  const caps: Caps[] = [];
-  const children: string[] = [];
+  const matched: MatchedCounter[] = [];
   for (const tally of tallies) {
-    const { rule } = tally.caps;
-    const child = rule.perChild ? directChild(path, rule.matchSubject) : '';
-    if (child === undefined) continue;
-    caps.push(tally.caps);
-    children.push(child);
+    const { caps } = tally;
+    const child = caps.rule.perChild ? directChild(path, caps.rule.matchSubject) : '';
+    if (child !== undefined) matched.push({ caps, child, counter: tally.own(child) });
   }
-  if (caps.length === 0) return nothingMatched;
-  return new MatchedCounters(
-    caps,
-    children,
-    caps.map(({ tally }, index) => tally.own(children[index] ?? '')),
-  );
+  return matched.length === 0 ? nothingMatched : matched;
 }
 
 /**
@@ -133,19 +113,17 @@ export class Matches {
     return this.#matched;
   }
 
-  /** Likewise, with a live counter for every rule. */
+  /** The same rules, each with a live counter, which is created where it is missing. */
   opened(): MatchedCounters {
-    const { caps, children } = this.matched();
     let isOwn = true;
-    const counters = caps.map(({ tally }, index) => {
-      const child = children[index] ?? '';
-      const counter = tally.open(child);
-      if (counter.child === child) return counter;
-      isOwn = false;
-      tally.overflowed += 1;
-      return counter;
+    const matched = this.matched().map(({ caps, child }) => {
+      const counter = caps.tally.open(child);
+      if (counter.child !== child) {
+        isOwn = false;
+        caps.tally.overflowed += 1;
+      }
+      return { caps, child, counter };
     });
-    const matched = new MatchedCounters(caps, children, counters);
     // A shared counter is not remembered: the child gets one of its own when there is room.
     if (isOwn) this.#matched = matched;
     return matched;

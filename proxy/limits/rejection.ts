@@ -1,7 +1,7 @@
 // Why a request is refused, and when it would not be: the slow half of admission.
 import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
 import type { Dimension, Outcome } from './decisions.ts';
-import type { MatchedCounters, Matches } from './match.ts';
+import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches, subjectOf } from './match.ts';
 import { slotSeconds, waitSeconds } from './span.ts';
 import type { Caps, Counter, Tally } from './tally.ts';
 import { requests, tokens } from './window.ts';
@@ -37,33 +37,30 @@ export function isExhausted(caps: Caps, counter: Counter | undefined, nowMs: num
 }
 
 /** Every used-up cap of one rule. */
-export function exhaustedOf(matched: MatchedCounters, index: number, nowMs: number): Exhausted[] {
+export function exhaustedOf(match: MatchedCounter, nowMs: number): Exhausted[] {
   const found: Exhausted[] = [];
-  collect(found, matched, index, nowMs);
+  collect(found, match, nowMs);
   return found;
 }
 
 /** Every used-up cap of the enforcing rules, in the order of rules. */
 function exhaustedIn(matched: MatchedCounters, nowMs: number): Exhausted[] {
   const found: Exhausted[] = [];
-  for (let index = 0; index < matched.caps.length; index += 1) {
-    if (matched.caps[index]?.shadow === false) collect(found, matched, index, nowMs);
-  }
+  for (const match of matched) if (!match.caps.shadow) collect(found, match, nowMs);
   return found;
 }
 
-function collect(found: Exhausted[], matched: MatchedCounters, index: number, nowMs: number): void {
-  const caps = matched.caps[index];
-  if (caps === undefined) return;
-  const counter = matched.counter(index);
+function collect(found: Exhausted[], match: MatchedCounter, nowMs: number): void {
+  const { caps } = match;
+  const counter = liveCounter(match);
   add('concurrent', caps.slotsCap, slotSeconds(caps, counter, nowMs));
   add('requests', caps.requestsCap, waitSeconds(caps, counter, requests, nowMs));
   add('tokens', caps.tokensCap, waitSeconds(caps, counter, tokens, nowMs));
 
   function add(dimension: Dimension, cap: number, retryAfterSeconds: number): void {
     if (retryAfterSeconds === 0) return;
-    const { rule, tally } = caps as Caps;
-    found.push({ rule, tally, subject: matched.subject(index), dimension, cap, retryAfterSeconds });
+    const { rule, tally } = caps;
+    found.push({ rule, tally, subject: subjectOf(match), dimension, cap, retryAfterSeconds });
   }
 }
 

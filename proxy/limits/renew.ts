@@ -1,7 +1,7 @@
 // Admission a second time, for a request whose body took its time: windows count it at the moment it goes on to a provider.
 import { isShadowed, takeWindow } from './admit.ts';
 import type { Lease } from './lease.ts';
-import type { MatchedCounters, Matches } from './match.ts';
+import { liveCounter, type MatchedCounters, type Matches } from './match.ts';
 import { isExhausted, type Rejection, refuse } from './rejection.ts';
 
 /**
@@ -13,24 +13,18 @@ export function renewLease(lease: Lease, matches: Matches, nowMs: number): Rejec
   if (!lease.isDated(nowMs)) return undefined;
   lease.uncount(nowMs);
   const windows = windowsOf(matches.matched(), lease);
-  const isRefusing = windows.caps.some(
-    (rule, index) => !rule.shadow && isExhausted(rule, windows.counter(index), nowMs),
-  );
+  const isRefusing = windows.some((match) => !match.caps.shadow && isExhausted(match.caps, liveCounter(match), nowMs));
   if (isRefusing) {
     lease.release();
     return refuse(windows, nowMs, 'reject');
   }
-  const open = windowsOf(matches.opened(), lease);
-  const counted = open.only((index) => !isShadowed(open, index, nowMs));
-  for (const [index, rule] of counted.caps.entries()) takeWindow(rule, counted.counters[index], nowMs);
+  const counted = windowsOf(matches.opened(), lease).filter((match) => !isShadowed(match, nowMs));
+  for (const { caps, counter } of counted) takeWindow(caps, counter, nowMs);
   lease.recount(counted, nowMs);
   return undefined;
 }
 
 /** The windows under which the request is admitted; a shadow rule that would have refused it before stays out. */
 function windowsOf(matched: MatchedCounters, lease: Lease): MatchedCounters {
-  return matched.only((index) => {
-    const rule = matched.caps[index];
-    return rule !== undefined && rule.rule.periodSeconds !== 0 && (!rule.shadow || lease.counts(rule.tally));
-  });
+  return matched.filter(({ caps }) => caps.rule.periodSeconds !== 0 && (!caps.shadow || lease.counts(caps.tally)));
 }

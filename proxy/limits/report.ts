@@ -1,6 +1,6 @@
 // The live state of limits as plain numbers: for GET /v1/usage, the admin listing and the gauges at a scrape.
 import type { Rule } from '../../schemas/rules/rule.ts';
-import type { MatchedCounters } from './match.ts';
+import { liveCounter, type MatchedCounters, subjectOf } from './match.ts';
 import { secondsUntil, waitSeconds, windowEndMs, windowStartMs } from './span.ts';
 import type { Caps, Counter } from './tally.ts';
 import { requests, tokens } from './window.ts';
@@ -27,7 +27,7 @@ export interface RuleReport {
 
 /** What every matched rule has counted. */
 export function reportMatched(matched: MatchedCounters, nowMs: number): RuleReport[] {
-  return matched.caps.map((caps, index) => reportCounter(caps, matched.counter(index), matched.subject(index), nowMs));
+  return matched.map((match) => reportCounter(match.caps, liveCounter(match), subjectOf(match), nowMs));
 }
 
 /** What a rule has counted as a whole; a template has no such figure (spec: listed without an aggregate counter). */
