@@ -6,11 +6,10 @@ import type { DecisionCount } from './decisions.ts';
 import type { Enforcement, LimiterOptions } from './enforcement.ts';
 import type { Lease } from './lease.ts';
 import { type LiveFigures, liveFigures } from './live.ts';
-import { liveCounter, type MatchedCounter, type Matches, RuleIndex, RuleLookup } from './match.ts';
+import { type Matches, RuleIndex, RuleLookup } from './match.ts';
 import { type Overflow, overflowOf } from './overflow.ts';
-import { isExhausted } from './rejection.ts';
-import { type RuleReport, reportMatched, reportRule } from './report.ts';
-import { restoreRow, rowOf, takeChanged } from './stored-windows.ts';
+import { type RuleReport, reportMatched } from './report.ts';
+import { restoreRow, takeChanged } from './stored-windows.ts';
 import { Sweeper } from './sweeper.ts';
 import { Tally, type Unsaved } from './tally.ts';
 import { type Utilisation, utilisationOf } from './utilisation.ts';
@@ -98,13 +97,6 @@ export class Limiter {
     return admitMatched(matches, nowMs, refusedAs);
   }
 
-  /** Whether `admit` would refuse now. Changes nothing and counts nothing. */
-  peek(matches: Matches, nowMs: number): boolean {
-    const isRefusing = (match: MatchedCounter): boolean =>
-      !match.caps.shadow && isExhausted(match.caps, liveCounter(match), nowMs);
-    return matches.matched().some(isRefusing);
-  }
-
   /**
    * Counts the tokens of a finished request under every matching token rule, now (spec, Limits 7 and 8). `lease` is what `admit` gave
    * for `matches`: a shadow rule that would have refused the request does not count its tokens either, and without one none does.
@@ -124,11 +116,6 @@ export class Limiter {
   /** The state of the matching rules, in their order. */
   report(matches: Matches, nowMs: number): RuleReport[] {
     return reportMatched(matches.matched(), nowMs);
-  }
-
-  /** The state of all rules, in their order; templates without figures. */
-  reportAll(nowMs: number): RuleReport[] {
-    return [...this.#inOrder()].map(({ caps }) => reportRule(caps, nowMs));
   }
 
   /** What is counted under rules that are no templates. */
@@ -195,12 +182,6 @@ export class Limiter {
   /** Up to `limit` windows that changed since they were exported last; an empty answer means that all are known. */
   exportChanged(limit: number = Number.POSITIVE_INFINITY): CounterRow[] {
     return takeChanged(this.#unsaved.changed, limit);
-  }
-
-  /** Every window in which something is counted. */
-  exportAll(): CounterRow[] {
-    const rows = this.#inOrder().flatMap((tally) => [...tally.counters()].map(rowOf));
-    return rows.filter((row) => row !== undefined && row.requests.length + row.tokens.length > 0) as CounterRow[];
   }
 
   /** Adds stored counters, each once, while there is room for children; says how many rows were of use. */

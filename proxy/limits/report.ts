@@ -1,4 +1,4 @@
-// The live state of limits as plain numbers: for GET /v1/usage, the admin listing and the gauges at a scrape.
+// The live state of the rules that concern one request, as plain numbers: for GET /v1/usage.
 import type { Rule } from '../../schemas/rules/rule.ts';
 import { liveCounter, type MatchedCounters, subjectOf } from './match.ts';
 import { secondsUntil, waitSeconds, windowEndMs, windowStartMs } from './span.ts';
@@ -28,13 +28,6 @@ export interface RuleReport {
 /** What every matched rule has counted. */
 export function reportMatched(matched: MatchedCounters, nowMs: number): RuleReport[] {
   return matched.map((match) => reportCounter(match.caps, liveCounter(match), subjectOf(match), nowMs));
-}
-
-/** What a rule has counted as a whole; a template has no such figure (spec: listed without an aggregate counter). */
-export function reportRule(caps: Caps, nowMs: number): RuleReport {
-  const { rule, tally } = caps;
-  if (!rule.perChild) return reportCounter(caps, tally.find(''), rule.subject, nowMs);
-  return { rule, subject: rule.subject, requestsUsed: 0, tokensUsed: 0, inFlight: 0, exhausted: false };
 }
 
 function reportCounter(caps: Caps, counter: Counter | undefined, subject: string, nowMs: number): RuleReport {

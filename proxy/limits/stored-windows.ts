@@ -5,7 +5,7 @@ import type { Counter, Tally } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
 /** Undefined for a gauge. */
-export function rowOf({ tally, child, window }: Counter): CounterRow | undefined {
+function rowOf({ tally, child, window }: Counter): CounterRow | undefined {
   if (window === undefined) return undefined;
   const { key, epoch, periodSeconds } = tally.caps.rule;
   return { key, epoch, child, periodSeconds, requests: window.pairs(requests), tokens: window.pairs(tokens) };

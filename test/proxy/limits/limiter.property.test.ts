@@ -121,11 +121,23 @@ interface Open {
   counted: Set<string>;
 }
 
+/** Stored rows by rule key and child. */
+type Rows = Map<string, CounterRow>;
+
+/** What the engine exports: keys of rules whose rows go, then rows as they are now. */
+interface Change {
+  removed: readonly string[];
+  rows: readonly CounterRow[];
+}
+
 class World {
   readonly seen = { operations: 0, admitted: 0, refused: 0, restarts: 0, reloads: 0 };
   #limiter = createLimiter();
   readonly #oracle = new Oracle();
-  readonly #store = new Map<string, CounterRow>();
+  readonly #store: Rows = new Map();
+  /** All rows as the engine exported them last, and what of that is not in the store yet. */
+  #exported: Rows = new Map();
+  readonly #unwritten: Change[] = [];
   #rules = new Map<string, Rule>();
   #open: Open[] = [];
   #nowMs = start;
@@ -139,8 +151,9 @@ class World {
       for (const lease of leases) lease.release();
       for (const booking of bookings) this.#oracle.release(booking);
     }
-    for (const report of this.#limiter.reportAll(this.#nowMs))
-      equal(report.inFlight, 0, 'all ended, nothing in flight');
+    for (const [key, , , , inFlight] of this.#limiter.live(this.#nowMs).counters) {
+      equal(inFlight, 0, `${key}: all ended, nothing in flight`);
+    }
   }
 
   #take(one: Step): void {
@@ -166,9 +179,7 @@ class World {
         this.#flush(one.portion);
         break;
       case 'stop':
-        this.#store.clear();
-        for (const row of this.#limiter.exportAll()) this.#store.set(`${row.key} ${row.child}`, row);
-        this.#oracle.store(this.#nowMs);
+        this.#flush(Number.POSITIVE_INFINITY);
         this.#start();
         break;
       case 'kill':
@@ -201,9 +212,7 @@ class World {
     const before = this.#limiter.report(matches, nowMs);
     const shadowedBefore = this.#shadowed();
     this.#checkReports(before, logs);
-    const isSaturated = this.#limiter.peek(matches, nowMs);
     const { lease, rejection } = this.#limiter.admit(matches, nowMs, refusedAs);
-    equal(isSaturated, rejection !== undefined, 'peek says what admit does');
     const after = this.#limiter.report(matches, nowMs);
     const enforced = logs.filter(({ rule }) => rule.mode === 'enforce');
     if (rejection !== undefined) {
@@ -295,11 +304,12 @@ class World {
     }
     const later = createLimiter();
     later.reconcile([...this.#rules.values()]);
-    later.restore(this.#limiter.exportAll(), this.#nowMs);
+    this.#export(Number.POSITIVE_INFINITY);
+    later.restore(this.#exported.values(), this.#nowMs);
     const matches = matchesOf(later, asked);
     const atMs = this.#nowMs + 1_000 * retryAfterSeconds;
-    if (retryAfterSeconds > 1) equal(later.peek(matches, atMs - 1_000), true, 'refused a second earlier');
-    equal(later.peek(matches, atMs), false, 'admitted after the wait');
+    if (retryAfterSeconds > 1) ok(later.admit(matches, atMs - 1_000).rejection, 'refused a second earlier');
+    ok(later.admit(matches, atMs).lease, 'admitted after the wait');
   }
 
   /** How often each shadow rule would have refused, by rule id. */
@@ -393,28 +403,41 @@ class World {
   }
 
   #flush(portion: number): void {
-    const removed = new Set(this.#limiter.exportRemoved());
-    for (const [id, { key }] of this.#store) if (removed.has(key)) this.#store.delete(id);
-    for (
-      let rows = this.#limiter.exportChanged(portion);
-      rows.length > 0;
-      rows = this.#limiter.exportChanged(portion)
-    ) {
-      for (const row of rows) this.#store.set(`${row.key} ${row.child}`, row);
-    }
+    this.#export(portion);
+    for (const change of this.#unwritten.splice(0)) write(this.#store, change);
     this.#oracle.store(this.#nowMs);
+  }
+
+  /** Takes from the engine what has changed; it reaches the store with the next flush. */
+  #export(portion: number): void {
+    const changes: Change[] = [{ removed: this.#limiter.exportRemoved(), rows: [] }];
+    for (let rows = this.#limiter.exportChanged(portion); rows.length > 0; ) {
+      changes.push({ removed: [], rows });
+      rows = this.#limiter.exportChanged(portion);
+    }
+    for (const change of changes) write(this.#exported, change);
+    this.#unwritten.push(...changes);
   }
 
   /** Starts a new engine from the store; who was under way is gone, and what they still give back goes nowhere. */
   #start(): void {
     this.seen.restarts += 1;
     const old = this.#open.splice(0);
+    this.#exported = new Map(this.#store);
+    this.#unwritten.length = 0;
     this.#limiter = createLimiter();
     this.#limiter.reconcile([...this.#rules.values()]);
     this.#limiter.restore(JSON.parse(JSON.stringify([...this.#store.values()])) as CounterRow[], this.#nowMs);
     this.#oracle.restart(this.#nowMs);
     for (const { leases } of old) for (const lease of leases) lease.refund(this.#nowMs);
   }
+}
+
+function write(rows: Rows, change: Change): void {
+  if (change.removed.length > 0) {
+    for (const [id, { key }] of rows) if (change.removed.includes(key)) rows.delete(id);
+  }
+  for (const row of change.rows) rows.set(`${row.key} ${row.child}`, row);
 }
 
 function targetAt(index: number): Asked {
