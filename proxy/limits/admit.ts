@@ -37,7 +37,7 @@ function take(matched: MatchedCounters, nowMs: number): void {
     if (counter === undefined) continue;
     const { decisions } = caps.tally;
     if (counter.window === undefined) {
-      counter.gauge?.take();
+      counter.inFlight += 1;
       decisions.note('concurrent', 'allow');
       continue;
     }

@@ -28,7 +28,9 @@ export class Lease {
   release(): void {
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    for (const { counter } of this.#slots) counter?.gauge?.giveBack();
+    for (const { counter } of this.#slots) {
+      if (counter !== undefined && counter.window === undefined) counter.inFlight -= 1;
+    }
   }
 
   /** The request turned out not to be carried out: takes it back from the windows, and gives the slots back. Again does nothing. */

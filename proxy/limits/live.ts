@@ -16,9 +16,9 @@ export function liveFigures(tallies: Iterable<Tally>, nowMs: number): LiveFigure
     const { caps } = tally;
     const counter = caps.rule.perChild ? undefined : tally.find('');
     if (counter === undefined || counter.isIdle(nowMs)) continue;
-    const { window, gauge } = counter;
+    const { window, inFlight } = counter;
     const { key, epoch } = caps.rule;
-    live.counters.push([key, epoch, window?.requestsUsed ?? 0, window?.tokensUsed ?? 0, gauge?.inFlight ?? 0]);
+    live.counters.push([key, epoch, window?.requestsUsed ?? 0, window?.tokensUsed ?? 0, inFlight]);
     live.windows.push(window ? [windowStartMs(caps, counter, nowMs), windowEndMs(caps, counter, nowMs)] : null);
   }
   return live;

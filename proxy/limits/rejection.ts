@@ -31,7 +31,7 @@ export interface Rejection extends Exhausted {
 export function isExhausted(caps: Caps, counter: Counter | undefined, nowMs: number): boolean {
   if (counter === undefined) return caps.isBlock;
   const { window } = counter;
-  if (window === undefined) return (counter.gauge?.inFlight ?? 0) >= caps.slotsCap;
+  if (window === undefined) return counter.inFlight >= caps.slotsCap;
   window.advance(nowMs);
   return window.requestsUsed >= caps.requestsCap || window.tokensUsed >= caps.tokensCap;
 }

@@ -34,7 +34,7 @@ function reportCounter(caps: Caps, counter: Counter | undefined, subject: string
   const { rule } = caps;
   const { maxRequests, maxTokens, periodSeconds } = rule;
   if (periodSeconds === 0) {
-    const inFlight = counter?.gauge?.inFlight ?? 0;
+    const inFlight = counter?.inFlight ?? 0;
     const requestsRemaining = Math.max(0, (maxRequests ?? 0) - inFlight);
     const exhausted = requestsRemaining === 0;
     return { rule, subject, requestsUsed: 0, requestsRemaining, tokensUsed: 0, inFlight, exhausted };

@@ -42,7 +42,7 @@ export function waitSeconds(caps: Caps, counter: Counter | undefined, lane: Lane
 /** Likewise for the slots of a concurrency rule. */
 export function slotSeconds(caps: Caps, counter: Counter | undefined, nowMs: number): number {
   if (caps.slotsCap === 0) return blockSeconds(caps, nowMs);
-  return (counter?.gauge?.inFlight ?? 0) >= caps.slotsCap ? 1 : 0;
+  return (counter?.inFlight ?? 0) >= caps.slotsCap ? 1 : 0;
 }
 
 function blockSeconds({ rule }: Caps, nowMs: number): number {

@@ -4,7 +4,7 @@ import { directChild } from '../../schemas/user-path.ts';
 import type { Counter, Tally } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
-/** Undefined for a gauge. */
+/** Undefined for a concurrency rule. */
 function rowOf({ tally, child, window }: Counter): CounterRow | undefined {
   if (window === undefined) return undefined;
   const { key, epoch, periodSeconds } = tally.caps.rule;

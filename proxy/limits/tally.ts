@@ -1,7 +1,6 @@
 // All that is counted under one rule: rules are data and get replaced, their tallies stay.
 import type { Rule } from '../../schemas/rules/rule.ts';
 import { Decisions } from './decisions.ts';
-import { Gauge } from './gauge.ts';
 import { type SliceClock, Window } from './window.ts';
 
 /**
@@ -9,7 +8,7 @@ import { type SliceClock, Window } from './window.ts';
  * Measured: 1,250, 250, and 1 or 2.
  */
 const windowBytes = 1_300;
-const gaugeBytes = 300;
+const slotsBytes = 300;
 const characterBytes = 2;
 
 /** What every tally of a limiter shares. */
@@ -43,13 +42,18 @@ export interface Caps {
   readonly shadow: boolean;
 }
 
-/** One window or gauge: of a whole subject, or of one child of a template. */
+/** The window or the slots of a whole subject, or of one child of a template. */
 export class Counter {
   readonly tally: Tally;
   /** Full path of the child; empty for the counter of a whole subject, and for the one that children beyond the bound share. */
   readonly child: string;
+  /** Undefined for a concurrency rule. */
   readonly window: Window | undefined;
-  readonly gauge: Gauge | undefined;
+  /**
+   * Open requests under a concurrency rule; 0 for a window. A lease takes at most one slot and gives it back at most once, so it never
+   * falls below 0. Never stored.
+   */
+  inFlight = 0;
   /** No longer the counter of its rule and child: whoever still holds it must look again. */
   retired = false;
   /** Holds what was stored; the same row does not count twice. */
@@ -60,7 +64,6 @@ export class Counter {
     this.tally = tally;
     this.child = child;
     this.window = clock && new Window(clock);
-    this.gauge = clock ? undefined : new Gauge();
   }
 
   /** Marks the counter for the next export. */
@@ -78,7 +81,7 @@ export class Counter {
 
   /** What it is reckoned at. */
   get bytes(): number {
-    return (this.window ? windowBytes : gaugeBytes) + characterBytes * this.child.length;
+    return (this.window ? windowBytes : slotsBytes) + characterBytes * this.child.length;
   }
 
   /** Leases that still hold a slot give it back into the void. */
@@ -92,7 +95,7 @@ export class Counter {
   /** Without use, and nothing to be told about it where changes are exported: else a stored row would outlive its counter. */
   isIdle(nowMs: number): boolean {
     if (this.#changed && this.tally.unsaved.isExported) return false;
-    return this.window ? this.window.isEmpty(nowMs) : this.gauge?.inFlight === 0;
+    return this.window ? this.window.isEmpty(nowMs) : this.inFlight === 0;
   }
 }
 

@@ -21,12 +21,12 @@ export function utilisationOf(tally: Tally, nowMs: number): Utilisation[] {
   let mostTokens = 0;
   let mostSlots = 0;
   let inFlight = 0;
-  for (const { window, gauge } of tally.counters()) {
-    if (gauge !== undefined) {
-      inFlight += gauge.inFlight;
-      mostSlots = Math.max(mostSlots, gauge.inFlight);
+  for (const { window, inFlight: slots } of tally.counters()) {
+    if (window === undefined) {
+      inFlight += slots;
+      mostSlots = Math.max(mostSlots, slots);
+      continue;
     }
-    if (window === undefined) continue;
     mostRequests = Math.max(mostRequests, window.used(requests, nowMs));
     mostTokens = Math.max(mostTokens, window.used(tokens, nowMs));
   }

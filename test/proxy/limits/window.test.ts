@@ -1,7 +1,6 @@
 // The sliding window in numbers: slices, counts, waits, storage.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { Gauge } from '../../../proxy/limits/gauge.ts';
 import { Recent } from '../../../proxy/limits/recent.ts';
 import { requests, SliceClock, tokens, Window } from '../../../proxy/limits/window.ts';
 import { sliceAt, sliceCount, sliceStartMs } from '../../../schemas/rules/slice.ts';
@@ -200,14 +199,6 @@ await test('stored slices are added where they belong', async (t) => {
   ] as const;
   t.equal(window.restore(requests, odd, start), false);
   t.equal(window.used(requests, start), 8, 'what makes no sense is dropped');
-});
-
-await test('a gauge counts what is taken and not given back', async (t) => {
-  const gauge = new Gauge();
-  gauge.take();
-  gauge.take();
-  gauge.giveBack();
-  t.equal(gauge.inFlight, 1);
 });
 
 await test('large entries take their room in the memory of look-ups', async (t) => {
