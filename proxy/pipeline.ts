@@ -3,7 +3,7 @@ import type { HeldBody } from './body-budget.ts';
 import { type Call, readCall, readLargeCall } from './call/call.ts';
 import type { Exchange } from './connection/exchange.ts';
 import { refuse } from './connection/refuse.ts';
-import type { ModelEndpoint } from './endpoints/model-endpoint.ts';
+import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { rateLimitHeaders } from './limits/headers.ts';

@@ -13,7 +13,7 @@ import { createPipelining, type Pipelining } from './connection/pipelining.ts';
 import { refuse } from './connection/refuse.ts';
 import { refuseForeign } from './connection/refuse-foreign.ts';
 import { watchWriteProgress } from './connection/write-progress.ts';
-import { modelEndpoints } from './endpoints/index.ts';
+import { modelEndpoints } from './endpoints/model-endpoints.ts';
 import { createPluginServer } from './endpoints/plugin-server.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';

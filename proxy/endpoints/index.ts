@@ -1,14 +1,9 @@
-// The list of doors. A model endpoint is a row served by the line; every other door is a Fastify plugin.
-import { chatCompletions } from './chat-completions.ts';
-import { embeddings } from './embeddings.ts';
+// The Fastify plugins: every endpoint that is not a model endpoint.
 import { health } from './health.ts';
-import type { ModelEndpoint } from './model-endpoint.ts';
 import { models } from './models.ts';
 import { usage } from './usage.ts';
 
-export const modelEndpoints: readonly ModelEndpoint[] = [chatCompletions, embeddings];
-
 export const plugins = [health, models, usage] as const;
 
-/** Paths that ask for no key. Everything else does, known or not. */
+/** Paths that need no key. Every other path needs one, whether it exists or not. */
 export const publicPaths: ReadonlySet<string> = new Set(['/health', '/health/ready', '/metrics']);

@@ -16,7 +16,8 @@ import { expectNoBody } from '../connection/no-body.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { authenticate, type Principal } from '../stages/authenticate.ts';
-import { modelEndpoints, plugins, publicPaths } from './index.ts';
+import { plugins, publicPaths } from './index.ts';
+import { modelEndpoints } from './model-endpoints.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

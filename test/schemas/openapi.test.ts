@@ -14,7 +14,7 @@ import { errors as adminErrors } from '../../control-plane/errors.ts';
 import { createFleet } from '../../control-plane/fleet.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
-import { modelEndpoints } from '../../proxy/endpoints/index.ts';
+import { modelEndpoints } from '../../proxy/endpoints/model-endpoints.ts';
 import { errors as proxyErrors } from '../../proxy/errors.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { errors as controlPlaneErrors } from '../../control-plane/errors.ts';
 import { generateReference } from '../../gitops/generate-reference.ts';
-import { modelEndpoints, publicPaths } from '../../proxy/endpoints/index.ts';
+import { publicPaths } from '../../proxy/endpoints/index.ts';
+import { modelEndpoints } from '../../proxy/endpoints/model-endpoints.ts';
 import { errors as proxyErrors } from '../../proxy/errors.ts';
 
 const schemas = join(import.meta.dirname, '../../schemas');
