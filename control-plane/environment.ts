@@ -1,5 +1,6 @@
 // The static settings of the control plane: environment variables, read once, checked all together.
 import {
+  adminAddress,
   type EnvironmentReading,
   environmentReading,
   type PlaneSettings,
@@ -13,8 +14,6 @@ export interface Environment extends PlaneSettings {
   readonly port: number;
   /** Stored documents without a seal, as versions before seals have written them, are taken over at the start. */
   readonly adoptsUnsigned: boolean;
-  /** Tokens are counted: the proxies are told so by the same variable. */
-  readonly usageEnabled: boolean;
   /** All variables, for the rules they carry. */
   readonly variables: Variables;
 }
@@ -22,12 +21,11 @@ export interface Environment extends PlaneSettings {
 /** Reads the variables (design section 5): the frozen settings, or every problem at once. */
 export function readEnvironment(variables: Variables = process.env): EnvironmentReading<Environment> {
   const reader = readVariables(variables);
-  const host = reader.host('GATEWAY_ADMIN_HOST');
+  const { host, port } = adminAddress(reader);
   const environment = {
     ...reader.planeSettings(host),
     host,
-    port: reader.port('GATEWAY_ADMIN_PORT', 8081),
-    usageEnabled: reader.flag('USAGE_ENABLED', true),
+    port,
     adoptsUnsigned: reader.flag('GATEWAY_ADOPT_UNSIGNED', false),
     variables,
   };

@@ -1,7 +1,9 @@
 // `npm run check-config -- DIR`: says in a terminal, an editor or a pull request what the gateway would say about a directory.
+
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { parseArgs } from 'node:util';
+import { parseList } from '../schemas/variables.ts';
 import { listRules } from './list-rules.ts';
 import { firstLoadBytes, load } from './load-off-thread.ts';
 import { formatProblem, type Problem, sortProblems } from './problem.ts';
@@ -58,7 +60,7 @@ export async function checkConfig(
   if (directory === undefined || rest.length > 0 || format === undefined) return { output: usage, code: 2 };
 
   const { files, problems: unreadable, hash } = await readDirectory(directory);
-  const entitlements = new Set((environment['GATEWAY_ENTITLEMENTS'] ?? '').split(',').map((name) => name.trim()));
+  const entitlements = new Set(parseList(environment['GATEWAY_ENTITLEMENTS'] ?? ''));
   const loaded = await load(files, { environment, variables: 'warning', entitlements }, firstLoadBytes);
   const problems = sortProblems([...unreadable, ...loaded.problems]);
   const ok = problems.length === 0;

@@ -1,6 +1,6 @@
 // The environment variables both planes read, and how: one meaning for each name, all problems at once, never a value in a message.
 import { hostname } from 'node:os';
-import { parseFlag, type Variables } from '../schemas/variables.ts';
+import { parseFlag, parseList, type Variables } from '../schemas/variables.ts';
 import { parseRedisUrl } from '../store/state/redis/address.ts';
 import { ownNames } from './own-names.ts';
 
@@ -25,6 +25,8 @@ export interface PlaneSettings {
   /** Paid features that are switched on. */
   readonly entitlements: ReadonlySet<string>;
   readonly logLevel: LogLevel;
+  /** Tokens are counted; streams are asked to report usage. */
+  readonly usageEnabled: boolean;
   /** How old the text of /metrics may be. Milliseconds. */
   readonly metricsMaxAgeMs: number;
   /** The state store is Redis when there is one, else a file in `dataDirectory`. */
@@ -89,8 +91,7 @@ export function readVariables(variables: Variables): VariableReader {
     return level ?? 'info';
   };
   const entitlements = (): ReadonlySet<string> => {
-    const names = (get('GATEWAY_ENTITLEMENTS') ?? '').split(',').map((name) => name.trim());
-    const given = names.filter((name) => name !== '');
+    const given = parseList(get('GATEWAY_ENTITLEMENTS') ?? '');
     if (!given.every((name) => knownEntitlements.includes(name))) {
       problems.push(`GATEWAY_ENTITLEMENTS must be a comma list of ${knownEntitlements.join(', ')}`);
     }
@@ -126,12 +127,18 @@ export function readVariables(variables: Variables): VariableReader {
         dataDirectory: get('GATEWAY_DATA') ?? './data',
         entitlements: entitlements(),
         logLevel: logLevel(),
+        usageEnabled: flag('USAGE_ENABLED', true),
         metricsMaxAgeMs: wholeNumber('GATEWAY_METRICS_MAX_AGE_MS', 1_000, 60_000),
         redisUrl: redisUrl(),
         redisPrefix: redisPrefix(),
       };
     },
   };
+}
+
+/** Where the control plane listens, as both planes read it. */
+export function adminAddress(reader: VariableReader): { readonly host: string; readonly port: number } {
+  return { host: reader.host('GATEWAY_ADMIN_HOST'), port: reader.port('GATEWAY_ADMIN_PORT', 8081) };
 }
 
 /** What is said of the master keys and where they are used. */

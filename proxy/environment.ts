@@ -1,6 +1,7 @@
 // The static settings of the proxy: environment variables, read once, checked all together.
 import { hostname } from 'node:os';
 import {
+  adminAddress,
   type EnvironmentReading,
   environmentReading,
   type PlaneSettings,
@@ -19,8 +20,6 @@ export interface Environment extends PlaneSettings {
   readonly instance: string;
   /** What a replica without a name of its own was called before host names were part of it; undefined when it has one. */
   readonly formerInstance: string | undefined;
-  /** Tokens are counted; streams are asked to report usage. */
-  readonly usageEnabled: boolean;
   /** Seconds between two writes of the counters; 0 writes them at shutdown only. */
   readonly flushIntervalSeconds: number;
   /** Where `/admin` is served: an origin, http or https. */
@@ -52,7 +51,6 @@ export function readEnvironment(
     metricsPort: reader.text('GATEWAY_METRICS_PORT', '') === '' ? undefined : reader.port('GATEWAY_METRICS_PORT', 0),
     instance,
     formerInstance: instance === ownName ? `${host}:${port}` : undefined,
-    usageEnabled: reader.flag('USAGE_ENABLED', true),
     flushIntervalSeconds: reader.wholeNumber('RATE_LIMITS_FLUSH_INTERVAL', 1, 3_600),
     controlPlaneUrl: controlPlaneUrl(reader),
     controlPlaneTimeoutMs: reader.wholeNumber('GATEWAY_CONTROL_PLANE_TIMEOUT_MS', 10_000, 600_000),
@@ -63,8 +61,7 @@ export function readEnvironment(
 
 /** The address the control plane listens on by default, unless another one is named. */
 function controlPlaneUrl(reader: VariableReader): string {
-  const host = reader.host('GATEWAY_ADMIN_HOST');
-  const port = reader.port('GATEWAY_ADMIN_PORT', 8081);
+  const { host, port } = adminAddress(reader);
   const text = reader.text('GATEWAY_CONTROL_PLANE_URL', `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
   const url = URL.parse(text);
   const isOrigin =

@@ -1,4 +1,4 @@
-// Environment variables as data: what a reader of settings is given, and how a switch is written.
+// Environment variables as data: what a reader of settings is given, and how switches and lists are written.
 
 /** By name; a variable that is not set is undefined, and an empty one counts as unset. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -8,4 +8,10 @@ export function parseFlag(text: string): boolean | undefined {
   const folded = text.toLowerCase();
   if (folded === 'true' || folded === '1') return true;
   return folded === 'false' || folded === '0' ? false : undefined;
+}
+
+/** The entries of a comma list, without the blanks around them; empty entries are left out. */
+export function parseList(text: string): string[] {
+  const entries = text.split(',').map((entry) => entry.trim());
+  return entries.filter((entry) => entry !== '');
 }
