@@ -11,7 +11,7 @@ const sharedMemoryMs = 10 * heartbeatLifeMs;
 export interface Desired {
   readonly configRevision: string;
   readonly stateRevision: number;
-  /** See `environmentMark`. */
+  /** See `environmentFingerprint`. */
   readonly environment: string;
 }
 

@@ -4,13 +4,13 @@ import type { FollowStatus } from '../gitops/config-status.ts';
 import type { Follower } from '../gitops/follow.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { boundAddress } from '../plane/bound-address.ts';
-import { environmentMark } from '../plane/environment-mark.ts';
+import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
 import { keepText } from '../plane/kept-text.ts';
 import { createLog, logSettings } from '../plane/log.ts';
 import { logStateEvent } from '../plane/log-events.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
-import { followConfigOrRefuse, listenOrRefuse, settingsOrRefuse } from '../plane/start.ts';
+import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
 import { ownDirectory } from '../store/own-files.ts';
 import { followState } from '../store/state/follow-state.ts';
@@ -38,7 +38,7 @@ import { guardDocuments } from './store/documents.ts';
 import { resealOutdated } from './store/reseal.ts';
 import { createSignOfLife } from './store/sign-of-life.ts';
 
-const environment = settingsOrRefuse('control plane', readEnvironment());
+const environment = settingsOrExit('control plane', readEnvironment());
 const { dataDirectory, entitlements, host, port, masterKey, usageEnabled } = environment;
 const log = createLog('control-plane', environment.logLevel);
 const nowMs = (): number => Date.now();
@@ -46,7 +46,7 @@ const ownFolder = join(dataDirectory, 'control-plane');
 ownDirectory(dataDirectory);
 ownDirectory(ownFolder);
 
-const mark = environmentMark(environment.variables);
+const fingerprint = environmentFingerprint(environment.variables);
 const store = openPlaneStore(environment, environment.adoptsUnsigned);
 const config = new ConfigInForce({ hasTemplates: entitlements.has('quota_templates'), usageEnabled });
 const managed = new DocumentsInForce(masterKey);
@@ -62,7 +62,7 @@ const state = (): StateStatus => stateFollower.status();
 const desired = (): Desired => ({
   configRevision: configStatus()?.revision ?? '',
   stateRevision: state().revision,
-  environment: mark,
+  environment: fingerprint,
 });
 const fleet = createFleet(store, desired, nowMs);
 const stateFollower = await followState({
@@ -77,7 +77,7 @@ const stateFollower = await followState({
   report: (event) => logStateEvent(log, event),
 });
 const remembered = await rememberRules(join(ownFolder, 'declared-rules.json'), (problem) => log.warn(problem));
-follower = await followConfigOrRefuse('control plane', {
+follower = await followConfigOrExit('control plane', {
   settings: environment,
   variables: 'keep',
   ownFolder,
@@ -140,6 +140,6 @@ stopOnSignals({
     await Promise.all([store.close(), stateFollower.kept()]);
   },
 });
-await listenOrRefuse('control plane', { host, port, prefix: 'GATEWAY_ADMIN' }, app.listen({ host, port }));
+await listenOrExit('control plane', { host, port, prefix: 'GATEWAY_ADMIN' }, app.listen({ host, port }));
 log.info({ address: boundAddress(app.server.address()) }, 'listening');
 logSettings(log, environment, 'the admin API is open to whoever reaches it');

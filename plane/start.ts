@@ -12,14 +12,14 @@ import { type Log, logConfigEvent } from './log-events.ts';
 export type PlaneName = 'proxy' | 'control plane';
 
 /** Writes one line per problem to stderr and ends the process. */
-export function refuseStart(plane: PlaneName, problems: readonly string[]): never {
+export function exitAtStart(plane: PlaneName, problems: readonly string[]): never {
   process.stderr.write(problems.map((problem) => `${plane} cannot start: ${problem}\n`).join(''));
   process.exit(1);
 }
 
 /** The settings of a plane, or the end of the process. */
-export function settingsOrRefuse<Settings>(plane: PlaneName, reading: EnvironmentReading<Settings>): Settings {
-  if ('problems' in reading) refuseStart(plane, reading.problems);
+export function settingsOrExit<Settings>(plane: PlaneName, reading: EnvironmentReading<Settings>): Settings {
+  if ('problems' in reading) exitAtStart(plane, reading.problems);
   return reading.environment;
 }
 
@@ -36,7 +36,7 @@ export interface PlaneConfig {
 }
 
 /** Follows the configuration directory; resolves when a configuration is in force, or ends the process when there is none. */
-export async function followConfigOrRefuse(plane: PlaneName, config: PlaneConfig): Promise<Follower> {
+export async function followConfigOrExit(plane: PlaneName, config: PlaneConfig): Promise<Follower> {
   const { settings, variables, ownFolder, nowMs, log, apply } = config;
   try {
     return await followConfig({
@@ -51,7 +51,7 @@ export async function followConfigOrRefuse(plane: PlaneName, config: PlaneConfig
     });
   } catch (error) {
     if (!(error instanceof ConfigRejected)) throw error;
-    return refuseStart(plane, error.problems.map(formatProblem));
+    return exitAtStart(plane, error.problems.map(formatProblem));
   }
 }
 
@@ -64,7 +64,7 @@ export interface ListenPlace {
 }
 
 /** What `listening` resolves with; when it rejects, the process ends. */
-export async function listenOrRefuse<Bound>(
+export async function listenOrExit<Bound>(
   plane: PlaneName,
   place: ListenPlace,
   listening: Promise<Bound>,
@@ -72,7 +72,7 @@ export async function listenOrRefuse<Bound>(
   try {
     return await listening;
   } catch (error) {
-    return refuseStart(plane, [explainListen(error as NodeJS.ErrnoException, place)]);
+    return exitAtStart(plane, [explainListen(error as NodeJS.ErrnoException, place)]);
   }
 }
 

@@ -1,4 +1,4 @@
-// Every error the data plane itself can answer: stages throw entries of this table, connection/refuse.ts renders them (spec: Error envelope).
+// Every error the data plane itself can answer: stages throw entries of this table, connection/answer-refusal.ts renders them (spec: Error envelope).
 import { type ErrorType, printable } from '../schemas/error-type.ts';
 
 interface Entry {
@@ -7,9 +7,9 @@ interface Entry {
   readonly message: string;
 }
 
-const refuse = (status: number, type: ErrorType, message: string): Entry => ({ status, type, message });
-const bad = (message: string, status = 400): Entry => refuse(status, 'invalid_request_error', message);
-const upstream = (message: string, status = 502): Entry => refuse(status, 'provider_error', message);
+const entryOf = (status: number, type: ErrorType, message: string): Entry => ({ status, type, message });
+const bad = (message: string, status = 400): Entry => entryOf(status, 'invalid_request_error', message);
+const upstream = (message: string, status = 502): Entry => entryOf(status, 'provider_error', message);
 
 /** Codes are stable and for programs; messages are for people and may change. `{x}` is filled from the details. */
 export const errors = {
@@ -34,45 +34,45 @@ export const errors = {
   invalid_model: bad('"model" must be a string of 1 to 1024 characters naming a model, for example "openai/gpt-4o".'),
   invalid_stream: bad('"stream" must be true or false.'),
   // One answer for every failure: a caller without a key learns nothing about which keys exist.
-  invalid_api_key: refuse(
+  invalid_api_key: entryOf(
     401,
     'authentication_error',
     'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
   ),
-  too_many_failed_logins: refuse(
+  too_many_failed_logins: entryOf(
     429,
     'rate_limit_error',
     'Too many failed attempts to log in from this address. Retry in {seconds} s. A valid key is accepted at any time.',
   ),
-  foreign_host: refuse(
+  foreign_host: entryOf(
     403,
     'permission_error',
     'Without a master key only names of this machine are served, such as localhost; "{host}" is none. Set GATEWAY_MASTER_KEY.',
   ),
-  foreign_origin: refuse(
+  foreign_origin: entryOf(
     403,
     'permission_error',
     'Without a master key no page of another origin may write. Set GATEWAY_MASTER_KEY.',
   ),
-  key_revoked: refuse(401, 'authentication_error', 'The API key of this stream was revoked or has expired.'),
+  key_revoked: entryOf(401, 'authentication_error', 'The API key of this stream was revoked or has expired.'),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
   invalid_user_path: bad('The user path of the request {reason}. Send one path such as /team/app.'),
-  rate_limit_exceeded: refuse(
+  rate_limit_exceeded: entryOf(
     429,
     'rate_limit_error',
     'Rate limit exceeded for {subject}: {limit}. Retry in {seconds} s.',
   ),
-  model_not_found: refuse(
+  model_not_found: entryOf(
     404,
     'not_found_error',
     'The model "{model}" does not exist. GET /v1/models lists what does.',
   ),
-  user_path_denied: refuse(
+  user_path_denied: entryOf(
     403,
     'permission_error',
     'This key may not name a user path. Leave the header out, or use a key issued with "user_path" or "any_user_path": true.',
   ),
-  model_access_denied: refuse(
+  model_access_denied: entryOf(
     403,
     'permission_error',
     'This key may not use the model "{model}". GET /v1/models lists what it may use.',
@@ -80,7 +80,7 @@ export const errors = {
   routing_member_not_allowed: bad(
     'This key is restricted to some models, so the body must not have "{member}": a provider might go elsewhere by it.',
   ),
-  route_not_found: refuse(404, 'not_found_error', 'There is no {method} {path} here.'),
+  route_not_found: entryOf(404, 'not_found_error', 'There is no {method} {path} here.'),
   upstream_unavailable: upstream('The provider could not be reached: {reason}.'),
   upstream_dns: upstream("The provider's host name could not be resolved."),
   upstream_tls: upstream('The TLS connection to the provider failed: {reason}.'),
@@ -108,7 +108,7 @@ export interface Details {
   readonly further?: Readonly<Record<string, unknown>>;
 }
 
-/** A refusal on its way to the client: thrown by stages, rendered by `connection/refuse.ts`. */
+/** A refusal on its way to the client: thrown by stages, rendered by `connection/answer-refusal.ts`. */
 export class Refusal extends Error {
   readonly status: number;
   readonly type: ErrorType;

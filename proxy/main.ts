@@ -1,11 +1,11 @@
 // The data plane as a process: environment → parts → state → config → listen → drain. The only place that wires.
 import { join } from 'node:path';
-import { environmentMark } from '../plane/environment-mark.ts';
+import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
 import { keepText } from '../plane/kept-text.ts';
 import { createLog, logSettings } from '../plane/log.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
-import { followConfigOrRefuse, listenOrRefuse, settingsOrRefuse } from '../plane/start.ts';
+import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
 import { digestOf } from '../schemas/keys/secret.ts';
 import { openPlaneStore } from '../store/state/open.ts';
@@ -32,7 +32,7 @@ import { startHeartbeats } from './store/heartbeat.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
 import { createPools } from './upstream/pools.ts';
 
-const environment = settingsOrRefuse('proxy', readEnvironment());
+const environment = settingsOrExit('proxy', readEnvironment());
 const { host, port, metricsPort, instance, masterKey, usageEnabled, variables } = environment;
 const log = createLog('proxy', environment.logLevel);
 // Wall time at start, then monotonic: a clock step changes nothing.
@@ -42,7 +42,7 @@ const ownFolder = join(environment.dataDirectory, instance);
 const flushIntervalMs = environment.flushIntervalSeconds * 1000;
 const lock = claimInstance({ directory: environment.dataDirectory, instance, former: environment.formerInstance }, log);
 
-const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmentMark(variables) }, log);
+const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmentFingerprint(variables) }, log);
 const current = createCurrent();
 const pools = createPools();
 const isExported = flushIntervalMs > 0;
@@ -93,7 +93,7 @@ reloadOnHangUp(() => lifecycle.configFollower?.reload());
 
 const stateFollower = await followManagedState({ store, ownFolder, publisher, limiter, log });
 lifecycle.stateFollower = stateFollower;
-lifecycle.configFollower = await followConfigOrRefuse('proxy', {
+lifecycle.configFollower = await followConfigOrExit('proxy', {
   settings: environment,
   variables: 'expand',
   ownFolder,
@@ -128,7 +128,7 @@ stopOnSignals({
 });
 
 if (metricsPort !== undefined) await listenForMetrics(metrics, { host, port: metricsPort }, log);
-const address = await listenOrRefuse('proxy', { host, port, prefix: 'GATEWAY' }, server.listen(host, port));
+const address = await listenOrExit('proxy', { host, port, prefix: 'GATEWAY' }, server.listen(host, port));
 lifecycle.phase = 'serving';
 lifecycle.heartbeats = startHeartbeats({
   store,

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { boundAddress } from '../plane/bound-address.ts';
 import { createServer } from '../plane/http.ts';
-import { listenOrRefuse } from '../plane/start.ts';
+import { listenOrExit } from '../plane/start.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A few Prometheus servers and a curious person. */
@@ -18,7 +18,7 @@ export async function listenForMetrics(
   log: Pick<Logger, 'info'>,
 ): Promise<void> {
   const place = { host, port, prefix: 'GATEWAY_METRICS' };
-  const address = await listenOrRefuse('proxy', place, serveMetrics(metrics, host, port));
+  const address = await listenOrExit('proxy', place, serveMetrics(metrics, host, port));
   log.info({ address }, 'serving metrics');
 }
 

@@ -1,8 +1,8 @@
 // The line itself: what happens to a model request, in order. The order is written down here and nowhere else.
 import type { HeldBody } from './body-budget.ts';
 import { type Call, readCall, readLargeCall } from './call/call.ts';
+import { answerRefusal } from './connection/answer-refusal.ts';
 import type { Exchange } from './connection/exchange.ts';
-import { refuse } from './connection/refuse.ts';
 import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
@@ -58,7 +58,7 @@ export async function serve({ path, operation }: ModelEndpoint, exchange: Exchan
     // Without a route no provider was called; with one, the attempt knows whether.
     if (route === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));
     if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange.id);
-    const refused = refuse(error, exchange);
+    const refused = answerRefusal(error, exchange);
     ending = { status: refused.status, headers: [], refused };
   } finally {
     held?.release();

@@ -5,12 +5,12 @@ import { boundAddress } from '../plane/bound-address.ts';
 import { createServer } from '../plane/http.ts';
 import { forwardAdmin } from './admin/forward.ts';
 import { checkPath, maxHeaderBytes, maxHeaders, originForm, pathOf, readHead } from './call/head.ts';
+import { answerRefusal } from './connection/answer-refusal.ts';
 import { type ConnectionCounts, watchConnections } from './connection/connections.ts';
 import { type Exchange, openExchange } from './connection/exchange.ts';
 import { isUnder } from './connection/known-routes.ts';
 import { answerParseErrors } from './connection/parse-errors.ts';
 import { createPipelining, type Pipelining } from './connection/pipelining.ts';
-import { refuse } from './connection/refuse.ts';
 import { refuseForeign } from './connection/refuse-foreign.ts';
 import { watchWriteProgress } from './connection/write-progress.ts';
 import { modelEndpoints } from './endpoints/model-endpoints.ts';
@@ -164,7 +164,7 @@ function statusOf({ gone, response }: Exchange): number {
 function answer(exchange: Exchange, thrown: unknown, gateway: Gateway): void {
   if (!(thrown instanceof Refusal)) gateway.reportFailure(thrown, exchange.id);
   try {
-    refuse(thrown, exchange);
+    answerRefusal(thrown, exchange);
   } catch (error) {
     giveUp(exchange, error, gateway);
   }

@@ -1,10 +1,10 @@
 // Answers requests that node's HTTP parser gave up on, in the same envelope as every other refusal.
 import type { Socket } from 'node:net';
 import { type Refusal, refusal } from '../errors.ts';
+import { answerRefusal, rawRefusal } from './answer-refusal.ts';
 import { cut } from './cut.ts';
 import { requestId } from './exchange.ts';
 import type { Pipelining } from './pipelining.ts';
-import { rawRefusal, refuse } from './refuse.ts';
 
 /** How long a refused client may go on sending before the connection is cut. Milliseconds. */
 const lingerMs = 500;
@@ -52,7 +52,7 @@ export function answerParseErrors(
     else if (request.complete) pipelining.endWith(socket, answer);
     else if (response.headersSent) socket.destroy();
     else if (exchange.onBroken) exchange.onBroken(parseRefusal(error));
-    else refuse(parseRefusal(error), exchange);
+    else answerRefusal(parseRefusal(error), exchange);
   };
 }
 

@@ -1,7 +1,7 @@
 // Admission: check every rule, then take from all of them or from none (spec, Limits 5).
 import { Lease } from './lease.ts';
 import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches } from './match.ts';
-import { exhaustedOf, isExhausted, type Rejection, refuse } from './rejection.ts';
+import { exhaustedOf, isExhausted, type Rejection, reject } from './rejection.ts';
 import type { Caps, Counter } from './tally.ts';
 import { requests } from './window.ts';
 
@@ -10,7 +10,7 @@ export type Admission =
   | { readonly lease?: undefined; readonly rejection: Rejection };
 
 /** See `Limiter.admit`. */
-export function admitMatched(matches: Matches, nowMs: number, refusedAs: 'reject' | 'skip_target'): Admission {
+export function admitMatched(matches: Matches, nowMs: number, rejectedAs: 'reject' | 'skip_target'): Admission {
   let matched = matches.matched();
   if (matched.length === 0) return nothingTaken;
   let isShadowing = false;
@@ -19,7 +19,7 @@ export function admitMatched(matches: Matches, nowMs: number, refusedAs: 'reject
     const counter = liveCounter(match);
     isOpen &&= counter !== undefined && counter === match.counter;
     if (!isExhausted(match.caps, counter, nowMs)) continue;
-    if (!match.caps.shadow) return { rejection: refuse(matched, nowMs, refusedAs) };
+    if (!match.caps.shadow) return { rejection: reject(matched, nowMs, rejectedAs) };
     isShadowing = true;
   }
   if (!isOpen) matched = matches.opened();

@@ -91,10 +91,10 @@ export class Limiter {
 
   /**
    * Checks every rule, then takes from all of them or from none (spec, Limits 5). A shadow rule that would have refused counts that
-   * and takes nothing, so that it keeps saying what enforcing it would mean. `refusedAs` is how a refusal is counted.
+   * and takes nothing, so that it keeps saying what enforcing it would mean. `rejectedAs` is how a refusal is counted.
    */
-  admit(matches: Matches, nowMs: number, refusedAs: 'reject' | 'skip_target' = 'reject'): Admission {
-    return admitMatched(matches, nowMs, refusedAs);
+  admit(matches: Matches, nowMs: number, rejectedAs: 'reject' | 'skip_target' = 'reject'): Admission {
+    return admitMatched(matches, nowMs, rejectedAs);
   }
 
   /**

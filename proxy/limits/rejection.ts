@@ -65,9 +65,9 @@ function collect(found: Exhausted[], match: MatchedCounter, nowMs: number): void
 }
 
 /** Explains the refusal by matched counters of which at least one enforcing rule is used up, and counts it for each such cap. */
-export function refuse(matched: MatchedCounters, nowMs: number, refusedAs: Outcome): Rejection {
+export function reject(matched: MatchedCounters, nowMs: number, rejectedAs: Outcome): Rejection {
   const exhausted = exhaustedIn(matched, nowMs);
-  for (const { tally, dimension } of exhausted) tally.decisions.note(dimension, refusedAs);
+  for (const { tally, dimension } of exhausted) tally.decisions.note(dimension, rejectedAs);
   return decide(exhausted);
 }
 
@@ -82,7 +82,7 @@ export function explain(targets: readonly Matches[], consumer: Matches, nowMs: n
 }
 
 /** Likewise for a request of which every target was skipped: the used-up caps of the soonest one count a `reject`, too. */
-export function refuseTargets(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
+export function rejectTargets(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
   // A single target was not skipped but refused, and has counted that.
   if (targets.length > 1) {
     for (const { tally, dimension } of soonestOf(targets, nowMs)) tally.decisions.note(dimension, 'reject');

@@ -2,7 +2,7 @@
 import { isShadowed, takeWindow } from './admit.ts';
 import type { Lease } from './lease.ts';
 import { liveCounter, type MatchedCounters, type Matches } from './match.ts';
-import { isExhausted, type Rejection, refuse } from './rejection.ts';
+import { isExhausted, type Rejection, reject } from './rejection.ts';
 
 /**
  * The request goes on at `nowMs`, some time after it was admitted under `matches`: where a slice has passed, windows count it now instead,
@@ -16,7 +16,7 @@ export function renewLease(lease: Lease, matches: Matches, nowMs: number): Rejec
   const isRefusing = windows.some((match) => !match.caps.shadow && isExhausted(match.caps, liveCounter(match), nowMs));
   if (isRefusing) {
     lease.release();
-    return refuse(windows, nowMs, 'reject');
+    return reject(windows, nowMs, 'reject');
   }
   const counted = windowsOf(matches.opened(), lease).filter((match) => !isShadowed(match, nowMs));
   for (const { caps, counter } of counted) takeWindow(caps, counter, nowMs);

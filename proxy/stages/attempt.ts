@@ -5,7 +5,7 @@ import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { refuseTargets } from '../limits/rejection.ts';
+import { rejectTargets } from '../limits/rejection.ts';
 import { failureRefusal, rejectionOf } from '../providers/provider-error.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import { UpstreamFailure } from '../upstream/failure.ts';
@@ -157,5 +157,5 @@ function unreadable({ stream, contentEncoding }: Answer, provider: string): Refu
  */
 function saturated({ route, consumer }: RoutedCall, { limiter, metrics }: Parts, nowMs: number): Refusal {
   consumer.lease.refund(nowMs);
-  return limitRefusal(refuseTargets(targetRules(route, limiter), consumer.matches, nowMs), metrics);
+  return limitRefusal(rejectTargets(targetRules(route, limiter), consumer.matches, nowMs), metrics);
 }

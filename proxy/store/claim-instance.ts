@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { refuseStart } from '../../plane/start.ts';
+import { exitAtStart } from '../../plane/start.ts';
 import { InstanceInUse, type InstanceLock, lockInstance } from '../../store/instance-lock.ts';
 
 export interface Claim {
@@ -31,7 +31,7 @@ export function claimInstance(
     return lockInstance(folder);
   } catch (error) {
     if (error instanceof InstanceInUse) {
-      refuseStart('proxy', [`another proxy runs as instance "${instance}"; give each its own GATEWAY_INSTANCE`]);
+      exitAtStart('proxy', [`another proxy runs as instance "${instance}"; give each its own GATEWAY_INSTANCE`]);
     }
     log.warn({ err: error }, `${folder} cannot be written; check GATEWAY_DATA`);
     return undefined;

@@ -85,7 +85,7 @@ export interface OwnFacts {
   readonly config: FollowStatus | undefined;
   readonly state: StateStatus;
   readonly isEnforcing: boolean;
-  /** See `environmentMark`. */
+  /** See `environmentFingerprint`. */
   readonly environment: string;
   readonly live: Pick<HeartbeatBody, 'counters' | 'windows'>;
 }

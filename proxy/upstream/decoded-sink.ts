@@ -57,7 +57,7 @@ export function decodedSink(
     isOver = true;
     sink.end(ended);
   };
-  const refuse = (reason: string): void => {
+  const fail = (reason: string): void => {
     const ended: Failure = { code: 'upstream_invalid_response', reason };
     end(ended);
     decoder.destroy();
@@ -66,12 +66,12 @@ export function decodedSink(
   decoder.on('data', (piece: Buffer) => {
     if (isOver) return;
     given += piece.length;
-    if (given > harmlessBytes && given > mostGrowth * taken) refuse('it grows beyond measure when it is decompressed');
+    if (given > harmlessBytes && given > mostGrowth * taken) fail('it grows beyond measure when it is decompressed');
     else if (!sink.write(piece)) decoder.pause();
   });
   decoder.on('drain', () => source.resume());
   decoder.on('end', () => end(failure));
-  decoder.on('error', () => refuse(`it is not ${encoding}, as it says`));
+  decoder.on('error', () => fail(`it is not ${encoding}, as it says`));
   return {
     write(chunk) {
       taken += chunk.length;

@@ -9,8 +9,8 @@ import { createBalance } from '../../proxy/balance.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
 import { readCall } from '../../proxy/call/call.ts';
 import { readHead } from '../../proxy/call/head.ts';
+import { answerRefusal } from '../../proxy/connection/answer-refusal.ts';
 import { closeExchange, type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
-import { refuse } from '../../proxy/connection/refuse.ts';
 import { Refusal, refusal } from '../../proxy/errors.ts';
 import { createKeyStreams } from '../../proxy/key-streams.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
@@ -592,7 +592,7 @@ async function startStand(t: Test, count = 2): Promise<Stand> {
       const { status } = await relay(delivery, exchange, means);
       outcomes.push({ status, provider: accepted.target.upstream.name });
     } catch (error) {
-      const { status, provider = '' } = refuse(error, exchange);
+      const { status, provider = '' } = answerRefusal(error, exchange);
       outcomes.push({ status, provider });
     }
   };

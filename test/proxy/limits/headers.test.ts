@@ -3,7 +3,7 @@ import { test } from 'tap';
 import { rateLimitHeaders, rejectionHeaders, rejectionWords } from '../../../proxy/limits/headers.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import type { Matches } from '../../../proxy/limits/match.ts';
-import { type Exhausted, explain, type Rejection, refuseTargets } from '../../../proxy/limits/rejection.ts';
+import { type Exhausted, explain, type Rejection, rejectTargets } from '../../../proxy/limits/rejection.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { ruleOf } from './rule-of.ts';
 
@@ -183,7 +183,7 @@ await test('when every target is used up the wait is the first moment that suits
   limiter.charge(brief, 5, start);
   const [free, slow] = [limiter.forUserPath('/'), limiter.forUserPath('/slow')];
   limiter.charge(slow, 5, start);
-  const told = (refused: Matches[], consumer: Matches): string => sentence(refuseTargets(refused, consumer, start));
+  const told = (refused: Matches[], consumer: Matches): string => sentence(rejectTargets(refused, consumer, start));
   t.equal(
     told(targets, free),
     'provider hour: 1 request per hour, 3660',
@@ -198,7 +198,7 @@ await test('when every target is used up the wait is the first moment that suits
   const open = limiter.forTarget('free', 'x');
   t.equal(sentence(explain([open, ...targets], slow, start)), '/slow: 5 tokens per 600s, 610');
   t.same(limiter.decisions(), before, 'to explain is not to refuse');
-  t.throws(() => refuseTargets([open], free, start), 'nothing stands in its way');
+  t.throws(() => rejectTargets([open], free, start), 'nothing stands in its way');
 });
 
 await test('clients are asked not to sleep through a wait of more than two minutes', async (t) => {

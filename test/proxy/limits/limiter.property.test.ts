@@ -204,7 +204,7 @@ class World {
   }
 
   /** One admission, held against the log in every respect. */
-  #stage(asked: Asked, request: Open, refusedAs: 'reject' | 'skip_target'): boolean {
+  #stage(asked: Asked, request: Open, rejectedAs: 'reject' | 'skip_target'): boolean {
     const nowMs = this.#nowMs;
     const matches = matchesOf(this.#limiter, asked);
     request.matches.push(matches);
@@ -212,7 +212,7 @@ class World {
     const before = this.#limiter.report(matches, nowMs);
     const shadowedBefore = this.#shadowed();
     this.#checkReports(before, logs);
-    const { lease, rejection } = this.#limiter.admit(matches, nowMs, refusedAs);
+    const { lease, rejection } = this.#limiter.admit(matches, nowMs, rejectedAs);
     const after = this.#limiter.report(matches, nowMs);
     const enforced = logs.filter(({ rule }) => rule.mode === 'enforce');
     if (rejection !== undefined) {

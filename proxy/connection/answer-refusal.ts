@@ -24,7 +24,7 @@ let lingering = 0;
  * Answers with the refusal a thrown thing stands for, unless the client is gone or an answer has begun (then it is broken off).
  * Returns the refusal.
  */
-export function refuse(thrown: unknown, exchange: Exchange): Refusal {
+export function answerRefusal(thrown: unknown, exchange: Exchange): Refusal {
   const refused = asRefusal(thrown, exchange.id);
   const { response, request, gone } = exchange;
   if (gone) return refused;
