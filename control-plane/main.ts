@@ -18,9 +18,9 @@ import { openPlaneStore } from '../store/state/open.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
+import { keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
 import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
 import { readLiveCounters } from './admin/rate-limits/fleet-counters.ts';
-import { rememberRules } from './admin/rate-limits/remembered.ts';
 import { rateLimits } from './admin/rate-limits/routes.ts';
 import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
 import { status } from './admin/status/routes.ts';
@@ -76,7 +76,7 @@ const stateFollower = await followState({
   },
   report: (event) => logStateEvent(log, event),
 });
-const remembered = await rememberRules(join(ownFolder, 'declared-rules.json'), (problem) => log.warn(problem));
+const declaredDates = await keepDeclaredDates(join(ownFolder, 'declared-rules.json'), (problem) => log.warn(problem));
 follower = await followConfigOrExit('control plane', {
   settings: environment,
   variables: 'keep',
@@ -85,7 +85,7 @@ follower = await followConfigOrExit('control plane', {
   log,
   apply(declared) {
     config.put(declared);
-    remembered.update(config.rules, nowMs());
+    declaredDates.update(config.rules, nowMs());
     tellUnenforced();
   },
 });
@@ -110,7 +110,7 @@ const app = createServer({
 const admin = { store: documents, quotas: () => config.quotas, nowMs };
 const rateLimitParts = {
   ...admin,
-  configRules: () => ({ rules: config.rules, declared: remembered.current() }),
+  configRules: () => ({ rules: config.rules, declared: declaredDates.current() }),
   live: () => readLiveCounters(fleet, nowMs),
   means: () => config.means(),
 };

@@ -8,7 +8,7 @@ import {
   resetEveryRule,
   resetRule,
 } from '../../control-plane/admin/rate-limits/changes.ts';
-import { dateRules } from '../../control-plane/admin/rate-limits/declared.ts';
+import { dateRules } from '../../control-plane/admin/rate-limits/declared-dates.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { listing } from '../../control-plane/admin/rate-limits/listing.ts';
 import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';

@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
 import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
 import { type RateLimitParts, tidyRules } from '../../control-plane/admin/rate-limits/commit.ts';
-import { dateRules } from '../../control-plane/admin/rate-limits/declared.ts';
+import { dateRules } from '../../control-plane/admin/rate-limits/declared-dates.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { storeRefusal } from '../../control-plane/admin/store-refusal.ts';

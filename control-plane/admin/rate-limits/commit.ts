@@ -18,7 +18,7 @@ import {
   removeExpiredRules,
   type UnneededEpochs,
 } from './changes.ts';
-import type { DeclaredRules } from './declared.ts';
+import type { DeclaredDates } from './declared-dates.ts';
 import type { LiveCounters } from './fleet-counters.ts';
 import { listing } from './listing.ts';
 
@@ -26,7 +26,7 @@ import { listing } from './listing.ts';
 export interface RateLimitParts {
   readonly store: DocumentStore;
   /** The rules of the configuration in force, and since when each is declared. */
-  configRules(): { readonly rules: readonly Rule[]; readonly declared: DeclaredRules };
+  configRules(): { readonly rules: readonly Rule[]; readonly declared: DeclaredDates };
   live(): Promise<LiveCounters>;
   /** How much operators may store. */
   quotas(): Quotas;

@@ -4,7 +4,7 @@ import type { RuleMeans } from '../../../schemas/rules/obstacle.ts';
 import { periodLabel } from '../../../schemas/rules/period.ts';
 import { explainUnenforced } from '../../../schemas/rules/unenforced.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
-import type { DeclaredRules } from './declared.ts';
+import type { DeclaredDates } from './declared-dates.ts';
 import type { LiveCounters } from './fleet-counters.ts';
 
 export interface ListingParts {
@@ -12,7 +12,7 @@ export interface ListingParts {
   readonly rules: readonly MergedRule[];
   readonly means: RuleMeans;
   readonly live: LiveCounters;
-  readonly declared: DeclaredRules;
+  readonly declared: DeclaredDates;
   readonly nowMs: number;
 }
 
