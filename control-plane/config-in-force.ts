@@ -1,12 +1,12 @@
 // The configuration that operators see and rules are judged by: what is made of it once, when it comes in force.
 import type { AssembledConfig } from '../gitops/assembled.ts';
 import { type KnownModels, knownModels, nothingKnown } from '../schemas/rules/known-models.ts';
-import type { RuleMeans } from '../schemas/rules/obstacle.ts';
+import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';
 import { compileRules, type Rule } from '../schemas/rules/rule.ts';
 import { defaultQuotas, type Quotas } from './admin/quotas.ts';
 
 /** What of the environment decides whether rules can be enforced. */
-export type Switches = Pick<RuleMeans, 'hasTemplates' | 'usageEnabled'>;
+export type Switches = Pick<RulePrerequisites, 'hasTemplates' | 'usageEnabled'>;
 
 /** Empty until a configuration comes in force. */
 export class ConfigInForce {
@@ -31,7 +31,7 @@ export class ConfigInForce {
   }
 
   /** Which rules can be enforced. */
-  means(): RuleMeans {
+  prerequisites(): RulePrerequisites {
     return { ...this.#switches, enabled: this.#areLimitsEnabled, known: this.known };
   }
 }

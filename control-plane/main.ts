@@ -54,7 +54,7 @@ const warnOfRules = createRuleWarnings(log);
 let follower: Follower | undefined;
 let expiry: Expiry | undefined;
 const tellUnenforced = (): void => {
-  if (config.isLoaded) warnOfRules(managed.documents, config.rules, config.means(), nowMs());
+  if (config.isLoaded) warnOfRules(managed.documents, config.rules, config.prerequisites(), nowMs());
 };
 
 const configStatus = (): FollowStatus | undefined => follower?.status();
@@ -112,7 +112,7 @@ const rateLimitParts = {
   ...admin,
   configRules: () => ({ rules: config.rules, declared: declaredDates.current() }),
   live: () => readLiveCounters(fleet, nowMs),
-  means: () => config.means(),
+  prerequisites: () => config.prerequisites(),
 };
 const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 await app.register(rateLimits, { parts: rateLimitParts, who });

@@ -6,7 +6,7 @@ import { isTree, type Tree } from '../schemas/validation/value-at.ts';
  * What becomes of variables: `error` and `warning` expand them and say how bad an unset one is (such a string then stays as it is
  * written), `keep` expands nothing.
  */
-export type Variables = 'error' | 'warning' | 'keep';
+export type VariableMode = 'error' | 'warning' | 'keep';
 
 export interface Expanded {
   value: Tree;
@@ -50,7 +50,7 @@ export function refersToVariable(text: string): boolean {
  * Builds a new tree; keys, numbers and booleans are left alone. A variable where none is filled in, one of the gateway's own secrets and
  * one without braces are errors, whatever `variables` says: both planes refuse the same. Messages name variables, never their values.
  */
-export function expand(root: Tree, environment: Environment, variables: Variables): Expanded {
+export function expand(root: Tree, environment: Environment, variables: VariableMode): Expanded {
   const result: Expanded = { value: {}, unknown: new Set(), errors: [], warnings: [] };
   result.value = walkTree(root, []);
   return result;

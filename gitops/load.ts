@@ -3,7 +3,7 @@
 import { formatPath } from '../schemas/validation/path.ts';
 import { assemble } from './assemble.ts';
 import type { AssembledConfig } from './assembled.ts';
-import { expand, type Variables } from './expand.ts';
+import { expand, type VariableMode } from './expand.ts';
 import { parseFile } from './parse.ts';
 import { mostProblems, type Problem, problemOfFile, sortProblems } from './problem.ts';
 import type { SourceFile } from './read.ts';
@@ -13,7 +13,7 @@ import { validate } from './validate.ts';
 export interface LoadContext {
   /** What `${VAR}` is looked up in, and where rules and switches are read from. */
   environment: Readonly<Record<string, string | undefined>>;
-  variables: Variables;
+  variables: VariableMode;
   /** Paid features that are switched on, such as `quota_templates`. */
   entitlements: ReadonlySet<string>;
 }

@@ -4,7 +4,7 @@ import { managedKeys, manualRules, readManaged, resets } from '../../schemas/doc
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
 import { mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
-import type { RuleMeans } from '../../schemas/rules/obstacle.ts';
+import type { RulePrerequisites } from '../../schemas/rules/obstacle.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type RuleProblem, unenforcedProblems } from '../../schemas/rules/unenforced.ts';
@@ -42,7 +42,7 @@ const longestWaitMs = 3_600_000;
 /** Nothing is put in force before there is a config. */
 export function createPublisher(options: PublishOptions): Publisher {
   const { masterKeyDigest, hasTemplates, usageEnabled, put, warn, nowMs } = options;
-  let config: { rules: readonly Rule[]; means: RuleMeans; maxChildren: number } | undefined;
+  let config: { rules: readonly Rule[]; prerequisites: RulePrerequisites; maxChildren: number } | undefined;
   let snapshot: Snapshot | undefined;
   let managed = readManaged([]);
   let credentials: Credentials = credentialsOf(masterKeyDigest, []);
@@ -50,15 +50,15 @@ export function createPublisher(options: PublishOptions): Publisher {
   let expiry: NodeJS.Timeout | undefined;
   let said = '';
 
-  function publish(next: Snapshot, { rules, means, maxChildren }: NonNullable<typeof config>): void {
+  function publish(next: Snapshot, { rules, prerequisites, maxChildren }: NonNullable<typeof config>): void {
     const now = nowMs();
     const manual = managed.of(manualRules);
     const epochs = resetEpochs(managed.of(resets));
-    const merged = mergeRules({ config: rules, manual, epochs, nowMs: now, means });
+    const merged = mergeRules({ config: rules, manual, epochs, nowMs: now, prerequisites });
     // Also while rate limits are switched off: their counters are kept for as long as their windows.
     const counted = merged.filter((rule) => rule.counted);
-    put(next, counted, { isEnforced: means.enabled, maxChildren });
-    tell(unenforcedProblems(merged, means));
+    put(next, counted, { isEnforced: prerequisites.enabled, maxChildren });
+    tell(unenforcedProblems(merged, prerequisites));
     clearTimeout(expiry);
     const nextMs = nextExpiryMs(manual, now);
     if (nextMs === undefined) return;
@@ -79,8 +79,8 @@ export function createPublisher(options: PublishOptions): Publisher {
     config(next, revision) {
       const compiled = compile(next, revision, credentials);
       const { enabled, max_children: maxChildren } = next.rate_limits;
-      const means = { enabled, hasTemplates, usageEnabled, known: knownModels(next) };
-      const rules = { rules: compileRules(next.rate_limits), means, maxChildren };
+      const prerequisites = { enabled, hasTemplates, usageEnabled, known: knownModels(next) };
+      const rules = { rules: compileRules(next.rate_limits), prerequisites, maxChildren };
       publish(compiled, rules);
       snapshot = compiled;
       config = rules;

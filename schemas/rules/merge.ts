@@ -1,7 +1,7 @@
 // The rules in force: what the configuration declares and what operators set, as one list. Both planes see the same.
 import { isQualified } from '../selector.ts';
 import { expiryMs, type ManualRule } from './manual-rule.ts';
-import { type Obstacle, obstacleOf, type RuleMeans } from './obstacle.ts';
+import { type Obstacle, obstacleOf, type RulePrerequisites } from './obstacle.ts';
 import type { ResetEpochs } from './reset-epochs.ts';
 import { compareRules, type Rule } from './rule.ts';
 import { uniqueRuleIds } from './rule-id.ts';
@@ -13,7 +13,7 @@ export interface RuleSources {
   readonly manual: readonly ManualRule[];
   readonly epochs: ResetEpochs;
   readonly nowMs: number;
-  readonly means: RuleMeans;
+  readonly prerequisites: RulePrerequisites;
 }
 
 export interface MergedRule extends Rule {
@@ -35,7 +35,7 @@ export interface MergedRule extends Rule {
  * expired one does not exist. While its document still lies there, the epoch is what it will be once the document was removed, so the
  * counters start anew once and not twice.
  */
-export function mergeRules({ config, manual, epochs, nowMs, means }: RuleSources): MergedRule[] {
+export function mergeRules({ config, manual, epochs, nowMs, prerequisites }: RuleSources): MergedRule[] {
   const expired = new Set<string>();
   const standing = new Map<string, ManualRule>();
   for (const rule of manual) {
@@ -62,15 +62,15 @@ export function mergeRules({ config, manual, epochs, nowMs, means }: RuleSources
   function merged(rule: Rule, source?: ManualRule): MergedRule {
     const { scope, matchSubject } = rule;
     const isBareId =
-      scope === 'model' && matchSubject.includes('/') && !isQualified(matchSubject, means.known.providers);
-    const obstacle = obstacleOf(rule, means);
+      scope === 'model' && matchSubject.includes('/') && !isQualified(matchSubject, prerequisites.known.providers);
+    const obstacle = obstacleOf(rule, prerequisites);
     return {
       ...rule,
       ...(isBareId ? { bareId: true } : {}),
       epoch: epochs.of(rule.key) + (expired.has(rule.key) ? 1 : 0),
       overridesConfig: false,
       obstacle,
-      enforced: obstacle === undefined && means.enabled,
+      enforced: obstacle === undefined && prerequisites.enabled,
       counted: obstacle !== 'not_entitled' && obstacle !== 'no_cap',
       ...(source === undefined ? {} : { manual: source }),
     };

@@ -4,7 +4,7 @@ import type { KnownModels } from './known-models.ts';
 import type { Rule } from './rule.ts';
 
 /** What enforcing a rule takes, besides the rule. */
-export interface RuleMeans {
+export interface RulePrerequisites {
   /** Rate limits are switched on. */
   readonly enabled: boolean;
   /** Per-child templates are paid for. */
@@ -21,7 +21,7 @@ export interface RuleMeans {
 export type Obstacle = 'not_entitled' | 'no_cap' | 'no_usage' | 'unknown_subject';
 
 /** What stands in the way of a rule while rate limits are switched on; undefined when nothing does. */
-export function obstacleOf(rule: Rule, { hasTemplates, usageEnabled, known }: RuleMeans): Obstacle | undefined {
+export function obstacleOf(rule: Rule, { hasTemplates, usageEnabled, known }: RulePrerequisites): Obstacle | undefined {
   if (rule.perChild && !hasTemplates) return 'not_entitled';
   if (rule.maxRequests === undefined && rule.maxTokens === undefined) return 'no_cap';
   if (!isKnown(rule, known)) return 'unknown_subject';

@@ -1,6 +1,6 @@
 // How it reads that a rule is not enforced: in the listing, and in the log of both planes.
 import type { MergedRule } from './merge.ts';
-import type { RuleMeans } from './obstacle.ts';
+import type { RulePrerequisites } from './obstacle.ts';
 
 /** Something that an operator should hear of. */
 export interface RuleProblem {
@@ -12,7 +12,10 @@ export interface RuleProblem {
 const mostSaid = 20;
 
 /** A sentence without a full stop on what of a rule is not enforced, and why; undefined when all of it is. */
-export function explainUnenforced(rule: MergedRule, { enabled, usageEnabled, known }: RuleMeans): string | undefined {
+export function explainUnenforced(
+  rule: MergedRule,
+  { enabled, usageEnabled, known }: RulePrerequisites,
+): string | undefined {
   const { obstacle, scope, matchSubject, maxTokens } = rule;
   if (obstacle === 'unknown_subject') {
     const name = JSON.stringify(rule.subject);
@@ -36,19 +39,19 @@ const sentences = {
  * What the log says of the rules that operators set and that are not enforced, a sentence each; of token caps without usage tracking one
  * for all. Nothing while rate limits are switched off: then that is the reason. What the configuration declares is said when it is loaded.
  */
-export function unenforcedProblems(rules: readonly MergedRule[], means: RuleMeans): RuleProblem[] {
-  if (!means.enabled) return [];
+export function unenforcedProblems(rules: readonly MergedRule[], prerequisites: RulePrerequisites): RuleProblem[] {
+  if (!prerequisites.enabled) return [];
   const manual = rules.filter(({ manual: set }) => set !== undefined);
   const problems = manual.flatMap((rule): RuleProblem[] => {
     const { id, obstacle, perChild } = rule;
     if (obstacle === undefined || obstacle === 'no_usage') return [];
-    const text = `the manual ${perChild ? 'per-child ' : ''}rule ${id} is not enforced: ${explainUnenforced(rule, means)}`;
+    const text = `the manual ${perChild ? 'per-child ' : ''}rule ${id} is not enforced: ${explainUnenforced(rule, prerequisites)}`;
     return [{ level: obstacle === 'not_entitled' ? 'error' : 'warn', text }];
   });
   const said = problems.slice(0, mostSaid);
   const more = problems.length - said.length;
   if (more > 0) said.push({ level: 'warn', text: `${more} more manual rules are not enforced; the listing says why` });
-  if (!means.usageEnabled && manual.some(({ maxTokens }) => maxTokens !== undefined)) {
+  if (!prerequisites.usageEnabled && manual.some(({ maxTokens }) => maxTokens !== undefined)) {
     const text = 'manual rules cap tokens, which are not counted: USAGE_ENABLED is false, so no max_tokens is enforced';
     said.push({ level: 'warn', text });
   }

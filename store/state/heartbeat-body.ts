@@ -15,7 +15,7 @@ export interface HeartbeatBody {
   /** `store`, `copy` or `nothing`. */
   readonly state_source: string;
   readonly limiter: 'enforcing' | 'off';
-  /** See `environmentMark`. */
+  /** See `environmentFingerprint`. */
   readonly environment: string;
   /** Rules that are no templates: rule key, epoch, requests used, tokens used, requests in flight. */
   readonly counters: readonly LiveCounter[];

@@ -21,7 +21,7 @@ import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import type { HeartbeatBody, LiveCounter } from '../../store/state/heartbeat-body.ts';
 import type { Change, Document, Heartbeat } from '../../store/state/state-store.ts';
 import { sampleHeartbeat } from '../support/managed-state.ts';
-import { ruleMeans } from '../support/rule-means.ts';
+import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 
 const start = Date.UTC(2026, 5, 1);
 const key = 'user_path 60 /team';
@@ -55,7 +55,7 @@ function world(declared: Rule[] = []) {
         manual: readKind(manualRules, documents).values,
         epochs: resetEpochs(readKind(resets, documents).values),
         nowMs: at.nowMs,
-        means: ruleMeans(),
+        prerequisites: rulePrerequisites(),
       }),
     documents: () => documents,
   };
@@ -333,7 +333,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     manual: [],
     epochs: resetEpochs([]),
     nowMs: start,
-    means: ruleMeans(),
+    prerequisites: rulePrerequisites(),
   });
   const live = {
     of: () => ({ requestsUsed: 12, tokensUsed: 20, startMs: start + 1_000, endMs: start + 62_000 }),
@@ -342,7 +342,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
   const nowMs = start + 61_234;
   const { rate_limits: items, server_time } = listing({
     rules,
-    means: ruleMeans(),
+    prerequisites: rulePrerequisites(),
     live,
     declared: dateRules(new Map(), rules, start),
     nowMs,
@@ -407,7 +407,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
       `${label}: no aggregate`,
     );
   }
-  t.same(listing({ rules: [], means: ruleMeans(), live, declared: new Map(), nowMs: start }), {
+  t.same(listing({ rules: [], prerequisites: rulePrerequisites(), live, declared: new Map(), nowMs: start }), {
     rate_limits: [],
     server_time: '2026-06-01T00:00:00.000Z',
   });

@@ -12,7 +12,7 @@ import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules } from '../../schemas/rules/rule.ts';
 import type { RateLimits } from '../../schemas/types.ts';
 import type { Change } from '../../store/state/state-store.ts';
-import { ruleMeans } from '../support/rule-means.ts';
+import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 const team: Operator = { kind: 'managed_key', keyId: 'key-team', userPath: '/team', key: undefined };
@@ -74,7 +74,7 @@ function stand(user_paths: UserPath[] = declared) {
     inForce() {
       const { values: manual } = readKind(manualRules, documents);
       const epochs = resetEpochs(readKind(resets, documents).values);
-      const rules = mergeRules({ config, manual, epochs, nowMs, means: ruleMeans() });
+      const rules = mergeRules({ config, manual, epochs, nowMs, prerequisites: rulePrerequisites() });
       const rule = rules.find(({ matchSubject, periodSeconds }) => matchSubject === '/team' && periodSeconds === 60);
       return [rule?.maxRequests, rule?.maxTokens, rule?.mode, rule?.perChild];
     },

@@ -25,7 +25,7 @@ import { openStateStore } from '../../store/state/open.ts';
 import { stateFilePath } from '../../store/state/sqlite/file.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { sampleHeartbeat, sampleKey } from '../support/managed-state.ts';
-import { ruleMeans } from '../support/rule-means.ts';
+import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 import { commitAnyhow } from '../support/store-calls.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
@@ -111,7 +111,7 @@ async function startPlane(t: Test, { directory = temporaryDirectory(t), parts = 
       quotas: () => defaultQuotas,
       configRules: () => ({ rules: config, declared: dateRules(new Map(), config, start - 5_000) }),
       live: async () => liveCounters(await store.heartbeats(), at.nowMs),
-      means: () => ruleMeans(),
+      prerequisites: () => rulePrerequisites(),
       nowMs: () => at.nowMs,
       ...parts,
     },
@@ -296,7 +296,7 @@ await test('a rule of the configuration can be overridden but not deleted', asyn
 });
 
 await test('refusals change nothing', async (t) => {
-  const plane = await startPlane(t, { parts: { means: () => ruleMeans({ hasTemplates: false }) } });
+  const plane = await startPlane(t, { parts: { prerequisites: () => rulePrerequisites({ hasTemplates: false }) } });
   const { body: before } = await plane.list();
   const refused: [Answer, object][] = [
     [
@@ -326,7 +326,7 @@ await test('refusals change nothing', async (t) => {
 });
 
 await test('with rate limits switched off everything can be asked and set, and no rule is enforced', async (t) => {
-  const plane = await startPlane(t, { parts: { means: () => ruleMeans({ enabled: false }) } });
+  const plane = await startPlane(t, { parts: { prerequisites: () => rulePrerequisites({ enabled: false }) } });
   const { status, items } = await plane.put(teamRule);
   t.equal(status, 200);
   t.equal(items.length, 4);
@@ -337,7 +337,7 @@ await test('with rate limits switched off everything can be asked and set, and n
 });
 
 await test('what cannot be enforced is kept, and the listing says why', async (t) => {
-  const plane = await startPlane(t, { parts: { means: () => ruleMeans({ usageEnabled: false }) } });
+  const plane = await startPlane(t, { parts: { prerequisites: () => rulePrerequisites({ usageEnabled: false }) } });
   const put = (name: object, caps: object = { max_requests: 5 }) => plane.put({ ...name, ...minute, ...caps });
   await put({ scope: 'provider', subject: 'Azure' }, { max_requests: 5, reason: 'before it is there' });
   await put({ scope: 'model', subject: 'openai/gpt-5' });

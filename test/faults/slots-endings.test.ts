@@ -82,7 +82,7 @@ interface Heard {
   text: string;
 }
 
-interface Asking {
+interface CallOptions {
   model?: string;
   stream?: boolean;
   userPath?: string;
@@ -94,8 +94,8 @@ function chatBody(model: string, stream: boolean): object {
 }
 
 /** One call of `/team`, however it ends. */
-async function call(asking: Asking = {}): Promise<Heard> {
-  const { model = 'first/fake-small', stream = false, userPath = '/team', through = gateway } = asking;
+async function call(options: CallOptions = {}): Promise<Heard> {
+  const { model = 'first/fake-small', stream = false, userPath = '/team', through = gateway } = options;
   return post(chatBody(model, stream), { 'x-gateway-user-path': userPath }, through);
 }
 
@@ -136,7 +136,7 @@ async function finish({ connection, gate }: { connection: RawConnection; gate: {
 const held: PerRule = { user: 1, first: 1, second: 0, model: 1 };
 const both: PerRule = { user: 1, first: 1, second: 1, model: 2 };
 
-const endings: readonly (readonly [name: string, behaviour: Behaviour, status: number, asking?: Asking])[] = [
+const endings: readonly (readonly [name: string, behaviour: Behaviour, status: number, options?: CallOptions])[] = [
   ['a success', { kind: 'openai' }, 200],
   ['a stream that succeeds', { kind: 'openai' }, 200, { stream: true }],
   ['an answer too long to hold', { kind: 'json', body: `{"pad":"${'p'.repeat(300_000)}"}` }, 200],
@@ -162,11 +162,11 @@ const endings: readonly (readonly [name: string, behaviour: Behaviour, status: n
   ['a stream with broken framing', { kind: 'bad-chunk-size' }, 200, { stream: true }],
 ];
 
-for (const [name, behaviour, status, asking] of endings) {
+for (const [name, behaviour, status, options] of endings) {
   await test(`after ${name}`, async (t) => {
     const before = await look(hasty);
     await upstream.behave(behaviour);
-    t.equal((await call({ ...asking, through: hasty })).status, status);
+    t.equal((await call({ ...options, through: hasty })).status, status);
     await untilFree(hasty);
     const isUnreached = behaviour.kind === 'refused' || behaviour.kind === 'full-backlog';
     const counted = isUnreached ? { ...held, first: 0, model: 0 } : held;

@@ -54,7 +54,7 @@ function exchangeOf(headers: Record<string, string>, socket = new Socket(), star
 const reported: unknown[] = [];
 
 /** What the stages from admission on need: a limiter without rules, pools and deadlines of their own. */
-function meansOf() {
+function partsOf() {
   const limiter = createLimiter();
   return {
     limiter,
@@ -580,16 +580,16 @@ async function startStand(t: Test, count = 2): Promise<Stand> {
     open,
   );
   const outcomes: Outcome[] = [];
-  const means = meansOf();
-  const { pools } = means;
+  const parts = partsOf();
+  const { pools } = parts;
   const serve = async (exchange: Exchange): Promise<void> => {
     try {
       const call = readCall(await receive(exchange, 1 << 20, held()));
       const route = resolve(named('all'), snapshot, undefined);
-      const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', means) };
-      const accepted = await attempt(routed, [], exchange, means);
+      const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', parts) };
+      const accepted = await attempt(routed, [], exchange, parts);
       const { delivery } = deliveryOf(routed, accepted);
-      const { status } = await relay(delivery, exchange, means);
+      const { status } = await relay(delivery, exchange, parts);
       outcomes.push({ status, provider: accepted.target.upstream.name });
     } catch (error) {
       const { status, provider = '' } = answerRefusal(error, exchange);
@@ -659,12 +659,12 @@ await test('a trip knows every target that was asked, when, and what came of it'
   const { providers, snapshot } = await startStand(t, 3);
   await providers[0]?.behave({ kind: 'refused' });
   await providers[1]?.behave({ kind: 'error', status: 503, message: 'too busy' });
-  const means = meansOf();
+  const parts = partsOf();
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(plain));
   const failed: FailedAttempt[] = [];
-  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', means) };
-  const accepted = await attempt(routed, failed, exchangeOf({}), means);
+  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', parts) };
+  const accepted = await attempt(routed, failed, exchangeOf({}), parts);
   const attempts = [...failed, accepted];
   t.same(
     attempts.map(({ target, answer, refused }) => [target.upstream.name, answer?.status, refused?.message]),
@@ -680,7 +680,7 @@ await test('a trip knows every target that was asked, when, and what came of it'
     moments.map(Math.floor).sort((a, b) => a - b),
     'one after the other',
   );
-  await Promise.all(snapshot.upstreams.map((upstream) => means.pools.get(upstream).destroy()));
+  await Promise.all(snapshot.upstreams.map((upstream) => parts.pools.get(upstream).destroy()));
 });
 
 await test('when every target refuses, the last one’s refusal is the answer', async (t) => {
@@ -793,9 +793,9 @@ await test('targets that were all used up a moment ago are refused, although a s
   const usedMs = 1_700_000_000_000;
   // The 61st second from there on is free again, and begins between two looks at the clock.
   const ticks = [usedMs + 60_999, usedMs + 61_000];
-  const means = { ...meansOf(), nowMs: () => ticks.shift() ?? usedMs + 61_001 };
+  const parts = { ...partsOf(), nowMs: () => ticks.shift() ?? usedMs + 61_001 };
   const limits: Limit[] = [{ period: 'minute', max_requests: 1, mode: 'enforce' }];
-  means.limiter.reconcile(
+  parts.limiter.reconcile(
     compileRules({
       enabled: true,
       user_paths: [],
@@ -804,13 +804,13 @@ await test('targets that were all used up a moment ago are refused, although a s
     }),
   );
   for (const name of Object.keys(providers)) {
-    t.ok(means.limiter.admit(means.limiter.forTarget(name, 'm'), usedMs, 'reject').lease);
+    t.ok(parts.limiter.admit(parts.limiter.forTarget(name, 'm'), usedMs, 'reject').lease);
   }
-  const consumer = admit('/', { ...means, nowMs: () => usedMs });
+  const consumer = admit('/', { ...parts, nowMs: () => usedMs });
   const call = readCall(Buffer.from(streaming));
   const route = resolve(named('all'), snapshot, undefined);
   const routed: RoutedCall = { operation: 'chat', call, route, consumer };
-  const refused = await refusedBy(() => attempt(routed, [], exchangeOf({}), means));
+  const refused = await refusedBy(() => attempt(routed, [], exchangeOf({}), parts));
   t.match(refused, { status: 429, code: 'rate_limit_exceeded', headers: { 'retry-after': '1' }, message: /p0/ });
 });
 
@@ -819,15 +819,15 @@ await test('an answer that comes after the client has left is cancelled', async 
   const gate = createGate();
   await providers[0]?.behave({ kind: 'sse', chunks: ['data: 1\n\n', gate] });
   const exchange = exchangeOf({});
-  const means = meansOf();
-  const { pools } = means;
+  const parts = partsOf();
+  const { pools } = parts;
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(streaming));
-  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', means) };
-  const accepted = await attempt(routed, [], exchange, means);
+  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', parts) };
+  const accepted = await attempt(routed, [], exchange, parts);
   exchange.gone = true;
   const { delivery, tap } = deliveryOf(routed, accepted);
-  t.match(await relay(delivery, exchange, means), { status: 499, refused: { code: 'client_left' } });
+  t.match(await relay(delivery, exchange, parts), { status: 499, refused: { code: 'client_left' } });
   t.match(tap.usage(), { source: 'estimated' });
   await providers[0]?.waitFor((ledger) => ledger[0]?.clientClosedAtMs);
   await Promise.all(snapshot.upstreams.map((upstream) => pools.get(upstream).destroy()));
@@ -864,11 +864,11 @@ await test('nobody is called for a client that has left', async (t) => {
   const { providers, snapshot } = await startStand(t, 1);
   const exchange = exchangeOf({});
   closeExchange(exchange);
-  const means = meansOf();
+  const parts = partsOf();
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(plain));
-  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', means) };
-  const refused = await refusedBy(() => attempt(routed, [], exchange, means));
+  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', parts) };
+  const refused = await refusedBy(() => attempt(routed, [], exchange, parts));
   t.match(refused, { status: 499, code: 'client_left' });
   t.equal(providers[0]?.ledger.length, 0);
 });

@@ -22,7 +22,7 @@ import { describeApi, operations, refusalsOf } from '../../schemas/openapi/docum
 import { nothingKnown } from '../../schemas/rules/known-models.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { startProcess } from '../support/process.ts';
-import { ruleMeans } from '../support/rule-means.ts';
+import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 type Tree = { readonly [name: string]: Tree };
@@ -237,7 +237,7 @@ async function startAdmin(t: Test) {
   const quotas = () => defaultQuotas;
   const configRules = () => ({ rules: [], declared: new Map() });
   await app.register(rateLimits, {
-    parts: { store, quotas, configRules, live, means: () => ruleMeans(), nowMs },
+    parts: { store, quotas, configRules, live, prerequisites: () => rulePrerequisites(), nowMs },
     who,
   });
   await app.register(authKeys, { parts: { store, quotas, known: () => nothingKnown, nowMs } });

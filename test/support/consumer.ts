@@ -29,7 +29,7 @@ export interface Answer {
   readonly text: string;
 }
 
-export interface Asking {
+export interface CallOptions {
   /** Over the usual ones. */
   readonly headers?: Record<string, string>;
   /** Below `/v1/`; default: `chat/completions`. */
@@ -41,7 +41,7 @@ export async function ask(
   proxy: Pick<Gateway, 'fetch'>,
   userPath: string | undefined,
   more: object = {},
-  { headers = {}, door = 'chat/completions' }: Asking = {},
+  { headers = {}, door = 'chat/completions' }: CallOptions = {},
 ): Promise<Answer> {
   const response = await proxy.fetch(`/v1/${door}`, {
     method: 'POST',
@@ -62,9 +62,9 @@ export async function statusesOf(proxy: Pick<Gateway, 'fetch'>, userPath: string
 export async function askEach(
   { proxies }: { readonly proxies: readonly Pick<Gateway, 'fetch'>[] },
   userPath: string,
-  asking: Asking = {},
+  options: CallOptions = {},
 ): Promise<number[]> {
-  return (await Promise.all(proxies.map((proxy) => ask(proxy, userPath, {}, asking)))).map(({ status }) => status);
+  return (await Promise.all(proxies.map((proxy) => ask(proxy, userPath, {}, options)))).map(({ status }) => status);
 }
 
 /** The limits of a consumer as one proxy enforces and counts them; without a path, those of everybody. */

@@ -2,7 +2,7 @@
 import { manualRules, resets } from '../../../schemas/documents/kinds.ts';
 import { readKind } from '../../../schemas/documents/managed-kind.ts';
 import { mergeRules } from '../../../schemas/rules/merge.ts';
-import type { RuleMeans } from '../../../schemas/rules/obstacle.ts';
+import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
 import { resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
@@ -31,7 +31,7 @@ export interface RateLimitParts {
   /** How much operators may store. */
   quotas(): Quotas;
   /** What rules can be enforced; asked at every request. */
-  means(): RuleMeans;
+  prerequisites(): RulePrerequisites;
   nowMs(): number;
 }
 
@@ -44,32 +44,34 @@ export interface RulesAnswer {
 
 /** What a write changes, by what is known. */
 export type Decide = (known: KnownRules) => readonly Change[];
-/** Whether whoever asks may see a rule: of this user path, or (undefined) of a provider or model. */
-type Sees = (userPath: string | undefined) => boolean;
+/** Whether the operator may see a rule of this user path, or (undefined) of a provider or model. */
+type CanSee = (userPath: string | undefined) => boolean;
 type Seen = Pick<StoredState, 'documents' | 'kinds'>;
 
 const ruleKinds = [manualRules, resets];
 
-/** What a write asks for besides the change. */
-export interface Asking {
+/** On what condition a write is made, and which rules its answer shows. */
+export interface WriteConditions {
   /** The If-Match header: 412 when the rules are others. */
   readonly ifMatch: string | undefined;
-  readonly sees: Sees;
+  readonly canSee: CanSee;
 }
 
 /** The listing as of now. Rejects with `StoreUnavailable`. */
-export async function listRules(parts: RateLimitParts, sees: Sees): Promise<RulesAnswer> {
+export async function listRules(parts: RateLimitParts, canSee: CanSee): Promise<RulesAnswer> {
   const [state, live] = await Promise.all([parts.store.read(), parts.live()]);
-  return answer(parts, state, live, sees);
+  return answer(parts, state, live, canSee);
 }
 
 /**
  * A writer that decides on what is in the store now, and answers with the rules after exactly that change. Throws refusals and
  * `StoreUnavailable`.
  */
-export function createWriter(parts: RateLimitParts): (decide: Decide, asking: Asking) => Promise<RulesAnswer> {
+export function createWriter(
+  parts: RateLimitParts,
+): (decide: Decide, conditions: WriteConditions) => Promise<RulesAnswer> {
   const commit = createCommitter(parts.store, ruleKinds);
-  return async (decide, { ifMatch, sees }) => {
+  return async (decide, { ifMatch, canSee }) => {
     // The counters come first: they are not part of what must not change, and after the commit nothing may fail any more.
     const live = await parts.live();
     const { state, decision, revision } = await commit((current) => {
@@ -78,7 +80,7 @@ export function createWriter(parts: RateLimitParts): (decide: Decide, asking: As
         throw refusal('precondition_failed', { fill: { current: etag } });
       return { changes: decide(knownRules(current, parts.configRules().rules, parts.nowMs())) };
     });
-    return answer(parts, after(state, decision.changes, revision), live, sees);
+    return answer(parts, after(state, decision.changes, revision), live, canSee);
   };
 }
 
@@ -101,14 +103,14 @@ export async function tidyRules(
   return nowMs;
 }
 
-function answer(parts: RateLimitParts, state: Seen, live: LiveCounters, sees: Sees): RulesAnswer {
+function answer(parts: RateLimitParts, state: Seen, live: LiveCounters, canSee: CanSee): RulesAnswer {
   const { rules: config, declared } = parts.configRules();
   const nowMs = Math.floor(parts.nowMs());
   const { values: manual } = readKind(manualRules, state.documents);
   const epochs = resetEpochs(readKind(resets, state.documents).values);
-  const means = parts.means();
-  const rules = mergeRules({ config, manual, epochs, nowMs, means }).filter((rule) => sees(userPathOf(rule)));
-  return { body: listing({ rules, means, live, declared, nowMs }), etag: etagOf(state) };
+  const prerequisites = parts.prerequisites();
+  const rules = mergeRules({ config, manual, epochs, nowMs, prerequisites }).filter((rule) => canSee(userPathOf(rule)));
+  return { body: listing({ rules, prerequisites, live, declared, nowMs }), etag: etagOf(state) };
 }
 
 /** The user path a rule belongs to; undefined when it is about a provider or a model, which belong to the whole gateway. */

@@ -1,6 +1,6 @@
 // The listing of rate-limit rules: what is in force, and how much of it is used (spec, Rate limit rule (listing item)). Pure.
 import type { MergedRule } from '../../../schemas/rules/merge.ts';
-import type { RuleMeans } from '../../../schemas/rules/obstacle.ts';
+import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
 import { periodLabel } from '../../../schemas/rules/period.ts';
 import { explainUnenforced } from '../../../schemas/rules/unenforced.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
@@ -10,7 +10,7 @@ import type { LiveCounters } from './fleet-counters.ts';
 export interface ListingParts {
   /** Sorted. */
   readonly rules: readonly MergedRule[];
-  readonly means: RuleMeans;
+  readonly prerequisites: RulePrerequisites;
   readonly live: LiveCounters;
   readonly declared: DeclaredDates;
   readonly nowMs: number;
@@ -21,10 +21,10 @@ export function listing(parts: ListingParts): object {
   return { rate_limits: parts.rules.map((rule) => item(rule, parts)), server_time: timestamp(parts.nowMs) };
 }
 
-function item(rule: MergedRule, { means, live, declared: all, nowMs }: ListingParts): object {
+function item(rule: MergedRule, { prerequisites, live, declared: all, nowMs }: ListingParts): object {
   const { manual } = rule;
   const declared = all.get(rule.key);
-  const unenforced = explainUnenforced(rule, means);
+  const unenforced = explainUnenforced(rule, prerequisites);
   return {
     id: rule.id,
     scope: rule.scope,

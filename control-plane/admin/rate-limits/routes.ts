@@ -4,13 +4,13 @@ import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { deleteRule, putRule, resetEveryRule, resetRule } from './changes.ts';
 import {
-  type Asking,
   createWriter,
   type Decide,
   listRules,
   type RateLimitParts,
   type RulesAnswer,
   userPathOf,
+  type WriteConditions,
 } from './commit.ts';
 import { delegatedRemoval, delegatedReset, delegatedWrite } from './delegation.ts';
 import { checkConfirmation, type RuleName, readDelete, readResetOne, readWrite } from './read-write.ts';
@@ -30,14 +30,14 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
     about: string,
     decide: Decide,
   ): Promise<object> => {
-    const body = await show(reply, write(decide, asking(request)));
+    const body = await show(reply, write(decide, conditionsOf(request)));
     request.wrote(about);
     return body;
   };
   const config = { access: 'operator' } as const;
 
   app.get('/admin/rate-limits', { config }, async (request, reply) => {
-    return show(reply, listRules(parts, asking(request).sees));
+    return show(reply, listRules(parts, conditionsOf(request).canSee));
   });
 
   app.put('/admin/rate-limits', { config }, async (request, reply) => {
@@ -48,7 +48,7 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
         known,
         delegatedWrite(known, wanted, request.operator, parts.quotas().max_rules_per_scope),
         who(request),
-        parts.means().hasTemplates,
+        parts.prerequisites().hasTemplates,
       ),
     );
   });
@@ -74,8 +74,8 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
   });
 };
 
-function asking({ headers, operator }: FastifyRequest): Asking {
-  return { ifMatch: headers['if-match'], sees: (userPath) => isInScope(operator, userPath) };
+function conditionsOf({ headers, operator }: FastifyRequest): WriteConditions {
+  return { ifMatch: headers['if-match'], canSee: (userPath) => isInScope(operator, userPath) };
 }
 
 function isTheirs({ operator }: FastifyRequest, name: RuleName): boolean {

@@ -3,12 +3,12 @@ import { test } from 'tap';
 import { knownModels } from '../../../schemas/rules/known-models.ts';
 import { type ManualRule, readManualRule } from '../../../schemas/rules/manual-rule.ts';
 import { mergeRules, nextExpiryMs } from '../../../schemas/rules/merge.ts';
-import type { RuleMeans } from '../../../schemas/rules/obstacle.ts';
+import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
 import { resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule, ruleKey } from '../../../schemas/rules/rule.ts';
 import { ruleId } from '../../../schemas/rules/rule-id.ts';
 import { explainUnenforced } from '../../../schemas/rules/unenforced.ts';
-import { ruleMeans } from '../../support/rule-means.ts';
+import { rulePrerequisites } from '../../support/rule-prerequisites.ts';
 
 const nowMs = Date.UTC(2026, 5, 1);
 const none = resetEpochs([]);
@@ -41,7 +41,13 @@ function manual(subject: string, more: object = {}, seconds = 60): ManualRule {
 }
 
 const merge = (declared: Rule[], rules: ManualRule[], epochs = none, { at = nowMs, hasTemplates = true } = {}) =>
-  mergeRules({ config: declared, manual: rules, epochs, nowMs: at, means: ruleMeans({ hasTemplates }) });
+  mergeRules({
+    config: declared,
+    manual: rules,
+    epochs,
+    nowMs: at,
+    prerequisites: rulePrerequisites({ hasTemplates }),
+  });
 
 await test('configuration alone stays what it is', async (t) => {
   const rules = merge(config('/b', '/a'), []);
@@ -107,7 +113,7 @@ await test('a template without the entitlement is listed, not enforced and not s
 });
 
 /** Requests and tokens a minute of `/a`, as the configuration has it and as an override names them. */
-function capsOver(declared: object, named: object, more: Partial<RuleMeans> = {}) {
+function capsOver(declared: object, named: object, more: Partial<RulePrerequisites> = {}) {
   const limit = { period: 'minute' as const, mode: 'enforce' as const, ...declared };
   const rules = compileRules({
     enabled: true,
@@ -116,7 +122,13 @@ function capsOver(declared: object, named: object, more: Partial<RuleMeans> = {}
     models: [],
   });
   const override = manual('/a', { max_requests: undefined, ...named });
-  const merged = mergeRules({ config: rules, manual: [override], epochs: none, nowMs, means: ruleMeans(more) });
+  const merged = mergeRules({
+    config: rules,
+    manual: [override],
+    epochs: none,
+    nowMs,
+    prerequisites: rulePrerequisites(more),
+  });
   return merged.map(({ source, maxRequests, maxTokens, enforced, counted }) => {
     return [source, maxRequests, maxTokens, enforced, counted].join(' ');
   });
@@ -173,9 +185,14 @@ await test('rules on what is not there are kept, and say so; a slash names a pro
     providerNames: ['openai', 'keyless', 'router'],
     aliases: [{ source: 'chat' }],
   });
-  const means = ruleMeans({ known });
-  const rules = mergeRules({ config: declared, manual: [], epochs: none, nowMs, means });
-  const found = rules.map((rule) => [rule.subject, rule.bareId === true, rule.counted, explainUnenforced(rule, means)]);
+  const prerequisites = rulePrerequisites({ known });
+  const rules = mergeRules({ config: declared, manual: [], epochs: none, nowMs, prerequisites });
+  const found = rules.map((rule) => [
+    rule.subject,
+    rule.bareId === true,
+    rule.counted,
+    explainUnenforced(rule, prerequisites),
+  ]);
   t.strictSame(
     found.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
     [

@@ -1,9 +1,9 @@
 // What enforcing rules takes, for tests: everything is there unless a test says otherwise.
 import { knownModels } from '../../schemas/rules/known-models.ts';
-import type { RuleMeans } from '../../schemas/rules/obstacle.ts';
+import type { RulePrerequisites } from '../../schemas/rules/obstacle.ts';
 
 /** A provider `openai` with the models `gpt-4o` and `m`, an alias `chat`, and every switch on. */
-export function ruleMeans(more: Partial<RuleMeans> = {}): RuleMeans {
+export function rulePrerequisites(more: Partial<RulePrerequisites> = {}): RulePrerequisites {
   const known = knownModels({ providers: { openai: { models: ['gpt-4o', 'm'] } }, aliases: [{ source: 'Chat' }] });
   return { enabled: true, hasTemplates: true, usageEnabled: true, known, ...more };
 }
