@@ -1,8 +1,8 @@
-// What is relayed to a client: an answer as a value, whoever made it, and the taps its bytes pass. A provider's answer and a stored one
-// are the same to the line.
+// What is relayed to a client: an answer as a value, and the taps its bytes pass. The pipeline treats a provider's answer and a stored
+// one alike.
 import type { ErrorCode } from './errors.ts';
 
-/** Why an answer is not complete, before it becomes anyone's error. */
+/** Why an answer is not complete; a sink makes an error of it. */
 export interface Failure {
   readonly code: ErrorCode;
   /** Words for the error's message; never an address, a header or a body. */

@@ -1,4 +1,4 @@
-// One budget for the request bodies that this process holds: beyond it new bodies are refused, before memory is.
+// One budget for the request bodies in memory: beyond it a new body is refused, so that the process does not run out of memory.
 import { refusal } from './errors.ts';
 
 /** Part of the memory limit that bodies may take by default. With its copies (rewritten for a provider, written to a socket) a body takes up to three times as much. */

@@ -17,7 +17,7 @@ export const errors = {
   invalid_header: bad('The request headers are not acceptable: {reason}.'),
   invalid_path: bad('The request path is not acceptable: {reason}.'),
   headers_too_large: bad('The request line and headers are too large: {reason}.', 431),
-  // Nobody reads this one; it ends the line for a client that is gone.
+  // No client reads this one: it ends the trip of a client that has left.
   client_left: bad('The client left before its answer.', 499),
   request_timeout: bad('The request did not arrive in time. Send headers and body without long pauses.', 408),
   expectation_failed: bad('Only "Expect: 100-continue" is supported.', 417),
@@ -176,7 +176,7 @@ export function adminError({ code, message, param, type, status }: Refusal): str
   return JSON.stringify({ code, message, ...(param === null ? {} : { param }), status_code: status, type });
 }
 
-/** Turns anything thrown into a refusal: what is not one of ours says nothing but the request id. */
+/** Turns anything thrown into a refusal: anything but a `Refusal` becomes `internal_error`, which says only the request id. */
 export function asRefusal(thrown: unknown, requestId: string): Refusal {
   return thrown instanceof Refusal ? thrown : refusal('internal_error', { fill: { request_id: requestId } });
 }

@@ -1,4 +1,4 @@
-// The parts a request needs, wired by main.ts and handed along; nobody reaches for a global.
+// The parts a request needs, wired by main.ts and passed as arguments; there are no globals.
 import type { FailedLogins } from '../plane/failed-logins.ts';
 import type { Balance } from './balance.ts';
 import type { BodyBudget } from './body-budget.ts';

@@ -1,26 +1,26 @@
-// Ends the streams of keys that no longer let in, where server.cut_revoked_streams says so.
+// Ends the streams of keys that are revoked or expired, where server.cut_revoked_streams is set.
 import { isActive } from '../schemas/keys/auth-key.ts';
 import type { Credentials } from '../schemas/keys/credentials.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 
-/** How often open streams are looked at: with the time a revocation takes to arrive, a stream ends within a second. Milliseconds. */
-const lookEveryMs = 200;
+/** Between two polls of the open streams: with the time a revocation takes to arrive, a stream ends within a second. Milliseconds. */
+const pollMs = 200;
 
 export interface KeyStreams {
   /**
    * Watches a stream that a managed key opened, until the answer is called. `cut` is called when the key was revoked, deleted or has
-   * expired, again at every look until the stream is gone.
+   * expired, again at every poll until the stream is gone.
    */
   watch(keyId: string, cut: () => void): () => void;
 }
 
-/** Looks at what is true now, and not at what has changed: so no change of keys, clocks or settings can be missed. */
+/** Polls the current state instead of following changes, so that no change of keys, clocks or settings can be missed. */
 export function createKeyStreams(current: () => Snapshot, nowMs: () => number): KeyStreams {
   const open = new Set<{ readonly keyId: string; readonly cut: () => void }>();
   let known: Credentials | undefined;
   let active = new Map<string, number>();
 
-  const look = (): void => {
+  const poll = (): void => {
     if (open.size === 0) return;
     const { credentials, cutsRevokedStreams } = current();
     if (!cutsRevokedStreams) return;
@@ -34,7 +34,7 @@ export function createKeyStreams(current: () => Snapshot, nowMs: () => number): 
       if (isRevoked) cut();
     }
   };
-  setInterval(look, lookEveryMs).unref();
+  setInterval(poll, pollMs).unref();
   return {
     watch(keyId, cut) {
       const stream = { keyId, cut };
@@ -44,7 +44,7 @@ export function createKeyStreams(current: () => Snapshot, nowMs: () => number): 
   };
 }
 
-/** Until when each key lets in that does, by its id. Unix milliseconds. */
+/** When each active key expires, by its id. Unix milliseconds. */
 function expiries({ keys }: Credentials): Map<string, number> {
   const switchedOn = [...keys.values()].filter((key) => isActive(key, Number.NEGATIVE_INFINITY));
   return new Map(switchedOn.map(({ id, expiresAtMs }) => [id, expiresAtMs]));

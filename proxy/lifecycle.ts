@@ -44,7 +44,7 @@ export class Lifecycle {
     return this.configFollower?.status();
   }
 
-  /** Undefined before the first look at the store. */
+  /** Undefined before the store was read for the first time. */
   state(): StateStatus | undefined {
     return this.stateFollower?.status();
   }
@@ -83,7 +83,7 @@ export class Lifecycle {
   /** `live`: what is counted at this moment. Throws before the state is followed. */
   heartbeat(live: OwnFacts['live']): HeartbeatBody {
     const state = this.state();
-    if (state === undefined) throw new Error('a heartbeat before the first look at the store');
+    if (state === undefined) throw new Error('a heartbeat before the store was read for the first time');
     return heartbeatBody({ ...this.#identity, config: this.config(), state, isEnforcing: this.isEnforcing, live });
   }
 

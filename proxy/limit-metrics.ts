@@ -95,7 +95,7 @@ async function writeDecisions(
   for (const sum of others.sums()) write(sum);
 }
 
-/** How full the caps are, and what is in flight; a template is looked through child by child. */
+/** How full the caps are, and what is in flight. Of a template, every child is read. */
 async function writeUse(to: Exposition, limiter: Limiter, labelled: ReadonlySet<string>, nowMs: number): Promise<void> {
   const { utilization, inFlight } = rateLimitMetrics;
   to.metric(utilization);

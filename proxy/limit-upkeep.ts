@@ -1,14 +1,14 @@
-// What the limiter needs now and then: idle children are forgotten, and operators hear when children have to share a counter.
+// The periodic work of the limiter: idle children are evicted, and the log says when children have to share a counter.
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
 import type { RuleProblem } from '../schemas/rules/unenforced.ts';
 import type { Limiter } from './limits/limiter.ts';
 
-/** How often idle counters are looked for, and how many are looked at. */
+/** How often idle counters are swept, and how many counters one sweep visits. */
 const intervalMs = 1_000;
 const visits = 5_000;
 
-/** The share of the heap that counters may fill: the rest is for requests, and for what is remembered of look-ups. */
+/** The share of the heap that counters may fill: the rest is for requests, and for cached look-ups. */
 const heapShare = 1 / 2;
 
 /** What all counters of this process may come to, in bytes: half the heap. */

@@ -1,4 +1,4 @@
-// A port of its own for /metrics, so that who sends requests and who watches them can be kept apart.
+// A separate port for /metrics, so that a network can keep clients away from it.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { boundAddress } from '../plane/bound-address.ts';

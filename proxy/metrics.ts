@@ -31,7 +31,7 @@ export interface Metrics extends LimitMetrics {
 export interface ObservedFacts {
   /** The state of the config flow; undefined before the first load. */
   config: () => FollowStatus | undefined;
-  /** The managed state; undefined before it was looked for. */
+  /** The managed state; undefined before the first read. */
   state: () => StateStatus | undefined;
   limiter: Limiter;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;

@@ -1,4 +1,4 @@
-// Says when memory is nearly full, so that new work is refused instead of everything ending.
+// Says when memory is nearly full, so that new requests are refused before the process runs out of it.
 import { totalmem } from 'node:os';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
@@ -10,7 +10,7 @@ const mostRoomShare = 1 / 8;
 /** It ends when so many times that room is left. */
 const reliefFactor = 2;
 const checkMs = 100;
-/** How often garbage is looked for while memory is full. Looking takes the process about a millisecond for each mebibyte. */
+/** Between two provoked collections while memory is full. One stops the process for about a millisecond per mebibyte of heap. */
 const collectMs = 2_000;
 const collectMsPerMebibyte = 3;
 /** Once it holds 64 MiB outside its heap, V8 begins to collect garbage in small steps. */
@@ -56,7 +56,7 @@ export function watchMemory(limits: MemoryLimits, onChange: (full: string | unde
   let full: string | undefined;
   let checks = 0;
 
-  const look = (): string | undefined => {
+  const findFull = (): string | undefined => {
     const factor = full === undefined ? 1 : reliefFactor;
     const isFull = (used: number, limit: number): boolean => limit - used < factor * roomOf(limit);
     if (isFull(oldGenerationBytes(), heapBytes)) return 'the heap';
@@ -69,7 +69,7 @@ export function watchMemory(limits: MemoryLimits, onChange: (full: string | unde
     return isFull(accounted, processBytes) && isTaken() ? 'the memory of the process' : undefined;
   };
   const timer = setInterval(() => {
-    const next = look();
+    const next = findFull();
     checks = next === undefined ? 0 : checks + 1;
     if (next !== undefined && checks % checksPerCollection === 0) collect();
     const isChange = (next === undefined) !== (full === undefined);
@@ -134,13 +134,13 @@ function oldGenerationBytes(): number {
 }
 
 /**
- * Has V8 look for garbage. A process that refuses work allocates so little that V8 sees no reason to, and memory that has become free
- * would count as taken for half a minute more. Nothing is written to what is allocated here, so it takes no memory.
+ * Makes V8 collect garbage. A process that refuses requests allocates so little that V8 does not begin by itself: a full heap that
+ * became garbage counted as taken for 26 s instead of 2 s. Nothing is written to the memory allocated here, so none is used.
  */
 function collect(): void {
   try {
     void new ArrayBuffer(collectingBytes);
   } catch {
-    // Not even addresses are left; V8 has noticed that, too.
+    // No address space is left; V8 collects garbage before it says so.
   }
 }

@@ -20,7 +20,7 @@ import { UsageTap } from './tokens/usage-tap.ts';
 /** Bodies beyond this are read in steps. */
 const largeBytes = 1024 * 1024;
 
-/** What is settled when not even a refusal could be written. */
+/** How a trip ends when not even a refusal could be written. */
 const unanswered: Ending = { status: 500, headers: [], refused: undefined };
 
 /** Serves one request of a model endpoint, whatever happens. Rejects only when not even a refusal could be written or settled. */

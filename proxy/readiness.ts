@@ -1,9 +1,9 @@
-// Whether this proxy wants traffic, and what somebody should look at: facts in, verdict out.
+// Whether this proxy should get traffic, and what an operator should check: facts in, readiness out.
 import type { FollowStatus } from '../gitops/config-status.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 
-/** Degraded still means yes: it serves, and someone should look. */
+/** `degraded`: it serves, and an operator should check why. */
 export interface Readiness {
   readonly status: 'ready' | 'degraded' | 'starting' | 'draining' | 'overloaded';
   /** Why it is not simply ready. */

@@ -49,7 +49,7 @@ interface Trip {
   readonly serve: Serve;
 }
 
-/** Who takes a request line: the first row that fits it. */
+/** The trip of a request line: the first row that matches it. */
 function tableOf(plugins: Serve): readonly Trip[] {
   return [
     ...modelEndpoints.map(
@@ -70,7 +70,7 @@ function tableOf(plugins: Serve): readonly Trip[] {
 const backlog = 4096;
 /** How long a connection may stay idle between requests. Milliseconds. */
 const keepAliveMs = 72_000;
-/** How often client-side timeouts are looked at. Milliseconds. */
+/** Between two checks of client-side timeouts. Milliseconds. */
 const timeoutCheckMs = 100;
 
 const options = {

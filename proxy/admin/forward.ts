@@ -55,7 +55,7 @@ async function handOn(
     },
   );
   response.writeHead(answer.statusCode, { ...endToEndHeaders(answer.headers), ...fixedHeaders, 'x-request-id': id });
-  // An answer that breaks off breaks the connection, so that it never looks like a complete one.
+  // An incomplete answer cuts the connection, so that it is never taken for a complete one.
   await pipeline(answer.body, response).catch(() => undefined);
 }
 

@@ -114,7 +114,7 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
 }
 
 /**
- * Checks a path that is none of the known ones before anything else looks at it.
+ * Checks a path that is not a known one, before anything else reads it.
  * Throws a Refusal for absolute-form targets of another authority, bytes that are not ASCII, and escapes that are not text.
  */
 export function checkPath(request: IncomingMessage): void {

@@ -1,4 +1,4 @@
-// Headers that every answer of the gateway has, whoever made it.
+// Headers of every answer that the gateway sends.
 
 /** Browsers take the content type as it is said, and never guess one. */
 const noSniffing = ['x-content-type-options', 'nosniff'] as const;

@@ -42,7 +42,7 @@ export function answerRefusal(thrown: unknown, exchange: Exchange): Refusal {
   return refused;
 }
 
-/** After these, where the next request on the connection begins is anyone's guess, or what stands before it is not worth reading: it is closed. */
+/** After these the connection is closed: the start of the next request is unknown, or the bytes before it are not worth reading. */
 const untrusted: ReadonlySet<string> = new Set<ErrorCode>([
   'malformed_request',
   'invalid_header',

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { cut } from './cut.ts';
 
-/** Chunks of a body before their size is looked at: 4 milliseconds of parsing. */
+/** Chunks of a body before their size is checked: 4 milliseconds of parsing. */
 const graceChunks = 2048;
 /** Fewer bytes a chunk than this, on average, are tiny. A client that writes word by word sends more. */
 const leastAverageBytes = 16;

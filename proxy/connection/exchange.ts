@@ -14,9 +14,9 @@ export interface Exchange {
   readonly startedAtMs: number;
   /** The client left before its answer was complete. */
   gone: boolean;
-  /** Called once when the client leaves; set by whoever waits for something on its behalf. */
+  /** Called once when the client leaves; set by the step that waits for something. */
   onGone: (() => void) | undefined;
-  /** Called once when the rest of the request turns out to be unreadable; set by whoever reads it. */
+  /** Called once when the rest of the request turns out to be unreadable; set by the step that reads it. */
   onBroken: ((refused: Refusal) => void) | undefined;
 }
 

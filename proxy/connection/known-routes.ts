@@ -1,4 +1,4 @@
-// The routes there are, so that what leads nowhere is refused before anything else looks at it.
+// The known routes: a request for any other one is refused before anything else reads it.
 import { type Refusal, refusal } from '../errors.ts';
 
 export interface KnownRoute {

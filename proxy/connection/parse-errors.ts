@@ -45,7 +45,7 @@ export function answerParseErrors(
       return;
     }
     const { request, response } = exchange;
-    // Bytes behind a request whose answer ends the connection are nobody's.
+    // Bytes after a request whose answer ends the connection are ignored.
     const isEnding = response.headersSent && !response.shouldKeepAlive;
     if (isEnding || error.code === 'HPE_CLOSED_CONNECTION') pipelining.endWith(socket, () => socket.destroySoon());
     // The broken request is a later one on this connection: those before it are answered first.

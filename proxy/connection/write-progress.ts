@@ -1,9 +1,9 @@
-// A client that takes nothing of its answer is cut, whatever it sends meanwhile: what counts is that bytes leave, not that any come.
+// A client that takes no byte of its answer is cut, even while it sends: only bytes that leave count as progress.
 import type { Socket } from 'node:net';
 import { cut } from './cut.ts';
 
-/** How often connections are looked at. Milliseconds. */
-const lookMs = 100;
+/** Between two polls of the connections. Milliseconds. */
+const pollMs = 100;
 
 /** The two counters of libuv that `net` itself measures progress by; node has no public name for what the kernel has taken. */
 interface WriteCounters {
@@ -25,10 +25,10 @@ export interface WriteProgress {
   readonly nowMs: () => number;
 }
 
-/** Looks at all connections again and again, until the process ends. */
+/** Polls all connections until the process ends. */
 export function watchWriteProgress({ sockets, idleMs, nowMs }: WriteProgress): void {
   const standstills = new WeakMap<Socket, Standstill>();
-  const look = (): void => {
+  const poll = (): void => {
     const now = nowMs();
     for (const socket of sockets()) {
       if (socket.writableLength === 0) standstills.delete(socket);
@@ -40,7 +40,7 @@ export function watchWriteProgress({ sockets, idleMs, nowMs }: WriteProgress): v
       }
     }
   };
-  setInterval(look, lookMs).unref();
+  setInterval(poll, pollMs).unref();
 }
 
 /** Bytes the kernel has taken: those handed to libuv, without those that wait there. */

@@ -1,5 +1,5 @@
-// GET /health (the process lives), GET /health/ready (send it traffic), GET /metrics (unless it has a port of its own): open to everyone,
-// and never a secret.
+// GET /health (the process lives), GET /health/ready (send it traffic), GET /metrics (unless it has a port of its own). No key is
+// needed, so no answer holds a secret.
 import type { FastifyPluginAsync } from 'fastify';
 import type { Gateway } from '../gateway.ts';
 

@@ -1,4 +1,4 @@
-// Serves the endpoints that are Fastify plugins. Only requests with a checked path, a known caller, a known route and no body come to them.
+// Serves the endpoints that are Fastify plugins. They get only requests with a checked path, a known caller, a known route and no body.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import fastify, {
@@ -49,7 +49,7 @@ const anonymous: Principal = { kind: 'anonymous', keyId: undefined, userPath: '/
 /** What Fastify's answers have besides their own headers. */
 const fixedEntries = Object.entries(fixedHeaders);
 
-/** Registers all plugins on a server of ours. */
+/** Registers all plugins on the server of the proxy. */
 export async function createPluginServer(gateway: Gateway, host: PluginHost): Promise<PluginServer> {
   const known: KnownRoute[] = modelEndpoints.map(({ path }) => ({ path, method: 'POST' }));
   const visits = new WeakMap<IncomingMessage, Visit>();

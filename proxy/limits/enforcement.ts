@@ -3,7 +3,7 @@
 export interface LimiterOptions {
   /** False while usage tracking is off: token caps are then listed, not enforced. Default true. */
   readonly tokensEnforced?: boolean;
-  /** False where nobody calls `exportChanged` (no periodic flush): idle children then need not wait for it. Default true. */
+  /** False when `exportChanged` is never called (no periodic flush): idle children are then evicted without waiting for it. Default true. */
   readonly isExported?: boolean;
   /** What all counters may come to, in bytes of the heap; children beyond that share a counter. Default: no bound. */
   readonly mostBytes?: number;

@@ -5,7 +5,7 @@ import type { Exhausted } from './rejection.ts';
 import { capOf, resetSeconds } from './span.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
-/** Clients of the OpenAI kind sleep through a longer Retry-After inside a call; they obey this header, and their caller decides. */
+/** OpenAI clients wait out a longer Retry-After inside a call. With `x-should-retry: false` they return the error to their caller. */
 const longestPoliteWaitSeconds = 120;
 
 /**

@@ -1,4 +1,4 @@
-// The engine: admits or refuses, counts, gives back. Pure and synchronous, so a decision and its booking are one step; the clock is an argument.
+// The engine: admits or rejects, counts, refunds. Pure and synchronous, so a decision and its booking are one step; the clock is an argument.
 import type { CounterRow } from '../../schemas/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type Admission, admitMatched } from './admit.ts';
@@ -91,7 +91,7 @@ export class Limiter {
 
   /**
    * Checks every rule, then takes from all of them or from none (spec, Limits 5). A shadow rule that would have refused counts that
-   * and takes nothing, so that it keeps saying what enforcing it would mean. `rejectedAs` is how a refusal is counted.
+   * and takes nothing, so that its counts stay those of an enforced rule. `rejectedAs` is how a refusal is counted.
    */
   admit(matches: Matches, nowMs: number, rejectedAs: 'reject' | 'skip_target' = 'reject'): Admission {
     return admitMatched(matches, nowMs, rejectedAs);
@@ -99,7 +99,7 @@ export class Limiter {
 
   /**
    * Counts the tokens of a finished request under every matching token rule, now (spec, Limits 7 and 8). `lease` is what `admit` gave
-   * for `matches`: a shadow rule that would have refused the request does not count its tokens either, and without one none does.
+   * for `matches`: a shadow rule that would have refused the request does not count its tokens either, and without a lease no shadow rule does.
    */
   charge(matches: Matches, tokens: number, nowMs: number, lease?: Lease): void {
     if (!(tokens >= 1)) return;
@@ -143,7 +143,7 @@ export class Limiter {
     return this.#dropped;
   }
 
-  /** How full every enforced cap of the rules with these ids is, rule by rule in their order, and how many counters were looked through. */
+  /** How full every enforced cap of the rules with these ids is, rule by rule in their order, and how many counters were read for it. */
   *utilisationByRule(
     ids: ReadonlySet<string>,
     nowMs: number,
@@ -157,7 +157,7 @@ export class Limiter {
     return [...this.decisionsByRule()].flat();
   }
 
-  /** The same, rule by rule, for whoever cannot wait for all of them. */
+  /** The same, rule by rule, for a caller that yields in between. */
   *decisionsByRule(): Generator<DecisionCount[], void> {
     for (const { caps, decisions } of this.#tallies.values()) yield decisions.counts(caps.rule);
   }
@@ -196,8 +196,8 @@ export class Limiter {
   }
 
   /**
-   * Looks at up to `visits` children of templates, going on where it stopped, and forgets those without use and without unexported
-   * changes; says how many.
+   * Visits up to `visits` children of templates, from where the last call stopped, and evicts those without use and without unexported
+   * changes; returns how many.
    */
   sweep(nowMs: number, visits: number = 1_000): number {
     for (const [key, tally] of this.#parted) {

@@ -1,4 +1,4 @@
-// Which rules concern a request: found by subject instead of by trying them all, and remembered (spec, What the service does 6; Limits 2 to 4).
+// Which rules concern a request: found by subject instead of trying all of them, and cached (spec, What the service does 6; Limits 2 to 4).
 import { foldCase } from '../../schemas/selector.ts';
 import { directChild } from '../../schemas/user-path.ts';
 import { Recent } from './recent.ts';
@@ -88,8 +88,8 @@ function matchedOf(tallies: readonly Tally[], path: string): MatchedCounters {
 }
 
 /**
- * The rules that concern one user path or one target, to be kept from admission to settling. It follows the rule set: under a new
- * one it means the new rules, so late tokens are counted where they are looked for.
+ * The rules that concern one user path or one target, kept from admission to settle. When the rule set is replaced it gives the rules
+ * of the new one, so that late tokens are counted under the rules in force.
  */
 export class Matches {
   readonly #lookup: RuleLookup;
@@ -130,7 +130,7 @@ export class Matches {
   }
 }
 
-/** The rule set in force, and what was looked up in it lately. */
+/** The rule set in force, and the recent look-ups in it. */
 export class RuleLookup {
   index = new RuleIndex([]);
   readonly #paths = new Recent<string, Matches>(rememberedPaths);

@@ -1,4 +1,4 @@
-// A bounded memory of what was looked up lately: two maps, the older of which is dropped when the younger is full.
+// A bounded cache of recent look-ups: two maps; when the younger is full, the older is dropped.
 
 /**
  * Keeps at least the `room` used last and at most twice as much; an entry takes one of it, or what `set` says. Reading is one map

@@ -1,4 +1,4 @@
-// Why a request is refused, and when it would not be: the slow half of admission.
+// Why a request is rejected, and when a retry would be admitted: the slow half of admission.
 import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
 import type { Dimension, Outcome } from './decisions.ts';
 import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches, subjectOf } from './match.ts';
@@ -19,7 +19,7 @@ export interface Exhausted {
 }
 
 /**
- * The answer to a refused request. It speaks of one rule: the used-up cap with the longest wait, since only then a retry would be
+ * The answer to a rejected request. It names one rule: the used-up cap with the longest wait, since only then a retry would be
  * admitted; the first in the order of rules among equals (spec, Errors).
  */
 export interface Rejection extends Exhausted {
@@ -74,16 +74,16 @@ export function reject(matched: MatchedCounters, nowMs: number, rejectedAs: Outc
 /**
  * Explains why a request cannot be carried out under the rules of its consumer and of its targets: the first whole second at which a
  * retry would be admitted by the consumer's rules and by all rules of some target. Of each target the longest wait counts, of the
- * targets the shortest of these, then the longer of that and the consumer's, who must hold nothing of the request. Counts nothing;
- * throws when nothing stands in its way.
+ * targets the shortest of these, then the longer of that and the consumer's. The consumer must hold nothing of the request. Counts nothing;
+ * throws when nothing is used up.
  */
 export function explain(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
   return decide([...soonestOf(targets, nowMs), ...exhaustedIn(consumer.matched(), nowMs)]);
 }
 
-/** Likewise for a request of which every target was skipped: the used-up caps of the soonest one count a `reject`, too. */
+/** The same for a request of which every target was skipped: the used-up caps of the soonest target count a `reject` too. */
 export function rejectTargets(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
-  // A single target was not skipped but refused, and has counted that.
+  // A single target was rejected instead of skipped, and that was counted.
   if (targets.length > 1) {
     for (const { tally, dimension } of soonestOf(targets, nowMs)) tally.decisions.note(dimension, 'reject');
   }
@@ -97,10 +97,10 @@ function soonestOf(targets: readonly Matches[], nowMs: number): readonly Exhaust
   return all.map(decide).sort(bySeconds)[0]?.exhausted ?? [];
 }
 
-/** The one with the longest wait speaks for all of them; they are in the order of rules. */
+/** The rejection names the cap with the longest wait; `exhausted` is in the order of rules. */
 function decide(exhausted: readonly Exhausted[]): Rejection {
   let [deciding] = exhausted;
-  if (deciding === undefined) throw new Error('nothing is used up, so nothing can be refused');
+  if (deciding === undefined) throw new Error('nothing is used up, so nothing can be rejected');
   for (const found of exhausted) if (found.retryAfterSeconds > deciding.retryAfterSeconds) deciding = found;
   return { ...deciding, exhausted };
 }

@@ -39,7 +39,7 @@ export function waitSeconds(caps: Caps, counter: Counter | undefined, lane: Lane
   return counter?.window?.retryAfterSeconds(lane, cap, nowMs) ?? 0;
 }
 
-/** Likewise for the slots of a concurrency rule. */
+/** The same for the slots of a concurrency rule. */
 export function slotSeconds(caps: Caps, counter: Counter | undefined, nowMs: number): number {
   if (caps.slotsCap === 0) return blockSeconds(caps, nowMs);
   return (counter?.inFlight ?? 0) >= caps.slotsCap ? 1 : 0;

@@ -28,7 +28,7 @@ export type Restored = 'restored' | 'dropped' | 'unknown';
 
 /**
  * Adds a stored row to its counter, once. It is unknown when there is no such counter any more: another epoch or period, a rule that
- * became a template or stopped being one. What was moved to now is marked for the next export, so that it is moved once.
+ * became a template or stopped being one. A row whose slices were moved to now is exported again, so that they are moved once.
  */
 export function restoreRow(row: CounterRow, tally: Tally | undefined, nowMs: number): Restored {
   if (tally === undefined) return 'unknown';

@@ -1,4 +1,4 @@
-// Forgets idle children of templates, in portions: a round goes over all of them and then begins again.
+// Evicts idle children of templates, in portions: a round visits all of them, then the next round begins.
 import type { Counter, Tally } from './tally.ts';
 
 export class Sweeper {
@@ -9,7 +9,7 @@ export class Sweeper {
     this.#tallies = tallies;
   }
 
-  /** Looks at up to `visits` children and forgets the idle ones; says how many. */
+  /** Visits up to `visits` children and evicts the idle ones; returns how many. */
   sweep(nowMs: number, visits: number): number {
     let evicted = 0;
     this.#round ??= this.#children();

@@ -1,4 +1,4 @@
-// All that is counted under one rule: rules are data and get replaced, their tallies stay.
+// All that is counted under one rule. Rules are data and are replaced; their tallies stay.
 import type { Rule } from '../../schemas/rules/rule.ts';
 import { Decisions } from './decisions.ts';
 import { type SliceClock, Window } from './window.ts';
@@ -24,7 +24,7 @@ export interface Unsaved {
   readonly mostBytes: number;
   /** One clock per period. */
   clock(periodSeconds: number): SliceClock;
-  /** Somebody calls `exportChanged` now and then. */
+  /** `exportChanged` is called periodically. */
   readonly isExported: boolean;
   /** False: token caps are known but neither counted nor checked (spec, Errors: usage tracking off). */
   readonly tokensEnforced: boolean;
@@ -54,7 +54,7 @@ export class Counter {
    * falls below 0. Never stored.
    */
   inFlight = 0;
-  /** No longer the counter of its rule and child: whoever still holds it must look again. */
+  /** No longer the counter of its rule and child: a holder must find the live one. */
   retired = false;
   /** Holds what was stored; the same row does not count twice. */
   isRestored = false;
@@ -73,7 +73,7 @@ export class Counter {
     this.tally.unsaved.changed.add(this);
   }
 
-  /** The mark is taken off: the caller has what is counted now. */
+  /** The caller has exported what is counted now. */
   collect(): void {
     this.#changed = false;
     this.tally.unsaved.changed.delete(this);
@@ -84,7 +84,7 @@ export class Counter {
     return (this.window ? windowBytes : slotsBytes) + characterBytes * this.child.length;
   }
 
-  /** Leases that still hold a slot give it back into the void. */
+  /** Releasing a slot of a retired counter changes no live counter. */
   retire(): void {
     this.tally.unsaved.bytes -= this.bytes;
     this.retired = true;
@@ -138,7 +138,7 @@ export class Tally {
     return this.#counters.get(child) ?? (this.#isFull() ? this.#counters.get('') : undefined);
   }
 
-  /** Likewise, made when missing. A child beyond the bound gets one of its own as soon as there is room. */
+  /** The same, created when missing. A child beyond the bound gets a counter of its own as soon as there is room. */
   open(child: string): Counter {
     return this.claim(child) ?? (this.claim('') as Counter);
   }

@@ -101,7 +101,7 @@ export class Window {
     return this.#head - age;
   }
 
-  /** Likewise the oldest; Infinity when nothing is counted. */
+  /** The oldest slice with use; Infinity when nothing is counted. */
   oldest(lane: Lane): number {
     const used = lane === requests ? this.requestsUsed : this.tokensUsed;
     if (used === 0) return Number.POSITIVE_INFINITY;

@@ -36,7 +36,7 @@ export interface Publisher {
   documents(state: Pick<StoredState, 'documents' | 'kinds' | 'storeId'>, origin: StateOrigin): void;
 }
 
-/** Rules that expire far away are looked at again at least this often: timers reach no further. Milliseconds. */
+/** The expiry of rules is checked at least this often: a timer cannot be longer. Milliseconds. */
 const longestWaitMs = 3_600_000;
 
 /** Nothing is put in force before there is a config. */

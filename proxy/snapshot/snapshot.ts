@@ -1,4 +1,4 @@
-// What is true right now: the compiled form of the config with the keys, frozen, replaced as a whole. A request sees one from socket to settle.
+// The compiled form of the config with the keys: frozen, replaced as a whole. A request uses one snapshot from its head to settle.
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
 import type { Dialect } from '../dialects/dialect.ts';

@@ -1,4 +1,4 @@
-// Stage 1: who is calling. Every refusal looks the same, so a caller without a key learns nothing.
+// Stage 1: who is calling. Every refusal is the same, so that a caller without a key learns nothing.
 import type { Socket } from 'node:net';
 import { bearerToken, type Caller, type Credentials, identify } from '../../schemas/keys/credentials.ts';
 import type { ModelAccess } from '../../schemas/keys/model-access.ts';
@@ -17,7 +17,7 @@ export interface Principal {
   readonly allowedModels: ModelAccess | undefined;
 }
 
-/** The last key accepted on a connection, and by which credentials: a client repeats itself, and hashing costs more than looking. */
+/** The last key accepted on a connection, and by which credentials: a client sends the same key again, and comparing costs less than hashing. */
 interface Accepted {
   readonly authorization: string | undefined;
   readonly apiKey: string | undefined;
@@ -40,7 +40,7 @@ const accepted = new WeakMap<Socket, Accepted>();
 export function authenticate({ head, request, startedAtMs }: Exchange, credentials: Credentials): Principal {
   const { authorization, apiKey, userPath, ambiguousCredentials } = head;
   if (ambiguousCredentials) throw refusal('ambiguous_credentials');
-  // A connection can only compare with what it has sent itself, so this tells nobody anything about a key.
+  // A connection is only compared with what it has sent itself, so the time this takes reveals nothing about other keys.
   const before = accepted.get(request.socket);
   if (
     before?.credentials === credentials &&
@@ -77,7 +77,7 @@ function shownKey(authorization: string | undefined, apiKey: string | undefined)
   return authorization === undefined ? apiKey : bearer;
 }
 
-/** A path bound to the key always wins; what the request says of itself is then not even looked at. */
+/** A path bound to the key always wins; the header of the request is then ignored. */
 function principalOf({ kind, key }: Caller, userPath: string | undefined): Principal {
   return {
     kind,

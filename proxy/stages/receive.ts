@@ -10,7 +10,7 @@ const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
 /** What limits the bodies of model endpoints. */
 const setting = 'server.body_limit';
 
-/** Looks at what the head says of a JSON body. Throws 415 for other media types and for encodings, and 413 beyond the limit. */
+/** Checks what the head says of a JSON body. Throws 415 for other media types and for encodings, and 413 beyond the limit. */
 export function expectJson({ head }: Exchange, limitBytes: number): void {
   checkMediaType(head.contentType, head.contentEncoding);
   expectLength(head, { bytes: limitBytes, setting });

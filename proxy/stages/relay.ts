@@ -31,7 +31,7 @@ export interface Ending {
 
 type Parts = Pick<Gateway, 'reportFailure' | 'keyStreams'>;
 
-/** What ends an answer when something of ours fails in the middle of it. */
+/** The end of an answer when the gateway itself fails in the middle of it. */
 const ownFailure: Failure = { code: 'internal_error', reason: '' };
 /** What ends the stream of a key that no longer lets in. */
 const keyRevoked: Failure = { code: 'key_revoked', reason: '' };

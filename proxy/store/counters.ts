@@ -5,7 +5,7 @@ import type { CounterBatch, StateStore } from '../../store/state/state-store.ts'
 
 /** Rows of one write: collecting and encoding them, however full they are, holds the process up for a few milliseconds. */
 const rowsPerWrite = 200;
-/** Likewise of the last one, when requests wait for nothing any more: each write costs the disk as much as many rows do. */
+/** Rows of the last write, when no request waits any more: each write costs the disk as much as many rows do. */
 const rowsPerLastWrite = 1_000;
 
 /** Pages of stored rows, 500 each: more than two million counters have room nowhere, and a store that never ends is not asked for ever. */
@@ -68,7 +68,7 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
   async function load(): Promise<number> {
     for (let page = 1; ; page += 1) {
       const stored = await store.loadCounters(instance, loading.from);
-      // Of rules that were deleted while nobody ran, or that started anew while the store could not be read: not to be counted again.
+      // Of rules that were deleted while no process ran, or reset while the store could not be read: not to be counted again.
       for (const key of limiter.exportRemoved()) loading.gone.add(key);
       for (const { key } of stored.rows) if (!limiter.knows(key)) loading.gone.add(key);
       limiter.restore(

@@ -1,4 +1,4 @@
-// The sign of life: every half second, what this proxy enforces and has counted.
+// The heartbeat: every half second, what this proxy enforces and has counted.
 import type { FollowStatus } from '../../gitops/config-status.ts';
 import { formatProblem } from '../../gitops/problem.ts';
 import { singleFlight } from '../../store/single-flight.ts';
@@ -11,8 +11,8 @@ import {
 import type { StateStatus } from '../../store/state/state-status.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 
-/** How many beats apart it is asked who else writes in our name, and how many it is remembered. */
-const beatsPerLook = 4;
+/** Beats between two checks for another process of the same instance name, and how many beats a found one is remembered. */
+const beatsPerCheck = 4;
 const rememberedBeats = 60;
 
 export interface HeartbeatOptions {
@@ -26,21 +26,21 @@ export interface HeartbeatOptions {
 }
 
 export interface Heartbeats {
-  /** Takes the sign of life away; the store may fail. */
+  /** Removes the heartbeat; the store may fail. */
   close(): Promise<void>;
 }
 
 /**
- * Begins at once. A beat that takes longer than the interval leaves the next one out. When another process is found to write in the same
- * name, the log and the further beats say so: whatever the two count overwrites each other.
+ * Begins at once. A beat that takes longer than the interval skips the next one. When another process writes under the same instance
+ * name, the log and the next beats say so, because the counters of the two overwrite each other.
  */
 export function startHeartbeats({ store, instance, body, nowMs, onOutcome, log }: HeartbeatOptions): Heartbeats {
   let beats = 0;
   /** The number of the beat at which another process was found last. */
   let metAt: number | undefined;
 
-  /** What stands where this process wrote last was written by somebody else. */
-  async function look(startedAtMs: number): Promise<void> {
+  /** Whether the stored heartbeat of this instance is of another process. */
+  async function checkName(startedAtMs: number): Promise<void> {
     const [found] = await store.heartbeats(instance);
     const writer = readHeartbeatBody(found?.body)?.started_at_ms;
     const isOther = writer !== undefined && writer !== startedAtMs;
@@ -54,16 +54,16 @@ export function startHeartbeats({ store, instance, body, nowMs, onOutcome, log }
     }
   }
 
-  async function speak(): Promise<void> {
+  async function beat(): Promise<void> {
     const said = body();
-    if (beats > 0 && beats % beatsPerLook === 0) await look(said.started_at_ms);
+    if (beats > 0 && beats % beatsPerCheck === 0) await checkName(said.started_at_ms);
     const shared = metAt === undefined ? {} : { instance_shared: true };
     await store.writeHeartbeat({ instance, atMs: Math.floor(nowMs()), body: { ...said, ...shared } });
     beats += 1;
   }
 
   const beating = singleFlight(() =>
-    speak().then(
+    beat().then(
       () => onOutcome(undefined),
       (error: unknown) => onOutcome(error instanceof Error ? error : new Error(String(error))),
     ),

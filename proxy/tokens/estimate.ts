@@ -1,10 +1,10 @@
-// How many tokens something may have been, for when nobody says. Reads JSON as bytes, once, and takes what is none as it comes: whole or cut.
+// Estimates tokens where a provider reports none. Reads the bytes of JSON once; bytes that are not JSON, or cut, are weighed as text.
 import { isAscii } from 'node:buffer';
 import { keysBy } from './key-names.ts';
 import { type MediaKind, namedMediaTokens, sentMedia, sentMediaTokens } from './media.ts';
 import { perToken, sampleBytes, weigh, weighSome } from './text-weight.ts';
 
-/** Bytes that are looked at one by one, about five nanoseconds each; the rest is weighed by samples. */
+/** Bytes that are read one by one, about five nanoseconds each; the rest is weighed by samples. */
 const budgetBytes = 512 * 1024;
 /** A string is searched for its end byte by byte so far, then natively: a call costs as much as that many bytes. */
 const nearBytes = 64;
@@ -168,7 +168,7 @@ function stringEnd(walk: Walk): number {
       }
       at += byte === backslash ? 2 : 1;
     }
-    // When too much was looked at, the rest of the body is one text.
+    // After that many bytes, the rest of the body is weighed as one text.
     const found = at >= body.length || walk.spent > budgetBytes ? -1 : body.indexOf(quote, at);
     if (found === -1) return body.length;
     let slashes = 0;

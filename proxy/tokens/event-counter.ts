@@ -1,4 +1,4 @@
-// Counts the events of a stream whose bytes pass by: as a rule each is a token, which is all one knows when nobody reports usage.
+// Counts the events of a stream as its bytes pass. Usually each is one token: the estimate for a provider that reports no usage.
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;

@@ -1,4 +1,4 @@
-// What an answer cost: as the provider reported it, else as what passed lets one estimate.
+// The tokens of an answer: as the provider reported them, else estimated from the bytes that passed.
 import { estimateInput, estimateOutput, estimateStreamOutput, estimateText } from './estimate.ts';
 import { findUsage } from './find-usage.ts';
 import type { TokenUsage } from './token-usage.ts';

@@ -1,4 +1,4 @@
-// What pictures, sound and documents cost, when nobody says: a figure per kind, and more by length where length says something.
+// Estimates tokens of pictures, sound and documents: a figure per kind, plus a share of the length where cost grows with it.
 
 export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'text';
 

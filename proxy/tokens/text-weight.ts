@@ -2,7 +2,7 @@
 
 /** Quarters of a token in one token. */
 export const perToken = 4;
-/** Bytes that are looked at when a text is too long to look at all of them: the error of the mean is below a percent. */
+/** Bytes that are sampled of a text too long to read whole: the error of the mean is below one percent. */
 export const sampleBytes = 64 * 1024;
 
 /**
@@ -16,14 +16,14 @@ const weights = Uint8Array.from({ length: 256 }, (_, byte) => {
   return byte < 0xf0 ? perToken : 2 * perToken;
 });
 
-/** Quarters of a token in these bytes of UTF-8: every byte is looked at, about a nanosecond each. */
+/** Quarters of a token in these bytes of UTF-8: every byte is read, about a nanosecond each. */
 export function weigh(bytes: Buffer, from: number, to: number): number {
   let sum = 0;
   for (let at = from; at < to; at += 1) sum += weights[bytes[at] as number] as number;
   return sum;
 }
 
-/** The same for a text of any length in at most a millisecond. Where it looks is left to chance, so that no text can hide from it. */
+/** The same for a text of any length in at most a millisecond. The samples are random, so that no text can be made to evade them. */
 export function weighSome(bytes: Buffer, from: number, to: number): number {
   const length = to - from;
   if (length <= sampleBytes) return weigh(bytes, from, to);

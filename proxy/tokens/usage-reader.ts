@@ -3,7 +3,7 @@ import { isAscii } from 'node:buffer';
 import { findLastUsage, findUsage } from './find-usage.ts';
 import type { TokenUsage } from './token-usage.ts';
 
-/** How much of either end is looked at. Bytes. */
+/** How much of either end is searched. Bytes. */
 const headBytes = 64 * 1024;
 const tailBytes = 16 * 1024;
 /** Chunks kept as they came. Beyond that they are small, and each would cost more than its bytes. */

@@ -1,4 +1,4 @@
-// Sees an answer of a provider pass: whole events of a stream only, which ends well or badly, and what the answer cost.
+// The tap that counts tokens. Of a stream it passes whole events only, and it knows whether the stream was complete.
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import { type Asked, measureBody, measurePassing, measureStream } from './measure.ts';
 import type { TokenUsage } from './token-usage.ts';

@@ -1,4 +1,4 @@
-// Notices answers that crumble: a provider that sends a byte at a time costs a core to read.
+// Detects answers in very small chunks: a provider that sends a byte at a time costs a whole core to read.
 
 /**
  * A provider sends an event, or at least a line of one, at a time: a hundred bytes and more. Fewer than this many bytes a chunk, over as

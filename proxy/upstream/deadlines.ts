@@ -32,7 +32,7 @@ export function createDeadlines(nowMs: () => number): Deadlines {
     const pauseMs = now - deadlines.coarseNowMs - tickMs;
     deadlines.coarseNowMs = now;
     for (const timed of open) {
-      // A process that was stopped has not been waiting: bytes may have come that nobody could read.
+      // A process that was stopped did not wait: bytes may have come that it could not read.
       if (pauseMs > longPauseMs) timed.deadlineMs += pauseMs;
       if (timed.deadlineMs <= now) timed.expire();
     }

@@ -6,7 +6,7 @@ import type { Failure, Sink } from '../answer.ts';
 export interface DecodedSink extends Sink {
   /** The sink behind can take more. */
   resume(): void;
-  /** Nobody wants the rest. */
+  /** The rest is not needed. */
   close(): void;
 }
 

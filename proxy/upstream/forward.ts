@@ -1,4 +1,4 @@
-// Hands a whole request on to the control plane and its answer back: one base URL serves everything.
+// Forwards a whole request to the control plane, and its answer to the client: one base URL serves both planes.
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, type Pool, errors as undiciErrors } from 'undici';
 
@@ -30,7 +30,7 @@ export async function forward(
   timeoutMs: number,
   gone: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
-  // The pool's own timeouts are looked at about once a second.
+  // The pool checks its own timeouts about once a second.
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new undiciErrors.HeadersTimeoutError()), timeoutMs);
   try {
@@ -55,7 +55,7 @@ export function neverConnected(error: unknown): boolean {
   return syscall === 'connect' || syscall === 'getaddrinfo';
 }
 
-/** Whether somebody answers 200 to GET /health. Never rejects. */
+/** Whether GET /health is answered with 200. Never rejects. */
 export async function answersHealth(pool: Pool, timeoutMs: number): Promise<boolean> {
   try {
     const answer = await pool.request({

@@ -2,7 +2,7 @@
 import { parseMoment } from '../../schemas/rules/moment.ts';
 import type { UpstreamAnswer } from './upstream-answer.ts';
 
-/** A day; nobody keeps a request for longer. */
+/** A day: no client keeps a request for longer. */
 const longestSeconds = 86_400;
 const number = /^\d{1,15}(\.\d{1,9})?$/;
 const httpDate = /^[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d:\d\d:\d\d) GMT$/;

@@ -175,7 +175,7 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     }
     if (this.#sink) {
       const flowing = this.#sink.write(chunk);
-      // While the client does not read, nobody waits for the provider.
+      // While the client does not read, no deadline runs for the provider.
       if (!flowing) this.deadlineMs = this.#totalDeadlineMs;
       return flowing;
     }
@@ -214,7 +214,7 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     this.#hasFailed = undefined;
   }
 
-  /** Ends the call, tells whoever is waiting, and frees the connection. */
+  /** Ends the call, tells the waiting stage, and frees the connection. */
   #fail(failure: Failure): void {
     if (this.#over) return;
     this.#over = true;
