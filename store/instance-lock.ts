@@ -1,4 +1,4 @@
-// One process per instance name: a lock of the operating system, so that it ends with the process, however that ends.
+// One process per instance name: a lock of the operating system, which ends with the process in every case.
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ownDirectory, ownFile } from './own-files.ts';

@@ -1,4 +1,4 @@
-// The gateway's own files and directories are for its user alone: rules, keys as hashes and who may do what lie in them.
+// The gateway's own files and directories can be read by its user alone: they hold rules, rights and hashes of keys.
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 
 /** The mode of directories and of files; a loose umask changes neither. */

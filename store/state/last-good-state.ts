@@ -32,7 +32,7 @@ export interface Keeper {
   kept(): Promise<void>;
 }
 
-/** How long anybody waits for the copy. */
+/** How long a caller waits for the copy. */
 const patienceMs = 1_000;
 
 /** A keeper of the copy in `path`; `warn` hears sentences. */
@@ -41,7 +41,7 @@ export function createKeeper(path: string, warn: (problem: string | undefined) =
   let keeping: Promise<void> | undefined;
   let isReplacing = false;
 
-  /** Writes the newest state and then, if there is a newer one by then, that: no look at the store waits for a disk. */
+  /** Writes the newest state and then, if there is a newer one by then, that: no read of the store waits for a disk. */
   async function keepNewest(): Promise<void> {
     for (let state = toKeep; state !== undefined; state = toKeep) {
       toKeep = undefined;

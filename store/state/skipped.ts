@@ -7,7 +7,7 @@ export interface SkippedDocuments {
   counts(): { readonly unreadable: number; readonly unsealed: number };
 }
 
-/** Named one by one; of more than these only the number is said. Whoever may write to the store must not flood the log. */
+/** Named one by one; of more than these the log says only the number, so that a writer to the store cannot flood the log. */
 const mostNamed = 20;
 /** Characters of an id that a line repeats. */
 const longestId = 200;

@@ -19,7 +19,7 @@ export interface Document extends DocumentKey {
 }
 
 export interface SkippedDocument extends DocumentKey {
-  /** It has no good seal, so nobody with the master key wrote it. Else it is garbage. */
+  /** It has no valid seal, so it was written without the master key. Otherwise it is garbage. */
   readonly isUnsealed?: boolean;
 }
 
@@ -54,7 +54,7 @@ export interface Commit {
   readonly changes: readonly Change[];
 }
 
-/** The revision after the commit; or nothing was changed, because somebody else was first: read again. */
+/** The revision after the commit; or nothing was changed, because another writer was first: read again. */
 export type CommitResult =
   | { readonly revision: number; readonly conflict?: never }
   | { readonly revision?: never; readonly conflict: true };
@@ -111,7 +111,7 @@ export interface StateStore {
    */
   reseed(state: StoredState): Promise<boolean>;
   /**
-   * Calls back soon after the watch has begun, after each change of a document or the store id by anyone, at the latest `pollMs`
+   * Calls back soon after the watch has begun, after each change of a document or the store id by any process, at the latest `pollMs`
    * later, when the store begins to fail, and when it is back. Several changes may share a call. Ends with `close`.
    */
   watch(onChange: () => void): void;
@@ -126,7 +126,7 @@ export interface StateStore {
    */
   writeCounters(instance: string, batch: CounterBatch): Promise<void>;
   writeHeartbeat(heartbeat: Heartbeat): Promise<void>;
-  /** The last heartbeat of each instance, or of this one, sorted by instance; whoever has been silent for a day is forgotten. */
+  /** The last heartbeat of each instance, or of this one, sorted by instance; an instance without one for a day is forgotten. */
   heartbeats(instance?: string): Promise<Heartbeat[]>;
   removeHeartbeat(instance: string): Promise<void>;
   /** Finishes what was asked for before; later operations reject. */

@@ -1,7 +1,7 @@
 // What every operation of the state store rejects with when the store cannot do it now: a reason for code, a sentence for a person.
 
 /**
- * `unreachable`: nobody answers, or the file is not there. `timeout`: no answer in time. `garbled`: the answer is too large, or that to
+ * `unreachable`: no server answers, or the file is missing. `timeout`: no answer in time. `garbled`: the answer is too large, or that to
  * something else. After these three a write may have happened.
  * `read_only`, `full`: reads may still work. `denied`: credentials or certificates. `corrupt`: what lies there is not ours or is
  * damaged. `newer_schema`: a newer version of the gateway has been here.

@@ -1,4 +1,4 @@
-// What REDIS_URL says, taken apart: so that it can be checked before anybody connects, and shown without its password.
+// The parts of REDIS_URL: checked before the first connection, and shown without the password.
 
 export interface RedisAddress {
   readonly host: string;

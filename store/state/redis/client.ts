@@ -73,7 +73,7 @@ export async function connectRedis(
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // It would subscribe on its own behind our back, and nobody would catch a refusal.
+    // It would subscribe by itself, and a rejected subscription would be caught nowhere.
     autoResubscribe: false,
     disableClientInfo: true,
     retryStrategy: (attempt) => Math.min(25 * 2 ** Math.min(attempt, 10), longestPauseMs),
@@ -94,7 +94,7 @@ export async function connectRedis(
   };
 }
 
-/** Nothing that the guard refuses gets into the socket's stream, so nobody can read it. */
+/** Bytes that the guard rejects never reach the socket's stream, so they cannot be read. */
 function guard(socket: Socket, onRefusal: (problem: Error) => void): void {
   const replies = new ReplyGuard();
   const push = socket.push.bind(socket);

@@ -1,4 +1,4 @@
-// One connection to Redis that gives up at its deadline: nothing waits for ever, nothing is sent twice, nothing piles up.
+// One connection to Redis with a deadline for every operation: no operation waits for ever or is sent twice, and few wait at a time.
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { type ConnectionSettings, connectRedis, type RedisLine } from './client.ts';
 import { explainRedisFailure, redisFailure } from './failure.ts';

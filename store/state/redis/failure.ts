@@ -28,7 +28,7 @@ const advice: Readonly<Record<StoreFailure, string>> = {
   newer_schema: 'was written to by a newer version of the gateway; run that version, or another Redis database',
 };
 
-/** The failure as a `StoreUnavailable`; a mistake of ours comes back as it is. */
+/** The failure as a `StoreUnavailable`; a mistake in this program is returned as it is. */
 export function explainRedisFailure(address: RedisAddress, thrown: unknown): Error {
   if (thrown instanceof StoreUnavailable || thrown instanceof TypeError || thrown instanceof RangeError) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));

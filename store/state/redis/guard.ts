@@ -1,4 +1,4 @@
-// What a server may answer, checked byte by byte before the client makes anything of it: it allocates whatever a reply announces.
+// Checks the replies of a server byte by byte before the client parses them: the client allocates any length that a reply announces.
 
 /** Of one reply. Ours are read in portions of at most about half of it; text and copies take about four times as much memory. */
 export const mostReplyBytes = 16 * 1024 * 1024;
@@ -26,7 +26,7 @@ const foreign = 'it answered something else than the protocol of Redis';
 export class AbsurdAnswer extends Error {}
 
 /**
- * Follows the replies of one connection (RESP2 and RESP3). It is strict where the client skips bytes without looking, so that both
+ * Follows the replies of one connection (RESP2 and RESP3). It is strict where the client skips bytes unread, so that both
  * always agree on where a value begins.
  */
 export class ReplyGuard {

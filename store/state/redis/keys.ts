@@ -6,7 +6,7 @@ export interface RedisKeys {
    * `version`, `store_id`, `revision`, `kind:<kind>` and `document:["<kind>","<id>"]`.
    */
   readonly state: string;
-  /** A channel, by whoever changes `state`: the new revision, which nobody reads. */
+  /** A channel, by every writer of `state`: a message means that it has changed; its text, the new revision, is not read. */
   readonly changed: string;
   /** A hash, by each process its own field: instance → `{"at_ms", "body"}`. */
   readonly heartbeats: string;

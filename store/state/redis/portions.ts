@@ -1,4 +1,4 @@
-// Reading a hash of any size in answers of bounded size: what a store holds must not decide what a plane holds.
+// Reads a hash of any size in answers of bounded size, so that the memory of a plane does not depend on the store.
 import type { RedisCommand } from './connection.ts';
 import { AbsurdAnswer } from './guard.ts';
 

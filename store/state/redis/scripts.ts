@@ -1,4 +1,4 @@
-// What Redis does in one step, as fixed text: names of keys come as KEYS, everything else as ARGV. Each refuses before it writes anything.
+// What Redis does in one step, as fixed text: names of keys come as KEYS, everything else as ARGV. Each checks everything before it writes.
 import { createHash } from 'node:crypto';
 
 export interface RedisScript {
@@ -96,7 +96,7 @@ return {'done'}
 /**
  * What has changed while the state was read in portions. KEYS: state. ARGV: the revision before, how many bytes of changes at most.
  * Gives the names of all fields, a line each, then names and values of those that are no documents or were written since; or `late`,
- * when that is more than the most. A line break in a name is none of ours.
+ * when that is more than the most. The gateway writes no name with a line break.
  */
 export const changesScript = script(`${words}
 local state, since, most = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -1,4 +1,4 @@
-// The state as it lies in one Redis hash, taken apart: whatever is garbage costs only itself.
+// Parses the state in its Redis hash: a field that is garbage is left out, and the others count.
 import { type CounterRow, decodeCounts } from '../../../schemas/rules/counter-row.ts';
 import {
   bodyText,
@@ -74,7 +74,7 @@ export function parseHeartbeat(instance: string, text: string): Heartbeat | unde
   return { instance, atMs: atMs as number, body };
 }
 
-/** Undefined for a field that nobody of ours has written. */
+/** Undefined for a field that the gateway did not write. */
 function parseField(field: string): DocumentKey | undefined {
   const names = parse(field.slice(documentField.length));
   if (!Array.isArray(names)) return undefined;

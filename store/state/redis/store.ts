@@ -43,7 +43,7 @@ export interface RedisStoreOptions {
   readonly prefix?: string;
   /** Deadline of every operation, four times as long for reading everything; default 250. */
   readonly timeoutMs?: number;
-  /** How often a watch looks, notified or not; default 500. */
+  /** Between two polls of a watch, notified or not; default 500. */
   readonly pollMs?: number;
 }
 

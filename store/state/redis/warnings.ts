@@ -1,4 +1,4 @@
-// What in the settings of a Redis server would lose rules sooner or later.
+// The settings of a Redis server that can lose rules.
 
 /** A sentence for each setting that does not fit; `settings` as CONFIG GET gives them, as far as they may be read. */
 export function redisWarnings(settings: ReadonlyMap<string, string>): string[] {

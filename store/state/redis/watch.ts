@@ -1,4 +1,4 @@
-// Follows the mark of the store: looks after every notification and besides, because notifications may be lost.
+// Follows the position of the store: polls after every notification, and at intervals, because notifications may be lost.
 import { singleFlight } from '../../single-flight.ts';
 import type { StoreMark } from '../state-store.ts';
 import { type ConnectionSettings, connectRedis } from './client.ts';
@@ -20,7 +20,7 @@ export function watchRedis(
   let told: string | undefined;
   let wasConnected = false;
   let isClosed = false;
-  const looking = singleFlight(lookNow);
+  const polling = singleFlight(pollNow);
   // A connection of its own, as subscribing takes it over. What is wrong with it shows in the other one.
   const connecting = connectRedis(settings, () => undefined).then(({ client: subscriber }) => {
     subscriber.on('ready', () => {
@@ -28,13 +28,13 @@ export function watchRedis(
       // Behind another connection may be another server.
       if (wasConnected) told = undefined;
       wasConnected = true;
-      look();
+      poll();
     });
-    subscriber.on('message', look);
+    subscriber.on('message', poll);
     return subscriber;
   });
-  const timer = setInterval(look, settings.pollMs);
-  look();
+  const timer = setInterval(poll, settings.pollMs);
+  poll();
   return {
     async close() {
       isClosed = true;
@@ -43,11 +43,11 @@ export function watchRedis(
     },
   };
 
-  function look(): void {
-    void looking.next();
+  function poll(): void {
+    void polling.next();
   }
 
-  async function lookNow(): Promise<void> {
+  async function pollNow(): Promise<void> {
     if (isClosed) return;
     const found = await mark().then(
       ({ storeId, revision }) => `${storeId} ${revision}`,

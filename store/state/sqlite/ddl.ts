@@ -4,7 +4,7 @@
 export const tablesVersion = 1;
 
 /**
- * `store`: one row, by whoever creates the file. `kind`, `document`: the control plane. `counter`, `counter_write`: each proxy its
+ * `store`: one row, by the process that creates the file. `kind`, `document`: the control plane. `counter`, `counter_write`: each proxy its
  * own instance. `heartbeat`: each process its own instance.
  */
 export const createTables = `

@@ -1,4 +1,4 @@
-// The file of the embedded state store: made when it is wanted for the first time, opened again when it was replaced, never conjured up when it vanished.
+// The file of the embedded state store: created at the first use, opened again when it was replaced, not created again when it vanished.
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
@@ -51,7 +51,7 @@ interface Opened {
   readonly dataVersion: StatementSync;
 }
 
-/** The one connection of this process. Every access looks first whether the file is still the one that was opened. */
+/** The one connection of this process. Every access first checks that the file is still the one that was opened. */
 export class StateFile {
   readonly path: string;
   readonly #directory: string;
@@ -94,7 +94,7 @@ export class StateFile {
     try {
       database?.close();
     } catch {
-      // What cannot be closed is of no more use to anybody; the cause is reported by the operation that failed.
+      // A database that cannot be closed is given up; the operation that failed reports the cause.
     }
   }
 
@@ -134,7 +134,7 @@ export class StateFile {
     }
   }
 
-  /** Whichever process is first makes the tables. They get no id: who knows documents from here must see that they are gone. */
+  /** The first process creates the tables. They get no id, so that a process that remembers documents sees that they are gone. */
   #createTables(database: DatabaseSync): void {
     if (versionOf(database) !== 0) return;
     transact(database, 'IMMEDIATE', () => {

@@ -1,4 +1,4 @@
-// What the two ends of the embedded store say to each other; input and output are JSON, which threads pass on faster than objects.
+// The messages between the two ends of the embedded store; input and output are JSON, which threads pass on faster than objects.
 import type { StoredCounts } from '../../../schemas/rules/counter-row.ts';
 import type { StoreFailure } from '../store-unavailable.ts';
 
@@ -32,7 +32,7 @@ export interface Request {
   readonly input: string;
 }
 
-/** One for every request, in their order; `changed` whenever a watcher should look; `online` once at the start. */
+/** One for every request, in their order; `changed` whenever a watcher should poll; `online` once at the start. */
 export type Answer =
   | { readonly kind: 'online' }
   | { readonly kind: 'changed' }

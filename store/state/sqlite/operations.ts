@@ -60,7 +60,7 @@ export class StateTables {
     return transact(this.#database, 'DEFERRED', () => this.#mark());
   }
 
-  /** The new revision, or null when somebody else was first. */
+  /** The new revision, or null when another writer was first. */
   commit({ storeId, expected, changes }: CommitInput): number | null {
     return transact(this.#database, 'IMMEDIATE', () => {
       const mark = this.#mark();
@@ -136,7 +136,7 @@ export class StateTables {
         if (expires === null) remove.run(instance, key, child);
         else put.run(instance, key, child, counts, expires);
       }
-      // Rows of others expire by the clock of others; only those that nobody has cleared for long are garbage.
+      // Rows of other instances expire by the clocks of those; only rows that were not cleared for long are garbage.
       this.#sql('DELETE FROM counter WHERE expires_at_ms <= ? AND instance = ?').run(nowMs, instance);
       this.#sql('DELETE FROM counter WHERE expires_at_ms <= ?').run(nowMs - forgottenAfterMs);
       this.#sql('INSERT OR REPLACE INTO counter_write VALUES (?, ?)').run(instance, sequence);
@@ -188,7 +188,7 @@ export class StateTables {
     return Number(row?.['sequence'] ?? 0);
   }
 
-  /** Numbers come as bigint, because one beyond 2^53 that somebody else wrote would otherwise throw. */
+  /** Numbers come as bigint, because one beyond 2^53 in a damaged file would otherwise throw. */
   #sql(text: string): StatementSync {
     const known = this.#prepared.get(text);
     if (known !== undefined) return known;

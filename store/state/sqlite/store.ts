@@ -31,7 +31,7 @@ export interface SqliteStoreOptions {
   readonly directory: string;
   /** Deadline of every operation; default 1,000. */
   readonly timeoutMs?: number;
-  /** How often a watch looks; default 200. */
+  /** Between two polls of a watch; default 200. */
   readonly pollMs?: number;
 }
 
@@ -142,7 +142,7 @@ class SqliteStore implements StateStore {
     return this.#thread.close();
   }
 
-  /** What the thread gives is text of ours: it is not checked again. */
+  /** The text comes from this program's own thread: it is not checked again. */
   async #ask<Output>(name: Parameters<SqliteThread['ask']>[0], input: unknown): Promise<Output> {
     return JSON.parse(await this.#thread.ask(name, input)) as Output;
   }

@@ -1,4 +1,4 @@
-// The near end of the store's thread: asks one thing at a time, keeps deadlines, starts the thread again when it died.
+// The caller's end of the store's thread: sends one request at a time, keeps deadlines, restarts the thread when it ended.
 import { Worker } from 'node:worker_threads';
 import { type StoreFailure, StoreUnavailable } from '../store-unavailable.ts';
 import type { Answer, OperationName, Request, ThreadSettings } from './messages.ts';

@@ -57,7 +57,7 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
     if (request.name === 'watch') watch();
     if (request.name === 'close') close();
     // Own changes do not show in the data version.
-    if (timer !== undefined && ['commit', 'initialise', 'reseed'].includes(request.name)) look(true);
+    if (timer !== undefined && ['commit', 'initialise', 'reseed'].includes(request.name)) poll(true);
   });
   if (settings.isWatching) watch();
   say({ kind: 'online' });
@@ -81,12 +81,12 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
   function watch(): void {
     told = undefined;
     seen = { openings: -1, dataVersion: -1 };
-    timer ??= setInterval(look, settings.pollMs, false);
-    look(true);
+    timer ??= setInterval(poll, settings.pollMs, false);
+    poll(true);
   }
 
-  /** Heartbeats and counters change the data version too: only the mark says whether a watcher should look. */
-  function look(isCertain: boolean): void {
+  /** Heartbeats and counters change the data version too: only the position says whether a watcher should poll. */
+  function poll(isCertain: boolean): void {
     try {
       file.use((tables) => {
         const now = { openings: file.openings, dataVersion: file.dataVersion() };
@@ -114,5 +114,5 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
   }
 }
 
-// Imported by anything but a thread of ours, this file does nothing.
+// Imported outside a worker thread, this file does nothing.
 if (parentPort !== null && workerData !== null) serve(parentPort, workerData as ThreadSettings);
