@@ -17,8 +17,8 @@ export function fieldOf({ kind, id }: DocumentKey): string {
   return documentField + JSON.stringify([kind, id]);
 }
 
-/** The mark, or why there is none. */
-export function parseMark(
+/** The position, or why there is none. */
+export function parsePosition(
   version: string | null | undefined,
   storeId: string | null | undefined,
   revision: string | null | undefined,
@@ -32,8 +32,8 @@ export function parseMark(
 export function parseState(
   fields: ReadonlyMap<string, string>,
 ): StoredState | Extract<StoreFailure, 'corrupt' | 'newer_schema'> {
-  const mark = parseMark(fields.get('version'), fields.get('store_id'), fields.get('revision'));
-  if (typeof mark === 'string') return mark;
+  const position = parsePosition(fields.get('version'), fields.get('store_id'), fields.get('revision'));
+  if (typeof position === 'string') return position;
   const kinds = new Map<string, number>();
   const documents: Document[] = [];
   const skipped: DocumentKey[] = [];
@@ -48,7 +48,7 @@ export function parseState(
     if (document === undefined) skipped.push(key ?? { kind: '', id: field.slice(documentField.length) });
     else documents.push(document);
   }
-  return { ...mark, kinds, documents: documents.sort(inOrder), skipped: skipped.sort(inOrder) };
+  return { ...position, kinds, documents: documents.sort(inOrder), skipped: skipped.sort(inOrder) };
 }
 
 /** Fields and values that say this state, in turn; the revision is for the script to set. */

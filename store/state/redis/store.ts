@@ -32,7 +32,7 @@ import {
   reseedScript,
   writeCountersScript,
 } from './scripts.ts';
-import { fieldOf, fieldsOf, parseCounters, parseHeartbeat, parseMark, parseState } from './state.ts';
+import { fieldOf, fieldsOf, parseCounters, parseHeartbeat, parsePosition, parseState } from './state.ts';
 import { redisWarnings } from './warnings.ts';
 import { type RedisWatch, watchRedis } from './watch.ts';
 
@@ -98,9 +98,9 @@ class RedisStore implements StateStore {
     const fields = ['version', 'store_id', 'revision'];
     const found = await this.#connection.ask(['HMGET', this.#keys.state, ...fields]);
     const [stored, storeId, revision] = found as (string | null)[];
-    const mark = parseMark(stored, storeId, revision);
-    if (typeof mark === 'string') throw redisFailure(this.#settings.address, mark);
-    return mark;
+    const position = parsePosition(stored, storeId, revision);
+    if (typeof position === 'string') throw redisFailure(this.#settings.address, position);
+    return position;
   }
 
   async commit({ storeId, expected, changes }: Commit): Promise<CommitResult> {

@@ -7,13 +7,13 @@ export interface RedisWatch {
   close(): Promise<void>;
 }
 
-/** What a watcher was told last, when the store gave no mark. */
+/** What a watcher was told last, when the store gave no position. */
 const failing = 'failing';
 
-/** Calls `onChange` when `mark` gives another one than last time, when it begins to fail or works again, and at first. */
+/** Calls `onChange` when `position` gives another one than last time, when it begins to fail or works again, and at first. */
 export function watchRedis(
   settings: ConnectionSettings & { readonly channel: string; readonly pollMs: number },
-  mark: () => Promise<StoreMark>,
+  position: () => Promise<StoreMark>,
   onChange: () => void,
 ): RedisWatch {
   /** Undefined: whatever is found is news. */
@@ -49,7 +49,7 @@ export function watchRedis(
 
   async function pollNow(): Promise<void> {
     if (isClosed) return;
-    const found = await mark().then(
+    const found = await position().then(
       ({ storeId, revision }) => `${storeId} ${revision}`,
       () => failing,
     );

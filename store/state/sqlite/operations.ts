@@ -49,27 +49,27 @@ export class StateTables {
         if (isJson(body)) documents.push(`${JSON.stringify([kind, id, Number(revision)]).slice(0, -1)},${body}]`);
         else skipped.push([kind, id]);
       }
-      const { storeId, revision } = this.#mark();
+      const { storeId, revision } = this.#position();
       const numbers = kinds.map((row) => [row['kind'], Number(row['revision'])]);
       const rest = JSON.stringify({ storeId, revision, kinds: numbers, skipped });
       return `${rest.slice(0, -1)},"documents":[${documents.join(',')}]}`;
     });
   }
 
-  mark(): RevisionOutput {
-    return transact(this.#database, 'DEFERRED', () => this.#mark());
+  position(): RevisionOutput {
+    return transact(this.#database, 'DEFERRED', () => this.#position());
   }
 
   /** The new revision, or null when another writer was first. */
   commit({ storeId, expected, changes }: CommitInput): number | null {
     return transact(this.#database, 'IMMEDIATE', () => {
-      const mark = this.#mark();
-      if (storeId !== mark.storeId) return null;
+      const position = this.#position();
+      if (storeId !== position.storeId) return null;
       const current = this.#sql('SELECT revision FROM kind WHERE kind = ?');
       if (expected.some(([kind, revision]) => Number(current.get(kind)?.['revision'] ?? 0) !== revision)) return null;
-      if (changes.length === 0) return mark.revision;
-      const revision = mark.revision + 1;
-      this.#setMark(mark.storeId ?? randomUUID(), revision);
+      if (changes.length === 0) return position.revision;
+      const revision = position.revision + 1;
+      this.#setPosition(position.storeId ?? randomUUID(), revision);
       for (const [kind, id, body] of changes) {
         if (body === null) this.#sql('DELETE FROM document WHERE kind = ? AND id = ?').run(kind, id);
         else this.#putDocument(kind, id, body, revision);
@@ -82,9 +82,9 @@ export class StateTables {
   /** The id in force afterwards. */
   initialise(): string {
     return transact(this.#database, 'IMMEDIATE', () => {
-      const mark = this.#mark();
-      const id = mark.storeId ?? randomUUID();
-      if (mark.storeId === null) this.#setMark(id, mark.revision);
+      const position = this.#position();
+      const id = position.storeId ?? randomUUID();
+      if (position.storeId === null) this.#setPosition(id, position.revision);
       return id;
     });
   }
@@ -92,12 +92,12 @@ export class StateTables {
   /** False when the store has an id already. */
   reseed({ storeId, revision, kinds, documents }: ReseedInput): boolean {
     return transact(this.#database, 'IMMEDIATE', () => {
-      const mark = this.#mark();
-      if (mark.storeId !== null) return false;
+      const position = this.#position();
+      if (position.storeId !== null) return false;
       this.#database.exec('DELETE FROM document; DELETE FROM kind');
       for (const [kind, changed] of kinds) this.#putKind(kind, changed);
       for (const [kind, id, written, body] of documents) this.#putDocument(kind, id, body, written);
-      this.#setMark(storeId, Math.max(mark.revision, revision) + 1);
+      this.#setPosition(storeId, Math.max(position.revision, revision) + 1);
       return true;
     });
   }
@@ -165,13 +165,13 @@ export class StateTables {
     this.#sql('DELETE FROM heartbeat WHERE instance = ?').run(instance);
   }
 
-  #mark(): RevisionOutput {
+  #position(): RevisionOutput {
     const row = this.#sql('SELECT store_id, revision FROM store').get();
     const storeId = row?.['store_id'] ?? null;
     return { storeId: storeId === null ? null : String(storeId), revision: Number(row?.['revision'] ?? 0) };
   }
 
-  #setMark(storeId: string, revision: number): void {
+  #setPosition(storeId: string, revision: number): void {
     this.#sql('INSERT OR REPLACE INTO store VALUES (1, ?, ?)').run(storeId, revision);
   }
 

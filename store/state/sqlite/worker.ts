@@ -18,13 +18,13 @@ import type { StateTables } from './operations.ts';
 
 type Operation = Exclude<OperationName, 'watch' | 'close'>;
 
-/** What a watcher was told last, when the store gave no mark. */
+/** What a watcher was told last, when the store gave no position. */
 const failing = 'failing';
 
 /** What each operation does with open tables and its input; the output is JSON. */
 const operations: Readonly<Record<Operation, (tables: StateTables, input: string) => string>> = {
   read: (tables) => tables.read(),
-  revision: (tables) => JSON.stringify(tables.mark()),
+  revision: (tables) => JSON.stringify(tables.position()),
   commit: (tables, input) => JSON.stringify(tables.commit(JSON.parse(input) as CommitInput)),
   initialise: (tables) => JSON.stringify(tables.initialise()),
   reseed: (tables, input) => JSON.stringify(tables.reseed(JSON.parse(input) as ReseedInput)),
@@ -93,11 +93,11 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
         if (now.openings !== seen.openings) told = undefined;
         const isQuiet = now.openings === seen.openings && now.dataVersion === seen.dataVersion;
         if (isQuiet && !isCertain) return;
-        const { storeId, revision } = tables.mark();
-        const mark = `${storeId} ${revision}`;
+        const { storeId, revision } = tables.position();
+        const position = `${storeId} ${revision}`;
         seen = now;
-        if (mark !== told) say({ kind: 'changed' });
-        told = mark;
+        if (position !== told) say({ kind: 'changed' });
+        told = position;
       });
     } catch {
       // The file was closed: once it opens again, everything counts as news.
