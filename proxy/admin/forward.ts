@@ -67,7 +67,7 @@ function unavailable(error: unknown, method: string): Error {
   const reason = /TIMEOUT/.test(code) ? 'it did not answer in time' : lost;
   const isRead = method === 'GET' || method === 'HEAD';
   const kept = `${isRead ? 'The' : 'Nothing was changed: the'} limits in force stay in force`;
-  const doubtful = 'What was asked for may still happen; look before trying again';
+  const doubtful = 'The write may still happen, so read the current state before you try again';
   const consequence = isRead || isUnsent ? kept : doubtful;
   return refusal('control_plane_unavailable', { fill: { reason, consequence }, headers: { 'retry-after': '1' } });
 }

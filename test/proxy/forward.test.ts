@@ -39,7 +39,7 @@ async function answersWith(t: Test, controlPlane: string) {
 const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 const stays = /the limits in force stay in force\./i;
 const unchanged = /Nothing was changed/;
-const doubtful = /may still happen; look before trying again\./;
+const doubtful = /The write may still happen, so read the current state before you try again\./;
 
 await test('a write to a control plane that is not there has changed nothing', async (t) => {
   for (const { method, text } of await answersWith(t, `http://127.0.0.1:${await freePort()}`)) {
