@@ -1,4 +1,4 @@
-// Bodies nobody has paid for: read after the key and the limits, held within a budget, given back whatever happens.
+// Request bodies are read after the key and the limits are checked, held within a budget, and given back in every case.
 import { t as suite, test } from 'tap';
 import { chatCall, chatHead } from '../support/chat-call.ts';
 import { ask, usageOf } from '../support/consumer.ts';
@@ -92,7 +92,7 @@ await test('under /admin the key is asked for before a byte of the body', async 
     t.same(
       connection.exchange().responses.map((response) => response.status),
       [status],
-      `${what}: nobody is asked to go on`,
+      `${what}: no client is asked to go on`,
     );
     connection.close();
   }

@@ -1,4 +1,4 @@
-// A client may leave, go silent or crawl: the provider is let go, what was used is charged, and nobody else notices.
+// A client may leave, go silent or crawl: the provider is let go, used tokens are charged, and no other client notices.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -101,7 +101,7 @@ function ms(times: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-await test('a reset before the body is there: nobody is asked, nothing is charged', async (t) => {
+await test('a reset before the body is there: no provider is asked, nothing is charged', async (t) => {
   const before = await charged(gateway);
   const asked = upstream.ledger.length;
   const whole = chatBytes();
@@ -238,7 +238,7 @@ await test('a client that leaves behind the last words pays what the provider re
 
     const { ms: silentMs, ...silent } = await (await leave(ending, end)).cost();
     t.match(silent, { requests: 1, reported: 0 });
-    t.equal(silent.tokens, silent.estimated, 'who says nothing is estimated');
+    t.equal(silent.tokens, silent.estimated, 'usage that is not reported is estimated');
     t.ok(silentMs >= drainMs * 0.8 && silentMs < drainMs * 4, `let go after ${silentMs.toFixed(0)} ms of ${drainMs}`);
 
     const { ms: amidMs } = await (await leave(ending, firstEvent)).cost();
@@ -293,7 +293,7 @@ await test('clients that read a byte a second do not slow others down', async (t
   for (const { begin } of crawlers) begin();
   await waitFor('all of them to be served', async () => (await slots(gateway)) === crawlers.length);
   await waitFor('all of them to have read', () => crawlers.every(({ bytes }) => bytes() >= 2));
-  // Until the buffers of the kernel are full, they read as fast as anybody.
+  // Until the buffers of the kernel are full, they read as fast as other clients.
   const taken = () => upstream.ledger.slice(-crawlers.length).reduce((sum, { bytesSent }) => sum + bytesSent, 0);
   await waitForStandstill('the provider', taken);
   const beside = await normal(300);
@@ -302,7 +302,7 @@ await test('clients that read a byte a second do not slow others down', async (t
   );
   t.ok(ms(beside, 0.5) <= 3 * ms(alone, 0.5) + 5, 'as fast as before');
   t.ok(ms(beside, 0.95) <= 5 * ms(alone, 0.95) + 100, 'nearly always');
-  t.equal(await slots(gateway), crawlers.length, 'who has more patience keeps them');
+  t.equal(await slots(gateway), crawlers.length, 'clients that still wait keep them');
   t.ok(crawlers.every(({ bytes }) => bytes() < 100));
   for (const { stop } of crawlers) stop();
   await untilFree(gateway);

@@ -1,4 +1,4 @@
-// Clients without manners on few connections: what they make the gateway hold and do is bounded, and everybody else is served meanwhile.
+// Abusive clients on few connections: the memory and work they cause are bounded, and other clients are served meanwhile.
 import { readdirSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
 import { chatHead, firstEvent } from '../support/chat-call.ts';
@@ -20,7 +20,7 @@ import { openRaw, rawRequest } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const mebibyte = 2 ** 20;
-/** What a flood may add to the memory of the process; most of it is garbage that V8 has not looked for yet. */
+/** What a flood may add to the memory of the process; most of it is garbage that V8 has not collected yet. */
 const mostGrownBytes = 64 * mebibyte;
 /** What the buffers of the kernel take of a flood that is not read any more. */
 const mostUnreadBytes = 16 * mebibyte;
@@ -168,7 +168,7 @@ await test('garbage behind an open answer is noticed once', async (t) => {
   t.notMatch(gateway.process.stderr.join('\n'), /MaxListeners|Warning/);
 });
 
-await test('who takes nothing of an answer is cut after write_idle, whatever they send; who reads is not', async (t) => {
+await test('a client that reads nothing of its answer is cut after write_idle, even while it sends; one that reads is not', async (t) => {
   const strict = await startGateway(t, {
     upstream,
     config: { server: { timeouts: { write_idle: '400ms' } } },
@@ -216,7 +216,7 @@ await test('connections beyond the limit of files are refused, and all else goes
 
   await early.send('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
   await early.waitFor(({ responses }) => responses.length === 2 && responses[1]?.complete);
-  t.equal(early.exchange().responses[1]?.status, 200, 'who is connected is served');
+  t.equal(early.exchange().responses[1]?.status, 200, 'a connected client is served');
   t.equal((await chat(few)).status, 200, 'a provider is reached');
   await few.applyConfig({ 'gateway.yaml': { server: { max_connections_per_address: 20 } } });
   t.equal((await chat(few)).status, 200, 'a new config is in force');

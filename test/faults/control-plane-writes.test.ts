@@ -58,7 +58,7 @@ for (const { store, fleet } of fleets) {
             etags.add(answer.etag);
           } else {
             unknown.add(mine);
-            await waitFor('somebody to write to', () => isUp, 30_000);
+            await waitFor('a control plane to write to', () => isUp, 30_000);
           }
         }
       };

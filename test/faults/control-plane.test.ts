@@ -141,7 +141,7 @@ async function fillStore({ home, redis }: Fleet): Promise<void> {
   });
   const { conflict } = await commitAnyhow(store, { expected: new Map(), changes });
   await store.close();
-  if (conflict === true) throw new Error('somebody else wrote');
+  if (conflict === true) throw new Error('another writer was first');
 }
 
 /** Asks until it is taken: on a busy machine reading so many rules may outlast the deadline of the store. */

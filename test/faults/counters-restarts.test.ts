@@ -29,7 +29,7 @@ const upstream = await startFakeUpstream({ t: suite });
 // Some of it is waiting for windows and intervals.
 suite.setTimeout(110_000);
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
-// The last ones, which nobody waits for, run side by side.
+// The last ones run side by side.
 suite.jobs = 3;
 
 /** Printed, so that a failure can be run again. */
@@ -134,7 +134,7 @@ await test('SIGTERM: every count is there again, those of requests that ended du
   t.same(await usedOf(gateway), expected);
   expected = plus(expected, await askTimes(gateway, 3));
   await gateway.restart();
-  t.same(await usedOf(gateway), expected, 'and once more, with nobody to wait for');
+  t.same(await usedOf(gateway), expected, 'and again, without a wait');
 });
 
 for (const second of ['SIGTERM', 'SIGINT'] as const) {

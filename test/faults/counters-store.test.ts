@@ -1,4 +1,4 @@
-// Counters when their store is away, locked, or holds what nobody wrote: counting goes on, and what is good in it counts.
+// Counters when their store is away, locked, or holds garbage: counting goes on, and its valid rows count.
 import { mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { t as suite, type Test, test } from 'tap';
@@ -191,7 +191,7 @@ void test('a store that is away at the start and empty afterwards is made', asyn
   t.equal((await readinessOf(gateway)).status, 'ready');
 });
 
-void test('a store that is locked by somebody else while it runs: nothing that is counted meanwhile is lost', async (t) => {
+void test('a store that another program locks for a while: nothing that is counted meanwhile is lost', async (t) => {
   const gateway = await start(t, [roomy]);
   const before = await askTimes(gateway, 4);
   await waitFor('the first counts to be written', () => storedRequests(gateway) === 4);

@@ -1,4 +1,4 @@
-// Whoever may name its path names thousands: children beyond the bound share a counter, and a restart takes no more than there is room for.
+// A client that may name its user path names thousands: children beyond the bound share a counter, also after a restart.
 import { t as suite, test } from 'tap';
 import { usageOf } from '../support/consumer.ts';
 import { startGateway } from '../support/gateway.ts';

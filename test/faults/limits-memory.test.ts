@@ -59,7 +59,7 @@ await test('children of a template go when their window has passed, those in use
   const guest = await openRaw(gateway.port, { t });
   await guest.send(quickCall('/residents/long-stay', { model: 'fake-small', messages: [] }));
   await upstream.waitFor((ledger) => ledger[0]?.bodyComplete);
-  // Two counters of its own for each: the day, and the slots, which nobody needs once they are free.
+  // Two counters of its own for each: the day, and the slots, which are not needed once they are free.
   await waitFor('free slots to be forgotten', async () => (await counters()) === residents + 2);
 
   const startedAtMs = performance.now();
@@ -75,7 +75,7 @@ await test('children of a template go when their window has passed, those in use
   await waitFor('the counters to go', async () => (await counters()) <= residents + 2, 30_000);
   t.comment(`gone ${((performance.now() - startedAtMs) / 1000 - tookSeconds).toFixed(1)} s after the last call`);
   t.equal(await counters(), residents + 2, 'and no other one');
-  t.same([...(await callAll(homes))], [[429, residents]], 'who has used up a day is still refused');
+  t.same([...(await callAll(homes))], [[429, residents]], 'a child that has used up its day is still refused');
   t.same([...(await callAll(['/residents/long-stay/deep']))], [[429, 1]], 'and so is who holds a slot');
   gate.release();
   t.equal((await guest.waitFor(({ responses }) => responses[0]?.complete && responses[0])).status, 200);

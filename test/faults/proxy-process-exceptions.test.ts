@@ -1,4 +1,4 @@
-// Something throws that nobody expected: inside a request it costs that request, anywhere else the process ends with everything written down.
+// An unexpected exception: inside a request it costs that request; anywhere else the process ends with its counters written.
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -18,7 +18,7 @@ const upstream = await startFakeUpstream({ t: suite, models });
 suite.setTimeout(60_000);
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
 
-/** The text of an error that nobody outside may ever see. */
+/** The text of an error that must never reach a client. */
 const canary = 'broken on purpose, with a secret in it';
 
 /** Node flags that run a program before the process under test; it is removed with the test. */
@@ -37,7 +37,7 @@ const config = {
   },
 };
 
-// --- nobody catches it
+// --- it is not caught
 
 const bombs = {
   'an exception in a timer': `setTimeout(() => { throw new TypeError('${canary}'); }, 0)`,
@@ -119,7 +119,7 @@ await test('a store that takes nothing does not hold up the end', async (t) => {
   await explode(t, gateway.process);
 });
 
-await test('an exception that nobody catches ends the control plane likewise', async (t) => {
+await test('an uncaught exception ends the control plane too', async (t) => {
   const home = temporaryDirectory(t);
   writeFileSync(join(home, 'gateway.yaml'), '{}');
   const env = { GATEWAY_ADMIN_PORT: '0', GATEWAY_MASTER_KEY: masterKey, GATEWAY_CONFIG: home };

@@ -17,7 +17,7 @@ const mebibyte = 2 ** 20;
 const answer = '{"object":"chat.completion","choices":[]}';
 const answerBytes = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${answer.length}\r\n\r\n${answer}`;
 
-/** A provider that lets everybody wait until told otherwise, and keeps nothing but their sockets. */
+/** A provider that answers only when told to, and keeps nothing but the sockets. */
 const waiting = new Set<Socket>();
 let isHolding = true;
 const slow = createServer({ noDelay: true }, (socket) => {
@@ -92,7 +92,7 @@ await test('a heap that fills up with requests under way', async (t) => {
 
   t.same(await readiness(), { http: 503, status: 'overloaded', reasons: ['memory_nearly_full'] });
   const unanswered = () => open.filter((connection) => connection.exchange().raw.length === 0);
-  await waitFor('everybody to be under way or refused', () => unanswered().length === waiting.size);
+  await waitFor('every request to be under way or refused', () => unanswered().length === waiting.size);
   const underWay = waiting.size;
   const first = await rawRequest(gateway.port, light);
   const refused = first.responses[0] as RawResponse;
@@ -143,7 +143,7 @@ await test('a heap that fills up with requests under way', async (t) => {
 
 /**
  * Fills its memory with what `piece` makes, within `limits`, lets go of everything at once, and then allocates nothing that would make V8
- * look for garbage.
+ * collect garbage.
  */
 const idleProgram = (piece: string, limits: string) => `
 import { memoryLimits, watchMemory } from ${JSON.stringify(pathToFileURL(resolve(import.meta.dirname, '../../proxy/overload.ts')).href)};
@@ -173,7 +173,7 @@ for (const [what, piece, limits] of [
     '{ ...memoryLimits(), processBytes: resident + 200 * 2 ** 20 }',
   ],
 ] as const) {
-  await test(`${what} is free again: that is noticed, although nothing happens in it`, async (t) => {
+  await test(`${what} is free again: that is noticed, although the process allocates nothing`, async (t) => {
     const entry = join(temporaryDirectory(t), 'idle.mjs');
     writeFileSync(entry, idleProgram(piece, limits));
     const idle = await startProcess({

@@ -1,4 +1,4 @@
-// Whatever large thing the process has to deal with, everybody else is answered in between.
+// While the process works on something large, other clients are answered in between.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
@@ -18,7 +18,7 @@ const editsAmongThem = extent(5, 2);
 
 suite.setTimeout(60_000);
 
-/** Asks for `/health` on one connection, a few milliseconds after the last answer, in a thread that nothing of ours holds up. */
+/** Asks for `/health` on one connection, a few milliseconds after the last answer, in a thread of its own, which the test cannot hold up. */
 const proberProgram = `
 const { connect } = require('node:net');
 const { parentPort, workerData } = require('node:worker_threads');

@@ -53,7 +53,7 @@ function processorSeconds({ process }: Gateway): number {
   return (user + system) / 100;
 }
 
-await test('no file descriptors left: who is in is served, nothing breaks, and everything recovers by itself', async (t) => {
+await test('no file descriptors left: connected clients are served, and new ones again when there are some', async (t) => {
   const alias = (source: string) => ({ 'aliases.yaml': { aliases: [{ source, target: 'fake/fake-small' }] } });
   const gateway = await start(t, {}, alias('old'));
   const { pid } = gateway.process;
@@ -72,7 +72,7 @@ await test('no file descriptors left: who is in is served, nothing breaks, and e
   /** Newcomers come until five are turned away, whatever has become free meanwhile. */
   const crowdIn = async (): Promise<void> => {
     for (const before = turnedAway(); turnedAway() < before + 5; ) {
-      if (crowd.length > 300) throw new Error('everybody is let in');
+      if (crowd.length > 300) throw new Error('no connection is refused');
       const newcomer = await openRaw(gateway.port, { t });
       crowd.push(newcomer);
       await newcomer.send(get('/health'));
@@ -133,7 +133,7 @@ function heartbeatReader(t: Test, { dataDir }: Gateway): () => number {
   return () => Number(statement.get()?.['at_ms']);
 }
 
-await test('stopped for two seconds under load and continued: nobody notices more than a pause', async (t) => {
+await test('stopped for two seconds under load and continued: clients notice a pause and nothing else', async (t) => {
   const timeouts = { connect: '1s', first_byte: '1s', stream_idle: '1s' };
   const fake = { type: 'openai', base_url: upstream.url, models: [...upstream.models], timeouts };
   const gateway = await start(t, { providers: { fake } });

@@ -1,4 +1,4 @@
-// However a request ends that nobody broke off, and whatever happens to its rules meanwhile: its slots come back once.
+// A request whose client stays gives its slots back exactly once, however it ends and whatever happens to its rules meanwhile.
 import { t as suite, test } from 'tap';
 import { chatCall, firstEvent, lastEvent } from '../support/chat-call.ts';
 import { type Behaviour, createGate, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -210,7 +210,7 @@ await test('a target gives its slot back before the next one is asked', async (t
     t.same(minus((await look()).used, before), both, 'the two targets asked are counted, the one refused is not');
   }
   await upstream.behave({ kind: 'refused' });
-  t.equal((await call({ model: 'pair' })).status, 200, 'likewise when the first cannot be reached');
+  t.equal((await call({ model: 'pair' })).status, 200, 'the same when the first cannot be reached');
   await untilFree();
   await second.behave({ kind: 'error', status: 500 });
   t.equal((await call({ model: 'pair' })).status, 500, 'and when none of them serves');
@@ -229,7 +229,7 @@ await test('a target whose slots are taken is skipped and not counted', async (t
   await gateway.applyConfig(ruleFile());
 });
 
-await test('what is refused takes nothing from anybody', async (t) => {
+await test('a refused request takes nothing from any rule', async (t) => {
   const stream = await openStream(t);
   const before = (await look()).used;
   t.equal((await call()).status, 429, 'by its own path');
@@ -281,7 +281,7 @@ await test('a reload in the middle of a stream', async (t) => {
   t.equal((await call({ model: 'second/fake-small' })).status, 429, 'the model has no slot left');
   await gateway.applyConfig(ruleFile());
   t.equal((await call()).status, 429, 'the old caps hold again');
-  t.match(await finish(stream), /one.*\[DONE\]/s, 'nobody cut the stream');
+  t.match(await finish(stream), /one.*\[DONE\]/s, 'the stream was not cut');
   await untilFree();
   t.equal((await call()).status, 200);
   await untilFree();
@@ -293,7 +293,7 @@ await test('a rule that goes, and comes again, while its slot is held', async (t
   await gateway.applyConfig(ruleFile(nothing));
   t.same((await look()).held, { user: Number.NaN, first: Number.NaN, second: Number.NaN, model: Number.NaN });
   await gateway.applyConfig(ruleFile());
-  t.same(await look(), { held, used: none }, 'the rules that came again know who is still there, and begin to count');
+  t.same(await look(), { held, used: none }, 'rules that come back keep the open requests, and begin to count');
   t.equal((await call()).status, 429, 'the slots are taken');
   t.match(await finish(old), '[DONE]');
   await untilFree();

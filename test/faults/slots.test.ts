@@ -273,7 +273,7 @@ await test('a client that leaves a moment later each time', async (t) => {
     const asked = upstream.ledger.length + second.ledger.length - calls;
     t.comment(`${model}: ${late} of 48 left after the answer; counted ${JSON.stringify(used)}, ${asked} calls`);
     t.equal(used.model, used.first + used.second, 'each target is counted under its provider and its model');
-    t.equal(used.user, used.first, 'a request that asked nobody is not counted, one that did is counted once');
+    t.equal(used.user, used.first, 'a request that reached no provider is not counted, one that did is counted once');
     t.ok(used.second <= used.first && asked <= used.model, 'no call is uncounted');
     t.ok(used.user > 0, 'some of them got through');
   }
@@ -298,7 +298,11 @@ await test('a client that leaves while its large body is read', async (t) => {
   const used = minus((await figuresOf(patient)).used, before);
   const calls = upstream.ledger.length - asked;
   t.comment(`6 clients, ${calls} calls`);
-  t.same(used, { user: calls, first: calls, second: 0, model: calls }, 'who asked nobody is not counted');
+  t.same(
+    used,
+    { user: calls, first: calls, second: 0, model: calls },
+    'a request that reached no provider is not counted',
+  );
   t.ok(calls < 6, 'some left in time');
 });
 

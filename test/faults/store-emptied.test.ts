@@ -1,4 +1,4 @@
-// A store that lost everything gets its counters back too, also those nobody has touched since.
+// A store that lost everything gets its counters back too, also those that have not changed since.
 import type { Redis } from 'ioredis';
 import { type Test, test } from 'tap';
 import { usageOf } from '../support/consumer.ts';

@@ -1,4 +1,5 @@
-// Somebody writes to the store who has no master key: it gets nothing into force, it is said, and a change of the master key loses nothing.
+// A writer without the master key changes the store: no forged document is in force, the log says so, and a change of the master key loses
+// nothing.
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { t as suite, type Test, test } from 'tap';
@@ -20,7 +21,7 @@ const newKey = 'sk-test-the-next-master-key-0123456789';
 const patienceMs = 30_000;
 const unsealed = 'state_documents_unsealed';
 
-/** What lies in a store, as somebody with access to it changes it: the bodies of documents by kind and id. */
+/** What lies in a store, as a writer with access to it changes it: the bodies of documents by kind and id. */
 interface Intruder {
   put(kind: string, id: string, body: object): Promise<void>;
   remove(kind: string, id: string): Promise<void>;

@@ -1,4 +1,4 @@
-// The store lost everything while nobody who owns its documents was there: that is never read as "there are none".
+// The store lost everything while no process that remembers its documents ran: that is never read as "there are none".
 import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ interface Issued {
   readonly value: string;
 }
 
-/** A fleet with one rule and one key, both known to everybody. */
+/** A fleet with one rule and one key, both known to every process. */
 async function startKnown(t: Test, store: 'sqlite' | 'redis'): Promise<{ fleet: Fleet; key: Issued; proxy: Gateway }> {
   const fleet = await startFleet(t, { store, upstream });
   await fleet.write('PUT', rule);
@@ -118,7 +118,7 @@ await test('the file of the store was deleted while nothing ran: rules and keys 
   t.notOk(fleet.controlPlane.logs().some(({ msg }) => String(msg).startsWith('another state store')));
 });
 
-await test('a store that is new to everybody gets its id, and is not taken for a lost one', async (t) => {
+await test('a store that is new to every process gets its id, and is not taken for a lost one', async (t) => {
   const { fleet, key, proxy } = await startKnown(t, 'redis');
   const data = join(fleet.home, 'data');
   await Promise.all([fleet.controlPlane.kill(), ...fleet.proxies.map(({ process }) => process.kill())]);
@@ -134,7 +134,7 @@ await test('a store that is new to everybody gets its id, and is not taken for a
   t.same(await subjects(fleet), ['/settled', '/team']);
 });
 
-await test('a proxy that could not read the keys yet refuses nobody for it', async (t) => {
+await test('a proxy that could not read the keys yet refuses no request for it', async (t) => {
   const { fleet, key } = await startKnown(t, 'redis');
   const redisPort = await freePort();
   const home = temporaryDirectory(t);

@@ -47,7 +47,7 @@ function contentOf(path: string): string {
   }
 }
 
-/** Everything that anybody could read: lines, metrics, answers, files. */
+/** Everything that can be read: lines, metrics, answers, files. */
 async function everythingSaid({ fleet, proxy }: Planes): Promise<string> {
   const answers = await Promise.all([
     proxy.metrics(),
@@ -73,7 +73,7 @@ interface ShutOut {
 const linesWith = (what: RegExp, { stdout }: Pick<RunningProcess, 'stdout'>, from = 0): number =>
   stdout.slice(from).filter((line) => what.test(line)).length;
 
-/** What holds while the store lets nobody in; `what` must be in the log of whoever could not do its work. */
+/** What holds while the store lets no client in; `what` must be in the log of each process that could not do its work. */
 async function checkShutOut(
   t: Test,
   planes: Planes,
@@ -162,7 +162,7 @@ await test('a user without the right to notifications: everything works, changes
   await underLoad(t, planes.fleet, () => checkLetIn(t, planes));
 });
 
-await test('the right to notifications is taken away while they listen: nobody dies, changes are found by looking', async (t) => {
+await test('the right to notifications is taken away while they listen: no process ends, changes are found by polling', async (t) => {
   const redis = await startRedis(t, { users: [`user gateway on >${canary} ~{gateway}:* &* +@all`] });
   const client = redis.client();
   const planes = await start(t, redis, withUser(redis, 'gateway', canary));

@@ -110,7 +110,7 @@ await test('connections of subscribers are killed again and again: a change is i
   });
 });
 
-await test('connections of subscribers are killed before they hear that they subscribed: nobody dies', async (t) => {
+await test('connections of subscribers are killed before they hear that they subscribed: no process ends', async (t) => {
   t.teardown(() => {
     detour.delayMs = () => 0;
   });
@@ -139,12 +139,12 @@ await test('subscribers stay connected and hear nothing: a change is in force wi
     }
     t.comment(`in force after ${text(delays)}`);
     t.ok(Math.max(...delays) < 1_000 + graceMs);
-    t.ok(Math.max(...delays) > 20, 'nobody was told');
+    t.ok(Math.max(...delays) > 20, 'no notification came');
     detour.isMuted = false;
   });
 });
 
-await test('an answer is lost with its connection: the write happened once, and whoever asked hears that it may have', async (t) => {
+await test('an answer is lost with its connection: the write happened once, and the operator is told that it may have', async (t) => {
   const revision = async () => Number(await client.hget(state, 'revision'));
   t.teardown(() => {
     detour.loses = () => false;
@@ -325,7 +325,7 @@ await test('emptied with FLUSHALL: rules stay in force, it is said, and everythi
     t,
     fleet,
     async () => {
-      // As long as whoever could write the rules back cannot.
+      // While the process that could write the rules back cannot.
       fleet.controlPlane.signal('SIGSTOP');
       await client.flushall();
       await waitFor('the proxies to say so', () => emptied(1));
@@ -429,7 +429,7 @@ await test('poisoned documents, counters and heartbeats: each costs only itself,
   await waitFor('counters of the right type', async () => (await client.type('{gateway}:counters:proxy-2')) === 'hash');
 });
 
-await test('a rule that a newer version wrote, with members nobody knows here, is enforced by those that are known', async (t) => {
+await test('a rule that a newer version wrote, with unknown members, is enforced by its known members', async (t) => {
   const [field, value] = documentOf(
     '/newer',
     { burst: 5, windows: [{ seconds: 1 }], max_images: null },
@@ -470,6 +470,6 @@ await test('a store that a newer version has taken over is left alone, and used 
   t.same(await manualCaps(fleet), before);
 });
 
-await test('nobody has seen an unexpected failure, and nobody died', async (t) => {
+await test('no process logged an unexpected failure, and none ended', async (t) => {
   checkUnharmed(t, fleet, upstream);
 });

@@ -279,6 +279,6 @@ await test('a second proxy of the same name on the same directory is refused, an
   });
 });
 
-await test('nobody has seen an unexpected failure, and nobody died', async (t) => {
+await test('no process logged an unexpected failure, and none ended', async (t) => {
   checkUnharmed(t, fleet, upstream);
 });

@@ -36,7 +36,7 @@ const parts = ['', '-wal', '-shm'];
 
 const put = (path: string, cap: number) => askAdmin(first, 'PUT', dayRule(path, cap));
 
-/** Does something to the file as somebody else. */
+/** Changes the file from another connection. */
 function sql(...statements: string[]): void {
   const database = new DatabaseSync(file, { timeout: 2_000 });
   try {
@@ -46,7 +46,7 @@ function sql(...statements: string[]): void {
   }
 }
 
-/** How many documents lie in the file, as somebody else sees it. */
+/** How many documents lie in the file, as another connection sees it. */
 function documentsInFile(): number {
   const database = new DatabaseSync(file, { timeout: 2_000 });
   try {
@@ -58,7 +58,7 @@ function documentsInFile(): number {
   }
 }
 
-/** Damages the file while nobody writes and all of it lies in the file itself. */
+/** Damages the file while no process writes and no log file holds a part of it. */
 async function spoil(damage: () => void, isNoticed = false): Promise<void> {
   const database = new DatabaseSync(file, { timeout: 2_000 });
   if (isNoticed) database.exec('CREATE TABLE IF NOT EXISTS own_change (a)');

@@ -209,7 +209,7 @@ for (const [name, verdict] of Object.entries(verdicts)) {
       t.notMatch(next.start, 'smuggled');
     }
     await untilIdle(gateway);
-    t.equal(third.ledger.length, 0, 'nobody else is asked');
+    t.equal(third.ledger.length, 0, 'no other provider is asked');
 
     function holds(heard: Heard, expected: Expected): void {
       if (Array.isArray(expected)) {
@@ -256,7 +256,7 @@ function isStreamLike({ start }: Heard): boolean {
   return start.startsWith('data: ');
 }
 
-await test('a host name that nobody knows', async (t) => {
+await test('an unknown host name', async (t) => {
   const { status, end } = await call('unknown/fake-small');
   t.equal(status, 502);
   t.match(envelopeIn(end), { code: 'upstream_dns', type: 'provider_error', provider: 'unknown' });
@@ -339,7 +339,7 @@ await test('a stream is cut wherever it is cut, also behind words that only look
       t.doesNotThrow(() => JSON.parse(part.slice('data: '.length)), `${name}: every event is whole: ${part}`);
     }
     t.notMatch(heard.end, /^data: \[DONE\]/m);
-    t.equal(upstream.ledger.length, asked + 1, 'and nobody is asked again');
+    t.equal(upstream.ledger.length, asked + 1, 'and no provider is asked again');
   }
 });
 
@@ -561,7 +561,7 @@ for (const [name, point] of Object.entries(abortPoints)) {
       t.equal(next.status, 200, 'the next request works');
       const entries = upstream.ledger.slice(before, -1);
       if (point.asked === undefined) {
-        await waitFor('whoever was asked to be let go', () =>
+        await waitFor('every asked provider to be let go', () =>
           entries.every(({ finished, clientClosedAtMs }) => finished || clientClosedAtMs !== undefined),
         );
       } else t.equal(entries.length, point.asked ? 1 : 0, 'asked as often as the client had asked');
@@ -574,7 +574,7 @@ for (const [name, point] of Object.entries(abortPoints)) {
   });
 }
 
-/** One key; certificates for another name, for the past, and one that nobody vouches for. All end in 2120 but the second. */
+/** One key; certificates for another name, for the past, and one without a trusted issuer. All end in 2120 but the second. */
 const tlsKey = pem(
   'EC PRIVATE KEY',
   'MHcCAQEEIKVdizLuBNOJmP/odCTUU/kIOXrdw15aOBgrXwiSt9cAoAoGCCqGSM49AwEHoUQDQgAE8WjyfWDroMyTOdF0QYyRV9SMXqHiTlO2SLnZWDDmN+hfuwaekLVcyyiFgXmNbptKfGmm+NF/va0dVO0u0zqLmQ==',

@@ -162,7 +162,7 @@ const targets: RefusedCase[] = [
   },
   {
     ...badPath,
-    name: 'a whole URL of another host with a path of ours',
+    name: 'a whole URL of another host with a known path',
     send: get('http://169.254.169.254/v1/models'),
   },
   { ...badPath, name: 'a whole URL of another port', send: get('http://gateway.test:81/v1/models') },
@@ -341,7 +341,7 @@ await test('requests on the wire', async (t) => {
   await t.test('transfer codings other than plain chunked are refused', (inner) => refuses(inner, stand, codings));
   await t.test('what breaks the grammar is refused', (inner) => refuses(inner, stand, grammar));
   await t.test('a Host that names no single host is refused', (inner) => refuses(inner, stand, hosts));
-  await t.test('targets that are no path of ours are refused', (inner) => refuses(inner, stand, targets));
+  await t.test('targets without a known path are refused', (inner) => refuses(inner, stand, targets));
   await t.test('heads beyond the limits are refused', (inner) => refuses(inner, stand, sizes));
   await t.test('methods, keys and expectations are refused', (inner) => refuses(inner, stand, routes));
   await t.test('odd but clear requests are served', (inner) => accepts(inner, stand, accepted));
@@ -356,7 +356,7 @@ await test('requests on the wire', async (t) => {
   await t.test('nothing hop-by-hop or of the client reaches the provider', (inner) => checkHops(inner, stand));
   await t.test('line breaks never reach a header', (inner) => checkInjection(inner, stand));
   await t.test('only harmless request ids are kept', (inner) => checkRequestIds(inner, stand));
-  await t.test('100 Continue is sent to who has a key', (inner) => checkContinue(inner, stand));
+  await t.test('100 Continue is sent to a client with a key', (inner) => checkContinue(inner, stand));
   await t.test('nothing is read behind Connection: close', (inner) => checkLast(inner, stand));
   await t.test('a body where none belongs', (inner) => checkIdleBodies(inner, stand));
   await t.test('three pipelined calls get three answers in order', (inner) => checkPipeline(inner, stand, 3));
@@ -441,7 +441,7 @@ async function checkSpellings(t: Test, { gateway, upstream }: Stand): Promise<vo
   }
   const right = await rawRequest(gateway.port, request(chatLine, [host, jsonType], chat));
   withoutKey.add(comparable(right.responses[0]));
-  t.equal(withoutKey.size, 1, 'who has no key cannot tell a path that exists');
+  t.equal(withoutKey.size, 1, 'a client without a key cannot tell a path that exists');
   t.same(traffic(upstream), seen, 'the provider saw nothing');
 }
 

@@ -323,7 +323,7 @@ await test('every failure is the same 401, byte for byte, however many keys were
   }
 });
 
-await test('what lies in the store in place of a key lets nobody in, and takes no other key out of force', async (t) => {
+await test('garbage in place of a key authenticates no request, and every other key stays in force', async (t) => {
   const { gateway, issue } = stand;
   const store = openSealedStore({ directory: gateway.dataDir });
   t.teardown(() => store.close());

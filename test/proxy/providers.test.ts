@@ -115,7 +115,7 @@ await test('options that are no object are the provider’s to refuse', async (t
   }
 });
 
-await test('nobody is asked for usage who need not or cannot tell', async (t) => {
+await test('usage is asked for only where it is needed and supported', async (t) => {
   const body = '{"model":"a","stream":true}';
   for (const wish of [{ wantUsage: false }, { streamUsage: false }, { operation: 'embeddings' as const }]) {
     t.match(sent(body, wish), { text: '{"model":"M","stream":true}', injected: false });

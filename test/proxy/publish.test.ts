@@ -230,7 +230,7 @@ await test('a template without its entitlement is not in force, and said so', as
   t.same(caps(), ['/a 1'], 'and hides no rule of the configuration');
 });
 
-await test('manual rules that nothing matches, or whose tokens nobody counts, are said to be so, once', async (t) => {
+await test('manual rules without a subject, or with tokens that are not counted, are logged once', async (t) => {
   const { publisher, caps, said } = startPublisher({ usageEnabled: false });
   const model = ruleDocument('/model', 5, { scope: 'model', subject: 'p/gone' });
   const tokens = { max_requests: null, max_tokens: 7 };
@@ -251,7 +251,7 @@ await test('manual rules that nothing matches, or whose tokens nobody counts, ar
   t.ok(caps().includes('/a 1'), 'a token cap that is not counted hides no rule of the configuration');
 });
 
-await test('an override ends at its moment, without anybody saying so', async (t) => {
+await test('an override ends when it expires, without a message', async (t) => {
   const beganMs = performance.now();
   const { publisher, caps } = startPublisher({ nowMs: () => start + Math.floor(performance.now() - beganMs) });
   publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r1');

@@ -50,7 +50,7 @@ function exchangeOf(headers: Record<string, string>, socket = new Socket(), star
   return openExchange(request, new ServerResponse(request), readHead(request, 'x-gateway-user-path'), startedAtMs);
 }
 
-/** What failed that nobody expected. */
+/** Unexpected failures. */
 const reported: unknown[] = [];
 
 /** What the stages from admission on need: a limiter without rules, pools and deadlines of their own. */
@@ -140,7 +140,7 @@ await test('the master key lets in, as bearer or as x-api-key', async (t) => {
   t.same(showing({}, open), anonymous);
 });
 
-await test('a key that nobody knows is not refused while the keys could not be read', async (t) => {
+await test('an unknown key is not refused while the keys could not be read', async (t) => {
   const unread = credentialsOf(digestOf('sk-master'), [], false);
   const socket = new Socket();
   const show = (key: string) => showing({ 'x-api-key': key }, unread, 0, socket);
@@ -526,7 +526,7 @@ await test('a body is whole, in its own bytes, up to the limit', async (t) => {
     whole.request.push(Buffer.from(chunk));
   whole.request.push(null);
   t.same([...(await received)], [0, 255, 254, 1, 2, 3, 4, 5, 6, 7]);
-  t.equal(whole.onGone, undefined, 'nobody waits any more');
+  t.equal(whole.onGone, undefined, 'no step waits any more');
 
   const long = exchangeOf(headers);
   const refused = refusedBy(() => receive(long, 10, held()));
@@ -856,11 +856,11 @@ await test('a client that leaves takes its upstream call with it', async (t) => 
     const closedAtMs = await first.waitFor((ledger) => ledger.at(-1)?.clientClosedAtMs);
     t.ok(closedAtMs - leftAtMs < 500, `cancelled after ${Math.round(closedAtMs - leftAtMs)} ms`);
     await waitFor('the outcome', () => outcomes.length > 0);
-    t.equal(providers[1]?.ledger.length, 0, 'no other target is asked for somebody who left');
+    t.equal(providers[1]?.ledger.length, 0, 'no other target is asked for a client that has left');
   }
 });
 
-await test('nobody is called for a client that has left', async (t) => {
+await test('no provider is called for a client that has left', async (t) => {
   const { providers, snapshot } = await startStand(t, 1);
   const exchange = exchangeOf({});
   closeExchange(exchange);
@@ -898,7 +898,7 @@ await test('a request is counted once, by how it ended and how long it took', as
   const settled = (ending: Ending, gone: boolean): void => {
     const exchange = exchangeOf({});
     exchange.gone = gone;
-    exchange.onGone = () => t.fail('nobody waits any more');
+    exchange.onGone = () => t.fail('no step waits any more');
     metrics.begin();
     const reportFailure = (thrown: unknown) => void reported.push(thrown);
     settle(tripOf(exchange, ending), { metrics, limiter, reportFailure, nowMs: () => 250 });
@@ -924,7 +924,7 @@ await test('a request is counted once, by how it ended and how long it took', as
   }
 });
 
-await test('nothing failed that nobody expected', (t) => {
+await test('no failure was unexpected', (t) => {
   t.strictSame(reported, []);
   t.end();
 });

@@ -135,7 +135,7 @@ await test('a certificate that proves nothing is a TLS failure that says what is
   for (const [fate, reason] of fates) t.match(failureOf(await fate), { code: 'upstream_tls', reason });
 });
 
-await test('what is no TLS, no HTTP or nobody at all has its own failure', async (t) => {
+await test('a port without TLS, without HTTP or without a server has its own failure', async (t) => {
   const speak = async (words: string | undefined): Promise<number> => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -910,7 +910,7 @@ await test('patience ends when it says: first byte, silence, all of it', async (
   await provider.waitFor((ledger) => ledger.every(({ clientClosedAtMs }) => clientClosedAtMs !== undefined));
 });
 
-await test('nobody waits for the provider while the client does not read', async (t) => {
+await test('no deadline runs for the provider while the client does not read', async (t) => {
   const { provider, call } = await startProvider(t);
   await provider.behave({ kind: 'endless-body', bytes: 4 << 20 });
   const answer = (await call(true, { streamIdleMs: 300 })).answer as UpstreamAnswer;

@@ -17,7 +17,7 @@ function startQuestion() {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-await test('whoever comes while an answer is under way gets the next one, with all others', async (t) => {
+await test('calls during a run share the next run', async (t) => {
   const { ask, asked, answer } = startQuestion();
   const first = ask();
   const late = [ask(), ask(), ask()];
@@ -35,7 +35,7 @@ await test('whoever comes while an answer is under way gets the next one, with a
   t.equal(await later, 2);
   await turn();
   void ask();
-  t.equal(asked(), 4, 'with nobody under way it is asked at once');
+  t.equal(asked(), 4, 'without a run under way it starts at once');
 });
 
 await test('an answer that fails is the failure of those who share it alone', async (t) => {
@@ -55,7 +55,7 @@ await test('an answer that fails is the failure of those who share it alone', as
   t.equal(await after, 3);
 });
 
-await test('whoever joins gets the answer under way, and a new one when there is none', async (t) => {
+await test('join gives the run under way, or a new one when there is none', async (t) => {
   const { join, asked, answer, isRunning, settled } = startQuestion();
   await settled();
   t.notOk(isRunning());
@@ -72,7 +72,7 @@ await test('whoever joins gets the answer under way, and a new one when there is
   t.equal(await again, 1);
 });
 
-await test('whoever waits for the end does not get the failure', async (t) => {
+await test('waiting for the end does not reject', async (t) => {
   const { join, open, settled } = startQuestion();
   const failing = join();
   const end = settled();

@@ -231,7 +231,7 @@ await test('without time passing what is used does not fall', async (t) => {
   t.equal(last, 5);
 });
 
-await test('a cap edit keeps what is counted and who is in flight', async (t) => {
+await test('a cap edit keeps counts and requests in flight', async (t) => {
   const rules = (requests: number, slots: number): Rule[] => [
     ruleOf('user_path', '/', minute, { maxRequests: requests, maxTokens: 50 }),
     ruleOf('user_path', '/', 0, { maxRequests: slots }),
@@ -776,7 +776,7 @@ await test('after a crash every window is what was flushed last, and nothing is 
   t.same(inFlight(next, '/'), [0, 0]);
 });
 
-await test('where nobody asks for changes nothing piles up', async (t) => {
+await test('without exports no changes are kept', async (t) => {
   const limiter = createLimiter({ isExported: false });
   limiter.reconcile([ruleOf('user_path', '/c', minute, { maxRequests: 9, perChild: true })]);
   for (let index = 0; index < 500; index += 1) ask(limiter, `/c/${index}`);
@@ -917,7 +917,7 @@ await test('a live child costs at most 1.3 KB', async (t) => {
   t.ok(bytes <= 1_331, `${bytes.toFixed(0)} bytes`);
 });
 
-await test('a child that was forgotten has one counter again, whoever asks first', async (t) => {
+await test('an evicted child has one counter again, whichever path is asked first', async (t) => {
   const limiter = limiterOf(ruleOf('user_path', '/c', minute, { maxRequests: 2, perChild: true }));
   const first = limiter.forUserPath('/c/a/one');
   const second = limiter.forUserPath('/c/a/two');
@@ -1028,7 +1028,7 @@ await test('children beyond the bound share one counter, with the same caps, unt
   for (const name of ['d', 'e']) t.equal(ask(limiter, `/c/${name}`), true);
   const { rejection } = limiter.admit(limiter.forUserPath('/c/f/deep'), start, 'reject');
   t.match(rejection, { subject: '/c/f', cap: 2, retryAfterSeconds: 61 }, 'd and e have used it up');
-  t.same(used(limiter, '/c/never-seen'), [2], 'and everybody without a counter is told so');
+  t.same(used(limiter, '/c/never-seen'), [2], 'and every child without a counter reads that');
   t.same(used(limiter, '/c/a'), [1], 'those with a counter do not notice');
   t.equal(limiter.size, 4);
   t.match(limiter.overflows(), [{ rule: template, requests: 2, isOverflowing: true }]);

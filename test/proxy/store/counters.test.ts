@@ -214,7 +214,7 @@ await test('thousands of changed children are written in portions that block the
 
 /**
  * The longest time in milliseconds that one turn of the event loop took while `work` went on. Time of the thread, so that a machine
- * that gives the processor to somebody else is not taken for a block.
+ * that gives the processor to another process is not taken for a block.
  */
 async function longestBlock(work: () => Promise<void>): Promise<number> {
   let longest = 0;
@@ -472,7 +472,7 @@ await test('a run with limits switched off costs no count', async (t) => {
   t.same(usedUnder(after), [5, 5]);
 });
 
-await test('a store that never answers its load keeps nobody from leaving', async (t) => {
+await test('a store that never answers the load does not delay the end', async (t) => {
   const place = openBreakable(t);
   const limiter = limiterOf(hourly);
   place.next.push('fail', 'fail');

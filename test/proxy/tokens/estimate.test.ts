@@ -1,4 +1,4 @@
-// Estimates for when nobody reports: a quarter of the text's characters, never negative, never NaN, whatever comes.
+// Estimates without reported usage: a quarter of the text's characters, and for any input neither negative nor NaN.
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { estimateInput, estimateOutput, estimateStreamOutput } from '../../../proxy/tokens/estimate.ts';

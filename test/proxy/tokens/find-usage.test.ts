@@ -171,7 +171,7 @@ await test('anything at all is looked through without a throw', async () => {
   );
 });
 
-/** Text that would be looked at again and again by whoever starts anew at each word. */
+/** Text that a search which starts again at each word would read many times. */
 const hostile: Readonly<Record<string, (count: number) => string>> = {
   'the word as a string': (count) => `{"a":[${'"usage",'.repeat(count)}1]}`,
   'the word without a value': (count) => `{"a":[${'"usage":'.repeat(count)}`,

@@ -1,4 +1,4 @@
-// The usage of an answer that nobody holds is read from what passes, in whatever pieces it comes.
+// The usage of an answer that is not kept is read from the passing chunks, wherever they are cut.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';

@@ -365,7 +365,7 @@ await test('what an old server repeats is not shown either', async (t) => {
   const error = explainRedisFailure(address, thrown);
   t.match(error, { reason: 'denied' });
   t.notMatch(inspect(error, { depth: 10, showHidden: true }), /canary|someone/);
-  const bug = new TypeError('a mistake of ours');
+  const bug = new TypeError('a mistake in this program');
   t.equal(explainRedisFailure(address, bug), bug, 'a mistake is not dressed up as an outage');
   t.match(explainRedisFailure(address, 'text'), { reason: 'unreachable', message: /text/ });
 });

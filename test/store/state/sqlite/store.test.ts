@@ -133,7 +133,7 @@ await test('garbage in place of the file is said, and forgotten when it is mende
   t.same(await ids(store), ['a']);
 });
 
-await test('a database of somebody else is not ours', async (t) => {
+await test('a database of another program is left alone', async (t) => {
   const directory = temporaryDirectory(t);
   const database = new DatabaseSync(stateFilePath(directory));
   database.exec('CREATE TABLE document (theirs TEXT)');
@@ -158,7 +158,7 @@ await test('damage while it is open is said, and forgotten when it is mended', a
   t.match(await refusal(store.read()), { reason: 'corrupt' });
   const started = performance.now();
   t.match(await refusal(open(t, directory).read()), { reason: 'corrupt' });
-  t.ok(performance.now() - started < 5_000, 'nobody waits for a lock that is none');
+  t.ok(performance.now() - started < 5_000, 'an error that is not a lock is not waited for');
   writeFileSync(path, good, { flag: 'r+' });
   t.equal((await ids(store)).length, 5_000, 'mended in its place');
   writeFileSync(path, Buffer.alloc(good.length, 0xff), { flag: 'r+' });
@@ -191,7 +191,7 @@ await test('a directory that cannot be written is said, and forgotten when it ca
   renameSync(`${path}.copy`, path);
   chmodSync(path, 0o444);
   chmodSync(directory, 0o555);
-  // The superuser writes everywhere: for a while this process is somebody else.
+  // The superuser may write everywhere: for a while this process runs as another user.
   const isSuperuser = process.geteuid?.() === 0;
   if (isSuperuser) process.seteuid?.(65_534);
   const error = await refusal(store.read()).finally(() => {
@@ -283,7 +283,7 @@ await test('every failure of SQLite has a reason', async (t) => {
   t.match(explainFailure('/x', thrown('SELECT * FROM missing')), { reason: 'corrupt', cause: Error });
   database.exec('PRAGMA query_only = 1');
   t.match(explainFailure('/x', thrown('DELETE FROM a')), { reason: 'read_only' });
-  const bug = new TypeError('a mistake of ours');
+  const bug = new TypeError('a mistake in this program');
   t.equal(explainFailure('/x', bug), bug, 'a mistake is not dressed up as an outage');
   t.match(explainFailure('/x', 'text'), { message: 'text' });
 });
