@@ -1,5 +1,6 @@
 // The environment variables both planes read, and how: one meaning for each name, all problems at once, never a value in a message.
 import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import { parseFlag, parseList, type Variables } from '../schemas/variables.ts';
 import { parseRedisUrl } from '../store/state/redis/address.ts';
 import { ownNames } from './own-names.ts';
@@ -20,7 +21,7 @@ export interface PlaneSettings {
   readonly warnings: readonly string[];
   /** The GitOps directory. */
   readonly configDirectory: string;
-  /** Where files of the gateway's own lie. */
+  /** Where files of the gateway's own lie. Absolute: without a working directory, Node makes a relative one without end. */
   readonly dataDirectory: string;
   /** Paid features that are switched on. */
   readonly entitlements: ReadonlySet<string>;
@@ -124,7 +125,7 @@ export function readVariables(variables: Variables): VariableReader {
         ownNames: key === undefined ? ownNames(host, hostname()) : undefined,
         warnings: checked.warnings,
         configDirectory: get('GATEWAY_CONFIG') ?? './config',
-        dataDirectory: get('GATEWAY_DATA') ?? './data',
+        dataDirectory: resolve(get('GATEWAY_DATA') ?? './data'),
         entitlements: entitlements(),
         logLevel: logLevel(),
         usageEnabled: flag('USAGE_ENABLED', true),

@@ -4,6 +4,8 @@ import { createInterface } from 'node:readline';
 import { parseLogLine } from './log-line.ts';
 
 const leash = import.meta.resolve('./leash.ts');
+/** Tells the leash whose child it is: by the time it runs, the parent may be gone already. */
+const parentVariable = 'LOCAL_START_PID';
 
 export interface ChildOptions {
   readonly name: string;
@@ -28,7 +30,7 @@ export interface Child {
 /** Starts a child in a process group of its own, so that Ctrl-C reaches the parent only; it ends itself if the parent is killed. */
 export function startChild({ name, command, environment, onLine }: ChildOptions): Child {
   const child = spawn(process.execPath, ['--import', leash, ...command], {
-    env: environment,
+    env: { ...environment, [parentVariable]: String(process.pid) },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

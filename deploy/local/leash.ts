@@ -2,7 +2,7 @@
 import { isMainThread } from 'node:worker_threads';
 
 if (isMainThread) {
-  const parent = process.ppid;
+  const parent = Number(process.env['LOCAL_START_PID']);
   const watch = setInterval(() => {
     if (process.ppid === parent) return;
     // Once only: to a process that is stopping, a second signal means at once.

@@ -163,6 +163,21 @@ void test('everything stops when the process that started it dies', async (t) =>
   await waitFor('every port to be free', () => allRefuse(addresses));
 });
 
+void test('a child whose parent died before it looked ends, too', async (t) => {
+  const leash = join(repository, 'deploy/local/leash.ts');
+  const entry = join(temporaryDirectory(t, 'orphan'), 'orphan.mjs');
+  writeFileSync(entry, 'setInterval(() => {}, 60_000);');
+  const dead = spawnSync('true').pid;
+  const orphan = await startProcess({
+    t,
+    entry,
+    execArgv: ['--import', leash],
+    env: { LOCAL_START_PID: String(dead) },
+    ready: 'spawned',
+  });
+  t.strictSame(await orphan.exited, { code: null, signal: 'SIGTERM' });
+});
+
 void test('a start that was killed leaves nothing behind, and open streams finish', async (t) => {
   const { run, url, key } = await startLocal(t);
   const children = childrenOf(run);

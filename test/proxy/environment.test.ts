@@ -1,4 +1,5 @@
 // The proxy's environment: what is read, what is refused, and that no value ever shows.
+import { resolve } from 'node:path';
 import { test } from 'tap';
 import { readEnvironment } from '../../proxy/environment.ts';
 
@@ -23,7 +24,7 @@ await test('an environment with nothing but the master key gives the defaults', 
       warnings: [],
       entitlements: new Set(),
       configDirectory: './config',
-      dataDirectory: './data',
+      dataDirectory: resolve('./data'),
       logLevel: 'info',
       redisUrl: undefined,
       redisPrefix: 'gateway',
