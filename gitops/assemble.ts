@@ -1,4 +1,4 @@
-// Many files become one configuration: who declares what, whether the sections fit together, and what is left out.
+// Merges many files into one configuration and checks the sections against each other.
 import { parseSelector } from '../schemas/selector.ts';
 import type { Config } from '../schemas/types.ts';
 import { formatPath, quote } from '../schemas/validation/path.ts';
@@ -25,8 +25,8 @@ export interface Assembly {
  * Merges the parts and cross-checks the result. `complete` says that every file of the directory is among the parts; when one is
  * missing because it is broken, nothing is said about references into it.
  *
- * Order: sections from the files, then the checks between sections, then what is left out or replaced. The files are judged
- * without the rules of environment variables, so that their verdict is the same on every machine.
+ * Order: take the sections from the files, check the sections against each other, then leave out or replace entries. The files are
+ * checked without the rules of environment variables, so that the result is the same on every machine.
  */
 export function assemble(
   parts: readonly Part[],
@@ -61,14 +61,14 @@ export function assemble(
   warnings.push(...overrule(config.rate_limits, variables, sources, owners.has('rate_limits')));
   warnings.push(...checkTokenCaps(config.rate_limits, variables));
 
-  config.aliases = settleAliases(config.aliases, providers.keyless, sources, warnings);
+  config.aliases = resolveAliases(config.aliases, providers.keyless, sources, warnings);
   const providerNames = namesInOrder(config.providers, owners.get('providers'));
   for (const name of providers.keyless) delete config.providers[name];
   const isPlain = providerNames.join() === Object.keys(config.providers).join();
   return { config: isPlain ? config : { ...config, providerNames }, problems, warnings };
 }
 
-/** The names as declared: those that are whole numbers have lost their places. */
+/** The names in the order of the file. An object loses this order: it puts names that are whole numbers first. */
 function namesInOrder(providers: Config['providers'], owner: Part | undefined): string[] {
   const names = Object.keys(providers);
   if (owner === undefined || !names.some((name) => /^[0-9]+$/.test(name))) return names;
@@ -78,8 +78,8 @@ function namesInOrder(providers: Config['providers'], owner: Part | undefined): 
 }
 
 /**
- * A top-level key may stand in one file only; the first file keeps it. One that is contested is told first, and nothing may be concluded
- * from what its first file lacks.
+ * A top-level key may be in one file only; the first file keeps it. A key in two files is reported before all other problems. Nothing is
+ * then concluded from what its first file lacks.
  */
 function claimSections(
   parts: readonly Part[],
@@ -97,7 +97,7 @@ function claimSections(
       }
       const first = `${owner.parsed.file}:${owner.parsed.locate([section], 'key').line}`;
       const place = part.parsed.locate([section], 'key');
-      const message = `the key ${quote(section)} already stands in ${first}; a top-level key may stand in one file only`;
+      const message = `the key ${quote(section)} is already in ${first}; a top-level key may be in one file only`;
       problems.push({ file: part.parsed.file, ...place, path: formatPath([section]), message, first: true });
       contested.add(section);
     }
@@ -105,8 +105,8 @@ function claimSections(
   return { owners, contested, problems };
 }
 
-/** Gives every alias its list of targets, without those of providers that are left out. */
-function settleAliases(
+/** Gives every alias its list of targets, without the targets of providers that are left out. */
+function resolveAliases(
   written: readonly WrittenAlias[],
   keyless: ReadonlySet<string>,
   sources: Sources,

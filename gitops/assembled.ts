@@ -1,10 +1,10 @@
-// A configuration as assembly leaves it: what the document says, and what the form of the document does not keep.
+// The type of an assembled configuration: the document, plus the order of its providers.
 import type { Config } from '../schemas/types.ts';
 
 export interface AssembledConfig extends Config {
   /**
-   * Every provider as declared, in order, those that are left out included: objects put names that are whole numbers first. Absent when
-   * that is what `providers` has.
+   * The names of all providers in the order of the file, including providers that are left out. `providers` is an object, which puts
+   * names that are whole numbers first. Absent when `providers` has the same names in the same order.
    */
   readonly providerNames?: readonly string[];
 }

@@ -1,4 +1,4 @@
-// What the schema cannot say about aliases: that they lead to models that exist, and never to each other.
+// Checks of aliases that the schema cannot express: a target exists, and is not another alias.
 import { foldCase, parseSelector } from '../schemas/selector.ts';
 import type { Config } from '../schemas/types.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
@@ -14,11 +14,11 @@ export interface WrittenAlias {
   strategy: Config['aliases'][number]['strategy'];
 }
 
-/** More of the same kind would not help anybody, and guessing what was meant costs time for each. */
+/** Limits the number of suggestions, because each suggestion costs time. */
 const enough = 100;
 
 /**
- * Checks every alias. `providers` is undefined when they could not be read: then only the aliases themselves are compared.
+ * Checks every alias. `providers` is undefined when they could not be read: then only the aliases are compared with each other.
  */
 export function checkAliases(
   aliases: readonly WrittenAlias[],
@@ -48,7 +48,7 @@ export function checkAliases(
   aliases.forEach((alias, index) => {
     for (const { model, path } of targetsOf(alias, index)) {
       if (sources.isUnknown(path) || problems.length >= enough) continue;
-      const message = refuseTarget(alias.source, ['aliases', index, 'source'], model, path);
+      const message = problemOfTarget(alias.source, ['aliases', index, 'source'], model, path);
       if (message !== undefined) problems.push(sources.problem(path, message));
     }
   });
@@ -60,7 +60,7 @@ export function checkAliases(
     return `the alias ${alias} differs from ${other} in ${place} only in letter case, which does not count`;
   }
 
-  function refuseTarget(source: string, sourcePath: Path, target: string, path: Path): string | undefined {
+  function problemOfTarget(source: string, sourcePath: Path, target: string, path: Path): string | undefined {
     const other = declared.get(foldCase(target));
     if (foldCase(target) === foldCase(source)) return `the alias ${sources.quoted(sourcePath)} leads to itself`;
     if (other !== undefined) {
@@ -89,7 +89,7 @@ export function checkAliases(
     return `the provider ${quote(provider)} does not list the model ${quote(model)}${guess === '' ? '; add it to its models' : guess}`;
   }
 
-  /** Whether a provider lists a model whose text is not known, which may be the one that is missed. */
+  /** Whether a provider lists a model whose text is unknown because of a variable: it may be the missing model. */
   function isVague(provider: string): boolean {
     const models = providers?.[provider]?.models ?? [];
     const found =

@@ -1,4 +1,4 @@
-// What the schema cannot say about providers: addresses, keys, headers, and names that differ only in letter case.
+// Checks of providers that the schema cannot express: addresses, keys, headers, and names that differ only in letter case.
 import { foldCase } from '../schemas/selector.ts';
 import type { Config, Provider } from '../schemas/types.ts';
 import { quote } from '../schemas/validation/path.ts';
@@ -14,7 +14,7 @@ const reservedHeaders = new Set(
   ).split(' '),
 );
 
-/** What to do instead, or why it has to be so, where that is not plain. */
+/** What to do instead, or the reason, for some of these headers. */
 const reservedHints: Readonly<Record<string, string>> = {
   authorization: '; use api_key',
   'accept-encoding': '; the gateway reads answers, so it asks for them uncompressed',
@@ -24,7 +24,7 @@ const reservedHints: Readonly<Record<string, string>> = {
 export interface ProviderFindings {
   problems: Problem[];
   warnings: Problem[];
-  /** Providers whose key is written but expands to nothing: they cannot be called, so they are left out. */
+  /** Providers with a key that expands to an empty text: they cannot be called, so they are left out. */
   keyless: Set<string>;
 }
 
@@ -50,11 +50,11 @@ export function checkProviders(providers: Config['providers'], sources: Sources)
 function checkBaseUrl(name: string, provider: Provider, sources: Sources, problems: Problem[]): void {
   const path = ['providers', name, 'base_url'];
   if (sources.isUnknown(path)) return;
-  const message = refuseBaseUrl(provider.base_url, refersToVariable(String(sources.written(path))));
+  const message = problemOfBaseUrl(provider.base_url, refersToVariable(String(sources.written(path))));
   if (message !== undefined) problems.push(sources.problem(path, message));
 }
 
-function refuseBaseUrl(text: string, isHidden: boolean): string | undefined {
+function problemOfBaseUrl(text: string, isHidden: boolean): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || /[\s\\]/.test(text))
     return 'is not a URL; expected something like "https://api.openai.com/v1"';
@@ -107,7 +107,7 @@ function checkHeaders(name: string, provider: Provider, sources: Sources, proble
   }
 }
 
-/** The list is what clients may ask for, so a pattern in it would be a name that no upstream knows. */
+/** Clients ask for the listed names, so a pattern in the list would be a name that no upstream knows. */
 function checkModels(name: string, { models }: Provider, sources: Sources, problems: Problem[]): void {
   models.forEach((model, index) => {
     const path = ['providers', name, 'models', index];

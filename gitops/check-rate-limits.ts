@@ -1,4 +1,4 @@
-// What the schema cannot say about rate limits: subjects that make sense, no rule twice, templates only where they are paid for.
+// Checks of rate limits that the schema cannot express: valid subjects, no duplicate rule, templates only with their entitlement.
 import { periodLabel } from '../schemas/rules/period.ts';
 import { declaredRules, ruleKey } from '../schemas/rules/rule.ts';
 import { normaliseSubject } from '../schemas/rules/scope.ts';
@@ -10,13 +10,13 @@ import { valueAt } from '../schemas/validation/value-at.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
 
-/** Why a template is refused where it is not paid for. */
-export const templateRefused =
+/** The problem of a template without its entitlement. */
+export const templateProblem =
   'needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS); it never falls back to a shared counter';
 
-/** Matching stays fast beyond it, but listing and metrics do not. */
+/** With more rules, listing and metrics become slow; matching does not. */
 const mostRules = 100_000;
-/** A longer list of warnings helps no one, and guessing what was meant costs time for each. */
+/** Limits the number of warnings, because each suggestion costs time. */
 const enough = 100;
 const subjectKeys = { user_paths: 'path', providers: 'name', models: 'model' } as const;
 
@@ -73,7 +73,7 @@ export function checkRateLimits(
     }
   }
 
-  /** A model may be listed later, so a rule for one that is not yet is no mistake. */
+  /** A warning, not a problem: a provider may list the model later. */
   function checkModels(listed: Config['providers']): void {
     const names = new Set(Object.keys(listed).map(foldCase));
     const qualified = Object.entries(listed).flatMap(([name, { models }]) => models.map((model) => `${name}/${model}`));
@@ -109,14 +109,14 @@ function unknownProviders(config: RateLimits, names: string[], sources: Sources)
 }
 
 /**
- * `per_child: true` without the entitlement is fatal (spec, Errors: there is no fallback to a shared counter). It is looked for in
- * whatever was written, so that another mistake in the same file does not hide it.
+ * `per_child: true` without the entitlement is fatal (spec, Errors: there is no fallback to a shared counter). Checks the value before
+ * validation, so that another mistake in the same file does not hide it.
  */
 export function checkTemplates(written: unknown, entitlements: ReadonlySet<string>, sources: Sources): Problem[] {
   const entries = valueAt(written, ['rate_limits', 'user_paths']);
   if (entitlements.has('quota_templates') || !Array.isArray(entries)) return [];
   return entries.flatMap((entry: unknown, index) => {
     if (valueAt(entry, ['per_child']) !== true) return [];
-    return [{ ...sources.problem(['rate_limits', 'user_paths', index, 'per_child'], templateRefused), fatal: true }];
+    return [{ ...sources.problem(['rate_limits', 'user_paths', index, 'per_child'], templateProblem), fatal: true }];
   });
 }

@@ -1,10 +1,10 @@
-// What the schema cannot say about the server section: headers that have another meaning already.
+// Checks of the server section that the schema cannot express: a header for the user path has no other meaning.
 import type { Config } from '../schemas/types.ts';
 import { quote } from '../schemas/validation/path.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
 
-/** A user path read from one of these would show a secret, or be nobody's intention. */
+/** Headers with another meaning. Some hold a secret, which a user path would show. */
 const taken = new Set(
   (
     'authorization connection content-encoding content-length content-type cookie expect host proxy-authorization ' +
@@ -12,7 +12,7 @@ const taken = new Set(
   ).split(' '),
 );
 
-/** The user path needs a header of its own. */
+/** Checks that the header of the user path is not one of `taken`. */
 export function checkServer({ user_path_header: name }: Config['server'], sources: Sources): Problem[] {
   const path = ['server', 'user_path_header'];
   if (!taken.has(name.toLowerCase()) || sources.isUnknown(path)) return [];

@@ -1,4 +1,4 @@
-// `npm run check-config -- DIR`: says in a terminal, an editor or a pull request what the gateway would say about a directory.
+// `npm run check-config -- DIR`: reports the problems of a directory in a terminal, an editor or a pull request, as the gateway would.
 
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -22,22 +22,22 @@ Says what the gateway would say about the configuration in DIR. Variables that a
 
 exit code: 0 the gateway can use it (warnings do not count), 1 it cannot, 2 the command itself is wrong`;
 
-interface Verdict {
+interface CheckResult {
   directory: string;
   ok: boolean;
   files: number;
   revision: string;
   problems: Problem[];
   warnings: Problem[];
-  /** The rate-limit rules by id, when they were asked for. */
+  /** The rate-limit rules by id; present with `--rules`. */
   rules: string[];
 }
 
-const formats: Record<string, (verdict: Verdict) => string> = { text, json, github };
+const formats: Record<string, (result: CheckResult) => string> = { text, json, github };
 
 /**
  * Checks one directory and gives the text to print and the exit code: 0 usable, 1 not, 2 the command itself is wrong. Variables that
- * are not set are warnings here: a machine that checks need not know the secrets.
+ * are not set are warnings here: a machine that checks a directory does not need the secrets.
  */
 export async function checkConfig(
   args: readonly string[],
@@ -64,7 +64,7 @@ export async function checkConfig(
   const loaded = await load(files, { environment, variables: 'warning', entitlements }, firstLoadBytes);
   const problems = sortProblems([...unreadable, ...loaded.problems]);
   const ok = problems.length === 0;
-  const verdict = {
+  const result = {
     directory,
     ok,
     files: files.length,
@@ -73,10 +73,10 @@ export async function checkConfig(
     warnings: loaded.warnings,
     rules: parsed.values.rules && loaded.config ? listRules(loaded.config.rate_limits) : [],
   };
-  return { output: format(verdict), code: ok ? 0 : 1 };
+  return { output: format(result), code: ok ? 0 : 1 };
 }
 
-function text({ directory, ok, files, revision, problems, warnings, rules }: Verdict): string {
+function text({ directory, ok, files, revision, problems, warnings, rules }: CheckResult): string {
   const lines = [
     ...problems.map((problem) => formatProblem(problem)),
     ...warnings.map((problem) => `warning: ${formatProblem(problem)}`),
@@ -91,12 +91,12 @@ function text({ directory, ok, files, revision, problems, warnings, rules }: Ver
   return lines.join('\n');
 }
 
-function json(verdict: Verdict): string {
-  return JSON.stringify(verdict, null, 2);
+function json(result: CheckResult): string {
+  return JSON.stringify(result, null, 2);
 }
 
 /** Workflow commands that a GitHub runner shows beside the lines of a pull request. */
-function github({ directory, problems, warnings }: Verdict): string {
+function github({ directory, problems, warnings }: CheckResult): string {
   const top = topOf(directory);
   const fromTop = (problem: Problem): Problem => ({ ...problem, file: pathFrom(top, problem.file) });
   return [
@@ -105,13 +105,13 @@ function github({ directory, problems, warnings }: Verdict): string {
   ].join('\n');
 }
 
-/** The top of the git repository a directory lies in, which paths of annotations begin at; without one, the working directory. */
+/** The top of the git repository that holds a directory, or the working directory. Paths of annotations are relative to it. */
 function topOf(directory: string): string {
   for (let at = resolve(directory); at !== dirname(at); at = dirname(at)) if (existsSync(join(at, '.git'))) return at;
   return process.cwd();
 }
 
-/** What lies elsewhere, and the name of a variable, stay as they are. */
+/** The path relative to `top`. A path outside `top` and the name of a variable stay unchanged. */
 function pathFrom(top: string, file: string): string {
   const path = relative(top, resolve(file));
   return path.startsWith('..') || isAbsolute(path) ? file : path.replaceAll(sep, '/') || '.';
@@ -130,7 +130,7 @@ function property(value: string): string {
   return data(value).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
-// A process of its own, hence an entry: the one place outside a plane's environment.ts that reads the variables.
+// This file is the entry of a process, so it reads the environment variables itself.
 if (import.meta.main) {
   const { output, code } = await checkConfig(process.argv.slice(2), process.env);
   if (output !== '') process.stdout.write(`${output}\n`);

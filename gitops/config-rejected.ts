@@ -1,4 +1,4 @@
-// What a start with an unusable configuration throws: the problems travel with the error, so that the caller can log each.
+// The error of a start with an unusable configuration. It holds the problems, so that the caller can log each of them.
 import { formatProblem, type Problem } from './problem.ts';
 
 /** The message holds every problem, one a line. */

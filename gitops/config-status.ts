@@ -1,26 +1,26 @@
-// What is known of the flow of the configuration: its events, and how it stands.
+// The events and the status of the configuration that a process follows.
 import type { Problem } from './problem.ts';
 
 /**
- * `applied`: in force now. `recovered`: the directory again holds what is in force. `rejected`: nothing changed. `last-good-used`:
- * started on the copy, the problems say why. `warning`: worth a line, changes nothing.
+ * `applied`: in force now. `recovered`: the directory holds the configuration in force again. `rejected`: nothing changed.
+ * `last-good-used`: the process started with the copy; the problems say why. `warning`: changes nothing.
  */
 export interface ConfigEvent {
   kind: 'applied' | 'recovered' | 'rejected' | 'last-good-used' | 'warning';
-  /** Of the content the event is about. */
+  /** The revision of the content that the event is about. */
   revision: string;
   problems: readonly Problem[];
 }
 
 export interface FollowStatus {
-  /** Of the configuration in force. */
+  /** The revision of the configuration in force. */
   revision: string;
   source: 'directory' | 'last-good';
   lastReloadSuccessful: boolean;
-  /** When the directory last held what is in force; 0 when it has not since the start. */
+  /** When the directory last held the configuration in force, in Unix milliseconds; 0 when never since the start. */
   lastSuccessMs: number;
-  /** Since the start, the first load not counted. */
+  /** Counts since the start, without the first load. */
   reloads: { success: number; failure: number };
-  /** What is wrong with the directory now. */
+  /** The problems of the directory now. */
   problems: readonly Problem[];
 }

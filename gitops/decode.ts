@@ -1,9 +1,9 @@
-// Bytes of a file → text, refusing what is not plain UTF-8 before YAML sees it.
+// Decodes the bytes of a file as UTF-8 text and rejects any other encoding.
 import { isUtf8 } from 'node:buffer';
 
 export type Decoded = { text: string; problem?: undefined } | { text?: undefined; problem: string; line: number };
 
-/** A byte order mark is dropped. UTF-16, NUL and invalid UTF-8 give a sentence and the line (0: the whole file). */
+/** Removes a byte order mark. UTF-16, NUL and invalid UTF-8 give a sentence and the line (0: the whole file). */
 export function decode(bytes: Uint8Array): Decoded {
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
     return { problem: 'is UTF-16 text; save it as UTF-8', line: 0 };

@@ -1,4 +1,4 @@
-// The value of a SET_* variable → limits: `rpm=60,tpm=1000`, or a JSON list of limits. No sentence quotes the value.
+// Reads the limits in the value of a SET_* variable: `rpm=60,tpm=1000`, or a JSON list. No sentence quotes the value.
 import { type NamedPeriod, periodSeconds } from '../schemas/rules/period.ts';
 import type { Limit } from '../schemas/types.ts';
 import { formatPath, type Path } from '../schemas/validation/path.ts';
@@ -12,9 +12,9 @@ export interface GivenLimit {
   perChild: boolean;
 }
 
-/** What is wrong at one place of the value. */
+/** A problem at one place of the value. */
 export interface Misreading {
-  /** Characters before it in the value. */
+  /** The number of characters before this place in the value. */
   offset: number;
   /** Place in the JSON list, such as `[0].max_requests`; empty in the compact form. */
   path: string;
@@ -45,10 +45,10 @@ const example = 'write pairs such as rpm=60,tpm=100000';
 
 /**
  * Reads a value that is not empty. A bracket begins JSON, anything else is a list of pairs separated by commas, semicolons or line
- * breaks; the names of pairs in any letter case. `refuseTemplate` says why per_child cannot be true, where it cannot.
+ * breaks; the names of pairs in any letter case. `templateProblem` says why per_child cannot be true, where it cannot.
  */
-export function readLimits(text: string, refuseTemplate: string | undefined): LimitsReading {
-  return /^\s*[[{]/.test(text) ? readList(text, refuseTemplate) : readPairs(text);
+export function readLimits(text: string, templateProblem: string | undefined): LimitsReading {
+  return /^\s*[[{]/.test(text) ? readList(text, templateProblem) : readPairs(text);
 }
 
 function readPairs(text: string): LimitsReading {
@@ -63,7 +63,7 @@ function readPairs(text: string): LimitsReading {
   }
   return { limits: [...limits.values()].map((limit) => ({ limit, perChild: false })), problems };
 
-  /** What is wrong, and where in the pair. */
+  /** The problem of a pair, and its place in the pair. */
   function takePair(pair: string): { message: string; at?: number } | undefined {
     if (pair === '') return { message: `has nothing between two separators; ${example}` };
     const equals = pair.indexOf('=');
@@ -90,7 +90,7 @@ function blanksBefore(text: string): number {
   return text.length - text.trimStart().length;
 }
 
-function readList(text: string, refuseTemplate: string | undefined): LimitsReading {
+function readList(text: string, templateProblem: string | undefined): LimitsReading {
   const json = readJson(text);
   if ('problem' in json) return { limits: [], problems: [{ offset: json.offset, path: '', message: json.problem }] };
   const { value, offsetOf } = json;
@@ -101,7 +101,7 @@ function readList(text: string, refuseTemplate: string | undefined): LimitsReadi
   const problems = findTemplates(value);
   const { limits = [], sentences } = validateLimitList(value);
   for (const { path, part, message } of sentences) {
-    // A key that is not known is part of the value, so the path that is shown ends before it.
+    // An unknown key is part of the secret value, so the path that is shown ends before it.
     problems.push({ ...at(path, part), path: formatPath(part === 'key' ? path.slice(0, -1) : path), message });
   }
   problems.push(...findTwins(limits));
@@ -113,8 +113,8 @@ function readList(text: string, refuseTemplate: string | undefined): LimitsReadi
 
   function findTemplates(list: readonly unknown[]): Misreading[] {
     return list.flatMap((entry, index) => {
-      if (valueAt(entry, ['per_child']) !== true || refuseTemplate === undefined) return [];
-      return [{ ...at([index, 'per_child']), message: refuseTemplate }];
+      if (valueAt(entry, ['per_child']) !== true || templateProblem === undefined) return [];
+      return [{ ...at([index, 'per_child']), message: templateProblem }];
     });
   }
 

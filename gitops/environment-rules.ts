@@ -1,9 +1,9 @@
-// What environment variables say about rate limits, as data: SET_* rules and the two switches. Problems name variables, never values.
+// Reads the rate limits of environment variables: SET_* rules and two switches. Problems name variables, never their values.
 import { foldCase } from '../schemas/selector.ts';
 import { normaliseUserPath } from '../schemas/user-path.ts';
 import { quote } from '../schemas/validation/path.ts';
 import { parseFlag, type Variables } from '../schemas/variables.ts';
-import { templateRefused } from './check-rate-limits.ts';
+import { templateProblem } from './check-rate-limits.ts';
 import { type GivenLimit, readLimits } from './environment-limits.ts';
 import { type Problem, problemOfFile } from './problem.ts';
 import { isProviderName } from './validate.ts';
@@ -24,7 +24,7 @@ export interface EnvironmentRules {
   usageEnabled: boolean;
   /** By name of the variable; no two have the same scope and subject. */
   given: GivenRules[];
-  /** Every one is fatal: a variable that cannot be understood always stops a start (design section 4). */
+  /** Every problem is fatal: an invalid variable always stops a start (design section 4). */
   problems: Problem[];
   warnings: Problem[];
 }
@@ -38,7 +38,7 @@ const families = [
 
 /**
  * Reads `SET_RATE_LIMIT_<PATH>`, `SET_PROVIDER_RATE_LIMIT_<NAME>`, `RATE_LIMITS_ENABLED` and `USAGE_ENABLED` (spec, Configuration
- * shapes). An empty variable counts as unset; rules are read while rate limits are off, too. The file of a problem is the variable,
+ * shapes). An empty variable counts as unset. Rules are read also while rate limits are off. In a problem, `file` is the variable;
  * line and column count within its value.
  */
 export function readEnvironmentRules(variables: Variables, entitlements: ReadonlySet<string>): EnvironmentRules {
@@ -48,7 +48,7 @@ export function readEnvironmentRules(variables: Variables, entitlements: Readonl
   const enabled = readFlag('RATE_LIMITS_ENABLED');
   const usageEnabled = readFlag('USAGE_ENABLED') ?? true;
   const owners = new Map<string, string>();
-  const templates = entitlements.has('quota_templates') ? undefined : templateRefused;
+  const templates = entitlements.has('quota_templates') ? undefined : templateProblem;
 
   for (const variable of Object.keys(variables).sort()) {
     const text = variables[variable] || undefined;
@@ -62,23 +62,23 @@ export function readEnvironmentRules(variables: Variables, entitlements: Readonl
   function readFlag(variable: string): boolean | undefined {
     const text = variables[variable] || undefined;
     const flag = text === undefined ? undefined : parseFlag(text);
-    if (text !== undefined && flag === undefined) refuse(variable, 'must be true or false');
+    if (text !== undefined && flag === undefined) report(variable, 'must be true or false');
     return flag;
   }
 
-  function refuse(variable: string, message: string): void {
+  function report(variable: string, message: string): void {
     problems.push({ ...problemOfFile(variable, message), fatal: true });
   }
 
   function read(variable: string, text: string, { prefix, scope, readSubject }: (typeof families)[number]): void {
     const { subject, problem } = readSubject(variable.slice(prefix.length));
-    if (problem !== undefined) refuse(variable, problem);
+    if (problem !== undefined) report(variable, problem);
     else {
       const key = `${scope} ${subject}`;
       const owner = owners.get(key);
       owners.set(key, owner ?? variable);
       const named = `the ${scope.replace('_', ' ')} ${quote(subject)}`;
-      if (owner !== undefined) refuse(variable, `means ${named}, and so does ${owner}; keep one of the two`);
+      if (owner !== undefined) report(variable, `means ${named}, and so does ${owner}; keep one of the two`);
     }
     const { limits, problems: found } = readLimits(text, scope === 'provider' ? neverTemplate : templates);
     for (const { offset, path, message } of found.slice(0, enough)) {
@@ -90,13 +90,13 @@ export function readEnvironmentRules(variables: Variables, entitlements: Readonl
   }
 }
 
-/** Of one variable; a longer list would help nobody. */
+/** The most problems that are reported for one variable. */
 const enough = 20;
 const neverTemplate = 'cannot be true here: limits of a provider have no children';
 const notRead =
   'is not read: SET_RATE_LIMIT_<PATH> and SET_PROVIDER_RATE_LIMIT_<NAME> are, in upper case; rules for models stand in the YAML files';
 
-/** `TEAM__APP` → `/team/app`, nothing → `/`. One underscore is part of a name; where it could be either, nothing is guessed. */
+/** `TEAM__APP` → `/team/app`, an empty text → `/`. One underscore is part of a name; an ambiguous name is a problem. */
 function readUserPath(suffix: string): SubjectReading {
   if (/^_|___|_$/.test(suffix)) {
     return {

@@ -1,16 +1,16 @@
-// Fills ${VAR} and ${VAR:-default} into the few values of a parsed file that may hold a secret, and refuses them everywhere else.
+// Fills ${VAR} and ${VAR:-default} into the values of a parsed file that may hold a secret; elsewhere a variable is a problem.
 import type { Path } from '../schemas/validation/path.ts';
 import { isTree, type Tree } from '../schemas/validation/value-at.ts';
 
 /**
- * What becomes of variables: `error` and `warning` expand them and say how bad an unset one is (such a string then stays as it is
- * written), `keep` expands nothing.
+ * What happens to variables. `error` and `warning` expand them; an unset variable is an error or a warning, and its text stays as
+ * written. `keep` expands nothing.
  */
 export type VariableMode = 'error' | 'warning' | 'keep';
 
 export interface Expanded {
   value: Tree;
-  /** Strings whose final text is unknown, by `pathKey`: rules about their form cannot be checked. */
+  /** Strings whose final text is unknown, by `pathKey`: rules about their form are not checked. */
   unknown: Set<string>;
   errors: { path: Path; message: string }[];
   warnings: { path: Path; message: string }[];
@@ -22,15 +22,15 @@ const reference = /\$\$|\$\{([^}]*)(\}?)|\$([A-Za-z_][A-Za-z0-9_]*)/g;
 const inside = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([^$]*))?$/;
 
 /**
- * The gateway's own secrets: its master key and the addresses of its stores, which hold passwords; the last ones are read by the
- * client libraries of PostgreSQL. In whatever case: some systems do not tell them apart.
+ * The gateway's own secrets: its master key, and the addresses of its stores, which hold passwords. Client libraries of PostgreSQL read
+ * the last names. In any letter case, because names of variables ignore case on some systems.
  */
 const ownVariable = /^(GATEWAY_.*|REDIS_URL|DATABASE_URL|PGPASSWORD|PGPASSFILE)$/i;
 
-/** The keys of a provider whose texts are sent upstream and shown to no client, so that a variable may stand in them. */
+/** The keys of a provider that may hold a variable: their texts are sent upstream and never shown to a client. */
 const openKeys: ReadonlySet<unknown> = new Set(['api_key', 'base_url', 'headers']);
 
-/** Whether variables are filled in at a path: in these keys of a provider, and in each of its headers. */
+/** Whether variables are filled in at a path: in `openKeys` of a provider, and in each of its headers. */
 function isOpen(path: Path): boolean {
   const [section, , key] = path;
   return section === 'providers' && openKeys.has(key) && path.length === (key === 'headers' ? 4 : 3);
@@ -41,14 +41,15 @@ export function pathKey(path: Path): string {
   return JSON.stringify(path);
 }
 
-/** Whether a text refers to a variable. `$$` stands for one dollar and refers to nothing. */
+/** Whether a text refers to a variable. `$$` means one dollar sign and refers to nothing. */
 export function refersToVariable(text: string): boolean {
   return [...text.matchAll(reference)].some(([match]) => match.startsWith('${'));
 }
 
 /**
- * Builds a new tree; keys, numbers and booleans are left alone. A variable where none is filled in, one of the gateway's own secrets and
- * one without braces are errors, whatever `variables` says: both planes refuse the same. Messages name variables, never their values.
+ * Builds a new tree; keys, numbers and booleans stay unchanged. Errors for every `variables`, so that both planes reject the same
+ * files: a variable at another place, one of the gateway's own secrets, and a variable without braces. Messages name variables, never
+ * their values.
  */
 export function expand(root: Tree, environment: Environment, variables: VariableMode): Expanded {
   const result: Expanded = { value: {}, unknown: new Set(), errors: [], warnings: [] };
@@ -71,7 +72,7 @@ export function expand(root: Tree, environment: Environment, variables: Variable
   }
 
   function fill(text: string, path: Path): string {
-    const message = refuse(text, path, environment);
+    const message = problemOf(text, path, environment);
     if (message !== undefined) {
       result.errors.push({ path, message });
       result.unknown.add(pathKey(path));
@@ -102,8 +103,8 @@ export function expand(root: Tree, environment: Environment, variables: Variable
   }
 }
 
-/** Why a text with a dollar sign cannot stand where it does, whatever its variables hold. */
-function refuse(text: string, path: Path, environment: Environment): string | undefined {
+/** The problem of a text with a dollar sign that does not depend on the values of its variables. */
+function problemOf(text: string, path: Path, environment: Environment): string | undefined {
   for (const [match, content, end, bare] of text.matchAll(reference)) {
     if (match === '$$') continue;
     const name = bare ?? (end === '}' ? readReference(content).name : undefined);
@@ -111,7 +112,7 @@ function refuse(text: string, path: Path, environment: Environment): string | un
       return `refers to ${name}, which belongs to the gateway itself and may hold a key or a password; the configuration cannot read it`;
     }
     if (!isOpen(path) && bare === undefined) return closed;
-    if (isOpen(path) && bare !== undefined) return refuseBare(text, bare, environment);
+    if (isOpen(path) && bare !== undefined) return problemOfBare(text, bare, environment);
     if (name === undefined) return malformed;
   }
   return undefined;
@@ -119,16 +120,16 @@ function refuse(text: string, path: Path, environment: Environment): string | un
 
 const malformed = `has a malformed variable; write $\{NAME} or $\{NAME:-default}, and $$ for a dollar sign`;
 const closed =
-  'holds a variable, but variables are filled in only in api_key, base_url and headers of a provider: what stands here is shown to others; write the value itself';
+  'holds a variable, but variables are filled in only in api_key, base_url and headers of a provider, because other values may be shown to clients; write the value itself';
 
-/** What follows a dollar sign may be part of a password: it is repeated only when it is surely the name of a variable. */
-function refuseBare(text: string, bare: string, environment: Environment): string {
+/** The text after a dollar sign may be part of a password: the message repeats it only when it is the name of a set variable. */
+function problemOfBare(text: string, bare: string, environment: Environment): string {
   const isName = Object.hasOwn(environment, bare) || (text === `$${bare}` && /^[A-Z][A-Z0-9_]*$/.test(bare));
   const meant = isName ? `\${${bare}}` : `$\{NAME}`;
   return `has a $ without braces, which fills in nothing; write ${meant} for a variable, and $$ for a dollar sign`;
 }
 
-/** The parts of what stands between the braces; without a name it is malformed. */
+/** The parts of the text between the braces; without a name it is malformed. */
 function readReference(content: string = ''): { name?: string | undefined; fallback?: string | undefined } {
   const [, name, fallback] = inside.exec(content) ?? [];
   return { name, fallback };

@@ -1,4 +1,4 @@
-// The whole flow of the configuration: watch, read, parse, validate, assemble, hand over; the last good one stays otherwise.
+// Keeps the configuration in force equal to the directory. After a mistake the last good configuration stays in force.
 import { singleFlight } from '../store/single-flight.ts';
 import type { AssembledConfig } from './assembled.ts';
 import { ConfigRejected } from './config-rejected.ts';
@@ -8,7 +8,7 @@ import type { Loaded } from './load.ts';
 import { firstLoadBytes, load, reloadBytes } from './load-off-thread.ts';
 import { type Problem, problemOfFile, sortProblems } from './problem.ts';
 import { type Reading, readDirectory, revisionOf } from './read.ts';
-import { createSettling, type Settling, type SettlingSettings } from './steadiness.ts';
+import { createSteadiness, type Steadiness, type SteadinessSettings } from './steadiness.ts';
 import { type WatchSettings, watchDirectory } from './watch.ts';
 
 export interface FollowOptions {
@@ -17,7 +17,7 @@ export interface FollowOptions {
   /** `keep` leaves `${VAR}` as written: the control plane expands no provider secret. */
   variables: 'expand' | 'keep';
   entitlements: ReadonlySet<string>;
-  /** Folder for the copy of the last good configuration; without it there is none. */
+  /** Folder for the copy of the last good configuration; absent: no copy is kept. */
   lastGoodFolder?: string;
   nowMs: () => number;
   /** Puts a configuration in force; when it throws, the configuration counts as rejected. */
@@ -26,11 +26,11 @@ export interface FollowOptions {
   settings?: Partial<FollowSettings>;
 }
 
-export type FollowSettings = WatchSettings & SettlingSettings;
+export type FollowSettings = WatchSettings & SteadinessSettings;
 
 export interface Follower {
   status: () => FollowStatus;
-  /** Looks at once and without patience; resolves when the verdict is in force. */
+  /** Refreshes without waiting for steady content; resolves when the content is applied or rejected. */
   reload: () => Promise<FollowStatus>;
   close: () => Promise<void>;
 }
@@ -38,9 +38,9 @@ export interface Follower {
 const defaults: FollowSettings = { debounceMs: 100, recheckMs: 400, steadyMs: 200, patienceMs: 600 };
 
 /**
- * Loads the directory, applies it and keeps following it. Resolves once a configuration is in force; throws `ConfigRejected` when
- * there is none, neither in the directory nor a last good copy, or when a problem is fatal. Later nothing throws: what is wrong is
- * reported, and the configuration in force stays (design section 3).
+ * Loads the directory, applies it and keeps following it. Resolves once a configuration is in force. Throws `ConfigRejected` when
+ * neither the directory nor the last good copy is usable, or when a problem is fatal. Later nothing throws: problems are reported, and
+ * the configuration in force stays (design section 3).
  */
 export async function followConfig(options: FollowOptions): Promise<Follower> {
   const follower = new ConfigFollower(options);
@@ -53,18 +53,18 @@ export async function followConfig(options: FollowOptions): Promise<Follower> {
       return follower.status();
     },
     async close() {
-      const looked = follower.close();
+      const ended = follower.close();
       await watch.close();
-      await looked;
+      await ended;
     },
   };
 }
 
-/** One directory, and what is in force of it. */
+/** One directory and the configuration in force. */
 class ConfigFollower {
   readonly settings: FollowSettings;
   readonly #options: FollowOptions;
-  readonly #settling: Settling;
+  readonly #steadiness: Steadiness;
   readonly #status: Omit<FollowStatus, 'reloads'> = {
     revision: '',
     source: 'directory',
@@ -73,12 +73,12 @@ class ConfigFollower {
     problems: [],
   };
   readonly #reloads = { success: 0, failure: 0 };
-  /** Content hashes: what is in force, and what has been judged last. */
+  /** Content hashes: of the configuration in force, and of the content that was last applied, recovered or rejected. */
   #active = '';
-  #judged = '';
+  #decided = '';
   #pending: { hash: string; loaded: Loaded } | undefined;
   readonly #refreshing = singleFlight(() => this.#refreshOnce());
-  /** The next refresh is without patience. */
+  /** The next refresh does not wait for steady content. */
   #isUrgent = false;
   #isClosed = false;
   #lastWarnings = '';
@@ -86,7 +86,7 @@ class ConfigFollower {
   constructor(options: FollowOptions) {
     this.#options = options;
     this.settings = { ...defaults, ...options.settings };
-    this.#settling = createSettling(this.settings, (atOnce) => void this.refresh(atOnce));
+    this.#steadiness = createSteadiness(this.settings, (atOnce) => void this.refresh(atOnce));
   }
 
   status(): FollowStatus {
@@ -95,8 +95,8 @@ class ConfigFollower {
 
   async start(): Promise<void> {
     const reading = await readDirectory(this.#options.directory);
-    const loaded = await this.#judge(reading, firstLoadBytes);
-    this.#judged = reading.hash;
+    const loaded = await this.#load(reading, firstLoadBytes);
+    this.#decided = reading.hash;
     const problems = loaded.problems.length > 0 ? loaded.problems : this.#tryApply(loaded, reading.hash);
     if (problems.length === 0) {
       this.#status.lastSuccessMs = this.#options.nowMs();
@@ -111,7 +111,7 @@ class ConfigFollower {
   async #startFromCopy(reading: Reading, problems: readonly Problem[]): Promise<void> {
     const copy = await this.#recall();
     if (copy === undefined) throw new ConfigRejected(problems);
-    const loaded = await this.#judge({ ...copy, problems: [] }, firstLoadBytes);
+    const loaded = await this.#load({ ...copy, problems: [] }, firstLoadBytes);
     const unusable = loaded.problems.length > 0 ? loaded.problems : this.#tryApply(loaded, copy.hash);
     if (unusable.length > 0) {
       const about = unusable.map((problem) => ({ ...problem, message: `${problem.message} (in the last good copy)` }));
@@ -137,7 +137,7 @@ class ConfigFollower {
     if (warning !== undefined) this.#report('warning', [warning]);
   }
 
-  async #judge({ files, problems, hash }: Reading, inlineBytes: number): Promise<Loaded> {
+  async #load({ files, problems, hash }: Reading, inlineBytes: number): Promise<Loaded> {
     if (this.#pending?.hash === hash) return this.#pending.loaded;
     const variables = this.#options.variables === 'keep' ? 'keep' : 'error';
     const context = { ...this.#options, variables } as const;
@@ -147,7 +147,7 @@ class ConfigFollower {
       : { problems: sortProblems([...problems, ...loaded.problems]), warnings: loaded.warnings };
   }
 
-  /** Puts a loaded configuration in force; what `apply` throws is a problem of the whole directory. */
+  /** Puts a loaded configuration in force; an error thrown by `apply` is a problem of the whole directory. */
   #tryApply({ config, warnings }: Loaded, hash: string): Problem[] {
     const revision = revisionOf(hash);
     try {
@@ -163,7 +163,7 @@ class ConfigFollower {
     return [];
   }
 
-  /** A warning that lasts over many edits is worth one line, not one for every edit. */
+  /** Reports warnings only when they differ from the last ones, not after every edit. */
   #warn(warnings: readonly Problem[], revision: string): void {
     const text = warnings.map(({ file, path, message }) => `${file} ${path} ${message}`).join('\n');
     if (warnings.length > 0 && text !== this.#lastWarnings)
@@ -171,7 +171,7 @@ class ConfigFollower {
     this.#lastWarnings = text;
   }
 
-  /** One at a time; a refresh that has not begun yet serves everybody who asks for one. Never rejects. */
+  /** One refresh runs at a time; calls before the next one begins share it. Never rejects. */
   refresh(atOnce: boolean): Promise<void> {
     this.#isUrgent ||= atOnce;
     return this.#refreshing.next();
@@ -190,20 +190,20 @@ class ConfigFollower {
   }
 
   async #refreshNow(atOnce: boolean): Promise<void> {
-    const steady = this.#settling.steady();
+    const steady = this.#steadiness.steady();
     const reading = await readDirectory(this.#options.directory);
-    // Somebody who asks for a reload of what was refused wants to hear why again.
-    if (reading.hash === this.#judged && (this.#status.lastReloadSuccessful || !atOnce)) return this.#calm();
-    // Before the loading: it takes its time while the content proves to be steady.
-    this.#settling.found(reading.hash);
-    const loaded = await this.#judge(reading, reloadBytes);
+    // An explicit reload of rejected content reports the problems again.
+    if (reading.hash === this.#decided && (this.#status.lastReloadSuccessful || !atOnce)) return this.#endWait();
+    // Before loading, because the time of the load counts as time in which the content is steady.
+    this.#steadiness.found(reading.hash);
+    const loaded = await this.#load(reading, reloadBytes);
     if (loaded.problems.length === 0 && reading.hash === this.#active) return this.#recover(reading.hash);
     const isFine = loaded.problems.length === 0;
     const isDue = atOnce || (isFine && reading.hash === steady);
     this.#pending = { hash: reading.hash, loaded };
-    if (!isDue) return this.#settling.wait();
-    this.#calm();
-    this.#judged = reading.hash;
+    if (!isDue) return this.#steadiness.wait();
+    this.#endWait();
+    this.#decided = reading.hash;
     const problems = isFine ? this.#tryApply(loaded, reading.hash) : loaded.problems;
     if (problems.length > 0) return this.#reject(reading.hash, problems);
     this.#reloads.success += 1;
@@ -219,8 +219,8 @@ class ConfigFollower {
   }
 
   #recover(hash: string): void {
-    this.#calm();
-    this.#judged = hash;
+    this.#endWait();
+    this.#decided = hash;
     this.#reloads.success += 1;
     Object.assign(this.#status, {
       source: 'directory',
@@ -231,20 +231,20 @@ class ConfigFollower {
     this.#report('recovered');
   }
 
-  /** Of what is in force. */
+  /** Reports an event about the configuration in force. */
   #report(kind: ConfigEvent['kind'], problems: readonly Problem[] = []): void {
     this.#options.report({ kind, revision: this.#status.revision, problems });
   }
 
-  #calm(): void {
-    this.#settling.end();
+  #endWait(): void {
+    this.#steadiness.end();
     this.#pending = undefined;
   }
 
-  /** Resolves once what is under way is done; begins nothing more. */
+  /** Resolves when a running refresh has ended; no other refresh begins. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#refreshing.settled();
-    this.#settling.end();
+    this.#steadiness.end();
   }
 }

@@ -14,8 +14,8 @@ const introduction = `# Reference
 Every field of the YAML, every environment variable, endpoint, header, error code and metric. This page is generated from their
 declarations by \`npm run generate\`; a test compares the two. Do not edit it.`;
 
-const fieldsIntroduction = `The configuration is a directory of \`*.yaml\` files; each top-level key stands in one of them. An unknown field is a mistake.
-\`[]\` stands for each entry of a list, \`<name>\` for a name that you choose.`;
+const fieldsIntroduction = `The configuration is a directory of \`*.yaml\` files; each top-level key is in one of them. An unknown field is a mistake.
+\`[]\` means each entry of a list, \`<name>\` a name that you choose.`;
 
 const variablesIntroduction = `Each process reads its variables once, at its start. An empty variable counts as unset. What is wrong with any of them is reported
 all at once, and no value is ever shown.`;
@@ -40,7 +40,7 @@ const openEndpoints = [
   ['GET /metrics', 'Metrics. A proxy with `GATEWAY_METRICS_PORT` serves them on that port alone.'],
 ] as const;
 
-/** What may be answered before it is known which operation is meant, or whatever it is. */
+/** Errors that any request may get, before or after its operation is known. */
 const generalRefusals: Refusals = {
   400: ['invalid_path', 'unexpected_body'],
   401: ['key_revoked'],

@@ -10,7 +10,7 @@ type Schema = Tree;
 const room = join(import.meta.dirname, '../schemas');
 const banner =
   '// Generated from schemas/config and schemas/admin by `npm run generate`; a test compares the two. Do not edit.';
-/** Words that restrict values without changing their type, or that only editors read. */
+/** Schema keywords that do not change a type. */
 const dropped = new Set([
   '$schema',
   '$defs',
@@ -44,7 +44,7 @@ function typesOf(shape: Schema, name: string, bannerComment: string): Promise<st
   });
 }
 
-/** Titles become names of types, and bodies that share a part would declare it twice. */
+/** The generator makes a type of each title, so two bodies that share a part would declare it twice. */
 function withoutTitles(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema, (word, part: unknown) => (word === 'title' ? undefined : part)));
 }
@@ -82,7 +82,7 @@ async function shapeOf(folder: string, root: string): Promise<Schema> {
     const reference = schema['$ref'];
     if (typeof reference === 'string') {
       const shape = await follow(reference, file);
-      // An object keeps its identity, so that it is declared once; anything else may be described anew where it is used.
+      // An object keeps its identity, so that it is declared once; any other shape may get another description where it is used.
       return shape['properties'] === undefined
         ? { ...shape, description: schema['description'] ?? shape['description'] }
         : shape;

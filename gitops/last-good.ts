@@ -1,4 +1,4 @@
-// Keeps the last configuration that was in force on disk, so that a restart with a broken directory does not end the service.
+// Keeps a copy of the last good configuration on disk, so that a process can restart with a broken directory.
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { keepCopy, recallCopy } from '../store/checksummed-file.ts';
@@ -11,7 +11,7 @@ export interface LastGood {
   hash: string;
 }
 
-/** Where the copy for a configuration directory lies: one file per directory, so that several gateways may share a folder. */
+/** The path of the copy for a configuration directory: one file per directory, so that several gateways may share a folder. */
 export function lastGoodPath(folder: string, directory: string): string {
   const name = createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 16);
   return join(folder, `last-good-config-${name}.json`);
@@ -38,7 +38,7 @@ export async function keepLastGood(
   );
 }
 
-/** The copy, nothing when there is none, or a warning when it cannot be trusted. Never throws. */
+/** The copy, an empty object when there is none, or a warning when it is damaged. Never throws. */
 export async function recallLastGood(
   folder: string,
   directory: string,

@@ -1,9 +1,9 @@
-// The rate-limit rules of a config as a table: what the rule ids of the metrics stand for.
+// Prints the rate-limit rules of a config as a table, because metrics name a rule by its id alone.
 import { periodLabel } from '../schemas/rules/period.ts';
 import { compileRules, type Rule } from '../schemas/rules/rule.ts';
 import type { RateLimits } from '../schemas/types.ts';
 
-/** One line per rule, in their order: id, scope, subject, caps; empty when there are none. */
+/** One line per rule, in the order of the rules: id, scope, subject, caps. */
 export function listRules(rateLimits: RateLimits): string[] {
   const rows = compileRules(rateLimits).map(({ id, scope, subject, perChild, mode, ...caps }) => [
     id,

@@ -5,12 +5,12 @@ import { type LoadContext, type Loaded, loadFiles } from './load.ts';
 import { type Problem, problemOfFile } from './problem.ts';
 import type { SourceFile } from './read.ts';
 
-/** At most this much is loaded here while requests are served: it blocks for about 20 ms, whatever is wrong with it. */
+/** While requests are served, at most this much is loaded in this thread: it blocks for at most about 20 ms. */
 export const reloadBytes = 8_192;
-/** While nobody is served yet, this much: a thread costs about 100 ms of waiting. */
+/** At the start, before requests are served, this much is loaded in this thread: a worker costs about 100 ms. */
 export const firstLoadBytes = 32_768;
 const patienceMs = 60_000;
-/** Thirty thousand rules of one limit each fit, and a small machine survives a file that needs more. MiB. */
+/** Heap of the worker: enough for 30,000 rules, and little enough for a small machine. MiB. */
 const threadHeapMiB = 256;
 
 interface Answer {
@@ -19,13 +19,13 @@ interface Answer {
   warnings: Problem[];
 }
 
-/** `loadFiles` here for at most `inlineBytes` of files, otherwise in a thread. Never rejects. */
+/** `loadFiles` in this thread for at most `inlineBytes` of files, otherwise in a worker thread. Never rejects. */
 export async function load(files: readonly SourceFile[], context: LoadContext, inlineBytes: number): Promise<Loaded> {
   const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
   return bytes > inlineBytes ? loadOffThread(files, context) : loadFiles(files, context);
 }
 
-/** `loadFiles` in a worker thread. A thread that dies, needs more memory or takes longer than a minute is a problem like any other. */
+/** `loadFiles` in a worker thread. A thread that dies, needs too much memory or takes longer than a minute gives a problem. */
 export function loadOffThread(
   files: readonly SourceFile[],
   { environment, variables, entitlements }: LoadContext,
@@ -36,21 +36,21 @@ export function loadOffThread(
       workerData: { files, context: { environment: { ...environment }, variables, entitlements } },
       resourceLimits: { maxOldGenerationSizeMb: heapMiB },
     });
-    const timer = setTimeout(() => give(refused('took longer than a minute to load')), patienceMs);
+    const timer = setTimeout(() => give(failed('took longer than a minute to load')), patienceMs);
     worker.once('message', ({ config, problems, warnings }: Answer) => {
       give(config === undefined ? { problems, warnings } : { config: parseConfig(config), problems, warnings });
     });
     worker.once('error', (error: NodeJS.ErrnoException) => {
       const isTooLarge = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
       give(
-        refused(
+        failed(
           isTooLarge
             ? `needs more than ${heapMiB} MiB of memory to be loaded`
             : `could not be loaded: ${error.message}`,
         ),
       );
     });
-    worker.once('exit', () => give(refused('could not be loaded: the loading thread ended without an answer')));
+    worker.once('exit', () => give(failed('could not be loaded: the loading thread ended without an answer')));
 
     function give(loaded: Loaded): void {
       clearTimeout(timer);
@@ -59,7 +59,7 @@ export function loadOffThread(
     }
   });
 
-  function refused(message: string): Loaded {
+  function failed(message: string): Loaded {
     return { problems: [problemOfFile(files[0]?.path ?? '', message)], warnings: [] };
   }
 }

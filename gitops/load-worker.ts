@@ -1,4 +1,4 @@
-// The other end of load-off-thread.ts: one load in a thread of its own, answered as one message.
+// The worker thread of load-off-thread.ts: loads once and posts the result as one message.
 import { parentPort, workerData } from 'node:worker_threads';
 import { type LoadContext, loadFiles } from './load.ts';
 import type { SourceFile } from './read.ts';

@@ -1,4 +1,4 @@
-// Bytes of the configuration files → one configuration, or everything that is wrong with them; pure, and the same for both planes and the checker.
+// Turns the bytes of the configuration files into one configuration or a list of all problems. Pure; both planes and the checker use it.
 
 import { formatPath } from '../schemas/validation/path.ts';
 import { assemble } from './assemble.ts';
@@ -11,7 +11,7 @@ import type { Part } from './sources.ts';
 import { validate } from './validate.ts';
 
 export interface LoadContext {
-  /** What `${VAR}` is looked up in, and where rules and switches are read from. */
+  /** The variables: values for `${VAR}`, rules and switches. */
   environment: Readonly<Record<string, string | undefined>>;
   variables: VariableMode;
   /** Paid features that are switched on, such as `quota_templates`. */
@@ -25,7 +25,7 @@ export interface Loaded {
   warnings: Problem[];
 }
 
-/** Parse, expand, validate and assemble: synchronous, without any input but its arguments. All problems at once, sorted. */
+/** Parses, expands, validates and assembles, synchronously. Gives all problems at once, sorted. */
 export function loadFiles(files: readonly SourceFile[], context: LoadContext): Loaded {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];

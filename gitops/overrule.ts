@@ -1,4 +1,4 @@
-// Puts what environment variables say in the place of what the files say, and says so (design section 4, Environment versus YAML).
+// Replaces rules of the files with rules of environment variables, with a warning for each (design section 4, Environment versus YAML).
 import { normaliseSubject } from '../schemas/rules/scope.ts';
 import { foldCase } from '../schemas/selector.ts';
 import type { Config, RateLimits } from '../schemas/types.ts';
@@ -9,8 +9,8 @@ import { type Problem, problemOfFile } from './problem.ts';
 import type { Sources } from './sources.ts';
 
 /**
- * Changes `config`: a subject that a variable names loses all its entries, whatever their periods; the variable's stand at the end.
- * Gives the warnings. `isDeclared` says whether the files have a section `rate_limits`.
+ * Changes `config`: a subject that a variable names loses all entries of the files; those of the variable are appended. Gives the
+ * warnings. `isDeclared` says whether the files have a section `rate_limits`.
  */
 export function overrule(
   config: RateLimits,
@@ -45,7 +45,7 @@ export function overrule(
   return warnings;
 }
 
-/** An entry is a template or it is not, while a variable may hold both: then it becomes two entries. */
+/** A variable may hold limits with and without `per_child`, an entry only one kind: then the variable becomes two entries. */
 function toUserPaths({ subject, limits }: GivenRules): RateLimits['user_paths'] {
   return [false, true].flatMap((wanted) => {
     const chosen = limits.filter(({ perChild }) => perChild === wanted).map(({ limit }) => limit);
@@ -68,7 +68,7 @@ function overruleSwitch(
   return [sources.problem(path, 'is overruled by the environment variable RATE_LIMITS_ENABLED')];
 }
 
-/** A warning for every provider that is named by a variable and does not exist (yet). */
+/** A warning for every provider that a variable names and no file declares. */
 export function checkGivenProviders(given: readonly GivenRules[], providers: Config['providers']): Problem[] {
   const names = Object.keys(providers);
   const known = new Set(names.map(foldCase));
@@ -83,7 +83,7 @@ export function checkGivenProviders(given: readonly GivenRules[], providers: Con
   });
 }
 
-/** One warning when token caps stand in the rules but tokens are not counted (spec, Errors). */
+/** One warning when rules have token caps but tokens are not counted (spec, Errors). */
 export function checkTokenCaps(config: RateLimits, { usageEnabled }: EnvironmentRules): Problem[] {
   const entries = [...config.user_paths, ...config.providers, ...config.models];
   const hasTokenCaps = entries.some(({ limits }) => limits.some(({ max_tokens }) => max_tokens !== undefined));

@@ -1,31 +1,31 @@
-// YAML text → plain value and the place of everything in it; anything YAML has to guess about is refused.
+// Parses YAML text into a plain value with line and column of each part. Ambiguous YAML is a problem.
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseDocument } from 'yaml';
 import { formatPath, type Path, quote } from '../schemas/validation/path.ts';
 import { isTree, type Tree } from '../schemas/validation/value-at.ts';
 import { decode } from './decode.ts';
 import { isSecret, type Problem } from './problem.ts';
 import type { SourceFile } from './read.ts';
-import { explainSyntax, tagRefused } from './syntax.ts';
+import { explainSyntax, tagProblem } from './syntax.ts';
 
 export interface ParsedFile {
-  /** Path to show to a person. */
+  /** The path for messages. */
   file: string;
-  /** The root mapping, nothing expanded yet. */
+  /** The root mapping, before variables are expanded. */
   value: Tree;
   /** Line and column of the value at a path, or of its key; the nearest parent's when there is nothing at the path. */
   locate: (path: Path, part?: 'key' | 'value') => { line: number; column: number };
 }
 
 const maxDepth = 32;
-/** How many values aliases (`*name`) may stand for in one file. */
+/** The most values that aliases (`*name`) may repeat in one file. */
 const maxAliased = 100_000;
-/** What YAML and JSON both read as the same number. */
+/** Numbers that YAML and JSON read in the same way. */
 const plainNumber = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$/;
 
-/** Notes what is wrong at an offset of the text. */
+/** Adds a problem at an offset of the text. */
 type Report = (offset: number, path: Path, message: string) => void;
 
-/** Parses one file; on any error or warning there are problems and no file. */
+/** Parses one file. Any error or warning of the YAML parser is a problem; with problems there is no file. */
 export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: Problem[] } {
   const file = source.path;
   const decoded = decode(source.bytes);
@@ -63,7 +63,7 @@ function placeOf(lines: LineCounter, offset: number): { line: number; column: nu
   return { line: Math.max(line, 1), column: Math.max(col, 1) };
 }
 
-/** Why this is no configuration. */
+/** The problem of a root that is not a mapping. */
 function explainRoot(root: ParsedNode | null): string {
   if (root === null || (isScalar(root) && root.value === null)) {
     return 'is empty; an empty configuration is written {}';
@@ -72,18 +72,18 @@ function explainRoot(root: ParsedNode | null): string {
   return `must be a mapping of keys to values such as "providers:", found ${found}`;
 }
 
-/** A value with a name (`&name`), as far as it has been read. */
+/** A value with an anchor (`&name`), possibly not read to its end. */
 interface Anchor {
   readonly node: ParsedNode;
   value: unknown;
-  /** How many values it stands for. */
+  /** The number of values in it. */
   count: number;
   isOpen: boolean;
 }
 
-/** Nodes of one file → plain values. */
+/** Turns the nodes of one file into plain values. */
 class ContentReader {
-  /** What each alias (`*name`) stands for. */
+  /** The node that each alias (`*name`) refers to. */
   readonly resolved = new Map<Node, Node>();
   readonly #anchors = new Map<string, Anchor>();
   readonly #lines: LineCounter;
@@ -101,7 +101,7 @@ class ContentReader {
     if (isAlias(node)) return this.#follow(node, path);
     this.#count += 1;
     if (node.tag !== undefined && !isPlainTag(node)) {
-      this.#report(node.range[0], path, tagRefused);
+      this.#report(node.range[0], path, tagProblem);
       return null;
     }
     if (path.length > maxDepth) {
@@ -144,7 +144,7 @@ class ContentReader {
       } else {
         seen.set(name, offset);
         const value = this.read(pair.value, [...path, name]);
-        // Defined, not assigned: "__proto__" has to stay a key like any other.
+        // Defined, not assigned: an assignment to "__proto__" would set the prototype.
         Object.defineProperty(entries, name, { value, enumerable: true, configurable: true, writable: true });
       }
     }
@@ -175,10 +175,10 @@ class ContentReader {
     const name = quote(`*${node.source}`);
     if (anchor === undefined)
       this.#report(node.range[0], path, `${name} refers to nothing: there is no &${node.source} before it`);
-    else if (anchor.isOpen) this.#report(node.range[0], path, `${name} stands inside the value it refers to`);
+    else if (anchor.isOpen) this.#report(node.range[0], path, `${name} is inside the value it refers to`);
     else if (this.#aliased + anchor.count > maxAliased) {
       if (this.#aliased <= maxAliased)
-        this.#report(node.range[0], path, `the aliases of this file stand for more than ${maxAliased} values`);
+        this.#report(node.range[0], path, `the aliases (*name) of this file repeat more than ${maxAliased} values`);
       this.#aliased = maxAliased + 1;
     } else {
       this.#aliased += anchor.count;
@@ -190,7 +190,7 @@ class ContentReader {
   }
 }
 
-/** Where the value at `path` begins in the text, or its key; its nearest parent's when there is nothing. */
+/** The offset of the value at `path`, or of its key; of its nearest parent when nothing is at the path. */
 function offsetOf(root: Node, resolved: ReadonlyMap<Node, Node>, path: Path, part: 'key' | 'value'): number {
   let node: Node | undefined = root;
   let offset = root.range?.[0] ?? 0;

@@ -1,4 +1,4 @@
-// What is wrong with a configuration, as data: one place in a file and one sentence for a person.
+// A problem of a configuration: a place in a file and a sentence.
 import { escaped, type Path } from '../schemas/validation/path.ts';
 
 export interface Problem {
@@ -10,16 +10,16 @@ export interface Problem {
   /** Place in the document, for example `aliases[0].target`; empty when the whole file is meant. */
   path: string;
   message: string;
-  /** No older configuration may stand in for this one: a start is aborted. */
+  /** The last good configuration must not be used instead: the start is aborted. */
   fatal?: boolean;
-  /** Told before all others, which may be its consequences. */
+  /** Listed before all other problems, because it may be their cause. */
   first?: boolean;
 }
 
-/** A longer list helps nobody, takes time to make, and has to be carried between threads and into logs. */
+/** Bounds the time to make the list, the messages between threads and the log. */
 export const mostProblems = 200;
 
-/** `file:line:col  path  sentence`, on one line whatever the input held. */
+/** `file:line:col  path  sentence`, always on one line. */
 export function formatProblem({ file, line, column, path, message }: Problem): string {
   const place = line === 0 ? file : `${file}:${line}:${column}`;
   return [place, path, message]
@@ -33,12 +33,12 @@ export function problemOfFile(file: string, message: string): Problem {
   return { file, line: 0, column: 0, path: '', message };
 }
 
-/** Whether the value at a path may be a secret, so that no sentence may quote it. */
+/** Whether the value at a path may be a secret: then no sentence quotes it. */
 export function isSecret(path: Path): boolean {
   return path[0] === 'providers' && (path[2] === 'api_key' || path[2] === 'headers');
 }
 
-/** What is to be told first, then by file, line, column and path, so that the same mistakes always read the same. */
+/** Sorted by `first`, file, line, column and path, so that the same mistakes always give the same list. */
 export function sortProblems(problems: readonly Problem[]): Problem[] {
   return [...problems].sort(
     (a, b) =>

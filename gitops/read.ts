@@ -1,4 +1,4 @@
-// Turns the configuration directory into bytes in memory; the only part of the flow that touches the YAML files.
+// Reads the configuration directory: the bytes of its YAML files, or a cheap fingerprint of its state.
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, opendir, realpath, stat } from 'node:fs/promises';
@@ -8,24 +8,24 @@ import { type Problem, problemOfFile } from './problem.ts';
 export interface SourceFile {
   /** File name within the directory. */
   name: string;
-  /** Path to show to a person. */
+  /** The path for messages. */
   path: string;
   bytes: Uint8Array;
 }
 
 export interface Reading {
   files: SourceFile[];
-  /** What cannot be read. */
+  /** One for each file that cannot be read, or one for the directory. */
   problems: Problem[];
   /** SHA-256 over names, bytes and problems, in hex. */
   hash: string;
 }
 
-/** Far beyond what people keep apart, and read within a second. */
+/** This many files are read within a second. */
 const mostFiles = 1_000;
-/** Other files cost time at every listing, about 2 ms of work a thousand. */
+/** Other files in the directory cost time at every listing: about 2 ms per thousand. */
 const mostEntries = 200_000;
-/** Entries that are read in one go while everything else waits: well under a millisecond. */
+/** Directory entries per read; one read blocks for less than a millisecond. */
 const entriesAtOnce = 256;
 const maxFileBytes = 8 * 1_048_576;
 const maxTotalBytes = 64 * 1_048_576;
@@ -39,14 +39,14 @@ const reasons: Record<string, string> = {
   ENXIO: 'is not a regular file',
 };
 
-/** The first twelve hex digits of a content hash: what people and metrics see. */
+/** The first twelve hex digits of a content hash, as logs and metrics show it. */
 export function revisionOf(hash: string): string {
   return hash.slice(0, 12);
 }
 
 /**
  * Reads every `*.yaml` and `*.yml` of the directory, sorted by name; not recursive, dotfiles skipped, symbolic links followed. Never
- * throws and never blocks on what is not a regular file: that is a problem in the result.
+ * throws. A file that is not regular is a problem and never blocks.
  */
 export async function readDirectory(directory: string): Promise<Reading> {
   const problems: Problem[] = [];
@@ -82,7 +82,7 @@ export async function readDirectory(directory: string): Promise<Reading> {
   return { files, problems, hash: hashOf(files, problems) };
 }
 
-/** SHA-256 over names and bytes, and over what could not be read, so that a lasting fault is one content and not many. */
+/** SHA-256 over names, bytes and read problems: the same read problem twice gives the same hash. */
 export function hashOf(files: readonly SourceFile[], problems: readonly Problem[]): string {
   const hash = createHash('sha256');
   for (const { name, bytes } of files) hash.update(`${JSON.stringify(name)} ${bytes.length}\n`).update(bytes);
@@ -90,32 +90,38 @@ export function hashOf(files: readonly SourceFile[], problems: readonly Problem[
   return hash.digest('hex');
 }
 
-/** A cheap mark of the directory's state. Equal places and files mean that nothing changed as far as the file system tells. */
-export interface DirectoryMark {
-  /** Where it really is. */
+/** A cheap fingerprint of the directory. Equal `place` and `files` mean that the file system shows no change. */
+export interface DirectoryFingerprint {
+  /** Real path, device and inode of the directory. */
   place: string;
-  /** Identity, size and times of every YAML file behind its symbolic link. */
+  /** Device, inode, mode, size and times of every YAML file, symbolic links followed. */
   files: string;
-  /** The names of the YAML files, and the state of the directory itself in which they were listed, this many marks in a row. */
-  listing?: { names: string[]; state: string; marks: number };
+  /** The names of the YAML files, the state of the directory when listed, and the number of fingerprints in a row with that state. */
+  listing?: { names: string[]; state: string; unchanged: number };
 }
 
-/** A file system may count in seconds: what changed within one tick of its clock after a listing would be overlooked for ever. */
-const marksUntilSettled = 6;
+/**
+ * Fingerprints with an unchanged directory until its listing is reused. Times of a file system may count in seconds: a change within
+ * the same second as a listing would otherwise never be found.
+ */
+const unchangedUntilReuse = 6;
 
 /**
- * The mark of a directory. The directory itself changes when a name in it comes, goes or moves; as long as it has not, and had not for
- * some marks before, the names of the mark `before` are taken, because listing thousands of foreign files takes its time. Never throws.
+ * The fingerprint of a directory. The times of a directory change when a name in it is added, removed or renamed. When they stay the
+ * same, the names of the fingerprint `before` are reused, because listing thousands of other files is slow. Never throws.
  */
-export async function markDirectory(directory: string, before?: DirectoryMark): Promise<DirectoryMark> {
+export async function fingerprintDirectory(
+  directory: string,
+  before?: DirectoryFingerprint,
+): Promise<DirectoryFingerprint> {
   try {
     const real = await realpath(directory);
     const { dev, ino, mtimeNs, ctimeNs } = await stat(real, { bigint: true });
     const place = `${real} ${dev} ${ino}`;
     const state = `${place} ${mtimeNs} ${ctimeNs}`;
     const known = before?.listing?.state === state ? before.listing : undefined;
-    const isSettled = known !== undefined && known.marks >= marksUntilSettled;
-    const names = isSettled ? known.names : (await listYaml(directory)).names;
+    const isReusable = known !== undefined && known.unchanged >= unchangedUntilReuse;
+    const names = isReusable ? known.names : (await listYaml(directory)).names;
     const files: string[] = [];
     for (const name of names) {
       const found = await stat(join(directory, name), { bigint: true }).catch((error: unknown) => codeOf(error));
@@ -125,7 +131,7 @@ export async function markDirectory(directory: string, before?: DirectoryMark): 
           : `${name} ${found.dev} ${found.ino} ${found.mode} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`,
       );
     }
-    return { place, files: files.join('\n'), listing: { names, state, marks: (known?.marks ?? 0) + 1 } };
+    return { place, files: files.join('\n'), listing: { names, state, unchanged: (known?.unchanged ?? 0) + 1 } };
   } catch (error) {
     return { place: codeOf(error), files: '' };
   }
@@ -136,31 +142,33 @@ export function isYamlName(name: string): boolean {
   return /\.ya?ml$/.test(name) && !name.startsWith('.');
 }
 
-/** The names of the YAML files, sorted; none, and why, when there is too much in the directory. */
+/** The names of the YAML files, sorted; none and a problem when the directory has too many files. */
 async function listYaml(directory: string): Promise<{ names: string[]; problem?: string }> {
   const names: string[] = [];
   let entries = 0;
   for await (const { name } of await opendir(directory, { bufferSize: entriesAtOnce })) {
     entries += 1;
-    if (entries > mostEntries) return { names: [], problem: `holds more than ${mostEntries} files; ${ofItsOwn}` };
+    if (entries > mostEntries)
+      return { names: [], problem: `holds more than ${mostEntries} files; ${useSeparateDirectory}` };
     if (!isYamlName(name)) continue;
     names.push(name);
-    if (names.length > mostFiles) return { names: [], problem: `holds more than ${mostFiles} YAML files; ${ofItsOwn}` };
+    if (names.length > mostFiles)
+      return { names: [], problem: `holds more than ${mostFiles} YAML files; ${useSeparateDirectory}` };
   }
   return { names: names.sort() };
 }
 
-const ofItsOwn = 'keep the configuration in a directory of its own';
+const useSeparateDirectory = 'keep the configuration in a separate directory';
 
-/** The bytes, a sentence saying why not, or undefined for a file that is gone by now. */
+/** The bytes, a sentence with the reason when the file cannot be read, or undefined when it no longer exists. */
 async function readRegular(path: string): Promise<Uint8Array | string | undefined> {
   try {
-    const refused = refusal(await stat(path));
-    if (refused !== undefined) return refused;
-    // The path may have changed its meaning since: O_NONBLOCK so that a pipe cannot hold us, and a second look at what was opened.
+    const problem = explainFileType(await stat(path));
+    if (problem !== undefined) return problem;
+    // The path may lead to another file by now: O_NONBLOCK, so that a pipe cannot block, and a second check of the opened file.
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      return refusal(await handle.stat()) ?? (await readBounded(handle));
+      return explainFileType(await handle.stat()) ?? (await readBounded(handle));
     } finally {
       await handle.close();
     }
@@ -185,7 +193,7 @@ async function readBounded(handle: Awaited<ReturnType<typeof open>>): Promise<Ui
 
 const tooLarge = 'is larger than 8 MiB, the limit for one file';
 
-function refusal(found: {
+function explainFileType(found: {
   isFile(): boolean;
   isDirectory(): boolean;
   isFIFO(): boolean;

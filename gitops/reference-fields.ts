@@ -1,4 +1,4 @@
-// Every field of the configuration as a row: where it stands, what it takes, what it is without, what it does. Read from the JSON Schemas.
+// Reads a row for every configuration field from the JSON Schemas: path, type, default, meaning.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTree, type Tree } from '../schemas/validation/value-at.ts';
@@ -11,7 +11,7 @@ export interface FieldRow {
   readonly path: string;
   /** `duration`, `integer, 1 to 100`, `list`. */
   readonly type: string;
-  /** As it would be written in the file; `required` where a field must be given; empty where nothing stands for it. */
+  /** As written in a file; `required` for a required field; empty for an optional field without a default. */
   readonly default: string;
   readonly says: string;
 }
@@ -23,7 +23,7 @@ export interface FieldSection {
   readonly rows: readonly FieldRow[];
 }
 
-/** A schema, and the file that its local references mean. */
+/** A schema, and the file that its local references refer to. */
 interface Place {
   readonly schema: Tree;
   readonly file: string;
@@ -49,11 +49,11 @@ export function readUnits(): { says: string; examples: readonly string[] }[] {
 
 interface Circumstances {
   readonly isRequired: boolean;
-  /** Shapes that have rows already: reference → path of the first one. */
+  /** Shapes that already have rows: reference → path of the first one. */
   readonly described: Map<string, string>;
 }
 
-/** The row of a field, and those of the fields in it. A shape that several fields share is written once. */
+/** The row of a field and of the fields in it. A shape that several fields share is listed once. */
 function rowsOf(place: Place, path: string, { isRequired, described }: Circumstances): [FieldRow, ...FieldRow[]] {
   const { schema, file, reference } = resolved(place);
   const row = {
@@ -78,7 +78,7 @@ interface Inner {
   readonly isRequired: boolean;
 }
 
-/** The fields in a field. The entries of a list of plain values are no fields of their own. */
+/** The fields in a field. The entries of a list of plain values are not separate fields. */
 function innerPlaces(schema: Tree, path: string): Inner[] {
   const required = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
   const named = childrenOf(schema, 'properties').map(([name, child]) => ({
@@ -92,7 +92,7 @@ function innerPlaces(schema: Tree, path: string): Inner[] {
   return [...named, ...listed, ...mapped];
 }
 
-/** The schema with what its reference leads to; words beside a reference win. */
+/** The schema with its reference resolved; keywords beside a reference win. */
 function resolved({ schema, file }: Place): Place & { readonly reference?: string } {
   const reference = schema['$ref'];
   if (typeof reference !== 'string') return { schema, file };
@@ -114,14 +114,14 @@ function typeOf(schema: Tree): string {
   return `${String(type)}, ${typeof maximum === 'number' ? `${minimum} to ${maximum}` : `at least ${minimum}`}`;
 }
 
-/** An empty object or list says nothing that the fields in it do not say. */
+/** The default as written in YAML; empty for an empty object or list, because the fields in it have defaults. */
 function defaultOf({ default: value }: Tree): string {
   return typeof value === 'object' || value === undefined
     ? ''
     : `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 }
 
-/** The description, then what names and members must fulfil, as sentences. */
+/** The description, then the conditions of names and members, as sentences. */
 function saysOf({ description, allOf, propertyNames }: Tree): string {
   const conditions = [propertyNames, ...(Array.isArray(allOf) ? allOf : [])].filter(isTree);
   const sentences = conditions.map((condition) => String(condition['description']));

@@ -1,4 +1,4 @@
-// Where everything of the merged configuration was written: the cross-checks speak in paths, people need files and lines.
+// Finds file and line of a path in the merged configuration, for the messages of checks between sections.
 
 import { formatPath, type Path, quote } from '../schemas/validation/path.ts';
 import { type Tree, valueAt } from '../schemas/validation/value-at.ts';
@@ -6,30 +6,30 @@ import { pathKey } from './expand.ts';
 import type { ParsedFile } from './parse.ts';
 import type { Problem } from './problem.ts';
 
-/** One file that could be parsed: the value has its variables filled in and its defaults set. */
+/** One parsed file, with variables filled in and defaults set. */
 export interface Part {
   parsed: ParsedFile;
   value: Tree;
-  /** Top-level keys that break the schemas: nothing further can be said about what they hold. */
+  /** Top-level keys that break the schemas: they are not checked further. */
   unsound: ReadonlySet<string>;
-  /** Strings whose text is not known, by `pathKey`. */
+  /** Strings whose text is unknown because of an unset variable, by `pathKey`. */
   unknown: ReadonlySet<string>;
 }
 
 export interface Sources {
-  /** A problem at the place of a path; its key instead of its value with `part: "key"`. */
+  /** A problem at the value of a path, or at its key with `part: "key"`. */
   problem: (path: Path, message: string, part?: 'key' | 'value') => Problem;
   /** `config/a.yaml:3`, to name a second place in a sentence. */
   place: (path: Path, part?: 'key' | 'value') => string;
-  /** Whether the text at a path still holds a variable that nobody knows. */
+  /** Whether the text at a path still holds an unset variable. */
   isUnknown: (path: Path) => boolean;
   /** The value as written, before variables were filled in. */
   written: (path: Path) => unknown;
-  /** The text as written, in quotes: what stands in for a variable may be a secret, and never enters a sentence. */
+  /** The text as written, in quotes, for messages: the value of a variable may be a secret. */
   quoted: (path: Path) => string;
 }
 
-/** `owners` says which part each top-level key was taken from; paths of other keys are a mistake of the caller. */
+/** `owners` says which part each top-level key was taken from. Throws for a path of another key. */
 export function locateIn(owners: ReadonlyMap<string, Part>): Sources {
   function owner(path: Path): Part {
     const part = owners.get(String(path[0]));

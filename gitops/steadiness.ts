@@ -1,25 +1,28 @@
-// Says when changed content may get its verdict: half of a save must neither be put in force nor be reported.
+// Decides when changed content is steady: half of a save must not be applied and not be rejected.
 
-export interface SettlingSettings {
-  /** Usable content is put in force once two looks at least this far apart have found it. */
+export interface SteadinessSettings {
+  /** Usable content is applied once two refreshes at least this far apart have found it. Milliseconds. */
   steadyMs: number;
-  /** What is broken or keeps changing gets its verdict after this long, as it is then: it may stay so for ever. */
+  /** Content that is broken or keeps changing is applied or rejected after this time. Milliseconds. */
   patienceMs: number;
 }
 
-export interface Settling {
-  /** A look has found this content, which has had no verdict yet. */
+export interface Steadiness {
+  /** A refresh has found this content, which is neither applied nor rejected. */
   found: (hash: string) => void;
-  /** It has been loaded, and has to wait. */
+  /** The content was loaded and must wait. */
   wait: () => void;
-  /** The content that was found at least `steadyMs` ago, and nothing else since; empty when there is none. */
+  /** The hash of content that has been the same for at least `steadyMs`; empty when there is none. */
   steady: () => string;
-  /** Everything has its verdict. */
+  /** No content waits any more. */
   end: () => void;
 }
 
-/** Calls `look` when content should have become steady, and with `atOnce` when patience has come to its end. */
-export function createSettling({ steadyMs, patienceMs }: SettlingSettings, look: (atOnce: boolean) => void): Settling {
+/** Calls `refresh` after `steadyMs` with the same content, and with `atOnce` after `patienceMs`. */
+export function createSteadiness(
+  { steadyMs, patienceMs }: SteadinessSettings,
+  refresh: (atOnce: boolean) => void,
+): Steadiness {
   let seen = '';
   let steady = '';
   let ripening: NodeJS.Timeout | undefined;
@@ -33,12 +36,12 @@ export function createSettling({ steadyMs, patienceMs }: SettlingSettings, look:
     steady = '';
     ripening = setTimeout(() => {
       steady = hash;
-      look(false);
+      refresh(false);
     }, steadyMs);
   }
 
   function wait(): void {
-    patience ??= setTimeout(look, patienceMs, true);
+    patience ??= setTimeout(refresh, patienceMs, true);
   }
 
   function end(): void {

@@ -1,8 +1,8 @@
-// What the YAML parser complains about, in sentences that say what to do.
+// Turns errors of the YAML parser into sentences that say what to do.
 import type { Document, YAMLError } from 'yaml';
 
-/** Tags change what a value is; a configuration has no use for that. */
-export const tagRefused = 'tags (! and !!) are not supported; write the value without one';
+/** A tag changes the type of a value. */
+export const tagProblem = 'tags (! and !!) are not supported; write the value without one';
 
 const sentences: Record<string, string> = {
   BAD_ALIAS: 'is not a valid alias name',
@@ -11,14 +11,14 @@ const sentences: Record<string, string> = {
   BAD_SCALAR_START: 'text cannot begin with this character; put it in quotes',
   BLOCK_AS_IMPLICIT_KEY: 'a value cannot hold another "key: value" on the same line; put text with a colon in quotes',
   MISSING_CHAR: 'a quote, bracket or comma is missing before this place',
-  MULTILINE_IMPLICIT_KEY: 'a key must stand on one line and end with a colon; is a colon missing?',
+  MULTILINE_IMPLICIT_KEY: 'a key must be on one line and end with a colon; is a colon missing?',
   MULTIPLE_DOCS: 'a second document begins here (--- or ...); one file holds one document',
   RESOURCE_EXHAUSTION: 'is nested too deeply to be a configuration',
-  TAG_RESOLVE_FAILED: tagRefused,
+  TAG_RESOLVE_FAILED: tagProblem,
   TAB_AS_INDENT: 'a tab is used as indentation; use spaces',
 };
 
-/** The first error or warning of a parsed document: the ones after it are mostly its echo. Empty when there is none. */
+/** The first error or warning of a parsed document, because it is mostly the cause of the others. Empty when there is none. */
 export function explainSyntax(document: Document.Parsed): { offset: number; message: string }[] {
   const found: YAMLError[] = [...document.errors, ...document.warnings];
   const first = found.find(({ code }) => code === 'RESOURCE_EXHAUSTION') ?? found[0];

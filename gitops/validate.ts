@@ -1,4 +1,4 @@
-// Holds a document against the JSON Schemas, fills in the defaults, and says what is wrong in sentences with a place.
+// Validates a document against the JSON Schemas and fills in the defaults. Each mistake becomes a sentence with its place.
 import admin from '../schemas/config/admin.schema.json' with { type: 'json' };
 import aliases from '../schemas/config/aliases.schema.json' with { type: 'json' };
 import config from '../schemas/config/config.schema.json' with { type: 'json' };
@@ -25,16 +25,16 @@ ajv.addSchema(rateLimits, 'rate-limits.schema.json');
 const check = ajv.compile<Config>(config);
 const { limits, limit, user_path_limits, provider_limits } = rateLimits.$defs;
 const providerName = new RegExp(provider_limits.properties.name.pattern);
-/** Few starts need it, so none pays for it unasked. */
+/** Compiled at first use, because few processes need it. */
 let checkLimitList: Validator<GivenLimits> | undefined;
 
-/** A limit of a variable says itself whether it is a template: there is no entry around it. */
+/** In a variable `per_child` is a member of the limit, because no entry encloses it. */
 type GivenLimits = (Limit & { per_child: boolean })[];
 
-/** Words of the schemas that speak of the form of a string; they cannot be judged while a variable in it is unknown. */
+/** Schema keywords about the form of a string; they cannot be checked while a variable in it is unknown. */
 const formWords = new Set(['enum', 'pattern', 'minLength', 'maxLength', 'x-unit']);
 
-/** The configuration that says nothing: every default. */
+/** The configuration of an empty document: every default. */
 export function defaultConfig(): Config {
   const value: unknown = {};
   if (!check(value)) throw new Error('the defaults of the schemas contradict the schemas');
@@ -42,9 +42,8 @@ export function defaultConfig(): Config {
 }
 
 /**
- * Validates one expanded document and writes the defaults into it. `unknown` holds the places of strings whose text is not known. One
- * problem per mistake, but at most `mostProblems`: `unlisted` counts the rest. A top-level key that is not `unsound` has the shape the
- * schemas describe.
+ * Validates one expanded document and writes the defaults into it. `unknown` holds the paths of strings whose text is unknown. One
+ * problem per mistake, but at most `mostProblems`: `unlisted` counts the rest. A top-level key that is not `unsound` fits the schemas.
  */
 export function validate(
   parsed: ParsedFile,
@@ -55,7 +54,7 @@ export function validate(
   const complaints = complaintsOf(check.errors, value).filter(
     ({ error, path }) => !(formWords.has(error.keyword) && unknown.has(pathKey(path))),
   );
-  // A text where a list or a number belongs, with a variable in it: that is one mistake, and reported already.
+  // A text with a variable where a list or a number belongs has been reported already.
   const sentences = explain(
     complaints.filter(({ path }) => !unknown.has(pathKey(path))),
     { source: parsed.value, wording: yamlWording, isHidden: isSecret },
@@ -82,7 +81,7 @@ export function validateLimitList(value: unknown): { limits?: GivenLimits; sente
   return { sentences: explain(complaints, { source: value, wording: yamlWording, isHidden: () => true }) };
 }
 
-/** Whether a rule for a provider of this name could stand in a file. */
+/** Whether a rule for a provider of this name is valid in a file. */
 export function isProviderName(name: string): boolean {
   return providerName.test(name);
 }

@@ -1,13 +1,13 @@
-// Says when to look at the configuration directory again; what changed is for the reader to find out.
+// Watches the configuration directory and reports that it may have changed, not what changed.
 import { realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
-import { type DirectoryMark, isYamlName, markDirectory } from './read.ts';
+import { type DirectoryFingerprint, fingerprintDirectory, isYamlName } from './read.ts';
 
 export interface WatchSettings {
-  /** Quiet time after an event before anybody looks; under constant events one look in three times that. */
+  /** Quiet time after an event before `onChange`; under constant events it is called once in three times that. Milliseconds. */
   debounceMs: number;
-  /** How often the directory is compared with its last known state, whatever the events say. */
+  /** How often the directory is compared with its last known state, without any event. Milliseconds. */
   recheckMs: number;
 }
 
@@ -15,46 +15,50 @@ export interface Watch {
   close: () => Promise<void>;
 }
 
-/** Every so many rechecks the content itself is looked at: some network file systems change without any mark. */
-const fullLookEvery = 10;
+/** Every so many rechecks report a change without one: some network file systems change neither times nor sizes. */
+const reportEvery = 10;
 
 /**
- * Calls `look` after the directory may have changed. Events come from chokidar, which does not see a replaced directory, an edited
- * target of a symbolic link, or a watch the system has lost: the recheck covers those, and moves the watch when the directory is
- * another one.
+ * Calls `onChange` after the directory may have changed. Events come from chokidar, which does not see a replaced directory, an edited
+ * target of a symbolic link, or a watch that the system has lost. The recheck finds these, and watches the new directory when it was
+ * replaced.
  */
-export function watchDirectory(directory: string, { debounceMs, recheckMs }: WatchSettings, look: () => void): Watch {
+export function watchDirectory(
+  directory: string,
+  { debounceMs, recheckMs }: WatchSettings,
+  onChange: () => void,
+): Watch {
   let watcher: FSWatcher | undefined;
   let isBroken = false;
   let isClosed = false;
   let quiet: NodeJS.Timeout | undefined;
   let ceiling: NodeJS.Timeout | undefined;
-  let last: DirectoryMark | undefined;
+  let last: DirectoryFingerprint | undefined;
   let rechecks = 0;
   let timer: NodeJS.Timeout | undefined;
   let checking = recheck();
   return { close };
 
-  /** Events closer than `debounceMs` to each other share a look, and no look is further than three times that after an event. */
+  /** Events closer than `debounceMs` to each other share one call, at most three times `debounceMs` after the first. */
   function changed(): void {
     if (isClosed) return;
     clearTimeout(quiet);
-    quiet = setTimeout(settle, debounceMs);
-    ceiling ??= setTimeout(settle, 3 * debounceMs);
+    quiet = setTimeout(reportChange, debounceMs);
+    ceiling ??= setTimeout(reportChange, 3 * debounceMs);
   }
 
-  function settle(): void {
+  function reportChange(): void {
     clearTimeout(quiet);
     clearTimeout(ceiling);
     ceiling = undefined;
-    look();
+    onChange();
   }
 
   async function recheck(): Promise<void> {
     try {
       await compare();
     } catch {
-      // Without a watch there are still the rechecks; the next one tries again.
+      // The rechecks go on without a watch; the next one tries to watch again.
       isBroken = true;
     }
     if (isClosed) return;
@@ -64,23 +68,23 @@ export function watchDirectory(directory: string, { debounceMs, recheckMs }: Wat
   }
 
   async function compare(): Promise<void> {
-    const mark = await markDirectory(directory, last);
+    const found = await fingerprintDirectory(directory, last);
     rechecks += 1;
-    if (mark.place !== last?.place || isBroken) await rewatch();
-    const isSame = last === undefined || (mark.place === last.place && mark.files === last.files);
-    last = mark;
-    // No event told of it, so none is expected to follow: waiting for quiet would only make it late.
-    if (!isClosed && (!isSame || rechecks % fullLookEvery === 0)) settle();
+    if (found.place !== last?.place || isBroken) await rewatch();
+    const isSame = last === undefined || (found.place === last.place && found.files === last.files);
+    last = found;
+    // There was no event for this change, so there is no quiet time to wait for.
+    if (!isClosed && (!isSame || rechecks % reportEvery === 0)) reportChange();
   }
 
-  /** The real directory is watched: a symbolic link to it would report its own changes only. */
+  /** Watches the real directory: a watched symbolic link would report changes of the link only. */
   async function rewatch(): Promise<void> {
     await watcher?.close();
     watcher = undefined;
     isBroken = false;
     const real = await realpath(directory).catch(() => undefined);
     if (real === undefined || isClosed) return;
-    // Files of other kinds are not watched each for itself: there may be tens of thousands.
+    // Other files are not watched one by one: there may be tens of thousands.
     const ignored = (path: string): boolean => path !== real && !isOfInterest(basename(path));
     watcher = watch(real, { ignoreInitial: true, followSymlinks: false, depth: 0, ignored });
     watcher.on('all', changed);
@@ -99,7 +103,7 @@ export function watchDirectory(directory: string, { debounceMs, recheckMs }: Wat
   }
 }
 
-/** A mounted ConfigMap changes by its "..data" link alone. */
+/** Kubernetes updates a mounted ConfigMap by replacing its "..data" link. */
 function isOfInterest(name: string): boolean {
   return isYamlName(name) || name.startsWith('..');
 }

@@ -1,4 +1,4 @@
-// How sentences speak of a YAML file: keys, lists and mappings, and what to write instead.
+// The words of problem sentences for YAML files: keys, lists, mappings, and what to write instead.
 
 import { type Schema, sayExample, type Wording } from '../schemas/validation/explain.ts';
 import { quote } from '../schemas/validation/path.ts';

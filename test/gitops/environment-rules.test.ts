@@ -265,17 +265,17 @@ const badValues: [claim: string, value: string, ...says: string[]][] = [
   [
     'keys without quotes',
     '[{period:"day"}]',
-    '1:3  is not valid JSON here; keys and texts stand in double quotes, numbers are plain digits',
+    '1:3  is not valid JSON here; put keys and texts in double quotes, and write numbers as plain digits',
   ],
   [
     'single quotes',
     "[{'period':'day'}]",
-    '1:3  is not valid JSON here; keys and texts stand in double quotes, numbers are plain digits',
+    '1:3  is not valid JSON here; put keys and texts in double quotes, and write numbers as plain digits',
   ],
   [
     'a comment',
     '[ // all\n]',
-    '1:3  is not valid JSON here; keys and texts stand in double quotes, numbers are plain digits',
+    '1:3  is not valid JSON here; put keys and texts in double quotes, and write numbers as plain digits',
   ],
   ['a number as a key', '[{1:2}]', '1:3  lacks a key in double quotes here'],
   ['a key without a value', '[{"period"}]', '1:11  lacks a colon after a key'],
@@ -288,7 +288,7 @@ const badValues: [claim: string, value: string, ...says: string[]][] = [
   [
     'a text without its end',
     '[{"period":"day',
-    '1:12  is not valid JSON here; keys and texts stand in double quotes, numbers are plain digits',
+    '1:12  is not valid JSON here; put keys and texts in double quotes, and write numbers as plain digits',
   ],
   ['too many levels', '['.repeat(100_000), '1:18  is nested too deeply'],
   [

@@ -151,7 +151,7 @@ await test('a key in two files is told first, before what stands in other files'
   const part = (name: string): string => `providers: { ${name}: { type: openai, models: [m] } }\n`;
   const { problems } = loadFiles([wrong, file('b.yaml', part('a')), file('c.yaml', part('b'))], bare);
   t.match(lines(problems), [
-    /^c\.yaml:1:1 {2}providers {2}the key "providers" already stands in b\.yaml:1/,
+    /^c\.yaml:1:1 {2}providers {2}the key "providers" is already in b\.yaml:1/,
     /^a\.yaml:2:1 /,
   ]);
   t.equal(problems.length, 2, 'and nothing about the providers that aliases miss');
@@ -267,7 +267,7 @@ await test('a file that needs more memory than its thread has is one mistake, an
 
 await test('a chain of aliases cannot outgrow the stack', async (t) => {
   const links = Array.from({ length: 5_000 }, (_, index) => `a${index + 1}: &a${index + 1} [*a${index}]\n`);
-  t.match(lines(one(`a0: &a0 [x]\n${links.join('')}`).problems)[0], /stand for more than|unknown key/);
+  t.match(lines(one(`a0: &a0 [x]\n${links.join('')}`).problems)[0], /repeat more than|unknown key/);
 });
 
 await test('the list of problems has an end', async (t) => {

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { formatProblem } from '../../gitops/problem.ts';
-import { markDirectory, readDirectory, revisionOf } from '../../gitops/read.ts';
+import { fingerprintDirectory, readDirectory, revisionOf } from '../../gitops/read.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
@@ -147,21 +147,21 @@ await test('the hash is that of names and bytes alone', async (t) => {
   t.equal(await hash(), await hash(), 'a fault that lasts is one content');
 });
 
-await test('the mark changes with every write, even of the same size', async (t) => {
+await test('the fingerprint changes with every write, even of the same size', async (t) => {
   const place = directory(t, { 'a.yaml': '{}' });
-  const first = await markDirectory(place);
-  t.same(await markDirectory(place), first);
+  const first = await fingerprintDirectory(place);
+  t.same(await fingerprintDirectory(place), first);
   writeFileSync(join(place, 'a.yaml'), '[]');
   utimesSync(join(place, 'a.yaml'), 1, 1);
-  t.not((await markDirectory(place)).files, first.files);
-  t.equal((await markDirectory(join(place, 'missing'))).place, 'ENOENT');
+  t.not((await fingerprintDirectory(place)).files, first.files);
+  t.equal((await fingerprintDirectory(join(place, 'missing'))).place, 'ENOENT');
 });
 
-await test('a mark that follows others finds every file that comes, goes or changes', async (t) => {
+await test('a fingerprint that follows others finds every file that comes, goes or changes', async (t) => {
   const place = directory(t, { 'a.yaml': '{}', 'notes.txt': '' });
-  let last = await markDirectory(place);
+  let last = await fingerprintDirectory(place);
   const settle = async (): Promise<void> => {
-    for (let mark = 0; mark < 10; mark += 1) last = await markDirectory(place, last);
+    for (let round = 0; round < 10; round += 1) last = await fingerprintDirectory(place, last);
   };
   const changes: Record<string, () => void> = {
     'a new file': () => writeFileSync(join(place, 'b.yaml'), '{}'),
@@ -172,14 +172,14 @@ await test('a mark that follows others finds every file that comes, goes or chan
     await settle();
     const before = last;
     change();
-    last = await markDirectory(place, last);
+    last = await fingerprintDirectory(place, last);
     t.not(last.files, before.files, what);
     t.equal(last.place, before.place);
   }
   await settle();
   const before = last;
   writeFileSync(join(place, 'more notes.txt'), '');
-  t.equal((await markDirectory(place, last)).files, before.files, 'other files do not count');
+  t.equal((await fingerprintDirectory(place, last)).files, before.files, 'other files do not count');
 });
 
 await test('a directory with more YAML files than anyone keeps apart is refused, foreign files do not count', async (t) => {
@@ -189,6 +189,6 @@ await test('a directory with more YAML files than anyone keeps apart is refused,
   t.same(await refusals(place), []);
   writeFileSync(join(place, 'one-more.yml'), '{}');
   t.same(await refusals(place), [
-    'DIR  holds more than 1000 YAML files; keep the configuration in a directory of its own',
+    'DIR  holds more than 1000 YAML files; keep the configuration in a separate directory',
   ]);
 });
