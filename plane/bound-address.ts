@@ -1,4 +1,4 @@
-// Where a server listens, as people write it.
+// The address a server listens on, as a URL.
 import type { AddressInfo } from 'node:net';
 
 /** The address a socket is really bound to, such as `http://0.0.0.0:8080` or `http://[::1]:8080`. */

@@ -1,4 +1,4 @@
-// The environment variables both planes read, and how: one meaning for each name, all problems at once, never a value in a message.
+// Reads the environment variables that both planes have. All problems are reported at once; a message never holds a value.
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { parseFlag, parseList, type Variables } from '../schemas/variables.ts';
@@ -8,35 +8,35 @@ import { ownNames } from './own-names.ts';
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** Settings that mean the same to both planes (design: Names of things outside the code). */
+/** Settings with the same meaning in both planes (design: Names of things outside the code). */
 export interface PlaneSettings {
   /** Absent only when `insecure`. */
   readonly masterKey: string | undefined;
-  /** The one before, whose seals on stored documents are still good; see `sealDocuments`. */
+  /** The previous master key: documents sealed with it are still accepted; see `sealDocuments`. */
   readonly previousMasterKey: string | undefined;
   readonly insecure: boolean;
-  /** Without a master key: the only names in `Host` that are served. */
+  /** The names in `Host` that are served without a master key. Absent with a master key. */
   readonly ownNames: ReadonlySet<string> | undefined;
-  /** What works and should be changed all the same, a sentence each. */
+  /** Sentences about settings that work but should be changed. */
   readonly warnings: readonly string[];
-  /** The GitOps directory. */
+  /** The directory with the YAML files. */
   readonly configDirectory: string;
   /** Where files of the gateway's own lie. Absolute: without a working directory, Node makes a relative one without end. */
   readonly dataDirectory: string;
   /** Paid features that are switched on. */
   readonly entitlements: ReadonlySet<string>;
   readonly logLevel: LogLevel;
-  /** Tokens are counted; streams are asked to report usage. */
+  /** Whether tokens are counted; then the gateway asks streams to report usage. */
   readonly usageEnabled: boolean;
-  /** How old the text of /metrics may be. Milliseconds. */
+  /** Maximum age of the text of /metrics. Milliseconds. */
   readonly metricsMaxAgeMs: number;
-  /** The state store is Redis when there is one, else a file in `dataDirectory`. */
+  /** Address of Redis as the state store; absent: the store is a file in `dataDirectory`. */
   readonly redisUrl: string | undefined;
-  /** What the names of all keys in Redis begin with. */
+  /** Prefix of the names of all keys in Redis. */
   readonly redisPrefix: string;
 }
 
-/** Reads variables one by one and collects what is wrong with them. An empty variable counts as unset. */
+/** Reads variables one by one and collects their problems. An empty variable counts as unset. */
 export interface VariableReader {
   readonly problems: string[];
   text(name: string, fallback: string): string;
@@ -46,16 +46,16 @@ export interface VariableReader {
   port(name: string, fallback: number): number;
   /** A whole number from 0 to `most`. */
   wholeNumber(name: string, fallback: number, most: number): number;
-  /** `host`: what the plane is bound to. */
+  /** `host`: the address that the plane is bound to. */
   planeSettings(host: string): PlaneSettings;
 }
 
-/** A shorter master key can be guessed: a stranger may try it some ten thousand times a second at `/v1`. */
+/** A shorter master key can be guessed: `/v1` answers about ten thousand attempts per second. */
 const shortestMasterKey = 16;
 
 const knownEntitlements = ['quota_templates'];
 
-/** A reader over `variables`; look at `problems` when everything was read. */
+/** A reader of `variables`; `problems` is complete when everything was read. */
 export function readVariables(variables: Variables): VariableReader {
   const problems: string[] = [];
   const get = (name: string): string | undefined => variables[name] || undefined;
@@ -137,21 +137,21 @@ export function readVariables(variables: Variables): VariableReader {
   };
 }
 
-/** Where the control plane listens, as both planes read it. */
+/** The address of the control plane, as both planes read it. */
 export function adminAddress(reader: VariableReader): { readonly host: string; readonly port: number } {
   return { host: reader.host('GATEWAY_ADMIN_HOST'), port: reader.port('GATEWAY_ADMIN_PORT', 8081) };
 }
 
-/** What is said of the master keys and where they are used. */
+/** The master keys and the circumstances they are checked with. */
 interface MasterKeys {
   readonly key: string | undefined;
   readonly previousKey: string | undefined;
   readonly insecure: boolean;
-  /** What the plane is bound to. */
+  /** The address that the plane is bound to. */
   readonly host: string;
 }
 
-/** What is wrong with them, and what should be changed all the same; a sentence each. */
+/** Problems end the start; warnings do not. A sentence each. */
 function checkMasterKey({ key, previousKey, insecure, host }: MasterKeys): { problems: string[]; warnings: string[] } {
   const problems: string[] = [];
   if (key === undefined) {
@@ -165,7 +165,7 @@ function checkMasterKey({ key, previousKey, insecure, host }: MasterKeys): { pro
     }
     return { problems, warnings: [] };
   }
-  // A bearer token travels in a header: anything else could never match.
+  // A bearer token is sent in a header, so a key with other characters could never match.
   if (!/^[\x21-\x7e]+$/.test(key)) {
     return { problems: ['GATEWAY_MASTER_KEY must consist of visible ASCII characters without spaces'], warnings: [] };
   }
@@ -176,7 +176,7 @@ function checkMasterKey({ key, previousKey, insecure, host }: MasterKeys): { pro
     : { problems: [`${said}; set it to a long random text, or listen on 127.0.0.1 only`], warnings: [] };
 }
 
-/** Whether only this machine can reach what is bound to this address or name. */
+/** Whether only this machine can reach a server on this address or name. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
@@ -186,7 +186,7 @@ export type EnvironmentReading<Settings> =
   | { readonly environment: Settings }
   | { readonly problems: readonly [string, ...string[]] };
 
-/** What a plane's `readEnvironment` gives. */
+/** The result of a plane's `readEnvironment`: the settings, or all problems of the reader. */
 export function environmentReading<Settings extends object>(
   environment: Settings,
   { problems }: VariableReader,

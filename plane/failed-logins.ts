@@ -1,23 +1,23 @@
-// Slows down whoever tries keys: so many failures a minute for each client address. A valid key is never refused.
+// Limits failed logins per minute and client address, so that keys cannot be guessed. A valid key is never refused.
 
-/** Failures of an address within a minute that are answered as what they are. */
+/** Failures of an address per minute that are answered with 401; later ones are answered with 429. */
 const mostFailures = 20;
 const windowMs = 60_000;
-/** Addresses in one generation. Two are remembered: whoever fails again is carried over into the younger one. */
+/** Addresses in one generation. Two generations are kept; an address that fails again moves to the younger one. */
 const mostAddresses = 5_000;
 
-/** What is known of failures. Memory is bounded: about 4 MB when full. */
+/** The recent failures by address. Memory is bounded: about 4 MB when full. */
 export interface FailedLogins {
   /**
-   * Tells of a failed attempt, at a moment in milliseconds. Undefined: answer that it failed. A number: there were too many; whole
-   * seconds until the next failure would be answered again. Attempts that are put off so are not counted, so the number is honest.
+   * Records a failed attempt. Undefined: answer that the key is wrong. A number: there were too many failures; whole seconds until the
+   * next failure is answered with 401 again. Attempts over the limit are not counted, so they do not lengthen the wait.
    */
   fail(address: string | undefined, nowMs: number): number | undefined;
 }
 
-/** Nothing is known yet. */
+/** An empty record of failures. */
 export function createFailedLogins(): FailedLogins {
-  /** The moments of the last failures, oldest first. */
+  /** The times of the last failures, oldest first. */
   let young = new Map<string, number[]>();
   let old = new Map<string, number[]>();
 
@@ -42,8 +42,8 @@ export function createFailedLogins(): FailedLogins {
 }
 
 /**
- * What counts as one client: an IPv4 address (also one written within IPv6), or the /64 of an IPv6 address, which is what one
- * customer is given. Other text stands for itself.
+ * The address block that counts as one client: an IPv4 address (also one written within IPv6), or the /64 of an IPv6 address, because
+ * one customer usually has a /64. Other text stays unchanged.
  */
 export function addressBlock(address: string): string {
   const [bare = ''] = address.split('%');

@@ -1,14 +1,13 @@
-// A text that is dear to render, for readers who ask often: rendered once at a time, and kept for a while.
+// Caches a text that is expensive to render.
 import { singleFlight } from '../store/single-flight.ts';
 
-/** Whoever has such a text. */
 export interface TextSource {
   text(): Promise<string>;
 }
 
 /**
- * The same source, whose text is at most `maxAgeMs` old (0: every reader has a new one, unless one is being rendered). Readers who ask
- * meanwhile share it. `nowMs` in milliseconds; where it goes back, the text is rendered anew.
+ * The same source with a text that is at most `maxAgeMs` old. Calls during a rendering share its result, also when `maxAgeMs` is 0.
+ * When the clock `nowMs` goes back, the text is rendered again.
  */
 export function keepText<Source extends TextSource>(source: Source, maxAgeMs: number, nowMs: () => number): Source {
   let kept = '';

@@ -1,11 +1,11 @@
-// How the flow of config and managed state reads in the log: the same lines on both planes.
+// The log lines of config and managed state, the same in both planes.
 import type { ConfigEvent } from '../gitops/config-status.ts';
 import { formatProblem } from '../gitops/problem.ts';
 import type { StateEvent } from '../store/state/state-status.ts';
 
 type Level = 'info' | 'warn' | 'error';
 
-/** The part of a logger that is needed. */
+/** The part of a logger that these lines need. */
 export type Log = Record<Level, (fields: object | string, text?: string) => void>;
 
 const configTexts: Readonly<Record<ConfigEvent['kind'], string>> = {
@@ -35,7 +35,7 @@ const stateTexts: Readonly<Record<StateEvent['kind'], readonly [Level, string]>>
   warning: ['warn', 'managed state warning'],
 };
 
-/** One line. */
+/** One line for the event. */
 export function logStateEvent(log: Log, { kind, revision, problem }: StateEvent): void {
   const [level, text] = stateTexts[kind];
   if (typeof problem === 'string') log[level]({ revision }, problem);

@@ -1,7 +1,7 @@
-// Without a master key everyone who reaches the gateway is let in, so a page in a browser must not reach it: neither by a name that its
-// owner has pointed at this machine (DNS rebinding), nor with a write across origins.
+// Protects a gateway without a master key from web pages: from a foreign host name that resolves to this machine (DNS rebinding), and
+// from writes of another origin.
 
-/** As much of a request as tells whether a foreign page may have sent it; undefined: the header is not there. */
+/** The facts of a request that show whether a page of another origin sent it; undefined: the header is absent. */
 export interface Reached {
   readonly method: string;
   readonly host: string | undefined;
@@ -10,18 +10,18 @@ export interface Reached {
   readonly localAddress: string | undefined;
 }
 
-/** Names that stand for every interface: nothing can be addressed by them. */
+/** Addresses that mean every interface; a client cannot send a request to them. */
 const anyAddress = new Set(['0.0.0.0', '::']);
 
-/** The names this machine may be addressed by besides its addresses: `localhost`, the bound host and the machine's own name; folded. */
+/** The names of this machine in a `Host` header, in lower case: `localhost`, the bound host and the machine's name. */
 export function ownNames(boundHost: string, machine: string): ReadonlySet<string> {
   const names = ['localhost', '127.0.0.1', '::1', machine.toLowerCase(), boundHost.toLowerCase()];
   return new Set(names.filter((name) => name !== '' && !anyAddress.has(name)));
 }
 
 /**
- * Why the request is not served without a master key: `host`, the name it was sent to is not one of this machine; `origin`, it writes
- * and a page of another origin sent it. Undefined: it is served. A request without Host (HTTP/1.0) does not come from a browser.
+ * Why the request is not served without a master key. `host`: its `Host` is not a name of this machine. `origin`: it writes, and a page
+ * of another origin sent it. Undefined: it is served. A request without `Host` (HTTP/1.0) does not come from a browser.
  */
 export function foreignPart(request: Reached, names: ReadonlySet<string>): 'host' | 'origin' | undefined {
   const { method, host, origin, localAddress } = request;
@@ -31,17 +31,17 @@ export function foreignPart(request: Reached, names: ReadonlySet<string>): 'host
 }
 
 function isOwn(name: string, names: ReadonlySet<string>, localAddress: string | undefined): boolean {
-  // IPv4 shows as ::ffff:127.0.0.1 on a socket that takes both.
+  // A socket for IPv4 and IPv6 reports an IPv4 address as ::ffff:127.0.0.1.
   return names.has(name) || (name !== '' && name === localAddress?.replace(/^::ffff:/i, '').toLowerCase());
 }
 
-/** The host of an authority, folded, without brackets, port and final dot; empty when it is none. */
+/** The host of an authority in lower case, without brackets, port and final dot; empty when the text is not an authority. */
 function nameOf(authority: string): string {
   const found = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+?)\.?)(?::\d*)?$/i.exec(authority);
   return (found?.[1] ?? found?.[2] ?? '').toLowerCase();
 }
 
-/** `http://localhost:8080` → `localhost:8080`; undefined for `null`, which is what a page without an origin sends. */
+/** `http://localhost:8080` → `localhost:8080`; undefined for `null`, which a page without an origin sends. */
 function authorityOf(origin: string): string | undefined {
   return /^[a-z][a-z0-9+.-]*:\/\/([^/]+)$/i.exec(origin)?.[1]?.toLowerCase();
 }

@@ -10,15 +10,15 @@ export interface Stopping {
   readonly log: Pick<Logger, 'info'>;
   /** The log lines of the first signal and of the end. */
   readonly messages: readonly [begin: string, end: string];
-  /** What the first line says of open work. */
+  /** Facts about open requests for the first line. */
   readonly facts?: () => object;
   /** Takes no new requests; resolves when open ones were answered or cut. Called at the first signal. */
   readonly drain: () => Promise<unknown>;
-  /** Writes everything down and closes what is open. Called once, after draining. */
+  /** Saves state and closes connections. Called once, after draining. */
   readonly close: () => Promise<unknown>;
   /** A second signal does not wait for open requests: `close` still closes, `exit` ends the process at once. */
   readonly atSecond: 'close' | 'exit';
-  /** The process ends so long after the first signal, closed or not. Milliseconds; absent: `drain` and `close` are waited for. */
+  /** The process ends at most this long after the first signal. Milliseconds; absent: it waits for `drain` and `close`. */
   readonly mostMs?: number;
 }
 

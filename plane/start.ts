@@ -1,5 +1,5 @@
-// A start needs settings, a configuration and an address. Without one of them it says what is wrong and what to do, one line each, and
-// ends with exit status 1.
+// Starts a plane: settings, configuration, address. When one of them has problems, one line for each says what is wrong and what to do,
+// and the process ends with status 1.
 import { join } from 'node:path';
 import type { AssembledConfig } from '../gitops/assembled.ts';
 import { ConfigRejected } from '../gitops/config-rejected.ts';
@@ -17,7 +17,7 @@ export function exitAtStart(plane: PlaneName, problems: readonly string[]): neve
   process.exit(1);
 }
 
-/** The settings of a plane, or the end of the process. */
+/** The settings of a plane. With problems it ends the process. */
 export function settingsOrExit<Settings>(plane: PlaneName, reading: EnvironmentReading<Settings>): Settings {
   if ('problems' in reading) exitAtStart(plane, reading.problems);
   return reading.environment;
@@ -27,7 +27,7 @@ export interface PlaneConfig {
   readonly settings: Pick<PlaneSettings, 'configDirectory' | 'entitlements'> & { readonly variables: Variables };
   /** `keep` leaves `${VAR}` in provider settings as written. */
   readonly variables: 'expand' | 'keep';
-  /** Where this process keeps its copy of the last good configuration. */
+  /** Folder for this process's copy of the last good configuration. */
   readonly ownFolder: string;
   readonly nowMs: () => number;
   readonly log: Log;
@@ -55,15 +55,15 @@ export async function followConfigOrExit(plane: PlaneName, config: PlaneConfig):
   }
 }
 
-/** Where a server is to listen. */
+/** The address that a server should listen on. */
 export interface ListenPlace {
   readonly host: string;
   readonly port: number;
-  /** The variables it is set by are `<prefix>_HOST` and `<prefix>_PORT`. */
+  /** The variables `<prefix>_HOST` and `<prefix>_PORT` set this address. */
   readonly prefix: string;
 }
 
-/** What `listening` resolves with; when it rejects, the process ends. */
+/** The result of `listening`. When it rejects, the process ends. */
 export async function listenOrExit<Bound>(
   plane: PlaneName,
   place: ListenPlace,
@@ -76,7 +76,7 @@ export async function listenOrExit<Bound>(
   }
 }
 
-/** What a person should do about a failed listen. */
+/** A sentence that says why the listen failed and what to change. */
 function explainListen(error: NodeJS.ErrnoException, { host, port, prefix }: ListenPlace): string {
   if (error.code === 'EADDRINUSE') return `port ${port} on ${host} is in use; set ${prefix}_PORT to a free port`;
   if (error.code === 'EACCES') return `port ${port} on ${host} is not allowed; set ${prefix}_PORT above 1023`;

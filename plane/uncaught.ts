@@ -1,11 +1,11 @@
-// An error nobody caught: said, saved, over. Going on could do anything; a supervisor starts a clean process.
+// Ends the process after an uncaught error, because its state may be wrong: logs the error, saves, exits. A supervisor restarts it.
 
-/** Longest time for saving. Milliseconds. */
+/** Maximum time for saving. Milliseconds. */
 const saveMs = 800;
 
 /**
- * From now on such an error is logged, `save` gets a moment, and the process ends with status 1. `save` is called twice, because what
- * was being saved already knows nothing of the last changes.
+ * From now on an uncaught error is logged, `save` is called, and the process ends with status 1. `save` is called twice: a save that was
+ * already running does not hold the last changes.
  */
 export function endOnUncaught(
   log: { fatal(fields: object, text: string): void },
@@ -16,7 +16,7 @@ export function endOnUncaught(
     try {
       await save();
     } catch {
-      // There is nobody left to tell, and the process ends either way.
+      // The process ends in any case; the error that ends it is logged already.
     }
   };
   process.on('uncaughtException', (error) => {
