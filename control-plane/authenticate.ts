@@ -1,4 +1,4 @@
-// Who operates the gateway: the master key, or a managed key with dashboard access, perhaps confined to a part of the user paths.
+// Authenticates operators: the master key, or a managed key with dashboard access, which may be scoped to a user path.
 import type { IncomingMessage } from 'node:http';
 import type { FailedLogins } from '../plane/failed-logins.ts';
 import { foreignPart } from '../plane/own-names.ts';
@@ -12,45 +12,45 @@ import { type Refusal, refusal } from './errors.ts';
 const accesses = ['public', 'operator', 'admin'] as const;
 
 /**
- * Who may use a route. `public`: anybody, without a key. `operator`: the master key or a key with dashboard access, and the route itself
- * confines a scoped one to its user path. `admin`: only who may see the whole gateway.
+ * The access of a route. `public`: no key is needed. `operator`: the master key or a key with dashboard access; the route itself limits
+ * a scoped operator to its user path. `admin`: only operators of the whole gateway.
  */
 export type Access = (typeof accesses)[number];
 
-/** Whoever got in. */
+/** The caller of a request, after authentication. */
 export interface Operator {
   readonly kind: Caller['kind'];
   /** The managed key's id. */
   readonly keyId: string | undefined;
-  /** The part of the user paths that may be seen and changed; `/` is all of it. */
+  /** The operator sees and changes this user path and the paths below it; `/` is the whole gateway. */
   readonly userPath: string;
-  /** The managed key; what it has is the most it may hand on. */
+  /** The managed key; an operator cannot grant more rights than this key has. */
   readonly key: AuthKey | undefined;
 }
 
-/** What operators are checked against. */
+/** The parts of the process that authentication uses. */
 export interface AccessParts {
   /** The keys in force. */
   credentials(): Credentials;
   readonly failedLogins: FailedLogins;
-  /** Proves that a client's address comes from the proxy; without one only the socket is believed. */
+  /** Proves that the header with the client's address comes from a proxy; absent: the address of the socket counts. */
   readonly masterKey: string | undefined;
-  /** Without a master key: the only names in `Host` that are served. */
+  /** The names in `Host` that are served without a master key. Absent with a master key. */
   readonly ownNames?: ReadonlySet<string> | undefined;
   /** Unix milliseconds. */
   nowMs(): number;
 }
 
-/** Nobody in particular: may see public routes, and with a gateway without a master key everything. */
-const nobody: Operator = Object.freeze({ kind: 'anonymous', keyId: undefined, userPath: '/', key: undefined });
+/** A caller without a key: may use public routes, and every route of a gateway without a master key. */
+const anonymous: Operator = Object.freeze({ kind: 'anonymous', keyId: undefined, userPath: '/', key: undefined });
 
-/** Throws when a route (`GET /x`) does not say who may use it: the mistake of a programmer, at start. */
+/** Throws at the start when a route (`GET /x`) declares no access. */
 export function checkAccess(access: unknown, route: string): void {
   if (accesses.some((known) => known === access)) return;
-  throw new Error(`the route ${route} must say who may use it: config: { access: '${accesses.join("' | '")}' }`);
+  throw new Error(`the route ${route} must declare its access: config: { access: '${accesses.join("' | '")}' }`);
 }
 
-/** Keeps browser pages of others out of a gateway without a master key. Throws 403 `foreign_host`, `foreign_origin`. */
+/** Refuses requests of foreign web pages to a gateway without a master key. Throws 403 `foreign_host`, `foreign_origin`. */
 export function refuseForeign(request: IncomingMessage, { ownNames }: AccessParts): void {
   if (ownNames === undefined) return;
   const { method = '', headers, socket } = request;
@@ -61,52 +61,52 @@ export function refuseForeign(request: IncomingMessage, { ownNames }: AccessPart
 }
 
 /**
- * The operator behind a request for a route (spec: Authentication 2 and 4). Throws 401 `invalid_api_key` for every failure, after too
- * many of them 429 `too_many_failed_logins`, 400 `ambiguous_credentials`, 403 `dashboard_access_denied` and `admin_scope_denied`; and
- * `StoreUnavailable` for a key that nobody knows while the keys could not be read yet.
+ * The operator of a request (spec: Authentication 2 and 4). Throws 401 `invalid_api_key` for every failure, after too many of them 429
+ * `too_many_failed_logins`; 400 `ambiguous_credentials`; 403 `dashboard_access_denied` and `admin_scope_denied`; `StoreUnavailable` for
+ * an unknown key while the keys could not be read.
  */
 export function authenticate(request: IncomingMessage, access: Access | undefined, parts: AccessParts): Operator {
-  if (access === 'public') return nobody;
+  if (access === 'public') return anonymous;
   const [authorization, another] = valuesOf(request, 'authorization');
   if (another !== undefined) throw refusal('ambiguous_credentials');
   const nowMs = parts.nowMs();
   const shown = bearerToken(authorization);
   const credentials = parts.credentials();
   const caller = identify(shown, credentials, nowMs);
-  // Whoever shows no key tries none, so that is not held against anybody.
+  // A request without a key does not guess one, so it is not counted as a failed login.
   if (caller === undefined && shown === undefined) throw unknownKey();
   if (caller === undefined && !credentials.isComplete)
     throw new StoreUnavailable('unreachable', 'the keys are not known yet');
   if (caller === undefined) throw failure(addressOf(request, parts.masterKey), parts.failedLogins, nowMs);
   const { kind, key } = caller;
-  if (key === undefined) return kind === 'anonymous' ? nobody : { ...nobody, kind };
+  if (key === undefined) return kind === 'anonymous' ? anonymous : { ...anonymous, kind };
   const operator = operatorOf(key);
-  // Whatever a route declares, only `operator` opens it to a scoped key.
+  // A scoped operator may use routes with the access `operator` only.
   if (access !== 'operator' && isScoped(operator))
-    throw refusal('admin_scope_denied', { fill: { what: 'This route' } });
+    throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
   return operator;
 }
 
-/** Whether the operator is confined to a part of the user paths. */
+/** Whether the operator is limited to a user path and the paths below it. */
 export function isScoped({ userPath }: Operator): boolean {
   return userPath !== '/';
 }
 
-/** Whether something that belongs to this user path (undefined: to the whole gateway) is the operator's to see and change. */
+/** Whether the operator may see and change something of this user path (undefined: of the whole gateway). */
 export function isInScope(operator: Operator, userPath: string | undefined): boolean {
   return !isScoped(operator) || (userPath !== undefined && isWithin(userPath, operator.userPath));
 }
 
-/** How audit fields name whoever made a request: `master_key`, `anonymous`, or the id of a key. */
+/** The name of an operator in audit fields: `master_key`, `anonymous`, or the id of a key. */
 export function who({ operator }: { readonly operator: Operator }): string {
   return operator.keyId ?? operator.kind;
 }
 
 /**
- * The operator by what is in the store at this moment, which this process may not have heard of yet: rights are looked at again where
- * they are used. Throws 401 when its key is gone or no longer active, 403 `dashboard_access_denied`.
+ * The operator with the rights of its stored key, because the copy in this process may be older. Throws 401 when the key is deleted or
+ * not active, 403 `dashboard_access_denied`.
  */
-export function lookAgain(operator: Operator, stored: readonly AuthKey[], nowMs: number): Operator {
+export function refreshOperator(operator: Operator, stored: readonly AuthKey[], nowMs: number): Operator {
   if (operator.key === undefined) return operator;
   const key = stored.find(({ id }) => id === operator.keyId);
   if (key === undefined || !isActive(key, nowMs)) throw unknownKey();
@@ -118,7 +118,7 @@ function operatorOf(key: AuthKey): Operator {
   return { kind: 'managed_key', keyId: key.id, userPath: key.userPath ?? '/', key };
 }
 
-/** Every value of a header; node would keep the first of two Authorization lines. */
+/** Every value of a header; `request.headers` would keep only the first of two Authorization lines. */
 function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
@@ -132,7 +132,7 @@ function addressOf(request: IncomingMessage, masterKey: string | undefined): str
 function failure(address: string | undefined, failedLogins: FailedLogins, nowMs: number): Refusal {
   const seconds = failedLogins.fail(address, nowMs);
   if (seconds === undefined) return unknownKey();
-  // An SDK that waited would only fail again.
+  // An SDK that waits and sends the same key again would fail again.
   const headers = { 'retry-after': String(seconds), 'x-should-retry': 'false' };
   return refusal('too_many_failed_logins', { fill: { seconds }, headers });
 }

@@ -1,19 +1,19 @@
-// The configuration that operators see and rules are judged by: what is made of it once, when it comes in force.
+// The configuration in force, in the forms that the control plane needs; made once per configuration.
 import type { AssembledConfig } from '../gitops/assembled.ts';
 import { type KnownModels, knownModels, nothingKnown } from '../schemas/rules/known-models.ts';
 import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';
 import { compileRules, type Rule } from '../schemas/rules/rule.ts';
 import { defaultQuotas, type Quotas } from './admin/quotas.ts';
 
-/** What of the environment decides whether rules can be enforced. */
+/** The environment settings that decide whether rules can be enforced. */
 export type Switches = Pick<RulePrerequisites, 'hasTemplates' | 'usageEnabled'>;
 
-/** Empty until a configuration comes in force. */
+/** Empty until the first configuration is in force. */
 export class ConfigInForce {
   isLoaded = false;
   rules: readonly Rule[] = [];
   known: KnownModels = nothingKnown;
-  /** How much operators may store. */
+  /** The limits on what operators may store. */
   quotas: Quotas = defaultQuotas;
   #areLimitsEnabled = false;
   readonly #switches: Switches;

@@ -1,13 +1,13 @@
-// What one connection may ask of the control plane: a few requests at once, and one answer to what is no request.
+// Limits open requests per connection, and answers input that is not a valid request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../plane/http.ts';
 import { describeRefusal, type ErrorCode, type Refusal, refusal } from './errors.ts';
 
-/** Requests of one connection that may wait for their answers. Browsers and proxies do not pipeline: they open more connections. */
+/** The most open requests of one connection. Browsers and proxies open more connections instead of pipelining. */
 const mostOpenRequests = 16;
 
-/** On every answer: no browser shall guess that it is something else than it says. */
+/** Headers of every answer: a browser must not guess another content type. */
 export const safeHeaders = { 'x-content-type-options': 'nosniff' } as const;
 
 const codeOfParserError: Readonly<Record<string, ErrorCode>> = {
@@ -15,10 +15,10 @@ const codeOfParserError: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** How many requests of a connection are not answered yet. */
+/** The number of open requests by connection. */
 const openRequests = new WeakMap<Socket, number>();
 
-/** Counts a request until its answer is out. False: its connection has too many open, and is cut. */
+/** Counts a request until its answer is sent. False: the connection has too many open requests and is closed. */
 export function admitRequest({ socket }: IncomingMessage, response: ServerResponse): boolean {
   const open = (openRequests.get(socket) ?? 0) + 1;
   if (open > mostOpenRequests || socket.destroyed) {
@@ -30,7 +30,7 @@ export function admitRequest({ socket }: IncomingMessage, response: ServerRespon
   return true;
 }
 
-/** Answers an expectation that cannot be met. */
+/** Answers an unsupported `Expect` header. */
 export function refuseExpectation(_: IncomingMessage, response: ServerResponse): void {
   const { status, body } = textOf(refusal('expectation_failed'));
   response.writeHead(status, {
@@ -41,7 +41,7 @@ export function refuseExpectation(_: IncomingMessage, response: ServerResponse):
   response.end(body);
 }
 
-/** Answers what never became a request; the connection ends with it, at once when still more of that comes. */
+/** Answers input that the HTTP parser rejects, and closes the connection; closes at once when more such input follows. */
 export function refuseUnparsed(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

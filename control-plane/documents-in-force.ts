@@ -1,11 +1,11 @@
-// The managed documents in force, and the credentials that are made of them and of the master key.
+// The managed documents in force, and the credentials made from them and the master key.
 import { managedKeys } from '../schemas/documents/kinds.ts';
 import { readKind } from '../schemas/documents/managed-kind.ts';
 import { type Credentials, credentialsOf } from '../schemas/keys/credentials.ts';
 import { digestOf } from '../schemas/keys/secret.ts';
 import type { Document } from '../store/state/state-store.ts';
 
-/** Empty until a state comes in force. */
+/** Empty until the first state is in force. */
 export class DocumentsInForce {
   documents: readonly Document[] = [];
   credentials: Credentials;
@@ -17,7 +17,7 @@ export class DocumentsInForce {
     this.credentials = credentialsOf(this.#masterKeyDigest, []);
   }
 
-  /** `isComplete`: false while the store could not be read, so that an unknown key need not be wrong. */
+  /** `isComplete` is false until the store was read: until then an unknown key may be valid. */
   put(documents: readonly Document[], isComplete: boolean): void {
     this.documents = documents;
     this.credentials = credentialsOf(this.#masterKeyDigest, readKind(managedKeys, documents).values, isComplete);

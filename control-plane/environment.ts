@@ -1,4 +1,4 @@
-// The static settings of the control plane: environment variables, read once, checked all together.
+// Reads the static settings of the control plane from environment variables, once, with all problems at once.
 import {
   adminAddress,
   type EnvironmentReading,
@@ -12,9 +12,9 @@ export interface Environment extends PlaneSettings {
   readonly host: string;
   /** 0 asks the system for a free port. */
   readonly port: number;
-  /** Stored documents without a seal, as versions before seals have written them, are taken over at the start. */
+  /** Whether the start accepts stored documents without a seal, which older versions have written. */
   readonly adoptsUnsigned: boolean;
-  /** All variables, for the rules they carry. */
+  /** All variables, because some declare rules. */
   readonly variables: Variables;
 }
 

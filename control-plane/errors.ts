@@ -1,4 +1,4 @@
-// Every error the control plane can answer, and its one shape: the flat object of the spec ("Admin error shape").
+// Every error that the control plane can answer, in the flat shape of the spec ("Admin error shape").
 import { type ErrorType, printable } from '../schemas/error-type.ts';
 
 interface Entry {
@@ -31,7 +31,7 @@ export const errors = {
     409,
   ),
   rate_limit_config_owned: bad(
-    'This rate limit is declared in the configuration. Remove it there, or PUT another one over it.',
+    'This rate limit is declared in the configuration. Remove it there, or override it with a PUT.',
     409,
   ),
   quota_templates_not_entitled: {
@@ -41,12 +41,12 @@ export const errors = {
   },
   rate_limit_not_found: { status: 404, type: 'not_found_error', message: 'There is no such rate limit.' },
   precondition_failed: bad('The resource has changed since; its entity tag is {current} now. Read it again.', 412),
-  write_conflict: bad('Others kept writing at the same time. Nothing was changed; try again.', 409),
+  write_conflict: bad('Other requests kept changing the same data. Nothing was changed; try again.', 409),
   store_unavailable: unstored('The state store cannot be used ({reason}){consequence}.'),
-  store_full: unstored('The state store is full. Nothing was changed; it needs room.'),
-  store_read_only: unstored('The state store is read-only. Nothing was changed; it must be made writable.'),
+  store_full: unstored('The state store is full. Nothing was changed; free some space in it.'),
+  store_read_only: unstored('The state store is read-only. Nothing was changed; make it writable.'),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
-  // One answer for every failure: a caller without a key learns nothing about which keys exist.
+  // One answer for every failure, so that a caller without a key cannot find out which keys exist.
   invalid_api_key: {
     status: 401,
     type: 'authentication_error',
@@ -59,13 +59,13 @@ export const errors = {
       'Too many failed attempts to log in from this address. Retry in {seconds} s. A valid key is accepted at any time.',
   },
   foreign_host: denied(
-    'Without a master key only names of this machine are served, such as localhost; "{host}" is none. Set GATEWAY_MASTER_KEY.',
+    'Without a master key only names of this machine are served, such as localhost; "{host}" is not one. Set GATEWAY_MASTER_KEY.',
   ),
-  foreign_origin: denied('Without a master key no page of another origin may write. Set GATEWAY_MASTER_KEY.'),
+  foreign_origin: denied('Without a master key a web page of another origin must not write. Set GATEWAY_MASTER_KEY.'),
   dashboard_access_denied: denied(
     'This key does not open the admin API. Use the master key or a key with dashboard access.',
   ),
-  admin_scope_denied: denied('{what} is beyond what this key may do.'),
+  admin_scope_denied: denied('This key may not {what}.'),
   auth_key_not_found: { status: 404, type: 'not_found_error', message: 'There is no key with the id "{id}".' },
   route_not_found: { status: 404, type: 'not_found_error', message: 'There is no {method} {path} here.' },
   internal_error: {
@@ -77,16 +77,16 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors;
 
-/** What may be added to a table entry. */
+/** Details that a refusal adds to its table entry. */
 export interface Details {
-  /** The member of the request that is at fault; made harmless like the message, for its name may be the client's. */
+  /** The wrong member of the request. It is escaped like the message, because its name may come from the client. */
   readonly param?: string;
   /** Values for the placeholders of the message. */
   readonly fill?: Readonly<Record<string, string | number>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The body of every error answer under /admin and beside it; `param` is left out when there is none. */
+/** The body of every error answer of the control plane; `param` is optional. */
 export interface AdminError {
   readonly code: ErrorCode;
   readonly message: string;
@@ -95,7 +95,7 @@ export interface AdminError {
   readonly type: ErrorType;
 }
 
-/** A refusal from the table, with the placeholders of its message filled and made harmless. */
+/** A refusal from the table; the values of its placeholders are escaped. */
 export function refusal(code: ErrorCode, details: Details = {}): Refusal {
   const message = errors[code].message.replace(/\{(\w+)\}/g, (_, name: string) =>
     printable(String(details.fill?.[name] ?? '')),

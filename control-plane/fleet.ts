@@ -1,13 +1,13 @@
-// The proxies as their heartbeats tell: who lives, what each enforces, and how long somebody has been behind.
+// The proxies by their heartbeats: which are live, what each enforces, and for how long a proxy has been behind.
 import { singleFlight } from '../store/single-flight.ts';
 import type { Witnesses } from '../store/state/custody.ts';
 import { type HeartbeatBody, heartbeatLifeMs, readHeartbeatBody } from '../store/state/heartbeat-body.ts';
 import type { Heartbeat, StateStore } from '../store/state/state-store.ts';
 
-/** How long it is remembered that two processes share a name: they take turns in some heartbeats. Milliseconds. */
+/** How long a shared name is reported after the last sign of it: two processes alternate only in some heartbeats. Milliseconds. */
 const sharedMemoryMs = 10 * heartbeatLifeMs;
 
-/** What all proxies should have in force. */
+/** The revisions that all proxies should have in force. */
 export interface Desired {
   readonly configRevision: string;
   readonly stateRevision: number;
@@ -17,49 +17,49 @@ export interface Desired {
 
 export interface ProxyView {
   readonly instance: string;
-  /** It was heard within the last three seconds. */
+  /** Its last heartbeat is less than three seconds old. */
   readonly isLive: boolean;
-  /** By this plane's clock. Unix milliseconds. */
+  /** The time of its last heartbeat by this plane's clock. Unix milliseconds. */
   readonly heardAtMs: number;
   readonly body: HeartbeatBody;
   /** It enforces the desired config and state. */
   readonly isConverged: boolean;
-  /** Lately two processes have spoken in its name: their counters overwrite each other. */
+  /** Two processes have recently sent heartbeats under its name: their counters overwrite each other. */
   readonly isShared: boolean;
 }
 
-/** What is remembered of an instance from look to look. Unix milliseconds. */
+/** The heartbeats of an instance so far. Unix milliseconds. */
 interface Heard {
   readonly atMs: number;
   readonly heardAtMs: number;
-  /** Which process spoke last, told by its start, and which one before. */
+  /** The start of the process that sent the last heartbeat, and of the process before it. */
   readonly startedAtMs: number | undefined;
   readonly formerStartMs?: number | undefined;
-  /** When a process spoke again after another one had. */
+  /** When a process sent a heartbeat again after another process had sent one. */
   readonly sharedAtMs?: number | undefined;
 }
 
 export interface Fleet {
-  /** Reads the heartbeats anew, once for all who ask at the same time. Rejects with StoreUnavailable. */
+  /** Reads the heartbeats; calls at the same time share one read. Rejects with `StoreUnavailable`. */
   look(): Promise<void>;
   /** As of the last look, sorted by instance. */
   proxies(): readonly ProxyView[];
-  /** As of the last look, with the moments at which this plane heard them: clocks of other machines do not matter. */
+  /** As of the last look, with the times by this plane's clock: clocks of other machines do not matter. */
   heartbeats(): readonly Heartbeat[];
   /** What the live proxies say of their store; undefined when the last look failed, and before the first one. */
   witnesses(): Witnesses | undefined;
-  /** Seconds for which some live proxy has been behind; 0 when none is. */
+  /** Seconds for which at least one live proxy has been behind; 0 when none is. */
   lagSeconds(): number;
 }
 
-/** `desired` is asked at every look. */
+/** `desired` is called at every look. */
 export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () => Desired, nowMs: () => number): Fleet {
   const heard = new Map<string, Heard>();
   let heartbeats: Heartbeat[] = [];
   let behindSinceMs: number | undefined;
   let lookedAtMs: number | undefined;
 
-  /** The first word of a proxy is taken as old as it says; every further one has just been said. */
+  /** The first heartbeat of a proxy has the age that it states; every later one was sent just now. */
   function hear({ instance, atMs, body }: Heartbeat): number {
     const before = heard.get(instance);
     const startedAtMs = readHeartbeatBody(body)?.started_at_ms;
@@ -76,7 +76,7 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
       heardAtMs,
       startedAtMs,
       formerStartMs: isSame ? before.formerStartMs : before.startedAtMs,
-      // A process that was replaced is gone: one that speaks again was not.
+      // A replaced process sends no more heartbeats, so a process that sends again shares the name with another.
       sharedAtMs:
         !isSame && startedAtMs !== undefined && startedAtMs === before.formerStartMs ? heardAtMs : before.sharedAtMs,
     });
@@ -89,7 +89,7 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
       if (body === undefined) return [];
       const isLive = nowMs() - heardAtMs < heartbeatLifeMs;
       const sharedAtMs = heard.get(instance)?.sharedAtMs;
-      // Both beat as often as this plane looks, so it may see one of them alone for a long time; they see each other.
+      // Both send as often as this plane reads, so it may read only one of them for a long time; they notice each other.
       const isSeen = sharedAtMs !== undefined && nowMs() - sharedAtMs < sharedMemoryMs;
       const isShared = isSeen || (isLive && body.instance_shared === true);
       return [{ instance, isLive, heardAtMs, body, isConverged: isConverged(body, desired()), isShared }];
@@ -132,7 +132,7 @@ function isConverged(body: HeartbeatBody, { configRevision, stateRevision, envir
   );
 }
 
-/** Writes a line when proxies begin to share a name, and when they have ceased to. */
+/** Logs a line when proxies begin to share a name and when they no longer do. */
 export function createSharingWarnings(
   log: Record<'error' | 'info', (text: string) => void>,
 ): (proxies: readonly ProxyView[]) => void {

@@ -1,4 +1,4 @@
-// The control plane as a process: environment → parts → state → config → listen → close gracefully. The only place that wires.
+// The process of the control plane: environment → parts → state → config → listen → close. The only file that connects the parts.
 import { join } from 'node:path';
 import type { FollowStatus } from '../gitops/config-status.ts';
 import type { Follower } from '../gitops/follow.ts';
@@ -53,7 +53,7 @@ const managed = new DocumentsInForce(masterKey);
 const warnOfRules = createRuleWarnings(log);
 let follower: Follower | undefined;
 let expiry: Expiry | undefined;
-const tellUnenforced = (): void => {
+const warnUnenforced = (): void => {
   if (config.isLoaded) warnOfRules(managed.documents, config.rules, config.prerequisites(), nowMs());
 };
 
@@ -71,7 +71,7 @@ const stateFollower = await followState({
   owner: { nowMs, witnesses: () => fleet.witnesses() },
   apply({ documents }, { source }) {
     managed.put(documents, source !== 'nothing');
-    tellUnenforced();
+    warnUnenforced();
     expiry?.changed();
   },
   report: (event) => logStateEvent(log, event),
@@ -86,7 +86,7 @@ follower = await followConfigOrExit('control plane', {
   apply(declared) {
     config.put(declared);
     declaredDates.update(config.rules, nowMs());
-    tellUnenforced();
+    warnUnenforced();
   },
 });
 
@@ -142,4 +142,4 @@ stopOnSignals({
 });
 await listenOrExit('control plane', { host, port, prefix: 'GATEWAY_ADMIN' }, app.listen({ host, port }));
 log.info({ address: boundAddress(app.server.address()) }, 'listening');
-logSettings(log, environment, 'the admin API is open to whoever reaches it');
+logSettings(log, environment, 'the admin API is open to everyone who can reach it');

@@ -1,4 +1,4 @@
-// What Prometheus sees of the control plane; the only file here that knows the metrics package.
+// The metrics of the control plane for Prometheus; the only file of this plane that imports the metrics package.
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { FollowStatus } from '../gitops/config-status.ts';
 import { controlPlaneMetrics as defined } from '../schemas/control-plane-metrics.ts';
@@ -13,7 +13,7 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
-/** What is asked at every scrape. */
+/** The facts that are read at every scrape. */
 export interface ObservedFacts {
   readonly version: string;
   readonly config: () => FollowStatus | undefined;
@@ -21,7 +21,7 @@ export interface ObservedFacts {
   readonly fleet: Pick<Fleet, 'proxies' | 'lagSeconds'>;
 }
 
-/** A registry of its own (nothing global) with the process metrics and those of the fleet. */
+/** Creates a registry (no global state) with the metrics of the process and the fleet. */
 export function createMetrics({ version, config, state, fleet }: ObservedFacts): Metrics {
   const registry = new Registry();
   const registers = [registry];

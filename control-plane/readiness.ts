@@ -1,15 +1,15 @@
-// What somebody should look at: facts in, verdict out. Degraded still means that operators are served.
+// Decides whether this plane is ready or degraded. A degraded plane still serves operators.
 import type { FollowStatus } from '../gitops/config-status.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 
 export interface Readiness {
   readonly status: 'ready' | 'degraded';
-  /** Why it is not simply ready. */
+  /** Why it is degraded; empty when ready. */
   readonly reasons: readonly string[];
 }
 
-/** `takesWrites`: the store took what this plane wrote last. */
+/** `takesWrites`: the last write of this plane to the store succeeded. */
 export function readinessOf(
   config: FollowStatus | undefined,
   { isUp, standing, skipped }: StateStatus,

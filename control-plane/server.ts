@@ -1,4 +1,4 @@
-// The HTTP side of the control plane: its doors, and one shape for every error, the HTTP parser's own included.
+// The HTTP server of the control plane: access to routes, and one shape for every error, including errors of the HTTP parser.
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -25,19 +25,19 @@ export interface ServerParts {
   readonly logger: Pick<Logger, 'error' | 'info'>;
   readonly metrics: Metrics;
   readonly access: AccessParts;
-  /** Whether somebody should look at this plane. */
+  /** Whether this plane is ready or degraded. */
   readonly readiness: () => Readiness;
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who may come in; a route that does not say cannot be registered. */
+    /** The access of the route; a route without it cannot be registered. */
     access?: Access;
   }
   interface FastifyRequest {
-    /** Who operates; on public routes nobody in particular. */
+    /** The operator; on public routes the anonymous one. */
     operator: Operator;
-    /** Puts a write that is done on record: a log line says who did it, and to what (the key of a rule, the id of a key). */
+    /** Logs a finished write: the operator, and what it changed (the key of a rule, the id of a key). */
     wrote(about: string): void;
   }
 }
@@ -57,16 +57,16 @@ const codeOfFrameworkError: Readonly<Record<string, ErrorCode>> = {
 
 /**
  * The server, not yet listening. Routes added to it before it listens share its error shape: a thrown `Refusal` is
- * rendered flat, anything unexpected becomes `internal_error` and a log line (spec "Admin error shape"). Each says in its options who
- * may come in: `config: { access: 'admin' }`.
+ * rendered flat, an unexpected error becomes `internal_error` and a log line (spec "Admin error shape"). Each declares its access in its
+ * options: `config: { access: 'admin' }`.
  */
 export function createServer({ logger, metrics, access, readiness }: ServerParts) {
   const routes: Route[] = [];
   const app = fastify({
-    // Lines are written by whoever knows what happened, not by the framework.
+    // The gateway writes its own log lines.
     logger: false,
     bodyLimit,
-    // As long as a request line may be: an overlong id is one that does not exist.
+    // The maximum length of a request line, so that a very long id answers 404 like any unknown id.
     routerOptions: { maxParamLength: 16 * 1024 },
     genReqId: readRequestId,
     requestTimeout: 60_000,
@@ -75,10 +75,10 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
     schemaController: schemalessRoutes,
     clientErrorHandler: refuseUnparsed,
     frameworkErrors: (error, request, reply) =>
-      render(strangerTo(request, access) ?? asRefusal(error, request), request, reply),
+      render(refusalOfStranger(request, access) ?? asRefusal(error, request), request, reply),
   });
   app.removeAllContentTypeParsers();
-  // The framework's own parser also refuses what would reach a prototype.
+  // The parser of the framework also refuses members that would change a prototype.
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (body.length === 0) done(null, undefined);
@@ -94,7 +94,7 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
     checkAccess(route.config?.access, `${String(route.method)} ${route.url}`);
     routes.push(route);
   });
-  // Before the body is read: a path that does not exist has no opinion about bodies.
+  // Before the body is read, so that an unknown path answers 404 for any body.
   app.addHook('onRequest', async (request, reply) => {
     if (!admitRequest(request.raw, reply.raw)) {
       reply.hijack();
@@ -103,10 +103,10 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
     void reply.headers({ ...safeHeaders, 'x-request-id': request.id });
     if (!hasOneHost(request.raw)) throw refusal('malformed_request');
     refuseForeign(request.raw, access);
-    if (request.is404) throw strangerTo(request, access) ?? refuseRoute(request, routes);
+    if (request.is404) throw refusalOfStranger(request, access) ?? refuseRoute(request, routes);
     request.operator = authenticate(request.raw, request.routeOptions.config.access, access);
     if (isEncoded(request.raw)) throw refusal('unsupported_encoding');
-    // Many clients name a type for the body that they do not send. A route that needs one misses it itself.
+    // Many clients send a content type without a body. A route that needs a body checks for it.
     if (hasNoBody(request.raw)) delete request.raw.headers['content-type'];
   });
   app.setNotFoundHandler((request, reply) => render(refuseRoute(request, routes), request, reply));
@@ -124,7 +124,7 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
   return app;
 }
 
-/** One line about a write. What one whose outcome is unknown was about, its request knows alone. */
+/** One line about a write. When the outcome is unknown, only the request shows what it would have changed. */
 function record(request: FastifyRequest, outcome: string, logger: Pick<Logger, 'info'>, about?: string): void {
   const { method, routeOptions, id } = request;
   const said = { operator: who(request), method, route: routeOptions.url, ...(about === undefined ? {} : { about }) };
@@ -144,14 +144,14 @@ function asRefusal(
 ): Refusal {
   const known = storeRefusal(error);
   if (known instanceof Refusal) return known;
-  // What else the framework finds wrong with a request is the client's doing all the same.
+  // Other errors that the framework finds in a request are mistakes of the client.
   const isOfClient = error.code?.startsWith('FST_') === true && (error.statusCode ?? 500) < 500;
   const code = codeOfFrameworkError[error.code ?? ''] ?? (isOfClient ? 'malformed_request' : 'internal_error');
   return refusal(code, { fill: { request_id: request.id, limit: bodyLimit } });
 }
 
-/** Why somebody may not even hear which paths the admin API has; undefined when they may, and for other paths. */
-function strangerTo(request: FastifyRequest, access: AccessParts): Refusal | undefined {
+/** The refusal for a caller that must not learn which paths the admin API has; undefined for operators and for other paths. */
+function refusalOfStranger(request: FastifyRequest, access: AccessParts): Refusal | undefined {
   if (!/^\/admin(?:[/?]|$)/.test(request.url)) return undefined;
   try {
     authenticate(request.raw, 'operator', access);
@@ -183,7 +183,7 @@ function hasOneHost(request: IncomingMessage): boolean {
   return hosts === 1 || (hosts === 0 && request.httpVersion === '1.0');
 }
 
-/** Bodies are read as they come. */
+/** Whether the body is compressed, which is not supported. */
 function isEncoded({ headers }: IncomingMessage): boolean {
   return (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity';
 }
@@ -192,7 +192,7 @@ function hasNoBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }
 
-/** The text of a JSON body. Throws 415 for another charset, and 400 for bytes that no text is made of: nothing is stored garbled. */
+/** The text of a JSON body. Throws 415 for another charset, and 400 for invalid UTF-8, so that no garbled text is stored. */
 function readUtf8({ headers }: FastifyRequest, body: Buffer): string {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw refusal('unsupported_media_type');

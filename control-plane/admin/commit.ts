@@ -1,22 +1,22 @@
-// From a decision to the store: compare-and-set, again when somebody else was first. The one way managed documents are written.
+// Writes managed documents by compare-and-set, and decides again after a conflict. All writes of operators use it.
 import { setTimeout } from 'node:timers/promises';
 import type { ManagedKind } from '../../schemas/documents/managed-kind.ts';
 import type { Change, StateStore, StoredState } from '../../store/state/state-store.ts';
 import { refusal } from '../errors.ts';
 
-/** As much of the state store as managed documents need. */
+/** The part of the state store that managed documents need. */
 export type DocumentStore = Pick<StateStore, 'read' | 'commit'>;
 
-/** What was decided on a state; no changes: it was so already. */
+/** The decision on a state; without changes nothing is written. */
 export interface Decided {
   readonly changes: readonly Change[];
 }
 
-/** What was stored, and on what it was decided. */
+/** The stored decision, and the state that it was made on. */
 export interface Committed<Decision> {
   readonly decision: Decision;
   readonly state: StoredState;
-  /** The revision of the store with it. */
+  /** The revision of the store after the write. */
   readonly revision: number;
 }
 
@@ -24,14 +24,14 @@ export type Committer = <Decision extends Decided>(
   decide: (state: StoredState) => Decision,
 ) => Promise<Committed<Decision>>;
 
-/** Somebody else may be first again and again; each time they got something done. */
+/** Attempts until a write fails with a conflict. Each conflict means that another control plane has written. */
 const mostAttempts = 50;
-/** Two planes that write in step would meet again and again: each waits a random while of at most so many milliseconds. */
+/** After a conflict each plane waits a random time of at most this long, so that two planes do not conflict again. Milliseconds. */
 const longestWaitMs = 20;
 
 /**
- * Commits go one after the other, so that only other control planes can be first. Each decides on what is in the store at that
- * moment, relying on the documents of these kinds. Rejects with refusals and `StoreUnavailable`.
+ * Commits of one process run one after the other, so that only other control planes cause conflicts. Each decides on the stored state of
+ * that moment; the documents of `kinds` must not change until the commit. Rejects with refusals and `StoreUnavailable`.
  */
 export function createCommitter(store: DocumentStore, kinds: readonly ManagedKind<unknown>[]): Committer {
   let last: Promise<unknown> = Promise.resolve();
@@ -61,7 +61,7 @@ async function commit<Decision extends Decided>(
   throw refusal('write_conflict');
 }
 
-/** The revisions that a commit relies on. */
+/** The revisions that must not have changed at the commit. */
 export function expectedOf(
   { kinds: revisions }: Pick<StoredState, 'kinds'>,
   kinds: readonly ManagedKind<unknown>[],

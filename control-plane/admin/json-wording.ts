@@ -1,4 +1,4 @@
-// How sentences speak of a JSON body, after "The member … ".
+// The words of problem sentences for JSON bodies; they follow "The member … ".
 import { purposeOf, type Schema, type Wording } from '../../schemas/validation/explain.ts';
 
 export const jsonWording: Wording = {

@@ -1,24 +1,24 @@
-// Reads the JSON body of a request by its schema; a refusal names the member at fault.
+// Reads the JSON body of a request by its schema; a refusal names the wrong member.
 import { parseMoment } from '../../schemas/rules/moment.ts';
 import type { Sentence } from '../../schemas/validation/explain.ts';
 import { createCheck } from '../../schemas/validation/first-mistake.ts';
 import { type ErrorCode, type Refusal, refusal } from '../errors.ts';
 import { jsonWording } from './json-wording.ts';
 
-/** Gives the body as its schema describes it. Throws the refusal. */
+/** Gives the body in the shape of its schema. Throws the refusal. */
 export type BodyReader<Body> = (body: unknown) => Body;
 
-/** The last moment of the year 9999: RFC 3339 ends there, so a later one could be written down but not read again. */
+/** The end of the year 9999, in Unix milliseconds: RFC 3339 cannot express a later time. */
 const lastMomentMs = 253_402_300_799_999;
 
-/** The 400 for one member; `param` is its path such as `limit_key.period`, the problem goes on the sentence "The member … ". */
+/** The 400 for one member. `param` is its path, such as `limit_key.period`; `problem` continues the sentence "The member … ". */
 export function invalid(param: string, problem: string): Refusal {
   return refusal('invalid_member', { param, fill: { member: JSON.stringify(param), problem } });
 }
 
 /**
- * Gives what reads bodies of a schema of `schemas/admin`, the defaults filled in. It throws 400 `invalid_json` for what is no object, and
- * 400 `invalid_member` naming the first member at fault; `codes` are the members that have an error code of their own.
+ * Creates a reader for bodies of a schema of `schemas/admin`; it fills in the defaults. The reader throws 400 `invalid_json` for a body
+ * that is not an object, and 400 `invalid_member` naming the first wrong member. `codes`: members with another error code.
  */
 export function createBodyReader<Body extends object>(
   schema: object,
@@ -35,18 +35,18 @@ export function createBodyReader<Body extends object>(
   };
 }
 
-/** The member `expires_at`: a moment after `nowMs`, both in Unix milliseconds; null is the same as absent. */
+/** The member `expires_at` as Unix milliseconds, after `nowMs`; null is the same as absent. */
 export function readExpiry(text: string | null | undefined, nowMs: number): number | undefined {
   if (text === undefined || text === null) return undefined;
   const expiresAtMs = parseMoment(text);
   if (expiresAtMs === undefined || expiresAtMs > lastMomentMs) {
-    throw invalid('expires_at', 'must be a moment of RFC 3339 such as 2030-01-31T12:00:00Z');
+    throw invalid('expires_at', 'must be a time in RFC 3339 such as 2030-01-31T12:00:00Z');
   }
-  if (expiresAtMs <= nowMs) throw invalid('expires_at', 'must lie in the future');
+  if (expiresAtMs <= nowMs) throw invalid('expires_at', 'must be in the future');
   return expiresAtMs;
 }
 
-/** A wrong entry of a list is a problem of the member that is the list. */
+/** A problem of a list entry is reported for the member that holds the list. */
 function aboutMember({ path, message }: Sentence): { param: string; problem: string } {
   const last = path.at(-1);
   const member = typeof last === 'number' ? path.slice(0, -1) : path;

@@ -1,4 +1,4 @@
-// What an operator hears when the state store cannot be used: 503, and whether waiting helps or somebody must act.
+// Turns a failure of the state store into a 503 that says whether to wait or to repair the store.
 import { type StoreFailure, StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { type ErrorCode, refusal } from '../errors.ts';
 import { WriteInDoubt } from '../store/documents.ts';
@@ -8,12 +8,14 @@ const codes: Readonly<Partial<Record<StoreFailure, ErrorCode>>> = {
   read_only: 'store_read_only',
 };
 
-/** The refusal for a `StoreUnavailable`; any other error is given back as it is. */
+/** The refusal for a `StoreUnavailable`; any other error is returned unchanged. */
 export function storeRefusal(error: unknown): unknown {
   if (!(error instanceof StoreUnavailable)) return error;
   const { reason } = error;
   const consequence =
-    error instanceof WriteInDoubt ? '; the write may have happened all the same, look before trying again' : '';
+    error instanceof WriteInDoubt
+      ? '; the write may have happened, so read the current state before you try again'
+      : '';
   return refusal(codes[reason] ?? 'store_unavailable', {
     fill: { reason, consequence },
     headers: { 'retry-after': '1' },

@@ -77,13 +77,13 @@ await test('without a master key the admin API is open, and a key still means wh
   t.equal((await stand.ask('GET', `/admin/auth-keys/${scoped.id}`)).body['created_by'], 'anonymous');
 });
 
-await test('a route that does not say who may use it cannot be registered', async (t) => {
+await test('a route without an access cannot be registered', async (t) => {
   for (const access of [undefined, '', 'Public', 'all', true, {}])
-    t.throws(() => checkAccess(access, 'GET /x'), { message: /GET \/x must say who may use it/ });
+    t.throws(() => checkAccess(access, 'GET /x'), { message: /GET \/x must declare its access/ });
   for (const access of ['public', 'operator', 'admin']) checkAccess(access, 'GET /x');
   await t.rejects(
     startKeyServer(t, { register: (app) => void app.get('/forgotten', () => 'secret') }),
-    /GET \/forgotten must say/,
+    /GET \/forgotten must declare/,
   );
 });
 

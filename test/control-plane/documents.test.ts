@@ -61,7 +61,7 @@ await test('a commit that gets no answer is in doubt; what could not be read is 
   t.teardown(() => other.close());
   other.exec('BEGIN EXCLUSIVE');
   const refused = await documents.commit(commit).catch((error: unknown) => storeRefusal(error));
-  t.match(refused, { status: 503, code: 'store_unavailable', message: /may have happened.* look before/ });
+  t.match(refused, { status: 503, code: 'store_unavailable', message: /may have happened.* read the current state/ });
   const unread = storeRefusal(new StoreUnavailable('unreachable', 'x'));
   t.notMatch((unread as Error).message, /may have happened/);
 });

@@ -1,31 +1,31 @@
-// What a write to managed keys means: who may do it, and the key as it is afterwards. Nothing here knows of stores or sockets.
+// Decides writes to managed keys: whether the operator may make them, and the key after the write. Pure.
 import { managedKeys } from '../../../schemas/documents/kinds.ts';
 import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
 import { type AuthKey, authKey, authKeyBody } from '../../../schemas/keys/auth-key.ts';
 import { coversEntry } from '../../../schemas/keys/model-access.ts';
 import { digestOf, redacted } from '../../../schemas/keys/secret.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
-import { isInScope, isScoped, lookAgain, type Operator } from '../../authenticate.ts';
+import { isInScope, isScoped, type Operator, refreshOperator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import type { Decided } from '../commit.ts';
+import { checkSize } from './check-quota.ts';
 import type { KeyDraft } from './read-draft.ts';
-import { checkSize } from './room.ts';
 
-/** What a write gives: the key as it is then, and what has to be stored for that; nothing when it was so already. */
+/** The result of a write: the key after it, and the changes to store; none when the key stays the same. */
 export interface Decision extends Decided {
   readonly key: AuthKey;
 }
 
-/** What an operator may see of the stored keys, and the operator as the store knows it. */
+/** The stored keys that an operator may see, and the operator with the rights of the stored key. */
 export interface View {
   readonly operator: Operator;
-  /** In no order. */
+  /** Unsorted. */
   readonly keys: readonly AuthKey[];
-  /** The names of the providers that are configured, folded. */
+  /** The names of the configured providers, in lower case. */
   readonly providers: ReadonlySet<string>;
 }
 
-/** What is stored, through the operator's eyes. Throws 401 and 403 when the operator's own key has lost its rights meanwhile. */
+/** The part of the stored keys that an operator may see. Throws 401 and 403 when the operator's key has lost its rights. */
 export function viewOf(
   { documents }: Pick<StoredState, 'documents'>,
   operator: Operator,
@@ -33,12 +33,12 @@ export function viewOf(
   nowMs: number,
 ): View {
   const keys = readKind(managedKeys, documents).values;
-  const current = lookAgain(operator, keys, nowMs);
+  const current = refreshOperator(operator, keys, nowMs);
   const visible = keys.filter(({ userPath }) => isInScope(current, userPath));
   return { operator: current, keys: visible, providers };
 }
 
-/** The visible key with this id. Throws 404 `auth_key_not_found`, outside of the operator's scope too. */
+/** The visible key with this id. Throws 404 `auth_key_not_found`, also for a key outside of the operator's scope. */
 export function findKey({ keys }: View, id: string): AuthKey {
   const key = keys.find((each) => each.id === id);
   if (key === undefined) throw refusal('auth_key_not_found', { fill: { id } });
@@ -52,8 +52,8 @@ export function issueKey(
   view: View,
 ): Decision {
   const { operator } = view;
-  if (draft.anyUserPath && isScoped(operator)) throw beyond('any_user_path', 'A key that names any user path');
-  if (!isInScope(operator, draft.userPath)) throw beyond('user_path', `A key outside of ${operator.userPath}`);
+  if (draft.anyUserPath && isScoped(operator)) throw beyond('any_user_path', 'issue a key with any_user_path');
+  if (!isInScope(operator, draft.userPath)) throw beyond('user_path', `issue a key outside of ${operator.userPath}`);
   checkModels(draft.allowedModels, view);
   checkExpiry(draft.expiresAtMs, operator);
   const key = authKey({
@@ -71,15 +71,15 @@ export function issueKey(
   return stored(key);
 }
 
-/** The key without access from now on; the document stays. */
+/** The key, inactive from now on; its document stays. */
 export function deactivateKey(key: AuthKey, nowMs: number): Decision {
   if (!key.enabled) return { key, changes: [] };
   return changed(key, { enabled: false, deactivatedAtMs: nowMs }, nowMs);
 }
 
 /**
- * The document is gone. Also one that cannot be read, which nobody else could remove: whose it is is not known, so that is up to who
- * may see the whole gateway. Throws 404 `auth_key_not_found`.
+ * Deletes the document of a key. An operator of the whole gateway may also delete a document that cannot be read, because its user path
+ * is unknown. Throws 404 `auth_key_not_found`.
  */
 export function deleteKey(state: Pick<StoredState, 'documents' | 'skipped'>, view: View, id: string): Decided {
   const { unreadable } = readKind(managedKeys, state.documents, state.skipped);
@@ -87,13 +87,16 @@ export function deleteKey(state: Pick<StoredState, 'documents' | 'skipped'>, vie
   return { changes: [removed(managedKeys, id)] };
 }
 
-/** Throws 400 when the key would become too large. */
+/** Replaces the labels of a key. Throws 400 when the key would become too large. */
 export function relabelKey(key: AuthKey, labels: readonly string[], nowMs: number): Decision {
   checkSize({ ...key, labels });
   return changed(key, { labels }, nowMs);
 }
 
-/** Throws 403 `admin_scope_denied` when the key could then use what the operator's own may not, or gain something for longer; 400 when it is too large. */
+/**
+ * Replaces the allowed models of a key. Throws 403 `admin_scope_denied` for models that the operator's own key may not use, and for new
+ * models of a key that expires later than the operator's; 400 when the key would become too large.
+ */
 export function restrictKey(key: AuthKey, allowedModels: readonly string[], view: View, nowMs: number): Decision {
   checkModels(allowedModels, view);
   checkSize({ ...key, allowedModels });
@@ -102,8 +105,8 @@ export function restrictKey(key: AuthKey, allowedModels: readonly string[], view
 }
 
 /**
- * Opens or closes the admin API to a key. Throws 403 `admin_scope_denied` when it is opened to a key that has more than the operator's
- * own: with it, keys could be made that the operator may not make.
+ * Grants or withdraws access to the admin API. Throws 403 `admin_scope_denied` when the key has more rights than the operator's own:
+ * with access it could issue keys that the operator may not issue.
  */
 export function openDashboard(key: AuthKey, dashboardAccess: boolean, view: View, nowMs: number): Decision {
   if (dashboardAccess && !key.dashboardAccess) {
@@ -113,11 +116,11 @@ export function openDashboard(key: AuthKey, dashboardAccess: boolean, view: View
   return changed(key, { dashboardAccess }, nowMs);
 }
 
-/** The same key with something changed; a write that changes nothing stores nothing. */
+/** The key with `part` changed; a write that changes nothing stores nothing. */
 function changed(key: AuthKey, part: Partial<AuthKey>, nowMs: number): Decision {
   const next = authKey({ ...key, ...part });
   if (JSON.stringify(authKeyBody(next)) === JSON.stringify(authKeyBody(key))) return { key, changes: [] };
-  // Never earlier than before, even where clocks differ: it tells one state of the key from another.
+  // Always later than before, also when clocks differ: the time identifies a state of the key.
   return stored(authKey({ ...next, updatedAtMs: Math.max(nowMs, key.updatedAtMs + 1) }));
 }
 
@@ -128,15 +131,16 @@ function stored(key: AuthKey): Decision {
 function checkModels(allowedModels: readonly string[], { operator, providers }: View): void {
   const access = operator.key?.modelAccess;
   if (access === undefined) return;
-  if (allowedModels.length === 0) throw beyond('allowed_models', 'A key for every model');
+  if (allowedModels.length === 0) throw beyond('allowed_models', 'grant every model: list models in allowed_models');
   for (const entry of allowedModels) {
-    if (!coversEntry(access, entry, providers)) throw beyond('allowed_models', `The model ${JSON.stringify(entry)}`);
+    if (!coversEntry(access, entry, providers))
+      throw beyond('allowed_models', `grant the model ${JSON.stringify(entry)}`);
   }
 }
 
 function checkExpiry(expiresAtMs: number, { key }: Operator): void {
   if (expiresAtMs <= (key?.expiresAtMs ?? Number.POSITIVE_INFINITY)) return;
-  throw beyond('expires_at', 'A key that outlives your own');
+  throw beyond('expires_at', 'grant rights for longer than its own expires_at');
 }
 
 /** Whether the list grants something that the key does not have. */

@@ -1,4 +1,4 @@
-// The bodies of writes to managed keys: what the schemas leave open of what a key may say of itself.
+// Reads the bodies of writes to managed keys: normalises them and checks what the schemas cannot express.
 import allowedModelsSchema from '../../../schemas/admin/auth-key-allowed-models.schema.json' with { type: 'json' };
 import dashboardAccessSchema from '../../../schemas/admin/auth-key-dashboard-access.schema.json' with { type: 'json' };
 import labelsSchema from '../../../schemas/admin/auth-key-labels.schema.json' with { type: 'json' };
@@ -16,7 +16,7 @@ import { closest } from '../../../schemas/validation/suggest.ts';
 import { jsonWording } from '../json-wording.ts';
 import { createBodyReader, invalid, readExpiry } from '../read-body.ts';
 
-/** What an operator says of a new key. */
+/** A new key as an operator requests it. */
 export interface KeyDraft {
   readonly name: string;
   readonly description: string | undefined;
@@ -41,7 +41,10 @@ export function readDraft(body: unknown, known: KnownModels, nowMs: number): Key
   const userPath = readUserPath(given.user_path);
   const anyUserPath = given.any_user_path;
   if (anyUserPath && userPath !== undefined) {
-    throw invalid('any_user_path', 'does not go with user_path: the path of a key always wins over the header');
+    throw invalid(
+      'any_user_path',
+      'cannot be true together with user_path, because the path of a key always wins over the header; send one of them',
+    );
   }
   return {
     name: visible('name', given.name.trim()),
@@ -55,12 +58,12 @@ export function readDraft(body: unknown, known: KnownModels, nowMs: number): Key
   };
 }
 
-/** The body of a PUT of labels: the whole list. */
+/** The body of a PUT of labels: the complete list. */
 export function readLabelsBody(body: unknown): readonly string[] {
   return distinct('labels', readLabels(body).labels);
 }
 
-/** The body of a PUT of allowed models: the whole list; an empty one lifts the restriction. */
+/** The body of a PUT of allowed models: the complete list; an empty list removes the restriction. */
 export function readAllowedModelsBody(body: unknown, known: KnownModels): readonly string[] {
   return modelsOf(readAllowedModels(body).allowed_models, known);
 }
@@ -84,8 +87,8 @@ function modelsOf(given: readonly string[], known: KnownModels): readonly string
 }
 
 /**
- * A misspelled provider would grant nothing, unnoticed. Models of a provider are not checked: they come and go with the config; a bare id
- * with a slash is, because only being listed tells it from a misspelled provider.
+ * Checks that the provider of an entry exists, because a misspelled one would grant nothing. Models of a provider are not checked: they
+ * change with the config. A bare id with a slash must be listed, because it looks like a misspelled provider.
  */
 function checkEntry(entry: string, { providers, models, aliases }: KnownModels): void {
   if (entry === '*' || aliases.has(foldCase(entry))) return;
@@ -111,6 +114,6 @@ function distinct(name: string, texts: readonly string[]): readonly string[] {
 }
 
 function visible(name: string, text: string): string {
-  if (invisible.test(text)) throw invalid(name, 'has a character that cannot be seen');
+  if (invisible.test(text)) throw invalid(name, 'has an invisible character; remove it');
   return text;
 }

@@ -1,4 +1,4 @@
-// A managed key as an answer shows it: everything but its digest.
+// A managed key as answers show it: every member except its digest.
 import { type AuthKey, authKeyBody, isActive } from '../../../schemas/keys/auth-key.ts';
 
 /** The record of `schemas/admin/auth-key.schema.json`; `active` as of now (Unix milliseconds). */

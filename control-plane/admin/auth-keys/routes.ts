@@ -1,4 +1,4 @@
-// The doors of /admin/auth-keys: issue, list, look at, change, switch off and delete managed keys (spec: Authentication 3).
+// The routes of /admin/auth-keys: issue, list, read, change, deactivate and delete managed keys (spec: Authentication 3).
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { managedKeys } from '../../../schemas/documents/kinds.ts';
@@ -22,16 +22,16 @@ import {
   type View,
   viewOf,
 } from './changes.ts';
+import { checkQuota } from './check-quota.ts';
 import { readAllowedModelsBody, readDashboardAccessBody, readDraft, readLabelsBody } from './read-draft.ts';
 import { keyRecord } from './record.ts';
-import { checkRoom } from './room.ts';
 
-/** What the resource needs of the process around it. */
+/** The parts of the process that this resource uses. */
 export interface AuthKeyParts {
   readonly store: DocumentStore;
-  /** How much operators may store. */
+  /** The limits on what operators may store. */
   quotas(): Quotas;
-  /** What the config in force offers. */
+  /** Providers, models and aliases of the config in force. */
   known(): KnownModels;
   /** Unix milliseconds. */
   nowMs(): number;
@@ -39,7 +39,7 @@ export interface AuthKeyParts {
 
 type OneKey = FastifyRequest<{ Params: { id: string } }>;
 
-/** A scoped operator sees and makes keys within its own user path only; others look as if they were not there. */
+/** A scoped operator sees and issues keys within its user path only; other keys answer 404. */
 export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = async (app, { parts }) => {
   const { store } = parts;
   const commit = createCommitter(store, [managedKeys]);
@@ -61,7 +61,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     return decision;
   };
 
-  // An answer may hold a secret, and is out of date at once.
+  // An answer may hold a secret, and may be out of date at once.
   app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
 
   app.get('/admin/auth-keys', { config }, async ({ operator }) => {
@@ -77,7 +77,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     const making = { id: randomUUID(), secret, by: who(request), nowMs: nowMs() };
     const issued = await write((state) => {
       const seen = view(state, operator);
-      checkRoom(state, seen, parts.quotas());
+      checkQuota(state, seen, parts.quotas());
       return issueKey(draft, making, seen);
     });
     request.wrote(making.id);

@@ -1,8 +1,8 @@
-// GET /admin/openapi.json: what this gateway serves, for people's tools and generated clients (spec, Versioning 1).
+// The route GET /admin/openapi.json: the description of both APIs (spec, Versioning 1).
 import type { FastifyPluginAsync } from 'fastify';
 import { describeApi } from '../../../schemas/openapi/document.ts';
 
-/** It is the same for everybody, so a scoped operator may read it too. */
+/** The description holds no data, so a scoped operator may read it too. */
 export const openapi: FastifyPluginAsync = async (app) => {
   const text = JSON.stringify(describeApi());
 

@@ -1,4 +1,4 @@
-// What a write changes in the store, decided from what lies there: documents of rules and epochs of counters. Pure.
+// Decides what a write changes in the store: documents of rules and epochs of counters. Pure.
 import { manualRules, resets } from '../../../schemas/documents/kinds.ts';
 import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
 import { expiryMs, type ManualRule } from '../../../schemas/rules/manual-rule.ts';
@@ -11,15 +11,15 @@ import { refusal } from '../../errors.ts';
 import { invalid } from '../read-body.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
 
-/** As in the configuration: matching stays fast beyond it, but listing and metrics do not. */
+/** The same limit as for the configuration: with more rules, listing and metrics become slow; matching does not. */
 const mostRules = 100_000;
 
-/** What is known of the rules at one moment, by rule key. */
+/** All rules at one moment, by rule key. */
 export interface KnownRules {
   readonly config: ReadonlyMap<string, Rule>;
-  /** Those that have not expired. */
+  /** Manual rules that have not expired. */
   readonly manual: ReadonlyMap<string, ManualRule>;
-  /** Keys of expired rules whose documents still lie there. */
+  /** Keys of expired rules with a document in the store. */
   readonly expired: ReadonlySet<string>;
   /** Keys of documents that cannot be read. */
   readonly unreadable: ReadonlySet<string>;
@@ -44,9 +44,9 @@ export function knownRules(
 }
 
 /**
- * Puts a manual rule in place, over one of the configuration too: what is then left out of caps and `per_child` is that rule's, and
- * what is left out over another manual rule is gone. Counters are kept, unless the rule turns from shared to template or back (spec,
- * Limits 12; design section 4). `by` is who writes.
+ * Creates or replaces a manual rule. Caps and `per_child` that the write leaves out come from the rule of the configuration with the
+ * same key, never from the replaced manual rule. Counters are kept, unless the rule changes between shared and template (spec, Limits
+ * 12; design section 4). `by` names the operator.
  */
 export function putRule(known: KnownRules, write: RuleWrite, by: string, hasTemplates: boolean): Change[] {
   const { key } = write;
@@ -55,13 +55,16 @@ export function putRule(known: KnownRules, write: RuleWrite, by: string, hasTemp
   if (perChild && !hasTemplates) throw refusal('quota_templates_not_entitled', { param: 'per_child' });
   const { maxRequests, maxTokens } = effectiveCaps(write, declared);
   if (maxRequests === undefined && maxTokens === undefined) {
-    throw invalid(write.maxRequests === null ? 'max_requests' : 'max_tokens', 'is null, so the rule would have no cap');
+    throw invalid(
+      write.maxRequests === null ? 'max_requests' : 'max_tokens',
+      'is null, so the rule would have no cap; send a number',
+    );
   }
   const before = known.manual.get(key);
   const replaced = before ?? declared;
   if (replaced === undefined) refuseOneMore(known);
   const isToggled = replaced !== undefined && replaced.perChild !== perChild;
-  // Replacing an expired document is also its removal, which raises the epoch by itself.
+  // Replacing an expired document also removes it, and a removal raises the epoch.
   const raise = (known.expired.has(key) ? 1 : 0) + (isToggled ? 1 : 0);
   const now = timestamp(known.nowMs);
   const { expiresAtMs, ...said } = write;
@@ -77,7 +80,7 @@ export function putRule(known: KnownRules, write: RuleWrite, by: string, hasTemp
   return raise === 0 ? changes : [...changes, raisedEpoch(known, key, raise)];
 }
 
-/** Removes a manual rule and its counters; a rule of the configuration that it stood in for comes back. */
+/** Removes a manual rule and its counters; a rule of the configuration with the same key is in force again. */
 export function deleteRule(known: KnownRules, { key }: RuleName): Change[] {
   if (known.manual.has(key) || known.unreadable.has(key)) return removal(known, key);
   if (known.config.has(key)) throw refusal('rate_limit_config_owned');
@@ -95,12 +98,12 @@ export function resetEveryRule(known: KnownRules): Change[] {
   return [raisedEpoch(known, everyRule, 1)];
 }
 
-/** Removes the documents of expired rules. The epochs this gives are the ones `mergeRules` has reckoned with since they expired. */
+/** Removes the documents of expired rules. It stores the same epochs that `mergeRules` has used since the rules expired. */
 export function removeExpiredRules(known: KnownRules): Change[] {
   return [...known.expired].flatMap((key) => removal(known, key));
 }
 
-/** Since when epochs were found without a rule, by document id, in Unix milliseconds. Kept from one look to the next. */
+/** Since when an epoch has no rule, by document id, in Unix milliseconds. Kept between calls of `tidyRules`. */
 export type UnneededEpochs = Map<string, number>;
 
 /** Brings `unneeded` up to date. */
@@ -115,15 +118,15 @@ export function noteUnneeded(known: KnownRules, unneeded: UnneededEpochs): void 
 }
 
 /**
- * Removes the epochs of rules that are long gone: nothing that was counted under them is kept anywhere any more, so a rule of the
- * same key may begin at 0 again. Without this, the store would remember every key there ever was.
+ * Removes the epochs of rules that were deleted long ago. No counter of such an epoch exists any more, so a new rule with the same key
+ * may begin at 0 again. Otherwise the store would keep an epoch for every deleted rule.
  */
 export function forgetEpochs(known: KnownRules, unneeded: UnneededEpochs): Change[] {
   const due = [...forgettableFromMs(known, unneeded)].filter(([, fromMs]) => fromMs <= known.nowMs);
   return due.map(([id]) => removed(resets, id));
 }
 
-/** The Unix millisecond at which `removeExpiredRules` or `forgetEpochs` has something to do again; infinite when there is none. */
+/** The next Unix millisecond at which `removeExpiredRules` or `forgetEpochs` changes something; Infinity when never. */
 export function nextTidyMs(known: KnownRules, unneeded: UnneededEpochs): number {
   let next = Number.POSITIVE_INFINITY;
   for (const rule of known.manual.values()) next = Math.min(next, expiryMs(rule));
@@ -137,7 +140,7 @@ function forgettableFromMs({ epochs }: KnownRules, unneeded: UnneededEpochs): Ma
   for (const [id, sinceMs] of unneeded) {
     const seconds = periodOf(id);
     const raisedAtMs = epochs.raisedAtMs.get(id) ?? Number.POSITIVE_INFINITY;
-    // Counts lie in the store for their period, a slice, and a while for proxies that are gone, or have not heard that the rule is.
+    // Counters stay in the store for their period plus a slice, and longer for proxies that stopped or missed the deletion.
     if (seconds !== undefined) found.set(id, Math.max(raisedAtMs, sinceMs) + 2 * 1000 * seconds + forgottenAfterMs);
   }
   return found;

@@ -1,4 +1,4 @@
-// Rules from the store and back: what a write changes, and what the answer shows.
+// Reads the rules of the store, writes changes, and builds the answer with the resulting rules.
 import { manualRules, resets } from '../../../schemas/documents/kinds.ts';
 import { readKind } from '../../../schemas/documents/managed-kind.ts';
 import { mergeRules } from '../../../schemas/rules/merge.ts';
@@ -22,37 +22,37 @@ import type { DeclaredDates } from './declared-dates.ts';
 import type { LiveCounters } from './fleet-counters.ts';
 import { listing } from './listing.ts';
 
-/** What the rate-limit resource needs of the process around it. */
+/** The parts of the process that the rate-limit resource uses. */
 export interface RateLimitParts {
   readonly store: DocumentStore;
-  /** The rules of the configuration in force, and since when each is declared. */
+  /** The rules of the configuration in force, with the dates of each declaration. */
   configRules(): { readonly rules: readonly Rule[]; readonly declared: DeclaredDates };
   live(): Promise<LiveCounters>;
-  /** How much operators may store. */
+  /** The limits on what operators may store. */
   quotas(): Quotas;
-  /** What rules can be enforced; asked at every request. */
+  /** Decides which rules can be enforced; called for every request. */
   prerequisites(): RulePrerequisites;
   nowMs(): number;
 }
 
-/** The rules as one answer shows them. */
+/** The body of an answer with rules. */
 export interface RulesAnswer {
   readonly body: object;
   /** The revision of the manual rules. */
   readonly etag: string;
 }
 
-/** What a write changes, by what is known. */
+/** Decides the changes of a write. */
 export type Decide = (known: KnownRules) => readonly Change[];
 /** Whether the operator may see a rule of this user path, or (undefined) of a provider or model. */
 type CanSee = (userPath: string | undefined) => boolean;
-type Seen = Pick<StoredState, 'documents' | 'kinds'>;
+type RuleState = Pick<StoredState, 'documents' | 'kinds'>;
 
 const ruleKinds = [manualRules, resets];
 
-/** On what condition a write is made, and which rules its answer shows. */
+/** The condition of a write, and the rules that its answer shows. */
 export interface WriteConditions {
-  /** The If-Match header: 412 when the rules are others. */
+  /** The If-Match header: 412 when the rules have another entity tag. */
   readonly ifMatch: string | undefined;
   readonly canSee: CanSee;
 }
@@ -64,7 +64,7 @@ export async function listRules(parts: RateLimitParts, canSee: CanSee): Promise<
 }
 
 /**
- * A writer that decides on what is in the store now, and answers with the rules after exactly that change. Throws refusals and
+ * A writer that decides on the current state of the store and answers with the rules right after its change. Throws refusals and
  * `StoreUnavailable`.
  */
 export function createWriter(
@@ -72,7 +72,7 @@ export function createWriter(
 ): (decide: Decide, conditions: WriteConditions) => Promise<RulesAnswer> {
   const commit = createCommitter(parts.store, ruleKinds);
   return async (decide, { ifMatch, canSee }) => {
-    // The counters come first: they are not part of what must not change, and after the commit nothing may fail any more.
+    // Counters are read before the commit, because nothing may fail after it. They may change during the write.
     const live = await parts.live();
     const { state, decision, revision } = await commit((current) => {
       const etag = etagOf(current);
@@ -85,8 +85,8 @@ export function createWriter(
 }
 
 /**
- * Removes the documents of rules that have expired, and epochs that nobody needs any more, all in one commit. Gives the Unix
- * millisecond at which to call again; now, when it has changed something or somebody else was first. Rejects with `StoreUnavailable`.
+ * Removes the documents of expired rules and unneeded epochs in one commit. Gives the Unix millisecond at which to call again: now after
+ * a change or a conflict. Rejects with `StoreUnavailable`.
  */
 export async function tidyRules(
   store: DocumentStore,
@@ -103,7 +103,7 @@ export async function tidyRules(
   return nowMs;
 }
 
-function answer(parts: RateLimitParts, state: Seen, live: LiveCounters, canSee: CanSee): RulesAnswer {
+function answer(parts: RateLimitParts, state: RuleState, live: LiveCounters, canSee: CanSee): RulesAnswer {
   const { rules: config, declared } = parts.configRules();
   const nowMs = Math.floor(parts.nowMs());
   const { values: manual } = readKind(manualRules, state.documents);
@@ -118,8 +118,8 @@ export function userPathOf({ scope, matchSubject }: Pick<Rule, 'scope' | 'matchS
   return scope === 'user_path' ? matchSubject : undefined;
 }
 
-/** The documents that rules are made of, as they lie there after a commit that found what it expected. */
-function after(state: StoredState, changes: readonly Change[], revision: number): Seen {
+/** The documents of rules after a successful commit. */
+function after(state: StoredState, changes: readonly Change[], revision: number): RuleState {
   const kinds = new Map(state.kinds);
   const documents = new Map(state.documents.map((document) => [`${document.kind} ${document.id}`, document]));
   for (const { kind, id, body } of changes) {
@@ -130,7 +130,7 @@ function after(state: StoredState, changes: readonly Change[], revision: number)
   return { kinds, documents: [...documents.values()] };
 }
 
-function etagOf({ kinds }: Seen): string {
+function etagOf({ kinds }: RuleState): string {
   return `"${kinds.get(manualRules.kind) ?? 0}"`;
 }
 

@@ -1,20 +1,19 @@
-// Since when the configuration declares each of its rules. YAML has no dates, so the control plane remembers them on disk: a restart and an
-// edit of another rule do not change them.
+// Keeps the dates of rules in the configuration on disk, because YAML has none. A restart or an edit of another rule does not change them.
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { keepCopy, recallCopy } from '../../../store/checksummed-file.ts';
 
-/** One rule of the configuration: since when it is there, and since when it says what it says; Unix milliseconds. */
+/** The dates of one rule of the configuration, in Unix milliseconds. */
 export interface Declared {
   readonly createdMs: number;
   readonly updatedMs: number;
-  /** What it says, for comparing. */
+  /** Caps, mode and `per_child` as JSON, to notice a change. */
   readonly says: string;
 }
 
 /** By rule key. */
 export type DeclaredDates = ReadonlyMap<string, Declared>;
 
-/** The dates of `rules` at `nowMs`: those of rules that were there before stay, and a rule that says something else was updated now. */
+/** The dates of `rules` at `nowMs`. A rule of `before` keeps its first date; a changed rule was updated now. */
 export function dateRules(before: DeclaredDates, rules: readonly Rule[], nowMs: number): DeclaredDates {
   return new Map(
     rules.map((rule) => {
@@ -28,11 +27,11 @@ export function dateRules(before: DeclaredDates, rules: readonly Rule[], nowMs: 
 
 export interface KeptDates {
   current(): DeclaredDates;
-  /** Takes these rules for the ones that are declared now; the copy follows in its own time. */
+  /** Takes the rules of a new configuration. The copy is written later. */
   update(rules: readonly Rule[], nowMs: number): void;
 }
 
-/** Goes on with the copy in `path`. One that is damaged or cannot be written is reported as a sentence, and costs only the dates. */
+/** Begins with the copy in `path`. A copy that is damaged or cannot be written is reported as a sentence; only dates are lost. */
 export async function keepDeclaredDates(path: string, report: (problem: string) => void): Promise<KeptDates> {
   const { content, distrust } = await recallCopy(path);
   if (distrust !== undefined) report(`the dates of declared rate limits in ${path} are ignored: ${distrust}`);
@@ -51,7 +50,7 @@ export async function keepDeclaredDates(path: string, report: (problem: string) 
     current: () => current,
     update(rules, nowMs) {
       current = dateRules(current, rules, nowMs);
-      // One after the other: the last one written must be the last one wanted.
+      // One after the other, so that the last write holds the last rules.
       keeping = keeping.then(keep);
     },
   };

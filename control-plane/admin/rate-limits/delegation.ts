@@ -1,5 +1,5 @@
-// What an operator who is confined to a part of the user paths may do to rules. Below its own path, what it likes; at that path itself
-// it may only tighten, for the caps there were set for it by others. Pure.
+// Decides which writes to rules a scoped operator may make: any write below its own path, only tightening writes at the path itself,
+// because other operators limit it there. Pure.
 import { effectiveCaps } from '../../../schemas/rules/merge.ts';
 import { isInScope, isScoped, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
@@ -7,9 +7,9 @@ import type { KnownRules } from './changes.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
 
 /**
- * The write as this operator may do it: at its own path marked `tightens`, so that it never loosens a rule that the configuration has
- * later either. Throws 403 `admin_scope_denied` naming the member that would loosen a rule of others, and 409 `too_many_rate_limits`
- * when there are `mostRules` manual rules in its scope.
+ * The write that this operator may make. At its own path it is marked `tightens`, so that it cannot loosen a rule that the configuration
+ * declares later. Throws 403 `admin_scope_denied` naming the member that would loosen a rule of others, and 409 `too_many_rate_limits`
+ * when its scope holds `mostRules` manual rules.
  */
 export function delegatedWrite(known: KnownRules, write: RuleWrite, operator: Operator, mostRules: number): RuleWrite {
   if (!isScoped(operator)) return write;
@@ -23,31 +23,37 @@ export function delegatedWrite(known: KnownRules, write: RuleWrite, operator: Op
     ['max_requests', caps.maxRequests, declared.maxRequests],
     ['max_tokens', caps.maxTokens, declared.maxTokens],
   ] as const) {
-    if (most !== undefined && (cap === undefined || cap > most)) throw denied('A cap above the one of git', name);
+    if (most !== undefined && (cap === undefined || cap > most))
+      throw denied('send a cap above the one of the configuration', name);
   }
-  if (declared.mode === 'enforce' && write.mode === 'shadow') throw denied('Not enforcing a limit', 'mode');
-  if ((write.perChild ?? declared.perChild) !== declared.perChild) throw denied('Another way of counting', 'per_child');
-  // Its end would bring the configuration's rule back with empty counters.
-  if (write.expiresAtMs !== undefined) throw denied('An end, which clears the counters,', 'expires_at');
+  if (declared.mode === 'enforce' && write.mode === 'shadow')
+    throw denied('send mode "shadow" for a rule that the configuration enforces', 'mode');
+  if ((write.perChild ?? declared.perChild) !== declared.perChild)
+    throw denied('change per_child of a rule of the configuration', 'per_child');
+  // When the rule expires, the rule of the configuration would be in force again with empty counters.
+  if (write.expiresAtMs !== undefined)
+    throw denied('send expires_at for its own path, because the end of a rule clears its counters', 'expires_at');
   return { ...write, tightens: true };
 }
 
 /**
- * The rule, when this operator may delete it. Throws 403 `admin_scope_denied` at its own path for a rule of others, and for its own over
- * one of the configuration, which would come back with empty counters.
+ * The rule, when this operator may delete it. At its own path throws 403 `admin_scope_denied` for a rule of others, and for a rule that
+ * the configuration also declares: the latter would be in force again with empty counters.
  */
 export function delegatedRemoval(known: KnownRules, name: RuleName, operator: Operator): RuleName {
   if (!isOwnPath(name, operator)) return name;
   refuseOthers(known, name);
   if (known.manual.has(name.key) && known.config.has(name.key)) {
-    throw denied('Deleting a limit of your own path that git has too clears its counters, which');
+    throw denied(
+      'delete a rule of its own path that the configuration also declares, because that clears the counters',
+    );
   }
   return name;
 }
 
-/** The rule, when this operator may clear its counters. Throws 403 `admin_scope_denied` at its own path: that would lift the cap. */
+/** The rule, when this operator may clear its counters. Throws 403 `admin_scope_denied` at its own path, where that lifts the cap. */
 export function delegatedReset(name: RuleName, operator: Operator): RuleName {
-  if (isOwnPath(name, operator)) throw denied('Clearing the counters of your own path');
+  if (isOwnPath(name, operator)) throw denied('clear the counters of its own path');
   return name;
 }
 
@@ -55,11 +61,11 @@ function isOwnPath({ scope, matchSubject }: RuleName, operator: Operator): boole
   return isScoped(operator) && scope === 'user_path' && matchSubject === operator.userPath;
 }
 
-/** What lies at the own path without the mark was set by an operator with more rights, or cannot be read. */
+/** A rule at the own path without `tightens` was set by an operator with more rights; an unreadable one may have been. */
 function refuseOthers({ manual, unreadable }: KnownRules, { key }: RuleName): void {
   const standing = manual.get(key);
   const isOfOthers = standing === undefined ? unreadable.has(key) : standing.tightens !== true;
-  if (isOfOthers) throw denied('Changing a limit that an operator with more rights has set for your own path');
+  if (isOfOthers) throw denied('change a rule of its own path that an operator with more rights has set');
 }
 
 function refuseOneMore({ manual }: KnownRules, operator: Operator, mostRules: number): void {

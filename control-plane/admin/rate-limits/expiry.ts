@@ -1,4 +1,4 @@
-// Documents of rules that have expired are removed within a second; a look at the store that found none holds for a minute.
+// Removes the documents of expired rules within a second. When none expires soon, it reads the store once a minute.
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { singleFlight } from '../../../store/single-flight.ts';
 import type { DocumentStore } from '../commit.ts';
@@ -9,13 +9,13 @@ const checkMs = 1_000;
 const restMs = 60_000;
 
 export interface Expiry {
-  /** The documents have changed: the store is looked at at the next check. */
+  /** The documents have changed: the next check reads the store. */
   changed(): void;
-  /** Removes nothing more. */
+  /** Stops the checks. */
   close(): void;
 }
 
-/** Begins at once. `config`: the rules of the configuration in force. `nowMs`: Unix milliseconds. A store that fails is tried again. */
+/** Begins at once. `config`: the rules of the configuration in force. `nowMs`: Unix milliseconds. After a failure of the store it tries again. */
 export function removeExpired(store: DocumentStore, config: () => readonly Rule[], nowMs: () => number): Expiry {
   const unneeded: UnneededEpochs = new Map();
   let nextAtMs = 0;

@@ -1,9 +1,9 @@
-// What the proxies have counted as of now, added up: the live counters that a listing shows.
+// Adds up the counters of all live proxies for the listing.
 import { heartbeatLifeMs, readHeartbeatBody } from '../../../store/state/heartbeat-body.ts';
 import type { Heartbeat } from '../../../store/state/state-store.ts';
 
 export interface LiveCounters {
-  /** What all live proxies together have counted for a rule in this epoch. */
+  /** The counters of a rule in this epoch, summed over all live proxies. */
   of(key: string, epoch: number): Used;
   /** Requests in flight under a rule, on all live proxies; a reset does not touch them. */
   inFlight(key: string): number;
@@ -12,9 +12,9 @@ export interface LiveCounters {
 export interface Used {
   readonly requestsUsed: number;
   readonly tokensUsed: number;
-  /** When the present use began on the proxy where it is oldest, in Unix milliseconds; Infinity without use. */
+  /** When the current usage began on the earliest proxy, in Unix milliseconds; Infinity without usage. */
   readonly startMs: number;
-  /** When all of it will have left on every proxy; -Infinity without use. */
+  /** When all usage will have left the window on every proxy, in Unix milliseconds; -Infinity without usage. */
   readonly endMs: number;
 }
 
@@ -25,7 +25,7 @@ const unused: Used = {
   endMs: Number.NEGATIVE_INFINITY,
 };
 
-/** The counters as of now: the heartbeats are read anew. Rejects with `StoreUnavailable`. */
+/** Reads the heartbeats and adds up their counters. Rejects with `StoreUnavailable`. */
 export async function readLiveCounters(
   fleet: { look(): Promise<void>; heartbeats(): readonly Heartbeat[] },
   nowMs: () => number,
@@ -34,7 +34,7 @@ export async function readLiveCounters(
   return liveCounters(fleet.heartbeats(), nowMs());
 }
 
-/** Adds up the counters of the live heartbeats; one whose body cannot be read is passed over. */
+/** Adds up the counters of the live heartbeats; skips a heartbeat with an unreadable body. */
 export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): LiveCounters {
   const used = new Map<string, Used>();
   const flying = new Map<string, number>();

@@ -1,4 +1,4 @@
-// The listing of rate-limit rules: what is in force, and how much of it is used (spec, Rate limit rule (listing item)). Pure.
+// The listing of rate-limit rules with their usage (spec, Rate limit rule (listing item)). Pure.
 import type { MergedRule } from '../../../schemas/rules/merge.ts';
 import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
 import { periodLabel } from '../../../schemas/rules/period.ts';
@@ -16,7 +16,7 @@ export interface ListingParts {
   readonly nowMs: number;
 }
 
-/** The body of `schemas/admin/rate-limits.schema.json`: moments are RFC 3339 in UTC; what a rule does not have is left out. */
+/** The body of `schemas/admin/rate-limits.schema.json`: times are RFC 3339 in UTC; absent members are left out. */
 export function listing(parts: ListingParts): object {
   return { rate_limits: parts.rules.map((rule) => item(rule, parts)), server_time: timestamp(parts.nowMs) };
 }
@@ -50,7 +50,7 @@ function item(rule: MergedRule, { prerequisites, live, declared: all, nowMs }: L
   };
 }
 
-/** A template has no figure of its own: each child counts for itself. A cap that is not there counts nothing. */
+/** A template has no usage, because each child has its own counters. An absent cap has none either. */
 function usage(rule: MergedRule, live: LiveCounters, nowMs: number): object {
   const { key, epoch, maxRequests, maxTokens, periodSeconds } = rule;
   if (rule.perChild) return { requests_used: 0, tokens_used: 0, in_flight: 0 };

@@ -1,4 +1,4 @@
-// From the body of a request to the rule it means: what the schemas leave open of a rate-limit write, without a look at the store.
+// Reads the bodies of rate-limit writes: normalises them and checks what the schemas cannot express. Pure.
 import deleteSchema from '../../../schemas/admin/rate-limit-delete.schema.json' with { type: 'json' };
 import resetSchema from '../../../schemas/admin/rate-limit-reset.schema.json' with { type: 'json' };
 import resetOneSchema from '../../../schemas/admin/rate-limit-reset-one.schema.json' with { type: 'json' };
@@ -12,20 +12,20 @@ import { createBodyReader, invalid, readExpiry } from '../read-body.ts';
 
 interface RuleSubject {
   readonly scope: Scope;
-  /** For people: a name as written, a user path normalised. */
+  /** The subject to show: a name as written, a user path normalised. */
   readonly subject: string;
   /** Normalised. */
   readonly matchSubject: string;
 }
 
-/** Which rule a request means. */
+/** The rule that a request names. */
 export interface RuleName extends RuleSubject {
   readonly key: string;
   /** 0: requests in flight. */
   readonly periodSeconds: number;
 }
 
-/** What a PUT says of a rule. What it leaves out is not there, or is as in the configuration where that declares the same rule. */
+/** The rule of a PUT. Absent caps and `perChild` come from the configuration when it declares the same rule. */
 export interface RuleWrite extends RuleName {
   readonly perChild?: boolean;
   readonly maxRequests?: NamedCap;
@@ -65,7 +65,7 @@ export function readDelete(body: unknown): RuleName {
   return nameOf(given, given.limit_key);
 }
 
-/** The body of POST /admin/rate-limits/reset-one: here the period is not in a `limit_key`. Throws the refusal. */
+/** The body of POST /admin/rate-limits/reset-one: the period is a member of the body, not of a `limit_key`. Throws the refusal. */
 export function readResetOne(body: unknown): RuleName {
   const given = readResetOneBody(body);
   return nameOf(given, given);
@@ -88,15 +88,14 @@ function readSubject({
   user_path: userPath = '',
 }: Omit<RateLimitDelete, 'limit_key'>): RuleSubject {
   if (scope === 'provider' || scope === 'model') {
-    // No pattern that every reader of the schema understands can say this.
-    if (/\p{Cs}/u.test(subject))
-      throw invalid('subject', 'must be text without halves of characters or control characters');
+    // A pattern for this would need syntax that not every validator supports.
+    if (/\p{Cs}/u.test(subject)) throw invalid('subject', 'must not have control characters or unpaired surrogates');
     return normalised(scope, 'subject', subject);
   }
   if (isBlank(subject)) return normalised('user_path', 'user_path', isBlank(userPath) ? '/' : userPath);
   const path = normalised('user_path', 'subject', subject);
   if (!isBlank(userPath) && normalised('user_path', 'user_path', userPath).matchSubject !== path.matchSubject) {
-    throw invalid('user_path', 'is another path than subject; give one of them');
+    throw invalid('user_path', 'differs from subject; send one of them');
   }
   return path;
 }

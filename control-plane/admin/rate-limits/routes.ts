@@ -1,4 +1,4 @@
-// The doors of /admin/rate-limits: list, put, delete, reset one, reset all (spec, Endpoints).
+// The routes of /admin/rate-limits: list, put, delete, reset one, reset all (spec, Endpoints).
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
@@ -17,11 +17,11 @@ import { checkConfirmation, type RuleName, readDelete, readResetOne, readWrite }
 
 export interface RateLimitOptions {
   readonly parts: RateLimitParts;
-  /** Who is asking: `master_key`, or the id of a managed key. */
+  /** The name of the operator: `master_key`, or the id of a managed key. */
   readonly who: (request: FastifyRequest) => string;
 }
 
-/** A scoped operator sees and changes the rules within its own user path only; others look as if they were not there. */
+/** A scoped operator sees and changes rules within its user path only; the listing leaves out other rules. */
 export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { parts, who }) => {
   const write = createWriter(parts);
   const change = async (
@@ -42,7 +42,8 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
 
   app.put('/admin/rate-limits', { config }, async (request, reply) => {
     const wanted = readWrite(request.body, parts.nowMs());
-    if (!isTheirs(request, wanted)) throw refusal('admin_scope_denied', { fill: { what: 'This rule' } });
+    if (!isVisible(request, wanted))
+      throw refusal('admin_scope_denied', { fill: { what: 'change a rule outside of its user path' } });
     return change(request, reply, wanted.key, (known) =>
       putRule(
         known,
@@ -55,7 +56,7 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
 
   app.delete('/admin/rate-limits', { config }, async (request, reply) => {
     const name = readDelete(request.body);
-    if (!isTheirs(request, name)) throw refusal('rate_limit_not_found');
+    if (!isVisible(request, name)) throw refusal('rate_limit_not_found');
     return change(request, reply, name.key, (known) =>
       deleteRule(known, delegatedRemoval(known, name, request.operator)),
     );
@@ -63,7 +64,7 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
 
   app.post('/admin/rate-limits/reset-one', { config }, async (request, reply) => {
     const name = readResetOne(request.body);
-    if (!isTheirs(request, name)) throw refusal('rate_limit_not_found');
+    if (!isVisible(request, name)) throw refusal('rate_limit_not_found');
     return change(request, reply, name.key, (known) => resetRule(known, delegatedReset(name, request.operator)));
   });
 
@@ -78,11 +79,11 @@ function conditionsOf({ headers, operator }: FastifyRequest): WriteConditions {
   return { ifMatch: headers['if-match'], canSee: (userPath) => isInScope(operator, userPath) };
 }
 
-function isTheirs({ operator }: FastifyRequest, name: RuleName): boolean {
+function isVisible({ operator }: FastifyRequest, name: RuleName): boolean {
   return isInScope(operator, userPathOf(name));
 }
 
-/** The body of an answer, once its headers are set: the entity tag says which rules it shows, for If-Match. */
+/** Sets the entity tag of the rules, for If-Match, and gives the body. */
 async function show(reply: FastifyReply, asked: Promise<RulesAnswer>): Promise<object> {
   const { body, etag } = await asked;
   reply.headers({ etag, 'cache-control': 'no-store' });

@@ -1,4 +1,4 @@
-// The log of the control plane on rules that operators set and no proxy enforces.
+// Logs the rules that operators have set but no proxy enforces.
 import { manualRules } from '../../../schemas/documents/kinds.ts';
 import { readKind, type StoredDocument } from '../../../schemas/documents/managed-kind.ts';
 import { mergeRules } from '../../../schemas/rules/merge.ts';
@@ -7,7 +7,7 @@ import { resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { unenforcedProblems } from '../../../schemas/rules/unenforced.ts';
 
-/** Looks at the rules as of `nowMs` (Unix milliseconds), and writes a line for each problem when these are others than before. */
+/** Checks the rules as of `nowMs` (Unix milliseconds). Logs a line for each problem when the problems differ from the last ones. */
 export function createRuleWarnings(
   log: Record<'warn' | 'error', (text: string) => void>,
 ): (

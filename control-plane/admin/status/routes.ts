@@ -1,4 +1,4 @@
-// GET /admin/status: what should be in force, and what each proxy has in force.
+// The route GET /admin/status: the desired revisions, and the revisions in force in each proxy.
 import type { FastifyPluginAsync } from 'fastify';
 import type { FollowStatus } from '../../../gitops/config-status.ts';
 import { formatProblem } from '../../../gitops/problem.ts';
@@ -16,7 +16,7 @@ export interface StatusParts {
   readonly nowMs: () => number;
 }
 
-/** Answers with `schemas/admin/status.schema.json`, also while the store is down: then as of the last heartbeats. */
+/** Answers with `schemas/admin/status.schema.json`. While the store is down, it shows the last heartbeats. */
 export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { parts }) => {
   const { fleet, engine, nowMs } = parts;
 

@@ -1,4 +1,4 @@
-// How much may be stored: keys in all, keys of one scope, bytes of one key. Pure.
+// Checks the quotas of managed keys: their total number, the number in one scope, the bytes of one key. Pure.
 import { managedKeys } from '../../../schemas/documents/kinds.ts';
 import { readKind } from '../../../schemas/documents/managed-kind.ts';
 import { type AuthKey, authKeyBody } from '../../../schemas/keys/auth-key.ts';
@@ -15,17 +15,16 @@ interface Seen {
 }
 
 /**
- * Throws 409 `too_many_auth_keys` when another key would be one too many: for the gateway, unreadable documents included, or for the
- * operator's scope.
+ * Throws 409 `too_many_auth_keys` when no further key fits: in the gateway, including unreadable documents, or in the operator's scope.
  */
-export function checkRoom(state: Pick<StoredState, 'documents' | 'skipped'>, seen: Seen, quotas: Quotas): void {
+export function checkQuota(state: Pick<StoredState, 'documents' | 'skipped'>, seen: Seen, quotas: Quotas): void {
   const { values, unreadable } = readKind(managedKeys, state.documents, state.skipped);
   refuse(values.length + unreadable.length, quotas.max_keys, 'in all');
   const { operator, keys } = seen;
   if (isScoped(operator)) refuse(keys.length, quotas.max_keys_per_scope, `at and below ${operator.userPath}`);
 }
 
-/** Throws 400 naming the longest member when the key would be a larger document than may be stored. */
+/** Throws 400 naming the longest member when the document of the key is too large. */
 export function checkSize(key: AuthKey): void {
   const body = authKeyBody(key);
   const bytes = bytesOf(body);
@@ -38,7 +37,7 @@ function refuse(count: number, limit: number, where: string): void {
   if (count >= limit) throw refusal('too_many_auth_keys', { fill: { count, limit, where } });
 }
 
-/** As it is stored: JSON in UTF-8. */
+/** The stored size: JSON in UTF-8. */
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
