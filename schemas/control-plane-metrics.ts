@@ -36,25 +36,25 @@ export const controlPlaneMetrics = {
   proxiesLive: {
     name: 'gateway_proxies_live',
     type: 'gauge',
-    help: 'Proxies heard within the last three seconds.',
+    help: 'Proxies with a heartbeat in the last three seconds.',
     labelNames: [],
   },
   proxiesBehind: {
     name: 'gateway_proxies_behind',
     type: 'gauge',
-    help: 'Live proxies that do not enforce the config and managed state they should.',
+    help: 'Live proxies that do not enforce the desired config and managed state.',
     labelNames: [],
   },
   instancesShared: {
     name: 'gateway_proxies_sharing_instance',
     type: 'gauge',
-    help: 'Instance names in whose name more than one proxy speaks; their counters overwrite each other.',
+    help: 'Instance names that more than one proxy uses; their counters overwrite each other.',
     labelNames: [],
   },
   convergenceLag: {
     name: 'gateway_convergence_lag_seconds',
     type: 'gauge',
-    help: 'For how long some live proxy has been behind; 0 when none is.',
+    help: 'Time for which at least one live proxy has been behind; 0 when none is.',
     labelNames: [],
   },
 } as const satisfies Record<string, MetricDefinition>;

@@ -1,11 +1,11 @@
-// Every environment variable that the gateway reads: its default and what it does. A test compares the table with what the planes read.
+// Every environment variable of the gateway with default and meaning. A test compares the table with the variables that the planes read.
 
 /** One variable, or a family of them: `SET_RATE_LIMIT_<PATH>`. */
 export interface EnvironmentVariable {
   readonly name: string;
   /** Which processes read it. */
   readonly readBy: 'both' | 'proxy' | 'control plane';
-  /** The value that an unset variable stands for. Absent: there is none, or `says` tells it. */
+  /** The value of an unset variable. Absent: no default, or `says` describes it. */
   readonly default?: string;
   /** Markdown; one or two sentences. */
   readonly says: string;
@@ -24,13 +24,13 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'GATEWAY_PREVIOUS_MASTER_KEY',
     readBy: both,
-    says: 'The master key before the present one, while it is changed: documents sealed with it stay in force. It authenticates no request.',
+    says: 'The previous master key, set while the key is being changed: documents sealed with it stay in force. It authenticates no request.',
   },
   {
     name: 'GATEWAY_INSECURE',
     readBy: both,
     default: 'false',
-    says: 'Go without a master key: every request is let in, but only names of this machine are served as `Host`, and no page of another origin may write.',
+    says: 'Run without a master key: every request is accepted, except requests with a `Host` that is not a name of this machine and writes of web pages of another origin.',
   },
   {
     name: 'GATEWAY_CONFIG',
@@ -42,7 +42,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     name: 'GATEWAY_DATA',
     readBy: both,
     default: './data',
-    says: "The directory of the gateway's own files: the state store without Redis, the last good config, copies of rules and keys.",
+    says: 'The directory for files that the gateway writes: the state store without Redis, the last good config, copies of rules and keys.',
   },
   { name: 'GATEWAY_HOST', readBy: proxy, default: '127.0.0.1', says: 'The address that the proxy listens on.' },
   {
@@ -55,19 +55,19 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     name: 'GATEWAY_ADMIN_HOST',
     readBy: both,
     default: '127.0.0.1',
-    says: 'The address that the control plane listens on; a proxy on the same machine looks for it there.',
+    says: 'The address that the control plane listens on; a proxy on the same machine calls it there.',
   },
   {
     name: 'GATEWAY_ADMIN_PORT',
     readBy: both,
     default: '8081',
-    says: 'The port that the control plane listens on; a proxy on the same machine looks for it there.',
+    says: 'The port that the control plane listens on; a proxy on the same machine calls it there.',
   },
   {
     name: 'GATEWAY_CONTROL_PLANE_URL',
     readBy: proxy,
     default: 'http://127.0.0.1:8081',
-    says: 'Where a proxy finds the control plane: an `http` or `https` address. Its default is made of `GATEWAY_ADMIN_HOST` and `GATEWAY_ADMIN_PORT`.',
+    says: 'The `http` or `https` address at which a proxy calls the control plane. The default is made of `GATEWAY_ADMIN_HOST` and `GATEWAY_ADMIN_PORT`.',
   },
   {
     name: 'GATEWAY_CONTROL_PLANE_TIMEOUT_MS',
@@ -78,18 +78,18 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'GATEWAY_INSTANCE',
     readBy: proxy,
-    says: 'Name of this replica: of its counters, and of its folder in `GATEWAY_DATA`. Default: host name and port. Where host names change with every start, as those of containers do, give it a name that stays.',
+    says: 'Name of this replica, used for its counters and its folder in `GATEWAY_DATA`. Default: host name and port. Set a fixed name where host names change with every start, as in containers.',
   },
   {
     name: 'GATEWAY_METRICS_PORT',
     readBy: proxy,
-    says: 'Serves `/metrics` of the proxy on a port of its own, and no longer on the public one; 0 asks the system for a free port.',
+    says: 'Serves `/metrics` of the proxy on this separate port only, not on the public port; 0 asks the system for a free port.',
   },
   {
     name: 'GATEWAY_METRICS_MAX_AGE_MS',
     readBy: both,
     default: '1000',
-    says: 'Milliseconds that the text of `/metrics` may be old, at most 60000. Scrapes that come meanwhile share one rendering.',
+    says: 'Maximum age of the text of `/metrics` in milliseconds, at most 60000. Scrapes within this time get the same text.',
   },
   {
     name: 'REDIS_URL',
@@ -100,13 +100,13 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     name: 'GATEWAY_REDIS_PREFIX',
     readBy: both,
     default: 'gateway',
-    says: 'What the names of all keys in Redis begin with: 1 to 64 letters, digits, dots, underscores or hyphens.',
+    says: 'Prefix of all key names in Redis: 1 to 64 letters, digits, dots, underscores or hyphens.',
   },
   {
     name: 'GATEWAY_ADOPT_UNSIGNED',
     readBy: 'control plane',
     default: 'false',
-    says: 'Take over, once at this start, stored documents without a seal.',
+    says: 'Accept stored documents without a seal, once, at this start.',
   },
   {
     name: 'GATEWAY_ENTITLEMENTS',
@@ -122,7 +122,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'RATE_LIMITS_ENABLED',
     readBy: both,
-    says: 'Whether rate limits are enforced. When set, it decides over `rate_limits.enabled` in the YAML.',
+    says: 'Whether rate limits are enforced. When set, it overrides `rate_limits.enabled` of the YAML.',
   },
   {
     name: 'SET_RATE_LIMIT_<PATH>',
@@ -132,7 +132,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'SET_PROVIDER_RATE_LIMIT_<NAME>',
     readBy: both,
-    says: 'The same for a provider; `_` in the name stands for `-`.',
+    says: 'The same for a provider; `_` in the name means `-`.',
   },
   {
     name: 'RATE_LIMITS_FLUSH_INTERVAL',

@@ -1,4 +1,4 @@
-// The six types of an error answer, and how foreign text is made harmless within its message; the same for both planes (spec "Errors").
+// The six types of an error answer, and the escaping of foreign text in its message; the same in both planes (spec "Errors").
 
 export const errorTypes = [
   'provider_error',
@@ -12,7 +12,7 @@ export const errorTypes = [
 /** The `type` of an error on the model endpoints and under /admin. */
 export type ErrorType = (typeof errorTypes)[number];
 
-/** Text of a request or an upstream within a message: on one line, nothing invisible, at most 200 characters. */
+/** Text of a request or an upstream for a message: on one line, no invisible characters, at most 200 characters. */
 export function printable(text: string): string {
   // Control, format and separator characters could forge log lines or hide text.
   const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');

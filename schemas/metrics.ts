@@ -1,4 +1,4 @@
-// The rate limiter's metrics as dashboards and alerts know them: names, labels, help. Every label is bounded; a user path never is one.
+// The metrics of the rate limiter: names, labels, help. Every label has a bounded number of values; a user path is never a label.
 
 /** One metric of the exposition. */
 export interface MetricDefinition {
@@ -10,7 +10,7 @@ export interface MetricDefinition {
   readonly buckets?: readonly number[];
 }
 
-/** Rules that get series of their own; the decisions of all others are added up under the rule `other`. */
+/** The most rules with separate series; the decisions of all other rules are added up under the rule `other`. */
 export const mostLabelledRules = 250;
 
 export const rateLimitMetrics = {
@@ -29,7 +29,7 @@ export const rateLimitMetrics = {
   utilization: {
     name: 'gateway_rate_limit_utilization_ratio',
     type: 'gauge',
-    help: 'Used share of the cap, 1 when it is used up; of a per-child template that of its fullest child.',
+    help: 'Used share of the cap, 1 when it is used up; of a per-child template the highest share of a child.',
     labelNames: ['rule', 'scope', 'dimension'],
   },
   inFlight: {
@@ -47,13 +47,13 @@ export const rateLimitMetrics = {
   overflowed: {
     name: 'gateway_rate_limit_overflowed_requests_total',
     type: 'counter',
-    help: 'Requests of children of a template that had to share one counter, by rule id: it had max_children, or counters filled their half of the heap.',
+    help: 'Requests of children of a template that shared one counter, by rule id: there were max_children children, or counters filled half of the heap.',
     labelNames: ['rule'],
   },
   dropped: {
     name: 'gateway_rate_limit_counters_dropped_total',
     type: 'counter',
-    help: 'Stored counters of children that were left out at the start, because there was no room for them.',
+    help: 'Stored counters of children that were not restored at the start, because memory for counters was full.',
     labelNames: [],
   },
   tokens: {
@@ -71,7 +71,7 @@ export const rateLimitMetrics = {
   },
 } as const satisfies Record<string, MetricDefinition>;
 
-/** Of both planes. Reason: `unsealed` or `unreadable`. */
+/** A metric of both planes. Reason: `unsealed` or `unreadable`. */
 export const skippedMetric = {
   name: 'gateway_state_documents_skipped',
   type: 'gauge',

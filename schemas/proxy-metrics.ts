@@ -1,4 +1,4 @@
-// The metrics of the proxy besides those of the rate limiter: names, labels, help. Every label is bounded.
+// The metrics of the proxy, without those of the rate limiter: names, labels, help. Every label has a bounded number of values.
 import { type MetricDefinition, skippedMetric } from './metrics.ts';
 
 export const proxyMetrics = {
@@ -11,7 +11,7 @@ export const proxyMetrics = {
   httpRequests: {
     name: 'gateway_http_requests_total',
     type: 'counter',
-    help: 'All requests by trip (model, admin, other; none: refused before it had one) and status, as of model requests.',
+    help: 'All requests by trip (model, admin, other; none: refused before it had one) and status as for model requests.',
     labelNames: ['trip', 'status'],
   },
   duration: {
@@ -48,13 +48,13 @@ export const proxyMetrics = {
   connectionsRefused: {
     name: 'gateway_connections_refused_total',
     type: 'counter',
-    help: 'Connections closed as soon as they came, by the setting of server they were too many for.',
+    help: 'Connections closed when they were opened, by the exceeded setting of server.',
     labelNames: ['reason'],
   },
   connectionsCut: {
     name: 'gateway_connections_cut_total',
     type: 'counter',
-    help: 'Connections ended without an answer, by reason: pipelined (too many requests wait on it), tiny_chunks (a body in chunks of a few bytes), garbage (bytes that are not HTTP, without end), unread (nothing of an answer was taken for write_idle).',
+    help: 'Connections ended without an answer, by reason: pipelined (too many waiting requests), tiny_chunks (a body in chunks of a few bytes), garbage (endless bytes that are not HTTP), unread (the client read nothing of an answer for write_idle).',
     labelNames: ['reason'],
   },
   configReloads: {
@@ -66,7 +66,7 @@ export const proxyMetrics = {
   configIsGood: {
     name: 'gateway_config_last_reload_successful',
     type: 'gauge',
-    help: '1 when the config on disk is in force, 0 when it was rejected and an older one serves.',
+    help: '1 when the config on disk is in force, 0 when it was rejected and an older one is in force.',
     labelNames: [],
   },
   configLastGood: {

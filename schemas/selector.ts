@@ -1,4 +1,4 @@
-// How a model is named: `<provider>/<model>`, or a bare model id.
+// Parses names of models: `<provider>/<model>`, or a bare model id.
 
 export interface Selector {
   /** Absent in a bare model id. */
@@ -18,14 +18,14 @@ export function parseSelector(text: string): Selector | undefined {
   return provider === '' || model === '' ? undefined : { provider, model };
 }
 
-/** The one case folding of provider names, model ids and alias sources; independent of the machine's locale. */
+/** Lower case for comparing provider names, model ids and alias sources; independent of the machine's locale. */
 export function foldCase(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
 
 /**
- * Whether a subject or selector `a/b` names a provider: it does where a provider `a` is configured, else it is a bare id that contains a
- * slash (design section 4). `providers`: their names, folded.
+ * Whether a subject or selector `a/b` names a provider: yes when a provider `a` is configured, otherwise `a/b` is a bare id with a slash
+ * (design section 4). `providers`: the configured names, in lower case.
  */
 export function isQualified(text: string, providers: ReadonlySet<string>): boolean {
   const slash = text.indexOf('/');

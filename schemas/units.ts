@@ -1,11 +1,11 @@
-// Durations and sizes as the configuration writes them, turned into numbers in one place.
+// Parses durations and sizes of the configuration into numbers.
 
 const milliseconds: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const bytes: Record<string, number> = { B: 1, KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824 };
 
 /** Timers hold 31 bits of milliseconds; a longer one would fire at once. */
 export const longestDurationMs = 2_147_483_647;
-/** One buffer has to hold a body of this size. */
+/** A body of this size must fit into one buffer. */
 export const largestSizeBytes = 1_073_741_824;
 
 /** `"300ms"`, `"10s"`, `"60m"`, `"1h"` → milliseconds. Throws a RangeError for anything else. */

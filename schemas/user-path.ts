@@ -1,4 +1,4 @@
-// The one normaliser of user paths, so that header, key, YAML and admin API all mean the same consumer.
+// Normalises user paths, so that header, key, YAML and admin API name the same consumer in the same way.
 
 const maxBytes = 1_024;
 const maxSegments = 64;
@@ -8,8 +8,8 @@ const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 export type UserPathResult = { path: string; problem?: undefined } | { path?: undefined; problem: string };
 
 /**
- * `team//app/` → `{ path: "/team/app" }`; nothing or `/` → the root. Letter case is kept, the text is composed (NFC), percent
- * signs are literal. What cannot name a consumer gives `{ problem }`, a sentence for a person.
+ * `team//app/` → `{ path: "/team/app" }`; an empty text or `/` → the root. Letter case is kept, the text is composed (NFC), percent
+ * signs are literal. An invalid path gives `{ problem }`, the end of a sentence.
  */
 export function normaliseUserPath(text: string): UserPathResult {
   if (text.length > maxBytes) return { problem: 'is longer than 1024 bytes' };
@@ -27,7 +27,7 @@ export function normaliseUserPath(text: string): UserPathResult {
   return isTooLong(path) ? { problem: 'is longer than 1024 bytes' } : { path };
 }
 
-/** In bytes; a UTF-16 code unit takes at most three, so most paths need no look at theirs. */
+/** Counts bytes only for long texts: a UTF-16 code unit takes at most three bytes. */
 function isTooLong(path: string): boolean {
   return path.length * 3 > maxBytes && new TextEncoder().encode(path).length > maxBytes;
 }

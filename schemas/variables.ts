@@ -1,6 +1,6 @@
-// Environment variables as data: what a reader of settings is given, and how switches and lists are written.
+// The type of the environment variables, and the readers of switches and lists.
 
-/** By name; a variable that is not set is undefined, and an empty one counts as unset. */
+/** Values by name; an unset variable is undefined, and an empty one counts as unset. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** `true`, `false`, `1` or `0`, letter case aside; undefined for anything else. */

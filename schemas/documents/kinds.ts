@@ -1,4 +1,4 @@
-// The kinds of documents that operators manage: a row each. There is no other list of them.
+// The registry of the documents that operators manage: one row per kind.
 import { type AuthKey, authKeyBody, authKeyKind, readAuthKey } from '../keys/auth-key.ts';
 import { type ManualRule, manualRuleBody, manualRuleKind, readManualRule } from '../rules/manual-rule.ts';
 import { everyRule, type ResetEpoch, readResetEpoch, resetEpochBody, resetEpochKind } from '../rules/reset-epochs.ts';
@@ -30,18 +30,18 @@ export const managedKeys: ManagedKind<AuthKey> = {
   write: authKeyBody,
 };
 
-/** In the order in which problems are told. */
+/** In the order in which problems are reported. */
 export const managedKinds: readonly ManagedKind<unknown>[] = [manualRules, resets, managedKeys];
 
 /** Documents of every kind, read once. */
 export interface ManagedDocuments {
-  /** Those of one kind that can be read, in their order. */
+  /** The readable documents of one kind, in stored order. */
   of<Value>(managed: ManagedKind<Value>): readonly Value[];
   /** A sentence for each document that cannot be read. */
   readonly problems: readonly string[];
 }
 
-/** Reads the documents of every kind; documents of a kind that this version does not know are passed over. */
+/** Reads the documents of every kind; skips kinds that this version does not know. */
 export function readManaged(documents: readonly StoredDocument[]): ManagedDocuments {
   const readings = new Map(managedKinds.map((managed) => [managed.kind, readKind(managed, documents)]));
   return {

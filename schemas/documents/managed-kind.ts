@@ -1,6 +1,6 @@
-// What there is to know of a kind of documents that the admin API manages, and how its documents are read and written.
+// The description of one kind of managed documents, and how its documents are read and written.
 
-/** As much of a stored document as reading it needs; the body is JSON. */
+/** The part of a stored document that reading needs; the body is JSON. */
 export interface StoredDocument {
   readonly kind: string;
   readonly id: string;
@@ -9,29 +9,28 @@ export interface StoredDocument {
 
 /** One row of the registry in `kinds.ts`. */
 export interface ManagedKind<Value> {
-  /** Its name in the state store; other programs and older versions know it too. */
+  /** Its name in the state store. Older versions use it too, so it never changes. */
   readonly kind: string;
-  /** What a document is called in a sentence: `rule "provider 60 openai"`. */
+  /** The name of a document in a sentence: `rule "provider 60 openai"`. */
   noun(id: string): string;
-  /** What follows, in that sentence, when it cannot be read. */
+  /** The end of that sentence when the document cannot be read. */
   readonly consequence: string;
-  /** What a document says; undefined when it is not what it should be. Never throws, whatever lies in the store. */
+  /** The value of a document; undefined when the document is invalid. Never throws, for any stored body. */
   read(id: string, body: unknown): Value | undefined;
-  /** The body that `read` reads. */
+  /** The inverse of `read`. */
   write(value: Value): object;
 }
 
 /** The documents of one kind. */
 export interface Reading<Value> {
-  /** In their order. */
+  /** In stored order. */
   readonly values: readonly Value[];
-  /** The ids of those that cannot be read. */
+  /** The ids of documents that cannot be read. */
   readonly unreadable: readonly string[];
 }
 
 /**
- * Reads the documents of one kind and passes over the others. `skipped`: documents that the store itself could not read or believe; they
- * count as unreadable.
+ * Reads the documents of one kind. `skipped`: documents that the store could not read or whose seal is wrong; they count as unreadable.
  */
 export function readKind<Value>(
   managed: Pick<ManagedKind<Value>, 'kind' | 'read'>,

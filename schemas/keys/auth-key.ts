@@ -1,4 +1,4 @@
-// A managed API key as a document of the state store: its shape, reading it with suspicion, and whether it lets in.
+// A managed API key, and its document in the state store.
 import { parseMoment } from '../rules/moment.ts';
 import { timestamp } from '../timestamp.ts';
 import { normaliseUserPath } from '../user-path.ts';
@@ -7,21 +7,21 @@ import { type ModelAccess, modelAccess } from './model-access.ts';
 /** The kind of these documents in the state store; the id is a UUID. */
 export const authKeyKind = 'auth_key';
 
-/** A managed key. The secret itself is nowhere: only its digest and its last four characters. */
+/** A managed key. The secret is not stored, only its digest and its last four characters. */
 export interface AuthKey {
   readonly id: string;
   readonly name: string;
   readonly description: string | undefined;
-  /** The consumer the key stands for, normalised; undefined: the root, unless `anyUserPath`. */
+  /** The user path of the key, normalised; undefined: the root, unless `anyUserPath`. */
   readonly userPath: string | undefined;
-  /** Whether a request may name its consumer itself, any there is; false for a key with a user path. */
+  /** Whether each request may name any user path in a header; false for a key with a user path. */
   readonly anyUserPath: boolean;
   readonly labels: readonly string[];
   /** As written; empty: every model. */
   readonly allowedModels: readonly string[];
-  /** The same, compiled; undefined: every model. */
+  /** `allowedModels`, compiled; undefined: every model. */
   readonly modelAccess: ModelAccess | undefined;
-  /** Whether it opens the admin API and the dashboard. */
+  /** Whether the key may use the admin API and the dashboard. */
   readonly dashboardAccess: boolean;
   /** SHA-256 of the secret, in hex. Never leaves the gateway. */
   readonly digest: string;
@@ -36,32 +36,32 @@ export interface AuthKey {
   readonly createdBy: string;
 }
 
-/** What has to be said of a key; what follows from it is worked out. */
+/** The fields of a key that are not computed. */
 export type AuthKeyFields = Omit<AuthKey, 'modelAccess'>;
 
-/** A key with what follows from its fields. */
+/** A key with its computed fields. */
 export function authKey(fields: AuthKeyFields): AuthKey {
   return Object.freeze({ ...fields, modelAccess: modelAccess(fields.allowedModels) });
 }
 
-/** Whether a key lets in at this moment (Unix milliseconds): it is switched on, and its last millisecond has not come. */
+/** Whether a key is accepted at this moment (Unix milliseconds): it is enabled and not expired. */
 export function isActive(key: AuthKey, nowMs: number): boolean {
   return key.enabled && nowMs < key.expiresAtMs;
 }
 
-/** Keys by the digest of their secret. Of two with one secret the first counts. */
+/** Keys by the digest of their secret. Of two keys with the same secret the first counts. */
 export function keysByDigest(keys: Iterable<AuthKey>): ReadonlyMap<string, AuthKey> {
   const found = new Map<string, AuthKey>();
   for (const key of keys) if (!found.has(key.digest)) found.set(key.digest, key);
   return found;
 }
 
-/** What a body was read as: of many documents, a change leaves all but one as they are. */
+/** Keys by the body they were read from, because most documents are the same at the next read. */
 const readBefore = new WeakMap<object, { readonly id: string; readonly key: AuthKey | undefined }>();
 
 /**
- * The key a document describes. Undefined when any member is not what it should be: a key that is half understood could grant more
- * than was meant. Unknown members are left alone. A body is never changed, so it is read once.
+ * The key of a document. Undefined when any member is invalid, because a partly read key could grant too much. Unknown members are
+ * ignored. A body is never changed, so it is read once.
  */
 export function readAuthKey(id: string, body: unknown): AuthKey | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
@@ -77,7 +77,7 @@ function parse(id: string, body: object): AuthKey | undefined {
   const { name, digest, created_by: createdBy, redacted_value: redactedValue, description } = given;
   const { dashboard_access: dashboardAccess, enabled, labels = [], allowed_models: allowedModels = [] } = given;
   const userPath = readUserPath(given['user_path']);
-  // Keys from before this member was there keep what they could do.
+  // A key of a version without this member keeps its rights.
   const { any_user_path: anyUserPath = userPath === undefined } = given;
   const expiresAtMs = readTime(given['expires_at'], Number.POSITIVE_INFINITY);
   const deactivatedAtMs = readTime(given['deactivated_at'], undefined);
@@ -111,7 +111,7 @@ function parse(id: string, body: object): AuthKey | undefined {
   });
 }
 
-/** The body of the document; what is not there is left out. */
+/** The body of the document, without absent members. */
 export function authKeyBody(key: AuthKey): Record<string, unknown> {
   const { description, userPath, labels, allowedModels, deactivatedAtMs, expiresAtMs } = key;
   return {
@@ -133,13 +133,13 @@ export function authKeyBody(key: AuthKey): Record<string, unknown> {
   };
 }
 
-/** `null`: there is a path, but none that can be used. */
+/** `null`: the path is invalid. */
 function readUserPath(value: unknown): string | undefined | null {
   if (value === undefined) return undefined;
   return typeof value === 'string' ? (normaliseUserPath(value).path ?? null) : null;
 }
 
-/** `null`: there is a moment, but none that can be read. */
+/** `null`: the time is invalid. */
 function readTime<Absent>(value: unknown, absent: Absent): number | Absent | null {
   if (value === undefined) return absent;
   return typeof value === 'string' ? (parseMoment(value) ?? null) : null;

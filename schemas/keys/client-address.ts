@@ -1,7 +1,7 @@
-// The client's address on its way from the proxy to the control plane, signed, so that nobody can pass for somebody else.
+// The header with the client's address from a proxy to the control plane, signed so that it cannot be forged.
 import { sameDigest, signatureOf } from './secret.ts';
 
-/** The header that holds it. The proxy removes a client's own and sets its own. */
+/** The name of the header. The proxy replaces a header of this name that a client sends. */
 export const clientAddressHeader = 'x-gateway-client-address';
 
 /** The header's value: the address, a blank, and the HMAC-SHA-256 of the address under the master key, in hex. */
@@ -9,7 +9,7 @@ export function signClientAddress(address: string, masterKey: string): string {
   return `${address} ${signatureOf(address, masterKey)}`;
 }
 
-/** The address a header value vouches for; undefined when it is missing or not signed with this key, and always without a key. */
+/** The address of a header value; undefined when the value is missing or not signed with this key, and always without a key. */
 export function readClientAddress(value: string | undefined, masterKey: string | undefined): string | undefined {
   if (value === undefined || masterKey === undefined) return undefined;
   const blank = value.indexOf(' ');

@@ -1,18 +1,18 @@
-// What keys are checked against, and whose key a token is: one verdict for both planes.
+// Finds the caller of a token among the keys in force; both planes use it.
 import { type AuthKey, isActive, keysByDigest } from './auth-key.ts';
 import { digestOf, sameDigest } from './secret.ts';
 
-/** The keys in force. One object for each state of them: whoever remembers a verdict remembers which object gave it. */
+/** The keys in force. Every change of the keys makes a new object, so a cached result is valid for the object that gave it. */
 export interface Credentials {
-  /** SHA-256 of the master key in hex; undefined when the gateway was started without one on purpose: then everyone is let in. */
+  /** SHA-256 of the master key in hex; undefined when the gateway was started without one: then every request is accepted. */
   readonly masterKeyDigest: string | undefined;
   /** Managed keys by the digest of their secret. */
   readonly keys: ReadonlyMap<string, AuthKey>;
-  /** False while the managed keys could not be read: a token that nobody knows may be one of them. */
+  /** False until the managed keys were read: until then an unknown token may be a managed key. */
   readonly isComplete: boolean;
 }
 
-/** Whose key a token is. */
+/** The caller of a token. */
 export type Caller =
   | { readonly kind: 'master_key' | 'anonymous'; readonly key?: never }
   | { readonly kind: 'managed_key'; readonly key: AuthKey };
@@ -20,7 +20,7 @@ export type Caller =
 const master: Caller = Object.freeze({ kind: 'master_key' });
 const anonymous: Caller = Object.freeze({ kind: 'anonymous' });
 
-/** The credentials of a master key (its digest) and the managed keys, all of them unless said otherwise. */
+/** The credentials of the master key (its digest) and the managed keys. `isComplete`: whether these are all managed keys. */
 export function credentialsOf(
   masterKeyDigest: string | undefined,
   keys: Iterable<AuthKey>,
@@ -38,8 +38,8 @@ export function bearerToken(authorization: string | undefined): string | undefin
 }
 
 /**
- * Who shows this token at this moment (Unix milliseconds). Undefined when nobody may: no token, an unknown one, a revoked or an expired
- * one, and nothing tells them apart. Without a master key whoever is unknown is let in, but a managed key still means what it says.
+ * The caller of a token at this moment (Unix milliseconds). Undefined for a missing, unknown, revoked or expired token; the result does
+ * not show which. Without a master key, unknown callers are anonymous, and a managed key still has its own rights.
  */
 export function identify(token: string | undefined, credentials: Credentials, nowMs: number): Caller | undefined {
   const { masterKeyDigest, keys } = credentials;

@@ -1,7 +1,7 @@
-// Which models a key may use: a list of names and patterns, compared without regard to letter case.
+// The models that a key may use: a list of names and patterns; letter case does not matter.
 import { foldCase, isQualified, parseSelector } from '../selector.ts';
 
-/** The entries of a list that restricts, folded. */
+/** The entries of a restricting list, in lower case. */
 export type ModelAccess = ReadonlySet<string>;
 
 /**
@@ -13,14 +13,14 @@ export function modelAccess(allowedModels: readonly string[]): ModelAccess | und
   return new Set(allowedModels.map(foldCase));
 }
 
-/** Whether the name a client asks for is itself an entry: an alias granted by name grants its targets. */
+/** Whether the requested name is an entry: an entry with the name of an alias also grants the targets of the alias. */
 export function allowsName(access: ModelAccess, requestedName: string): boolean {
   return access.has(foldCase(requestedName));
 }
 
 /**
- * Whether a model at a provider may be used, whatever name led there. An entry `a/b` is about the provider `a` where it is configured, else
- * about the bare id `a/b`; a bare id covers the model on any provider. `providers`: the names of all that are configured, folded.
+ * Whether a model of a provider may be used, for any requested name. An entry `a/b` means the provider `a` when it is configured,
+ * otherwise the bare id `a/b`; a bare id grants the model on every provider. `providers`: the configured names, in lower case.
  */
 export function allowsTarget(
   access: ModelAccess,
@@ -36,7 +36,7 @@ export function allowsTarget(
   );
 }
 
-/** Whether an entry grants nothing beyond what `access` grants: nobody hands on more than they have. `providers` as above. */
+/** Whether `access` grants everything that the entry grants, so that a key cannot grant more than it has. `providers` as above. */
 export function coversEntry(access: ModelAccess | undefined, entry: string, providers: ReadonlySet<string>): boolean {
   if (access === undefined || allowsName(access, entry)) return true;
   if (!isQualified(entry, providers)) return false;

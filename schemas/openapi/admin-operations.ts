@@ -1,4 +1,4 @@
-// The operations under /admin: a row each.
+// The operations under /admin, one row each.
 import type { Operation, Refusals } from './operation.ts';
 
 const listing = { status: 200, says: 'The rules after it.', schema: 'rate-limits', headers: ['ETag'] } as const;
@@ -22,8 +22,8 @@ const rateLimitOperations: readonly Operation[] = [
     id: 'listRateLimits',
     method: 'get',
     path: '/admin/rate-limits',
-    summary: 'Every rule in force, and how much of it is used.',
-    description: 'Used is the sum over all live proxies.',
+    summary: 'Every rule with its usage.',
+    description: 'Usage is the sum over all live proxies.',
     success: { ...listing, says: 'The rules.' },
     refusals: ruleRead,
   },
@@ -34,7 +34,7 @@ const rateLimitOperations: readonly Operation[] = [
     path: '/admin/rate-limits',
     summary: 'Sets a rule, or changes its caps.',
     description:
-      'A rule is named by scope, subject and period. Over a rule of the configuration it is an override, until it is deleted or expires. What was counted stays.',
+      'A rule is named by scope, subject and period. It overrides a rule of the configuration with the same name until it is deleted or expires. Counters are kept.',
     parameters: ['IfMatch'],
     body: 'rate-limit-write',
     success: listing,
@@ -49,8 +49,8 @@ const rateLimitOperations: readonly Operation[] = [
     id: 'deleteRateLimit',
     method: 'delete',
     path: '/admin/rate-limits',
-    summary: 'Removes a rule set here, and its counters.',
-    description: 'A rule of the configuration that it had overridden is in force again.',
+    summary: 'Removes a manual rule and its counters.',
+    description: 'A rule of the configuration that it overrode is in force again.',
     parameters: ['IfMatch'],
     body: 'rate-limit-delete',
     success: listing,
@@ -120,7 +120,7 @@ const authKeyOperations: readonly Operation[] = [
     id: 'deactivateAuthKey',
     method: 'post',
     path: '/admin/auth-keys/{id}/deactivate',
-    summary: 'Revokes a key for good; within a second no proxy takes it.',
+    summary: 'Revokes a key permanently; within a second every proxy refuses it.',
     success: { status: 204, says: 'It is revoked.' },
     refusals: oneKeyWrite,
   },
@@ -129,8 +129,8 @@ const authKeyOperations: readonly Operation[] = [
     id: 'deleteAuthKey',
     method: 'delete',
     path: '/admin/auth-keys/{id}',
-    summary: 'Revokes a key and forgets it.',
-    success: { status: 204, says: 'It is gone.' },
+    summary: 'Revokes a key and deletes it.',
+    success: { status: 204, says: 'It is deleted.' },
     refusals: oneKeyWrite,
   },
   {
@@ -158,7 +158,7 @@ const authKeyOperations: readonly Operation[] = [
     id: 'putAuthKeyDashboardAccess',
     method: 'put',
     path: '/admin/auth-keys/{id}/dashboard-access',
-    summary: 'Opens the admin API to a key, or closes it.',
+    summary: 'Grants a key access to the admin API, or withdraws it.',
     body: 'auth-key-dashboard-access',
     success: key,
     refusals: { ...oneKeyWrite, 403: ['admin_scope_denied'] },
@@ -172,8 +172,8 @@ const statusOperations: readonly Operation[] = [
     path: '/admin/status',
     tag: 'Status',
     access: 'admin',
-    summary: 'Who enforces what: what should be in force, and what each proxy has.',
-    description: 'It answers while the store is down too.',
+    summary: 'The desired revisions, and the revisions that each proxy enforces.',
+    description: 'It also answers while the store is down.',
     success: { status: 200, says: 'The state of the fleet.', schema: 'status' },
   },
   {

@@ -1,4 +1,4 @@
-// The JSON Schemas of the bodies as components of the API description: one name each, and references that hold inside it.
+// Turns the JSON Schemas of bodies into components of the API description, with unique names and internal references.
 import adminError from '../admin/admin-error.schema.json' with { type: 'json' };
 import authKey from '../admin/auth-key.schema.json' with { type: 'json' };
 import allowedModels from '../admin/auth-key-allowed-models.schema.json' with { type: 'json' };
@@ -24,7 +24,7 @@ import usage from '../model-api/usage.schema.json' with { type: 'json' };
 import apiDescription from './api-description.schema.json' with { type: 'json' };
 import resetDone from './reset-done.schema.json' with { type: 'json' };
 
-/** Every schema the API description speaks of, by the name of its file. */
+/** Every schema in the API description, by the name of its file. */
 const schemas = {
   'admin-error': adminError,
   'api-description': apiDescription,
@@ -55,18 +55,18 @@ const schemas = {
 /** A schema by the name of its file, such as `rate-limit-write`. */
 export type SchemaName = keyof typeof schemas;
 
-/** Where a component lies in the description. */
+/** A reference to a component of the description. */
 export function referenceTo(name: SchemaName): { readonly $ref: string } {
   return { $ref: pointer(name) };
 }
 
-/** `RateLimitWrite` of `rate-limit-write`, and beside it `RateLimitWriteLimitKey` of its definition `limit_key`. */
+/** All components: `rate-limit-write` becomes `RateLimitWrite`, its definition `limit_key` becomes `RateLimitWriteLimitKey`. */
 export function schemaComponents(): Record<string, unknown> {
   const components: Record<string, unknown> = {};
   for (const [name, { $schema: _, $defs = {}, ...schema }] of Object.entries<Schema>(schemas)) {
     components[componentName(name)] = rewritten(schema, name);
     for (const [part, definition] of Object.entries($defs)) {
-      // Generators name a type after its title, so no two may be the same.
+      // Generators name a type after its title, so titles must be unique.
       const title = `${schema.title}: ${part.replaceAll('_', ' ')}`;
       components[componentName(name, part)] = { ...rewritten(definition, name), title };
     }
@@ -88,7 +88,7 @@ function pointer(name: string, part = ''): string {
   return `#/components/schemas/${componentName(name, part)}`;
 }
 
-/** The same schema with references to files, and to definitions inside one, as references to components. */
+/** The schema with references to files and definitions replaced by references to components. */
 function rewritten(node: object, home: string): object {
   const rewrite = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(rewrite);
@@ -102,7 +102,7 @@ function rewritten(node: object, home: string): object {
   );
 }
 
-/** Throws for a reference in a form that the schemas do not use: the mistake of a programmer, at start. */
+/** The component of a reference. Throws at the start for a reference in another form or to an unknown schema. */
 function moved(reference: string, home: string): string {
   const match = /^(?:([a-z-]+)\.schema\.json)?(?:#\/\$defs\/([a-z_]+))?$/.exec(reference);
   const name = match?.[1] ?? home;

@@ -1,4 +1,4 @@
-// The API description: an OpenAPI 3.1 document made of the tables of operations and the JSON Schemas of the bodies.
+// Builds the API description, an OpenAPI 3.1 document, from the tables of operations and the JSON Schemas of the bodies.
 import { adminOperations } from './admin-operations.ts';
 import { referenceTo, type SchemaName, schemaComponents } from './components.ts';
 import { examples, streamExample } from './examples.ts';
@@ -28,20 +28,20 @@ const refusalsOfClients: Refusals = {
   500: ['internal_error'],
 };
 
-/** Statuses whose answers may say when to come back. */
+/** Statuses whose answers may have Retry-After. */
 const retryable = new Set([429, 503]);
 
-/** Every operation there is, the control plane's first. */
+/** Every operation, those of the control plane first. */
 export const operations: readonly Operation[] = [...adminOperations, ...modelOperations];
 
-/** All error codes an operation may answer, by status: its own, and those of its kind. */
+/** All error codes of an operation by status: its own, and those of all operations with the same access. */
 export function refusalsOf({ access, body, refusals = {} }: Operation): Refusals {
   if (access === 'client') return united([refusalsOfClients, refusals]);
   const scope: Refusals = access === 'admin' ? { 403: ['admin_scope_denied'] } : {};
   return united([refusalsOfAdmin, scope, body === undefined ? {} : refusalsOfAdminBody, refusals]);
 }
 
-/** The whole document, as JSON may say it. */
+/** The whole document. */
 export function describeApi(): object {
   return {
     openapi: '3.1.0',
@@ -96,7 +96,7 @@ function describeOperation(operation: Operation): object {
       [success.status]: describeSuccess(success),
       ...Object.fromEntries(refusals),
       default: describeAnswer(
-        access === 'client' ? 'Any other error, the provider’s own included.' : 'Any other error.',
+        access === 'client' ? 'Any other error, including errors of the provider.' : 'Any other error.',
         json(error),
         [],
       ),

@@ -1,4 +1,4 @@
-// One example of every body, by the name of its schema: what a generated client shows to a person who reads it.
+// One example of every body, by the name of its schema, for readers of the API description.
 import type { SchemaName } from './components.ts';
 
 const ruleOfTeamA = {
@@ -63,7 +63,7 @@ const proxy = {
 const gpt = { id: 'openai/gpt-4o', object: 'model', created: 1_772_400_000, owned_by: 'openai' } as const;
 const tokenUsage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 } as const;
 
-/** What the body of each schema looks like; each is valid under its schema. */
+/** An example for each schema; each is valid under its schema. */
 export const examples: Readonly<Record<SchemaName, unknown>> = {
   'admin-error': {
     code: 'invalid_member',

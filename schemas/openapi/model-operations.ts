@@ -1,4 +1,4 @@
-// The operations under /v1: a row each.
+// The operations under /v1, one row each.
 import { limitHeaders, type Operation, type Refusals } from './operation.ts';
 
 const parameters = ['UserPath'] as const;
@@ -89,7 +89,7 @@ export const modelOperations: readonly Operation[] = [
     path: '/v1/usage',
     tag: 'Model API',
     access: 'client',
-    summary: "The caller's limits, and what is left of them. Asking is free.",
+    summary: "The caller's limits, and what is left of them. The request itself is not counted.",
     parameters,
     success: { status: 200, says: 'The limits of the user path.', schema: 'usage' },
   },

@@ -1,8 +1,8 @@
-// What the API description says of one operation: data, from which everything written down about it follows.
+// The data of one operation, from which its description and its reference are generated.
 import type { SchemaName } from './components.ts';
 
 export interface Operation {
-  /** Names it for generated clients. */
+  /** Its name in generated clients. */
   readonly id: string;
   readonly method: 'delete' | 'get' | 'post' | 'put';
   /** With parameters in braces: `/admin/auth-keys/{id}`. */
@@ -10,17 +10,17 @@ export interface Operation {
   readonly tag: string;
   /** One line. */
   readonly summary: string;
-  /** What the line leaves open. */
+  /** Details that the summary leaves out. */
   readonly description?: string;
   /**
-   * `client`: any key. `operator`: the master key or a key with dashboard access, which sees its own user path. `admin`: only who may
-   * see the whole gateway.
+   * `client`: any key. `operator`: the master key, or a key with dashboard access for its own user path. `admin`: only operators of the
+   * whole gateway.
    */
   readonly access: 'admin' | 'client' | 'operator';
   readonly parameters?: readonly ParameterName[];
   readonly body?: SchemaName;
   readonly success: Success;
-  /** Error codes by status, besides those that every operation of its kind may answer. */
+  /** Error codes by status, without those that all operations with this access have. */
   readonly refusals?: Refusals;
 }
 
@@ -29,7 +29,7 @@ export interface Success {
   readonly says: string;
   /** Absent: no body. */
   readonly schema?: SchemaName;
-  /** It may be an event stream as well. */
+  /** The answer may be an event stream. */
   readonly isStreamed?: boolean;
   readonly headers?: readonly HeaderName[];
 }
@@ -37,13 +37,13 @@ export interface Success {
 /** Error codes by status. */
 export type Refusals = Readonly<Record<number, readonly string[]>>;
 
-/** Parameters, by their name among the components. */
+/** Parameters by their component name. */
 export const parameters = {
   KeyId: {
     name: 'id',
     in: 'path',
     required: true,
-    description: 'The id of the key, which is no secret.',
+    description: 'The id of the key; it is not secret.',
     schema: { type: 'string', format: 'uuid' },
     example: '3b241101-e2bb-4255-8caf-4136c566a962',
   },
@@ -58,7 +58,7 @@ export const parameters = {
   IfMatch: {
     name: 'If-Match',
     in: 'header',
-    description: 'The ETag of a listing: the change is made only while the rules are still those.',
+    description: 'The ETag of a listing: the change is made only if the rules have not changed since.',
     schema: { type: 'string' },
     example: '"42"',
   },
@@ -66,7 +66,7 @@ export const parameters = {
     name: 'X-Gateway-User-Path',
     in: 'header',
     description:
-      'Who asks, such as /team/app; / without it. A key bound to a path ignores it. The name is set by server.user_path_header.',
+      'The user path of the request, such as /team/app; / without it. It is ignored for a key with a user path. server.user_path_header sets the name of this header.',
     schema: { type: 'string' },
     example: '/team/app',
   },
@@ -78,16 +78,22 @@ const count = { type: 'integer', minimum: 0 } as const;
 const seconds = { type: 'integer', minimum: 1 } as const;
 const trio = (what: string) => ({
   limit: { description: `Cap on ${what} of the limit with the least left.`, schema: count },
-  remaining: { description: 'What is left of it; of requests, this one counted.', schema: count },
-  reset: { description: 'Seconds until its window ends; with nothing left, until it admits again.', schema: seconds },
+  remaining: { description: 'What is left of the cap; for requests, after this one.', schema: count },
+  reset: {
+    description: 'Seconds until its window ends; with nothing left, until a request is admitted again.',
+    schema: seconds,
+  },
 });
 const [requests, tokens] = [trio('requests'), trio('tokens')];
 
-/** Headers of answers, as they are spelled there. */
+/** Headers of answers by name. */
 export const headers = {
-  ETag: { description: 'Which rules the answer shows, for If-Match.', schema: { type: 'string' } },
+  ETag: { description: 'The version of the rules in the answer, for If-Match.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds until a retry would be admitted.', schema: seconds },
-  'x-request-id': { description: 'Names the request in logs; yours, if you sent one.', schema: { type: 'string' } },
+  'x-request-id': {
+    description: 'The id of the request in logs; the one that you sent, if any.',
+    schema: { type: 'string' },
+  },
   'x-should-retry': {
     description: '`false` when Retry-After is longer than a client should sleep.',
     schema: { const: 'false' },
@@ -102,7 +108,7 @@ export const headers = {
 
 export type HeaderName = keyof typeof headers;
 
-/** Those of an answer on a limited path (spec, Response headers); a dimension that nothing limits has none. */
+/** The headers of an answer on a limited path (spec, Response headers); a dimension without a limit has none. */
 export const limitHeaders = [
   'x-ratelimit-limit-requests',
   'x-ratelimit-remaining-requests',

@@ -1,27 +1,27 @@
-// What the configuration offers, as far as rules speak of it: the providers, the models they list, and the aliases.
+// The names that rules may refer to: providers, the models they list, and aliases.
 import { foldCase, isQualified } from '../selector.ts';
 import type { Alias, Provider } from '../types.ts';
 
-/** All names folded, as subjects are compared. */
+/** All names in lower case, because subjects are compared in lower case. */
 export interface KnownModels {
-  /** Those that are left out included. */
+  /** All providers, including those that are left out. */
   readonly providers: ReadonlySet<string>;
-  /** Providers whose key expands to nothing; what they list is not known. */
+  /** Providers with a key that expands to an empty text; their models are not known. */
   readonly leftOut: ReadonlySet<string>;
-  /** Both as `<provider>/<model>` and as bare ids, but for ids that read like a model of a provider. */
+  /** Models as `<provider>/<model>` and as bare ids, without bare ids that look like a model of a provider. */
   readonly models: ReadonlySet<string>;
   readonly aliases: ReadonlySet<string>;
 }
 
-/** As much of an assembled configuration as this needs. */
+/** The part of an assembled configuration that this needs. */
 export interface Offer {
   readonly providers: { readonly [name: string]: Pick<Provider, 'models'> };
   readonly aliases: readonly Pick<Alias, 'source'>[];
-  /** Every provider as declared, in order; absent: those of `providers`. */
+  /** The names of all declared providers, in order; absent: the names in `providers`. */
   readonly providerNames?: readonly string[];
 }
 
-/** Nothing is offered. */
+/** No names. */
 export const nothingKnown: KnownModels = {
   providers: new Set(),
   leftOut: new Set(),
@@ -29,7 +29,7 @@ export const nothingKnown: KnownModels = {
   aliases: new Set(),
 };
 
-/** The names that a configuration gives a meaning to. */
+/** The names that a configuration declares. */
 export function knownModels({ providers, aliases, providerNames }: Offer): KnownModels {
   const names = providerNames ?? Object.keys(providers);
   const folded = new Set(names.map(foldCase));

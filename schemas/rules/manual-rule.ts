@@ -9,16 +9,16 @@ export const manualRuleKind = 'rate_limit';
 /** The longest custom period in seconds; the same as in the configuration. */
 export const longestPeriodSeconds = 2_147_483_647;
 
-/** What a manual rule says of a cap: null removes the one of the configuration's rule, nothing leaves it as it is there. */
+/** The cap of a manual rule. Null removes the cap of the configuration's rule; undefined keeps it. */
 export type NamedCap = number | null;
 
-/** Its terms are those of any rule, but for the caps. Moments are RFC 3339 texts in UTC. */
+/** A rule with caps that may refer to the configuration. Times are RFC 3339 texts in UTC. */
 export interface ManualRule
   extends Omit<Rule, 'id' | 'source' | 'epoch' | 'maxRequests' | 'maxTokens' | 'blockedUntilMs' | 'bareId'> {
-  /** 0 only with `expiresAt`. Documents of before null was known leave caps out too: they mean the configuration's likewise. */
+  /** 0 only with `expiresAt`. Absent, also in documents of older versions: the cap of the configuration. */
   readonly maxRequests?: NamedCap;
   readonly maxTokens?: NamedCap;
-  /** The operator could only tighten the rule: one of the configuration stays in force where it is stricter. */
+  /** The operator may only tighten a rule: where the rule of the configuration is stricter, its caps stay in force. */
   readonly tightens?: true;
   /** Why the operator set it. */
   readonly reason?: string;
@@ -30,7 +30,7 @@ export interface ManualRule
   readonly updatedBy: string;
 }
 
-/** The rule of a document; undefined when the body is not one, or not the one its id names. Unknown members are ignored. */
+/** The rule of a document; undefined when the body is not a rule, or its key is not the id. Unknown members are ignored. */
 export function readManualRule(id: string, body: unknown): ManualRule | undefined {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
   const members = body as Readonly<Record<string, unknown>>;
@@ -72,7 +72,7 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
   });
 }
 
-/** What `readManualRule` reads; the key is the id of the document. */
+/** The body for `readManualRule`; the key is the id of the document. */
 export function manualRuleBody(rule: ManualRule): object {
   return {
     scope: rule.scope,

@@ -1,4 +1,4 @@
-// The rules in force: what the configuration declares and what operators set, as one list. Both planes see the same.
+// Merges the rules of the configuration with manual rules into one list; both planes use it.
 import { isQualified } from '../selector.ts';
 import { expiryMs, type ManualRule } from './manual-rule.ts';
 import { type Obstacle, obstacleOf, type RulePrerequisites } from './obstacle.ts';
@@ -7,9 +7,9 @@ import { compareRules, type Rule } from './rule.ts';
 import { uniqueRuleIds } from './rule-id.ts';
 
 export interface RuleSources {
-  /** As `compileRules` gives them. */
+  /** The result of `compileRules`. */
   readonly config: readonly Rule[];
-  /** Every one that lies in the store, expired ones too. */
+  /** All manual rules in the store, including expired ones. */
   readonly manual: readonly ManualRule[];
   readonly epochs: ResetEpochs;
   readonly nowMs: number;
@@ -17,23 +17,22 @@ export interface RuleSources {
 }
 
 export interface MergedRule extends Rule {
-  /** The configuration declares the same rule, and this one stands in its place. */
+  /** The configuration declares the same rule, and this one replaces it. */
   readonly overridesConfig: boolean;
-  /** What stands in its way, also while rate limits are switched off. */
+  /** Why it cannot be enforced, also while rate limits are switched off. */
   readonly obstacle: Obstacle | undefined;
-  /** Nothing stands in its way, and rate limits are switched on. */
+  /** It has no obstacle, and rate limits are switched on. */
   readonly enforced: boolean;
-  /** The proxies hold counters for it. No two such rules have one key. */
+  /** The proxies have counters for it. Keys of counted rules are unique. */
   readonly counted: boolean;
-  /** Of a rule with source `manual`. */
+  /** Present for a rule with source `manual`. */
   readonly manual?: ManualRule;
 }
 
 /**
- * Sorted, with ids that are unique among keys. A manual rule wins over the one of the configuration with the same key, whose caps it
- * has where it names none; one that cannot be enforced does not hide a rule of the configuration that can: then both are there. An
- * expired one does not exist. While its document still lies there, the epoch is what it will be once the document was removed, so the
- * counters start anew once and not twice.
+ * Sorted, with ids that are unique among keys. A manual rule replaces the rule of the configuration with the same key, and takes the caps
+ * that it does not name from it. When the manual rule cannot be enforced and the other can, the list has both. An expired rule is left
+ * out; while its document is still stored, the epoch is already the one after its removal, so that counters start again only once.
  */
 export function mergeRules({ config, manual, epochs, nowMs, prerequisites }: RuleSources): MergedRule[] {
   const expired = new Set<string>();
@@ -54,7 +53,7 @@ export function mergeRules({ config, manual, epochs, nowMs, prerequisites }: Rul
     standing.delete(declared.key);
   }
   for (const set of standing.values()) rules.push(merged(overrideOf(set, undefined), set));
-  // Rules of the configuration alone have their ids and their order already.
+  // Without manual rules, ids and order are already right.
   if (!rules.some(({ source }) => source === 'manual')) return rules.map((rule) => Object.freeze(rule));
   const ids = uniqueRuleIds(rules.map(({ key }) => key));
   return rules.map((rule, index) => Object.freeze({ ...rule, id: ids[index] ?? '' })).sort(compareRules);
@@ -79,7 +78,7 @@ export function mergeRules({ config, manual, epochs, nowMs, prerequisites }: Rul
 
 type Caps = Pick<Rule, 'maxRequests' | 'maxTokens'>;
 
-/** The caps that a manual rule has over one of the configuration, or over none: those it names, else that rule's. */
+/** The caps of a manual rule: those it names, otherwise those of the declared rule, if any. */
 export function effectiveCaps(named: Pick<ManualRule, 'maxRequests' | 'maxTokens'>, declared: Caps | undefined): Caps {
   const maxRequests = named.maxRequests === undefined ? declared?.maxRequests : named.maxRequests;
   const maxTokens = named.maxTokens === undefined ? declared?.maxTokens : named.maxTokens;
@@ -102,7 +101,7 @@ function stricter(name: keyof Caps, cap: number | undefined, other: number | und
   return least === Number.POSITIVE_INFINITY ? {} : { [name]: least };
 }
 
-/** The next Unix millisecond at which a manual rule expires, so that the rules must be merged again; undefined: none will. */
+/** The next Unix millisecond at which a manual rule expires and the rules must be merged again; undefined: none expires. */
 export function nextExpiryMs(manual: readonly ManualRule[], nowMs: number): number | undefined {
   let next = Number.POSITIVE_INFINITY;
   for (const rule of manual) {
@@ -113,8 +112,8 @@ export function nextExpiryMs(manual: readonly ManualRule[], nowMs: number): numb
 }
 
 /**
- * `per_child` and mode are the override's own (unless it may only tighten), so a cap that it does not name counts in the way that it says: of a template for
- * each child.
+ * `per_child` and mode are those of the manual rule (unless it may only tighten). So a cap that it takes from the configuration is counted
+ * as the manual rule says: for a template, per child.
  */
 function overrideOf(manual: ManualRule, declared: Rule | undefined): Rule {
   const { key, scope, subject, matchSubject, periodSeconds } = manual;

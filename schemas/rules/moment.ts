@@ -1,10 +1,10 @@
-// Reads a moment as it stands in documents and requests: RFC 3339, by arithmetic alone.
+// Parses RFC 3339 times of documents and requests, without `Date`.
 
 const shape = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
 /**
- * The milliseconds since the Unix epoch that an RFC 3339 text such as `2026-01-31T12:00:00Z` stands for; a finer fraction is cut
- * off. Undefined for any other form and for days and hours that do not exist (30 February, 24:00, leap seconds).
+ * The Unix milliseconds of an RFC 3339 text such as `2026-01-31T12:00:00Z`; a finer fraction is cut off. Undefined for any other form
+ * and for times that do not exist (30 February, 24:00, leap seconds).
  */
 export function parseMoment(text: string): number | undefined {
   const match = shape.exec(text);

@@ -1,13 +1,13 @@
-// What stands in the way of a rule: decided in one place, so that both planes enforce the same. Pure.
+// Decides whether a rule can be enforced, once for both planes. Pure.
 import { isQualified } from '../selector.ts';
 import type { KnownModels } from './known-models.ts';
 import type { Rule } from './rule.ts';
 
-/** What enforcing a rule takes, besides the rule. */
+/** The conditions for enforcing rules. */
 export interface RulePrerequisites {
   /** Rate limits are switched on. */
   readonly enabled: boolean;
-  /** Per-child templates are paid for. */
+  /** The entitlement for per-child templates is present. */
   readonly hasTemplates: boolean;
   /** Tokens are counted. */
   readonly usageEnabled: boolean;
@@ -15,12 +15,12 @@ export interface RulePrerequisites {
 }
 
 /**
- * `not_entitled`: a template that is not paid for. `no_cap`: an override that has lost the rule it changed. `no_usage`: it caps tokens
- * alone, which are not counted. `unknown_subject`: no provider or model of that name.
+ * `not_entitled`: a template without its entitlement. `no_cap`: an override without caps whose rule is no longer in the configuration.
+ * `no_usage`: the rule caps only tokens, which are not counted. `unknown_subject`: no provider or model has this name.
  */
 export type Obstacle = 'not_entitled' | 'no_cap' | 'no_usage' | 'unknown_subject';
 
-/** What stands in the way of a rule while rate limits are switched on; undefined when nothing does. */
+/** Why a rule cannot be enforced while rate limits are switched on; undefined when it can. */
 export function obstacleOf(rule: Rule, { hasTemplates, usageEnabled, known }: RulePrerequisites): Obstacle | undefined {
   if (rule.perChild && !hasTemplates) return 'not_entitled';
   if (rule.maxRequests === undefined && rule.maxTokens === undefined) return 'no_cap';
@@ -28,7 +28,7 @@ export function obstacleOf(rule: Rule, { hasTemplates, usageEnabled, known }: Ru
   return rule.maxRequests === undefined && !usageEnabled ? 'no_usage' : undefined;
 }
 
-/** A bare id `a/b` does not name the model `b` of the provider `a`: there is none. That a provider is left out is told elsewhere. */
+/** Whether the subject exists. A provider that is left out counts as existing, because another warning reports it. */
 function isKnown({ scope, matchSubject }: Rule, { providers, leftOut, models }: KnownModels): boolean {
   if (scope === 'user_path') return true;
   if (scope === 'provider') return providers.has(matchSubject);

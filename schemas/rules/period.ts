@@ -1,4 +1,4 @@
-// The periods of a limit: named ones are nothing but a length in seconds.
+// The periods of a limit in seconds; a named period is a number of seconds.
 
 /** Spec "Named periods"; 0 means requests in flight instead of a window. */
 export const namedPeriods = { minute: 60, hour: 3_600, day: 86_400, concurrent: 0 } as const;

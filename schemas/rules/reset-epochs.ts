@@ -1,4 +1,4 @@
-// Reset epochs: the numbers in the state store that say from which generation on the counters of a rule count.
+// Reset epochs: numbers in the state store. Raising the epoch of a rule clears its counters.
 import { parseMoment } from './moment.ts';
 
 /** The kind of their documents. The id is the rule key, or empty for the epoch of all rules; the body is `{"epoch": n, "raised_at": moment}`. */
@@ -7,25 +7,25 @@ export const resetEpochKind = 'reset_epoch';
 /** The id of the epoch that all rules share. */
 export const everyRule = '';
 
-/** What one document says. */
+/** The content of one document. */
 export interface ResetEpoch {
-  /** Of the document. */
+  /** The id of the document. */
   readonly id: string;
   readonly epoch: number;
-  /** Unix milliseconds; infinite when it does not say. */
+  /** Unix milliseconds; Infinity when the document has none. */
   readonly raisedAtMs: number;
 }
 
 export interface ResetEpochs {
   /** The epoch of a rule's counters: its own plus that of all. */
   of(key: string): number;
-  /** What the document of this id says; 0 when there is none. */
+  /** The epoch of the document with this id; 0 without a document. */
   stored(id: string): number;
-  /** When each was raised last, by document id, in Unix milliseconds; infinite when it does not say. */
+  /** When each epoch was last raised, by document id, in Unix milliseconds; Infinity when the document has no time. */
   readonly raisedAtMs: ReadonlyMap<string, number>;
 }
 
-/** The epochs of all rules; what has no document counts as 0. */
+/** The epochs of all rules; without a document the epoch is 0. */
 export function resetEpochs(all: readonly ResetEpoch[]): ResetEpochs {
   const epochs = new Map(all.map(({ id, epoch }) => [id, epoch]));
   const raisedAtMs = new Map(all.map(({ id, raisedAtMs: atMs }) => [id, atMs]));
@@ -33,13 +33,13 @@ export function resetEpochs(all: readonly ResetEpoch[]): ResetEpochs {
   return { of: (key) => stored(key) + stored(everyRule), stored, raisedAtMs };
 }
 
-/** The epoch that a document says; undefined when it says none. */
+/** Reads a document; undefined when it has no epoch. */
 export function readResetEpoch(id: string, body: unknown): ResetEpoch | undefined {
   const epoch = epochOf(body);
   return epoch === undefined ? undefined : { id, epoch, raisedAtMs: raisedAtMsOf(body) };
 }
 
-/** The body of a document that says `epoch`, raised at this moment (RFC 3339, UTC), if one is known. */
+/** The body of a document with `epoch`; `raisedAt`: when it was raised (RFC 3339, UTC). */
 export function resetEpochBody(epoch: number, raisedAt?: string): object {
   return { epoch, ...(raisedAt === undefined ? {} : { raised_at: raisedAt }) };
 }

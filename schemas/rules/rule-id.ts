@@ -1,4 +1,4 @@
-// A short stable name for a rule: metrics are labelled by it, because a user path must never be a label.
+// Short stable ids for rules: metrics use them as labels, because a user path must never be a label.
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
@@ -21,7 +21,7 @@ export function ruleId(key: string): string {
  */
 export function uniqueRuleIds(keys: readonly string[], idOf: (key: string) => string = ruleId): string[] {
   const all = keys.map((key) => idOf(key));
-  // A reload waits for this, and keys that collide are rarer than anything.
+  // A reload waits for this, and collisions are very rare.
   if (new Set(all).size === keys.length) return all;
   const ids = new Map<string, string>();
   const taken = new Map<string, number>();

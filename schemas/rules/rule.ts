@@ -1,19 +1,19 @@
-// A rate-limit rule, and what makes two of them the same rule.
+// A rate-limit rule, and its identity.
 import type { Limit, RateLimits } from '../types.ts';
 import { periodSeconds } from './period.ts';
 import { uniqueRuleIds } from './rule-id.ts';
 import { normaliseSubject, type Scope, shownSubject } from './scope.ts';
 
-/** A rule ready to be enforced (spec, Rate limit rule). Data: it is replaced, never changed; its counters live in the limiter. */
+/** A rule ready to be enforced (spec, Rate limit rule). It is replaced, never changed; the limiter has its counters. */
 export interface Rule {
-  /** Scope, normalised subject and period: what makes two rules the same. */
+  /** The identity: scope, normalised subject and period. */
   readonly key: string;
   /** Short and stable, for metric labels; unique within a set. */
   readonly id: string;
   readonly scope: Scope;
-  /** For people: a name as written, a user path normalised. */
+  /** The subject to show: a name as written, a user path normalised. */
   readonly subject: string;
-  /** Normalised, for comparing. */
+  /** The subject to compare, normalised. */
   readonly matchSubject: string;
   /** The subject of a model rule is a bare id although it has a slash, because no provider is named like its first part. */
   readonly bareId?: true;
@@ -28,14 +28,14 @@ export interface Rule {
   readonly blockedUntilMs?: number;
   readonly mode: 'enforce' | 'shadow';
   readonly source: 'config' | 'manual';
-  /** Generation of the counters: a raised epoch means that they start anew (reset, delete, template toggled). */
+  /** Generation of the counters: a higher epoch clears them (reset, deletion, change between shared and template). */
   readonly epoch: number;
 }
 
-/** As much of `rate_limits` as rules are made of. */
+/** The part of `rate_limits` that declares rules. */
 export type RuleLists = Omit<RateLimits, 'max_children'>;
 
-/** One limit of the configuration with its subject, and the place in `rate_limits` where it stands. */
+/** One limit of the configuration with its subject and its place in `rate_limits`. */
 export interface DeclaredRule {
   scope: Scope;
   /** As written; `normaliseSubject` gives the form to compare. */
@@ -53,7 +53,7 @@ export function ruleKey(scope: Scope, normalisedSubject: string, seconds: number
   return `${scope} ${seconds} ${normalisedSubject}`;
 }
 
-/** The period in a rule key, in seconds; undefined for a text that is no rule key. */
+/** The period in a rule key, in seconds; undefined for a text that is not a rule key. */
 export function periodOf(key: string): number | undefined {
   const seconds = /^[a-z_]+ (\d+) /.exec(key)?.[1];
   return seconds === undefined ? undefined : Number(seconds);
@@ -86,7 +86,7 @@ function rulesOf(
   });
 }
 
-/** The one order of rules, for checking, ties and listings: scope, normalised subject, period. */
+/** The order of rules for checks, ties and listings: scope, normalised subject, period. */
 export function compareRules(a: Rule, b: Rule): number {
   if (a.scope !== b.scope) return a.scope < b.scope ? -1 : 1;
   if (a.matchSubject !== b.matchSubject) return a.matchSubject < b.matchSubject ? -1 : 1;
@@ -94,8 +94,8 @@ export function compareRules(a: Rule, b: Rule): number {
 }
 
 /**
- * The rules of a validated `rate_limits` section, sorted, also while it is switched off. Throws a RangeError for a subject that cannot
- * be compared, which the loader has refused before.
+ * The rules of a validated `rate_limits` section, sorted, also while it is switched off. Throws a RangeError for an invalid subject; the
+ * loader rejects such a configuration before.
  */
 export function compileRules(rateLimits: RuleLists): Rule[] {
   const rules = declaredRules(rateLimits).map(compileRule);

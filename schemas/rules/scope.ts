@@ -1,4 +1,4 @@
-// What a rule may be about: one row per scope says how its subjects are compared.
+// The scopes of rules: one row per scope says how its subjects are normalised.
 import { foldCase, parseSelector } from '../selector.ts';
 import { normaliseUserPath } from '../user-path.ts';
 
@@ -18,12 +18,12 @@ const normalise: Record<Scope, (subject: string) => SubjectResult> = {
       : { subject: foldCase(subject) },
 };
 
-/** The form of a subject by which rules are compared: user paths keep their case, providers and models fold it. */
+/** The form of a subject for comparing: user paths keep their letter case, providers and models are in lower case. */
 export function normaliseSubject(scope: Scope, subject: string): SubjectResult {
   return normalise[scope](subject);
 }
 
-/** The form of a subject for people: names as they were written, but a path as requests are matched with it. */
+/** The form of a subject to show: names as written, user paths normalised. */
 export function shownSubject(scope: Scope, subject: string, normalised: string): string {
   return scope === 'user_path' ? normalised : subject;
 }

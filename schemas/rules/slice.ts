@@ -1,4 +1,4 @@
-// The slices of a sliding window: what of time one counter place stands for (spec, Limits 6).
+// The time slices of a sliding window (spec, Limits 6).
 
 /** A window is a ring of this many slices of a sixtieth of its period: the one that holds now and the 60 before it. */
 export const sliceCount = 61;

@@ -1,17 +1,17 @@
-// How it reads that a rule is not enforced: in the listing, and in the log of both planes.
+// The sentences about rules that are not enforced, for the listing and the log of both planes.
 import type { MergedRule } from './merge.ts';
 import type { RulePrerequisites } from './obstacle.ts';
 
-/** Something that an operator should hear of. */
+/** A log line about rules that are not enforced. */
 export interface RuleProblem {
   readonly level: 'warn' | 'error';
   readonly text: string;
 }
 
-/** Longer lists help no one, and the listing has them all. */
+/** The most lines in the log; the listing shows every rule. */
 const mostSaid = 20;
 
-/** A sentence without a full stop on what of a rule is not enforced, and why; undefined when all of it is. */
+/** Which part of a rule is not enforced and why, without a full stop; undefined when the whole rule is enforced. */
 export function explainUnenforced(
   rule: MergedRule,
   { enabled, usageEnabled, known }: RulePrerequisites,
@@ -36,8 +36,8 @@ const sentences = {
 } as const;
 
 /**
- * What the log says of the rules that operators set and that are not enforced, a sentence each; of token caps without usage tracking one
- * for all. Nothing while rate limits are switched off: then that is the reason. What the configuration declares is said when it is loaded.
+ * One log line for each manual rule that is not enforced, and one line for all token caps without usage tracking. None while rate limits
+ * are switched off. Rules of the configuration are reported when it is loaded.
  */
 export function unenforcedProblems(rules: readonly MergedRule[], prerequisites: RulePrerequisites): RuleProblem[] {
   if (!prerequisites.enabled) return [];

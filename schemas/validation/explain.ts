@@ -1,4 +1,4 @@
-// The sentences behind the schema validator's errors, one for each mistake a person made.
+// Turns the errors of the schema validator into sentences, one for each mistake.
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { type Path, quote } from './path.ts';
 import { closest } from './suggest.ts';
@@ -7,12 +7,12 @@ import { valueAt } from './value-at.ts';
 
 export interface Sentence {
   path: Path;
-  /** Whether the key or the value at the path is to be shown. */
+  /** Whether the place is the key or the value at the path. */
   part: 'key' | 'value';
   message: string;
 }
 
-/** As much of a schema as sentences are made of. */
+/** The part of a schema that sentences use. */
 export interface Schema {
   readonly [word: string]: unknown;
   readonly type?: string | readonly string[];
@@ -24,26 +24,26 @@ export interface Schema {
   readonly anyOf?: readonly { readonly required?: readonly string[] }[];
 }
 
-/** How sentences speak: a file that a person edits is not spoken of like a body that a program sends. */
+/** The words of sentences: those about a YAML file differ from those about a JSON body. */
 export interface Wording {
-  /** What is expected, by the word of JSON Schema, and what else was found than text, numbers, `true` and `false`. */
+  /** Names of expected types by their JSON Schema name, and of found values other than text, numbers and booleans. */
   readonly kinds: Readonly<Record<'array' | 'boolean' | 'integer' | 'null' | 'object' | 'string', string>>;
   readonly found: Readonly<Record<'null' | 'array' | 'object', string>>;
   /** What to write instead of a value of the wrong type; begins with a semicolon, or is empty. */
   typeHint(schema: Schema, found: unknown): string;
-  /** What a value is for, after a sentence about it; empty where the reader has the file before them. */
+  /** The purpose of a value, to append to a sentence about it; may be empty. */
   purpose(schema: Schema | undefined): string;
-  /** The word that was probably meant; begins with a semicolon. */
+  /** A suggestion of the word that was probably meant; begins with a semicolon. */
   guess(word: string): string;
   /** `schema`: of the member that is missing at `path`. */
   missing(path: Path, key: string, schema: Schema | undefined): Sentence;
   unknown(path: Path, key: string, members: Members): Sentence;
 }
 
-/** What there is to say of a member that does not exist. */
+/** The facts for a sentence about an unknown member. */
 export interface Members {
   readonly known: readonly string[];
-  /** The one that was probably meant. */
+  /** The member that was probably meant. */
   readonly guess: string | undefined;
   /** The name must not be quoted. */
   readonly isHidden: boolean;
@@ -53,13 +53,13 @@ export interface Explaining {
   /** The document as written: expanded values are never quoted. */
   readonly source: unknown;
   readonly wording: Wording;
-  /** Whether nothing may be quoted of the value at a place. */
+  /** Whether the value at a place is secret, so that no sentence quotes it. */
   readonly isHidden?: (path: Path) => boolean;
 }
 
 /**
- * Turns complaints into sentences and leaves out the echoes: branches of a choice, further words about a value of the wrong type,
- * and the key that is missing because it is misspelled.
+ * Turns complaints into sentences and leaves out consequences of another mistake: branches of a choice, further errors of a value of the
+ * wrong type, and a key that is missing because it is misspelled.
  */
 export function explain(
   complaints: readonly Complaint[],
@@ -86,7 +86,7 @@ export function explain(
   return sentences;
 }
 
-/** The keys whose presence an error is about. */
+/** The keys that an error says are missing or must not be present. */
 function keyed(error: ErrorObject): string[] {
   if (error.keyword === 'required') return [String(error.params['missingProperty'])];
   const { oneOf, anyOf } = schemaOf(error);
@@ -94,7 +94,7 @@ function keyed(error: ErrorObject): string[] {
   return [...(oneOf ?? []), ...(anyOf ?? [])].flatMap(({ required }) => required ?? []);
 }
 
-/** `hidden`: what may be said of a value that must not be quoted. */
+/** `hidden`: the words for a value that must not be quoted. */
 function say({ error, path }: Complaint, found: unknown, hidden: string | undefined, wording: Wording): Sentence {
   const { params } = error;
   const schema = schemaOf(error);
@@ -112,7 +112,7 @@ function say({ error, path }: Complaint, found: unknown, hidden: string | undefi
     case 'pattern':
       return here(`has the wrong form${andFound}${sayExpected(schema)}`);
     case 'format':
-      return here(`must be a moment of RFC 3339 such as 2030-01-31T12:00:00Z${andFound}`);
+      return here(`must be a time in RFC 3339 such as 2030-01-31T12:00:00Z${andFound}`);
     case 'x-unit':
       return here(`is out of range${andFound}; expected ${error.schema === 'size' ? '1B to 1GiB' : '1ms to 596h'}`);
     case 'required': {
@@ -131,7 +131,7 @@ function say({ error, path }: Complaint, found: unknown, hidden: string | undefi
     }
     case 'uniqueItems': {
       const [first, second] = [Number(params['i']), Number(params['j'])].sort((a, b) => a - b);
-      const message = `is the same as entry [${first}]; every entry may stand here once`;
+      const message = `is the same as entry [${first}]; remove one of them`;
       return { path: [...path, second ?? 0], part: 'value', message };
     }
     default:
@@ -152,7 +152,7 @@ function sayChoice(allowed: readonly string[], found: unknown, seen: string, wor
   return `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}, found ${seen}${hint}`;
 }
 
-/** Undefined for a word of JSON Schema that does not limit a size. */
+/** Undefined for a keyword that does not limit a size. */
 function saySize(
   { keyword, params, parentSchema }: ErrorObject,
   andFound: string,
@@ -194,7 +194,7 @@ export function sayExample(schema: Schema | undefined): string {
   return `; for example ${typeof example === 'string' ? quote(example) : JSON.stringify(example)}`;
 }
 
-/** The first clause of a description, to go on a sentence; empty when there is none. */
+/** The first clause of a description, to append to a sentence; empty without a description. */
 export function purposeOf({ description = '' }: Schema): string {
   const [clause = ''] = description.split(/[.;] |\.$/);
   return `${clause.slice(0, 1).toLowerCase()}${clause.slice(1)}`;

@@ -1,23 +1,22 @@
-// The first mistake in a body: of its members each for itself, then in what they demand of each other.
+// Finds the first mistake in a body: first in single members, then in conditions between members.
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { explain, type Sentence, type Wording } from './explain.ts';
 import { type Complaint, complaintsOf, createValidators, type Validator } from './validator.ts';
 
-/** A schema in its two steps. */
+/** The two checks of a schema. */
 interface Steps {
-  /** What is there, each member for itself. */
+  /** Checks the present members one by one. */
   readonly members: Validator<unknown>;
-  /** The whole: also what must be there, and what members demand of each other. */
+  /** Checks the whole schema: also required members and conditions between members. */
   readonly whole: Validator<unknown>;
 }
 
 let validators: Ajv2020 | undefined;
 
 /**
- * Gives the first mistake in a value, or undefined when there is none; then the defaults are written into the value. What members demand
- * of each other stands in the `allOf` of their object: there, the description beside a word that refuses is the sentence about it. Later
- * mistakes are not looked for, so that a large body with many of them costs no more than a good one. The schema is compiled at the first
- * call.
+ * Gives the first mistake in a value, or undefined when there is none; then the defaults are written into the value. Conditions between
+ * members are in the `allOf` of their object; the description beside the failing keyword is the sentence. The check ends at the first
+ * mistake, so that a large body with many mistakes costs no more than a valid one. The schema is compiled at the first call.
  */
 export function createCheck(schema: object, wording: Wording): (value: unknown) => Sentence | undefined {
   let steps: Steps | undefined;
@@ -29,7 +28,7 @@ export function createCheck(schema: object, wording: Wording): (value: unknown) 
   };
 }
 
-/** In the first step a member that is misspelled is met before the one that is missing for it. */
+/** The first check has no required members, so that a misspelled member is found before the missing one. */
 function compile(schema: object): Steps {
   validators ??= createValidators({ findsAll: false });
   const isLater = (word: string, part: unknown): boolean =>
@@ -38,7 +37,7 @@ function compile(schema: object): Steps {
   return { members: validators.compile(JSON.parse(text) as object), whole: validators.compile(schema) };
 }
 
-/** Of a schema whose words have no sentence: refused all the same. */
+/** The sentence for a schema keyword without one. */
 const unexplained: Sentence = { path: [], part: 'value', message: 'is not what its schema describes' };
 
 function say(complaints: readonly Complaint[], source: unknown, wording: Wording): Sentence {
@@ -52,7 +51,7 @@ function say(complaints: readonly Complaint[], source: unknown, wording: Wording
   return { path: place, part: 'value', message: description };
 }
 
-/** Whether a word of an `allOf` refuses by itself, and not as a branch of another that does. */
+/** Whether the error is a condition of an `allOf`, and not a branch of another condition. */
 function isCondition({ keyword, schemaPath }: Complaint['error']): boolean {
   return keyword !== 'if' && schemaPath.includes('/allOf/') && !/\/(oneOf|anyOf|not)\//.test(schemaPath);
 }

@@ -1,4 +1,4 @@
-// Places in a document, and text of it within a sentence.
+// Formats paths and texts of a document for sentences.
 
 export type Path = readonly (string | number)[];
 
@@ -13,12 +13,12 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-/** Text of a document within a sentence: quoted, on one line, of bounded length. */
+/** A text of a document for a sentence: quoted, on one line, of bounded length. */
 export function quote(text: string): string {
   return escaped(JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text));
 }
 
-/** On one line and visible: control and format characters as `\u0000`. */
+/** A text on one line without invisible characters: control and format characters become `\u0000`. */
 export function escaped(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

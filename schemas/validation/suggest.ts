@@ -1,4 +1,4 @@
-// Guesses what a misspelled word was meant to be, for the end of an error sentence.
+// Suggests the correct form of a misspelled word, for the end of an error sentence.
 import leven from 'leven';
 import { quote } from './path.ts';
 

@@ -1,32 +1,32 @@
-// The JSON Schema validator with our own words, once for the configuration and for the bodies of the admin API.
+// Creates the JSON Schema validator, with the gateway's own keywords, for the configuration and for bodies of the admin API.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parseMoment } from '../rules/moment.ts';
 import { durationMs, largestSizeBytes, longestDurationMs, sizeBytes } from '../units.ts';
 import type { Path } from './path.ts';
 import { valueAt } from './value-at.ts';
 
-/** Gives whether a value is one; if not, its `errors` say why. Writes defaults into the value. */
+/** Whether a value is valid; if not, its `errors` say why. Writes defaults into the value. */
 export type Validator<Value> = ValidateFunction<Value>;
 
-/** One thing the validator found wrong, and the place it is about. */
+/** One error of the validator, and its place. */
 export interface Complaint {
   readonly error: ErrorObject;
   readonly path: Path;
 }
 
-/** A validator that knows no schema yet. `findsAll`: it goes on after the first mistake. */
+/** A validator without schemas. `findsAll`: it continues after the first mistake. */
 export function createValidators({ findsAll }: { readonly findsAll: boolean }): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,
     strictRequired: false,
-    // A condition restricts members whose type stands elsewhere.
+    // A condition may restrict a member whose type another part of the schema declares.
     strictTypes: false,
     allErrors: findsAll,
     coerceTypes: false,
     removeAdditional: false,
     useDefaults: true,
     verbose: true,
-    // A test holds the schemas against their meta-schema; doing that, and optimising the code, would cost every start 20 ms.
+    // A test checks the schemas against their meta-schema. Doing it here, and optimising the code, would cost 20 ms at every start.
     meta: false,
     validateSchema: false,
     code: { optimize: false },
@@ -43,7 +43,7 @@ export function createValidators({ findsAll }: { readonly findsAll: boolean }): 
   return ajv;
 }
 
-/** What a validator said of `root`, each with its place there. */
+/** The errors of a validator about `root`, each with its place. */
 export function complaintsOf(errors: readonly ErrorObject[] | null | undefined, root: unknown): Complaint[] {
   return (errors ?? []).map((error) => ({ error, path: pathOf(error, root) }));
 }
@@ -57,7 +57,7 @@ function pathOf(error: ErrorObject, root: unknown): Path {
   return path;
 }
 
-/** What the pattern refuses is no concern of the range, so that one mistake is reported once. */
+/** True for a text of the wrong form, because the pattern reports it: one mistake is reported once. */
 function isWithinRange(unit: string, text: string): boolean {
   try {
     const [amount, most] =

@@ -1,4 +1,4 @@
-// Looks into values whose shape nobody has checked yet.
+// Reads values whose shape has not been checked.
 import type { Path } from './path.ts';
 
 export type Tree = { [key: string]: unknown };
@@ -7,7 +7,7 @@ export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null;
 }
 
-/** The value at a path, undefined when the path leads nowhere. */
+/** The value at a path; undefined when nothing is at the path. */
 export function valueAt(root: unknown, path: Path): unknown {
   let value = root;
   for (const step of path) {
