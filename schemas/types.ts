@@ -12,14 +12,14 @@ export interface Config {
     [k: string]: Provider;
   };
   /**
-   * Short model names and where they lead. An alias is listed in /v1/models.
+   * Short model names and their targets. An alias is listed in /v1/models.
    */
   aliases: Alias[];
   admin: Admin;
   rate_limits: RateLimits;
 }
 /**
- * How the proxy treats its clients.
+ * Settings of the proxy for its clients.
  */
 export interface Server {
   /**
@@ -27,7 +27,7 @@ export interface Server {
    */
   body_limit: string;
   /**
-   * Memory that the bodies of all open requests may take together; a request whose body does not fit is answered 503. One consumer gets at most half of it. Default: an eighth of the memory limit of the process; never less than body_limit.
+   * Memory for the bodies of all open requests together; a request with a body that does not fit is answered 503. One consumer gets at most half of it. Default: an eighth of the memory limit of the process; never less than body_limit.
    */
   body_budget?: string;
   /**
@@ -39,25 +39,25 @@ export interface Server {
    */
   enable_passthrough_routes: boolean;
   /**
-   * How long open requests and streams may go on after SIGTERM.
+   * How long open requests and streams may continue after SIGTERM.
    */
   shutdown_grace: string;
   /**
-   * Whether streams that are under way end, within a second, when the key that opened them is revoked, deleted or expires. Otherwise they go on to their end.
+   * Whether open streams end within a second when their key is revoked, deleted or expires. If false, they continue to their end.
    */
   cut_revoked_streams: boolean;
   /**
-   * Most connections of clients at a time; further ones are closed at once. Without it: half of what the process's limit of open files leaves after a reserve (the other half is for providers), and at most one for each 32 KiB of heap. Never more than the open files allow.
+   * The most connections of clients at a time; further ones are closed at once. Default: half of the process's limit of open files after a reserve (the other half is for providers), and at most one for each 32 KiB of heap. It never exceeds the limit of open files.
    */
   max_connections?: number;
   /**
-   * Most connections at a time from one address; further ones are closed at once. Without it there is no such limit, because all clients behind one load balancer have its address.
+   * The most connections at a time from one address; further ones are closed at once. Without it there is no limit, because all clients behind one load balancer have its address.
    */
   max_connections_per_address?: number;
   timeouts: ServerTimeouts;
 }
 /**
- * Limits of patience on the client side.
+ * Timeouts on the client side.
  */
 export interface ServerTimeouts {
   /**
@@ -65,11 +65,11 @@ export interface ServerTimeouts {
    */
   headers: string;
   /**
-   * Time a client has to send its request body, on top of the headers timeout: what the headers leave of theirs is added.
+   * Time a client has to send its request body. Time that is left of the headers timeout is added.
    */
   body: string;
   /**
-   * Time a client may take nothing of its answer before it is cut, whatever it sends meanwhile.
+   * Time a client may read nothing of its answer before its connection is closed, even if it sends data.
    */
   write_idle: string;
 }
@@ -82,15 +82,15 @@ export interface Provider {
    */
   type: 'openai';
   /**
-   * Where the API lives, the version segment included; http or https, no credentials, no query, no fragment. ${VAR} is filled in from the environment, as in api_key and headers and nowhere else.
+   * The address of the API, with its version segment; http or https, no credentials, no query, no fragment. ${VAR} is filled in from the environment here, in api_key and in headers only.
    */
   base_url: string;
   /**
-   * The key sent upstream. Refer to an environment variable; never write the key itself. A provider whose key expands to nothing is left out.
+   * The key sent upstream. Refer to an environment variable; never write the key itself. A provider with a key that expands to an empty text is left out.
    */
   api_key?: string;
   /**
-   * Exactly the models this provider offers; a request for any other is answered 404.
+   * The models of this provider; a request for any other model is answered 404.
    *
    * Items: A model id as the upstream knows it, without blanks around it and without control characters.
    */
@@ -105,17 +105,17 @@ export interface Provider {
     [k: string]: string;
   };
   /**
-   * Whether the gateway asks this provider for a usage chunk at the end of a stream (stream_options.include_usage). Set false for one that refuses it.
+   * Whether the gateway asks this provider for a usage chunk at the end of a stream (stream_options.include_usage). Set false for a provider that refuses it.
    */
   stream_usage: boolean;
   /**
-   * Whether keys with allowed_models may send body members by which a provider that is itself a gateway goes to another model or address: models, fallbacks, route, api_base, api_key, base_url and their like. Otherwise such a request is answered 400. Keys without allowed_models are not affected.
+   * Whether keys with allowed_models may send body members that make a provider, itself a gateway, use another model or address: models, fallbacks, route, api_base, api_key, base_url and similar ones. If false, such a request is answered 400. Keys without allowed_models are not affected.
    */
   allow_routing_members: boolean;
   timeouts: ProviderTimeouts;
 }
 /**
- * Limits of patience on the provider side.
+ * Timeouts on the provider side.
  */
 export interface ProviderTimeouts {
   /**
@@ -135,7 +135,7 @@ export interface ProviderTimeouts {
    */
   total: string;
   /**
-   * How long the provider may still take to report the usage of a stream whose client left after the last content, the event with a finish_reason.
+   * How long the gateway waits for the usage of a stream after its client left; only when the event with the finish_reason was sent.
    */
   usage_drain: string;
 }
@@ -144,7 +144,7 @@ export interface ProviderTimeouts {
  */
 export interface Alias {
   /**
-   * The name clients ask for.
+   * The name that clients ask for.
    */
   source: string;
   /**
@@ -170,19 +170,19 @@ export interface AliasTarget {
   weight: number;
 }
 /**
- * How much operators may store through the admin API.
+ * Limits on what operators may store through the admin API.
  */
 export interface Admin {
   /**
-   * Managed keys there may be in all; another one is answered 409. Deactivated and expired ones count until they are deleted.
+   * The most managed keys; issuing another one is answered 409. Deactivated and expired keys count until they are deleted.
    */
   max_keys: number;
   /**
-   * Managed keys there may be at and below the user path of a dashboard key for it to issue another one.
+   * The most managed keys at and below the user path of a dashboard key; when there are this many, the key cannot issue another one.
    */
   max_keys_per_scope: number;
   /**
-   * Manual rate limits there may be at and below the user path of a dashboard key for it to set another one.
+   * The most manual rate limits at and below the user path of a dashboard key; when there are this many, the key cannot set another one.
    */
   max_rules_per_scope: number;
 }
@@ -195,7 +195,7 @@ export interface RateLimits {
    */
   enabled: boolean;
   /**
-   * Children of one per-child template, for each of its periods, that have counters of their own at a time. Further children share one counter with the same caps until others fall idle. Fewer have their own when they would fill half the heap.
+   * The most children of one per-child template with separate counters at a time, for each of its periods. Further children share one counter with the same caps until others become idle. The number is lower when counters fill half of the heap.
    */
   max_children: number;
   /**
@@ -249,7 +249,7 @@ export interface Limit {
    */
   max_tokens?: number;
   /**
-   * enforce refuses what is over the cap; shadow only counts and reports it.
+   * enforce refuses requests over the cap; shadow only counts and reports them.
    */
   mode: 'enforce' | 'shadow';
 }
@@ -280,15 +280,15 @@ export interface ModelLimits {
   limits: Limit[];
 }
 /**
- * The body of PUT /admin/rate-limits: the whole rule, so a cap that another manual rule had is removed when it is absent. Over a rule of the configuration, what is absent of caps and per_child is as it is there.
+ * The body of PUT /admin/rate-limits: the complete rule. It replaces another manual rule, with its caps. When the configuration declares the same rule, absent caps and an absent per_child are taken from there.
  */
 export interface RateLimitWrite {
   /**
-   * What the rule is about; user_path unless it is given.
+   * The kind of the subject; user_path when absent.
    */
   scope?: 'user_path' | 'provider' | 'model';
   /**
-   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case counts in paths alone.
+   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case matters in paths only.
    */
   subject?: string;
   /**
@@ -309,7 +309,7 @@ export interface RateLimitWrite {
     period_seconds?: number;
   };
   /**
-   * Give every direct child of the path its own counters. Needs the entitlement quota_templates. Absent: as in the configuration where it declares the same rule, else false.
+   * Give every direct child of the path its own counters. Needs the entitlement quota_templates. Absent: as in the configuration when it declares the same rule, otherwise false.
    */
   per_child?: boolean;
   /**
@@ -321,15 +321,15 @@ export interface RateLimitWrite {
    */
   max_tokens?: number | null;
   /**
-   * enforce refuses what is over the cap; shadow only counts and reports it.
+   * enforce refuses requests over the cap; shadow only counts and reports them.
    */
   mode: 'enforce' | 'shadow';
   /**
-   * Why, for whoever reads the listing; null or empty is the same as absent.
+   * The reason, shown in the listing; null or empty is the same as absent.
    */
   reason?: string | null;
   /**
-   * A moment in the future from which the rule does not exist. RFC 3339; null is the same as absent.
+   * A time in the future when the rule ends. RFC 3339; null is the same as absent.
    */
   expires_at?: string | null;
 }
@@ -338,11 +338,11 @@ export interface RateLimitWrite {
  */
 export interface RateLimitDelete {
   /**
-   * What the rule is about; user_path unless it is given.
+   * The kind of the subject; user_path when absent.
    */
   scope?: 'user_path' | 'provider' | 'model';
   /**
-   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case counts in paths alone.
+   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case matters in paths only.
    */
   subject?: string;
   /**
@@ -368,11 +368,11 @@ export interface RateLimitDelete {
  */
 export interface RateLimitResetOne {
   /**
-   * What the rule is about; user_path unless it is given.
+   * The kind of the subject; user_path when absent.
    */
   scope?: 'user_path' | 'provider' | 'model';
   /**
-   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case counts in paths alone.
+   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case matters in paths only.
    */
   subject?: string;
   /**
@@ -402,7 +402,7 @@ export interface RateLimitReset {
  */
 export interface AuthKeyWrite {
   /**
-   * What people call it: not blank, nothing invisible; blanks at its ends are dropped.
+   * The name of the key: not blank, without invisible characters; blanks at its ends are removed.
    */
   name: string;
   /**
@@ -410,51 +410,51 @@ export interface AuthKeyWrite {
    */
   description?: string;
   /**
-   * The consumer the key stands for, such as /team/app, or / for the root: no colons, nothing invisible. It always wins over the header; absent: the root, unless any_user_path.
+   * The user path of the key, such as /team/app, or / for the root: no colons, no invisible characters. It always wins over the header; absent: the root, unless any_user_path.
    */
   user_path?: string;
   /**
-   * Whether each request may name its consumer in a header, any there is: for clients that are trusted to tell users apart. Does not go with user_path, and only a key for the whole gateway may give it.
+   * Whether each request may name any user path in a header: for clients that serve several users and are trusted to name them. Not together with user_path; only a key for the whole gateway may set it.
    */
   any_user_path: boolean;
   /**
-   * Words to sort keys by.
+   * Labels to sort keys by.
    *
-   * Items: A word: not blank, nothing invisible; blanks at its ends are dropped.
+   * Items: A label: not blank, without invisible characters; blanks at its ends are removed.
    */
   labels?: string[];
   /**
-   * What the key may use; absent or empty: every model.
+   * The models that the key may use; absent or empty: every model.
    *
    * Items: `*`, `provider/*`, `provider/model`, a bare model id or the name of an alias; letter case does not matter.
    */
   allowed_models?: string[];
   /**
-   * Whether it opens the admin API and the dashboard, within its user path.
+   * Whether the key may use the admin API and the dashboard, within its user path.
    */
   dashboard_access: boolean;
   /**
-   * When it stops to count; in the future. RFC 3339; null is the same as absent.
+   * When the key expires; in the future. RFC 3339; null is the same as absent.
    */
   expires_at?: string | null;
 }
 /**
- * The body of PUT /admin/auth-keys/{id}/labels: the whole list; an empty one clears it. The stored key takes at most 16 KiB.
+ * The body of PUT /admin/auth-keys/{id}/labels: the complete list; an empty list removes all labels. The stored key takes at most 16 KiB.
  */
 export interface AuthKeyLabels {
   /**
-   * Words to sort keys by.
+   * Labels to sort keys by.
    *
-   * Items: A word: not blank, nothing invisible; blanks at its ends are dropped.
+   * Items: A label: not blank, without invisible characters; blanks at its ends are removed.
    */
   labels: string[];
 }
 /**
- * The body of PUT /admin/auth-keys/{id}/allowed-models: the whole list. The stored key takes at most 16 KiB.
+ * The body of PUT /admin/auth-keys/{id}/allowed-models: the complete list. The stored key takes at most 16 KiB.
  */
 export interface AuthKeyAllowedModels {
   /**
-   * An empty list lifts the restriction.
+   * An empty list removes the restriction.
    *
    * Items: `*`, `provider/*`, `provider/model`, a bare model id or the name of an alias; letter case does not matter.
    */
@@ -465,7 +465,7 @@ export interface AuthKeyAllowedModels {
  */
 export interface AuthKeyDashboardAccess {
   /**
-   * Whether the key opens the admin API and the dashboard.
+   * Whether the key may use the admin API and the dashboard.
    */
   dashboard_access: boolean;
 }
