@@ -1,4 +1,4 @@
-// `npm start`: the demo provider, the control plane and the proxy on this machine, as one thing that starts and stops.
+// `npm start`: starts the demo provider, the control plane and the proxy on this machine, and stops them together.
 import { statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
@@ -7,7 +7,7 @@ import { createGroup } from './local/group.ts';
 import { findMasterKey, type MasterKey } from './local/master-key.ts';
 import { takenPorts, waitUntilReady } from './local/reach.ts';
 
-/** Those of the `proxy` script in package.json: they keep the memory small. */
+/** The flags of the `proxy` script in package.json: they keep the memory small. */
 const proxyFlags = manifest.scripts.proxy.split(' ').slice(1, -1);
 const startDeadlineMs = 30_000;
 const top = join(import.meta.dirname, '..');
@@ -31,7 +31,7 @@ async function start(key: MasterKey, dataDirectory: string): Promise<void> {
   const variables = {
     GATEWAY_CONFIG: configDirectory,
     GATEWAY_DATA: dataDirectory,
-    // Node keeps what it made of the TypeScript: later starts are quicker, and every process holds 30 MB less.
+    // Node keeps the compiled TypeScript: later starts are faster, and every process needs 30 MB less.
     NODE_COMPILE_CACHE: env['NODE_COMPILE_CACHE'] || join(dataDirectory, 'compile-cache'),
     GATEWAY_MASTER_KEY: key.value,
   };
@@ -55,7 +55,7 @@ async function start(key: MasterKey, dataDirectory: string): Promise<void> {
       DEMO_PROVIDER_URL: env['DEMO_PROVIDER_URL'] || `${demoUrl}/v1`,
       GATEWAY_CONTROL_PLANE_URL: env['GATEWAY_CONTROL_PLANE_URL'] || controlPlaneUrl,
     },
-    // Its streams drain while the others are still there.
+    // The proxy stops first, because its streams need the other processes until they end.
     wave: 0,
   });
   const proxyUrl = await proxy.address;
@@ -83,7 +83,7 @@ async function main(): Promise<void> {
   if (taken.length > 0) return group.stop(1, taken);
   const dataDirectory = env['GATEWAY_DATA'] || './data';
   const timer = setTimeout(() => {
-    void group.stop(1, ['Not everything became ready within 30 s. What was said:', ...group.said()]);
+    void group.stop(1, ['Not everything became ready within 30 s. The output:', ...group.said()]);
   }, startDeadlineMs);
   await start(findMasterKey(env['GATEWAY_MASTER_KEY'], dataDirectory), dataDirectory);
   clearTimeout(timer);

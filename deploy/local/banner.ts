@@ -1,4 +1,4 @@
-// What a person sees once everything runs: addresses, the key, and a command to paste.
+// The text that is printed after the start: addresses, the key, and a command to paste.
 
 export interface Running {
   readonly proxyUrl: string;

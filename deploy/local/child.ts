@@ -1,4 +1,4 @@
-// One process of a local start: spawned apart from the terminal, its output read line by line.
+// Starts one process of a local start, and reads its output line by line.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { parseLogLine } from './log-line.ts';
@@ -12,7 +12,7 @@ export interface ChildOptions {
   /** The file to run, with Node's own flags before it. */
   readonly command: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
-  /** Called with every line but the one that announces the address. */
+  /** Called with every line except the one with the address. */
   readonly onLine: (line: string) => void;
 }
 
@@ -20,14 +20,14 @@ export interface Child {
   readonly name: string;
   /** Undefined when it could not be started. */
   readonly pid: number | undefined;
-  /** Settles with the address of the child's "listening" line; never, when it dies before. */
+  /** Resolves with the address of the child's "listening" line; never when the child ends before. */
   readonly address: Promise<string>;
-  /** Settles with words such as "exit code 1" once the process is gone and its output read. */
+  /** Resolves with words such as "exit code 1" when the process has ended and its output was read. */
   readonly exited: Promise<string>;
   readonly signal: (name: NodeJS.Signals) => void;
 }
 
-/** Starts a child in a process group of its own, so that Ctrl-C reaches the parent only; it ends itself if the parent is killed. */
+/** Starts a child in a separate process group, so that Ctrl-C reaches the parent only. The child ends when the parent is killed. */
 export function startChild({ name, command, environment, onLine }: ChildOptions): Child {
   const child = spawn(process.execPath, ['--import', leash, ...command], {
     env: { ...environment, [parentVariable]: String(process.pid) },
@@ -50,7 +50,7 @@ export function startChild({ name, command, environment, onLine }: ChildOptions)
   return { name, pid: child.pid, address, exited, signal: (signal) => void child.kill(signal) };
 }
 
-/** An address one can dial: a wildcard host becomes the loopback one. */
+/** An address for clients: a wildcard host becomes the loopback address. */
 function reachable(address: string): string {
   return address.replace('//0.0.0.0:', '//127.0.0.1:').replace(/\/\/\[::\]:/, '//[::1]:');
 }

@@ -1,30 +1,30 @@
-// Processes that start as one thing and stop as one thing: who dies takes the others along, and Ctrl-C drains before it ends.
+// Starts several processes and stops them together: when one ends, the others are stopped; Ctrl-C lets open streams finish.
 import { type Child, startChild } from './child.ts';
 import { parseLogLine, renderLogLine } from './log-line.ts';
 
 export interface LaunchOptions {
-  /** What it is called in lines for people. */
+  /** Its name in printed lines. */
   readonly name: string;
   /** The file to run, with Node's own flags before it. */
   readonly command: readonly string[];
   /** Added to the environment of this process. */
   readonly variables?: NodeJS.ProcessEnv;
-  /** Those of wave 0 are stopped first, and awaited, before those of wave 1. Default 1. */
+  /** Processes of wave 0 are stopped before those of wave 1. Default 1. */
   readonly wave?: number;
-  /** What a second Ctrl-C sends; default SIGKILL, which a process that holds another one could not pass on. */
+  /** The signal of a second Ctrl-C. Default SIGKILL; a process with a child needs another one, because it cannot pass SIGKILL on. */
   readonly lastSignal?: NodeJS.Signals;
-  /** Once everybody was announced, the others go on without it. */
+  /** After all processes have started, the others continue when this one ends. */
   readonly canBeMissed?: boolean;
 }
 
 export interface Group {
   launch(options: LaunchOptions): Child;
-  /** Shows what was said so far, and from now on every line as it comes: a start that fails shows them once and in order. */
+  /** Prints the output so far, and from now on every line at once. Until then lines are kept, so that a failed start prints them once. */
   announce(): void;
-  /** The last lines of everybody. */
+  /** The last lines of all processes. */
   said(): readonly string[];
   isStopping(): boolean;
-  /** Stops everybody, wave by wave, then this process. The reasons go to stderr first. */
+  /** Prints the reasons to stderr, stops all processes, wave by wave, then this process. */
   stop(exitCode: number, reasons: readonly string[]): Promise<void>;
 }
 
@@ -34,16 +34,16 @@ interface Member {
   readonly lastSignal: NodeJS.Signals;
 }
 
-// npm passes a Ctrl-C on that the terminal has already delivered; that is one wish, not two.
+// One Ctrl-C may arrive twice, from the terminal and from npm; within this time it counts once.
 const sameSignalMs = 300;
 const keptLines = 40;
 const levels: Readonly<Record<string, number>> = { warn: 40, error: 50, fatal: 60, silent: Number.POSITIVE_INFINITY };
 
-/** Begins to answer the signals of this process, and ends with its parent. */
+/** Creates the group. From now on it handles the signals of this process, and stops when the parent has ended. */
 export function createGroup(env: NodeJS.ProcessEnv): Group {
   const lines = new Map<string, string[]>();
   const members: Member[] = [];
-  /** Quiet log levels are kept here, because the line with the address is an info line. */
+  /** The children log at info, because the line with the address has this level; lines below LOG_LEVEL are dropped here. */
   const quietBelow = levels[env['LOG_LEVEL'] ?? ''] ?? 0;
   const logLevel = quietBelow > 0 ? { LOG_LEVEL: 'info' } : {};
   let announced = false;
@@ -80,7 +80,7 @@ export function createGroup(env: NodeJS.ProcessEnv): Group {
     }
   }
 
-  // A terminal that went away must not take this process down before its children.
+  // When the terminal is closed, writing fails; this process must not end before its children.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   const parent = process.ppid;
@@ -96,7 +96,7 @@ export function createGroup(env: NodeJS.ProcessEnv): Group {
       void child.exited.then((how) => {
         const last = lines.get(name) ?? ['(nothing)'];
         if (stoppedAtMs !== undefined) return;
-        if (canBeMissed && announced) say(`The ${name} stopped (${how}). The others go on without it.`);
+        if (canBeMissed && announced) say(`The ${name} stopped (${how}). The others continue without it.`);
         else void stop(1, [`The ${name} stopped (${how}). Its last lines:`, ...last]);
       });
       return child;

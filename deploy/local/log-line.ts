@@ -1,4 +1,4 @@
-// One log line of a child, made readable: planes write JSON, people read words.
+// Formats a JSON log line of a child for the terminal.
 
 export interface LogLine {
   readonly level: number;
@@ -32,7 +32,7 @@ export function renderLogLine(name: string, text: string): string {
   return harmless([name.padEnd(13), level, line.message, ...fields].join('  '));
 }
 
-/** Control characters could move the cursor or rewrite what is on the screen. */
+/** Escapes control characters, which could move the cursor or overwrite the screen. */
 function harmless(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]/gu, '?');
 }

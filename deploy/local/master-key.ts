@@ -1,4 +1,4 @@
-// The master key of a local start: made once, kept in a file only its owner can read.
+// The master key of a local start: created once, kept in a file that only its owner can read.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,11 +6,11 @@ import { ownDirectoryMode, ownFileMode } from '../../store/own-files.ts';
 
 export interface MasterKey {
   readonly value: string;
-  /** Where it comes from, for people. */
+  /** Its source, in words. */
   readonly origin: string;
 }
 
-/** GATEWAY_MASTER_KEY when set, else the key kept in the data directory; made at the first start (design section 4). */
+/** GATEWAY_MASTER_KEY if set, otherwise the key in the data directory; created at the first start (design section 4). */
 export function findMasterKey(given: string | undefined, dataDirectory: string): MasterKey {
   if (given) return { value: given, origin: 'from GATEWAY_MASTER_KEY' };
   const path = join(dataDirectory, 'master-key');
@@ -34,7 +34,7 @@ function makeKey(path: string, dataDirectory: string): string {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, `sk-gw-${randomBytes(32).toString('base64url')}\n`, { mode: ownFileMode });
   try {
-    // A link never replaces: of two first starts at once, both use the key of the faster one.
+    // A link never replaces a file, so two first starts at the same time use the same key.
     linkSync(draft, path);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;

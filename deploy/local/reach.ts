@@ -1,4 +1,4 @@
-// Addresses on this machine: whether a port is still free, and whether somebody answers there.
+// Checks addresses on this machine: whether a port is free, and whether a server answers.
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -10,7 +10,7 @@ export interface WantedPort {
   readonly host?: string | undefined;
 }
 
-/** One line per port that another process holds; what else may be wrong with an address the children say themselves. */
+/** One line per port that another process uses. The children report other problems of an address. */
 export async function takenPorts(wanted: readonly WantedPort[]): Promise<string[]> {
   const usable = wanted.filter(({ port }) => /^\d{1,5}$/.test(port) && Number(port) <= 65_535);
   const taken = await Promise.all(usable.map(({ host, port }) => isTaken(host || '127.0.0.1', Number(port))));
@@ -19,7 +19,7 @@ export async function takenPorts(wanted: readonly WantedPort[]): Promise<string[
     .map(({ variable, port }) => `Port ${port} is in use: set ${variable} to a free port, or stop what runs there.`);
 }
 
-/** Resolves once a GET there is answered with 200. */
+/** Resolves when a GET is answered with 200. */
 export async function waitUntilReady(url: string): Promise<void> {
   for (;;) {
     const status = await fetch(url).then(

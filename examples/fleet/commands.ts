@@ -1,4 +1,4 @@
-// What a person sees once the fleet runs: addresses, and three commands that show what a fleet is.
+// The text that is printed after the start of the fleet: addresses, and three commands to paste.
 
 export interface RunningProcess {
   readonly url: string;
@@ -13,7 +13,7 @@ export interface RunningFleet {
   readonly keyOrigin: string;
 }
 
-/** The text, plain, ending in a newline. Each command is a paragraph of its own. */
+/** The text, plain, ending in a newline. Each command is a separate paragraph. */
 export function composeFleetBanner({ proxies, controlPlane, redis, masterKey, keyOrigin }: RunningFleet): string {
   const proxyUrls = proxies.map(({ url }) => url);
   const [first = ''] = proxyUrls;
@@ -39,7 +39,7 @@ export function composeFleetBanner({ proxies, controlPlane, redis, masterKey, ke
     '',
     `curl -s -X PUT ${first}/admin/rate-limits \\\n  ${authorization} \\\n  ${json} \\\n  -d ${quote(JSON.stringify(rule))}`,
     '',
-    'See that every proxy enforces it, within a second: two are let through, the third is not.',
+    'See that every proxy enforces it, within a second: two requests are admitted, the third is refused.',
     '',
     [
       `for proxy in ${proxyUrls.join(' ')}; do`,
@@ -52,11 +52,11 @@ export function composeFleetBanner({ proxies, controlPlane, redis, masterKey, ke
       'done',
     ].join('\n'),
     '',
-    'See who enforces what:',
+    'See what each proxy enforces:',
     '',
     `curl -s ${first}/admin/status \\\n  ${authorization}`,
     '',
-    `Take the control plane away: kill ${controlPlane.pid}. The proxies go on. Ctrl-C stops everything.`,
+    `Take the control plane away: kill ${controlPlane.pid}. The proxies continue. Ctrl-C stops everything.`,
     '',
     '',
   ].join('\n');

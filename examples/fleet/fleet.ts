@@ -1,4 +1,4 @@
-// Several proxies and one control plane on one Redis, on this machine, as one thing that starts and stops.
+// Starts several proxies and one control plane on one Redis, on this machine, and stops them together.
 import { join, relative } from 'node:path';
 import { createGroup } from '../../deploy/local/group.ts';
 import { findMasterKey } from '../../deploy/local/master-key.ts';
@@ -14,14 +14,14 @@ const group = createGroup(env);
 const ports = (env['FLEET_PORTS'] || '8080,8082').split(',').map((port) => port.trim());
 const dataDirectory = env['GATEWAY_DATA'] || './data/fleet';
 
-/** Where the state store is: the one that was named, else one of the fleet's own. */
+/** The state store: the Redis of REDIS_URL, otherwise a Redis that this process starts. */
 async function findRedis(): Promise<{ url: string; origin: string }> {
   if (env['REDIS_URL']) return { url: env['REDIS_URL'], origin: 'from REDIS_URL' };
   const folder = join(dataDirectory, 'redis');
   const redis = group.launch({
     name: 'redis',
     command: [join(import.meta.dirname, 'redis.ts'), folder],
-    // The planes write to it until they are gone.
+    // Stopped last, because the planes write to it until they end.
     wave: 2,
     lastSignal: 'SIGTERM',
     canBeMissed: true,
@@ -39,7 +39,7 @@ async function start(): Promise<void> {
     GATEWAY_MASTER_KEY: key.value,
     NODE_COMPILE_CACHE: env['NODE_COMPILE_CACHE'] || join(dataDirectory, 'compile-cache'),
     REDIS_URL: redis.url,
-    // A Redis that others use too must not take this fleet for theirs.
+    // A separate prefix, because other gateways may use the same Redis.
     GATEWAY_REDIS_PREFIX: env['GATEWAY_REDIS_PREFIX'] || 'fleet-example',
   };
   if (group.isStopping()) return;
@@ -94,7 +94,7 @@ async function main(): Promise<void> {
   ]);
   if (taken.length > 0) return group.stop(1, taken);
   const timer = setTimeout(() => {
-    void group.stop(1, ['Not everything became ready within 30 s. What was said:', ...group.said()]);
+    void group.stop(1, ['Not everything became ready within 30 s. The output:', ...group.said()]);
   }, startDeadlineMs);
   await start();
   clearTimeout(timer);

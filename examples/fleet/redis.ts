@@ -1,4 +1,4 @@
-// A Redis server of the fleet's own, where none was named: on a free port, its data kept in a folder. `redis.ts DIRECTORY`
+// Starts a Redis server for the fleet on a free port, with its data in a folder. `redis.ts DIRECTORY`
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 
 const [, , directory = '.'] = process.argv;
 
-/** A port that was free a moment ago: Redis cannot choose one itself. */
+/** A port that was free a moment ago, because Redis cannot choose one. */
 async function freePort(): Promise<number> {
   const probe = createServer();
   return new Promise((resolve, reject) => {
@@ -22,14 +22,14 @@ function explain(error: NodeJS.ErrnoException): string {
   if (error.code !== 'ENOENT') return `redis-server cannot be started: ${error.message}`;
   return [
     'redis-server is not installed. Install it (Debian: apt-get install redis-server, macOS: brew install redis),',
-    'or name a Redis that runs: REDIS_URL=redis://127.0.0.1:6379',
+    'or set REDIS_URL to a running Redis: REDIS_URL=redis://127.0.0.1:6379',
   ].join('\n');
 }
 
 mkdirSync(directory, { recursive: true, mode: 0o700 });
 const port = await freePort();
 const place = ['--bind', '127.0.0.1', '--port', String(port), '--dir', directory];
-// Every write goes to the disk, so that overrides outlive the fleet; with snapshots too it would be written twice.
+// The append-only file saves every write, so that overrides survive a restart. Snapshots would write it twice.
 const server = spawn('redis-server', [...place, '--appendonly', 'yes', '--save', ''], {
   stdio: ['ignore', 'pipe', 'inherit'],
 });
@@ -41,7 +41,7 @@ server.on('exit', (code) => process.exit(code ?? 1));
 let stopping = false;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
-    // A second signal means now.
+    // A second signal stops Redis at once.
     server.kill(stopping ? 'SIGKILL' : 'SIGTERM');
     stopping = true;
   });

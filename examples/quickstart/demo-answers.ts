@@ -1,4 +1,4 @@
-// What the demo provider says: texts, tokens and vectors that depend on the request alone.
+// The answers of the demo provider: texts, tokens and vectors that depend on the request alone.
 import { createHash } from 'node:crypto';
 
 export type ChatMessage = { role?: unknown; content?: unknown };

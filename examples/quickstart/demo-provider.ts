@@ -1,4 +1,4 @@
-// A stand-in for a real provider: speaks the OpenAI API on one port, so that the quickstart needs no account.
+// A demo provider: serves the OpenAI API on one port, so that the quickstart needs no account.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -152,7 +152,7 @@ function stop(): void {
   if (stopping) process.exit(0);
   stopping = true;
   server.close(() => process.exit(0));
-  // Connections that fall idle from now on are of no more use.
+  // Closes connections that become idle from now on.
   setInterval(() => server.closeIdleConnections(), 20);
 }
 

@@ -1,4 +1,4 @@
-// What the demo provider accepts: reads a request strictly and says what is wrong in the words of the OpenAI API.
+// Reads the requests of the demo provider strictly; its errors have the words of the OpenAI API.
 import type { IncomingMessage } from 'node:http';
 import type { ChatMessage } from './demo-answers.ts';
 
@@ -50,7 +50,7 @@ export async function readBody(request: IncomingMessage): Promise<Body> {
   return value;
 }
 
-/** What the demo honours of a chat request; `limit` is the most tokens to say. */
+/** The members of a chat request that the demo uses; `limit` is the most tokens of the answer. */
 export function readChat(body: Body): ChatRequest {
   const messages = body['messages'];
   if (!isList(messages) || messages.length === 0 || !messages.every(isObject)) {
@@ -96,7 +96,7 @@ function isTokenIds(value: unknown): value is number[] {
   return isList(value) && value.length > 0 && value.every(Number.isInteger);
 }
 
-/** An answer other than 200, thrown by whoever notices. */
+/** An answer other than 200, to be thrown. */
 export class Refusal extends Error {
   readonly status: number;
   readonly param: string | null;
