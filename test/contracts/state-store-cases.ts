@@ -1,4 +1,4 @@
-// The contract of the state store as cases for any engine: a real one, written to by other processes, killed and frozen.
+// The contract of the state store as cases for any engine: a real one, which other processes write to, kill and freeze.
 import { type Test, test } from 'tap';
 import { type CounterRow, encodeCounts } from '../../schemas/rules/counter-row.ts';
 import {

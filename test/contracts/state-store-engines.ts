@@ -1,4 +1,4 @@
-// The engines of the state store as the contract suite sees them: how to open one, and what others may do to it behind our back.
+// The engines of the state store for the contract suite: how to open one, and how other processes change it.
 import { DatabaseSync } from 'node:sqlite';
 import { openStateStore, type StateStoreOptions } from '../../store/state/open.ts';
 import { counterField, keysVersion, redisKeys } from '../../store/state/redis/keys.ts';

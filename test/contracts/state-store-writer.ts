@@ -1,4 +1,4 @@
-// Another process at the same state store: commits as fast as it can and says what was acknowledged, or does what it is told and leaves.
+// Another process at the same state store: commits as fast as it can and prints what was acknowledged, or runs one command and exits.
 import { openStateStore, type StateStoreOptions } from '../../store/state/open.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { commitAnyhow } from '../support/store-calls.ts';

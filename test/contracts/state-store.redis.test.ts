@@ -1,4 +1,4 @@
-// The contract of the state store, kept by a real Redis server.
+// The contract of the state store on a real Redis server.
 import { testContract } from './state-store-cases.ts';
 import { redis } from './state-store-engines.ts';
 

@@ -1,4 +1,4 @@
-// The contract of the state store, kept by the embedded store.
+// The contract of the state store on SQLite.
 import { testContract } from './state-store-cases.ts';
 import { sqlite } from './state-store-engines.ts';
 

@@ -1,4 +1,4 @@
-// What a body may say of a key: each member with what is taken, what is refused, and the name of the member at fault.
+// The bodies of key writes: accepted and refused values of each member; a refusal names the wrong member.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -153,7 +153,7 @@ await test('the schema takes the same names, descriptions and labels', async (t)
   }
 });
 
-await test('a key has a path of its own or may name any, not both', async (t) => {
+await test('a key has a user path or may name any, not both', async (t) => {
   t.match(refusedBy({ name: 'x', user_path: '/', any_user_path: true }), { status: 400, param: 'any_user_path' });
   t.match(refusedBy({ name: 'x', any_user_path: 1 }), { status: 400, param: 'any_user_path' });
 });

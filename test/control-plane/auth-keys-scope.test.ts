@@ -1,4 +1,4 @@
-// Keys made and managed with keys: a scoped operator sees its own part only, and nobody hands on more than they have.
+// Scoped operators and keys: they see only their part, and cannot grant more than they have.
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
 import { authKeyKind } from '../../schemas/keys/auth-key.ts';
@@ -122,7 +122,7 @@ await test('no change gives a key more than the key it is made with has', async 
     [{ ...within, expires_at: null }, open, { dashboard_access: true }, 'expires_at'],
     [{ ...within, expires_at: later }, open, { dashboard_access: true }, 'expires_at'],
     [{ ...within, allowed_models: ['openai/x'], expires_at: null }, models, { allowed_models: ['fast'] }, 'expires_at'],
-    // Less is for everybody to give, and what is so already is no gift.
+    // Every operator may grant less than it has, and may repeat what is granted already.
     [{ user_path: '/team/dev' }, models, { allowed_models: ['fast'] }],
     [{ user_path: '/team/dev', dashboard_access: true }, open, { dashboard_access: false }],
     [{ user_path: '/team/dev', dashboard_access: true }, open, { dashboard_access: true }],
@@ -141,7 +141,7 @@ await test('no change gives a key more than the key it is made with has', async 
   }
 });
 
-await test('a stored key that nobody can read is removed by who may see the whole gateway', async (t) => {
+await test('only an operator of the whole gateway may delete an unreadable key', async (t) => {
   const { stand, asAdmin } = await startTeams(t);
   const database = new DatabaseSync(stateFilePath(stand.directory), { timeout: 1_000 });
   const insert = database.prepare('INSERT INTO document (kind, id, body, revision) VALUES (?, ?, ?, 1)');
@@ -154,7 +154,7 @@ await test('a stored key that nobody can read is removed by who may see the whol
     return [...documents, ...skipped].map(({ id }) => id).filter((id) => ['half', 'broken', 'none'].includes(id));
   };
   for (const id of ['half', 'broken', 'none']) {
-    t.equal((await asAdmin('DELETE', `/${id}`)).status, 404, `${id}: it may be anybody's`);
+    t.equal((await asAdmin('DELETE', `/${id}`)).status, 404, `${id}: its user path is unknown`);
     t.equal((await stand.ask('GET', `${path}/${id}`)).status, 404, `${id}: there is nothing to show`);
   }
   t.same((await lying()).sort(), ['broken', 'half', 'none']);

@@ -1,4 +1,4 @@
-// A control plane with the key routes on a real socket and a real store, following its own keys as the process does.
+// Starts a control plane with the key routes on a real socket and a real store, following its own keys like the process.
 import { Agent, fetch } from 'undici';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { defaultQuotas, type Quotas } from '../../control-plane/admin/quotas.ts';

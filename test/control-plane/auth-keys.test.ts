@@ -1,4 +1,4 @@
-// /admin/auth-keys over real HTTP on a real store: what is answered, what is stored, and where the secret is: nowhere.
+// /admin/auth-keys over real HTTP on a real store: the answers, the stored documents, and that the secret is in neither.
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -302,7 +302,7 @@ await test('two control planes write at once, and nothing is lost or doubled', a
   t.match(found, { labels: ['a'], allowed_models: ['fast'], dashboard_access: true, enabled: false });
 });
 
-await test('a store that cannot be used is told as such, and as something that passes', async (t) => {
+await test('a store that cannot be used is answered 503 with Retry-After', async (t) => {
   const stand = await startKeyServer(t);
   const { id } = await stand.issue();
   for (const name of readdirSync(stand.directory)) rmSync(join(stand.directory, name));

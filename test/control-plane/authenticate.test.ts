@@ -1,11 +1,11 @@
-// Who may operate the gateway: every route, every kind of credential, and what a caller without one learns: nothing.
+// Access to routes: every access, every kind of credential; a caller without a key learns nothing.
 import { type Test, test } from 'tap';
 import { checkAccess, who } from '../../control-plane/authenticate.ts';
 import { signClientAddress } from '../../schemas/keys/client-address.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { masterKey, type Stand, type StandOptions, startKeyServer } from './auth-keys-server.ts';
 
-/** A stand with one route of each class that tells who came in. */
+/** A server with one route of each access; the answer names the operator. */
 function startClasses(t: Test, options: StandOptions = {}): Promise<Stand> {
   return startKeyServer(t, {
     ...options,
@@ -64,7 +64,7 @@ await test('what each credential opens', async (t) => {
     t.same(await verdicts(stand, token), [anybody, operator, admin], claim);
 });
 
-await test('without a master key the admin API is open, and a key still means what it says', async (t) => {
+await test('without a master key the admin API is open, and a key still has its own rights', async (t) => {
   const stand = await startClasses(t, { master: null });
   const scoped = await stand.issue({ dashboard_access: true, user_path: '/team' });
   const open = ['200 anonymous /', '200 anonymous /', '200 anonymous /'];
@@ -166,7 +166,7 @@ async function failing({ port }: Stand, count: number, lines = ''): Promise<(num
 
 const times = (status: number, count: number): number[] => Array.from({ length: count }, () => status);
 
-await test('who keeps failing is put off for an honest time, and a right key is let in all the same', async (t) => {
+await test('after too many failures 429 names the right wait, and a valid key is still accepted', async (t) => {
   const stand = await startKeyServer(t);
   t.same(await failing(stand, 22), [...times(401, 20), 429, 429]);
   const { status, body, headers } = await stand.ask('GET', '/admin/auth-keys', undefined, 'no');

@@ -1,4 +1,4 @@
-// Since when the configuration declares its rules: remembered over edits of other rules, restarts and a disk that fails.
+// The dates of declared rules: kept after edits of other rules, restarts and failures of the disk.
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';

@@ -119,7 +119,7 @@ for (const [variable, value, says] of refused) {
   });
 }
 
-await test('all problems are told at once', async (t) => {
+await test('all problems are reported at once', async (t) => {
   const reading = readEnvironment({
     GATEWAY_ADMIN_PORT: 'x',
     GATEWAY_ADMIN_HOST: '/',

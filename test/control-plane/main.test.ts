@@ -1,4 +1,4 @@
-// The control plane as a process: it starts, says where, answers, and goes when asked.
+// The process of the control plane: starts, logs its address, answers, and stops on a signal.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';

@@ -1,4 +1,4 @@
-// What writes change: documents and epochs, over rules of the configuration, expired ones and unreadable ones. And how it is all shown.
+// The documents and epochs that writes change, with rules of the configuration, expired and unreadable ones; and the listing.
 import { test } from 'tap';
 import {
   deleteRule,
@@ -114,7 +114,7 @@ await test('counters start anew when the template flag is toggled, over the conf
   t.match(over.rules(), [{ epoch: 1, overridesConfig: true }]);
 });
 
-await test('over the configuration, what a PUT leaves out is as it is there', async (t) => {
+await test('members that a PUT leaves out are taken from the configuration', async (t) => {
   const declared = (per_child: boolean): Rule[] =>
     compileRules({
       enabled: true,
@@ -218,7 +218,7 @@ await test('an expired rule is gone for every write, and its counters start anew
   const lying = expired(config());
   t.match(lying.rules(), [{ source: 'config', epoch: 1 }]);
   lying.apply(removeExpiredRules(lying.known()));
-  t.match(lying.rules(), [{ source: 'config', epoch: 1 }], 'the removal changes nothing that anybody sees');
+  t.match(lying.rules(), [{ source: 'config', epoch: 1 }], 'the removal changes nothing in the listing');
   t.same(removeExpiredRules(lying.known()), [], 'and happens once');
   t.equal(
     codeOf(() => deleteRule(expired().known(), named)),
@@ -285,7 +285,7 @@ function heartbeat(
   return { instance, atMs, body: sampleHeartbeat({ counters, ...(windows === undefined ? {} : { windows }) }) };
 }
 
-await test('live counters add up who is alive, in the epoch asked for', async (t) => {
+await test('live counters are the sum over live proxies, for one epoch', async (t) => {
   const live = liveCounters(
     [
       heartbeat('a', start, [[key, 1, 2, 30, 4]], [[start - 9, start + 5]]),

@@ -1,4 +1,4 @@
-// What a dashboard key of /team may do to rules: tighten at /team itself, whatever it likes below, and so many of them.
+// The writes of a dashboard key of /team: only tightening at /team, any rule below, up to the quota.
 import { test } from 'tap';
 import { deleteRule, knownRules, putRule, resetRule } from '../../control-plane/admin/rate-limits/changes.ts';
 import { delegatedRemoval, delegatedReset, delegatedWrite } from '../../control-plane/admin/rate-limits/delegation.ts';
@@ -150,6 +150,6 @@ await test('a scope holds so many manual rules, and one that is there may be cha
   t.equal(
     full.put(master, { user_path: '/team/b', max_requests: 1 }, 2),
     'done',
-    'the whole gateway has a bound of its own',
+    'the whole gateway has a separate limit',
   );
 });

@@ -1,4 +1,4 @@
-// Bodies of rate-limit requests: what each means, which member each refusal names, and that the schemas say the same.
+// Bodies of rate-limit requests: the rule of each, the member that each refusal names, and the same result from the schemas.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -60,7 +60,7 @@ const accepted: Accepted[] = [
   ['the root by a blank path', { user_path: '', ...minute, ...cap }, { key: 'user_path 60 /' }],
   ['a path keeps its case', { ...whole, user_path: '/Team' }, { key: 'user_path 60 /Team' }],
   ['a provider folds it', { ...provider, ...cap }, { key: 'provider 60 openai', subject: 'OpenAI' }],
-  ['a provider that nobody has', { ...provider, subject: 'later', ...cap }, { key: 'provider 60 later' }],
+  ['a provider that is not configured', { ...provider, subject: 'later', ...cap }, { key: 'provider 60 later' }],
   ['a qualified model', { scope: 'model', subject: 'a/b/c', ...minute, ...cap }, { key: 'model 60 a/b/c' }],
   [
     'a bare model',

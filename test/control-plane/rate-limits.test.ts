@@ -79,7 +79,7 @@ const keys: [id: string, userPath: string | undefined, dashboardAccess: boolean]
   ['key-client', '/team', false],
 ];
 
-/** One control plane of its own: server, connection to the store, clock. */
+/** A separate control plane: server, connection to the store, clock. */
 async function startPlane(t: Test, { directory = temporaryDirectory(t), parts = {}, timeoutMs = 5_000 }: Options = {}) {
   const at = { nowMs: start };
   const store = openStateStore({ directory, pollMs: 20, timeoutMs });
@@ -449,7 +449,7 @@ await test('two control planes that write one key lose nothing', async (t) => {
   t.ok([124, 224].includes(Number(find(here, '/team')?.['max_requests'])), 'one of the two last ones stands');
 });
 
-await test('whoever is never first is told so, and has changed nothing', async (t) => {
+await test('a write that always meets a conflict is answered 409 and changes nothing', async (t) => {
   const one = await startPlane(t);
   const { store } = one;
   let writes = 0;
@@ -509,7 +509,7 @@ await test('expired rules are removed, once, by whichever control plane comes fi
   t.equal(find(lying, '/team'), undefined, 'gone before its document is');
   t.match(find(lying, '/config'), { source: 'config' });
   const again = await Promise.all([one, two].map(({ store }) => tidyRules(store, config, start + 1_000, new Map())));
-  t.ok(again.includes(start + 1_000), 'whoever did it looks again');
+  t.ok(again.includes(start + 1_000), 'the plane that wrote reads again');
   const state = await one.store.read();
   t.same(
     state.documents.map(({ kind, id, body }) => [kind, id, kind === 'reset_epoch' ? body : '']),
@@ -551,7 +551,7 @@ await test('the epoch of a rule is forgotten a day and two periods after the rul
   const unneeded = new Map<string, number>();
   t.equal(await tidyRules(plane.store, config, start, unneeded), dueMs);
   const late = await tidyRules(plane.store, config, dueMs, new Map());
-  t.equal(late, dueMs + 86_400_000 + 120_000, 'counted from when it was first seen that nobody needs it');
+  t.equal(late, dueMs + 86_400_000 + 120_000, 'counted from the first check that found it unneeded');
   t.equal(await tidyRules(plane.store, config, dueMs - 1, unneeded), dueMs);
   t.same(await epochs(), all);
   t.equal(await tidyRules(plane.store, config, dueMs, unneeded), dueMs);
@@ -617,8 +617,5 @@ await test('ten thousand rules are listed within a second', async (t) => {
   t.equal(status, 200);
   t.comment(`list ${times.join(', ')} ms, put ${Math.round(tookMs)} ms`);
   // The fastest of three: the machine may be busy with other tests.
-  t.ok(
-    Math.min(...times) < 5_000,
-    `a listing: ${Math.round(Math.min(...times))} ms (a second on a machine of its own)`,
-  );
+  t.ok(Math.min(...times) < 5_000, `a listing: ${Math.round(Math.min(...times))} ms (a second on an idle machine)`);
 });

@@ -1,4 +1,4 @@
-// The control plane's HTTP side on a real socket: its two doors, and the flat error for everything that can go wrong.
+// The HTTP server of the control plane on a real socket: its routes, and the flat error for every failure.
 import { Agent, METHODS, type OutgoingHttpHeaders, request as openRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Test, test } from 'tap';
@@ -216,7 +216,7 @@ await test('a request that never finishes is answered 408', async (t) => {
   t.ok(closedByServer);
 });
 
-await test('a client that resets its connection harms nobody', async (t) => {
+await test('a client that resets its connection does not affect others', async (t) => {
   const { port } = await startServer(t);
   const connection = await openRaw(port);
   await connection.send('GET /hea');
@@ -225,7 +225,7 @@ await test('a client that resets its connection harms nobody', async (t) => {
   t.equal(responses[0]?.status, 200);
 });
 
-await test('an unexpected failure is logged whole but told by its request id alone', async (t) => {
+await test('the log has the whole of an unexpected failure, the answer its request id alone', async (t) => {
   const { port, logged } = await startServer(t);
   const { responses } = await rawRequest(port, send('GET /broken', 'X-Request-Id: call-7\r\n'));
   t.equal(responses[0]?.header('x-request-id'), 'call-7');
@@ -266,7 +266,7 @@ await test('control and format characters of a path do not reach the message', a
   t.notMatch(responses[0]?.text() ?? '', /[\u202e\u0085]/);
 });
 
-await test('an overlong path is told by its beginning', async (t) => {
+await test('an error about an overlong path shows its beginning', async (t) => {
   const { port } = await startServer(t);
   const { responses } = await rawRequest(port, send(`GET /${'x'.repeat(3_000)}`));
   t.match(responses[0]?.json(), { code: 'route_not_found', message: /^There is no GET \/x{199}… here\.$/ });

@@ -1,4 +1,4 @@
-// GET /admin/status over a real socket and a real store: who enforces what, who is behind, and who is gone.
+// GET /admin/status over a real socket and a real store: which proxies are converged, behind or gone.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -97,7 +97,7 @@ async function startStatus(t: Test) {
     facts,
     logged,
     closeStore,
-    /** A heartbeat, sent now or by a clock of its own. */
+    /** A heartbeat, sent now or at the time of another clock. */
     beat: (instance: string, body: unknown = healthy, atMs = at.nowMs) =>
       store.writeHeartbeat({ instance, atMs, body }),
     forget: (instance: string) => store.removeHeartbeat(instance),
@@ -191,7 +191,7 @@ for (const [claim, body, expected] of astray) {
   });
 }
 
-await test('a dead proxy stays listed, counts for nothing, and holds nobody up', async (t) => {
+await test('a dead proxy stays listed and has no effect on counters and convergence', async (t) => {
   const plane = await startStatus(t);
   await plane.beat('proxy-1', { ...healthy, state_revision: 3 });
   await plane.look();
@@ -283,7 +283,7 @@ await test('moments beyond the calendar break nothing', async (t) => {
   t.same(plane.logged, []);
 });
 
-await test('two processes that take turns under one name are told apart from one that was started again', async (t) => {
+await test('two processes that alternate under one name are distinguished from a restarted one', async (t) => {
   const plane = await startStatus(t);
   const speak = async (startedAtMs: number): Promise<unknown> => {
     plane.at.nowMs += 250;
@@ -293,7 +293,7 @@ await test('two processes that take turns under one name are told apart from one
   };
   const [first, second, third] = [start - 3_000, start - 5_000, start - 1_000];
   for (const startedAtMs of [first, first, second, second, third, third]) {
-    t.equal(await speak(startedAtMs), false, 'whoever was replaced is silent, whatever the clocks say');
+    t.equal(await speak(startedAtMs), false, 'a replaced process is not reported, for any clocks');
   }
   t.equal(await plane.metric('gateway_proxies_sharing_instance'), 0);
   t.equal(await speak(second), true, 'one that was replaced speaks again');

@@ -1,4 +1,4 @@
-// `npm start` as a person lives it: one command up, a command to paste, Ctrl-C down, and nothing left behind.
+// `npm start` as a user runs it: starts, prints a command to paste, stops on Ctrl-C, and leaves nothing behind.
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -73,7 +73,7 @@ function ask(
   });
 }
 
-// Each start has ports and directories of its own. Those that nobody waits for run two at once; this one has little time.
+// Each start has separate ports and directories. The other starts run two at a time; this one alone, because it has a time limit.
 suite.jobs = 2;
 
 await test('an alias edited in the config is live at once; Ctrl-C delivered twice lets open streams finish', async (t) => {
@@ -304,9 +304,9 @@ const rendered: [claim: string, line: string, shown: string][] = [
     '{"level":50,"msg":"a.yaml:1:2  x  bad","file":"a.yaml","n":1}',
     'proxy          error  a.yaml:1:2  x  bad  file=a.yaml  n=1',
   ],
-  ['a level of its own is fatal', '{"level":60,"msg":"x"}', 'proxy          fatal  x'],
-  ['what is no JSON stays as it is', 'plain {words}', 'proxy          plain {words}'],
-  ['what looks like JSON stays as it is', '{broken', 'proxy          {broken'],
+  ['the level fatal', '{"level":60,"msg":"x"}', 'proxy          fatal  x'],
+  ['a line that is not JSON stays unchanged', 'plain {words}', 'proxy          plain {words}'],
+  ['a line that only looks like JSON stays unchanged', '{broken', 'proxy          {broken'],
   [
     'control characters do not reach the terminal',
     '{"level":30,"msg":"\\u001b[2Jgone\\u009b"}',

@@ -1,4 +1,4 @@
-// The command that checks a directory before it is merged: same verdicts as the gateway, three ways to print them.
+// The check-config command: reports the problems that the gateway would report, in three formats.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ await test('a good directory is exit 0, a bad one 1, a wrong command 2', async (
   }
 });
 
-await test('text is one line for each mistake, then the verdict', async (t) => {
+await test('text is one line for each mistake, then the result', async (t) => {
   const bad = await checkConfig([fixture('bad/alias-to-unknown-provider')], { OPENAI_API_KEY: 'k' });
   t.same(bad.output.split('\n'), [
     `${fixture('bad/alias-to-unknown-provider/b.yaml')}:3:13  aliases[0].target  there is no provider "opneai"; did you mean "openai"?`,
@@ -46,7 +46,7 @@ await test('a variable that is not set is a warning', async (t) => {
   );
 });
 
-await test('json is the verdict as data', async (t) => {
+await test('json is the result as data', async (t) => {
   const { output } = await checkConfig([fixture('bad/cap-zero'), '--format', 'json'], {});
   t.match(JSON.parse(output), {
     ok: false,

@@ -1,4 +1,4 @@
-// Rate limits from environment variables: every form and every mistake has a row; a value never shows, and a variable beats the files.
+// Rate limits from environment variables: every form and every mistake is a row; messages never show a value; variables override the files.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -390,7 +390,7 @@ await test('a variable that only looks like one of them is worth a warning', asy
   t.strictSame(
     load({ RATE_LIMIT: 'x', MY_SET_RATE_LIMIT_A: 'x', SETTINGS: 'x' }),
     load({}),
-    'others are nobody\u2019s business',
+    'other variables are not read',
   );
 });
 
@@ -829,7 +829,7 @@ function sorted(value: unknown): unknown {
   return [...entries.keys()].sort().map((key) => [key, sorted(entries.get(key))]);
 }
 
-await test('check-config honours the variables of its own environment', async (t) => {
+await test('check-config reads the variables of its environment', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-environment-'));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
   writeFileSync(join(directory, 'a.yaml'), files);

@@ -1,4 +1,4 @@
-// Following a directory: every way of editing is live within a second, and nothing that is wrong ever changes what is in force.
+// Following a directory: every way of editing is live within a second, and a mistake never changes the configuration in force.
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -200,7 +200,7 @@ void test('the valid first half of a save is never in force', async (t) => {
   }
 });
 
-void test('what no event tells is live within a second too', async (t) => {
+void test('a change without an event is live within a second too', async (t) => {
   const elsewhere = folder(t, { 'real.yaml': limit(10) });
   const directory = folder(t);
   symlinkSync(join(elsewhere, 'real.yaml'), join(directory, 'a.yaml'));
@@ -468,7 +468,7 @@ void test('deleting one of several files is an edit like any other', async (t) =
   t.same(kinds(), ['applied', 'applied']);
 });
 
-void test('what is no file is refused without holding anybody up', async (t) => {
+void test('what is not a regular file is a problem and does not block', async (t) => {
   const directory = folder(t, { 'a.yaml': limit(10) });
   const { follower, cap } = await start(t, directory);
   const strange: [string, (path: string) => void][] = [
@@ -507,7 +507,7 @@ void test('a configuration that cannot be put in force is rejected', async (t) =
   t.same(kinds(), ['applied', 'rejected', 'applied']);
 });
 
-void test('a reload on demand gives its verdict at once', async (t) => {
+void test('a reload on demand applies or rejects at once', async (t) => {
   const directory = folder(t, { 'a.yaml': limit(10) });
   const { follower, cap } = await start(t, directory, { nowMs: () => 42 });
   t.same(
@@ -522,7 +522,7 @@ void test('a reload on demand gives its verdict at once', async (t) => {
   t.match(await follower.reload(), { lastReloadSuccessful: false, reloads: { success: 1, failure: 1 } });
   await settle();
   t.match(follower.status().reloads, { success: 1, failure: 1 }, 'the same fault is one failure');
-  t.match(await follower.reload(), { reloads: { success: 1, failure: 2 } }, 'unless somebody asks again');
+  t.match(await follower.reload(), { reloads: { success: 1, failure: 2 } }, 'unless a reload is requested');
 });
 
 void test('a first start with bad configuration is refused with every problem', async (t) => {
@@ -730,7 +730,7 @@ void test('thousands of rules stall the loop for at most 50 ms', { buffered: fal
   t.ok(Math.min(...times) <= 5_000, `live: ${times.map((ms) => `${Math.round(ms)} ms`).join(', ')}`);
 });
 
-void test('neither a short nor a long file of anything holds the loop up', async (t) => {
+void test('no file, short or long, blocks the event loop', async (t) => {
   const directory = folder(t, { 'a.yaml': limit(10) });
   const { follower } = await start(t, directory);
   const filled = (bytes: number, line: (index: number) => string): string => {

@@ -1,4 +1,4 @@
-// Every way a configuration can be wrong has its sentence, and none of them can do harm; cases are folders under fixtures/config.
+// Every mistake in a configuration gives its sentence; the cases are folders under fixtures/config.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -125,7 +125,7 @@ await test("the gateway's own variables are read by no file, in any case, place 
   }
 });
 
-await test('no message about an address holds what a variable stands for', async (t) => {
+await test('no message about an address holds the value of a variable', async (t) => {
   const hidden = 'sk-canary-value-123';
   const context: LoadContext = { ...entitled, environment: { ...environment, URL: `${hidden}://x` } };
   const address = one(provider.replace('models:', `base_url: "\${URL}"\n    models:`), context);
@@ -146,7 +146,7 @@ await test('a dollar sign without braces is a mistake where variables are filled
   for (const literal of ['5$', '$5', 'a$$b', '$-', '$$OPENAI_API_KEY']) t.same(at(literal).problems, [], literal);
 });
 
-await test('a key in two files is told first, before what stands in other files', async (t) => {
+await test('a key in two files is reported first, before problems of other files', async (t) => {
   const wrong = file('a.yaml', 'aliases: [{ source: a, target: b/m }, { source: c, target: b/n }]\ncolour: red\n');
   const part = (name: string): string => `providers: { ${name}: { type: openai, models: [m] } }\n`;
   const { problems } = loadFiles([wrong, file('b.yaml', part('a')), file('c.yaml', part('b'))], bare);
@@ -436,7 +436,7 @@ await test('every field survives every wrong value', async (t) => {
   t.ok(count > 1_000 / every, `${count} variants`);
 });
 
-await test('mutilated files are refused or loaded, never thrown at anybody', async () => {
+await test('damaged files are rejected or loaded and never throw', async () => {
   const { files } = await readCase('good', 'every-key');
   fc.assert(
     fc.property(

@@ -1,4 +1,4 @@
-// Reading the directory: only regular files of a bounded size, and nothing can make the reader hang.
+// Reading the directory: only regular files of a bounded size; no file can make the reader hang.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -110,7 +110,7 @@ await test('what the user may not read is refused by name', async (t) => {
   chmodSync(place, 0o755);
   const closed = join(place, 'closed');
   mkdirSync(closed, { mode: 0o700 });
-  // Root reads everything, so the reader runs as nobody there.
+  // Root may read every file, so the reader runs as the user nobody.
   const asRoot = process.getuid?.() === 0;
   if (asRoot && spawnSync('setpriv', ['--version']).error !== undefined) {
     t.pass('needs setpriv to leave root');

@@ -1,4 +1,4 @@
-// The gateway is a pipe that reads along: what goes in comes out byte for byte, but for the model's name and the usage it asked for itself.
+// Bytes pass the gateway unchanged, except the name of the model and the usage that the gateway itself asked for.
 import { createHash, randomBytes } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { array, asyncProperty, boolean, assert as check, constantFrom, nat, record } from 'fast-check';
@@ -56,7 +56,7 @@ function digest(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** 1 MiB of JSON as no program of ours would write it; the model's value is left out between the two parts. */
+/** 1 MiB of JSON in an unusual form; the model's value is left out between the two parts. */
 function strangeBody(): [before: string, after: string] {
   const nested = '{"a":[{"b" :{"c":[[[1e2,-0,0.10,1E+2]]]}}],"\\u0061":null}';
   const before = [
@@ -135,7 +135,7 @@ await test('a stream asks for usage with the fewest changed bytes', async (t) =>
   }
 });
 
-await test('nothing is injected when nobody counts, when the provider cannot, and when the client asked itself', async (t) => {
+await test('nothing is injected when usage is not counted, the provider cannot report it, or the client asked for it', async (t) => {
   const stream = (model: string, more = '') => `{"model":"${model}","stream":true${more}}`;
   const own = ',"stream_options":{"include_usage":true}';
   for (const [name, sent, arrived, through] of [
@@ -245,7 +245,7 @@ await test('a stream that comes compressed, although plain bytes were asked for,
   }
 });
 
-await test('a line end may arrive in a packet of its own, or behind one byte', async (t) => {
+await test('a line end may arrive in a separate packet, or behind one byte', async (t) => {
   const own = await startGateway(t, { config });
   for (const text of [
     'data: 1|\r\n|\r\n|data: [DONE]\r\n|\r\n',
@@ -343,7 +343,7 @@ await test('a client that does not read pauses the provider; when it reads on it
   }
 });
 
-await test('only the headers that are its business reach the provider', async (t) => {
+await test('the provider gets only the headers that are meant for it', async (t) => {
   const id = upstream.ledger.length;
   const body = '{"model":"chat"}';
   const lines = [
@@ -385,7 +385,7 @@ await test('only the headers that are its business reach the provider', async (t
   t.equal(upstream.ledger[id]?.target, path, 'without the query');
 });
 
-await test("only the headers that are its business reach the client, with the gateway's request id", async (t) => {
+await test("the client gets only the headers that are meant for it, and the gateway's request id", async (t) => {
   const allowed = new Set([
     'cache-control',
     'connection',
@@ -431,7 +431,7 @@ await test("only the headers that are its business reach the client, with the ga
     );
     t.notMatch(JSON.stringify([...response.headers]), /canary|provider|timeout=7777/);
     const id = response.headers.get('x-request-id') ?? '';
-    t.match(id, /^req_[a-z0-9]+$/, 'an id of its own, as the client sent none that is harmless');
+    t.match(id, /^req_[a-z0-9]+$/, 'a new id, because the client sent no valid one');
     t.equal(id, entry.header('x-request-id'));
   }
 });

@@ -1,4 +1,4 @@
-// A rollout: the old process is told to stop while people are being served, and nobody notices.
+// A rollout: the old process stops while it serves clients, and no request fails.
 import { createConnection, createServer } from 'node:net';
 import { t as suite, test } from 'tap';
 import { chatCall, firstEvent, lastEvent } from '../support/chat-call.ts';
@@ -45,7 +45,7 @@ function tryConnect(port: number): Promise<string> {
   });
 }
 
-await test('SIGTERM: not ready, nobody new, and everybody who is in finishes', async (t) => {
+await test('SIGTERM: not ready, no new connections, and open requests finish', async (t) => {
   const gateway = await start(t, '10s');
   const gate = createGate();
   const { port, process } = gateway;

@@ -1,4 +1,4 @@
-// Operators edit, proxies follow: how long a change takes to be in force everywhere, and what the listing knows of them all.
+// Proxies follow the changes of operators: the time until a change is in force everywhere, and the listing of all proxies.
 import { t as suite, type Test, test } from 'tap';
 import { firstEvent, lastEvent } from '../support/chat-call.ts';
 import { ask, type RuleRow, usageOf } from '../support/consumer.ts';

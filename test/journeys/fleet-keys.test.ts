@@ -1,4 +1,4 @@
-// Managed keys on a fleet: issued once, known everywhere, and refused everywhere within a second of being revoked.
+// Managed keys on a fleet: issued once, accepted by every proxy, and refused by every proxy within a second of their revocation.
 import { t as suite, type Test, test } from 'tap';
 import { firstEvent, lastEvent } from '../support/chat-call.ts';
 import { ask, usageOf } from '../support/consumer.ts';

@@ -1,4 +1,4 @@
-// Git declares, operators override: a manual rule over one of the configuration, how it goes again, and what edits in git do meanwhile.
+// A manual rule overrides a rule of the configuration: its end, and edits of the configuration meanwhile.
 import { t as suite, test } from 'tap';
 import { ask, askEach, type RuleRow, usageOf } from '../support/consumer.ts';
 import { scenarioStores } from '../support/extent.ts';

@@ -1,4 +1,4 @@
-// Everything is started anew: what operators have set and what was counted is still there, whichever way it ended.
+// All processes restart: manual rules, keys and counters are still there, after an orderly end and after a kill.
 import { t as suite, test } from 'tap';
 import { ask, askEach, type RuleRow, usageOf } from '../support/consumer.ts';
 import { isFull } from '../support/extent.ts';

@@ -1,4 +1,4 @@
-// What /admin/status and the metrics of the control plane say of a fleet: who enforces what, who is behind, and who is gone.
+// /admin/status and the metrics of the control plane: which proxies of a fleet are converged, behind or gone.
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
@@ -55,7 +55,7 @@ function until(fleet: Fleet, what: string, isSo: (status: Status) => boolean): P
 
 const isWell = ({ converged, proxies }: Status): boolean => converged && proxies.every(({ live }) => live);
 
-/** What the control plane tells Prometheus. */
+/** The metrics of the control plane. */
 async function metricsOf({ controlPlane }: Fleet): Promise<{ live: number; behind: number; lag: number }> {
   const text = await (await fetch(`${controlPlane.address}/metrics`)).text();
   const read = (name: string): number => readMetric(text, name) ?? Number.NaN;
@@ -171,13 +171,13 @@ for (const store of scenarioStores) {
 
         await second.process.kill();
         const killedMs = performance.now();
-        t.equal(await used(), 5, 'for a moment nobody knows');
+        t.equal(await used(), 5, 'for a moment no process has noticed');
         await waitFor('its counters to leave the listing', async () => (await used()) === 2);
         const goneMs = performance.now() - killedMs;
         t.ok(goneMs > lifeMs - 2 * beatMs && goneMs < lifeMs + 2 * beatMs, `gone after ${Math.round(goneMs)} ms`);
         const gone = await statusOf(fleet);
         t.match(gone.proxies, [{ live: true }, { instance: 'proxy-2', live: false }]);
-        t.match(gone, { converged: true }, 'whoever is gone is not behind');
+        t.match(gone, { converged: true }, 'a proxy that is gone is not behind');
         t.match(await metricsOf(fleet), { live: 1, behind: 0 });
 
         await second.restart();
@@ -210,14 +210,14 @@ for (const store of scenarioStores) {
       );
 
       await second.process.stop();
-      t.same(await instances(), ['proxy-1 true'], 'whoever leaves in order leaves at once');
+      t.same(await instances(), ['proxy-1 true'], 'a proxy that stops in order is removed at once');
       t.equal((await listRules(fleet)).find(({ subject }) => subject === '/team')?.requests_used, 2);
       await second.restart();
       await until(fleet, 'the fleet to be well', ({ converged, proxies }) => converged && proxies.length === 2);
     });
 
     if (store === 'redis') {
-      await group.test('two proxies of one name, each on its own disk: nobody calls that converged', async (t) => {
+      await group.test('two proxies of one name, each on its own disk, are not converged', async (t) => {
         const env = { GATEWAY_INSTANCE: 'proxy-2', GATEWAY_CONFIG: first.configDir, REDIS_URL: fleet.redis?.url };
         const twin = await startGateway(t, { upstream, config: {}, env });
         const found = await until(fleet, 'the name to be known as shared', ({ converged }) => !converged);

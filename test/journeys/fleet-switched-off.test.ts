@@ -1,4 +1,4 @@
-// Rate limits switched off on a fleet: what operators have set is off too, and comes back as it was.
+// Rate limits switched off on a fleet: manual rules are off too, and are in force again afterwards.
 import { t as suite, test } from 'tap';
 import { askEach, usageOf } from '../support/consumer.ts';
 import { scenarioStores } from '../support/extent.ts';

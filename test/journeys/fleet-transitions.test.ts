@@ -13,7 +13,7 @@ suite.setTimeout(100_000);
 const minute = { period: 'minute' };
 const concurrent = { period: 'concurrent' };
 
-/** A rule of the fleet, as much of its key as the listing tells. */
+/** A rule of the fleet: the part of its key that the listing has. */
 const isOf = (subject: string, seconds: number) => (row: RuleRow) =>
   row.subject === subject && row.period_seconds === seconds;
 

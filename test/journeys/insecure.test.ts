@@ -1,4 +1,4 @@
-// Both planes without a master key, on purpose: this machine is let in, a page of another one in its browser is not.
+// Both planes without a master key: requests of this machine are served, those of foreign web pages are refused.
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
@@ -64,7 +64,7 @@ await test('without a master key a foreign page neither reaches a plane by its o
       '200 ',
       `${claim} from an own page`,
     );
-    t.equal(await ask('evil.test'), '403 foreign_host', `${claim} by a name that somebody pointed here`);
+    t.equal(await ask('evil.test'), '403 foreign_host', `${claim} by a foreign name that resolves to this machine`);
     t.equal(
       await ask(`localhost:${port}`, 'Origin: http://evil.test\r\n'),
       '403 foreign_origin',

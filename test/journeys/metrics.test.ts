@@ -1,4 +1,4 @@
-// Who watches the gateway does not slow it down: one rendering a second at most, on a port of its own where one is given.
+// Scrapes of /metrics do not slow the gateway down: at most one rendering per second, on a separate port if configured.
 import { connect } from 'node:net';
 import { t as suite, test } from 'tap';
 import { ask } from '../support/consumer.ts';

@@ -1,4 +1,4 @@
-// What a team does on its first day: point the official openai SDK at the gateway and expect everything to work as before.
+// The official openai SDK works with the gateway's base URL.
 import {
   type APIError,
   AuthenticationError,

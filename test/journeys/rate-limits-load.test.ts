@@ -1,4 +1,4 @@
-// The books after a busy hour: whatever clients did, every slot is back, every admitted request counted once, every token known by its source.
+// After a load with many kinds of clients: every slot is free, every admitted request counted once, every token charged with its source.
 import { t as suite, test } from 'tap';
 import { chatHead } from '../support/chat-call.ts';
 import { createGate, type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -144,7 +144,7 @@ await test('2,000 requests, a fifth of them abandoned somewhere: the books are r
   t.comment(`TEST_SEED=${seed}`);
   const jobs = planJobs();
   const entries = new Map<string, Entry>();
-  // The first ones are held until somebody was refused: then slots are known to have run out.
+  // The first calls are held until one was refused, because then all slots are taken.
   const gate = createGate();
   await upstream.behave((entry) => {
     entries.set(entry.header('x-request-id') ?? '', entry);
@@ -172,7 +172,7 @@ await test('2,000 requests, a fifth of them abandoned somewhere: the books are r
   const left = jobs.filter(({ leaves }) => leaves !== undefined);
   const ok = stayed.filter(({ id }) => statuses.get(id) === 200);
   const refused = stayed.filter(({ id }) => statuses.get(id) === 429);
-  t.equal(ok.length + refused.length, stayed.length, 'whoever stayed got a whole answer or a refusal');
+  t.equal(ok.length + refused.length, stayed.length, 'every client that stayed got a whole answer or a refusal');
   t.ok(refused.length > 0 && ok.length > total / 2);
   t.ok(left.length > total / 10);
 
@@ -203,7 +203,7 @@ await test('2,000 requests, a fifth of them abandoned somewhere: the books are r
     [],
     'asked of the provider: counted once',
   );
-  // A call can be given up before the provider has seen it; it was admitted all the same.
+  // A call can be given up before the provider has seen it; it was admitted nevertheless.
   const unseen = jobs.filter(({ id }) => counted(id) === 1 && !entries.has(id));
   t.strictSame(
     unseen.filter(({ leaves }) => leaves !== 'once sent'),
@@ -227,7 +227,7 @@ await test('2,000 requests, a fifth of them abandoned somewhere: the books are r
   t.strictSame(
     reported.filter(({ id }) => charged(id) !== toldOf(id)),
     [],
-    'left, reported in time: likewise',
+    'left, reported in time: as reported',
   );
   const estimated = left.filter(({ id }) => charged(id) > 0 && charged(id) < leastReported);
   t.strictSame(
@@ -239,12 +239,12 @@ await test('2,000 requests, a fifth of them abandoned somewhere: the books are r
   t.strictSame(
     left.filter(({ id }) => entries.has(id) && charged(id) === 0),
     [],
-    'nobody leaves without paying for what the provider was asked',
+    'every client that left is charged for the request that the provider got',
   );
   const sum = (list: readonly Job[]) => list.reduce((so, { id }) => so + charged(id), 0);
   const source = (name: string) => readMetric(idle, 'gateway_rate_limit_tokens_total', { source: name }) ?? 0;
   t.equal(source('reported'), sum(ok) + sum(reported));
-  t.equal(source('estimated'), sum(estimated), 'estimates are for those who left, and for nobody else');
+  t.equal(source('estimated'), sum(estimated), 'only clients that left are charged an estimate');
   t.equal(all?.tokens_used, sum(jobs));
   const longest = Math.max(0, ...estimated.map(({ id }) => charged(id)));
   t.ok(longest < 200, `an estimate is of the answer's size: at most ${longest}`);

@@ -1,4 +1,4 @@
-// What Prometheus is told of limits: every metric of the contract, to the number, and never a user path.
+// The metrics of limits for Prometheus: every metric with its exact value, and never a user path.
 import { t as suite, test } from 'tap';
 import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics.ts';
 import { ruleKey } from '../../schemas/rules/rule.ts';

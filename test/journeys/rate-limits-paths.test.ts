@@ -1,4 +1,4 @@
-// Whose rule is it: user paths reach down, templates give every child its own counters, and GET /v1/usage tells each caller how it stands.
+// User-path rules: a rule covers the paths below it, templates give every child its own counters, GET /v1/usage shows each caller its limits.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';

@@ -1,4 +1,4 @@
-// Rules are data and get replaced, counters are state and stay: what an edit does to limits that are in use.
+// An edit of rate limits that are in use: rules are replaced, counters are kept.
 import { t as suite, test } from 'tap';
 import { ask, usageOf } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';

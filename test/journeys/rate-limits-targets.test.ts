@@ -1,4 +1,4 @@
-// Provider and model rules protect the upstreams: a target that is used up is passed over, and only when none is left a client notices.
+// Provider and model rules protect the providers: a used-up target is skipped; a client is refused only when all are used up.
 import { t as suite, test } from 'tap';
 import { ruleKey } from '../../schemas/rules/rule.ts';
 import { ruleId } from '../../schemas/rules/rule-id.ts';
@@ -253,7 +253,7 @@ await test('a request that fails over counts once for the consumer, and once for
   t.strictSame(await used(), { requests: paid.requests + 2, inFlight: 0 }, 'what providers were asked for is not free');
 });
 
-await test('a failed target before a used-up one: the failure is told, for the limit was not the cause', async (t) => {
+await test('a failed target before a used-up one: the client gets the failure, because the limit was not the cause', async (t) => {
   t.equal((await askFor('last-right/m', '/counted')).status, 200);
   await left.behave({ kind: 'error', status: 503, message: 'out of order' });
   const paid = await used();

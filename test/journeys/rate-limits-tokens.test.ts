@@ -1,4 +1,4 @@
-// Tokens are counted after the answer: as the provider reports them, else by estimate, and against whoever executed the request.
+// Tokens are charged after the answer, as the provider reports them or by estimate, to the target that executed the request.
 import { t as suite, test } from 'tap';
 import { ruleKey } from '../../schemas/rules/rule.ts';
 import { ruleId } from '../../schemas/rules/rule-id.ts';

@@ -1,4 +1,4 @@
-// A consumer meets its limits: what a refusal says, when a retry is let in, and what answers on limited paths tell beforehand.
+// A consumer reaches its limits: the refusal, the time of the next admitted retry, and the headers of answers on limited paths.
 import { OpenAI, RateLimitError } from 'openai';
 import { t as suite, test } from 'tap';
 import { ruleKey } from '../../schemas/rules/rule.ts';
@@ -117,7 +117,7 @@ await test('a refusal is the envelope of a 429, names subject, cap and period, a
   }
 });
 
-await test('of several rules the one with the longest wait is named and told', async (t) => {
+await test('the refusal names the rule with the longest wait', async (t) => {
   await askTimed('/nested/app');
   await askTimed('/nested/app');
   const refused = await askTimed('/nested/app/x');
@@ -151,8 +151,8 @@ await test('Retry-After is honest: never too early, never a whole second too lat
   const tooLate = refused.filter(
     (answer) => admitted.receivedAtMs <= answer.sentAtMs + 1000 * (retryAfter(answer) - 1),
   );
-  t.strictSame(tooEarly, [], 'nobody who waited as told was refused once more');
-  t.strictSame(tooLate, [], 'for nobody would a second less have been enough');
+  t.strictSame(tooEarly, [], 'no client that waited as told was refused again');
+  t.strictSame(tooLate, [], 'for no client was a second less enough');
   t.strictSame(
     [1, 2].filter((seconds) => !refused.some((answer) => retryAfter(answer) === seconds)),
     [],

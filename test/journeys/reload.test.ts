@@ -1,4 +1,4 @@
-// Config by git push: edits take effect within a second, mistakes take none, and nobody who is being served notices either.
+// Edits of the config take effect within a second, mistakes change nothing, and no client notices either.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
@@ -58,7 +58,7 @@ async function untilConfig(gateway: Gateway, counts: { success?: number; failure
   );
 }
 
-/** What was said about mistakes, the line that sums them up left out. */
+/** The log lines about mistakes, without the summary. */
 function errorsOf(lines: readonly LogLine[]): unknown[] {
   return lines
     .filter(({ level }) => Number(level) >= 50)
@@ -225,7 +225,7 @@ await test('a bad edit changes nothing but a gauge, a counter and one log line p
   t.equal(errorsOf(gateway.process.logs()).length, 4, 'and no further error was logged');
 });
 
-await test('who edits the YAML cannot make the gateway show its master key', async (t) => {
+await test('an edit of the YAML cannot make the gateway show its master key', async (t) => {
   const gateway = await startGateway(t, { files: { ...providersFile('fake'), ...aliasFile('fake/fake-small') } });
   const own = `\${GATEWAY_MASTER_KEY}`;
   const limits = [{ period: 'day', max_requests: 9 }];

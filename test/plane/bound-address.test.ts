@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { test } from 'tap';
 import { boundAddress } from '../../plane/bound-address.ts';
 
-await test('an address is written as it is bound, with brackets around IPv6', async (t) => {
+await test('the address is the bound one, with brackets around IPv6', async (t) => {
   const written: Record<string, RegExp> = {
     '127.0.0.1': /^http:\/\/127\.0\.0\.1:[1-9]\d+$/,
     '0.0.0.0': /^http:\/\/0\.0\.0\.0:[1-9]\d+$/,

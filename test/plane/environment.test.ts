@@ -1,4 +1,4 @@
-// How both planes read variables: one meaning for each name, an empty one counts as unset, problems instead of guesses.
+// The variables of both planes: one meaning each, an empty one counts as unset, and an invalid one is a problem.
 import { test } from 'tap';
 import { environmentReading, logLevels, readVariables, type VariableReader } from '../../plane/environment.ts';
 import type { Variables } from '../../schemas/variables.ts';

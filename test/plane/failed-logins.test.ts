@@ -1,4 +1,4 @@
-// Failures of a client within a minute: twenty are answered, then an honest wait; addresses apart, memory bounded.
+// Failed logins within a minute: twenty are answered, then the client must wait; addresses are counted separately, memory is bounded.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { test } from 'tap';
@@ -22,7 +22,7 @@ await test('what is put off does not prolong the wait', async (t) => {
   t.equal(logins.fail('a', 60_000), undefined);
 });
 
-await test('a clock that begins at zero refuses nobody', async (t) => {
+await test('a clock that begins at zero refuses no login', async (t) => {
   t.equal(createFailedLogins().fail('a', 0), undefined);
 });
 

@@ -1,4 +1,4 @@
-// A text that many ask for: rendered once at a time, kept for a while, and never kept when it failed.
+// A cached text: rendered once at a time, kept for its maximum age, and not kept after a failure.
 import { test } from 'tap';
 import { keepText } from '../../plane/kept-text.ts';
 
@@ -17,7 +17,7 @@ function sourceOf() {
   return source;
 }
 
-await test('within its age everybody gets the same text, then a new one', async (t) => {
+await test('within the maximum age every reader gets the same text, then a new one', async (t) => {
   const source = sourceOf();
   let nowMs = 5_000;
   const kept = keepText(source, 1_000, () => nowMs);
@@ -30,7 +30,7 @@ await test('within its age everybody gets the same text, then a new one', async 
   t.equal(await kept.text(), '3', 'a clock that goes back makes nothing older than it is');
 });
 
-await test('whoever asks while it is rendered shares it, also when nothing is kept', async (t) => {
+await test('readers during a rendering share its text, also when nothing is kept', async (t) => {
   for (const maxAgeMs of [0, 1_000]) {
     const source = sourceOf();
     const gate = Promise.withResolvers<void>();
@@ -43,7 +43,7 @@ await test('whoever asks while it is rendered shares it, also when nothing is ke
   }
 });
 
-await test('a failure is told to those who share it, and not kept', async (t) => {
+await test('a failure reaches all readers that share it, and is not kept', async (t) => {
   const source = sourceOf();
   const kept = keepText(source, 1_000, () => 0);
   source.gate = Promise.reject(new Error('no'));

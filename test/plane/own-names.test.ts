@@ -1,4 +1,4 @@
-// Which requests a gateway without a master key serves: those to this machine by a name of its own, and no foreign page's writes.
+// The requests that a gateway without a master key serves: those to a name of this machine, except writes of foreign web pages.
 import { test } from 'tap';
 import { foreignPart, ownNames } from '../../plane/own-names.ts';
 

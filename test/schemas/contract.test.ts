@@ -1,4 +1,4 @@
-// What both planes agree on: units, user paths, selectors, rules, and types that match the schemas.
+// The shared definitions: units, user paths, selectors, rules, and types that match the schemas.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';

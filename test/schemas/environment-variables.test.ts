@@ -1,4 +1,4 @@
-// The table of environment variables against the planes: they read exactly those, and an unset one means what the table says.
+// The table of environment variables: the planes read exactly these, and an unset one has the default of the table.
 import { test } from 'tap';
 import { readEnvironment as readForControlPlane } from '../../control-plane/environment.ts';
 import { readEnvironmentRules } from '../../gitops/environment-rules.ts';
@@ -38,7 +38,7 @@ for (const { plane, read } of planes) {
     t.strictSame(names, declared.sort());
   });
 
-  await test(`an unset variable of the ${plane} stands for the default in the table`, async (t) => {
+  await test(`an unset variable of the ${plane} has the default in the table`, async (t) => {
     const settings = (variables: Variables) => {
       const { environment, problems } = read({ ...masterKey, ...variables }) as Record<string, object | undefined>;
       return { ...environment, problems, variables: undefined };

@@ -1,4 +1,4 @@
-// The metrics that the planes expose are those that the schemas define, word for word.
+// The metrics that the planes expose are exactly those that the schemas define.
 import { test } from 'tap';
 import { createMetrics as createControlPlaneMetrics } from '../../control-plane/metrics.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';

@@ -1,4 +1,4 @@
-// The API description: whole in itself, true to the tables of errors, and neither more nor less than what is served.
+// The API description: complete, equal to the tables of errors, and equal to the served routes.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -58,7 +58,7 @@ await test('it is an OpenAPI 3.1 document of version 1.0', async (t) => {
   t.match(document, { openapi: '3.1.0', info: { version: '1.0', title: String }, components: { schemas: Object } });
   t.equal([...described()].length, operations.length);
   const ids = [...described()].map(({ operation }) => operation['operationId']);
-  t.equal(new Set(ids).size, ids.length, 'every operation has an id of its own');
+  t.equal(new Set(ids).size, ids.length, 'every operation has a unique id');
 });
 
 await test('every reference leads somewhere, and every component is used', async (t) => {
@@ -186,7 +186,7 @@ await test('every operation says what it answers, without a key too', async (t) 
   }
 });
 
-await test('limits are told in the headers of model answers', async (t) => {
+await test('the headers of model answers describe limits', async (t) => {
   const chat = document['paths']?.['/v1/chat/completions']?.['post']?.['responses'] ?? {};
   const limits = ['limit', 'remaining', 'reset'].flatMap((what) =>
     ['requests', 'tokens'].map((dimension) => `x-ratelimit-${what}-${dimension}`),
@@ -273,7 +273,7 @@ await test('the described admin operations are those that are served, with their
   t.strictSame(sorted(rows), sorted(routes));
 });
 
-await test('the description is served to operators, as it is', async (t) => {
+await test('operators get the whole description', async (t) => {
   const { address } = await startAdmin(t);
   const ask = (headers: Record<string, string>) => fetch(`${address}/admin/openapi.json`, { headers });
   const answer = await ask({ authorization: `Bearer ${masterKey}` });

@@ -1,4 +1,4 @@
-// The reference page: what is committed is what its sources generate, and nothing that a user can set or meet is missing from it.
+// The reference page: the committed page is the generated one, and it has every setting and every error.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';

@@ -1,4 +1,4 @@
-// A model call and the events of its stream as bytes, for raw sockets and providers of few words.
+// A model call and the events of its stream as bytes, for raw sockets and minimal providers.
 import { masterKey } from './gateway.ts';
 
 /** The first event of a stream, and the last. */

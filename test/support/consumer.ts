@@ -1,4 +1,4 @@
-// What a consumer asks of a proxy: model calls, and how it stands with its limits.
+// The requests of a consumer to a proxy: model calls, and its limits.
 import type { Response } from 'undici';
 import type { Gateway } from './gateway.ts';
 
@@ -67,7 +67,7 @@ export async function askEach(
   return (await Promise.all(proxies.map((proxy) => ask(proxy, userPath, {}, options)))).map(({ status }) => status);
 }
 
-/** The limits of a consumer as one proxy enforces and counts them; without a path, those of everybody. */
+/** The limits of a consumer as one proxy enforces and counts them; without a path, those of /. */
 export async function usageOf(proxy: Pick<Gateway, 'fetch'>, userPath?: string): Promise<readonly RuleRow[]> {
   const headers = userPath === undefined ? {} : { 'x-gateway-user-path': userPath };
   const response = await proxy.fetch('/v1/usage', { headers });

@@ -1,4 +1,4 @@
-// A proxy whose only job is to count: calls to its end, what it says it has counted, and what of that lies in its state file.
+// A proxy that only counts, for tests of counters: makes calls, reads what it reports, and reads the counters in its state file.
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ask, usageOf } from './consumer.ts';
@@ -11,11 +11,11 @@ export interface Limit {
   max_tokens?: number;
 }
 
-/** A window that counts and never refuses, and slots likewise. */
+/** A window and slots that count and never refuse. */
 export const roomy: Limit = { period: 'hour', max_requests: 1_000_000, max_tokens: 1_000_000_000 };
 export const slots: Limit = { period: 'concurrent', max_requests: 500 };
 
-/** A config with these limits for everybody. */
+/** A config with these limits for all clients. */
 export function limits(...rules: Limit[]): { rate_limits: object } {
   return { rate_limits: { user_paths: [{ path: '/', limits: rules }] } };
 }
@@ -81,7 +81,7 @@ export function stateFileOf({ dataDir }: HasState): string {
   return join(dataDir, 'state.sqlite');
 }
 
-/** Runs SQL on the state file as somebody else. */
+/** Runs SQL on the state file as another process. */
 export function sql(gateway: HasState, text: string, ...values: (string | number)[]) {
   const database = new DatabaseSync(stateFileOf(gateway), { timeout: 1_000 });
   try {

@@ -1,4 +1,4 @@
-// How far a test run goes: `npm test` is short and always the same, `npm run test:long` (RUNS=full) has every store and random seeds.
+// The extent of a test run: `npm test` is short and always the same; `npm run test:long` (RUNS=full) has every store and random seeds.
 
 /** Whether this is the long run. */
 export const isFull = process.env['RUNS'] === 'full';

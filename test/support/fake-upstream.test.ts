@@ -1,4 +1,4 @@
-// The fake upstream is the oracle of later suites: each behaviour must do what it says, and the ledger must be exact.
+// The fake upstream: each behaviour does what its name says, and the ledger is exact.
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import OpenAI, {

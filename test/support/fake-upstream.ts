@@ -1,4 +1,4 @@
-// A provider made of a raw socket: it answers believably, misbehaves on order, and keeps a ledger of all it saw and sent.
+// A provider on a raw socket: it answers like a real one, misbehaves when told to, and keeps a ledger of all bytes.
 import { createServer, type Socket } from 'node:net';
 import { type Behaviour, stepsOf } from './fake-upstream/behaviours.ts';
 import { blockPort } from './fake-upstream/blocked-port.ts';

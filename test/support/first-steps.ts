@@ -1,4 +1,4 @@
-// Does what the README says a new user does first: `npm start`, then the printed curl, and looks whether an answer streams.
+// Runs the first steps of the README: `npm start`, then the printed curl, and checks that an answer streams.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

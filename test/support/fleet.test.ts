@@ -1,4 +1,4 @@
-// A fleet is what it says: one state, several proxies, whichever store.
+// startFleet: several proxies share one state, on each store.
 import { test } from 'tap';
 import { startFakeUpstream } from './fake-upstream.ts';
 import { startFleet } from './fleet.ts';

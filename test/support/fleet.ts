@@ -1,4 +1,4 @@
-// Several proxies and a control plane on one state store, as a platform team runs them, started in one call.
+// Starts several proxies and a control plane on one state store.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -152,7 +152,7 @@ async function complaints(controlPlane: string, proxies: readonly Gateway[], age
     ...(store?.status === 'up' ? [] : [`the store is ${store?.status}`]),
     ...(heard.filter(({ live }) => live).length === proxies.length ? [] : ['not every proxy is heard']),
   ];
-  // Those who are asked need the machine more than we do.
+  // The processes need the processor more than this loop.
   if (found.length > 0) await setTimeout(20);
   return found;
 }

@@ -1,4 +1,4 @@
-// A flood in a thread of its own, so that a test that measures how others fare is not held up by what it does to the gateway.
+// A flood in a separate thread, so that it does not delay a test that measures other clients.
 import { constants, setPriority } from 'node:os';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 import * as floods from './floods.ts';

@@ -1,4 +1,4 @@
-// Clients that mean harm: each opens connections and goes on until it is stopped, as fast as the gateway lets it.
+// Hostile clients: each opens connections and continues until it is stopped, as fast as the gateway allows.
 import { connect, type Socket } from 'node:net';
 import { chatCall, chatHead } from './chat-call.ts';
 import type { Teardown } from './teardown.ts';

@@ -1,4 +1,4 @@
-// One call starts a real gateway; what it gives back is enough to drive it, edit its config and look inside.
+// startGateway starts a real gateway, edits its config and reads its state.
 import { existsSync, readdirSync } from 'node:fs';
 import { test } from 'tap';
 import { startFakeUpstream } from './fake-upstream.ts';

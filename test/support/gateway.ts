@@ -1,4 +1,4 @@
-// The gateway as users run it: a real proxy process on a config directory of its own, started in one call.
+// Starts a gateway for a test: a real proxy process with a separate config directory.
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ import { type Teardown, temporaryDirectory } from './teardown.ts';
 import { waitFor } from './wait-for.ts';
 
 export const masterKey = 'sk-test-master-key-0123456789';
-/** What the gateway must send to the fake upstream, and nobody else may ever see. */
+/** The provider key: the gateway sends it to the fake upstream, and must show it nowhere else. */
 export const providerKey = 'sk-test-provider-key-canary';
 const providerKeyVariable = 'TEST_PROVIDER_KEY';
 
@@ -26,7 +26,7 @@ export interface GatewayOptions {
   /** The provider `fake`: its URL and model names. */
   upstream?: { readonly url: string; readonly models: readonly string[] };
   env?: Record<string, string | undefined>;
-  /** A directory with `config` and `data` that exists already: several gateways may share one. Default: one of its own. */
+  /** A directory with `config` and `data` that exists already: several gateways may share one. Default: a new one. */
   home?: string;
   /** Flags for Node itself. */
   execArgv?: string[];
@@ -176,7 +176,7 @@ export async function untilIdle(gateway: Gateway): Promise<void> {
   });
 }
 
-/** For proxies that are tested alone: somebody who answers where the control plane would. Gives the address. */
+/** For proxies that are tested alone: a server that answers in place of the control plane. Gives its address. */
 async function startStandIn(t: Teardown): Promise<string> {
   const server = createServer((_, response) => response.end('{"status":"ok"}'));
   t.teardown(() => {

@@ -1,4 +1,4 @@
-// Asks a gateway for /health all the time, in a thread that nothing of the test holds up: how long others wait while something is done to it.
+// Requests /health continuously in a separate thread: measures how long other clients wait during a test.
 import { Worker } from 'node:worker_threads';
 import type { Teardown } from './teardown.ts';
 

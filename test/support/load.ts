@@ -1,4 +1,4 @@
-// A steady load of model calls, to see that nobody notices what a test does to a fleet meanwhile.
+// A steady load of model calls, to show that clients are not affected by what a test does to a fleet.
 import type { Test } from 'tap';
 import { Pool } from 'undici';
 import { extent } from './extent.ts';
@@ -34,7 +34,7 @@ export interface LoadOptions {
   readonly perSecond?: number;
 }
 
-/** Limits that count a load and never refuse it, for everybody and for the provider `fake`; `more` rules of both beside them. */
+/** Limits that count a load and never refuse it, for all clients and for the provider `fake`; plus `more` rules of each kind. */
 export function roomyConfig(...more: object[]): { rate_limits: object } {
   const plenty = 1_000_000_000;
   const limits = [
@@ -48,7 +48,7 @@ export function roomyConfig(...more: object[]): { rate_limits: object } {
 const call = JSON.stringify({ model: 'fake-small', messages: [{ role: 'user', content: 'Hello' }] });
 export const usualPerSecond = extent(300, 100);
 const mostUnderWay = 500;
-/** Calls that each proxy gets at once to begin with: like a client that has run for a while, a load has connections to spare. */
+/** Calls that each proxy gets at once at the start, so that the load has spare connections like a client that has run for a while. */
 const firstCalls = 32;
 
 /** Calls the model `fake-small` at a steady rate, whether answers come or not, each proxy in turn; until its end or the test's. */
@@ -156,7 +156,7 @@ export function describeLoad({ answered, leftOut, perSecond, p50Ms, p99Ms }: Loa
   return `${answered} requests, ${perSecond.toFixed(0)}/s, ${leftOut} left out, ${times}`;
 }
 
-/** Nobody died, nobody has met what nobody expected, and the provider has got nothing but good requests. */
+/** Asserts that no process ended, no client got an unexpected answer, and the provider got only valid requests. */
 export function checkUnharmed(t: Test, fleet: Fleet, upstream: Pick<FakeUpstream, 'malformed'>): void {
   for (const { process } of [...fleet.proxies, { process: fleet.controlPlane }]) {
     t.ok(process.running);

@@ -1,4 +1,4 @@
-// What lies in a state store when all is well: a key, and what a proxy says of itself.
+// The content of a state store for tests: a key, and the heartbeat of a proxy.
 import { type AuthKey, type AuthKeyFields, authKey } from '../../schemas/keys/auth-key.ts';
 import { digestOf, redacted } from '../../schemas/keys/secret.ts';
 import type { HeartbeatBody } from '../../store/state/heartbeat-body.ts';

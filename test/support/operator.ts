@@ -1,4 +1,4 @@
-// What an operator asks of a fleet: the admin API through any of its doors, how well its proxies are, and how fast they follow.
+// The requests of an operator to a fleet: the admin API, the health of proxies, and how fast they follow.
 import type { Response } from 'undici';
 import type { RuleRow } from './consumer.ts';
 import type { Gateway, GatewayRequest } from './gateway.ts';

@@ -1,4 +1,4 @@
-// Ephemeral ports of 127.0.0.1: nothing in the tests listens on a fixed one.
+// Ephemeral ports of 127.0.0.1, because no test uses a fixed port.
 import { createServer, type Server } from 'node:net';
 
 /** Listens on 127.0.0.1 (port 0: any free one) and gives the port. */

@@ -1,4 +1,4 @@
-// The process harness starts, watches and ends real processes; this script stands in for any entry file.
+// The process support starts, watches and ends real processes; the script here plays an entry file.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';

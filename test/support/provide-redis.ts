@@ -1,4 +1,4 @@
-// `npm test` begins here: finds redis-server, installs it where that is allowed, or says which suites cannot run without it.
+// `npm test` begins here: finds redis-server, installs it if possible, or says which suites cannot run without it.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

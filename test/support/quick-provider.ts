@@ -1,4 +1,4 @@
-// Tens of thousands of calls in seconds: a provider that remembers nothing, and clients that ask it on few connections.
+// Tens of thousands of calls in seconds: a provider that keeps nothing, and clients on few connections.
 import { connect, createServer } from 'node:net';
 import { chatCall } from './chat-call.ts';
 import { listen } from './ports.ts';

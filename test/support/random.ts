@@ -1,4 +1,4 @@
-// Numbers that look random and that the seed alone decides (mulberry32), so that a failure can be run again.
+// Pseudo-random numbers from a seed (mulberry32), so that a failure can be repeated.
 
 /** Each call gives the next one, from 0 to below 1. */
 export function createRandom(seed: number): () => number {

@@ -1,4 +1,4 @@
-// The raw client reports what a server did, byte for byte; these servers do one thing each.
+// The raw client reports the bytes and the end of a connection; each server here does one thing.
 import { createServer, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import { listen } from './ports.ts';
@@ -104,7 +104,7 @@ await test('it still reads after a half-close', async (t) => {
   t.match(await rawRequest(port, ['x', fin]), { responses: [{ status: 200, complete: true }], closedHow: 'fin' });
 });
 
-await test('a reset of ours is not taken for one of the server', async (t) => {
+await test('a reset by the client is not reported as one of the server', async (t) => {
   const { port, seen } = await serve(t, () => {});
   t.match(await rawRequest(port, ['x', rst]), { closedByServer: false, closedHow: undefined, responses: [] });
   await waitFor('the reset to arrive', () => seen.errors[0] === 'ECONNRESET');

@@ -1,4 +1,4 @@
-// A client made of a raw socket: sends any bytes at any pace, ends as told, and reads leniently whatever comes back.
+// A client on a raw socket: sends any bytes at any pace, ends as the test says, and reads any answer.
 import { connect, type Socket } from 'node:net';
 import { type Field, findField } from './fake-upstream/entry.ts';
 import { playSteps, type Step } from './steps.ts';

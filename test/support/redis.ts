@@ -1,4 +1,4 @@
-// A real Redis server of a test's own: started on a free port, frozen, killed, and started again on the same files.
+// A real Redis server for one test: started on a free port, frozen, killed, and restarted on the same files.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
@@ -22,7 +22,7 @@ export interface RedisServerOptions {
   password?: string;
   /** Lines of an ACL file, for example `user gateway on >secret ~{gateway}:* +@all`. */
   users?: readonly string[];
-  /** Speaks TLS only, with a certificate of an authority of its own. */
+  /** TLS only, with a certificate of a separate authority. */
   tls?: boolean;
   /** More arguments of redis-server, for example `--maxmemory`, `2mb`. */
   args?: readonly string[];
@@ -43,7 +43,7 @@ export interface RedisServer {
   stop(): Promise<void>;
   /** SIGKILL, then the exit. */
   kill(): Promise<void>;
-  /** SIGSTOP: the system still accepts connections, nobody answers. */
+  /** SIGSTOP: the system still accepts connections, but the server does not answer. */
   freeze(): void;
   thaw(): void;
   /** Starts it again on the same port and files. */
@@ -61,7 +61,7 @@ export async function startRedis(t: Teardown, options: RedisServerOptions = {}):
   let port = 0;
 
   t.teardown(kill);
-  // Somebody may take the free port before the server does.
+  // Another process may take the free port before the server does.
   for (let attempt = 1; child === undefined; attempt += 1) {
     port = await freePort();
     await run().catch((error: unknown) => {

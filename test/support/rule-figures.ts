@@ -1,4 +1,4 @@
-// What the rules on a path, on the providers `first` and `second` and on their model hold and count, read off the metrics.
+// Reads the counters of rules for a path, for the providers `first` and `second` and for their model from the metrics.
 import { type Gateway, readMetric } from './gateway.ts';
 
 /** A power of two, so that a share of it says exactly how much is used. */

@@ -1,4 +1,4 @@
-// What enforcing rules takes, for tests: everything is there unless a test says otherwise.
+// The conditions for enforcing rules, for tests: all are fulfilled unless a test says otherwise.
 import { knownModels } from '../../schemas/rules/known-models.ts';
 import type { RulePrerequisites } from '../../schemas/rules/obstacle.ts';
 

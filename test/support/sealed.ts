@@ -1,4 +1,4 @@
-// Documents as a control plane with the tests' master key writes them, for tests that write into a store behind its back.
+// Documents with the seal of the tests' master key, for tests that write into a store directly.
 import { openStateStore, type StateStoreOptions } from '../../store/state/open.ts';
 import { sealKey, sealOf } from '../../store/state/seal.ts';
 import { type SealedStore, sealDocuments } from '../../store/state/sealed-store.ts';

@@ -1,8 +1,8 @@
-// What one side of a socket does, as data: write these bytes, pause, wait for the test, end like this. Both the fake upstream and the raw client play it.
+// The actions of one side of a socket as data: write bytes, pause, wait for the test, end. The fake upstream and the raw client play them.
 import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
-/** Holds whoever waits at it until the test releases it; once released it holds nobody. */
+/** Holds every waiter until the test releases it; after that it holds none. */
 export interface Gate {
   readonly kind: 'gate';
   /** How many wait at it now. */

@@ -1,4 +1,4 @@
-// The state store as its own tests use it: one document at a time, by id.
+// Calls of the state store for its tests: one document at a time, by id.
 import type { Commit, CommitResult, StateStore } from '../../store/state/state-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 

@@ -1,4 +1,4 @@
-// What a test leaves behind must be gone when it ends: the one place that knows how to hook into a test's end.
+// Cleans up at the end of a test; the one place that registers such steps.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

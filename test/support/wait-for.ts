@@ -1,4 +1,4 @@
-// Waits for a condition with a deadline, so that no test ever sleeps a fixed time.
+// Waits for a condition with a deadline, so that no test sleeps for a fixed time.
 
 export type Found<T> = Exclude<T, undefined | null | false | 0 | ''>;
 

@@ -1,4 +1,4 @@
-// The registry of managed documents: each kind reads what it writes, and what cannot be read is named and costs only itself.
+// The registry of managed documents: each kind reads what it writes; an unreadable document is named and skipped.
 import { test } from 'tap';
 import { managedKeys, managedKinds, manualRules, readManaged, resets } from '../../../schemas/documents/kinds.ts';
 import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
@@ -27,7 +27,7 @@ const samples = [
   written(managedKeys, key.id, key),
 ];
 
-await test('every kind has a name of its own and reads what it writes', async (t) => {
+await test('every kind has a unique name and reads what it writes', async (t) => {
   t.equal(new Set(managedKinds.map(({ kind }) => kind)).size, managedKinds.length);
   for (const managed of managedKinds) {
     const own = samples.filter(({ kind }) => kind === managed.kind);

@@ -1,4 +1,4 @@
-// A managed key as a document: what is read, what is refused, when it counts, and that a secret is nowhere in it.
+// The document of a managed key: which bodies are read, which are rejected, when a key is active, and that no secret is stored.
 import { test } from 'tap';
 import { authKeyBody, isActive, keysByDigest, readAuthKey } from '../../../schemas/keys/auth-key.ts';
 import { digestOf, newSecret, redacted } from '../../../schemas/keys/secret.ts';

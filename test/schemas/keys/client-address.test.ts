@@ -1,4 +1,4 @@
-// A signed client address: believed with the right signature, and in no other case.
+// A signed client address: accepted only with the right signature.
 import { test } from 'tap';
 import { readClientAddress, signClientAddress } from '../../../schemas/keys/client-address.ts';
 

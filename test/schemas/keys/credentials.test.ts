@@ -1,4 +1,4 @@
-// Whose key a token is: the one verdict both planes act on.
+// The caller of a token, for every kind of token.
 import { test } from 'tap';
 import { readAuthKey } from '../../../schemas/keys/auth-key.ts';
 import { bearerToken, credentialsOf, identify } from '../../../schemas/keys/credentials.ts';
@@ -26,7 +26,7 @@ const keys = [
 const closed = credentialsOf(digestOf('master'), keys);
 const open = credentialsOf(undefined, keys);
 
-await test('the verdict on every kind of token', async (t) => {
+await test('the caller of every kind of token', async (t) => {
   const who = (token: string | undefined, credentials = closed) => {
     const caller = identify(token, credentials, now);
     return caller && (caller.key?.id ?? caller.kind);

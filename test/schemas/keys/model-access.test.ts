@@ -1,4 +1,4 @@
-// Which models a list grants: names, patterns, aliases, letter case, and what may be handed on.
+// The models that a list grants: names, patterns, aliases, letter case, and which entries a key may grant.
 import { test } from 'tap';
 import { allowsName, allowsTarget, coversEntry, modelAccess } from '../../../schemas/keys/model-access.ts';
 
@@ -55,7 +55,7 @@ await test('what a list grants', async (t) => {
     t.equal(isGranted(list, name, provider, model), allowed, `${JSON.stringify(list)}: ${name} → ${provider}/${model}`);
 });
 
-await test('nobody hands on more than they have', async (t) => {
+await test('a key cannot grant more than it has', async (t) => {
   const covered: [list: string[], entry: string, covered: boolean][] = [
     [[], '*', true],
     [['*'], 'anything', true],

@@ -1,4 +1,4 @@
-// Manual rules and epochs as documents: what is written is read back, and garbage is never a rule.
+// Documents of manual rules and epochs: a written document is read back, and an invalid one is never a rule.
 import { test } from 'tap';
 import { resets } from '../../../schemas/documents/kinds.ts';
 import { readKind, type StoredDocument } from '../../../schemas/documents/managed-kind.ts';

@@ -1,4 +1,4 @@
-// The merged rules: manual wins, an expired rule does not exist, and counters start anew exactly once.
+// The merged rules: a manual rule wins, an expired rule is left out, and counters start again exactly once.
 import { test } from 'tap';
 import { knownModels } from '../../../schemas/rules/known-models.ts';
 import { type ManualRule, readManualRule } from '../../../schemas/rules/manual-rule.ts';
@@ -77,7 +77,7 @@ await test('a manual rule wins over the one of the configuration, and stands bes
   t.same(
     rules.map(({ id }) => id),
     rules.map(({ key }) => ruleId(key)),
-    'ids are those of the keys, whoever declares the rule',
+    'ids depend on the keys alone, for both sources',
   );
   t.equal(new Set(rules.map(({ id }) => id)).size, 4);
 });

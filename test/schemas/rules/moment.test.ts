@@ -1,4 +1,4 @@
-// Moments as text: the same as the platform reads them, but for what RFC 3339 does not allow.
+// Times as text: parsed as `Date` parses them, except forms that RFC 3339 does not allow.
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { parseMoment } from '../../../schemas/rules/moment.ts';

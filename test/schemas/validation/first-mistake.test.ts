@@ -1,4 +1,4 @@
-// Which of several mistakes in a body is told, in which words, and that many of them cost no more than one.
+// The mistake that is reported when a body has several, its sentence, and the bounded cost of many mistakes.
 import { test } from 'tap';
 import { jsonWording } from '../../../control-plane/admin/json-wording.ts';
 import { createCheck } from '../../../schemas/validation/first-mistake.ts';
@@ -49,7 +49,7 @@ await test('a good value gets its defaults, whatever its members are called', as
   t.same(body, { name: 'x', allOf: 'a', required: 'b', mode: 'on' });
 });
 
-await test('what has no sentence is refused all the same', async (t) => {
+await test('a mistake without a sentence is refused too', async (t) => {
   const check = createCheck({ allOf: [false] }, jsonWording);
   t.match(check({}), { message: String });
 });

@@ -1,4 +1,4 @@
-// Believable answers of an OpenAI-compatible provider, computed from the request alone so that every run gives the same bytes.
+// Answers of an OpenAI-compatible provider, computed from the request alone, so that every run gives the same bytes.
 import type { Entry, Field, Usage } from './entry.ts';
 
 /** An answer before framing: `chunks` of a stream are its events, a JSON answer is one chunk. */

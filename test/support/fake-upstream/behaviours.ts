@@ -1,4 +1,4 @@
-// Everything an upstream can do to us, as data: each behaviour compiles to the steps that its socket plays.
+// The behaviours of a fake upstream as data: each compiles to the steps that its socket plays.
 import { STATUS_CODES } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { fin, type Gate, pause, rst, type Step, silence } from '../steps.ts';
@@ -7,9 +7,9 @@ import type { Entry, Field } from './entry.ts';
 
 /** What happens at the port, before any request. Holds until the next `behave`; cannot stand in a list. */
 export type PortBehaviour =
-  /** Nobody listens. Open connections are cut. */
+  /** The port is closed. Open connections are cut. */
   | { kind: 'refused' }
-  /** Somebody listens and never accepts: a connect hangs. */
+  /** The port listens and never accepts: a connect hangs. */
   | { kind: 'full-backlog' };
 
 /** Acts as soon as the request's head is there, its body unread. */
@@ -60,7 +60,7 @@ export type AnswerBehaviour =
   /** As fast as it is read, for ever or up to that size. */
   | { kind: 'endless-body'; bytes?: number }
   | { kind: 'long-sse-line'; bytes?: number }
-  /** Compressed although nobody asked; `expandsTo` pads it with spaces to a bomb. */
+  /** Compressed without being asked; `expandsTo` pads it with spaces to a bomb. */
   | { kind: 'gzip'; expandsTo?: number }
   | { kind: 'stacked-encodings'; layers?: number }
   | { kind: 'two-responses' }

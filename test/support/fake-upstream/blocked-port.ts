@@ -1,4 +1,4 @@
-// Listens on a port and never accepts: a worker thread that sleeps in its own listening callback, its backlog filled up.
+// Listens on a port and never accepts: a worker thread sleeps in its listening callback, with a full backlog.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';

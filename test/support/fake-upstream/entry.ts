@@ -1,4 +1,4 @@
-// What the fake upstream remembers of a request: the ledger that tests compare with what the gateway claims.
+// The ledger entry of a request at the fake upstream; tests compare it with the numbers of the gateway.
 
 /** Raw name and value, in the order and spelling of the wire. */
 export type Field = readonly [name: string, value: string];

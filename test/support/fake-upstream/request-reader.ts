@@ -1,4 +1,4 @@
-// Reads HTTP/1.1 requests from a byte queue, strictly: what a gateway sends its upstream must have one meaning only, anything else is an error here.
+// Reads HTTP/1.1 requests strictly: an ambiguous request from the gateway is an error here.
 import { type Field, findField, type RequestHead } from './entry.ts';
 
 const headLimitBytes = 4 << 20;
