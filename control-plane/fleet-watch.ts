@@ -1,4 +1,4 @@
-// Looks at the proxies and the store twice a second: an outage shows here first, and a store without an id is judged by what proxies say.
+// Polls the heartbeats of the proxies twice a second. It refreshes the state when the store fails, is back, or has no id.
 import type { Log } from '../plane/log-events.ts';
 import { singleFlight } from '../store/single-flight.ts';
 import type { StateFollower } from '../store/state/follow-state.ts';
@@ -14,27 +14,27 @@ export interface FleetWatchParts {
 }
 
 export interface FleetWatch {
-  /** Looks no more. */
+  /** Stops polling. */
   close(): void;
 }
 
-/** Resolves after the first look. What fails is reported by the follower of the state, and tried again. */
+/** Resolves after the first poll. A failed poll is tried again; the follower of the state reports the failure. */
 export async function watchFleet({ fleet, signOfLife, stateFollower, log }: FleetWatchParts): Promise<FleetWatch> {
   const warnOfSharing = createSharingWarnings(log);
 
-  async function look(): Promise<void> {
-    const looked = fleet.look().then(
+  async function poll(): Promise<void> {
+    const refreshed = fleet.refresh().then(
       () => true,
       () => false,
     );
-    const [answers] = await Promise.all([looked, signOfLife.beat()]);
+    const [answers] = await Promise.all([refreshed, signOfLife.beat()]);
     const { isUp, storeId } = stateFollower.status();
     if (answers !== isUp || (answers && storeId === undefined)) await stateFollower.refresh();
     warnOfSharing(fleet.proxies());
   }
 
-  const looking = singleFlight(look);
-  await looking.join();
-  const timer = setInterval(() => void looking.join(), heartbeatIntervalMs);
+  const polling = singleFlight(poll);
+  await polling.join();
+  const timer = setInterval(() => void polling.join(), heartbeatIntervalMs);
   return { close: () => clearInterval(timer) };
 }

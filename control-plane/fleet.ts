@@ -41,23 +41,23 @@ interface Heard {
 
 export interface Fleet {
   /** Reads the heartbeats; calls at the same time share one read. Rejects with `StoreUnavailable`. */
-  look(): Promise<void>;
-  /** As of the last look, sorted by instance. */
+  refresh(): Promise<void>;
+  /** As of the last refresh, sorted by instance. */
   proxies(): readonly ProxyView[];
-  /** As of the last look, with the times by this plane's clock: clocks of other machines do not matter. */
+  /** As of the last refresh, with the times by this plane's clock: clocks of other machines do not matter. */
   heartbeats(): readonly Heartbeat[];
-  /** What the live proxies say of their store; undefined when the last look failed, and before the first one. */
+  /** The live proxies that know documents of the store; undefined when the last refresh failed, and before the first one. */
   witnesses(): Witnesses | undefined;
   /** Seconds for which at least one live proxy has been behind; 0 when none is. */
   lagSeconds(): number;
 }
 
-/** `desired` is called at every look. */
+/** `desired` is called at every refresh. */
 export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () => Desired, nowMs: () => number): Fleet {
   const heard = new Map<string, Heard>();
   let heartbeats: Heartbeat[] = [];
   let behindSinceMs: number | undefined;
-  let lookedAtMs: number | undefined;
+  let refreshedAtMs: number | undefined;
 
   /** The first heartbeat of a proxy has the age that it states; every later one was sent just now. */
   function hear({ instance, atMs, body }: Heartbeat): number {
@@ -96,13 +96,13 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
     });
   }
 
-  async function look(): Promise<void> {
+  async function refresh(): Promise<void> {
     const beganAtMs = nowMs();
     const beats = await store.heartbeats().catch((error: unknown) => {
-      lookedAtMs = undefined;
+      refreshedAtMs = undefined;
       throw error;
     });
-    lookedAtMs = beganAtMs;
+    refreshedAtMs = beganAtMs;
     heartbeats = beats.map((beat) => ({ ...beat, atMs: hear(beat) }));
     const instances = new Set(beats.map(({ instance }) => instance));
     for (const instance of heard.keys()) if (!instances.has(instance)) heard.delete(instance);
@@ -111,14 +111,14 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
   }
 
   function witnesses(): Witnesses | undefined {
-    if (lookedAtMs === undefined) return undefined;
+    if (refreshedAtMs === undefined) return undefined;
     const live = proxies().filter(({ isLive }) => isLive);
     const remembering = live.filter(({ body }) => body.store_id !== null);
-    return { atMs: lookedAtMs, live: live.length, remembering: remembering.length };
+    return { atMs: refreshedAtMs, live: live.length, remembering: remembering.length };
   }
 
   return {
-    look: singleFlight(look).next,
+    refresh: singleFlight(refresh).next,
     proxies,
     witnesses,
     heartbeats: () => heartbeats,

@@ -27,10 +27,10 @@ const unused: Used = {
 
 /** Reads the heartbeats and adds up their counters. Rejects with `StoreUnavailable`. */
 export async function readLiveCounters(
-  fleet: { look(): Promise<void>; heartbeats(): readonly Heartbeat[] },
+  fleet: { refresh(): Promise<void>; heartbeats(): readonly Heartbeat[] },
   nowMs: () => number,
 ): Promise<LiveCounters> {
-  await fleet.look();
+  await fleet.refresh();
   return liveCounters(fleet.heartbeats(), nowMs());
 }
 

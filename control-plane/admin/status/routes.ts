@@ -21,7 +21,7 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
   const { fleet, engine, nowMs } = parts;
 
   app.get('/admin/status', { config: { access: 'admin' } }, async () => {
-    await fleet.look().catch(() => undefined);
+    await fleet.refresh().catch(() => undefined);
     const desired = parts.desired();
     const config = parts.config();
     const { isUp, standing, source, storeId } = parts.state();
