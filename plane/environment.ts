@@ -21,7 +21,7 @@ export interface PlaneSettings {
   readonly warnings: readonly string[];
   /** The directory with the YAML files. */
   readonly configDirectory: string;
-  /** Where files of the gateway's own lie. Absolute: without a working directory, Node makes a relative one without end. */
+  /** The directory for files that the gateway writes. Absolute: Node creates a relative one endlessly when the working directory is gone. */
   readonly dataDirectory: string;
   /** Paid features that are switched on. */
   readonly entitlements: ReadonlySet<string>;

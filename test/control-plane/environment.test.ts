@@ -1,4 +1,4 @@
-// The control plane's environment: what is read, what is refused, and that no value ever shows.
+// The environment of the control plane: valid and invalid values; no message shows a value.
 import { resolve } from 'node:path';
 import { test } from 'tap';
 import { readEnvironment } from '../../control-plane/environment.ts';
