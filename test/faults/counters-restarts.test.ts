@@ -156,7 +156,7 @@ for (const second of ['SIGTERM', 'SIGINT'] as const) {
     const exit: Exit = await gateway.process.exited;
     const tookMs = performance.now() - signalledMs;
     t.same(exit, { code: 0, signal: null });
-    t.ok(tookMs < 1_000, `${tookMs.toFixed(0)} ms`);
+    t.ok(tookMs < 3_000, `${tookMs.toFixed(0)} ms`);
     t.equal(await open, 'cut');
     await upstream.behave({ kind: 'openai' });
     await gateway.restart();

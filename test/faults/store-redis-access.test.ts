@@ -88,7 +88,7 @@ async function checkShutOut(
     const { status, code, retryAfter, tookMs } = await askAdmin(proxy, method, asked);
     const isRefused = method === 'PUT' || !isReadable;
     t.same([status, code, retryAfter], isRefused ? [503, 'store_unavailable', '1'] : [200, undefined, null]);
-    t.ok(tookMs < 1_500, `refused after ${tookMs.toFixed(0)} ms`);
+    t.ok(tookMs < 4_000, `refused after ${tookMs.toFixed(0)} ms`);
   }
   for (const [index, writer] of writers.entries()) {
     await waitFor('a line that says why', () => linesWith(what, writer, from[index]) > 0);
@@ -108,7 +108,7 @@ async function checkLetIn(t: Test, planes: Planes): Promise<void> {
   const delays = await delaysUntil(planes.fleet.proxies, 'the rule to be in force', async (proxy) =>
     (await usageOf(proxy, '/allowed')).some((rule) => rule.subject === '/allowed' && rule.max_requests === cap),
   );
-  t.ok(Math.max(...delays) < 1_500);
+  t.ok(Math.max(...delays) < 3_000);
   t.notOk((await everythingSaid(planes)).includes(canary), 'the password is nowhere');
 }
 
