@@ -156,7 +156,7 @@ for (const second of ['SIGTERM', 'SIGINT'] as const) {
     const exit: Exit = await gateway.process.exited;
     const tookMs = performance.now() - signalledMs;
     t.same(exit, { code: 0, signal: null });
-    t.ok(tookMs < 3_000, `${tookMs.toFixed(0)} ms`);
+    t.ok(tookMs < 1_000, `${tookMs.toFixed(0)} ms`);
     t.equal(await open, 'cut');
     await upstream.behave({ kind: 'openai' });
     await gateway.restart();
@@ -196,6 +196,8 @@ await test('a reload changes no count', async (t) => {
   t.ok(reloads);
   const more = await askTimes(gateway, 2);
   t.same(await usedOf(gateway), plus(expected, more));
+  await gateway.restart();
+  t.same(await usedOf(gateway), plus(expected, more));
 });
 
 await test('a restart with another cap keeps the use, with another period or subject it starts anew', async (t) => {
@@ -209,6 +211,8 @@ await test('a restart with another cap keeps the use, with another period or sub
   t.same(await usedOf(gateway), expected);
   const refused = await askOnce(gateway);
   t.equal(refused.status, 429, 'the cap is the new one');
+  await restartWith(limits(roomy));
+  t.same(await usedOf(gateway), expected);
 
   await restartWith(limits({ ...roomy, period: 'day' }));
   t.same(await usedOf(gateway, 86_400), nothing);
@@ -258,6 +262,10 @@ void test('two instances in one data directory: each its own rows', async (t) =>
   await a.process.kill();
   await Promise.all([a.restart(), b.restart()]);
   t.same([await usedOf(a), await usedOf(b)], [usedA, usedB]);
+  const more = await askTimes(b, 2);
+  await Promise.all([a.process.stop(), b.process.stop()]);
+  await Promise.all([a.restart(), b.restart()]);
+  t.same([await usedOf(a), await usedOf(b)], [usedA, plus(usedB, more)]);
 });
 
 // --- flush interval 0

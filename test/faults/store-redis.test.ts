@@ -130,7 +130,7 @@ await test('hung for three seconds: every command gives up, nothing piles up, mo
     t.ok(answers.length >= 4);
     for (const { status, code, retryAfter, tookMs } of answers) {
       t.match([status, code, retryAfter], [503, 'store_unavailable', '1']);
-      t.ok(tookMs < 3_000, `refused after ${tookMs.toFixed(0)} ms`);
+      t.ok(tookMs < 1_000, `refused after ${tookMs.toFixed(0)} ms`);
     }
     t.ok(hung.p50Ms < Math.max(100, 3 * calm.p50Ms), 'half of the requests are as fast as before');
     t.ok(hung.perSecond > usualPerSecond * 0.5);
@@ -176,7 +176,7 @@ await test('not there when the planes start: rules and keys of the last time hol
         method === 'GET' ? undefined : dayRule('/new', 1),
       );
       t.match([status, code, retryAfter], [503, 'store_unavailable', '1']);
-      t.ok(tookMs < 3_000);
+      t.ok(tookMs < 1_000);
     }
     const seen = await fleet.admin('/admin/status');
     t.match([seen.status, await seen.json()], [200, { store: { status: 'down', source: 'copy' } }]);

@@ -114,11 +114,12 @@ const settle = (): Promise<void> => pause(1_500);
 
 void test('every way of editing is live within a second', async (t) => {
   t.jobs = 4;
-  let longestHalfMs = 0;
-  const halfway = async (): Promise<void> => {
+  /** How long the half of a save was there, by file; the longest. Milliseconds. */
+  const halvesMs = new Map<string, number>();
+  const halfway = async (file: string): Promise<void> => {
     const startedMs = performance.now();
     await pause(150);
-    longestHalfMs = Math.max(longestHalfMs, performance.now() - startedMs);
+    halvesMs.set(file, Math.max(halvesMs.get(file) ?? 0, performance.now() - startedMs));
   };
   const cases: Record<string, (file: string, text: string) => void | Promise<void>> = {
     'written in place': (file, text) => writeFileSync(file, text),
@@ -142,12 +143,12 @@ void test('every way of editing is live within a second', async (t) => {
     },
     'truncated first and written after a while': async (file, text) => {
       writeFileSync(file, '');
-      await halfway();
+      await halfway(file);
       writeFileSync(file, text);
     },
     'written in two halves': async (file, text) => {
       writeFileSync(file, text.slice(0, 40));
-      await halfway();
+      await halfway(file);
       appendFileSync(file, text.slice(40));
     },
   };
@@ -165,8 +166,10 @@ void test('every way of editing is live within a second', async (t) => {
         );
       }
       isLive(each, times, name);
-      // A half that stands for longer than the patience with it is rejected, as it should be.
-      if (longestHalfMs < 190) each.notOk(kinds().includes('rejected'), 'and nothing was rejected meanwhile');
+      const halfMs = halvesMs.get(join(directory, 'a.yaml')) ?? 0;
+      // A half that is there for longer than the patience with it is rejected, as it should be.
+      if (halfMs >= 190) each.comment(`the machine stalled half a save for ${halfMs.toFixed(0)} ms`);
+      else each.notOk(kinds().includes('rejected'), 'and nothing was rejected meanwhile');
     });
   }
 });
