@@ -112,7 +112,7 @@ function resolveAliases(
   sources: Sources,
   warnings: Problem[],
 ): Config['aliases'] {
-  const settled: Config['aliases'] = [];
+  const resolved: Config['aliases'] = [];
   written.forEach((alias, index) => {
     const targets: Config['aliases'][number]['targets'] = [];
     for (const { model, weight, path } of targetsOf(alias, index)) {
@@ -121,7 +121,7 @@ function resolveAliases(
       else warnings.push(sources.problem(path, `is dropped, because the provider ${quote(provider)} is left out`));
     }
     const { source, strategy } = alias;
-    if (targets.length > 0) settled.push({ source, targets, strategy });
+    if (targets.length > 0) resolved.push({ source, targets, strategy });
     else
       warnings.push(
         sources.problem(
@@ -130,5 +130,5 @@ function resolveAliases(
         ),
       );
   });
-  return settled;
+  return resolved;
 }

@@ -244,7 +244,7 @@ class ConfigFollower {
   /** Resolves when a running refresh has ended; no other refresh begins. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#refreshing.settled();
+    await this.#refreshing.finished();
     this.#steadiness.end();
   }
 }

@@ -11,7 +11,7 @@ export interface SingleFlight<Answer> {
   readonly next: () => Promise<Answer>;
   readonly isRunning: () => boolean;
   /** Resolves when the run under way has resolved or rejected; at once when there is none. */
-  readonly settled: () => Promise<void>;
+  readonly finished: () => Promise<void>;
 }
 
 /** Nothing runs before the first call. When no caller waits for the answer, `run` must not reject. */
@@ -35,7 +35,7 @@ export function singleFlight<Answer>(run: () => Promise<Answer>): SingleFlight<A
       return waiting;
     },
     isRunning: () => running !== undefined,
-    async settled() {
+    async finished() {
       await running?.catch(() => undefined);
     },
   };

@@ -20,19 +20,19 @@ export interface Resealer {
   close(): void;
 }
 
-/** How often it is looked. Milliseconds. */
+/** Time between two checks. Milliseconds. */
 const checkMs = 1_000;
 
 /**
- * Looks every second whether something in force, as `state` gives it, has to be sealed, and does so. The first look that the store
- * answers is the last to take over documents without a seal.
+ * Checks every second whether a document in force, as `state` gives it, must be sealed, and seals it. The first check that the store
+ * answers is the last that takes over documents without a seal.
  */
 export function resealOutdated({ store, seals, state, log }: Resealing): Resealer {
-  let hasLooked = false;
+  let hasChecked = false;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const count = await resealDocuments(store, seals).catch(() => undefined);
-    hasLooked ||= count !== undefined;
+    hasChecked ||= count !== undefined;
     if (count === undefined || count === 0) return;
     log.warn(
       { documents: count },
@@ -40,16 +40,16 @@ export function resealOutdated({ store, seals, state, log }: Resealing): Reseale
     );
   }
 
-  const looking = singleFlight(look);
+  const checking = singleFlight(check);
   const timer = setInterval(() => {
-    if (!hasLooked || state().documents.some(({ isOutdated }) => isOutdated === true)) void looking.join();
+    if (!hasChecked || state().documents.some(({ isOutdated }) => isOutdated === true)) void checking.join();
   }, checkMs);
   return { close: () => clearInterval(timer) };
 }
 
 /**
- * Seals every document that is in force without a seal of the master key. Gives how many; undefined when somebody else
- * was first: then there is more to do. Rejects with `StoreUnavailable`. Once all is sealed, no document without a seal is taken over any more.
+ * Seals every document that is in force without a seal of the master key. Gives how many; undefined when another
+ * writer was first: then there is more to do. Rejects with `StoreUnavailable`. Once all are sealed, no document without a seal is taken over.
  */
 async function resealDocuments(
   store: Pick<StateStore, 'read' | 'commit'>,

@@ -73,7 +73,7 @@ export function startHeartbeats({ store, instance, body, nowMs, onOutcome, log }
   return {
     async close() {
       clearInterval(timer);
-      await beating.settled();
+      await beating.finished();
       await store.removeHeartbeat(instance).catch(() => undefined);
     },
   };

@@ -39,7 +39,7 @@ export interface StateOwner {
 }
 
 /** An answer of the store, and what else is known then. */
-export interface Sight {
+export interface Observation {
   /** Unix milliseconds. */
   readonly atMs: number;
   /** The id of the store; undefined: it has none. */
@@ -60,7 +60,7 @@ export interface Custody {
 export const unread: Custody = { standing: 'unread' };
 
 /** The standing after an answer of the store, from the one before. */
-export function judge(before: Custody, { atMs, storeId, remembered, witnesses }: Sight): Custody {
+export function judge(before: Custody, { atMs, storeId, remembered, witnesses }: Observation): Custody {
   if (storeId !== undefined) {
     return { standing: remembered === undefined || remembered === storeId ? 'held' : 'replaced' };
   }

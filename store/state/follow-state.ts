@@ -16,7 +16,7 @@ import { createKeeper, type Keeper, recallState } from './last-good-state.ts';
 import type { SealedStore } from './sealed-store.ts';
 import { type SkippedDocuments, tellSkipped } from './skipped.ts';
 import type { StateEvent, StateOrigin, StateStatus } from './state-status.ts';
-import type { Commit, CommitResult, StoredState, StoreMark } from './state-store.ts';
+import type { Commit, CommitResult, StoredState, StorePosition } from './state-store.ts';
 
 export interface FollowStateOptions {
   readonly store: SealedStore;
@@ -119,7 +119,7 @@ class Following implements StateFollower {
 
   async commit(wanted: Commit): Promise<CommitResult> {
     // A poll that is under way may have read what comes before, and put it in force after. A later one waits for this.
-    await this.#polling.settled();
+    await this.#polling.finished();
     const isSound = this.#source === 'store' && this.#isUp && !isEmptied(this.#custody.standing);
     const before = !this.#polling.isRunning() && isSound ? this.#current : undefined;
     const done = this.#options.store.commit(wanted).then((result) => {
@@ -179,11 +179,11 @@ class Following implements StateFollower {
     if (this.#custody.standing === 'new') await this.#initialise();
   }
 
-  #judge({ storeId }: StoreMark): Standing {
+  #judge({ storeId }: StorePosition): Standing {
     const { owner, copyPath } = this.#options;
     const { standing: before } = this.#custody;
-    const sight = { atMs: owner?.nowMs() ?? 0, remembered: this.#current.storeId, witnesses: owner?.witnesses() };
-    this.#custody = judge(this.#custody, { storeId, ...sight });
+    const observed = { atMs: owner?.nowMs() ?? 0, remembered: this.#current.storeId, witnesses: owner?.witnesses() };
+    this.#custody = judge(this.#custody, { storeId, ...observed });
     const { standing } = this.#custody;
     if (standing === 'emptied' && before !== 'emptied') this.#report('emptied');
     if (standing === 'lost' && before !== 'lost') this.#report('lost', lostAdvice(dirname(copyPath)));

@@ -1,4 +1,4 @@
-// The seal of a stored document: proof that somebody with the master key wrote this body under this kind and id.
+// The seal of a stored document: proof that a holder of the master key wrote this body under this kind and id.
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { DocumentKey } from './state-store.ts';
 

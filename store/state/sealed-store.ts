@@ -1,4 +1,4 @@
-// A state store whose documents carry seals: put on with every commit, checked with every reading. Whoever may write to the store alone is no admin.
+// A state store whose documents carry seals, made at every commit and checked at every reading: write access to the store is not enough to be an admin.
 import { setImmediate } from 'node:timers/promises';
 import { isSealed, sealKey, sealOf } from './seal.ts';
 import {
@@ -33,7 +33,7 @@ const member = 'seal';
 /** Documents checked at once: they hold the process up for a few milliseconds. */
 const checkedAtOnce = 200;
 
-/** What was found good, to be compared instead of computed again: the text, as somebody may have changed the body under its revision. */
+/** What was found good, to be compared instead of computed again: the text, because the body may have been changed under its revision. */
 interface Checked {
   readonly text: string;
   readonly seal: string;

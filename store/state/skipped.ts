@@ -13,7 +13,7 @@ const mostNamed = 20;
 const longestId = 200;
 
 const advice =
-  'Documents without a good seal were not written with this GATEWAY_MASTER_KEY. If a version before seals wrote them, start the control plane once with GATEWAY_ADOPT_UNSIGNED=true; if the master key was changed, set GATEWAY_PREVIOUS_MASTER_KEY; else somebody else writes to the store';
+  'Documents without a good seal were not written with this GATEWAY_MASTER_KEY. If a version before seals wrote them, start the control plane once with GATEWAY_ADOPT_UNSIGNED=true; if the master key was changed, set GATEWAY_PREVIOUS_MASTER_KEY; otherwise another program writes to the store';
 
 /** `warn` gets a sentence each. */
 export function tellSkipped(warn: (sentence: string) => void): SkippedDocuments {

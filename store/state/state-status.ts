@@ -1,6 +1,6 @@
 // What is said of the managed state while it is followed: events for the log, and where it stands for readiness, metrics and heartbeats.
 import type { Standing } from './custody.ts';
-import type { StoreMark } from './state-store.ts';
+import type { StorePosition } from './state-store.ts';
 
 /**
  * `applied`: in force now. `unavailable`, `available`: the store began to fail, or works again. `copy-used`: started without the
@@ -22,7 +22,7 @@ export interface StateEvent {
   readonly problem?: Error | string;
 }
 
-export interface StateStatus extends StoreMark {
+export interface StateStatus extends StorePosition {
   /** Where what is in force came from; `nothing` until the store was read for the first time, or was found new. */
   readonly source: 'store' | 'copy' | 'nothing';
   readonly isUp: boolean;

@@ -24,14 +24,14 @@ export interface SkippedDocument extends DocumentKey {
 }
 
 /** Where the store stands. Another store id, or none, says that it was emptied or replaced: never that everything was deleted. */
-export interface StoreMark {
+export interface StorePosition {
   /** Drawn at random by `initialise` or the first commit; undefined before, and when everything was lost. */
   readonly storeId: string | undefined;
   /** Raised by one with every change; 0 at first. */
   readonly revision: number;
 }
 
-export interface StoredState extends StoreMark {
+export interface StoredState extends StorePosition {
   /** The revision of the last change to each kind, deletions included; a kind never written is absent and counts as 0. */
   readonly kinds: ReadonlyMap<string, number>;
   /** Sorted by kind, then id. */
@@ -98,7 +98,7 @@ export interface StateStore {
   /** Documents and revisions as of one moment. Creates nothing. */
   read(): Promise<StoredState>;
   /** Only where the store stands: cheap. */
-  revision(): Promise<StoreMark>;
+  revision(): Promise<StorePosition>;
   /** Applies all changes or none, and raises the revision by one. Gives a store without id one. */
   commit(commit: Commit): Promise<CommitResult>;
   /** What in the settings of the store could lose documents: a sentence each. */

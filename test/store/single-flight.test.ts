@@ -56,13 +56,13 @@ await test('an answer that fails is the failure of those who share it alone', as
 });
 
 await test('join gives the run under way, or a new one when there is none', async (t) => {
-  const { join, asked, answer, isRunning, settled } = startQuestion();
-  await settled();
+  const { join, asked, answer, isRunning, finished } = startQuestion();
+  await finished();
   t.notOk(isRunning());
   const both = [join(), join()];
   t.equal(asked(), 1);
   t.ok(isRunning());
-  const end = settled();
+  const end = finished();
   answer(0);
   t.same(await Promise.all(both), [0, 0]);
   await end;
@@ -73,9 +73,9 @@ await test('join gives the run under way, or a new one when there is none', asyn
 });
 
 await test('waiting for the end does not reject', async (t) => {
-  const { join, open, settled } = startQuestion();
+  const { join, open, finished } = startQuestion();
   const failing = join();
-  const end = settled();
+  const end = finished();
   open[0]?.reject(new Error('away'));
   await t.rejects(failing, { message: 'away' });
   t.equal(await end, undefined);

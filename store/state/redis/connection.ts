@@ -124,10 +124,10 @@ export class RedisConnection {
     return new Promise((resolve, reject) => {
       let isOver = false;
       let isAsked = false;
-      const end = (settle: () => void): void => {
+      const end = (then: () => void): void => {
         isOver = true;
         clearTimeout(timer);
-        settle();
+        then();
       };
       const begin = (line: RedisLine): void => {
         if (isOver) return;

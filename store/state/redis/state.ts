@@ -7,7 +7,7 @@ import {
   type Heartbeat,
   type StoredCounters,
   type StoredState,
-  type StoreMark,
+  type StorePosition,
 } from '../state-store.ts';
 import type { StoreFailure } from '../store-unavailable.ts';
 import { documentField, keysVersion, kindField, parseCounterField } from './keys.ts';
@@ -22,7 +22,7 @@ export function parsePosition(
   version: string | null | undefined,
   storeId: string | null | undefined,
   revision: string | null | undefined,
-): StoreMark | Extract<StoreFailure, 'corrupt' | 'newer_schema'> {
+): StorePosition | Extract<StoreFailure, 'corrupt' | 'newer_schema'> {
   if (Number(version ?? 0) > keysVersion) return 'newer_schema';
   if (!/^[0-9]{1,15}$/.test(revision ?? '0')) return 'corrupt';
   return { storeId: storeId ?? undefined, revision: Number(revision ?? 0) };

@@ -13,7 +13,7 @@ import {
   type StateStore,
   type StoredCounters,
   type StoredState,
-  type StoreMark,
+  type StorePosition,
 } from '../state-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { parseRedisUrl } from './address.ts';
@@ -94,7 +94,7 @@ class RedisStore implements StateStore {
     throw redisFailure(this.#settings.address, 'timeout', new Error('it changes faster than it can be read'));
   }
 
-  async revision(): Promise<StoreMark> {
+  async revision(): Promise<StorePosition> {
     const fields = ['version', 'store_id', 'revision'];
     const found = await this.#connection.ask(['HMGET', this.#keys.state, ...fields]);
     const [stored, storeId, revision] = found as (string | null)[];

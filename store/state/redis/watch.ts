@@ -1,6 +1,6 @@
 // Follows the position of the store: polls after every notification, and at intervals, because notifications may be lost.
 import { singleFlight } from '../../single-flight.ts';
-import type { StoreMark } from '../state-store.ts';
+import type { StorePosition } from '../state-store.ts';
 import { type ConnectionSettings, connectRedis } from './client.ts';
 
 export interface RedisWatch {
@@ -13,7 +13,7 @@ const failing = 'failing';
 /** Calls `onChange` when `position` gives another one than last time, when it begins to fail or works again, and at first. */
 export function watchRedis(
   settings: ConnectionSettings & { readonly channel: string; readonly pollMs: number },
-  position: () => Promise<StoreMark>,
+  position: () => Promise<StorePosition>,
   onChange: () => void,
 ): RedisWatch {
   /** Undefined: whatever is found is news. */

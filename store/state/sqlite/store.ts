@@ -11,7 +11,7 @@ import {
   type StateStore,
   type StoredCounters,
   type StoredState,
-  type StoreMark,
+  type StorePosition,
 } from '../state-store.ts';
 import type {
   CommitInput,
@@ -60,7 +60,7 @@ class SqliteStore implements StateStore {
     };
   }
 
-  async revision(): Promise<StoreMark> {
+  async revision(): Promise<StorePosition> {
     const { storeId, revision } = await this.#ask<RevisionOutput>('revision', null);
     return { storeId: storeId ?? undefined, revision };
   }

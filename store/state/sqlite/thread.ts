@@ -121,11 +121,11 @@ export class SqliteThread {
       return;
     }
     if (answer.kind === 'online') this.#isOnline = true;
-    else this.#settle(answer);
+    else this.#finish(answer);
     this.#next();
   }
 
-  #settle(answer: Exclude<Answer, { kind: 'changed' | 'online' }>): void {
+  #finish(answer: Exclude<Answer, { kind: 'changed' | 'online' }>): void {
     const job = this.#current;
     this.#current = undefined;
     if (job === undefined) return;

@@ -4,7 +4,7 @@ import {
   type Custody,
   isEmptied,
   judge,
-  type Sight,
+  type Observation,
   type Standing,
   unanswered,
   unread,
@@ -15,7 +15,7 @@ const start = Date.UTC(2026, 0, 1);
 interface Row {
   readonly claim: string;
   readonly before?: Custody;
-  readonly sight: Partial<Sight>;
+  readonly observed: Partial<Observation>;
   readonly standing: Standing;
 }
 
@@ -25,74 +25,80 @@ const lost: Custody = { standing: 'lost' };
 const waited = (ms: number): Custody => ({ standing: 'undecided', namelessSinceMs: start - ms });
 
 const rows: readonly Row[] = [
-  { claim: 'an id, none remembered', sight: { storeId: 'a' }, standing: 'held' },
-  { claim: 'the id remembered', sight: { storeId: 'a', remembered: 'a' }, standing: 'held' },
-  { claim: 'another id', sight: { storeId: 'b', remembered: 'a' }, standing: 'replaced' },
-  { claim: 'an id ends a loss', before: lost, sight: { storeId: 'a', witnesses: remembering }, standing: 'held' },
-  { claim: 'no id, one remembered here', sight: { remembered: 'a', witnesses: silent }, standing: 'emptied' },
+  { claim: 'an id, none remembered', observed: { storeId: 'a' }, standing: 'held' },
+  { claim: 'the id remembered', observed: { storeId: 'a', remembered: 'a' }, standing: 'held' },
+  { claim: 'another id', observed: { storeId: 'b', remembered: 'a' }, standing: 'replaced' },
+  { claim: 'an id ends a loss', before: lost, observed: { storeId: 'a', witnesses: remembering }, standing: 'held' },
+  { claim: 'no id, one remembered here', observed: { remembered: 'a', witnesses: silent }, standing: 'emptied' },
   {
     claim: 'no id, one remembered here, however long it lasts',
     before: waited(60_000),
-    sight: { remembered: 'a', witnesses: silent },
+    observed: { remembered: 'a', witnesses: silent },
     standing: 'emptied',
   },
-  { claim: 'no id, one remembered by a proxy', sight: { witnesses: remembering }, standing: 'lost' },
+  { claim: 'no id, one remembered by a proxy', observed: { witnesses: remembering }, standing: 'lost' },
   {
     claim: 'no id, one remembered by a proxy that is heard late',
     before: waited(60_000),
-    sight: { witnesses: remembering },
+    observed: { witnesses: remembering },
     standing: 'lost',
   },
-  { claim: 'the proxy that remembers is gone', before: lost, sight: { witnesses: silent }, standing: 'lost' },
-  { claim: 'the heartbeats cannot be read any more', before: lost, sight: {}, standing: 'lost' },
+  { claim: 'the proxy that remembers is gone', before: lost, observed: { witnesses: silent }, standing: 'lost' },
+  { claim: 'the heartbeats cannot be read any more', before: lost, observed: {}, standing: 'lost' },
   {
     claim: 'the proxies have forgotten: their time begins',
     before: lost,
-    sight: { witnesses: { ...silent, live: 1 } },
+    observed: { witnesses: { ...silent, live: 1 } },
     standing: 'undecided',
   },
   {
     claim: 'no proxy knows anything: a proxy, or no heartbeats',
     before: waited(60_000),
-    sight: {},
+    observed: {},
     standing: 'undecided',
   },
   {
     claim: 'nobody was heard, in too little time',
     before: waited(2_999),
-    sight: { witnesses: silent },
+    observed: { witnesses: silent },
     standing: 'undecided',
   },
-  { claim: 'nobody was heard for a life', before: waited(3_000), sight: { witnesses: silent }, standing: 'new' },
+  { claim: 'nobody was heard for a life', before: waited(3_000), observed: { witnesses: silent }, standing: 'new' },
   {
     claim: 'some were heard, others had too little time',
     before: waited(999),
-    sight: { witnesses: { ...silent, live: 2 } },
+    observed: { witnesses: { ...silent, live: 2 } },
     standing: 'undecided',
   },
   {
     claim: 'all who live were heard',
     before: waited(1_000),
-    sight: { witnesses: { ...silent, live: 2 } },
+    observed: { witnesses: { ...silent, live: 2 } },
     standing: 'new',
   },
   {
     claim: 'the heartbeats are older than the time they should cover',
     before: waited(60_000),
-    sight: { witnesses: { ...silent, atMs: start - 59_000 } },
+    observed: { witnesses: { ...silent, atMs: start - 59_000 } },
     standing: 'undecided',
   },
 ];
 
-for (const { claim, before = unread, sight, standing } of rows) {
+for (const { claim, before = unread, observed, standing } of rows) {
   await test(`${claim}: ${standing}`, async (t) => {
-    const seen: Sight = { atMs: start, storeId: undefined, remembered: undefined, witnesses: undefined, ...sight };
+    const seen: Observation = {
+      atMs: start,
+      storeId: undefined,
+      remembered: undefined,
+      witnesses: undefined,
+      ...observed,
+    };
     t.equal(judge(before, seen).standing, standing);
   });
 }
 
 await test('a store that was away gives the proxies their time again', async (t) => {
-  const nameless = (atMs: number): Sight => {
+  const nameless = (atMs: number): Observation => {
     return { atMs, storeId: undefined, remembered: undefined, witnesses: { ...silent, atMs } };
   };
   let custody = judge(unread, nameless(start));
