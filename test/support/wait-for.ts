@@ -2,14 +2,23 @@
 
 export type Found<T> = Exclude<T, undefined | null | false | 0 | ''>;
 
-/** Calls `probe` every 2 ms until it gives something truthy, and gives that back. Rejects after `deadlineMs`, naming `what`. */
+/** The pause between two probes. Milliseconds. A probe is often a request: too many of them slow down what the test waits for. */
+const shortestPauseMs = 2;
+const longestPauseMs = 30;
+
+/**
+ * Calls `probe` until it gives something truthy, and gives that back; the pause between two calls is a tenth of the time waited so far.
+ * Rejects after `deadlineMs`, naming `what`.
+ */
 export async function waitFor<T>(what: string, probe: () => T | Promise<T>, deadlineMs = 10_000): Promise<Found<T>> {
-  const deadline = performance.now() + deadlineMs;
+  const startedMs = performance.now();
   for (;;) {
     const found = await probe();
     if (isFound<T>(found)) return found;
-    if (performance.now() > deadline) throw new Error(`waited ${deadlineMs} ms in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    const waitedMs = performance.now() - startedMs;
+    if (waitedMs > deadlineMs) throw new Error(`waited ${deadlineMs} ms in vain for ${what}`);
+    const pauseMs = Math.min(Math.max(waitedMs / 10, shortestPauseMs), longestPauseMs);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 
