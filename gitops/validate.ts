@@ -1,32 +1,16 @@
 // Validates a document against the JSON Schemas and fills in the defaults. Each mistake becomes a sentence with its place.
-import admin from '../schemas/config/admin.schema.json' with { type: 'json' };
-import aliases from '../schemas/config/aliases.schema.json' with { type: 'json' };
-import config from '../schemas/config/config.schema.json' with { type: 'json' };
-import providers from '../schemas/config/providers.schema.json' with { type: 'json' };
 import rateLimits from '../schemas/config/rate-limits.schema.json' with { type: 'json' };
-import server from '../schemas/config/server.schema.json' with { type: 'json' };
-import units from '../schemas/config/units.schema.json' with { type: 'json' };
 import type { Config, Limit } from '../schemas/types.ts';
 import { explain, type Sentence } from '../schemas/validation/explain.ts';
+import { config as check, limitList } from '../schemas/validation/generated/config.js';
 import { formatPath } from '../schemas/validation/path.ts';
-import { complaintsOf, createValidators, type Validator } from '../schemas/validation/validator.ts';
+import { complaintsOf } from '../schemas/validation/validator.ts';
 import { pathKey } from './expand.ts';
 import type { ParsedFile } from './parse.ts';
 import { isSecret, mostProblems, type Problem } from './problem.ts';
 import { yamlWording } from './yaml-wording.ts';
 
-const ajv = createValidators({ findsAll: true });
-ajv.addSchema(units, 'units.schema.json');
-ajv.addSchema(server, 'server.schema.json');
-ajv.addSchema(providers, 'providers.schema.json');
-ajv.addSchema(aliases, 'aliases.schema.json');
-ajv.addSchema(admin, 'admin.schema.json');
-ajv.addSchema(rateLimits, 'rate-limits.schema.json');
-const check = ajv.compile<Config>(config);
-const { limits, limit, user_path_limits, provider_limits } = rateLimits.$defs;
-const providerName = new RegExp(provider_limits.properties.name.pattern);
-/** Compiled at first use, because few processes need it. */
-let checkLimitList: Validator<GivenLimits> | undefined;
+const providerName = new RegExp(rateLimits.$defs.provider_limits.properties.name.pattern);
 
 /** In a variable `per_child` is a member of the limit, because no entry encloses it. */
 type GivenLimits = (Limit & { per_child: boolean })[];
@@ -73,11 +57,8 @@ export function validate(
  * Validates the list of limits of an environment variable and writes the defaults into it. Sentences quote nothing of the value.
  */
 export function validateLimitList(value: unknown): { limits?: GivenLimits; sentences: Sentence[] } {
-  const { per_child } = user_path_limits.properties;
-  const items = { ...limit, properties: { ...limit.properties, per_child } };
-  checkLimitList ??= ajv.compile<GivenLimits>({ ...limits, items, $defs: rateLimits.$defs });
-  if (checkLimitList(value)) return { limits: value, sentences: [] };
-  const complaints = complaintsOf(checkLimitList.errors, value);
+  if (limitList(value)) return { limits: value, sentences: [] };
+  const complaints = complaintsOf(limitList.errors, value);
   return { sentences: explain(complaints, { source: value, wording: yamlWording, isHidden: () => true }) };
 }
 

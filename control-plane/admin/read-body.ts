@@ -2,6 +2,7 @@
 import { parseMoment } from '../../schemas/rules/moment.ts';
 import type { Sentence } from '../../schemas/validation/explain.ts';
 import { createCheck } from '../../schemas/validation/first-mistake.ts';
+import type { BodyValidators } from '../../schemas/validation/validator.ts';
 import { type ErrorCode, type Refusal, refusal } from '../errors.ts';
 import { jsonWording } from './json-wording.ts';
 
@@ -21,10 +22,10 @@ export function invalid(param: string, problem: string): Refusal {
  * that is not an object, and 400 `invalid_member` naming the first wrong member. `codes`: members with another error code.
  */
 export function createBodyReader<Body extends object>(
-  schema: object,
+  validators: BodyValidators<Body>,
   codes: Readonly<Record<string, ErrorCode>> = {},
 ): BodyReader<Body> {
-  const check = createCheck(schema, jsonWording);
+  const check = createCheck(validators, jsonWording);
   return (body) => {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) throw refusal('invalid_json');
     const mistake = check(body);

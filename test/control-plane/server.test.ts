@@ -9,9 +9,12 @@ import { createServer } from '../../control-plane/server.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
+import { compileBody } from '../../schemas/validation/compile.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 
-const readThing = createBodyReader({ type: 'object', additionalProperties: false, properties: { a: {}, b: {} } });
+const readThing = createBodyReader(
+  compileBody<object>({ type: 'object', additionalProperties: false, properties: { a: {}, b: {} } }),
+);
 
 /** With a master key, when one is given. */
 async function startServer(t: Test, masterKey?: string) {

@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { generateTypes } from '../../gitops/generate-types.ts';
+import { generateValidators } from '../../gitops/generate-validators.ts';
 import { errorTypes, printable } from '../../schemas/error-type.ts';
 import { namedPeriods, periodLabel, periodSeconds } from '../../schemas/rules/period.ts';
 import { declaredRules, ruleKey } from '../../schemas/rules/rule.ts';
@@ -17,6 +18,12 @@ const schemas = join(import.meta.dirname, '../../schemas');
 
 await test('the committed types are what the schemas generate', async (t) => {
   t.equal(await generateTypes(), readFileSync(join(schemas, 'types.ts'), 'utf8'), 'run `npm run generate`');
+});
+
+await test('the committed validators are what the schemas generate', async (t) => {
+  const folder = join(schemas, 'validation/generated');
+  const written = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]);
+  t.same(Object.fromEntries(written), await generateValidators(), 'run `npm run generate`');
 });
 
 await test('every schema and every property has a title, a description and examples', async (t) => {

@@ -1,17 +1,8 @@
 // Reads the bodies of writes to managed keys: normalises them and checks what the schemas cannot express.
-import allowedModelsSchema from '../../../schemas/admin/auth-key-allowed-models.schema.json' with { type: 'json' };
-import dashboardAccessSchema from '../../../schemas/admin/auth-key-dashboard-access.schema.json' with { type: 'json' };
-import labelsSchema from '../../../schemas/admin/auth-key-labels.schema.json' with { type: 'json' };
-import writeSchema from '../../../schemas/admin/auth-key-write.schema.json' with { type: 'json' };
 import type { KnownModels } from '../../../schemas/rules/known-models.ts';
 import { foldCase, isQualified, parseSelector } from '../../../schemas/selector.ts';
-import type {
-  AuthKeyAllowedModels,
-  AuthKeyDashboardAccess,
-  AuthKeyLabels,
-  AuthKeyWrite,
-} from '../../../schemas/types.ts';
 import { normaliseUserPath } from '../../../schemas/user-path.ts';
+import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { closest } from '../../../schemas/validation/suggest.ts';
 import { jsonWording } from '../json-wording.ts';
 import { createBodyReader, invalid, readExpiry } from '../read-body.ts';
@@ -29,10 +20,10 @@ export interface KeyDraft {
   readonly expiresAtMs: number;
 }
 
-const readWriteBody = createBodyReader<AuthKeyWrite>(writeSchema);
-const readLabels = createBodyReader<AuthKeyLabels>(labelsSchema);
-const readAllowedModels = createBodyReader<AuthKeyAllowedModels>(allowedModelsSchema);
-const readDashboardAccess = createBodyReader<AuthKeyDashboardAccess>(dashboardAccessSchema);
+const readWriteBody = createBodyReader(bodies.authKeyWrite);
+const readLabels = createBodyReader(bodies.authKeyLabels);
+const readAllowedModels = createBodyReader(bodies.authKeyAllowedModels);
+const readDashboardAccess = createBodyReader(bodies.authKeyDashboardAccess);
 const invisible = /[\p{C}\p{Zl}\p{Zp}]/u;
 
 /** The body of a POST. Throws 400 naming the member at fault. */

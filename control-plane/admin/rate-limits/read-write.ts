@@ -1,13 +1,10 @@
 // Reads the bodies of rate-limit writes: normalises them and checks what the schemas cannot express. Pure.
-import deleteSchema from '../../../schemas/admin/rate-limit-delete.schema.json' with { type: 'json' };
-import resetSchema from '../../../schemas/admin/rate-limit-reset.schema.json' with { type: 'json' };
-import resetOneSchema from '../../../schemas/admin/rate-limit-reset-one.schema.json' with { type: 'json' };
-import writeSchema from '../../../schemas/admin/rate-limit-write.schema.json' with { type: 'json' };
 import type { NamedCap } from '../../../schemas/rules/manual-rule.ts';
 import { periodSeconds } from '../../../schemas/rules/period.ts';
 import { ruleKey } from '../../../schemas/rules/rule.ts';
 import { normaliseSubject, type Scope, shownSubject } from '../../../schemas/rules/scope.ts';
-import type { RateLimitDelete, RateLimitReset, RateLimitResetOne, RateLimitWrite } from '../../../schemas/types.ts';
+import type { RateLimitDelete } from '../../../schemas/types.ts';
+import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid, readExpiry } from '../read-body.ts';
 
 interface RuleSubject {
@@ -37,10 +34,10 @@ export interface RuleWrite extends RuleName {
   readonly tightens?: true;
 }
 
-const readWriteBody = createBodyReader<RateLimitWrite>(writeSchema);
-const readDeleteBody = createBodyReader<RateLimitDelete>(deleteSchema);
-const readResetOneBody = createBodyReader<RateLimitResetOne>(resetOneSchema);
-const readResetBody = createBodyReader<RateLimitReset>(resetSchema, { confirmation: 'reset_not_confirmed' });
+const readWriteBody = createBodyReader(bodies.rateLimitWrite);
+const readDeleteBody = createBodyReader(bodies.rateLimitDelete);
+const readResetOneBody = createBodyReader(bodies.rateLimitResetOne);
+const readResetBody = createBodyReader(bodies.rateLimitReset, { confirmation: 'reset_not_confirmed' });
 
 /** The body of PUT /admin/rate-limits (`schemas/admin/rate-limit-write.schema.json`). Throws the refusal. */
 export function readWrite(body: unknown, nowMs: number): RuleWrite {

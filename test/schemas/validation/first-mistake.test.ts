@@ -1,6 +1,7 @@
 // The mistake that is reported when a body has several, its sentence, and the bounded cost of many mistakes.
 import { test } from 'tap';
 import { jsonWording } from '../../../control-plane/admin/json-wording.ts';
+import { compileBody } from '../../../schemas/validation/compile.ts';
 import { createCheck } from '../../../schemas/validation/first-mistake.ts';
 
 const schema = JSON.parse(`{
@@ -39,23 +40,23 @@ const mistakes: [body: object, path: (string | number)[], message: string][] = [
 ];
 
 await test('the first mistake has its place and its sentence', async (t) => {
-  const check = createCheck(schema, jsonWording);
+  const check = createCheck(compileBody(schema), jsonWording);
   for (const [body, path, message] of mistakes) t.match(check(body), { path, message }, JSON.stringify(body));
 });
 
 await test('a good value gets its defaults, whatever its members are called', async (t) => {
   const body = { name: 'x', allOf: 'a', required: 'b' };
-  t.equal(createCheck(schema, jsonWording)(body), undefined);
+  t.equal(createCheck(compileBody(schema), jsonWording)(body), undefined);
   t.same(body, { name: 'x', allOf: 'a', required: 'b', mode: 'on' });
 });
 
 await test('a mistake without a sentence is refused too', async (t) => {
-  const check = createCheck({ allOf: [false] }, jsonWording);
+  const check = createCheck(compileBody({ allOf: [false] }), jsonWording);
   t.match(check({}), { message: String });
 });
 
 await test('nothing is looked for after the first mistake', async (t) => {
-  const check = createCheck(schema, jsonWording);
+  const check = createCheck(compileBody(schema), jsonWording);
   let looked = 0;
   const words = Array.from({ length: 10 }, (_, index) => index);
   const body = {
