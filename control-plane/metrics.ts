@@ -1,6 +1,6 @@
 // The metrics of the control plane for Prometheus; the only file of this plane that imports the metrics package.
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { FollowStatus } from '../gitops/config-status.ts';
+import { collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
 import { controlPlaneMetrics as defined } from '../schemas/control-plane-metrics.ts';
 import type { MetricDefinition } from '../schemas/metrics.ts';
 import { isEmptied } from '../store/state/custody.ts';
@@ -25,7 +25,7 @@ export interface ObservedFacts {
 export function createMetrics({ version, config, state, fleet }: ObservedFacts): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectProcessMetrics(registry);
   new Gauge({ ...defined.build, registers }).set({ plane: 'control-plane', version, node: process.versions.node }, 1);
   const gauge = (definition: MetricDefinition, read: () => number): void => {
     new Gauge({

@@ -1,5 +1,5 @@
 // What Prometheus sees of the clients' connections: read from their counts at every scrape.
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from '../plane/prometheus.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import type { ConnectionCounts } from './connection/connections.ts';
 

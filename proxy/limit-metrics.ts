@@ -1,5 +1,5 @@
 // What Prometheus sees of the limiter: read from it at a scrape, so that deciding stays plain arithmetic.
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from '../plane/prometheus.ts';
 import { type MetricDefinition, mostLabelledRules, rateLimitMetrics } from '../schemas/metrics.ts';
 import { periodLabel } from '../schemas/rules/period.ts';
 import type { Rule } from '../schemas/rules/rule.ts';

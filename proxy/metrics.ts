@@ -1,6 +1,6 @@
 // What Prometheus sees of the data plane; what each metric means is written in schemas/proxy-metrics.ts and schemas/metrics.ts.
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { FollowStatus } from '../gitops/config-status.ts';
+import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
@@ -47,7 +47,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   const registry = new Registry();
   const registers = [registry];
   let inFlight = 0;
-  collectDefaultMetrics({ register: registry });
+  collectProcessMetrics(registry);
   // Counted in plain numbers, because prom-client hashes the labels of every count.
   const tally = new Map<string, { labels: Record<string, string | number>; count: number }>();
   new Counter({

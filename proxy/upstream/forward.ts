@@ -1,6 +1,7 @@
 // Forwards a whole request to the control plane, and its answer to the client: one base URL serves both planes.
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Dispatcher, type Pool, errors as undiciErrors } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
+import { errors, request } from './undici.ts';
 
 export interface Forwarded {
   readonly method: string;
@@ -32,9 +33,9 @@ export async function forward(
 ): Promise<Dispatcher.ResponseData> {
   // The pool checks its own timeouts about once a second.
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new undiciErrors.HeadersTimeoutError()), timeoutMs);
+  const timer = setTimeout(() => late.abort(new errors.HeadersTimeoutError()), timeoutMs);
   try {
-    return await pool.request({
+    return await request(pool, {
       method,
       path,
       headers,
@@ -49,7 +50,7 @@ export async function forward(
 
 /** Whether `forward` failed before there was a connection, so that nothing was sent. Where it cannot be told, it may have been. */
 export function neverConnected(error: unknown): boolean {
-  if (error instanceof undiciErrors.ConnectTimeoutError) return true;
+  if (error instanceof errors.ConnectTimeoutError) return true;
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const { syscall } = (first ?? {}) as { syscall?: unknown };
   return syscall === 'connect' || syscall === 'getaddrinfo';
@@ -58,7 +59,7 @@ export function neverConnected(error: unknown): boolean {
 /** Whether GET /health is answered with 200. Never rejects. */
 export async function answersHealth(pool: Pool, timeoutMs: number): Promise<boolean> {
   try {
-    const answer = await pool.request({
+    const answer = await request(pool, {
       method: 'GET',
       path: '/health',
       headersTimeout: timeoutMs,

@@ -1,5 +1,6 @@
 // Connection pools to the providers: one per origin and connect timeout, kept across reloads while some provider uses it.
-import { Pool } from 'undici';
+import type { Pool as UndiciPool } from 'undici';
+import { Pool } from './undici.ts';
 
 /** What decides whether two providers may share sockets. */
 export interface Origin {
@@ -10,13 +11,13 @@ export interface Origin {
 
 export interface Pools {
   /** The pool for an origin, made at first use. */
-  get(target: Origin): Pool;
+  get(target: Origin): UndiciPool;
   /** Lets go of the pools of all other origins. Calls in flight on them finish; idle sockets close by their keep-alive timeout. */
   keep(targets: readonly Origin[]): void;
 }
 
 export function createPools(): Pools {
-  const pools = new Map<string, Pool>();
+  const pools = new Map<string, UndiciPool>();
   const keyOf = ({ origin, connectTimeoutMs }: Origin): string => `${origin} ${connectTimeoutMs}`;
   return {
     get(target) {

@@ -1,6 +1,7 @@
 // What Prometheus sees of a limiter: every label, the rules that share a series, and sums that never fall.
-import { Registry } from 'prom-client';
+
 import { test } from 'tap';
+import { Registry } from '../../plane/prometheus.ts';
 import { type LimitMetrics, observeLimits } from '../../proxy/limit-metrics.ts';
 import type { Lease } from '../../proxy/limits/lease.ts';
 import { createLimiter, type Limiter } from '../../proxy/limits/limiter.ts';

@@ -1,0 +1,16 @@
+// The types of undici's own files.
+declare module 'undici/lib/dispatcher/pool.js' {
+  export { Pool as default } from 'undici';
+}
+
+declare module 'undici/lib/core/errors.js' {
+  export { errors as default } from 'undici';
+}
+
+declare module 'undici/lib/api/api-request.js' {
+  import type { Dispatcher, Pool } from 'undici';
+
+  const request: (this: Pool, options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>;
+
+  export { request as default };
+}
