@@ -63,7 +63,8 @@ const run = (file: string, buffered: boolean): Promise<unknown> =>
 t.register();
 t.setTimeout(0);
 if (!isWhole) t.pipe(brief()).pipe(process.stdout);
-t.jobs = availableParallelism();
+// Much of a test is waiting for intervals of the product.
+t.jobs = 2 * availableParallelism();
 t.ok(files.length > 0, `files: ${files.length}`);
 await Promise.all(files.filter((file) => !serial.includes(file)).map((file) => run(file, true)));
 for (const file of files.filter((name) => serial.includes(name))) await run(file, false);

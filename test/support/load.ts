@@ -46,7 +46,7 @@ export function roomyConfig(...more: object[]): { rate_limits: object } {
 }
 
 const call = JSON.stringify({ model: 'fake-small', messages: [{ role: 'user', content: 'Hello' }] });
-export const usualPerSecond = extent(300, 100);
+export const usualPerSecond = extent(300, 40);
 const mostUnderWay = 500;
 /** Calls that each proxy gets at once at the start, so that the load has spare connections like a client that has run for a while. */
 const firstCalls = 32;
