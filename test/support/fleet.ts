@@ -2,13 +2,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { Agent, fetch } from 'undici';
 import { type RuleRow, usageOf } from './consumer.ts';
 import { type Gateway, type GatewayOptions, masterKey, startGateway, writeStartConfig } from './gateway.ts';
 import { type AdminDoor, delaysUntil } from './operator.ts';
 import { type RunningProcess, startProcess } from './process.ts';
 import { type RedisServer, startRedis } from './redis.ts';
 import { type Teardown, temporaryDirectory } from './teardown.ts';
+import { Agent, fetch } from './undici.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface FleetOptions extends Pick<GatewayOptions, 'config' | 'files' | 'upstream' | 'env'> {

@@ -1,13 +1,13 @@
 // Starts a gateway for a test: a real proxy process with a separate config directory.
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { Agent, fetch, type RequestInit, type Response } from 'undici';
 import { stringify } from 'yaml';
+import { createServer } from '../../plane/http.ts';
 import { listen } from './ports.ts';
 import { type Ready, type RunningProcess, startProcess } from './process.ts';
 import { type Teardown, temporaryDirectory } from './teardown.ts';
+import { Agent, fetch, type RequestInit, type Response } from './undici.ts';
 import { waitFor } from './wait-for.ts';
 
 export const masterKey = 'sk-test-master-key-0123456789';

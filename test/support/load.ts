@@ -1,11 +1,11 @@
 // A steady load of model calls, to show that clients are not affected by what a test does to a fleet.
 import type { Test } from 'tap';
-import { Pool } from 'undici';
 import { extent } from './extent.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
 import type { Fleet } from './fleet.ts';
 import { type Gateway, masterKey } from './gateway.ts';
 import type { Teardown } from './teardown.ts';
+import { Pool } from './undici.ts';
 import { waitFor } from './wait-for.ts';
 
 /** What came of a load. */

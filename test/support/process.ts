@@ -1,13 +1,15 @@
 // Runs an entry file as a real child process, so that tests start, stop, kill and restart exactly what users run.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { get } from 'node:http';
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Teardown } from './teardown.ts';
 import { waitFor } from './wait-for.ts';
 
 export { freePort } from './ports.ts';
+
+/** Without `import … from 'node:http'`, as in plane/http.ts. */
+const { get } = process.getBuiltinModule('node:http');
 
 const repository = resolve(import.meta.dirname, '../..');
 

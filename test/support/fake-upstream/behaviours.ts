@@ -1,6 +1,7 @@
 // The behaviours of a fake upstream as data: each compiles to the steps that its socket plays.
-import { STATUS_CODES } from 'node:http';
+
 import { gzipSync } from 'node:zlib';
+import { STATUS_CODES } from '../../../plane/http.ts';
 import { fin, type Gate, pause, rst, type Step, silence } from '../steps.ts';
 import { type Answer, type AnswerOptions, believableAnswer, failure } from './answers.ts';
 import type { Entry, Field } from './entry.ts';
