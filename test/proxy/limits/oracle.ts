@@ -41,22 +41,36 @@ function isPast({ atMs }: Entry, { rule }: Log, nowMs: number): boolean {
   return nowMs - atMs > 1_000 * rule.periodSeconds;
 }
 
-/** Which child of the rule is meant (empty: the subject as a whole); undefined when the rule does not match. By definition, not by index. */
-export function childOf(rule: Rule, asked: Asked): string | undefined {
-  if ('path' in asked) {
-    if (rule.scope !== 'user_path') return undefined;
-    const parts = asked.path.split('/').filter((part) => part !== '');
-    const own = rule.matchSubject.split('/').filter((part) => part !== '');
-    if (!own.every((part, index) => parts[index] === part)) return undefined;
-    if (!rule.perChild) return '';
-    return parts.length > own.length ? `/${parts.slice(0, own.length + 1).join('/')}` : undefined;
-  }
-  const provider = foldCase(asked.provider);
-  const model = foldCase(asked.model);
-  if (rule.scope === 'provider') return rule.matchSubject === provider ? '' : undefined;
-  if (rule.scope !== 'model') return undefined;
-  const isBare = rule.bareId === true || !rule.matchSubject.includes('/');
-  return rule.matchSubject === (isBare ? model : `${provider}/${model}`) ? '' : undefined;
+/**
+ * Says of a rule which child of it is meant (empty: the subject as a whole); undefined when the rule does not match. By definition, not
+ * by index. What depends on the question alone is worked out once, because thousands of rules are tried with one question.
+ */
+export function childFinder(asked: Asked): (rule: Rule) => string | undefined {
+  return 'path' in asked ? childOnPath(asked.path) : childAtTarget(foldCase(asked.provider), foldCase(asked.model));
+}
+
+/** Paths are compared as normalised texts: `/a` covers `/a` and what begins with `/a/`. */
+function childOnPath(path: string): (rule: Rule) => string | undefined {
+  const whole = path === '/' ? '' : path;
+  return ({ scope, matchSubject, perChild }) => {
+    if (scope !== 'user_path') return undefined;
+    const own = matchSubject === '/' ? '' : matchSubject;
+    if (!whole.startsWith(own) || (whole.length > own.length && whole[own.length] !== '/')) return undefined;
+    if (!perChild) return '';
+    if (whole.length === own.length) return undefined;
+    const end = whole.indexOf('/', own.length + 1);
+    return end === -1 ? whole : whole.slice(0, end);
+  };
+}
+
+function childAtTarget(provider: string, model: string): (rule: Rule) => string | undefined {
+  const qualified = `${provider}/${model}`;
+  return ({ scope, matchSubject, bareId }) => {
+    if (scope === 'provider') return matchSubject === provider ? '' : undefined;
+    if (scope !== 'model') return undefined;
+    const isBare = bareId === true || !matchSubject.includes('/');
+    return matchSubject === (isBare ? model : qualified) ? '' : undefined;
+  };
 }
 
 export class Oracle {
@@ -69,8 +83,9 @@ export class Oracle {
 
   /** The logs of the rules that match, made when missing, in the order of scope, subject, period. */
   matching(asked: Asked): Log[] {
+    const childIn = childFinder(asked);
     return this.rules.flatMap((rule) => {
-      const child = childOf(rule, asked);
+      const child = childIn(rule);
       return child === undefined ? [] : [this.#log(rule, child)];
     });
   }
