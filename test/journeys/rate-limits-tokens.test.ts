@@ -4,7 +4,7 @@ import { ruleKey } from '../../schemas/rules/rule.ts';
 import { ruleId } from '../../schemas/rules/rule-id.ts';
 import { type Answer, ask, usageOf } from '../support/consumer.ts';
 import { type Behaviour, type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
+import { readMetric, startGateway } from '../support/gateway.ts';
 
 const left = await startFakeUpstream({ t: suite });
 const right = await startFakeUpstream({ t: suite });
@@ -39,22 +39,20 @@ const askFor = (body: object, userPath = '/team/app', door = 'chat/completions',
 /** What every rule and the counter of tokens say at this moment. */
 async function books() {
   const [team] = await usageOf(gateway, '/team');
-  const share = async (scope: 'provider' | 'model', subject: string) =>
-    cap *
-    ((await gateway.metric('gateway_rate_limit_utilization_ratio', {
-      rule: ruleId(ruleKey(scope, subject, 3_600)),
-      dimension: 'tokens',
-    })) ?? Number.NaN);
-  const source = async (name: string) =>
-    (await gateway.metric('gateway_rate_limit_tokens_total', { source: name })) ?? 0;
+  const text = await gateway.metrics();
+  const share = (scope: 'provider' | 'model', subject: string) => {
+    const labels = { rule: ruleId(ruleKey(scope, subject, 3_600)), dimension: 'tokens' };
+    return cap * (readMetric(text, 'gateway_rate_limit_utilization_ratio', labels) ?? Number.NaN);
+  };
+  const source = (name: string) => readMetric(text, 'gateway_rate_limit_tokens_total', { source: name }) ?? 0;
   return {
     team: team?.tokens_used ?? Number.NaN,
-    left: await share('provider', 'left'),
-    right: await share('provider', 'right'),
-    plain: await share('provider', 'plain'),
-    model: await share('model', 'fake-small'),
-    reported: await source('reported'),
-    estimated: await source('estimated'),
+    left: share('provider', 'left'),
+    right: share('provider', 'right'),
+    plain: share('provider', 'plain'),
+    model: share('model', 'fake-small'),
+    reported: source('reported'),
+    estimated: source('estimated'),
   };
 }
 
