@@ -9,7 +9,7 @@ import { openRaw, type Step } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
-const total = extent(2_000, 700);
+const total = extent(2_000, 500);
 const atOnce = 50;
 /** Reported totals lie above it, estimates below. */
 const leastReported = 1_000_000;
