@@ -223,15 +223,23 @@ await test('a store that is given its id has not changed', async (t) => {
   t.same(kinds(), ['applied', 'applied']);
 });
 
-await test('a damaged copy is said and not used', async (t) => {
+await test('a copy that is damaged or of another version is said and not used', async (t) => {
   const { follow, copyPath, store, copied } = startStand(t);
   await put(store, 'a');
   await follow();
   await copied('a');
-  writeFileSync(copyPath, readFileSync(copyPath, 'utf8').replace('rate_limit', 'rate_limbo'));
-  const { events, follower } = await follow();
-  t.match(events[0], { kind: 'warning', problem: /copy of the managed state .* is ignored: it is damaged/ });
-  t.equal(follower.status().source, 'store');
+  const text = readFileSync(copyPath, 'utf8');
+  for (const [good, wrong, reason] of [
+    ['rate_limit', 'rate_limbo', 'it is damaged'],
+    ['{"version":1,', '{"version":2,', 'it was written by another version'],
+  ] as const) {
+    writeFileSync(copyPath, text.replace(good, wrong));
+    const { events, follower } = await follow();
+    t.match(events[0], { kind: 'warning', problem: /copy of the managed state .* is ignored: / });
+    t.match(events[0], { problem: reason });
+    t.equal(follower.status().source, 'store');
+    await copied('a');
+  }
 });
 
 await test('a copy is believed by the seals in it', async (t) => {
