@@ -13,6 +13,8 @@ import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 export interface Place {
   /** Also as JSON, for other processes. */
   readonly options: StateStoreOptions;
+  /** A connection that is open already, closed with the test: a connection to SQLite costs a thread. */
+  readonly store: StateStore;
   /** Another connection, closed with the test. */
   open(more?: Partial<StateStoreOptions>): StateStore;
   /** How many writes may happen although their answer was given up on. */
@@ -44,7 +46,8 @@ export const sqlite: Engine = {
     const directory = temporaryDirectory(t, 'gateway-state');
     const options: StateStoreOptions = { directory, timeoutMs, pollMs: 20 };
     const open = opener(t, options);
-    await open().revision();
+    const store = open();
+    await store.revision();
     const change = async (work: (database: DatabaseSync) => void): Promise<void> => {
       const database = new DatabaseSync(stateFilePath(directory), { timeout: 1_000 });
       work(database);
@@ -52,6 +55,7 @@ export const sqlite: Engine = {
     };
     return {
       options,
+      store,
       open,
       mostUnderWay: 1,
       loseId: () => change((database) => database.exec('UPDATE store SET store_id = NULL')),
@@ -89,9 +93,11 @@ export const redis: Engine = {
       timeoutMs: 1_000,
       pollMs: 20,
     };
+    const open = opener(t, options);
     return {
       options,
-      open: opener(t, options),
+      store: open(),
+      open,
       mostUnderWay: 64,
       async empty() {
         await client.flushall();

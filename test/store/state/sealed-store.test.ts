@@ -11,7 +11,7 @@ const kind = 'auth_key';
 const body = { name: 'a', list: [1, { deep: null }], text: 'é\ud800"' };
 
 function open(place: Place, more: Partial<SealOptions> = {}): SealedStore {
-  return sealDocuments(place.open(), { masterKey: ours, ...more });
+  return sealDocuments(place.store, { masterKey: ours, ...more });
 }
 
 const put = (store: Pick<SealedStore, 'commit' | 'revision'>, id: string, what: unknown = body) =>
@@ -46,7 +46,7 @@ const cases: Readonly<Record<string, (t: Test, engine: Engine) => Promise<void>>
       skipped: [],
     });
     t.same(found(await store.read())['a'], body);
-    t.same(found(await place.open().read())['a'], sealedBody(ours, 'a', body));
+    t.same(found(await place.store.read())['a'], sealedBody(ours, 'a', body));
     await t.rejects(put(store, 'b', 'text'), TypeError);
     await remove(store, 'a');
     t.same((await store.read()).documents, []);
@@ -56,7 +56,7 @@ const cases: Readonly<Record<string, (t: Test, engine: Engine) => Promise<void>>
     const place = await engine.start(t);
     const store = open(place);
     await put(store, 'good');
-    const raw = place.open();
+    const raw = place.store;
     await forge(place, engine, 'no seal', body);
     await forge(place, engine, 'the seal of another', sealedBody(ours, 'good', body));
     await forge(place, engine, 'the seal of another key', sealedBody(strange, 'the seal of another key', body));
@@ -90,7 +90,7 @@ const cases: Readonly<Record<string, (t: Test, engine: Engine) => Promise<void>>
     const store = open(place);
     await put(store, 'a', { name: 'a', enabled: false });
     await store.read();
-    const good = found(await place.open().read())['a'] as object;
+    const good = found(await place.store.read())['a'] as object;
     await remove(store, 'a');
     await forge(place, engine, 'a', { ...good, enabled: true });
     t.same(unsealed(await store.read()), ['a']);
@@ -118,7 +118,7 @@ const cases: Readonly<Record<string, (t: Test, engine: Engine) => Promise<void>>
 
   async 'documents without any seal are taken over only where that was asked for, and until it is done'(t, engine) {
     const place = await engine.start(t);
-    await put(place.open(), 'old');
+    await put(place.store, 'old');
     await forge(place, engine, 'wrong', sealedBody(strange, 'wrong', body));
     t.same(unsealed(await open(place).read()), ['old', 'wrong']);
     const store = open(place, { adoptsUnsigned: true });
@@ -137,7 +137,7 @@ const cases: Readonly<Record<string, (t: Test, engine: Engine) => Promise<void>>
     t.same([found(state), outdated(state)], [{ plain: body, sealed: body }, []]);
     await place.empty();
     t.ok(await store.reseed(state));
-    t.same(found(await place.open().read()), { plain: body, sealed: sealedBody(ours, 'sealed', body) });
+    t.same(found(await place.store.read()), { plain: body, sealed: sealedBody(ours, 'sealed', body) });
   },
 
   async 'an emptied store gets its documents back sealed; a copy elsewhere is believed by its seals alone'(t, engine) {
