@@ -31,7 +31,10 @@ async function start(t: Teardown, store: 'sqlite' | 'redis'): Promise<{ fleet: F
   return { fleet, proxy };
 }
 
-const { fleet, proxy } = await start(suite, 'sqlite');
+/** The first store of the scenarios, on which most tests run. */
+const [usualStore = 'sqlite'] = scenarioStores;
+const usual = await start(suite, usualStore);
+const { fleet, proxy } = usual;
 
 await test('hung for two seconds: the proxy answers for it in time, and enforces what it knows', async (t) => {
   await fleet.write('PUT', dayRule('/limited', 2));
@@ -49,10 +52,9 @@ await test('hung for two seconds: the proxy answers for it in time, and enforces
     fleet.controlPlane.signal('SIGCONT');
     t.comment(`answered after ${answers.map(({ tookMs }) => tookMs.toFixed(0)).join(', ')} ms`);
     t.ok(answers.length >= 2);
-    for (const { status, code, retryAfter, tookMs } of answers) {
-      t.same([status, code, retryAfter], [503, 'control_plane_unavailable', '1']);
-      t.ok(tookMs < timeoutMs + 1_500, `after ${tookMs.toFixed(0)} ms`);
-    }
+    const refusals = answers.map(({ status, code, retryAfter }) => [status, code, retryAfter].join(' '));
+    t.same([...new Set(refusals)], ['503 control_plane_unavailable 1']);
+    t.ok(Math.max(...answers.map(({ tookMs }) => tookMs)) < timeoutMs + 1_500);
   });
   await waitFor('the control plane to answer again', async () => {
     return (await askAdmin(proxy, 'PUT', dayRule('/limited', 3))).status === 200;
@@ -107,7 +109,7 @@ await test('a broken configuration, while it runs and at its start: the last goo
 });
 
 const many = 10_000;
-const isManual = ({ source }: RuleRow): boolean => source === 'manual';
+const isOneOfMany = ({ subject }: RuleRow): boolean => subject.startsWith('/many/');
 
 /** An unused window begins at the moment of the listing. */
 const withoutNow = (rule: RuleRow): object => ({ ...rule, window_start: undefined, window_end: undefined });
@@ -158,13 +160,13 @@ async function insist(filled: Fleet, method?: string, body?: object): Promise<Ad
 
 for (const store of scenarioStores) {
   await test(`started again with ten thousand rules in ${store}: soon there, and every rule as before`, async (t) => {
-    const { fleet: filled, proxy: only } = await start(t, store);
+    const { fleet: filled, proxy: only } = store === usualStore ? usual : await start(t, store);
     await underLoad(t, filled, async () => {
       await fillStore(filled);
       const enforced = async () =>
         (await usageOf(only, '/many/99/9999')).some(({ subject }) => subject === '/many/99/9999');
       await waitFor('the last rule to be in force', enforced);
-      const before = (await insist(filled)).rules.filter(isManual).map(withoutNow);
+      const before = (await insist(filled)).rules.filter(isOneOfMany).map(withoutNow);
       t.equal(before.length, many);
       await filled.controlPlane.kill();
       const startedMs = performance.now();
@@ -173,12 +175,13 @@ for (const store of scenarioStores) {
       const again = await insist(filled);
       t.comment(`listening after ${startMs.toFixed(0)} ms; the listing took ${again.tookMs.toFixed(0)} ms`);
       t.ok(startMs < 8_000);
-      const after = again.rules.filter(isManual).map(withoutNow);
+      const after = again.rules.filter(isOneOfMany).map(withoutNow);
       t.equal(after.length, many);
       // Showing how two lists of ten thousand differ takes longer than the test may.
       t.same(after.filter((rule, index) => !isDeepStrictEqual(rule, before[index])).slice(0, 3), [], 'as before');
       const { tookMs, tries, rules } = await insist(filled, 'PUT', dayRule('/one-more', 1));
-      t.equal(rules.filter(isManual).length, many + 1);
+      t.equal(rules.filter(isOneOfMany).length, many);
+      t.ok(rules.some(({ subject }) => subject === '/one-more'));
       t.comment(`a write took ${tookMs.toFixed(0)} ms, the last of ${tries} tries`);
     });
     t.equal((await ask(only, '/many/0/0')).status, 200);
