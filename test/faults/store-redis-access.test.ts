@@ -10,6 +10,7 @@ import { startLoad, underLoad } from '../support/load.ts';
 import { askAdmin, dayRule, delaysUntil, reasonsOf } from '../support/operator.ts';
 import type { RunningProcess } from '../support/process.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
+import type { Teardown } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
@@ -25,9 +26,16 @@ interface Planes {
 }
 
 /** One proxy and a control plane; both start, whatever Redis thinks of them. */
-async function start(t: Test, redis: RedisServer, url: string): Promise<Planes> {
+async function start(t: Teardown, server: RedisServer, url: string): Promise<Planes> {
   const config = { rate_limits: { user_paths: [{ path: '/', limits: roomy }] } };
-  const fleet = await startFleet(t, { store: 'redis', redis, upstream, proxies: 1, config, env: { REDIS_URL: url } });
+  const fleet = await startFleet(t, {
+    store: 'redis',
+    redis: server,
+    upstream,
+    proxies: 1,
+    config,
+    env: { REDIS_URL: url },
+  });
   const [proxy] = fleet.proxies;
   if (proxy === undefined) throw new Error('no proxy');
   return { fleet, proxy };
@@ -112,21 +120,27 @@ async function checkLetIn(t: Test, planes: Planes): Promise<void> {
   t.notOk((await everythingSaid(planes)).includes(canary), 'the password is nowhere');
 }
 
+/** Most tests are about its user, who at first may do everything with the keys of the gateway. */
+const redis = await startRedis(suite, { users: [`user gateway on >${canary} ~{gateway}:* &* +@all`] });
+const client = redis.client();
+const usual = await start(suite, redis, withUser(redis, 'gateway', canary));
+await usual.fleet.recovered();
+
 await test('a wrong password: models are served, the log says what to check, and the right one is enough', async (t) => {
-  const redis = await startRedis(t, { password: 'another-password' });
-  const planes = await start(t, redis, withUser(redis, '', canary));
+  const server = await startRedis(t, { password: 'another-password' });
+  const shutOut = await start(t, server, withUser(server, '', canary));
   const refused = /was not opened; check user, password, rights.*WRONGPASS/;
-  const { fleet, proxy } = planes;
+  const { fleet, proxy } = shutOut;
   await underLoad(t, fleet, async () => {
     const startedMs = performance.now();
-    await checkShutOut(t, planes, refused);
+    await checkShutOut(t, shutOut, refused);
     await waitFor('many tries', () => performance.now() > startedMs + 5_000);
     for (const plane of [proxy.process, fleet.controlPlane]) {
       t.ok(linesWith(refused, plane) <= 4, 'it is not said with every try');
     }
-    await redis.client().config('SET', 'requirepass', canary);
+    await server.client().config('SET', 'requirepass', canary);
   });
-  await checkLetIn(t, planes);
+  await checkLetIn(t, shutOut);
 });
 
 /** What the user may not do, the words that take it away, those that give it back, and whether reading works without it. */
@@ -137,61 +151,53 @@ const gaps: [what: string, taken: string[], given: string[], isReadable: boolean
 ];
 
 await test('a user who may not do everything: models are served, the log says what to check, and the right is enough', async (t) => {
-  const redis = await startRedis(t, { users: [`user gateway on >${canary} ~{gateway}:* &* +@all`] });
-  const client = redis.client();
-  const planes = await start(t, redis, withUser(redis, 'gateway', canary));
-  const { fleet, proxy } = planes;
-  await fleet.recovered();
+  const { fleet, proxy } = usual;
   for (const [what, taken, given, isReadable] of gaps) {
     t.comment(`may not ${what}`);
     await underLoad(t, fleet, async () => {
       const from = [proxy.process, fleet.controlPlane].map(({ stdout }) => stdout.length);
       const takenMs = performance.now();
       await client.call('ACL', 'SETUSER', 'gateway', ...taken);
-      await checkShutOut(t, planes, /was not opened; check user, password, rights.*NOPERM/i, { isReadable, from });
+      await checkShutOut(t, usual, /was not opened; check user, password, rights.*NOPERM/i, { isReadable, from });
       await waitFor('a second to pass', () => performance.now() > takenMs + 1_000);
       await client.call('ACL', 'SETUSER', 'gateway', ...given);
     });
-    await checkLetIn(t, planes);
+    await checkLetIn(t, usual);
   }
 });
 
-await test('a user without the right to notifications: everything works, changes are found by looking', async (t) => {
-  const redis = await startRedis(t, { users: [`user gateway on >${canary} resetchannels ~{gateway}:* +@all`] });
-  const planes = await start(t, redis, withUser(redis, 'gateway', canary));
-  await underLoad(t, planes.fleet, () => checkLetIn(t, planes));
-});
-
 await test('the right to notifications is taken away while they listen: no process ends, changes are found by polling', async (t) => {
-  const redis = await startRedis(t, { users: [`user gateway on >${canary} ~{gateway}:* &* +@all`] });
-  const client = redis.client();
-  const planes = await start(t, redis, withUser(redis, 'gateway', canary));
-  await planes.fleet.recovered();
-  await underLoad(t, planes.fleet, async () => {
+  await underLoad(t, usual.fleet, async () => {
     // Redis ends the connections of those who listen to what they no longer may.
     await client.call('ACL', 'SETUSER', 'gateway', 'resetchannels');
     await waitFor('a refusal', async () =>
       JSON.stringify(await client.call('ACL', 'LOG')).includes('{gateway}:changed'),
     );
-    await checkLetIn(t, planes);
+    await checkLetIn(t, usual);
   });
-  t.ok(planes.fleet.controlPlane.running);
+  t.ok(usual.proxy.process.running && usual.fleet.controlPlane.running);
+});
+
+await test('a user without the right to notifications: a proxy starts, everything works, changes are found by looking', async (t) => {
+  await client.call('ACL', 'SETUSER', 'gateway', 'resetchannels');
+  await usual.proxy.restart();
+  await underLoad(t, usual.fleet, () => checkLetIn(t, usual));
 });
 
 await test('a certificate of an unknown authority: models are served, the log says so, and knowing the authority is enough', async (t) => {
-  const redis = await startRedis(t, { tls: true, password: canary });
-  const planes = await start(t, redis, withUser(redis, '', canary));
-  const { fleet, proxy } = planes;
+  const server = await startRedis(t, { tls: true, password: canary });
+  const shutOut = await start(t, server, withUser(server, '', canary));
+  const { fleet, proxy } = shutOut;
   const load = startLoad(t, [proxy]);
-  await checkShutOut(t, planes, /was not opened; check user, password, rights and certificate.*certificate/i);
+  await checkShutOut(t, shutOut, /was not opened; check user, password, rights and certificate.*certificate/i);
   const { answered, failures } = await load.end();
   t.same(failures, {});
   t.ok(answered > 0);
   const authority = join(fleet.home, 'authority.pem');
-  writeFileSync(authority, redis.authority ?? '');
+  writeFileSync(authority, server.authority ?? '');
   const env = { NODE_EXTRA_CA_CERTS: authority };
   await fleet.controlPlane.restart({ ...env, GATEWAY_ADMIN_PORT: new URL(fleet.controlPlane.address).port });
   await proxy.restart(env);
   await fleet.recovered();
-  await checkLetIn(t, planes);
+  await checkLetIn(t, shutOut);
 });
