@@ -200,7 +200,7 @@ export const counterCases: Readonly<Record<string, Case>> = {
     const expected = lines(rows);
     const loaded = lines(pages.flatMap((page) => page.rows));
     t.equal(loaded.length, expected.length);
-    // Showing how two lists of ten thousand differ takes longer than the test may.
+    // Showing how two lists of so many rows differ takes longer than the test may.
     t.same(loaded.filter((line, index) => line !== expected[index]).slice(0, 3), [], 'each row once');
     await store.writeCounters('i', { sequence: rows.length, nowMs: 0, removed: ['template'], rows: [] });
     t.equal((await store.loadCounters('i')).rows.length, 0);
