@@ -21,12 +21,12 @@ const fleet = await startFleet(suite, {
   store: 'redis',
   redis,
   upstream,
-  proxies: 1,
+  proxies: extent(2, 1),
   config: roomyConfig(),
   env: { REDIS_URL: detour.url },
 });
 const [first] = fleet.proxies as readonly [Gateway];
-const planes = [first.process, fleet.controlPlane];
+const planes = [...fleet.proxies.map(({ process }) => process), fleet.controlPlane];
 const state = '{gateway}:state';
 /** What a busy machine may add to what has to be done within a second. */
 const graceMs = 500;

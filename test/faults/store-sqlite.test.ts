@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { t as suite, type Test, test } from 'tap';
 import { statusesOf, usageOf } from '../support/consumer.ts';
+import { extent } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
@@ -26,7 +27,7 @@ const upstream = await startFakeUpstream({ t: suite });
 const fleet = await startFleet(suite, {
   store: 'sqlite',
   upstream,
-  proxies: 1,
+  proxies: extent(2, 1),
   config: roomyConfig(),
 });
 const [first] = fleet.proxies as readonly [Gateway];
@@ -188,9 +189,9 @@ await test('everything that was acknowledged is there after a restart of all', a
   await fleet.settle();
   await statusesOf(first, '/counted', 1);
   const before = await manualCaps(fleet);
-  await Promise.all([first.process.stop(), fleet.controlPlane.stop()]);
+  await Promise.all([fleet.controlPlane, ...fleet.proxies.map(({ process }) => process)].map((plane) => plane.stop()));
   await fleet.restartControlPlane();
-  await first.restart();
+  await Promise.all(fleet.proxies.map((proxy) => proxy.restart()));
   await fleet.recovered();
   t.same(await manualCaps(fleet), before);
   t.same(await statusesOf(first, '/counted', 1), [429]);
