@@ -46,10 +46,10 @@ export function roomyConfig(...more: object[]): { rate_limits: object } {
 }
 
 const call = JSON.stringify({ model: 'fake-small', messages: [{ role: 'user', content: 'Hello' }] });
-export const usualPerSecond = extent(300, 40);
+export const usualPerSecond = extent(300, 30);
 const mostUnderWay = 500;
 /** Calls that each proxy gets at once at the start, so that the load has spare connections like a client that has run for a while. */
-const firstCalls = 32;
+const firstCalls = extent(32, 8);
 
 /** Calls the model `fake-small` at a steady rate, whether answers come or not, each proxy in turn; until its end or the test's. */
 export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[], perSecond = usualPerSecond): Load {
