@@ -29,32 +29,49 @@ export function slotsAndWindow(concurrent = 1): object[] {
   ];
 }
 
+const samplePattern = /^gateway_rate_limit_(rule_info|in_flight|utilization_ratio)\{(.*)\} (\S+)$/gm;
+const labelPattern = /(\w+)="((?:[^"\\]|\\.)*)"/g;
+
 /** NaN for a rule that is not there. */
 export function readFigures(metrics: string): RuleFigures {
-  const find = (scope: string, subject: string, period: string): string => {
-    const labels = `scope="${scope}",subject="${subject}",period="${period}"`;
-    return new RegExp(`^gateway_rate_limit_rule_info\\{rule="([^"]+)",${labels}`, 'm').exec(metrics)?.[1] ?? '';
+  const ruleIds = new Map<string, string>();
+  const values = new Map<string, number>();
+  for (const [, name, labelText = '', value] of metrics.matchAll(samplePattern)) {
+    const labels = Object.fromEntries([...labelText.matchAll(labelPattern)].map(([, label, text]) => [label, text]));
+    const { rule = '', scope, subject, period, dimension } = labels;
+    if (name === 'rule_info') ruleIds.set(`${scope} ${subject} ${period}`, rule);
+    else if (name === 'in_flight' || dimension === 'requests') values.set(`${name} ${rule}`, Number(value));
+  }
+  const perRule = (name: string, period: string): PerRule => {
+    const read = (scope: string, subject: string): number =>
+      values.get(`${name} ${ruleIds.get(`${scope} ${subject} ${period}`)}`) ?? Number.NaN;
+    return {
+      user: read('user_path', ''),
+      first: read('provider', 'first'),
+      second: read('provider', 'second'),
+      model: read('model', 'fake-small'),
+    };
   };
-  const perRule = (read: (scope: string, subject: string) => number | undefined): PerRule => ({
-    user: read('user_path', '') ?? Number.NaN,
-    first: read('provider', 'first') ?? Number.NaN,
-    second: read('provider', 'second') ?? Number.NaN,
-    model: read('model', 'fake-small') ?? Number.NaN,
-  });
+  const shares = perRule('utilization_ratio', 'day');
   return {
-    held: perRule((scope, subject) =>
-      readMetric(metrics, 'gateway_rate_limit_in_flight', { rule: find(scope, subject, 'concurrent') }),
-    ),
-    used: perRule((scope, subject) => {
-      const rule = find(scope, subject, 'day');
-      const share = readMetric(metrics, 'gateway_rate_limit_utilization_ratio', { rule, dimension: 'requests' });
-      return share === undefined ? undefined : share * windowCap;
-    }),
+    held: perRule('in_flight', 'concurrent'),
+    used: {
+      user: shares.user * windowCap,
+      first: shares.first * windowCap,
+      second: shares.second * windowCap,
+      model: shares.model * windowCap,
+    },
   };
 }
 
 export async function figuresOf(gateway: Gateway): Promise<RuleFigures> {
   return readFigures(await gateway.metrics());
+}
+
+/** Whether no rule holds a slot and no request is open; of one scrape. */
+export async function isFree(gateway: Gateway): Promise<boolean> {
+  const metrics = await gateway.metrics();
+  return isSame(readFigures(metrics).held, none) && readMetric(metrics, 'gateway_requests_in_flight') === 0;
 }
 
 export function minus(after: PerRule, before: PerRule): PerRule {
