@@ -14,7 +14,7 @@ import {
   sendTinyChunks,
 } from '../support/floods.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { startHealthProbe } from '../support/health-probe.ts';
+import { type HealthProbe, startHealthProbe } from '../support/health-probe.ts';
 import { residentBytes } from '../support/process.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -28,7 +28,7 @@ const mostUnreadBytes = 16 * mebibyte;
 const mostWaitMs = 500;
 
 /** How long a flood is endured. Milliseconds. */
-const enduredMs = extent(1_200, 600);
+const enduredMs = extent(1_200, 250);
 
 suite.setTimeout(90_000);
 const upstream = await startFakeUpstream({ t: suite });
@@ -47,19 +47,31 @@ async function silentStreams(t: Test): Promise<void> {
   await upstream.behave({ kind: 'sse', chunks: [firstEvent, gate] });
 }
 
-/** Lets a flood go on for a while: memory stays, and others are served. Gives the flood, which goes on. */
-async function endure(t: Test, name: string, start: () => Flood): Promise<Flood> {
+/** One for all floods of a test: its thread takes long to start. */
+async function startProbe(t: Test): Promise<HealthProbe> {
   const probe = startHealthProbe(t, gateway.port);
   await waitFor('the probe to run', async () => (await probe.look()).answers > 0);
+  return probe;
+}
+
+/** Lets a flood go on for a while: memory stays, and others are served. Gives the flood, which goes on. */
+async function endure(t: Test, probe: HealthProbe, name: string, start: () => Flood): Promise<Flood> {
   const before = residentBytes(gateway.process);
   let most = before;
   const endMs = performance.now() + enduredMs;
+  await probe.look();
   const flood = start();
   await waitFor('the flood to have lasted', () => {
     most = Math.max(most, residentBytes(gateway.process));
     return performance.now() > endMs || most - before > 2 * mostGrownBytes;
   });
-  const { answers, failures, p99Ms, slowestMs } = await probe.look();
+  const looks = [await probe.look()];
+  // The flood may be shorter than the longest wait that is allowed: the question that is open now is answered in time, too.
+  await waitFor('one more answer', async () => looks.push(await probe.look()) && looks.at(-1)?.answers);
+  const answers = looks.reduce((sum, look) => sum + look.answers, 0);
+  const failures = looks.reduce((sum, look) => sum + look.failures, 0);
+  const p99Ms = Math.max(...looks.map((look) => look.p99Ms));
+  const slowestMs = Math.max(...looks.map((look) => look.slowestMs));
   const mib = (bytes: number): string => (bytes / mebibyte).toFixed(0);
   t.comment(
     `${name}: ${mib(before)} MiB before, at most ${mib(most)} MiB; ${mib(flood.sentBytes)} MiB sent, ${flood.ended} connections ended; ` +
@@ -75,8 +87,9 @@ const cutFor = async (reason: string): Promise<number> =>
   (await gateway.metric('gateway_connections_cut_total', { reason })) ?? Number.NaN;
 
 await test('what one connection sends behind an open request is bounded, whatever it is', async (t) => {
+  const probe = await startProbe(t);
   for (const padding of [0, 300]) {
-    const flood = await endure(t, `admin requests, padded by ${padding}`, () =>
+    const flood = await endure(t, probe, `admin requests, padded by ${padding}`, () =>
       pipelineAdmin(t, gateway.port, { padding }),
     );
     flood.stop();
@@ -87,7 +100,7 @@ await test('what one connection sends behind an open request is bounded, whateve
       if (reads) await silentStreams(t);
       else await upstream.behave({ kind: 'endless-body' });
       const name = `chunked requests behind ${reads ? 'an open stream' : 'an unread answer'}, padded by ${padding}`;
-      const flood = await endure(t, name, () => pipelineBehindStream(t, gateway.port, { reads, padding }));
+      const flood = await endure(t, probe, name, () => pipelineBehindStream(t, gateway.port, { reads, padding }));
       if (padding > 0) t.ok(flood.sentBytes < mostUnreadBytes, 'what it sends is not read for now');
       flood.stop();
     }
@@ -137,9 +150,10 @@ await test('requests before a broken one are all answered, then it is', async (t
 });
 
 await test('a body in tiny chunks ends its connection at once', async (t) => {
+  const probe = await startProbe(t);
   for (const isCall of [false, true]) {
     const before = await cutFor('tiny_chunks');
-    const flood = await endure(t, `tiny chunks ${isCall ? 'of a call' : 'to /health'}`, () =>
+    const flood = await endure(t, probe, `tiny chunks ${isCall ? 'of a call' : 'to /health'}`, () =>
       sendTinyChunks(t, gateway.port, { isCall }),
     );
     flood.stop();
@@ -160,8 +174,9 @@ await test('a slow client that sends its body byte by byte is served', async (t)
 });
 
 await test('garbage behind an open answer is noticed once', async (t) => {
+  const probe = await startProbe(t);
   await silentStreams(t);
-  const flood = await endure(t, 'garbage', () => sendGarbage(t, gateway.port));
+  const flood = await endure(t, probe, 'garbage', () => sendGarbage(t, gateway.port));
   t.equal(flood.ended, 0, 'the answer before it goes on');
   t.ok(flood.sentBytes < mostUnreadBytes, 'nothing behind the first error is read');
   flood.stop();
@@ -169,14 +184,10 @@ await test('garbage behind an open answer is noticed once', async (t) => {
 });
 
 await test('a client that reads nothing of its answer is cut after write_idle, even while it sends; one that reads is not', async (t) => {
-  const strict = await startGateway(t, {
-    upstream,
-    config: { server: { timeouts: { write_idle: '400ms' } } },
-    env: { NODE_V8_COVERAGE: undefined },
-  });
+  await gateway.applyConfig({ 'gateway.yaml': { server: { timeouts: { write_idle: '400ms' } } } });
   await upstream.behave({ kind: 'endless-body' });
   const call = '{"model":"fake-small","stream":true,"messages":[]}';
-  const reader = await openRaw(strict.port, { t });
+  const reader = await openRaw(gateway.port, { t });
   await reader.send(`${chatHead(call.length)}${call}`);
   await reader.waitFor(({ raw }) => raw.length);
   reader.pause();
@@ -191,12 +202,12 @@ await test('a client that reads nothing of its answer is cut after write_idle, e
   }, 50);
   t.teardown(() => clearInterval(timer));
 
-  const flood = dripBehindUnread(t, strict.port, { everyMs: 50, again: false, connections: 3 });
+  const cutBefore = await cutFor('unread');
+  const flood = dripBehindUnread(t, gateway.port, { everyMs: 50, again: false, connections: 3 });
   const startedMs = performance.now();
   await waitFor('them to be cut', () => flood.ended === 3, 5_000);
   t.ok(performance.now() - startedMs >= 400);
-  const counted = async () => await strict.metric('gateway_connections_cut_total', { reason: 'unread' });
-  await waitFor('them to be counted', async () => (await counted()) === 3);
+  await waitFor('them to be counted', async () => (await cutFor('unread')) === cutBefore + 3);
   const before = readMiB;
   await waitFor('the slow reader to have read on', () => readMiB > before + 4);
   t.notOk(reader.exchange().closedByServer);

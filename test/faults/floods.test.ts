@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts';
 const mebibyte = 2 ** 20;
 const perSecond = 50;
 /** How long each flood lasts; `npm run soak` lets them go on for longer. Milliseconds. */
-const lastsMs = Number(process.env['FLOOD_SECONDS'] ?? extent(2, 1)) * 1_000;
+const lastsMs = Number(process.env['FLOOD_SECONDS'] ?? extent(2, 0.5)) * 1_000;
 /** What others may wait, and what the process may take, whatever comes. A quiet machine needs a tenth of that wait; others do other things, too. */
 const mostWaitMs = 2_500;
 const mostBytes = 400 * mebibyte;
@@ -76,7 +76,7 @@ const floods: [name: string, call: FloodCall][] = [
   ['120 scrapes a second with 5,000 rules', ['scrapeMetrics', { connections: 6, everyMs: 50 }]],
   ['garbage behind streams', ['sendGarbage', { connections: 4 }]],
   ['500 connections that say nothing', ['openIdle', 500]],
-  ['clients that drip and never read', ['dripBehindUnread', { connections: 50, everyMs: 900 }]],
+  ['clients that drip and never read', ['dripBehindUnread', { connections: 50, everyMs: 100 }]],
 ];
 
 const mib = (bytes: number): string => (bytes / mebibyte).toFixed(0);
