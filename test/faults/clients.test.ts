@@ -1,15 +1,15 @@
 // A client may leave, go silent or crawl: the provider is let go, used tokens are charged, and no other client notices.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { t as suite, test } from 'tap';
 import { chatCall, chatHead, firstEvent } from '../support/chat-call.ts';
-import { extent } from '../support/extent.ts';
+import { extent, isFull } from '../support/extent.ts';
 import { createGate, fin, rst, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, readMetric, startGateway } from '../support/gateway.ts';
 import { residentBytes } from '../support/process.ts';
 import { openRaw } from '../support/raw-http.ts';
 import { waitFor, waitForStandstill } from '../support/wait-for.ts';
+import { charged, crawl, minus } from './client-tools.ts';
 
 const path = '/v1/chat/completions';
 const upstream = await startFakeUpstream({ t: suite });
@@ -30,8 +30,16 @@ const config = (timeouts: object = {}) => ({
   },
 });
 
+const provider = { type: 'openai', base_url: upstream.url, models: upstream.models };
+/** The same provider, which has little time to report the usage of a client that left. */
+const drainMs = 300;
+const drained = { ...provider, models: ['drained'], timeouts: { usage_drain: `${drainMs}ms` } };
+
 /** With more patience than the tests have. Coverage would keep what a request leaves behind. */
-const gateway = await startGateway(suite, { upstream, config: config(), env: { NODE_V8_COVERAGE: undefined } });
+const gateway = await startGateway(suite, {
+  config: { ...config(), providers: { fake: provider, drained } },
+  env: { NODE_V8_COVERAGE: undefined },
+});
 const strict = await startGateway(suite, {
   upstream,
   config: config({ headers: '300ms', body: '300ms', write_idle: '300ms' }),
@@ -41,8 +49,8 @@ const strict = await startGateway(suite, {
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
 
 const own = { 'X-Gateway-User-Path': '/team' };
-const chatBytes = (stream = false): string =>
-  chatCall({ model: 'fake-small', stream, messages: [{ role: 'user', content: 'hello' }] }, own);
+const chatBytes = (stream = false, model = 'fake-small'): string =>
+  chatCall({ model, stream, messages: [{ role: 'user', content: 'hello' }] }, own);
 const headBytes = (length: number): string => chatHead(length, own);
 
 /** How many requests the gateway holds slots for. */
@@ -61,39 +69,6 @@ async function untilFree(through: Gateway, deadlineMs = 1000): Promise<void> {
     },
     deadlineMs,
   );
-}
-
-interface Charged {
-  requests: number;
-  tokens: number;
-  reported: number;
-  estimated: number;
-}
-
-/** What was charged so far: to the windows of the path, and as metrics by source. */
-async function charged(through: Gateway): Promise<Charged> {
-  const response = await through.fetch('/v1/usage', { headers: { 'x-gateway-user-path': '/team' } });
-  const { rate_limits: rules } = (await response.json()) as {
-    rate_limits: { period_label: string; requests_used: number; tokens_used: number }[];
-  };
-  const day = rules.find((rule) => rule.period_label === 'day');
-  const text = await through.metrics();
-  const tokens = (source: string) => readMetric(text, 'gateway_rate_limit_tokens_total', { source }) ?? 0;
-  return {
-    requests: day?.requests_used ?? Number.NaN,
-    tokens: day?.tokens_used ?? Number.NaN,
-    reported: tokens('reported'),
-    estimated: tokens('estimated'),
-  };
-}
-
-function minus(after: Charged, before: Charged): Charged {
-  return {
-    requests: after.requests - before.requests,
-    tokens: after.tokens - before.tokens,
-    reported: after.reported - before.reported,
-    estimated: after.estimated - before.estimated,
-  };
 }
 
 function ms(times: readonly number[], share: number): number {
@@ -135,9 +110,10 @@ async function upstreamCall(through: Gateway = gateway): Promise<{ status: numbe
 
 await test('a client that leaves while the provider thinks: the provider is let go within 100 ms', async (t) => {
   await upstream.behave({ kind: 'hang' });
+  const leavings = extent(20, 8);
   const delays: number[] = [];
   const before = await charged(gateway);
-  for (const ending of Array.from({ length: 20 }, (_, time) => (time % 2 === 0 ? fin : rst))) {
+  for (const ending of Array.from({ length: leavings }, (_, time) => (time % 2 === 0 ? fin : rst))) {
     const asked = upstream.ledger.length;
     const connection = await openRaw(gateway.port, { t });
     await connection.send(chatBytes());
@@ -153,9 +129,12 @@ await test('a client that leaves while the provider thinks: the provider is let 
   t.ok(ms(delays, 0.5) <= 100, 'as a rule within 100 ms');
   t.ok(Math.max(...delays) <= 500, 'and never much later');
   const cost = minus(await charged(gateway), before);
-  t.equal(cost.requests, 20);
+  t.equal(cost.requests, leavings);
   t.equal(cost.reported, 0);
-  t.ok(cost.estimated >= 20 && cost.estimated <= 400, `the question was taken, so it costs: ${cost.estimated}`);
+  t.ok(
+    cost.estimated >= leavings && cost.estimated <= 20 * leavings,
+    `the question was taken, so it costs: ${cost.estimated}`,
+  );
   t.equal(cost.tokens, cost.estimated);
 });
 
@@ -198,38 +177,29 @@ await test('a client that leaves amid a stream pays what came: as reported, else
 });
 
 await test('a client that leaves behind the last words pays what the provider reports within usage_drain', async (t) => {
-  const drainMs = 300;
-  const drained = await startGateway(t, {
-    config: {
-      ...config(),
-      providers: {
-        fake: { type: 'openai', base_url: upstream.url, models: upstream.models, timeouts: { usage_drain: '300ms' } },
-      },
-    },
-  });
   const end = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}\n\n';
   const usageEvent = 'data: {"choices":[],"usage":{"prompt_tokens":1234,"completion_tokens":4321}}\n\n';
   const leave = async (ending: typeof fin, words: string) => {
-    const before = await charged(drained);
+    const before = await charged(gateway);
     const [gate, more] = [createGate(), createGate()];
     await upstream.behave([{ kind: 'sse', chunks: [firstEvent, words, gate, usageEvent, more] }]);
     const asked = upstream.ledger.length;
-    const connection = await openRaw(drained.port, { t });
-    await connection.send(chatBytes(true));
+    const connection = await openRaw(gateway.port, { t });
+    await connection.send(chatBytes(true, 'drained/drained'));
     await connection.waitFor(({ responses }) => responses[0]?.text().endsWith(words));
     const leftAtMs = performance.now();
     await connection.send(ending);
     const entry = await upstream.waitFor((ledger) => ledger[asked]);
     const cost = async () => {
-      await untilFree(drained);
+      await untilFree(gateway);
       const closedAtMs = await waitFor('the provider to be let go', () => entry.clientClosedAtMs);
-      return { ...minus(await charged(drained), before), ms: closedAtMs - leftAtMs };
+      return { ...minus(await charged(gateway), before), ms: closedAtMs - leftAtMs };
     };
     return { gate, cost, entry };
   };
   for (const ending of [fin, rst]) {
     const reporting = await leave(ending, end);
-    await waitFor('the client to be gone', async () => (await slots(drained)) === 1);
+    await waitFor('the client to be gone', async () => (await slots(gateway)) === 1);
     t.equal(reporting.entry.clientClosedAtMs, undefined, 'the provider is still asked, and the slot still held');
     reporting.gate.release();
     const { ms: reportedMs, ...reported } = await reporting.cost();
@@ -282,10 +252,12 @@ await test('clients that read a byte a second do not slow others down', async (t
     }
     return taken;
   };
-  await normal(100);
-  const alone = await normal(300);
+  const calls = extent(300, 100);
+  await normal(calls / 2);
+  const alone = await normal(calls);
 
-  const crawlers = Array.from({ length: 20 }, () => crawl(gateway.port));
+  // Each fills the buffers of the kernel: megabytes.
+  const crawlers = Array.from({ length: extent(20, 5) }, () => crawl(gateway.port, chatBytes(true)));
   t.teardown(() => {
     for (const { stop } of crawlers) stop();
   });
@@ -296,7 +268,7 @@ await test('clients that read a byte a second do not slow others down', async (t
   // Until the buffers of the kernel are full, they read as fast as other clients.
   const taken = () => upstream.ledger.slice(-crawlers.length).reduce((sum, { bytesSent }) => sum + bytesSent, 0);
   await waitForStandstill('the provider', taken);
-  const beside = await normal(300);
+  const beside = await normal(calls);
   t.comment(
     `p50 ${ms(alone, 0.5).toFixed(2)} → ${ms(beside, 0.5).toFixed(2)} ms, p99 ${ms(alone, 0.99).toFixed(2)} → ${ms(beside, 0.99).toFixed(2)} ms`,
   );
@@ -307,7 +279,7 @@ await test('clients that read a byte a second do not slow others down', async (t
   for (const { stop } of crawlers) stop();
   await untilFree(gateway);
 
-  const cut = crawl(strict.port);
+  const cut = crawl(strict.port, chatBytes(true));
   t.teardown(() => cut.stop());
   await upstream.behave([{ kind: 'endless-body' }]);
   cut.begin();
@@ -316,39 +288,11 @@ await test('clients that read a byte a second do not slow others down', async (t
   t.pass('where write_idle is short, a crawler is cut like one that stopped');
 });
 
-/** A client that takes one byte from the kernel, and the next a second later; the first two at once. */
-function crawl(port: number): { begin: () => void; stop: () => void; bytes: () => number } {
-  let bytes = 0;
-  let timer: NodeJS.Timeout | undefined;
-  const socket = connect({
-    port,
-    host: '127.0.0.1',
-    onread: {
-      buffer: Buffer.alloc(1),
-      callback: () => {
-        bytes += 1;
-        if (bytes < 2) return true;
-        timer = setTimeout(() => socket.resume(), 1000);
-        return false;
-      },
-    },
-  });
-  socket.on('error', () => {});
-  return {
-    begin: () => void socket.write(chatBytes(true)),
-    stop() {
-      clearTimeout(timer);
-      socket.destroy();
-    },
-    bytes: () => bytes,
-  };
-}
-
 await test('500 uploads that are broken off at once leave nothing behind', async (t) => {
   const before = await charged(gateway);
   const asked = upstream.ledger.length;
   const part = Buffer.alloc(64 * 1024, ' ');
-  const rounds = extent(8, 6);
+  const rounds = extent(8, 3);
   const round = async (): Promise<void> => {
     const uploads = await Promise.all(Array.from({ length: 500 }, () => openRaw(gateway.port, { t })));
     await Promise.all(uploads.map((upload) => upload.send(headBytes(1_000_000), part)));
@@ -382,7 +326,8 @@ function openFiles(of: Gateway): number {
 }
 
 await test('the time zone of the machine changes nothing that clients see', async (t) => {
-  const zones = { UTC: 0, 'Europe/Warsaw': 60, 'Asia/Kolkata': 330 };
+  // In minutes; the last one begins its days within a slice of 24 minutes of UTC, so a short run tries that one alone.
+  const zones = isFull ? { UTC: 0, 'Europe/Warsaw': 60, 'Asia/Kolkata': 330 } : { 'Asia/Kolkata': 330 };
   const periods = { minute: 60, hour: 3600, day: 86_400 };
   const limits = Object.keys(periods).map((period) => ({ period, max_requests: 5, max_tokens: 100_000 }));
   for (const [zone, minutesEast] of Object.entries(zones)) {
