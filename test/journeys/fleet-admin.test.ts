@@ -3,7 +3,7 @@ import { t as suite, type Test, test } from 'tap';
 import { Agent, fetch, type Response } from 'undici';
 import { signClientAddress } from '../../schemas/keys/client-address.ts';
 import { ask } from '../support/consumer.ts';
-import { scenarioStores } from '../support/extent.ts';
+import { extent, scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { type Gateway, type GatewayRequest, masterKey } from '../support/gateway.ts';
@@ -103,6 +103,9 @@ async function failFrom(url: string, localAddress: string, headers: Record<strin
   return response.status;
 }
 
+/** Who write at once, and then read at once. */
+const operators = extent(100, 40);
+
 /** So many failures in a minute are answered as what they are. */
 const mostFailures = 20;
 
@@ -145,8 +148,8 @@ for (const store of scenarioStores) {
       }
     });
 
-    await group.test('a hundred operators at once are all served', async (t) => {
-      const each = Array.from({ length: 100 }, (_, index) => index);
+    await group.test(`${operators} operators at once are all served`, async (t) => {
+      const each = Array.from({ length: operators }, (_, index) => index);
       const capped = (index: number) => put({ ...rule, user_path: `/crowd/${index}`, max_requests: index + 1 });
       const written = await Promise.all(each.map((index) => proxy.fetch(list, capped(index))));
       t.same(new Set(written.map(({ status }) => status)), new Set([200]));
@@ -155,10 +158,13 @@ for (const store of scenarioStores) {
       for (const { rate_limits: rules } of await Promise.all(
         read.map((response) => response.json() as Promise<Listing>),
       )) {
-        t.equal(rules.filter(({ subject }) => subject.startsWith('/crowd/')).length, 100);
+        t.equal(rules.filter(({ subject }) => subject.startsWith('/crowd/')).length, operators);
       }
-      const ready = (await (await fleet.admin('/health/ready')).json()) as { status: string };
-      t.equal(ready.status, 'ready');
+      // On a busy machine the store may have been too slow for a moment.
+      await waitFor('the control plane to be ready', async () => {
+        const ready = (await (await fleet.admin('/health/ready')).json()) as { status: string };
+        return ready.status === 'ready';
+      });
     });
 
     await group.test('an answer has the request id of its request', async (t) => {

@@ -2,6 +2,7 @@
 import { t as suite, type Test, test } from 'tap';
 import { firstEvent, lastEvent } from '../support/chat-call.ts';
 import { ask, type RuleRow, usageOf } from '../support/consumer.ts';
+import { extent } from '../support/extent.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { delaysUntil, doorsOf, listRules } from '../support/operator.ts';
@@ -13,9 +14,11 @@ suite.jobs = 2;
 
 /** Whatever was changed is in force everywhere, and whatever was counted is listed, within this. */
 const promisedMs = 1_000;
-const edits = 50;
-const resets = 10;
-const rounds = 10;
+const edits = extent(50, 12);
+const resets = extent(10, 4);
+const rounds = extent(10, 4);
+/** Three requests a round go to two proxies; together they are more than these caps of each. */
+const sumCaps = { max_requests: 2.5 * rounds, max_tokens: 25 * rounds };
 const minute = { period: 'minute' };
 
 const find = (rows: readonly RuleRow[], subject: string): RuleRow | undefined =>
@@ -87,7 +90,7 @@ for (const store of ['sqlite', 'redis'] as const) {
     });
 
     await group.test('the listing adds up what all proxies have counted, at most a second old', async (t) => {
-      await fleet.write('PUT', { user_path: '/sum', limit_key: { period: 'hour' }, max_requests: 25, max_tokens: 250 });
+      await fleet.write('PUT', { user_path: '/sum', limit_key: { period: 'hour' }, ...sumCaps });
       await fleet.settle();
       const delays: number[] = [];
       let [requests, tokens, most] = [0, 0, 0];
@@ -105,11 +108,11 @@ for (const store of ['sqlite', 'redis'] as const) {
         delays.push(performance.now() - sinceMs);
         t.equal(most, requests, 'never more than there were');
         t.match(row, {
-          requests_remaining: Math.max(0, 25 - requests),
-          tokens_remaining: Math.max(0, 250 - tokens),
+          requests_remaining: Math.max(0, sumCaps.max_requests - requests),
+          tokens_remaining: Math.max(0, sumCaps.max_tokens - tokens),
         });
       }
-      t.ok(tokens > 250, `${tokens} tokens: more than the cap of one proxy, so nothing is left`);
+      t.ok(tokens > sumCaps.max_tokens, `${tokens} tokens: more than the cap of one proxy, so nothing is left`);
       judge(t, 'a count', delays);
 
       // The figure of the fleet is compared with the cap that every proxy enforces for itself.
@@ -117,7 +120,7 @@ for (const store of ['sqlite', 'redis'] as const) {
         const [row] = (await usageOf(proxy, '/sum')).filter(({ subject }) => subject === '/sum');
         t.ok((row?.requests_used ?? 0) < requests, 'each proxy counts for itself');
       }
-      await fleet.write('PUT', { user_path: '/sum', limit_key: { period: 'hour' }, max_requests: 5 });
+      await fleet.write('PUT', { user_path: '/sum', limit_key: { period: 'hour' }, max_requests: rounds });
       const lowered = find(await listRules(fleet), '/sum');
       t.match(lowered, { requests_used: requests, requests_remaining: 0, tokens_used: 0 });
       t.notOk('tokens_remaining' in (lowered ?? {}), 'a cap that went takes its figures along');
