@@ -3,13 +3,22 @@ import { createHash, randomBytes } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { array, asyncProperty, boolean, assert as check, constantFrom, nat, record } from 'fast-check';
 import { t as suite, test } from 'tap';
-import { chatCall, chatHead, firstEvent, lastEvent } from '../support/chat-call.ts';
-import { runs } from '../support/extent.ts';
+import { chatCall, chatHead } from '../support/chat-call.ts';
+import { extent, runs } from '../support/extent.ts';
 import { createGate, type Entry, type Field, type Step, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, providerKey, startGateway, untilIdle } from '../support/gateway.ts';
 import { residentBytes } from '../support/process.ts';
 import { openRaw, pause, rawRequest } from '../support/raw-http.ts';
 import { waitFor, waitForStandstill } from '../support/wait-for.ts';
+import {
+  allowedHeaders,
+  clientHead,
+  foreignHeaders,
+  strangeBody,
+  streamParts,
+  tellingAnswers,
+  usageEvent,
+} from './bytes-cases.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const provider = { type: 'openai', base_url: upstream.url, api_key: providerKey, models: upstream.models };
@@ -54,25 +63,6 @@ function chunk(bytes: Buffer): Buffer {
 
 function digest(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
-}
-
-/** 1 MiB of JSON in an unusual form; the model's value is left out between the two parts. */
-function strangeBody(): [before: string, after: string] {
-  const nested = '{"a":[{"b" :{"c":[[[1e2,-0,0.10,1E+2]]]}}],"\\u0061":null}';
-  const before = [
-    ' \r\n\t{ "future_member" :\t{"deep":[[],{},[{"":{"model":"not-this-one"}}]],"x":{"stream":true}},',
-    '"big_integer":12345678901234567890,"fraction":1.0000000000000000000001,',
-    '"messages":[{"role":"user","content":"\\u0048\\u00e9llo \\ud83d\\ude00 \\/ \\" \u2028 é 😀 \u007f"}],',
-    '"mod\\u0065l"\n:\r\n ',
-  ].join('');
-  const after = ` \t,"seed" : -0 ,"stream":false,"n":  1,"extra":[\t${nested}`;
-  const end = ' ] }\r\n \n';
-  const filler = ` ,${nested}`;
-  const room = 2 ** 20 - Buffer.byteLength(before + after + end) - 64;
-  return [
-    before,
-    after + filler.repeat(Math.floor(room / filler.length)).concat(' '.repeat(room % filler.length)) + end,
-  ];
 }
 
 await test('a body of 1 MiB arrives byte-identical but for the value of model', async (t) => {
@@ -150,30 +140,6 @@ await test('nothing is injected when usage is not counted, the provider cannot r
   }
 });
 
-/** Events that report usage and nothing else, as different providers write them. */
-const usageEvent = [
-  'data: {"id":"x","choices": [],\r\ndata: "usage": {"prompt_tokens":1,"total_tokens":3}}\r\n\r\n',
-  'data: {"id":"x","choices": [ ], "usage": {"prompt_tokens":1,"total_tokens":3}}\n\n',
-  'data: {"id":"x","choices":null,"usage":{"prompt_tokens":1,"total_tokens":3}}\r\r',
-  'data: {"id":"x","usage":{"prompt_tokens":1,"total_tokens":3}}\n\n',
-].join('');
-/** An event stream with everything the format allows; the usage events stand between two others. */
-const streamParts: [before: string, after: string] = [
-  [
-    ': a comment first\n\n',
-    'data: {"choices":[{"index":0,"delta":{"role":"assistant"}}],"usage":null}\n\n',
-    'event: message\r\nid: 7\r\nretry: 10\r\ndata:{"choices":[{"index":0,"delta":{"content":"\\"usage\\":{"}}]}\r\n\r\n',
-    'data: {"choices":[{"index":0,\ndata: "delta":{"content":"é 😀 — of several lines"}}]}\n\n',
-    ':keep-alive\r\n\r\n\n\r\n',
-    'data: {"choices":[{"index":0,"delta":{"content":" with usage"}}],"usage":{"total_tokens":2}}\n\n',
-    'data: not JSON "usage":{ at all\n\n',
-    'data: {"choices":[],"prompt_filter_results":[{"prompt_index":0}]}\n\n',
-    'event: message\rdata: {"choices":[{"index":0,"delta":{"content":"an error"}}]}\r\r',
-    `data: {"choices":[{"index":0,"delta":{"content":"${'long '.repeat(400)}"}}]}\n\n`,
-  ].join(''),
-  'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\r\n\r\ndata: [DONE]\n\n: an afterthought\n',
-];
-
 await test('a stream comes back byte-identical however it is cut, but for the usage the gateway asked for', async (t) => {
   const [before, after] = streamParts;
   const sent = Buffer.from(before + usageEvent + after);
@@ -189,6 +155,7 @@ await test('a stream comes back byte-identical however it is cut, but for the us
     isPaced: boolean(),
     framing: constantFrom('chunked' as const, 'eof' as const),
   });
+  const cuttingRuns = extent(30, 8);
   let cuttings = 0;
   await check(
     asyncProperty(cutting, async ({ places, isPaced, framing }) => {
@@ -202,9 +169,13 @@ await test('a stream comes back byte-identical however it is cut, but for the us
         if (bytes.toString() !== expected) throw new Error(`${name}: got ${JSON.stringify(bytes.toString())}`);
       }
     }),
-    { ...runs(30), examples: [[{ places: [...sent.keys()].slice(0, 700), isPaced: false, framing: 'eof' }]] },
+    {
+      ...runs(30),
+      numRuns: cuttingRuns,
+      examples: [[{ places: [...sent.keys()].slice(0, 700), isPaced: false, framing: 'eof' }]],
+    },
   );
-  t.ok(cuttings >= 30, `${cuttings} ways to cut it`);
+  t.ok(cuttings >= cuttingRuns, `${cuttings} ways to cut it`);
 });
 
 await test('a stream that comes compressed, although plain bytes were asked for, is undone; one that cannot be is refused', async (t) => {
@@ -246,7 +217,6 @@ await test('a stream that comes compressed, although plain bytes were asked for,
 });
 
 await test('a line end may arrive in a separate packet, or behind one byte', async (t) => {
-  const own = await startGateway(t, { config });
   for (const text of [
     'data: 1|\r\n|\r\n|data: [DONE]\r\n|\r\n',
     'data: 1\n|\n|data: 2|2\n|\n|data: [DONE|]\n\n',
@@ -255,11 +225,10 @@ await test('a line end may arrive in a separate packet, or behind one byte', asy
     for (const more of ['', ',"stream_options":{"include_usage":true}']) {
       const chunks = text.split('|').flatMap((piece) => [piece, pause(15)]);
       await upstream.behave({ kind: 'sse', chunks });
-      const { bytes } = await post(`{"model":"chat","stream":true${more}}`, own);
+      const { bytes } = await post(`{"model":"chat","stream":true${more}}`);
       t.equal(bytes.toString(), text.replaceAll('|', ''));
     }
   }
-  await untilIdle(own);
 });
 
 await test('a JSON answer comes back byte-identical, short or long, with a length or in chunks', async (t) => {
@@ -302,7 +271,7 @@ await test('the first event reaches the client while the provider still holds th
 });
 
 await test('a client that does not read pauses the provider; when it reads on it gets everything', async (t) => {
-  const bytes = 64 << 20;
+  const bytes = extent(64, 32) << 20;
   for (const [name, more] of [
     ['JSON', ''],
     ['a stream', ',"stream":true'],
@@ -318,7 +287,7 @@ await test('a client that does not read pauses the provider; when it reads on it
     const received = { bytes: 0, end: '' };
     connection.socket.on('data', (piece: Buffer) => {
       received.bytes += piece.length;
-      received.end = (received.end + piece.toString('latin1')).slice(-5);
+      received.end = (received.end + piece.toString('latin1', Math.max(0, piece.length - 5))).slice(-5);
     });
     connection.pause();
     await connection.send(chatCall(`{"model":"chat"${more}}`));
@@ -326,7 +295,9 @@ await test('a client that does not read pauses the provider; when it reads on it
     const stoodAt = await waitForStandstill('the provider', () => entry.bytesSent, 300);
     const grownBytes = residentBytes(gateway.process) - restingBytes;
     const shown = (count: number) => `${(count / 2 ** 20).toFixed(1)} MiB`;
-    t.comment(`${name}: the provider stands at ${shown(stoodAt)} of 64, the gateway has grown by ${shown(grownBytes)}`);
+    t.comment(
+      `${name}: the provider stands at ${shown(stoodAt)} of ${shown(bytes)}, the gateway has grown by ${shown(grownBytes)}`,
+    );
     t.ok(stoodAt < bytes, 'the provider is paused: only the buffers of the kernel are full');
     t.ok(grownBytes < 16 << 20, 'the gateway holds next to nothing');
     t.equal(entry.finished, false);
@@ -339,36 +310,14 @@ await test('a client that does not read pauses the provider; when it reads on it
     t.ok((responses[0]?.body.length ?? 0) >= bytes, 'all of it');
     connection.close();
     const finallyBytes = residentBytes(gateway.process) - restingBytes;
-    t.ok(finallyBytes < 60 << 20, `and did not pile it up afterwards: ${shown(finallyBytes)}`);
+    t.ok(finallyBytes < 0.9 * bytes, `and did not pile it up afterwards: ${shown(finallyBytes)}`);
   }
 });
 
 await test('the provider gets only the headers that are meant for it', async (t) => {
   const id = upstream.ledger.length;
   const body = '{"model":"chat"}';
-  const lines = [
-    `POST ${path}?api_key=in-the-query HTTP/1.1`,
-    'Host: gateway.test',
-    `Authorization: Bearer ${masterKey}`,
-    `X-Api-Key: ${masterKey}`,
-    'Content-Type: application/json;charset=utf-8',
-    `Content-Length: ${body.length}`,
-    'Connection: keep-alive, X-Hop',
-    'X-Hop: 1',
-    'Keep-Alive: timeout=5',
-    'Proxy-Authorization: Basic Y2xpZW50OmNhbmFyeQ==',
-    'Proxy-Connection: keep-alive',
-    'TE: trailers',
-    'Trailer: X-Late',
-    'Cookie: session=client-canary',
-    'OpenAI-Organization: org-of-the-client',
-    'X-Gateway-User-Path: /team/app',
-    'X-Forwarded-For: 10.0.0.1',
-    'Accept-Encoding: gzip, br',
-    'User-Agent: client/1',
-    'X-Request-Id: the-client.s_own',
-  ];
-  const { responses } = await rawRequest(gateway.port, `${lines.join('\r\n')}\r\n\r\n${body}`);
+  const { responses } = await rawRequest(gateway.port, `${clientHead(body.length).join('\r\n')}\r\n\r\n${body}`);
   t.equal(responses[0]?.status, 200);
   const seen = new Map(upstream.ledger[id]?.headers.map(([name, value]) => [name.toLowerCase(), value]));
   t.same(Object.fromEntries([...seen].sort(([a], [b]) => (a < b ? -1 : 1))), {
@@ -386,46 +335,18 @@ await test('the provider gets only the headers that are meant for it', async (t)
 });
 
 await test("the client gets only the headers that are meant for it, and the gateway's request id", async (t) => {
-  const allowed = new Set([
-    'cache-control',
-    'connection',
-    'content-length',
-    'content-type',
-    'date',
-    'keep-alive',
-    'transfer-encoding',
-    'x-accel-buffering',
-    'x-content-type-options',
-    'x-request-id',
-  ]);
-  const headers: Field[] = [
-    ['x-request-id', 'req_of_the_provider'],
-    ['set-cookie', '__cf_bm=account-canary'],
-    ['openai-organization', 'org-account-canary'],
-    ['openai-processing-ms', '17'],
-    ['x-ratelimit-remaining-requests', '9999'],
-    ['x-ratelimit-reset-tokens', '6m0s'],
-    ['keep-alive', 'timeout=7777'],
-    ['proxy-authenticate', 'Basic'],
-    ['upgrade', 'h2c'],
-    ['trailer', 'x-late'],
-    ['server', 'cloudflare'],
-    ['access-control-allow-origin', '*'],
-    ['strict-transport-security', 'max-age=1'],
-    ['location', 'http://127.0.0.1:9/'],
-  ];
   const json = '{"choices":[],"usage":{}}';
-  const hop: Field[] = [...headers, ['connection', 'keep-alive, x-hop'], ['x-hop', '1']];
+  const hop: Field[] = [...foreignHeaders, ['connection', 'keep-alive, x-hop'], ['x-hop', '1']];
   for (const behaviour of [
     { kind: 'json', body: json, headers: hop },
-    { kind: 'sse', chunks: [`data: ${json}\n\n`, 'data: [DONE]\n\n'], headers },
+    { kind: 'sse', chunks: [`data: ${json}\n\n`, 'data: [DONE]\n\n'], headers: foreignHeaders },
     { kind: 'json', body: '{"error":{"message":"no"}}', status: 429, headers: hop },
   ] as const) {
     await upstream.behave({ ...behaviour, headers: [...behaviour.headers] });
     const { response, entry } = await post('{"model":"chat"}', gateway, { 'x-request-id': 'bad id, with blanks' });
     const names = [...response.headers.keys()];
     t.same(
-      names.filter((name) => !allowed.has(name)),
+      names.filter((name) => !allowedHeaders.has(name)),
       [],
       `${behaviour.kind} ${response.status}: nothing else`,
     );
@@ -437,31 +358,8 @@ await test("the client gets only the headers that are meant for it, and the gate
 });
 
 await test("the provider's key never comes down, the client's never goes up", async (t) => {
-  const shown = `Incorrect API key provided: ${providerKey}. Or was it "Bearer ${providerKey}" or sk-proj-abc***wxyz?`;
-  const error = (code: unknown) => ({ error: { message: shown, type: 'x', param: null, code } });
-  const event = `data: ${JSON.stringify(error(401))}\n\n`;
-  const middle = event.indexOf(providerKey) + 9;
-  const halves: Step[] = [event.slice(0, middle), pause(5), event.slice(middle)];
   const heard: string[] = [];
-  for (const behaviour of [
-    { kind: 'error', status: 401, message: shown },
-    { kind: 'error', status: 500, message: shown },
-    { kind: 'json', status: 403, body: shown },
-    { kind: 'json', status: 400, body: { error: shown } },
-    { kind: 'json', status: 400, body: error(providerKey) },
-    { kind: 'json', status: 400, body: { error: { ...error(null).error, param: providerKey } } },
-    { kind: 'json', body: error(401) },
-    { kind: 'sse', chunks: [`data: ${JSON.stringify(error(401))}\n\n`] },
-    { kind: 'sse', chunks: [firstEvent, ...halves, lastEvent] },
-    { kind: 'sse', chunks: [firstEvent, `event: error\rdata: ${shown}\r\r`, lastEvent] },
-    { kind: 'redirect', location: `http://127.0.0.1:9/?key=${providerKey}` },
-    {
-      kind: 'raw',
-      steps: [`HTTP/1.1 200 ${providerKey}\r\nContent-Type: ${providerKey}\r\nContent-Length: 2\r\n\r\n{}`],
-    },
-    { kind: 'raw', steps: [`HTTP/1.1 400 ${providerKey}\r\nRetry-After: ${providerKey}\r\nContent-Length: 0\r\n\r\n`] },
-    { kind: 'raw', steps: [`${providerKey}\r\n\r\n`] },
-  ] as const) {
+  for (const behaviour of tellingAnswers) {
     for (const more of ['', ',"stream":true']) {
       await upstream.behave(behaviour);
       const { response, bytes } = await post(`{"model":"chat"${more}}`);
