@@ -10,7 +10,9 @@ import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { compileBody } from '../../schemas/validation/compile.ts';
+import { extent } from '../support/extent.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
+import { json, refusals, send, sendBytes } from './server-requests.ts';
 
 const readThing = createBodyReader(
   compileBody<object>({ type: 'object', additionalProperties: false, properties: { a: {}, b: {} } }),
@@ -53,137 +55,24 @@ async function startServer(t: Test, masterKey?: string) {
   return { app, logged, port: Number(new URL(address).port) };
 }
 
-const json = 'Content-Type: application/json\r\n';
-const send = (line: string, headers = '', body = '') =>
-  `${line} HTTP/1.1\r\nHost: a\r\n${headers}${body && `Content-Length: ${Buffer.byteLength(body)}\r\n`}\r\n${body}`;
-
-/** A request whose body is exactly these bytes. */
-const sendBytes = (type: string, body: Uint8Array): Uint8Array =>
-  Buffer.concat([
-    Buffer.from(
-      `POST /things/7 HTTP/1.1\r\nHost: a\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n`,
-    ),
-    body,
-  ]);
-
-const refusals: [claim: string, bytes: string | Uint8Array, status: number, code: string, type: string][] = [
-  ['an unknown path', send('GET /nope?x=1'), 404, 'route_not_found', 'not_found_error'],
-  [
-    'an unknown path with any body',
-    send('POST /nope', 'Content-Type: x/y\r\n', 'x'),
-    404,
-    'route_not_found',
-    'not_found_error',
-  ],
-  ['a path in other letters', send('GET /Health'), 404, 'route_not_found', 'not_found_error'],
-  ['a trailing slash', send('GET /health/'), 404, 'route_not_found', 'not_found_error'],
-  ['the asterisk', send('OPTIONS *'), 404, 'route_not_found', 'not_found_error'],
-  ['another method', send('POST /health'), 405, 'method_not_allowed', 'invalid_request_error'],
-  ['TRACE', send('TRACE /health'), 405, 'method_not_allowed', 'invalid_request_error'],
-  ['a method of another protocol', send('PROPFIND /metrics'), 405, 'method_not_allowed', 'invalid_request_error'],
-  [
-    'another method on a path with a parameter',
-    send('GET /things/7'),
-    405,
-    'method_not_allowed',
-    'invalid_request_error',
-  ],
-  ['a method that does not exist', send('FOO /health'), 400, 'malformed_request', 'invalid_request_error'],
-  ['broken percent-encoding', send('GET /%zz'), 400, 'invalid_path', 'invalid_request_error'],
-  ['no Host', 'GET /health HTTP/1.1\r\n\r\n', 400, 'malformed_request', 'invalid_request_error'],
-  ['two Hosts', send('GET /health', 'Host: b\r\n'), 400, 'malformed_request', 'invalid_request_error'],
-  ['bytes that are not HTTP', '\x16\x03\x01 hello\r\n\r\n', 400, 'malformed_request', 'invalid_request_error'],
-  [
-    'two framings',
-    send('POST /things/7', 'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n'),
-    400,
-    'malformed_request',
-    'invalid_request_error',
-  ],
-  [
-    'a header of 20 KB',
-    send('GET /health', `X: ${'x'.repeat(20_000)}\r\n`),
-    431,
-    'headers_too_large',
-    'invalid_request_error',
-  ],
-  ['an expectation', send('GET /health', 'Expect: x\r\n'), 417, 'expectation_failed', 'invalid_request_error'],
-  [
-    'plain text',
-    send('POST /things/7', 'Content-Type: text/plain\r\n', '{}'),
-    415,
-    'unsupported_media_type',
-    'invalid_request_error',
-  ],
-  [
-    'a compressed body',
-    send('POST /things/7', `${json}Content-Encoding: gzip\r\n`, '{}'),
-    415,
-    'unsupported_encoding',
-    'invalid_request_error',
-  ],
-  ['a body without a type', send('POST /things/7', '', '{}'), 415, 'unsupported_media_type', 'invalid_request_error'],
-  [
-    'an empty body',
-    send('POST /things/7', `${json}Content-Length: 0\r\n`),
-    400,
-    'invalid_json',
-    'invalid_request_error',
-  ],
-  [
-    'an empty body in chunks',
-    `${send('POST /things/7', `${json}Transfer-Encoding: chunked\r\n`)}0\r\n\r\n`,
-    400,
-    'invalid_json',
-    'invalid_request_error',
-  ],
-  ['no body at all', send('POST /things/7'), 400, 'invalid_json', 'invalid_request_error'],
-  [
-    'another charset',
-    sendBytes('application/json; charset=utf-16', Buffer.from('{"a":1}', 'utf16le')),
-    415,
-    'unsupported_media_type',
-    'invalid_request_error',
-  ],
-  [
-    'bytes that are not UTF-8',
-    sendBytes('application/json', Buffer.from('{"a":"\u00e9"}', 'latin1')),
-    400,
-    'invalid_json',
-    'invalid_request_error',
-  ],
-  ['broken JSON', send('POST /things/7', json, '{"a":1,}'), 400, 'invalid_json', 'invalid_request_error'],
-  [
-    'a prototype in JSON',
-    send('POST /things/7', json, '{"__proto__":{}}'),
-    400,
-    'invalid_json',
-    'invalid_request_error',
-  ],
-  [
-    'a body that announces 2 MiB',
-    send('POST /things/7', `${json}Content-Length: 2097152\r\n`),
-    413,
-    'body_too_large',
-    'invalid_request_error',
-  ],
-  ['a handler that refuses', send('GET /refused'), 400, 'invalid_json', 'invalid_request_error'],
-  ['a handler that fails', send('GET /broken'), 500, 'internal_error', 'provider_error'],
-];
-
 await test('every refusal is the flat admin error', async (t) => {
   const { port } = await startServer(t);
-  for (const [claim, bytes, status, code, type] of refusals) {
+  const found: object[] = [];
+  for (const [claim, bytes] of refusals) {
     const { responses } = await rawRequest(port, bytes);
     const [response] = responses;
-    t.equal(responses.length, 1, `${claim}: one answer`);
-    t.equal(response?.status, status, `${claim}: ${status}`);
-    t.match(response?.header('content-type'), /^application\/json/, `${claim}: JSON`);
-    const body = response?.json();
-    t.match(body, { code, type, status_code: status, message: /^[A-Z].*\.$/ }, `${claim}: ${code}`);
-    const members = Object.keys(Object(body)).filter((name) => name !== 'param');
-    t.strictSame(members, ['code', 'message', 'status_code', 'type'], `${claim}: nothing else`);
+    const { message, param: _, ...body } = Object(response?.json());
+    const isSentence = /^[A-Z].*\.$/.test(message);
+    const isJson = response?.header('content-type')?.startsWith('application/json') === true;
+    found.push({ claim, answers: responses.length, status: response?.status, isJson, isSentence, body });
   }
+  t.strictSame(
+    found,
+    refusals.map(([claim, , status, code, type]) => {
+      const body = { code, status_code: status, type };
+      return { claim, answers: 1, status, isJson: true, isSentence: true, body };
+    }),
+  );
 });
 
 await test('a refusal names the member at fault', async (t) => {
@@ -361,6 +250,12 @@ const oddTypes = ['', ' ', ';', '/', 'json', 'application/', 'a/b/c', 'text/plai
 // A tunnel is no request: node ends its connection.
 const methods = METHODS.filter((method) => method !== 'CONNECT');
 
+/** In a short run each method has a third of the types, and each type a third of the methods. */
+const step = extent(1, 3);
+const pairs = methods.flatMap((method, row) =>
+  oddTypes.filter((_, column) => (row + column) % step === 0).map((type) => [method, type] as const),
+);
+
 await test('every method with every type of body gets 401, 404, 405 or 415 in the flat shape', async (t) => {
   const { port, logged } = await startServer(t, 'the master key of this test');
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
@@ -379,10 +274,9 @@ await test('every method with every type of body gets 401, 404, 405 or 415 in th
     ['a path of the admin API, with a key', '/admin/things', key, ['POST'], '405 flat'],
   ];
   for (const [claim, path, headers, taken, expected] of cases) {
-    const others = methods.filter((method) => !taken.includes(method));
-    const asked = others.flatMap((method) =>
-      oddTypes.map((type) => tell(server, method, path, { ...headers, 'content-type': type })),
-    );
+    const asked = pairs
+      .filter(([method]) => !taken.includes(method))
+      .map(([method, type]) => tell(server, method, path, { ...headers, 'content-type': type }));
     t.same([...new Set(await Promise.all(asked))], [expected], claim);
   }
   for (const path of ['/things/7', '/admin/things']) {
