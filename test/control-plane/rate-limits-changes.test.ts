@@ -13,53 +13,14 @@ import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counte
 import { listing } from '../../control-plane/admin/rate-limits/listing.ts';
 import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
 import { Refusal } from '../../control-plane/errors.ts';
-import { manualRules, resets } from '../../schemas/documents/kinds.ts';
-import { readKind } from '../../schemas/documents/managed-kind.ts';
 import { mergeRules } from '../../schemas/rules/merge.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import type { HeartbeatBody, LiveCounter } from '../../store/state/heartbeat-body.ts';
-import type { Change, Document, Heartbeat } from '../../store/state/state-store.ts';
+import type { Heartbeat } from '../../store/state/state-store.ts';
 import { sampleHeartbeat } from '../support/managed-state.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';
-
-const start = Date.UTC(2026, 5, 1);
-const key = 'user_path 60 /team';
-
-function config(per_child = false): Rule[] {
-  const limits = [{ period: 'minute' as const, max_requests: 10, mode: 'enforce' as const }];
-  const user_paths = [{ path: '/team', per_child, limits }];
-  return compileRules({ enabled: true, user_paths, providers: [], models: [] });
-}
-
-/** A store in memory of this test alone: documents, the configuration, a clock. */
-function world(declared: Rule[] = []) {
-  let documents: Document[] = [];
-  const at = { nowMs: start };
-  return {
-    at,
-    known: () => knownRules({ documents, skipped: [] }, declared, at.nowMs),
-    apply(changes: readonly Change[]) {
-      for (const { kind, id, body } of changes) {
-        documents = documents.filter((document) => document.kind !== kind || document.id !== id);
-        if (body !== undefined) documents.push({ kind, id, body: JSON.parse(JSON.stringify(body)), revision: 1 });
-      }
-    },
-    put(more: object = {}, by = 'master_key', hasTemplates = true) {
-      const body = { user_path: '/team', limit_key: { period: 'minute' }, max_requests: 5, ...more };
-      this.apply(putRule(this.known(), readWrite(body, at.nowMs), by, hasTemplates));
-    },
-    rules: () =>
-      mergeRules({
-        config: declared,
-        manual: readKind(manualRules, documents).values,
-        epochs: resetEpochs(readKind(resets, documents).values),
-        nowMs: at.nowMs,
-        prerequisites: rulePrerequisites(),
-      }),
-    documents: () => documents,
-  };
-}
+import { config, key, start, world } from './rate-limits-world.ts';
 
 const named = { key, scope: 'user_path', subject: '/team', matchSubject: '/team', periodSeconds: 60 } as const;
 

@@ -1,0 +1,48 @@
+// A store of rules in memory, with a configuration and a clock, for tests of the changes that writes make.
+import { knownRules, putRule } from '../../control-plane/admin/rate-limits/changes.ts';
+import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
+import { manualRules, resets } from '../../schemas/documents/kinds.ts';
+import { readKind } from '../../schemas/documents/managed-kind.ts';
+import { mergeRules } from '../../schemas/rules/merge.ts';
+import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
+import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
+import type { Change, Document } from '../../store/state/state-store.ts';
+import { rulePrerequisites } from '../support/rule-prerequisites.ts';
+
+export const start = Date.UTC(2026, 5, 1);
+export const key = 'user_path 60 /team';
+
+export function config(per_child = false): Rule[] {
+  const limits = [{ period: 'minute' as const, max_requests: 10, mode: 'enforce' as const }];
+  const user_paths = [{ path: '/team', per_child, limits }];
+  return compileRules({ enabled: true, user_paths, providers: [], models: [] });
+}
+
+/** A store in memory of this test alone: documents, the configuration, a clock. */
+export function world(declared: Rule[] = []) {
+  let documents: Document[] = [];
+  const at = { nowMs: start };
+  return {
+    at,
+    known: () => knownRules({ documents, skipped: [] }, declared, at.nowMs),
+    apply(changes: readonly Change[]) {
+      for (const { kind, id, body } of changes) {
+        documents = documents.filter((document) => document.kind !== kind || document.id !== id);
+        if (body !== undefined) documents.push({ kind, id, body: JSON.parse(JSON.stringify(body)), revision: 1 });
+      }
+    },
+    put(more: object = {}, by = 'master_key', hasTemplates = true) {
+      const body = { user_path: '/team', limit_key: { period: 'minute' }, max_requests: 5, ...more };
+      this.apply(putRule(this.known(), readWrite(body, at.nowMs), by, hasTemplates));
+    },
+    rules: () =>
+      mergeRules({
+        config: declared,
+        manual: readKind(manualRules, documents).values,
+        epochs: resetEpochs(readKind(resets, documents).values),
+        nowMs: at.nowMs,
+        prerequisites: rulePrerequisites(),
+      }),
+    documents: () => documents,
+  };
+}
