@@ -205,8 +205,10 @@ await test('a client that reads nothing of its answer is cut after write_idle, e
   const cutBefore = await cutFor('unread');
   const flood = dripBehindUnread(t, gateway.port, { everyMs: 50, again: false, connections: 3 });
   const startedMs = performance.now();
-  await waitFor('them to be cut', () => flood.ended === 3, 5_000);
-  t.ok(performance.now() - startedMs >= 400);
+  await waitFor('them to be cut', () => flood.ended === 3);
+  const cutMs = performance.now() - startedMs;
+  t.comment(`cut after ${cutMs.toFixed(0)} ms`);
+  t.ok(cutMs >= 400);
   await waitFor('them to be counted', async () => (await cutFor('unread')) === cutBefore + 3);
   const before = readMiB;
   await waitFor('the slow reader to have read on', () => readMiB > before + 4);
