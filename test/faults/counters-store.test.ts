@@ -5,37 +5,95 @@ import { t as suite, type Test, test } from 'tap';
 import {
   askOnce,
   askTimes,
-  type Limit,
   limits,
   nothing,
   plus,
   roomy,
   type SlicePairs,
+  type Sum,
   sql,
   stateFileOf,
   storedCounters,
   storedRequests,
+  sumOf,
   usedOf,
 } from '../support/counters.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Gateway, type GatewayOptions, startGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { readinessOf } from '../support/operator.ts';
-import type { Teardown } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 suite.setTimeout(60_000);
-// Each has a gateway of its own, and waits for it most of the time.
-suite.jobs = 3;
 
-function start(t: Teardown, rules: Limit[], options: GatewayOptions = {}): Promise<Gateway> {
-  return startGateway(t, { upstream, config: limits(...rules), ...options });
+/** One for all: each test declares the rules it counts on, and starts it again. */
+const gateway = await startGateway(suite, { upstream, config: limits(roomy) });
+
+// --- the store is away
+
+/** Waits until the gateway says that the store is away, and that it serves all the same. */
+async function untilDegraded(t: Test): Promise<void> {
+  await waitFor('the store to be missed', async () => (await readinessOf(gateway)).status === 'degraded');
+  t.same(await readinessOf(gateway), { http: 200, status: 'degraded', reasons: ['state_store_unavailable'] });
+  t.equal(await gateway.metric('gateway_state_store_up'), 0);
 }
+
+async function untilReady(t: Test): Promise<void> {
+  await waitFor('the store to be back', async () => (await readinessOf(gateway)).status === 'ready');
+  t.equal(await gateway.metric('gateway_state_store_up'), 1);
+}
+
+/** What is stored: read at the next start, as other tests prove. Of each rule whose key contains the text; rows of children do not count. */
+function storedSums(rule = ''): Sum[] {
+  return sql(gateway, "SELECT counts FROM counter WHERE child = '' AND instr(rule_key, ?) > 0", rule).map((row) => {
+    const counts = JSON.parse(String(row['counts'])) as { requests: SlicePairs; tokens: SlicePairs };
+    return { requests: sumOf(counts.requests), tokens: sumOf(counts.tokens) };
+  });
+}
+
+await test('a store that is away at the start: served without it, and what is there later is added', async (t) => {
+  const before = await askTimes(gateway, 5);
+  await gateway.process.stop();
+  const aside = `${stateFileOf(gateway)}.aside`;
+  renameSync(stateFileOf(gateway), aside);
+  mkdirSync(stateFileOf(gateway));
+
+  await gateway.restart();
+  await untilDegraded(t);
+  const meanwhile = await askTimes(gateway, 3);
+  t.same(await usedOf(gateway), meanwhile);
+  const said = gateway.process.logs().filter(({ msg }) => String(msg).includes('state store does not take them'));
+  t.equal(said.length, 1, 'said once');
+
+  rmdirSync(stateFileOf(gateway));
+  renameSync(aside, stateFileOf(gateway));
+  await untilReady(t);
+  t.same(await usedOf(gateway), plus(before, meanwhile));
+  await waitFor('the sum to be written', () => storedRequests(gateway) === 8);
+  t.same(storedSums(), [plus(before, meanwhile)]);
+});
+
+await test('a store that another program locks for a while: nothing that is counted meanwhile is lost', async (t) => {
+  const before = plus(await usedOf(gateway), await askTimes(gateway, 4));
+  await waitFor('the first counts to be written', () => storedRequests(gateway) === before.requests);
+  const intruder = new DatabaseSync(stateFileOf(gateway));
+  t.teardown(() => intruder.isOpen && intruder.close());
+  intruder.exec('BEGIN IMMEDIATE');
+  let expected = plus(before, await askTimes(gateway, 2));
+  await untilDegraded(t);
+  expected = plus(expected, await askTimes(gateway, 3));
+  t.same(await usedOf(gateway), expected);
+  intruder.exec('ROLLBACK');
+  intruder.close();
+  await untilReady(t);
+  await waitFor('the sum to be written', () => storedRequests(gateway) === expected.requests);
+  t.same(storedSums(), [expected]);
+});
 
 // --- what lies in the store is odd
 
 /** Moves every stored slice by that many milliseconds, as if the clock had been wrong. */
-function shiftSlices(gateway: Gateway, byMs: number): void {
+function shiftSlices(byMs: number): void {
   for (const row of sql(gateway, 'SELECT instance, rule_key, child, counts FROM counter')) {
     const counts = JSON.parse(String(row['counts'])) as Record<string, unknown> & {
       readonly period_seconds: number;
@@ -59,15 +117,15 @@ function shiftSlices(gateway: Gateway, byMs: number): void {
 
 const hour = 3_600_000;
 
-void test('rows from the future count as now: they block for one period and a slice, and not again', async (t) => {
+await test('rows from the future count as now: they block for one period and a slice, and not again', async (t) => {
   const user_paths = [
     { path: '/minute', limits: [{ period: 'minute', max_requests: 3 }] },
     { path: '/short', limits: [{ period_seconds: 3, max_requests: 3 }] },
   ];
-  const gateway = await startGateway(t, { upstream, config: { rate_limits: { user_paths } } });
+  await gateway.applyConfig({ 'gateway.yaml': { rate_limits: { user_paths } } });
   for (const { path } of user_paths) await askTimes(gateway, 3, path);
   await gateway.process.stop();
-  shiftSlices(gateway, 2 * hour);
+  shiftSlices(2 * hour);
   await gateway.restart();
   const startedMs = performance.now();
   t.equal((await usedOf(gateway, 60, '/minute')).requests, 3);
@@ -94,8 +152,8 @@ void test('rows from the future count as now: they block for one period and a sl
   t.ok(later.retryAfter < refused.retryAfter, `moved once: ${later.retryAfter} < ${refused.retryAfter}`);
 });
 
-void test('rows of long ago and rows of garbage do no harm to the rest', async (t) => {
-  const gateway = await start(t, [roomy, { period: 'day', max_requests: 1_000 }]);
+await test('rows of long ago and rows of garbage do no harm to the rest', async (t) => {
+  await gateway.applyConfig({ 'gateway.yaml': limits(roomy, { period: 'day', max_requests: 1_000 }) });
   const expected = await askTimes(gateway, 4);
   await gateway.process.stop();
   const instance = storedCounters(gateway)[0]?.instance ?? '';
@@ -133,80 +191,23 @@ void test('rows of long ago and rows of garbage do no harm to the rest', async (
   t.same(await usedOf(gateway), nothing, 'a year ago is over');
   t.equal((await usedOf(gateway, 86_400)).requests, expected.requests, 'the good row counts');
   const more = await askTimes(gateway, 3);
-  await gateway.restart();
-  t.same(await usedOf(gateway), more);
-  t.equal((await usedOf(gateway, 86_400)).requests, expected.requests + more.requests);
-});
-
-// --- the store is away
-
-/** Waits until the gateway says that the store is away, and that it serves all the same. */
-async function untilDegraded(t: Test, gateway: Gateway): Promise<void> {
-  await waitFor('the store to be missed', async () => (await readinessOf(gateway)).status === 'degraded');
-  t.same(await readinessOf(gateway), { http: 200, status: 'degraded', reasons: ['state_store_unavailable'] });
-  t.equal(await gateway.metric('gateway_state_store_up'), 0);
-}
-
-async function untilReady(t: Test, gateway: Gateway): Promise<void> {
-  await waitFor('the store to be back', async () => (await readinessOf(gateway)).status === 'ready');
-  t.equal(await gateway.metric('gateway_state_store_up'), 1);
-}
-
-void test('a store that is away at the start: served without it, and what is there later is added', async (t) => {
-  const gateway = await start(t, [roomy]);
-  const before = await askTimes(gateway, 5);
   await gateway.process.stop();
-  const aside = `${stateFileOf(gateway)}.aside`;
-  renameSync(stateFileOf(gateway), aside);
-  mkdirSync(stateFileOf(gateway));
-
-  await gateway.restart();
-  await untilDegraded(t, gateway);
-  const meanwhile = await askTimes(gateway, 3);
-  t.same(await usedOf(gateway), meanwhile);
-  const said = gateway.process.logs().filter(({ msg }) => String(msg).includes('state store does not take them'));
-  t.equal(said.length, 1, 'said once');
-
-  rmdirSync(stateFileOf(gateway));
-  renameSync(aside, stateFileOf(gateway));
-  await untilReady(t, gateway);
-  t.same(await usedOf(gateway), plus(before, meanwhile));
-  await waitFor('the sum to be written', () => storedRequests(gateway) === 8);
-  await gateway.process.kill();
-  await gateway.restart();
-  t.same(await usedOf(gateway), plus(before, meanwhile));
+  sql(gateway, 'DELETE FROM counter WHERE rule_key IN (?, ?)', 'no such rule', `${rule} `);
+  t.same(storedSums(' 3600 '), [more], 'the good row is written over the old one');
+  t.match(storedSums(' 86400 '), [{ requests: expected.requests + more.requests }]);
 });
 
-void test('a store that is away at the start and empty afterwards is made', async (t) => {
-  const gateway = await start(t, [roomy], { env: { RATE_LIMITS_FLUSH_INTERVAL: '0' } });
+// --- the store is away and empty afterwards
+
+await test('a store that is away at the start and empty afterwards is made', async (t) => {
   await gateway.process.stop();
   rmSync(stateFileOf(gateway));
   mkdirSync(stateFileOf(gateway));
-  await gateway.restart();
-  await untilDegraded(t, gateway);
+  await gateway.restart({ RATE_LIMITS_FLUSH_INTERVAL: '0' });
+  await untilDegraded(t);
   const expected = await askTimes(gateway, 3);
   rmdirSync(stateFileOf(gateway));
   await gateway.restart();
   t.same(await usedOf(gateway), expected, 'without an interval the last write is the first that works');
   t.equal((await readinessOf(gateway)).status, 'ready');
-});
-
-void test('a store that another program locks for a while: nothing that is counted meanwhile is lost', async (t) => {
-  const gateway = await start(t, [roomy]);
-  const before = await askTimes(gateway, 4);
-  await waitFor('the first counts to be written', () => storedRequests(gateway) === 4);
-  const intruder = new DatabaseSync(stateFileOf(gateway));
-  t.teardown(() => intruder.isOpen && intruder.close());
-  intruder.exec('BEGIN IMMEDIATE');
-  let expected = plus(before, await askTimes(gateway, 2));
-  await untilDegraded(t, gateway);
-  expected = plus(expected, await askTimes(gateway, 3));
-  t.same(await usedOf(gateway), expected);
-  intruder.exec('ROLLBACK');
-  intruder.close();
-  await untilReady(t, gateway);
-  await waitFor('the sum to be written', () => storedRequests(gateway) === expected.requests);
-  await gateway.process.kill();
-  await gateway.restart();
-  t.same(await usedOf(gateway), expected);
 });

@@ -1,25 +1,23 @@
 // An unexpected exception: inside a request it costs that request; anywhere else the process ends with its counters written.
 import { writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { t as suite, type Test, test } from 'tap';
 import { askTimes, countsOf } from '../support/counters.ts';
 import { type Behaviour, createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey, startGateway } from '../support/gateway.ts';
-import { type RunningProcess, startProcess } from '../support/process.ts';
+import { type LogLine, type RunningProcess, startProcess } from '../support/process.ts';
 import { openRaw, type RawResponse } from '../support/raw-http.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { canary, saboteur } from './saboteur.ts';
 
 const path = '/v1/chat/completions';
 const models = ['fake-small', 'break-target'];
 const upstream = await startFakeUpstream({ t: suite, models });
 suite.setTimeout(60_000);
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
-
-/** The text of an error that must never reach a client. */
-const canary = 'broken on purpose, with a secret in it';
 
 /** Node flags that run a program before the process under test; it is removed with the test. */
 function preload(program: string): string[] {
@@ -37,6 +35,9 @@ const config = {
   },
 };
 
+/** It fails on purpose, for requests that ask for it. */
+const gateway = await startGateway(suite, { upstream, config, execArgv: preload(saboteur) });
+
 // --- it is not caught
 
 const bombs = {
@@ -45,10 +46,29 @@ const bombs = {
   'a rejected promise without an error': `Promise.reject('${canary}')`,
 };
 
-const bombOf = (bomb: string): string[] => preload(`process.on('SIGUSR2', () => { ${bomb}; });`);
+/** Node flags for a process that holds every bomb; SIGUSR2 sets off the one that the variable `BOMB` names. */
+const withBombs = preload(`const bombs = {
+${Object.entries(bombs)
+  .map(([name, bomb]) => `${JSON.stringify(name)}: () => { ${bomb}; }`)
+  .join(',\n')}
+};
+process.on('SIGUSR2', () => bombs[process.env.BOMB]());
+`);
 
-/** Sets the bomb off; the process must be gone within a second, with one line about it. */
-async function explode(t: Test, process: RunningProcess): Promise<void> {
+/** The proxy that the tests of this part end and start again, each with its bomb. */
+const mortal = await startGateway(suite, {
+  upstream,
+  config,
+  execArgv: withBombs,
+  env: { BOMB: 'an exception in a timer' },
+});
+
+/** What it said of its end, in every run. */
+const fatalLines = (process: RunningProcess): LogLine[] => process.logs().filter(({ level }) => level === 60);
+
+/** Sets the bomb off; the process must be gone within a second, with one line about it. Gives that line. */
+async function explode(t: Test, process: RunningProcess): Promise<LogLine | undefined> {
+  const before = fatalLines(process).length;
   const startedMs = performance.now();
   process.signal('SIGUSR2');
   const exit = await process.exited;
@@ -56,137 +76,95 @@ async function explode(t: Test, process: RunningProcess): Promise<void> {
   t.same(exit, { code: 1, signal: null });
   t.comment(`gone after ${tookMs.toFixed(0)} ms`);
   t.ok(tookMs < 4_000, 'a second, and what a busy machine adds');
-  const fatal = process.logs().filter(({ level }) => level === 60);
+  const fatal = fatalLines(process).slice(before);
   t.equal(fatal.length, 1, 'one line');
   t.match(fatal[0], { msg: 'uncaught: the process ends' });
   t.match(JSON.stringify(fatal[0]), canary);
+  return fatal[0];
 }
 
-for (const [name, bomb] of Object.entries(bombs)) {
+const names = Object.keys(bombs);
+for (const [index, name] of names.entries()) {
   await test(`${name} ends the proxy at once, with everything counted written down`, async (t) => {
-    const gateway = await startGateway(t, { upstream, config, execArgv: bombOf(bomb) });
-    await askTimes(gateway, 7);
-    const before = await countsOf(gateway);
-    t.equal(before.requests, 7);
-    await explode(t, gateway.process);
-    if (bomb.includes('TypeError')) {
-      t.match(
-        gateway.process.logs().find(({ level }) => level === 60),
-        {
-          err: { type: 'TypeError', message: canary, stack: /preload\.mjs/ },
-        },
-      );
+    const { requests } = await countsOf(mortal);
+    await askTimes(mortal, 7);
+    const before = await countsOf(mortal);
+    t.equal(before.requests, requests + 7);
+    const fatal = await explode(t, mortal.process);
+    if (name !== 'a rejected promise without an error') {
+      t.match(fatal, { err: { type: 'TypeError', message: canary, stack: /preload\.mjs/ } });
     }
-    t.notMatch(gateway.process.stderr.join('\n'), /preload/, 'and nothing besides');
-    await gateway.restart();
-    t.same(await countsOf(gateway), before);
+    t.notMatch(mortal.process.stderr.join('\n'), /preload/, 'and nothing besides');
+    await mortal.restart({ BOMB: names[index + 1] ?? names[0] });
+    t.same(await countsOf(mortal), before);
   });
 }
 
 await test('what was counted while the last write was under way is not lost either', async (t) => {
-  const gateway = await startGateway(t, { upstream, config, execArgv: bombOf(bombs['an exception in a timer']) });
-  const file = join(gateway.dataDir, 'state.sqlite');
+  const file = join(mortal.dataDir, 'state.sqlite');
   const other = new DatabaseSync(file, { timeout: 1_000 });
   t.teardown(() => other.isOpen && other.close());
   const writes = (): number => Number(other.prepare('SELECT max(sequence) AS last FROM counter_write').get()?.['last']);
-  await askTimes(gateway, 1);
+  const { requests } = await countsOf(mortal);
+  await askTimes(mortal, 1);
   const before = writes();
   await waitFor('a write', () => writes() > before);
   const writtenMs = performance.now();
   other.exec('BEGIN IMMEDIATE');
-  await askTimes(gateway, 1);
+  await askTimes(mortal, 1);
   // The next write, a second after the last one, waits for us.
   await waitFor('the next write to begin', () => performance.now() - writtenMs > 1_150);
-  await askTimes(gateway, 1);
-  const expected = await countsOf(gateway);
-  t.equal(expected.requests, 3);
-  gateway.process.signal('SIGUSR2');
-  await gateway.process.waitForLine('uncaught: the process ends');
+  await askTimes(mortal, 1);
+  const expected = await countsOf(mortal);
+  t.equal(expected.requests, requests + 3);
+  const fatal = fatalLines(mortal.process).length;
+  mortal.process.signal('SIGUSR2');
+  await waitFor('the end to begin', () => fatalLines(mortal.process).length > fatal);
   other.exec('ROLLBACK');
   other.close();
-  t.same(await gateway.process.exited, { code: 1, signal: null });
-  await gateway.restart();
-  t.same(await countsOf(gateway), expected);
+  t.same(await mortal.process.exited, { code: 1, signal: null });
+  await mortal.restart();
+  t.same(await countsOf(mortal), expected);
 });
 
 await test('a store that takes nothing does not hold up the end', async (t) => {
-  const gateway = await startGateway(t, { upstream, config, execArgv: bombOf(bombs['an exception in a timer']) });
-  await askTimes(gateway, 2);
-  const other = new DatabaseSync(join(gateway.dataDir, 'state.sqlite'), { timeout: 1_000 });
+  await askTimes(mortal, 2);
+  const other = new DatabaseSync(join(mortal.dataDir, 'state.sqlite'), { timeout: 1_000 });
   t.teardown(() => other.close());
   other.exec('BEGIN IMMEDIATE');
-  await askTimes(gateway, 1);
-  await explode(t, gateway.process);
+  await askTimes(mortal, 1);
+  await explode(t, mortal.process);
 });
 
 await test('an uncaught exception ends the control plane too', async (t) => {
   const home = temporaryDirectory(t);
   writeFileSync(join(home, 'gateway.yaml'), '{}');
-  const env = { GATEWAY_ADMIN_PORT: '0', GATEWAY_MASTER_KEY: masterKey, GATEWAY_CONFIG: home };
-  for (const bomb of [bombs['an exception in a timer'], bombs['a rejected promise']]) {
-    const child = await startProcess({
-      t,
-      entry: 'control-plane/main.ts',
-      execArgv: bombOf(bomb),
-      env: { ...env, GATEWAY_DATA: join(home, 'data') },
-    });
-    const written = await fetch(`${child.address}/admin/rate-limits`, {
-      method: 'PUT',
-      headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ user_path: '/team', limit_key: { period: 'minute' }, max_requests: 3 }),
-    });
-    t.equal(written.status, 200);
-    await explode(t, child);
-    await child.restart();
-    const listing = await fetch(`${child.address}/admin/rate-limits`, {
-      headers: { authorization: `Bearer ${masterKey}` },
-    });
-    t.match(await listing.json(), { rate_limits: [{ subject: '/team', max_requests: 3 }] });
-    await child.stop();
-  }
+  const child = await startProcess({
+    t,
+    entry: 'control-plane/main.ts',
+    execArgv: withBombs,
+    env: {
+      GATEWAY_ADMIN_PORT: '0',
+      GATEWAY_MASTER_KEY: masterKey,
+      GATEWAY_CONFIG: home,
+      GATEWAY_DATA: join(home, 'data'),
+      BOMB: 'a rejected promise',
+    },
+  });
+  const authorization = `Bearer ${masterKey}`;
+  const written = await fetch(`${child.address}/admin/rate-limits`, {
+    method: 'PUT',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ user_path: '/team', limit_key: { period: 'minute' }, max_requests: 3 }),
+  });
+  t.equal(written.status, 200);
+  await explode(t, child);
+  await child.restart();
+  const listing = await fetch(`${child.address}/admin/rate-limits`, { headers: { authorization } });
+  t.match(await listing.json(), { rate_limits: [{ subject: '/team', max_requests: 3 }] });
 });
 
 // --- a request catches it
-
-/** Makes one thing fail that one step uses, for requests that ask for it, once each. */
-const saboteur = `
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Pool } from ${JSON.stringify(import.meta.resolve('undici'))};
-import { Limiter } from ${JSON.stringify(pathToFileURL(resolve(import.meta.dirname, '../../proxy/limits/limiter.ts')).href)};
-
-const seen = new Set();
-const isNew = (id) => !seen.has(id) && seen.add(id) !== undefined;
-function breakWhen(holder, name, isDue) {
-  const original = holder[name];
-  holder[name] = function (...given) {
-    if (isDue.call(this, ...given)) throw new TypeError(${JSON.stringify(canary)});
-    return original.apply(this, given);
-  };
-}
-const asked = (response, wanted) => response.req?.headers['x-request-id']?.startsWith(wanted) && response.req.headers['x-request-id'];
-
-breakWhen(WeakMap.prototype, 'set', (_, value) => value?.userPath === '/break-authenticate');
-breakWhen(IncomingMessage.prototype, 'on', function (event) {
-  const id = this.headers['x-request-id'];
-  return event === 'data' && id?.startsWith('break-receive') && isNew(id);
-});
-breakWhen(JSON, 'parse', (text) => text === '"break-read\\\\u0021"');
-breakWhen(Map.prototype, 'get', (key) => key === 'break-resolve');
-breakWhen(Limiter.prototype, 'forUserPath', (path) => path === '/break-admit');
-breakWhen(Limiter.prototype, 'forTarget', (_, model) => model === 'break-target');
-breakWhen(Pool.prototype, 'dispatch', ({ headers }) => JSON.stringify(headers).includes('break-dispatch'));
-breakWhen(ServerResponse.prototype, 'writeHead', function () {
-  const id = asked(this, 'break-relay');
-  return id && isNew(id);
-});
-breakWhen(ServerResponse.prototype, 'write', function (bytes) {
-  return asked(this, 'break-stream') && String(bytes).includes('second');
-});
-breakWhen(ServerResponse.prototype, 'end', function () {
-  const id = asked(this, 'break-end');
-  return id && isNew(id);
-});
-`;
 
 interface Broken {
   userPath?: string;
@@ -212,9 +190,6 @@ const steps: Record<string, Broken> = {
   usage: { method: 'GET', target: '/v1/usage', userPath: '/break-admit', counted: 0 },
 };
 
-const saboteurFlags = preload(saboteur);
-const startSabotaged = (t: Test) => startGateway(t, { upstream, config, execArgv: saboteurFlags });
-
 function requestOf(id: string, { userPath = '/', model = '"fake-small"', method, target = path }: Broken): string {
   const body = method === 'GET' ? '' : `{"model":${model},"messages":[]}`;
   const lines = [`${method ?? 'POST'} ${target} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${masterKey}`];
@@ -224,7 +199,6 @@ function requestOf(id: string, { userPath = '/', model = '"fake-small"', method,
 }
 
 await test('an unexpected failure in any step of a request is the end of that request alone', async (t) => {
-  const gateway = await startSabotaged(t);
   const gate = createGate();
   t.teardown(() => gate.release());
   await upstream.behave([{ kind: 'hold', gate }]);
@@ -261,7 +235,7 @@ await test('an unexpected failure in any step of a request is the end of that re
 });
 
 await test('an unexpected failure in the middle of a stream breaks that stream off', async (t) => {
-  const gateway = await startSabotaged(t);
+  const { requests: before } = await countsOf(gateway);
   const gate = createGate();
   const event = (text: string) => `data: {"choices":[{"index":0,"delta":{"content":"${text}"}}]}\n\n`;
   t.teardown(() => gate.release());
@@ -302,13 +276,12 @@ await test('an unexpected failure in the middle of a stream breaks that stream o
   t.notMatch(failed.text(), /\[DONE\]/);
   await waitFor('all slots to be free', async () => (await countsOf(gateway)).inFlight === 0);
   t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
-  t.equal((await countsOf(gateway)).requests, 3);
+  t.equal((await countsOf(gateway)).requests, before + 3);
   await upstream.behave({ kind: 'openai' });
   await askTimes(gateway, 1);
 });
 
 await test('an unexpected failure at the very end of an answer cuts the connection and holds nothing', async (t) => {
-  const gateway = await startSabotaged(t);
   const long = `{"choices":[],"padding":"${'x'.repeat(200_000)}"}`;
   const ok = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
   const answers: Record<string, Behaviour> = {
