@@ -20,16 +20,21 @@ function still(row: Partial<RuleRow>): object {
 }
 
 /** The rules and keys as the control plane lists them, and what each proxy enforces and counts of a consumer. */
-async function everything(fleet: Fleet, userPath: string): Promise<object> {
+async function everything(fleet: Fleet, userPath: string) {
   const listing = await fleet.admin('/admin/rate-limits');
   const { rate_limits } = (await listing.json()) as { rate_limits: RuleRow[] };
-  const usage = await Promise.all(fleet.proxies.map((proxy) => usageOf(proxy, userPath)));
   return {
     etag: listing.headers.get('etag'),
     listed: rate_limits.map(still),
     keys: await (await fleet.admin('/admin/auth-keys')).json(),
-    enforced: usage.map((rows) => rows.map(still)),
+    enforced: await enforcedBy(fleet, userPath),
   };
+}
+
+/** What each proxy enforces and counts of a consumer. */
+async function enforcedBy({ proxies }: Fleet, userPath: string): Promise<object[][]> {
+  const usage = await Promise.all(proxies.map((proxy) => usageOf(proxy, userPath)));
+  return usage.map((rows) => rows.map(still));
 }
 
 /** The listing once it says that so many requests were counted on a path in a minute. */
@@ -41,21 +46,26 @@ function untilListed(fleet: Fleet, subject: string, requests: number): Promise<u
   );
 }
 
-/** Starts it all again: the store, the control plane, the proxies. */
-async function startAgain(fleet: Fleet): Promise<void> {
-  await fleet.redis?.restart();
-  await fleet.restartControlPlane();
-  await Promise.all(fleet.proxies.map((proxy) => proxy.restart()));
+interface Ending {
+  readonly end: (fleet: Fleet) => Promise<unknown>;
+  /** Whether the control plane starts before the proxies; if not, it starts when they have proved that they do without it. */
+  readonly controlPlaneFirst: boolean;
 }
 
-const endings: Record<string, (fleet: Fleet) => Promise<unknown>> = {
-  'is stopped in order': async ({ proxies, controlPlane, redis }) => {
-    for (const { process } of proxies) await process.stop();
-    await controlPlane.stop();
-    await redis?.stop();
+const endings: Record<string, Ending> = {
+  'is stopped in order': {
+    async end({ proxies, controlPlane, redis }) {
+      for (const { process } of proxies) await process.stop();
+      await controlPlane.stop();
+      await redis?.stop();
+    },
+    controlPlaneFirst: true,
   },
-  'is killed, all at once': ({ proxies, controlPlane, redis }) =>
-    Promise.all([redis?.kill(), controlPlane.kill(), ...proxies.map(({ process }) => process.kill())]),
+  'is killed, all at once': {
+    end: ({ proxies, controlPlane, redis }) =>
+      Promise.all([redis?.kill(), controlPlane.kill(), ...proxies.map(({ process }) => process.kill())]),
+    controlPlaneFirst: false,
+  },
 };
 
 /** In a short run each store ends in one way. */
@@ -78,15 +88,17 @@ for (const store of ['sqlite', 'redis'] as const) {
     const [kept, revoked] = [await issue(), await issue()];
     await fleet.admin(`/admin/auth-keys/${revoked.id}/deactivate`, { method: 'POST' });
 
-    for (const [ending, end] of Object.entries(endings)) {
+    for (const [ending, { end, controlPlaneFirst }] of Object.entries(endings)) {
       if (!isFull && shortEnding[store] !== ending) continue;
       await group.test(`that ${ending} is the same again: manual rules, keys, epochs and counters`, async (t) => {
         const expires_at = new Date(Date.now() + 3_600_000).toISOString();
         await fleet.write('PUT', { user_path: '/team', limit_key: minute, max_requests: 4, reason: ending });
         await fleet.write('PUT', { user_path: '/team', limit_key: { period: 'day' }, max_tokens: 9_000, expires_at });
         await fleet.write('PUT', { scope: 'provider', subject: 'fake', limit_key: minute, max_requests: 700 });
+        await fleet.write('PUT', { user_path: '/alone', limit_key: minute, max_requests: 1 });
         await fleet.write('POST', { confirmation: 'reset' }, '/reset');
         await fleet.settle();
+        t.same(await askEach(fleet, '/alone'), [200, 200]);
         // What is counted now belongs to epochs that must be there again, or it does not count.
         t.same(await askEach(fleet, '/', kept), [200, 200]);
         await fleet.write('POST', { user_path: '/team', ...minute }, '/reset-one');
@@ -111,14 +123,23 @@ for (const store of ['sqlite', 'redis'] as const) {
         const of = ({ source, subject, period_seconds, requests_used }: RuleRow) =>
           `${source} ${subject} ${period_seconds}: ${requests_used}`;
         t.same((await listRules(fleet)).filter(({ subject }) => subject !== '/settled').map(of), [
-          'manual fake 60: 5',
+          'manual fake 60: 7',
+          'manual /alone 60: 2',
           'manual /team 60: 3',
           'config /team 3600: 5',
           'manual /team 86400: 0',
         ]);
 
         await end(fleet);
-        await startAgain(fleet);
+        await fleet.redis?.restart();
+        if (controlPlaneFirst) await fleet.restartControlPlane();
+        await Promise.all(fleet.proxies.map((proxy) => proxy.restart()));
+        if (!controlPlaneFirst) {
+          t.same(await enforcedBy(fleet, '/team/app'), before.enforced, 'without a control plane');
+          t.same(await askEach(fleet, '/alone'), [429, 429]);
+          t.same(await askEach(fleet, '/', revoked), [401, 401]);
+          await fleet.restartControlPlane();
+        }
         await waitFor('the listing to be as it was', async () => {
           const now = await everything(fleet, '/team/app');
           return JSON.stringify(now) === JSON.stringify(before);
@@ -133,17 +154,5 @@ for (const store of ['sqlite', 'redis'] as const) {
         }
       });
     }
-
-    await group.test('proxies that start before their control plane have all of it in force', async (t) => {
-      await fleet.write('PUT', { user_path: '/alone', limit_key: minute, max_requests: 1 });
-      await fleet.settle();
-      await fleet.controlPlane.kill();
-      await Promise.all(fleet.proxies.map((proxy) => proxy.restart()));
-      t.same(await askEach(fleet, '/alone'), [200, 200]);
-      t.same(await askEach(fleet, '/alone'), [429, 429]);
-      t.same(await askEach(fleet, '/', revoked), [401, 401]);
-      await fleet.restartControlPlane();
-      await untilListed(fleet, '/alone', 2);
-    });
   });
 }
