@@ -1,15 +1,15 @@
 // The process of the control plane: starts, logs its address, answers, and stops on a signal.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Test, test } from 'tap';
+import { t as suite, test } from 'tap';
 import { freePort, startProcess } from '../support/process.ts';
 import { openRaw } from '../support/raw-http.ts';
-import { temporaryDirectory } from '../support/teardown.ts';
+import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const masterKey = 'sk-test-master-key-0123456789';
 
-function startControlPlane(t: Test, env: Record<string, string> = {}, ready?: 'spawned') {
+function startControlPlane(t: Teardown, env: Record<string, string> = {}, ready?: 'spawned') {
   const home = temporaryDirectory(t);
   writeFileSync(join(home, 'gateway.yaml'), '{}');
   return startProcess({
@@ -35,21 +35,20 @@ async function openHalfRequest(address: string) {
   return connection;
 }
 
+/** For the tests that only look at it, until one of them ends it. */
+const plane = await startControlPlane(suite);
+
 await test('it announces its address in a JSON line', async (t) => {
-  const child = await startControlPlane(t);
-  const lines = child.logs();
+  const lines = plane.logs();
   t.same(
     lines.map(({ msg }) => msg),
     ['managed state applied', 'config applied', 'listening'],
   );
   t.match(lines[2], { level: 30, plane: 'control-plane', address: /^http:\/\/127\.0\.0\.1:\d+$/ });
-  const port = await freePort();
-  const open = await startControlPlane(t, { GATEWAY_ADMIN_HOST: '0.0.0.0', GATEWAY_ADMIN_PORT: `${port}` });
-  t.equal(open.address, `http://0.0.0.0:${port}`, 'a wildcard is what it is bound to');
 });
 
 await test('it answers health, metrics and a flat 404', async (t) => {
-  const { address } = await startControlPlane(t);
+  const { address } = plane;
   const health = await fetch(`${address}/health`);
   t.strictSame([health.status, await health.json()], [200, { status: 'ok' }]);
   const metrics = await fetch(`${address}/metrics`);
@@ -59,21 +58,31 @@ await test('it answers health, metrics and a flat 404', async (t) => {
   t.match(await unknown.json(), { code: 'route_not_found', status_code: 404, type: 'not_found_error' });
 });
 
-await test('SIGTERM ends it with status 0 although an idle connection is open', async (t) => {
-  const child = await startControlPlane(t);
-  const connection = await openRaw(Number(new URL(child.address).port));
-  await connection.send('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
-  await connection.waitFor(({ responses }) => responses[0]?.complete);
-  t.strictSame(await child.stop(), { code: 0, signal: null });
-  t.match(
-    child.logs().map(({ msg }) => msg),
-    ['managed state applied', 'config applied', 'listening', 'closing', 'closed'],
-  );
-  t.equal(child.stderr.length, 0);
+await test('a port in use stops the start with one line that says which and what to do', async (t) => {
+  const port = new URL(plane.address).port;
+  const second = await startControlPlane(t, { GATEWAY_ADMIN_PORT: port }, 'spawned');
+  t.strictSame(await second.exited, { code: 1, signal: null });
+  t.strictSame(second.stderr, [
+    `control plane cannot start: port ${port} on 127.0.0.1 is in use; set GATEWAY_ADMIN_PORT to a free port`,
+  ]);
 });
 
-await test('a request under way at SIGTERM is answered', async (t) => {
-  const child = await startControlPlane(t);
+await test('SIGTERM ends it with status 0 although an idle connection is open', async (t) => {
+  const connection = await openRaw(Number(new URL(plane.address).port));
+  await connection.send('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+  await connection.waitFor(({ responses }) => responses[0]?.complete);
+  t.strictSame(await plane.stop(), { code: 0, signal: null });
+  t.match(
+    plane.logs().map(({ msg }) => msg),
+    ['managed state applied', 'config applied', 'listening', 'closing', 'closed'],
+  );
+  t.equal(plane.stderr.length, 0);
+});
+
+await test('it listens where it is told to; a request under way at SIGTERM is answered', async (t) => {
+  const port = await freePort();
+  const child = await startControlPlane(t, { GATEWAY_ADMIN_HOST: '0.0.0.0', GATEWAY_ADMIN_PORT: `${port}` });
+  t.equal(child.address, `http://0.0.0.0:${port}`, 'a wildcard is what it is bound to');
   const connection = await openHalfRequest(child.address);
   child.signal('SIGTERM');
   await child.waitForLine('"closing"');
@@ -82,8 +91,10 @@ await test('a request under way at SIGTERM is answered', async (t) => {
   t.strictSame(await child.exited, { code: 0, signal: null });
 });
 
-await test('a second signal ends it at once', async (t) => {
-  const child = await startControlPlane(t);
+await test('a start without a master key is possible and logs a warning; a second signal ends it at once', async (t) => {
+  const child = await startControlPlane(t, { GATEWAY_MASTER_KEY: '', GATEWAY_INSECURE: 'true' });
+  await child.waitForLine('the admin API is open');
+  t.match(child.logs().at(-1), { level: 40 });
   await openHalfRequest(child.address);
   child.signal('SIGINT');
   await child.waitForLine('"closing"');
@@ -93,7 +104,7 @@ await test('a second signal ends it at once', async (t) => {
   t.notOk(child.logs().some(({ msg }) => msg === 'closed'));
 });
 
-await test('declared rules keep their dates over edits of others and over a restart', async (t) => {
+await test('declared rules keep their dates over edits of others and a restart; the master key is in no line', async (t) => {
   const home = temporaryDirectory(t);
   const declare = (caps: Record<string, number>): void => {
     const entries = Object.entries(caps).map(
@@ -102,7 +113,7 @@ await test('declared rules keep their dates over edits of others and over a rest
     writeFileSync(join(home, 'gateway.yaml'), `rate_limits: {user_paths: [${entries.join(', ')}]}`);
   };
   declare({ '/a': 1, '/b': 1 });
-  const child = await startControlPlane(t, { GATEWAY_CONFIG: home });
+  const child = await startControlPlane(t, { GATEWAY_CONFIG: home, LOG_LEVEL: 'trace' });
   /** Created and updated, by subject. */
   const dates = async (): Promise<Record<string, readonly [string, string]>> => {
     const headers = { authorization: `Bearer ${masterKey}` };
@@ -123,6 +134,11 @@ await test('declared rules keep their dates over edits of others and over a rest
   t.not(edited['/a']?.[1], before['/a']?.[1]);
   await child.restart();
   t.same(await dates(), edited);
+  await child.stop();
+  t.notOk(
+    [...child.stdout, ...child.stderr].join('\n').includes(masterKey),
+    'at any level, also after requests with it',
+  );
 });
 
 await test('a bad environment stops the start with a line per problem', async (t) => {
@@ -136,31 +152,9 @@ await test('a bad environment stops the start with a line per problem', async (t
   t.notMatch(child.stderr.join('\n'), /123456|loud/);
 });
 
-await test('a port in use stops the start with one line that says which and what to do', async (t) => {
-  const first = await startControlPlane(t);
-  const port = new URL(first.address).port;
-  const second = await startControlPlane(t, { GATEWAY_ADMIN_PORT: port }, 'spawned');
-  t.strictSame(await second.exited, { code: 1, signal: null });
-  t.strictSame(second.stderr, [
-    `control plane cannot start: port ${port} on 127.0.0.1 is in use; set GATEWAY_ADMIN_PORT to a free port`,
-  ]);
-});
-
 await test('an address of another machine stops the start, naming the variable', async (t) => {
   const env = { GATEWAY_ADMIN_HOST: '192.0.2.1', GATEWAY_ADMIN_PORT: String(await freePort()) };
   const child = await startControlPlane(t, env, 'spawned');
   t.strictSame(await child.exited, { code: 1, signal: null });
   t.match(child.stderr, [/192\.0\.2\.1.*GATEWAY_ADMIN_HOST/]);
-});
-
-await test('a start without a master key is possible and logs a warning', async (t) => {
-  const child = await startControlPlane(t, { GATEWAY_MASTER_KEY: '', GATEWAY_INSECURE: 'true' });
-  await child.waitForLine('the admin API is open');
-  t.match(child.logs().at(-1), { level: 40 });
-});
-
-await test('the master key is in no line', async (t) => {
-  const child = await startControlPlane(t, { LOG_LEVEL: 'trace' });
-  await child.stop();
-  t.notOk([...child.stdout, ...child.stderr].join('\n').includes(masterKey));
 });
