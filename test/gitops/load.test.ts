@@ -1,86 +1,68 @@
 // Every mistake in a configuration gives its sentence; the cases are folders under fixtures/config.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { stringify } from 'yaml';
 import { expand } from '../../gitops/expand.ts';
 import { type LoadContext, type Loaded, loadFiles } from '../../gitops/load.ts';
 import { load, loadOffThread, reloadBytes } from '../../gitops/load-off-thread.ts';
-import { formatProblem, type Problem } from '../../gitops/problem.ts';
-import { readDirectory, type SourceFile } from '../../gitops/read.ts';
 import { valueAt } from '../../schemas/validation/value-at.ts';
-import { extent, runs } from '../support/extent.ts';
+import { extent, isFull, runs } from '../support/extent.ts';
+import { filledTexts, malformedTexts, nestedTexts, unreadableFiles, wrongValues } from './load-cases.ts';
+import {
+  bare,
+  canary,
+  casesOf,
+  entitled,
+  environment,
+  file,
+  lines,
+  one,
+  pathsOf,
+  provider,
+  readCase,
+  textOf,
+  withValue,
+} from './load-fixtures.ts';
 
-const fixtures = join(import.meta.dirname, '../fixtures/config');
-const canary = 'sk-canary-key';
-const environment = { OPENAI_API_KEY: canary, KEY_WITH_NEWLINE: `${canary}\n`, EMPTY: '' };
-const bare: LoadContext = { environment, variables: 'error', entitlements: new Set() };
-const entitled: LoadContext = { ...bare, entitlements: new Set(['quota_templates']) };
+/** Every place of a configuration; in a short run, of the elements of a list only the first. */
+const placesOf = (config: unknown): (string | number)[][] =>
+  pathsOf(config).filter((path) => isFull || path.every((key) => typeof key === 'string' || key === 0));
 
-const file = (name: string, text: string | Uint8Array): SourceFile => ({ name, path: name, bytes: Buffer.from(text) });
-const one = (text: string | Uint8Array, context = entitled): Loaded => loadFiles([file('a.yaml', text)], context);
-const lines = (problems: readonly Problem[]): string[] => problems.map(formatProblem);
-const provider = `providers:\n  openai:\n    type: openai\n    api_key: \${OPENAI_API_KEY}\n    models: [gpt-4o]\n`;
-
-async function readCase(
-  kind: string,
-  name: string,
-): Promise<{ files: SourceFile[]; problems: Problem[]; expected: (file: string) => string }> {
-  const directory = join(fixtures, kind, name);
-  const { files, problems } = await readDirectory(directory);
-  const expected = (wanted: string): string =>
-    existsSync(join(directory, wanted)) ? readFileSync(join(directory, wanted), 'utf8') : '';
-  return { files: files.map(({ name: shown, bytes }) => ({ name: shown, path: shown, bytes })), problems, expected };
-}
-
-const badCases = readdirSync(join(fixtures, 'bad'));
+const badCases = await Promise.all(
+  casesOf('bad').map(async (name) => {
+    const { files, problems: unreadable, expected } = await readCase('bad', name);
+    return { name, unreadable, ...loadFiles(files, bare), expected: expected('expected.txt') };
+  }),
+);
 
 await test('a bad directory gives exactly its message', async (t) => {
   t.ok(badCases.length >= 60, `${badCases.length} cases`);
-  for (const name of badCases) {
-    const { files, problems, expected } = await readCase('bad', name);
-    t.same(problems, [], `${name} is readable`);
-    const loaded = loadFiles(files, bare);
-    t.equal(
-      lines(loaded.problems)
-        .map((line) => `${line}\n`)
-        .join(''),
-      expected('expected.txt'),
-      name,
-    );
-    t.notMatch(loaded, { config: {} }, `${name} gives no configuration`);
-  }
+  const given = badCases.map(({ name, unreadable, problems, config }) => {
+    return { name, unreadable, said: textOf(problems), isLoaded: config !== undefined };
+  });
+  const wanted = badCases.map(({ name, expected }) => ({ name, unreadable: [], said: expected, isLoaded: false }));
+  t.same(given, wanted);
 });
 
 await test('a good directory gives exactly its configuration', async (t) => {
-  for (const name of readdirSync(join(fixtures, 'good'))) {
+  for (const name of casesOf('good')) {
     const { files, expected } = await readCase('good', name);
     const { config, problems, warnings } = loadFiles(files, entitled);
-    t.same(lines(problems), [], name);
-    t.same(config, JSON.parse(expected('config.json')), name);
-    t.equal(
-      lines(warnings)
-        .map((line) => `${line}\n`)
-        .join(''),
-      expected('warnings.txt'),
-      `${name}: warnings`,
+    t.same(
+      { problems: lines(problems), config, warnings: textOf(warnings) },
+      { problems: [], config: JSON.parse(expected('config.json')), warnings: expected('warnings.txt') },
+      name,
     );
   }
 });
 
 await test('no message holds the value of a variable, a key or a header', async (t) => {
-  for (const name of badCases) {
-    const { files } = await readCase('bad', name);
-    const { problems, warnings } = loadFiles(files, bare);
-    for (const secret of [canary, 'hunter2', 'secret', '123456', 'aGVsbG8', 'Bearer abc'])
-      t.notOk(
-        lines([...problems, ...warnings])
-          .join('\n')
-          .includes(secret),
-        name,
-      );
-  }
+  const secrets = [canary, 'hunter2', 'secret', '123456', 'aGVsbG8', 'Bearer abc'];
+  const told = badCases.flatMap(({ name, problems, warnings }) => {
+    const text = textOf([...problems, ...warnings]);
+    return secrets.filter((secret) => text.includes(secret)).map((secret) => `${name}: ${secret}`);
+  });
+  t.same(told, []);
   const literal = one(
     `providers:\n  a:\n    type: openai\n    api_key: 0${'7'.repeat(9)}\n    models: [m]\n    headers: { X-Key: 0x77, X-Other: [77] }\n`,
   );
@@ -91,19 +73,24 @@ await test('a variable is filled in where it is sent upstream and nowhere else',
   const hidden = 'canary-value';
   const { expected } = await readCase('good', 'every-key');
   const config = JSON.parse(expected('config.json'));
-  const texts = pathsOf(config).filter((path) => typeof valueAt(config, path) === 'string');
+  const texts = placesOf(config).filter((path) => typeof valueAt(config, path) === 'string');
+  const misjudged: string[] = [];
   const filled = texts.filter((path) => {
     const yaml = stringify(withValue(config, path, `https://a/\${S}`));
     const [full, kept] = (['error', 'keep'] as const).map((variables) => {
       return one(yaml, { ...entitled, environment: { ...environment, S: hidden }, variables });
     });
-    t.same(full?.problems, kept?.problems, `both planes refuse the same at ${path.join('.')}`);
+    const place = path.join('.');
+    const said = lines(full?.problems ?? []).join('; ');
+    if (said !== lines(kept?.problems ?? []).join('; ')) misjudged.push(`${place}: the planes differ: ${said}`);
     if (full?.config !== undefined) return true;
-    t.match(full?.problems, [{ message: /^holds a variable, but variables are filled in only in api_key/ }]);
-    t.equal(full?.problems.length, 1, `${path.join('.')} and no echo`);
-    t.notOk(JSON.stringify(full).includes(hidden), path.join('.'));
+    const [problem, ...echoes] = full?.problems ?? [];
+    const isRefused = problem?.message.startsWith('holds a variable, but variables are filled in only in api_key');
+    if (isRefused !== true || echoes.length > 0) misjudged.push(`${place}: ${said}`);
+    if (JSON.stringify(full).includes(hidden)) misjudged.push(`${place} shows the value`);
     return false;
   });
+  t.same(misjudged, []);
   t.same(
     filled.map((path) => path.join('.')),
     ['base_url', 'api_key', 'headers.OpenAI-Organization'].map((key) => `providers.openai.${key}`),
@@ -114,15 +101,19 @@ await test("the gateway's own variables are read by no file, in any case, place 
   const hidden = 'canary-master-key';
   const names = ['GATEWAY_MASTER_KEY', 'Gateway_Anything', 'REDIS_URL', 'redis_url', 'DATABASE_URL', 'PGPASSWORD'];
   const values = Object.fromEntries(names.map((name) => [name, hidden]));
+  const misread: unknown[] = [];
   for (const text of names.flatMap((name) => [`a\${${name}}`, `\${B:-x}\${${name}:-}`, `$${name}`])) {
     for (const root of [{ providers: { p: { api_key: text } } }, { providers: { p: { headers: { a: text } } } }]) {
       for (const variables of ['error', 'warning', 'keep'] as const) {
         const expanded = expand(root, values, variables);
-        t.match(expanded.errors, [{ message: /^refers to .*, which belongs to the gateway itself/ }], text);
-        t.notOk(JSON.stringify(expanded).includes(hidden), text);
+        const message = expanded.errors[0]?.message ?? '';
+        const isRefused =
+          expanded.errors.length === 1 && /^refers to .*, which belongs to the gateway itself/.test(message);
+        if (!isRefused || JSON.stringify(expanded).includes(hidden)) misread.push({ text, root, variables, expanded });
       }
     }
   }
+  t.same(misread, []);
 });
 
 await test('no message about an address holds the value of a variable', async (t) => {
@@ -211,37 +202,14 @@ await test('a byte order mark and Windows line ends change nothing', async (t) =
 });
 
 await test('text that is not UTF-8 is refused with its line', async (t) => {
-  const cases: [string, Uint8Array, RegExp][] = [
-    ['NUL', Buffer.from('a: 1\nb: \0\n'), /^a\.yaml:2:1 {2}holds a NUL byte/],
-    [
-      'invalid UTF-8',
-      Buffer.from([0x61, 0x3a, 0x20, 0x31, 0x0a, 0x62, 0x3a, 0x20, 0xc3, 0x28, 0x0a]),
-      /^a\.yaml:2:1 {2}holds bytes that are not UTF-8/,
-    ],
-    [
-      'a cut character at the end',
-      Buffer.from([0x61, 0x3a, 0x20, 0xc3]),
-      /^a\.yaml:1:1 {2}holds bytes that are not UTF-8/,
-    ],
-    ['UTF-16, little endian', Buffer.from('\ufeffserver: {}', 'utf16le'), /^a\.yaml {2}is UTF-16/],
-    ['UTF-16, big endian', Buffer.from('\ufeffserver: {}', 'utf16le').swap16(), /^a\.yaml {2}is UTF-16/],
-    ['UTF-16 without a mark', Buffer.from('server: {}', 'utf16le'), /^a\.yaml:1:1 {2}holds a NUL byte/],
-    ['only a byte order mark', Buffer.from('\ufeff'), /is empty/],
-  ];
-  for (const [name, bytes, message] of cases) t.match(lines(one(bytes).problems), [message], name);
+  for (const [name, bytes, message] of unreadableFiles) t.match(lines(one(bytes).problems), [message], name);
 });
 
 await test('what is nested beyond reason is refused, not fatal', async (t) => {
-  const cases = (depth: number): Record<string, string> => ({
-    'flow lists': '['.repeat(depth) + ']'.repeat(depth),
-    'flow maps': '{a: '.repeat(depth),
-    'block lists': `${'- '.repeat(depth)}x`,
-    keys: '? '.repeat(depth),
-  });
-  for (const [name, text] of Object.entries(cases(extent(7_000, 2_000))))
+  for (const [name, text] of Object.entries(nestedTexts(extent(7_000, 2_000))))
     t.match(lines(one(text).problems), [/nested too deeply/], name);
   const { problems } = await load(
-    [file('a.yaml', cases(extent(100_000, 30_000))['flow lists'] ?? '')],
+    [file('a.yaml', nestedTexts(extent(100_000, 8_000))['flow lists'] ?? '')],
     bare,
     reloadBytes,
   );
@@ -260,8 +228,8 @@ await test('a bomb is refused before it goes off', async (t) => {
 });
 
 await test('a file that needs more memory than its thread has is one mistake, and the process lives', async (t) => {
-  const { problems, config } = await loadOffThread([file('a.yaml', '- a\n'.repeat(200_000))], bare, 24);
-  t.same(lines(problems), ['a.yaml  needs more than 24 MiB of memory to be loaded']);
+  const { problems, config } = await loadOffThread([file('a.yaml', '- a\n'.repeat(50_000))], bare, 10);
+  t.same(lines(problems), ['a.yaml  needs more than 10 MiB of memory to be loaded']);
   t.equal(config, undefined);
 });
 
@@ -271,32 +239,34 @@ await test('a chain of aliases cannot outgrow the stack', async (t) => {
 });
 
 await test('the list of problems has an end', async (t) => {
-  const { problems } = one(`aliases:\n${'  - {}\n'.repeat(5_000)}`);
+  const { problems } = one(`aliases:\n${'  - {}\n'.repeat(extent(5_000, 1_000))}`);
   t.ok(problems.length <= 202);
   t.match(problems.at(-1)?.message, /^and [0-9]+ more$/);
 });
 
 await test('what is left out of the list is counted', async (t) => {
-  const { problems } = one(Array.from({ length: 4_600 }, (_, index) => `k${index}: 1\n`).join(''));
+  const { problems } = one(Array.from({ length: 1_600 }, (_, index) => `k${index}: 1\n`).join(''));
   t.equal(problems.length, 201);
-  t.equal(problems.at(-1)?.message, 'and 4400 more');
+  t.equal(problems.at(-1)?.message, 'and 1400 more');
   t.match(problems[0], { line: 1, message: /unknown key "k0"/ });
 });
 
 await test('mistakes without number cost no more than their text', async (t) => {
   const unknown = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}: 1\n`).join('');
-  one(unknown(4_000));
+  const fewKeys = extent(4_000, 1_000);
+  one(unknown(fewKeys));
   const spent = (text: string): number => {
     const before = process.cpuUsage();
     one(text);
     return process.cpuUsage(before).user / 1_000;
   };
-  const [few, many] = [Math.min(...[1, 2].map(() => spent(unknown(4_000)))), spent(unknown(32_000))];
+  const [few, many] = [Math.min(...[1, 2].map(() => spent(unknown(fewKeys)))), spent(unknown(8 * fewKeys))];
   t.ok(many < 30 * few, `eight times the mistakes: ${Math.round(few)} ms, then ${Math.round(many)} ms`);
 });
 
-await test('ten thousand mistakes are found in bounded time', async (t) => {
-  const names = Array.from({ length: 10_000 }, (_, index) => index);
+await test('thousands of mistakes are found in bounded time', async (t) => {
+  const mistakes = extent(10_000, 3_000);
+  const names = Array.from({ length: mistakes }, (_, index) => index);
   const models = `providers:\n  openai:\n    type: openai\n    models: [${names.map((index) => `model-number-${index}`).join(', ')}]\n`;
   const start = process.cpuUsage();
   const { problems } = await load(
@@ -310,7 +280,7 @@ await test('ten thousand mistakes are found in bounded time', async (t) => {
     0,
   );
   t.ok(problems.length >= 100);
-  t.ok(process.cpuUsage(start).user < 20_000_000);
+  t.ok(process.cpuUsage(start).user < 2_000 * mistakes, 'at most 2 ms of work for each');
 });
 
 await test('variables', async (t) => {
@@ -320,42 +290,20 @@ await test('variables', async (t) => {
     const expanded = expand(root, { A: 'a', EMPTY: '', DOLLAR: `\${A} $$` }, variables);
     return { ...expanded, text: valueAt(expanded.value, path) };
   };
-  const texts = {
-    [`\${A}`]: 'a',
-    [`x\${A}y\${A}`]: 'xaya',
-    [`\${A:-b}`]: 'a',
-    [`\${B:-b}`]: 'b',
-    [`\${B:-}`]: '',
-    [`\${EMPTY}`]: '',
-    [`\${EMPTY:-b}`]: 'b',
-    [`\${B:-http://x:1/v1?a-b}`]: 'http://x:1/v1?a-b',
-    $$: '$',
-    [`$\${A}`]: `\${A}`,
-    [`$$\${A}`]: '$a',
-    $5: '$5',
-    a$: 'a$',
-    '}': '}',
-    [`\${DOLLAR}`]: `\${A} $$`,
-  };
-  for (const [text, value] of Object.entries(texts)) {
-    t.equal(fill(text).text, value, `${text} is filled in once`);
-    t.equal(fill(text, 'keep').text, text, `${text} is kept as written`);
-  }
-  for (const text of [
-    `\${`,
-    `\${A`,
-    `\${}`,
-    `\${1A}`,
-    `\${A-b}`,
-    `\${A:b}`,
-    `\${A:+b}`,
-    `\${a b}`,
-    `\${A:-\${B}}`,
-    `\${A:-$B}`,
-  ]) {
-    t.match(fill(text).errors, [{ path, message: /malformed/ }], text);
-    t.match(fill(text, 'keep').errors, [{ message: /malformed/ }], `${text} kept`);
-  }
+  const written = Object.keys(filledTexts);
+  t.same(Object.fromEntries(written.map((text) => [text, fill(text).text])), filledTexts, 'each is filled in once');
+  t.same(
+    written.map((text) => fill(text, 'keep').text),
+    written,
+    'each is kept as written',
+  );
+  const accepted = malformedTexts.filter((text) =>
+    (['error', 'keep'] as const).some((variables) => {
+      const [error] = fill(text, variables).errors;
+      return error === undefined || !/malformed/.test(error.message) || error.path.join() !== path.join();
+    }),
+  );
+  t.same(accepted, [], 'a malformed variable is refused at its place by both planes');
   t.match(fill(`\${toString}`).errors, [{ message: /toString is not set/ }], 'members of objects are not variables');
   t.match(
     fill(`\${B} \${B} \${C}`).errors.map(({ message }) => message),
@@ -395,35 +343,16 @@ await test('a thread gives what the main thread gives', async (t) => {
   }
 });
 
-/** Of the wrong values of all fields, a short run tries each fifth. */
-const every = extent(1, 5);
+/** Of the wrong values of all fields, a short run tries each eighth. */
+const every = extent(1, 8);
 
 await test('every field survives every wrong value', async (t) => {
   const { expected } = await readCase('good', 'every-key');
   const config = JSON.parse(expected('config.json'));
-  const wrong: unknown[] = [
-    undefined,
-    null,
-    '',
-    0,
-    -1,
-    1.5,
-    1e308,
-    true,
-    'x'.repeat(10_000),
-    [],
-    {},
-    [[]],
-    [null],
-    { a: null },
-    '__proto__',
-    '\u202e',
-    `\${X`,
-  ];
   let count = 0;
   let turn = 0;
-  for (const path of pathsOf(config)) {
-    for (const value of wrong) {
+  for (const path of placesOf(config)) {
+    for (const value of wrongValues) {
       turn += 1;
       if (turn % every !== 0) continue;
       const { config: loaded, problems } = one(stringify(withValue(config, path, value)));
@@ -433,7 +362,7 @@ await test('every field survives every wrong value', async (t) => {
       count += 1;
     }
   }
-  t.ok(count > 1_000 / every, `${count} variants`);
+  t.ok(count > extent(1_000, 120), `${count} variants`);
 });
 
 await test('damaged files are rejected or loaded and never throw', async () => {
@@ -468,22 +397,3 @@ await test('a message stays on its line whatever a file holds', async (t) => {
     for (const character of ['\n', '\u001b', '\u202e']) t.notOk(line.includes(character));
   t.ok(problems.length >= 2);
 });
-
-function pathsOf(value: unknown, path: (string | number)[] = []): (string | number)[][] {
-  if (typeof value !== 'object' || value === null) return [path];
-  const keys = Array.isArray(value) ? value.map((_, index) => index) : Object.keys(value);
-  return [
-    ...(path.length > 0 ? [path] : []),
-    ...keys.flatMap((key) => pathsOf((value as Record<string | number, unknown>)[key], [...path, key])),
-  ];
-}
-
-function withValue(root: unknown, path: readonly (string | number)[], value: unknown): unknown {
-  const copy = structuredClone(root);
-  let at = copy as Record<string | number, unknown>;
-  for (const key of path.slice(0, -1)) at = at[key] as Record<string | number, unknown>;
-  const last = path.at(-1) ?? '';
-  if (value === undefined && !Array.isArray(at)) delete at[last];
-  else at[last] = value;
-  return copy;
-}
