@@ -1,0 +1,264 @@
+// The rules of the rooms: who may import what.
+import { livesIn, never, only, type Rule, standsIn } from './checks.ts';
+
+export const roomRules: readonly Rule[] = [
+  {
+    claim: 'the data plane imports itself and the rooms below the planes, nothing else of ours',
+    check: never(/^proxy\//, /^(?!(proxy|plane|gitops|store|schemas)\/).*\.(ts|json)$/),
+    bad: [
+      ['proxy/a.ts', "import { b } from '../control-plane/b.ts';"],
+      ['proxy/a.ts', "import type { b } from '../control-plane/b.ts';"],
+      ['proxy/stages/a.ts', "export { b } from '../../control-plane/b.ts';"],
+      ['proxy/stages/a.ts', "export * from '../../deploy/b.ts';"],
+      ['proxy/a.ts', "const b = await import('../control-plane/b.ts');"],
+      ['proxy/a.ts', "let b: import('../control-plane/b.ts').B;"],
+      ['proxy/a.ts', "import '../test/b.ts';"],
+      ['proxy/a.ts', "import {\n  type B,\n  c,\n} from '../control-plane/b.ts';"],
+      ['proxy/a.ts', "new Worker(new URL('../control-plane/b.ts', import.meta.url));"],
+    ],
+    good: [
+      [
+        'proxy/a.ts',
+        "import { b } from '../schemas/b.ts';\nimport c from 'fastify';\nimport { join } from 'node:path';",
+      ],
+    ],
+  },
+  {
+    claim: 'the control plane imports itself and the rooms below the planes, nothing else of ours',
+    check: never(/^control-plane\//, /^(?!(control-plane|plane|gitops|store|schemas)\/|package\.json$).*\.(ts|json)$/),
+    bad: [
+      ['control-plane/a.ts', "import { b } from '../proxy/b.ts';"],
+      ['control-plane/admin/keys/a.ts', "import type { b } from '../../../proxy/b.ts';"],
+    ],
+    good: [['control-plane/main.ts', "import manifest from '../package.json' with { type: 'json' };"]],
+  },
+  {
+    claim: 'the schemas import nothing of ours but schemas',
+    check: never(/^schemas\//, /^(?!schemas\/).*\.(ts|json)$/),
+    bad: [
+      ['schemas/a.ts', "import { b } from '../proxy/b.ts';"],
+      ['schemas/rules/a.ts', "import type { b } from '../../store/b.ts';"],
+    ],
+    good: [['schemas/rules/a.ts', "import { b } from '../keys/b.ts';"]],
+  },
+  {
+    claim: 'the schemas do no I/O',
+    check: never(/^schemas\//, /^node:(?!crypto$)/),
+    bad: [
+      ['schemas/a.ts', "import { readFileSync } from 'node:fs';"],
+      ['schemas/keys/a.ts', "import { hostname } from 'node:os';"],
+    ],
+    good: [['schemas/keys/a.ts', "import { hash } from 'node:crypto';"]],
+  },
+  {
+    claim: 'the store imports itself and the schemas',
+    check: never(/^store\//, /^(?!(store|schemas)\/).*\.(ts|json)$/),
+    bad: [
+      ['store/a.ts', "import { b } from '../gitops/b.ts';"],
+      ['store/state/a.ts', "import type { b } from '../../proxy/b.ts';"],
+    ],
+    good: [['store/state/a.ts', "import { b } from '../../schemas/b.ts';"]],
+  },
+  {
+    claim: 'gitops imports itself, the store and the schemas',
+    check: never(/^gitops\//, /^(?!(gitops|store|schemas)\/).*\.(ts|json)$/),
+    bad: [
+      ['gitops/a.ts', "import { b } from '../plane/b.ts';"],
+      ['gitops/a.ts', "import type { b } from '../control-plane/b.ts';"],
+    ],
+    good: [['gitops/a.ts', "import { b } from '../store/b.ts';"]],
+  },
+  {
+    claim: 'what is the same for both planes imports neither',
+    check: never(/^plane\//, /^(?!(plane|gitops|store|schemas)\/).*\.(ts|json)$/),
+    bad: [
+      ['plane/a.ts', "import { b } from '../proxy/b.ts';"],
+      ['plane/a.ts', "import type { b } from '../control-plane/b.ts';"],
+    ],
+    good: [['plane/a.ts', "import { b } from '../gitops/b.ts';"]],
+  },
+  {
+    claim: 'what runs or imitates a plane starts it as a process',
+    check: never(/^(deploy|examples)\//, /^(proxy|control-plane)\//),
+    bad: [
+      ['deploy/local.ts', "import { b } from '../proxy/b.ts';"],
+      ['examples/quickstart/a.ts', "import('../../control-plane/b.ts')"],
+    ],
+  },
+  {
+    claim: 'Fastify stays at the doors',
+    check: livesIn(
+      /^(fastify|@fastify\/[^/]+)(\/|$)/,
+      /^((proxy|control-plane)\/server\.ts|proxy\/endpoints\/.+|control-plane\/admin\/(.+\/)?routes\.ts)$/,
+    ),
+    bad: [
+      ['proxy/stages/a.ts', "import type { FastifyReply } from 'fastify';"],
+      ['control-plane/admin/keys/list.ts', "import { fastify } from 'fastify';"],
+      ['schemas/a.ts', "import cors from '@fastify/cors';"],
+    ],
+    good: [['control-plane/admin/keys/routes.ts', "import type { FastifyPluginAsync } from 'fastify';"]],
+  },
+  {
+    claim: 'undici stays upstream',
+    check: livesIn(/^undici(\/|$)/, /^proxy\/upstream\//),
+    bad: [
+      ['proxy/providers/a.ts', "import { Pool } from 'undici';"],
+      ['control-plane/a.ts', "import type { Pool } from 'undici';"],
+    ],
+  },
+  {
+    claim: 'undici is loaded in one file',
+    check: standsIn(/^import (?!type\b).*'undici['/]/m, /^proxy\/upstream\/undici\.ts$/),
+    bad: [['proxy/upstream/pools.ts', "import { Pool } from 'undici';"]],
+    good: [['proxy/upstream/pools.ts', "import type { Pool } from 'undici';"]],
+  },
+  {
+    claim: 'databases stay in the store',
+    check: livesIn(/^(ioredis|node:sqlite|pg)(\/|$)/, /^store\//),
+    bad: [
+      ['proxy/limits/a.ts', "import { Redis } from 'ioredis';"],
+      ['schemas/rules/a.ts', "import { DatabaseSync } from 'node:sqlite';"],
+      ['control-plane/store/a.ts', "import pg from 'pg';"],
+    ],
+  },
+  {
+    claim: 'only one file watches the disk',
+    check: livesIn(/^chokidar(\/|$)/, /^gitops\/watch\.ts$/),
+    bad: [['gitops/follow.ts', "import { watch } from 'chokidar';"]],
+  },
+  {
+    claim: 'the metrics package is loaded in one file',
+    check: livesIn(/^prom-client(\/|$)/, /^plane\/prom(etheus|-client-files\.d)\.ts$/),
+    bad: [
+      ['proxy/metrics.ts', "import { Counter } from 'prom-client';"],
+      ['proxy/metrics.ts', "import Gauge from 'prom-client/lib/gauge.js';"],
+    ],
+  },
+  {
+    claim: 'metrics are made in metrics.ts',
+    check: livesIn(/^plane\/prometheus\.ts$/, /^(proxy|control-plane)\/([a-z]+-)?metrics\.ts$/),
+    bad: [['proxy/stages/settle.ts', "import { Counter } from '../../plane/prometheus.ts';"]],
+  },
+  {
+    claim: 'YAML is read where the config is',
+    check: livesIn(/^yaml(\/|$)/, /^gitops\//),
+    bad: [['proxy/snapshot/compile.ts', "import { parse } from 'yaml';"]],
+  },
+  {
+    claim: 'JSON Schemas are applied, and words guessed, in one room',
+    check: livesIn(/^(ajv|leven)(\/|$)/, /^schemas\/validation\//),
+    bad: [
+      ['gitops/validate.ts', "import { Ajv2020 } from 'ajv/dist/2020.js';"],
+      ['control-plane/admin/a.ts', "import leven from 'leven';"],
+    ],
+  },
+  {
+    claim: 'kinds of managed documents are named in their registry alone',
+    check: standsIn(
+      /'(auth_key|rate_limit|reset_epoch)'|\b(authKey|manualRule|resetEpoch)Kind\b/,
+      /^schemas\/(documents|keys|rules)\//,
+    ),
+    bad: [
+      ['proxy/snapshot/a.ts', "const kinds = ['auth_key'];"],
+      ['control-plane/admin/a.ts', "import { authKeyKind } from '../../schemas/keys/auth-key.ts';"],
+    ],
+    good: [['control-plane/admin/a.ts', "import { managedKeys } from '../../schemas/documents/kinds.ts';"]],
+  },
+  {
+    claim: 'arithmetic imports no package and no node module',
+    check: only(
+      /^(proxy\/limits\/|schemas\/rules\/|schemas\/(user-path|selector)\.ts$)/,
+      /^(proxy\/limits|schemas\/rules)\/|^schemas\/(user-path|selector|types)\.ts$/,
+    ),
+    bad: [
+      ['proxy/limits/a.ts', "import { hash } from 'node:crypto';"],
+      ['proxy/limits/a.ts', "import type { Snapshot } from '../snapshot/snapshot.ts';"],
+      ['schemas/rules/a.ts', "import leven from 'leven';"],
+      ['schemas/user-path.ts', "import 'node:path';"],
+      ['schemas/selector.ts', "import { b } from './config/read.ts';"],
+    ],
+    good: [['schemas/rules/a.ts', "import type { Limit } from '../types.ts';"]],
+  },
+  {
+    claim: 'dialects translate and nothing else: no sockets, no stages, no limits',
+    check: never(
+      /^proxy\/dialects\//,
+      /^(node:(http|https|net|tls|fs)|fastify$|proxy\/(?!dialects\/|bytes\/|call\/|tokens\/))/,
+    ),
+    bad: [
+      ['proxy/dialects/a.ts', "import { b } from '../stages/b.ts';"],
+      ['proxy/dialects/openai/a.ts', "import { connect } from 'node:net';"],
+    ],
+    good: [['proxy/dialects/openai/a.ts', "import { b } from '../../tokens/b.ts';"]],
+  },
+  {
+    claim: 'bytes have no meaning: scanning and cutting know nothing of ours',
+    check: only(/^proxy\/bytes\//, /^proxy\/bytes\/|^node:buffer$/),
+    bad: [
+      ['proxy/bytes/a.ts', "import { b } from '../dialects/b.ts';"],
+      ['proxy/bytes/a.ts', "import type { Refusal } from '../errors.ts';"],
+    ],
+    good: [['proxy/bytes/a.ts', "import { b } from './b.ts';"]],
+  },
+  {
+    claim: 'upstream speaks HTTP and knows no dialect',
+    check: never(/^proxy\/upstream\//, /^proxy\/(dialects|providers|tokens|snapshot|limits)\//),
+    bad: [['proxy/upstream/a.ts', "import { b } from '../dialects/b.ts';"]],
+  },
+  {
+    claim: 'an answer is a value: relaying knows neither who made it nor what a tap does',
+    check: never(
+      /^proxy\/(answer|stages\/relay|connection\/client-sink)\.ts$/,
+      /^proxy\/(upstream|providers|dialects|tokens)\//,
+    ),
+    bad: [
+      ['proxy/answer.ts', "import type { Failure } from './upstream/failure.ts';"],
+      ['proxy/stages/relay.ts', "import { UsageTap } from '../tokens/usage-tap.ts';"],
+    ],
+    good: [['proxy/stages/relay.ts', "import type { Answer } from '../answer.ts';"]],
+  },
+  {
+    claim: 'a stage knows no door and no store',
+    check: never(/^proxy\/stages\//, /^proxy\/(endpoints|store)\/|^proxy\/(server|pipeline)\.ts$/),
+    bad: [['proxy/stages/a.ts', "import { b } from '../endpoints/b.ts';"]],
+  },
+  {
+    claim: 'a door knows no store and no upstream',
+    check: never(/^proxy\/endpoints\//, /^proxy\/(store|upstream)\/|^proxy\/server\.ts$/),
+    bad: [['proxy/endpoints/a.ts', "import { b } from '../store/b.ts';"]],
+  },
+  {
+    claim: 'the forwarding of /admin is a trip of its own and knows nothing of the line',
+    check: never(
+      /^proxy\/admin\//,
+      /^proxy\/(stages|endpoints|limits|dialects|providers)\/|^proxy\/(server|pipeline)\.ts$/,
+    ),
+    bad: [
+      ['proxy/admin/a.ts', "import { b } from '../stages/b.ts';"],
+      ['proxy/admin/a.ts', "import type { b } from '../stages/b.ts';"],
+      ['proxy/admin/a.ts', "import { serve } from '../pipeline.ts';"],
+    ],
+    good: [['proxy/admin/a.ts', "import { b } from '../connection/b.ts';"]],
+  },
+  {
+    claim: 'the rooms below the line know nothing of the line',
+    check: never(
+      /^proxy\/(bytes|call|connection|dialects|limits|providers|snapshot|store|tokens|upstream)\//,
+      /^proxy\/(stages|endpoints)\/|^proxy\/(server|pipeline|gateway)\.ts$/,
+    ),
+    bad: [
+      ['proxy/upstream/a.ts', "import { b } from '../stages/b.ts';"],
+      ['proxy/connection/a.ts', "import type { Gateway } from '../gateway.ts';"],
+    ],
+  },
+  {
+    claim: 'a store imports no sibling room',
+    check: never(/^(proxy|control-plane)\/store\//, /^(proxy|control-plane)\/(?!store\/)/),
+    bad: [['proxy/store/a.ts', "import { b } from '../limits/b.ts';"]],
+  },
+  {
+    claim: 'only main.ts wires: nobody imports one',
+    check: never(/./, /(^|\/)main\.ts$/),
+    bad: [['proxy/server.ts', "import { b } from './main.ts';"]],
+  },
+];
