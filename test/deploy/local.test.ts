@@ -193,12 +193,15 @@ void test('a port in use is one line that names the port and the variable', asyn
   await waitFor('the port', () => holder.listening);
   const address = holder.address();
   const port = String(typeof address === 'object' && address !== null ? address.port : 0);
-  for (const variable of Object.keys(freePorts)) {
-    const { run } = await startLocal(t, { env: { [variable]: port }, ready: 'spawned' });
-    t.strictSame(await run.exited, { code: 1, signal: null });
-    t.strictSame(run.stderr, [`Port ${port} is in use: set ${variable} to a free port, or stop what runs there.`]);
-    t.strictSame(run.stdout, []);
-  }
+  const variables = Object.keys(freePorts);
+  const env = Object.fromEntries(variables.map((variable) => [variable, port]));
+  const { run } = await startLocal(t, { env, ready: 'spawned' });
+  t.strictSame(await run.exited, { code: 1, signal: null });
+  const lines = variables.map(
+    (variable) => `Port ${port} is in use: set ${variable} to a free port, or stop what runs there.`,
+  );
+  t.strictSame(run.stderr, lines, 'one line for each variable');
+  t.strictSame(run.stdout, []);
 });
 
 void test('a config that cannot be used is explained by the plane that reads it first, and stops the start', async (t) => {
