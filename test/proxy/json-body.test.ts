@@ -1,14 +1,34 @@
 // Bodies of model calls, byte by byte: what is not one clear JSON call is refused before the provider hears of it, all else passes untouched.
 import { readFileSync } from 'node:fs';
-import { gzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
+import { extent } from '../support/extent.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
+import {
+  badModel,
+  body,
+  encodings,
+  grammar,
+  invalid,
+  keys,
+  manyMembers,
+  models,
+  passes,
+  tooDeep,
+  tooLarge,
+  tooManyKeys,
+  types,
+  unchecked,
+  unknownModel,
+  untouched,
+  withMembers,
+  withText,
+  wrongType,
+} from './json-body-cases.ts';
 import {
   type AcceptedCase,
   accepts,
   authorization,
   type Bytes,
-  chat,
   chatCall,
   chatLine,
   checkRefusal,
@@ -20,7 +40,6 @@ import {
   join,
   jsonType,
   type Refusal,
-  type RefusedCase,
   refuses,
   request,
   type Stand,
@@ -31,295 +50,9 @@ import {
 
 /** Figures are printed, not judged: a machine that runs other tests may take its time. A loop that stands still this long hangs. */
 const hangMs = 3000;
+const mebibyte = 1024 * 1024;
 /** Counting coverage would make the scanner many times slower than it is. */
 const uncounted = { NODE_V8_COVERAGE: undefined };
-
-const invalid: Refusal = { status: 400, code: 'invalid_json' };
-const badModel: Refusal = { status: 400, code: 'invalid_model', param: 'model' };
-const badStream: Refusal = { status: 400, code: 'invalid_stream', param: 'stream' };
-const unknownModel: Refusal = { status: 404, code: 'model_not_found', param: 'model' };
-const forbidden: Refusal = { status: 400, code: 'forbidden_key' };
-const tooDeep: Refusal = { status: 400, code: 'body_too_deep' };
-const tooManyKeys: Refusal = { status: 400, code: 'body_too_many_keys' };
-const tooLarge: Refusal = { status: 413, code: 'body_too_large' };
-const wrongType: Refusal = { status: 415, code: 'unsupported_media_type' };
-const wrongEncoding: Refusal = { status: 415, code: 'unsupported_encoding' };
-
-const mebibyte = 1024 * 1024;
-
-/** A call that is fine but for what follows. */
-const withMembers = (members: Bytes): Buffer => join('{"model":"fake-small","messages":[],', members, '}');
-const withText = (text: Bytes): Buffer => withMembers(join('"x":"', text, '"'));
-const withModel = (model: Bytes): Buffer => join('{"messages":[],"model":', model, '}');
-const bytes = (...values: number[]): Buffer => Buffer.from(values);
-
-/** Refused, and the connection goes on. */
-const body = (name: string, refusal: Refusal, sent: Bytes): RefusedCase => ({
-  ...refusal,
-  name,
-  send: chatCall(sent),
-  keeps: true,
-});
-/** Handed on as it is. */
-const passes = (name: string, sent: Bytes): AcceptedCase => ({ name, send: chatCall(sent), forwarded: sent });
-const twice = (name: string, key: string, members: string): RefusedCase =>
-  body(name, { status: 400, code: 'duplicate_key', param: key }, `{${members},"messages":[]}`);
-/** A whole call under other header lines. */
-const typed = (name: string, refusal: Refusal, lines: string[], sent: Bytes = chat): RefusedCase => ({
-  ...refusal,
-  name,
-  send: request(chatLine, [host, authorization, ...lines], sent),
-  keeps: true,
-});
-
-const grammar: RefusedCase[] = [
-  body('an empty body', invalid, ''),
-  { ...invalid, name: 'no body and no length', send: head(chatLine, host, authorization, jsonType), keeps: true },
-  {
-    ...invalid,
-    name: 'an empty chunked body',
-    send: join(head(chatLine, host, authorization, jsonType, 'Transfer-Encoding: chunked'), '0\r\n\r\n'),
-    keeps: true,
-  },
-  body('blanks only', invalid, ' \r\n\t '),
-  body('something behind the object', invalid, `${chat}x`),
-  body('a second object', invalid, `${chat}${chat}`),
-  body('a NUL behind the object', invalid, `${chat}\0`),
-  body('a comma behind the object', invalid, `${chat},`),
-  body('a comma behind the last member', invalid, '{"model":"fake-small",}'),
-  body('a comma behind the last element', invalid, withMembers('"x":[1,]')),
-  body('a comma alone', invalid, withMembers('"x":[,]')),
-  body('no comma', invalid, withMembers('"x":1 "y":2')),
-  body('no colon', invalid, withMembers('"x" 1')),
-  body('no value', invalid, withMembers('"x":')),
-  body('an object that does not end', invalid, chat.slice(0, -1)),
-  body('a string that does not end', invalid, '{"model":"fake-small'),
-  body('an array closed as an object', invalid, withMembers('"x":[1}')),
-  body('a line comment', invalid, withMembers('"x":1 // hi\n')),
-  body('a block comment', invalid, withMembers('/* hi */"x":1')),
-  body('single quotes', invalid, "{'model':'fake-small'}"),
-  body('a key without quotes', invalid, '{model:"fake-small"}'),
-  ...['01', '-01', '0x10', '+1', '1.', '.5', '-', '1e', '1e+', '1_000', '00', '- 1', '1.e5'].map((number) =>
-    body(`the number ${number}`, invalid, withMembers(`"x":${number}`)),
-  ),
-  ...['NaN', 'Infinity', '-Infinity', 'undefined', 'True', 'TRUE', 'nul', 'truefalse'].map((word) =>
-    body(`the word ${word}`, invalid, withMembers(`"x":${word}`)),
-  ),
-  ...['\\x41', '\\u12g4', '\\u123', '\\', "\\'", '\\u{41}', '\\a'].map((written) =>
-    body(`the escape ${written}`, invalid, withText(written)),
-  ),
-  ...[0x00, 0x01, 0x09, 0x0a, 0x0d, 0x1f].map((code) =>
-    body(`the raw control character 0x${code.toString(16)}`, invalid, withText(bytes(code))),
-  ),
-  body('a raw line break in a key', invalid, withMembers('"a\nb":1')),
-  body('a form feed between tokens', invalid, withMembers('\f"x":1')),
-  body('a no-break space between tokens', invalid, withMembers('\u00a0"x":1')),
-  ...['[]', `[${chat}]`, '"fake-small"', 'null', '7', 'true'].map((root) =>
-    body(`${root} for an object`, invalid, root),
-  ),
-];
-
-const encodings: RefusedCase[] = [
-  ...(['utf16le', 'latin1'] as const).map((encoding) =>
-    body(`${encoding} without a mark`, invalid, Buffer.from(withText('é').toString(), encoding)),
-  ),
-  body('UTF-16 with a mark', invalid, join(bytes(0xff, 0xfe), Buffer.from(chat, 'utf16le'))),
-  body('UTF-16 of the other byte order', invalid, Buffer.from(chat, 'utf16le').swap16()),
-  body(
-    'UTF-16 of the other byte order with a mark',
-    invalid,
-    join(bytes(0xfe, 0xff), Buffer.from(chat, 'utf16le').swap16()),
-  ),
-  body('a byte order mark alone', invalid, bytes(0xef, 0xbb, 0xbf)),
-  body('two byte order marks', invalid, join(bytes(0xef, 0xbb, 0xbf, 0xef, 0xbb, 0xbf), chat)),
-  body('a byte order mark inside', invalid, join('{', bytes(0xef, 0xbb, 0xbf), chat.slice(1))),
-  body('a continuation byte alone', invalid, withText(bytes(0x80))),
-  body('a character cut short', invalid, withText(bytes(0xe2, 0x82))),
-  body('an overlong slash', invalid, withText(bytes(0xc0, 0xaf))),
-  body('an overlong NUL', invalid, withText(bytes(0xc0, 0x80))),
-  body('a surrogate in UTF-8', invalid, withText(bytes(0xed, 0xa0, 0x80))),
-  body('a character beyond the last', invalid, withText(bytes(0xf4, 0x90, 0x80, 0x80))),
-  body('the byte 0xFF', invalid, withText(bytes(0xff))),
-  body('a broken character in a key', invalid, withMembers(join('"', bytes(0xc3, 0x28), '":1'))),
-  body('a broken character in the model', invalid, withModel(join('"fake-small', bytes(0xff), '"'))),
-];
-
-const keys: RefusedCase[] = [
-  twice('model twice', 'model', '"model":"fake-small","model":"fake-large"'),
-  twice('model twice, alike', 'model', '"model":"fake-small","model":"fake-small"'),
-  twice('model twice, once escaped', 'model', '"model":"fake-small","mode\\u006c":"fake-large"'),
-  twice('model twice, escaped first', 'model', '"\\u006dodel":"fake-large","model":"fake-small"'),
-  twice(
-    'model twice, both escaped',
-    'model',
-    '"\\u006D\\u006F\\u0064\\u0065\\u006C":"fake-large","\\u006dodel":"fake-small"',
-  ),
-  twice('Model beside model', 'model', '"Model":"fake-large","model":"fake-small"'),
-  twice('MODEL behind model', 'model', '"model":"fake-small","MODEL":"fake-large"'),
-  twice('an escaped Model beside model', 'model', '"model":"fake-small","\\u004dodel":"fake-large"'),
-  twice('model first and last of many', 'model', `"model":"fake-small",${manyMembers(400)},"model":"fake-large"`),
-  twice('stream twice', 'stream', '"model":"fake-small","stream":false,"stream":true'),
-  twice('Stream beside stream', 'stream', '"model":"fake-small","Stream":true,"stream":false'),
-  twice('a stream with the long s beside stream', 'stream', '"model":"fake-small","stream":false,"\u017ftream":true'),
-  twice(
-    'a stream with the escaped long s beside stream',
-    'stream',
-    '"model":"fake-small","stream":false,"\\u017ftream":true',
-  ),
-  twice('max_tokens twice', 'max_tokens', '"model":"fake-small","max_tokens":1,"max_tokens":100000'),
-  twice(
-    'max_tokens with the Kelvin sign beside max_tokens',
-    'max_tokens',
-    '"model":"fake-small","max_tokens":1,"max_to\u212aens":100000',
-  ),
-  twice(
-    'max_completion_tokens twice',
-    'max_completion_tokens',
-    '"model":"fake-small","max_completion_tokens":1,"max_completion_tokens":2',
-  ),
-  twice(
-    'stream_options twice',
-    'stream_options',
-    '"model":"fake-small","stream_options":{"include_usage":true},"stream_options":null',
-  ),
-  twice('n twice', 'n', '"model":"fake-small","n":1,"N":99'),
-  body('__proto__', forbidden, withMembers('"__proto__":{"x":1}')),
-  body('__proto__, escaped', forbidden, withMembers('"\\u005f_proto_\\u005f":{"x":1}')),
-  body('__proto__ deep inside', forbidden, withMembers('"x":[{"y":{"__proto__":1}}]')),
-  body('__proto__, escaped, deep inside', forbidden, withMembers('"x":[{"y":{"__pr\\u006fto__":1}}]')),
-  body('__proto__ as the first key', forbidden, '{"__proto__":null,"model":"fake-small"}'),
-  body('constructor.prototype', forbidden, withMembers('"constructor":{"prototype":{"x":1}}')),
-  body('constructor.prototype, escaped', forbidden, withMembers('"c\\u006fnstructor":{"protot\\u0079pe":1}')),
-  body('constructor.prototype deep inside', forbidden, withMembers('"x":[{"constructor":{"y":1,"prototype":{}}}]')),
-];
-
-const models: RefusedCase[] = [
-  body('no model', badModel, '{"messages":[]}'),
-  body('an object without members', badModel, '{}'),
-  body('a model deeper inside only', badModel, '{"x":{"model":"fake-small"}}'),
-  body('Model instead of model', badModel, '{"Model":"fake-small"}'),
-  ...['null', '7', '["fake-small"]', '{"id":"fake-small"}', 'true', '""', '" "', '"\\t\\n"', '"\u00a0"'].map((model) =>
-    body(`the model ${model}`, badModel, withModel(model)),
-  ),
-  body('a model with a NUL', badModel, withModel('"fake-small\\u0000"')),
-  body('a model of a NUL', badModel, withModel('"\\u0000"')),
-  body('a model of 10 KB', badModel, withModel(`"${'m'.repeat(10_000)}"`)),
-  body('a model of 10 KB in escapes', badModel, withModel(`"${'\\u006d'.repeat(10_000)}"`)),
-  body('a model with half a surrogate pair', unknownModel, withModel('"fake-small\\ud800"')),
-  body('a model of half a surrogate pair', unknownModel, withModel('"\\udc00"')),
-  body('a model named like a member of objects', unknownModel, withModel('"constructor"')),
-  body('the model __proto__', unknownModel, withModel('"__proto__"')),
-  body('a model with a blank behind', unknownModel, withModel('"fake-small "')),
-  ...['"true"', '"false"', '1', '0', '[]', '{}', '""'].map((stream) =>
-    body(`the stream ${stream}`, badStream, withMembers(`"stream":${stream}`)),
-  ),
-];
-
-const types: RefusedCase[] = [
-  typed('no Content-Type', wrongType, []),
-  ...[
-    '',
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'application/json\ta',
-    'application/json a',
-    'application/json, text/plain',
-    'application/jsonx',
-    'application/vnd.x+json',
-    'application/json+x',
-    'text/json',
-    'json',
-    '*/*',
-    'application/json;charset=utf-16',
-    'application/json; charset="UTF-16LE"',
-    'application/json; charset=iso-8859-1',
-  ].map((type) => typed(`the Content-Type "${type}"`, wrongType, [`Content-Type: ${type}`])),
-  typed(
-    'multipart',
-    wrongType,
-    ['Content-Type: multipart/form-data; boundary=x'],
-    `--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nfake-small\r\n--x--\r\n`,
-  ),
-  ...[
-    'gzip',
-    'GZIP',
-    'x-gzip',
-    'br',
-    'deflate',
-    'zstd',
-    'gzip, gzip, gzip',
-    'identity, gzip',
-    'gzip, identity',
-  ].flatMap((encoding) => [
-    typed(`${encoding} around plain JSON`, wrongEncoding, [jsonType, `Content-Encoding: ${encoding}`]),
-    typed(`${encoding}, compressed`, wrongEncoding, [jsonType, `Content-Encoding: ${encoding}`], gzipSync(chat)),
-  ]),
-  typed('two Content-Encodings', wrongEncoding, [jsonType, 'Content-Encoding: identity', 'Content-Encoding: gzip']),
-  {
-    status: 400,
-    code: 'invalid_header',
-    name: 'two Content-Types',
-    send: chatCall(chat, 'Content-Type: text/plain'),
-  },
-];
-
-const untouched: AcceptedCase[] = [
-  passes('the smallest call', '{"model":"fake-small"}'),
-  passes('blanks of every kind everywhere', ' \t\r\n{ \n"model" :\t"fake-small"\r\n, "messages" : [ ] } \n\n'),
-  { name: 'a byte order mark, which is dropped', send: chatCall(join('\ufeff', chat)), forwarded: chat },
-  passes('half a surrogate pair in a text', withText('\\ud800 and \\udc00 and \\ud83d\\ude00')),
-  passes('every escape', withText('\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\\uFFFF')),
-  passes('characters of every length', withText('a é € 😀 \u2028 \u007f \ufeff')),
-  ...[
-    '-1',
-    '0',
-    '1.5',
-    '1e999',
-    '-1e-999',
-    '9007199254740993',
-    '12345678901234567890',
-    '1E+2',
-    '-0',
-    '"7"',
-    'null',
-  ].map((number) => passes(`max_tokens ${number}`, withMembers(`"max_tokens":${number}, "seed":${number}`))),
-  passes('stream false', withMembers('"stream":false')),
-  passes('stream null', withMembers('"stream":null')),
-  passes('duplicate keys where they cannot mislead', withMembers('"x":1,"x":2,"y":{"model":"a","model":"b"}')),
-  passes(
-    'constructor and prototype each for itself',
-    withMembers('"constructor":{"x":1},"prototype":{"constructor":2}'),
-  ),
-  passes('__proto__ as a value', withMembers('"x":"__proto__","y":["constructor","prototype"]')),
-  passes('keys of no letters', withMembers('"":1," ":2,"\\u0000":3,"😀":4')),
-  passes('depth 128', withMembers(`"x":${'['.repeat(127)}${']'.repeat(127)}`)),
-  passes('500 members', withMembers(manyMembers(498))),
-  ...[
-    ' application/json',
-    'application/json;charset=utf-8',
-    'Application/JSON; Charset="UTF-8"',
-    'application/json ; x=y',
-  ].map((type) => ({
-    name: `the Content-Type "${type}"`,
-    send: request(chatLine, [host, authorization, `Content-Type: ${type}`], chat),
-    forwarded: chat,
-  })),
-  {
-    name: 'Content-Encoding identity',
-    send: chatCall(chat, 'Content-Encoding: identity'),
-    forwarded: chat,
-  },
-];
-
-/** What a lenient type may not do: let an unchecked body through. */
-const unchecked: RefusedCase[] = [' application/json', 'application/json ; x=y', 'application/json;charset=utf-8'].map(
-  (type) => typed(`broken JSON as "${type}"`, invalid, [`Content-Type: ${type}`], '{"model":"fake-small",}'),
-);
-
-/** Members named k0, k1 … */
-function manyMembers(count: number, name = (index: number) => `k${index}`): string {
-  return Array.from({ length: count }, (_, index) => `"${name(index)}":${index}`).join(',');
-}
 
 await test('bodies of calls', async (t) => {
   const stand = await startStand(t, { body_limit: '1MiB', timeouts: { headers: '300ms', body: '300ms' } });
@@ -384,14 +117,8 @@ async function checkDepth(t: Test, stand: Stand): Promise<void> {
   for (const [name, shape] of Object.entries(shapes)) {
     const sent = withMembers(`"x":${shape}`);
     await refuses(t, stand, [body(name, tooDeep, sent)]);
-    let best = Number.POSITIVE_INFINITY;
-    for (let run = 0; run < 5; run += 1) {
-      const start = performance.now();
-      await rawRequest(stand.gateway.port, chatCall(sent));
-      best = Math.min(best, performance.now() - start);
-    }
-    t.comment(`${name}: ${best.toFixed(1)} ms`);
-    t.ok(best < 500);
+    const tookMs = await fastestMs(5, 500, () => rawRequest(stand.gateway.port, chatCall(sent)));
+    t.ok(tookMs < 500, `${name}: ${tookMs.toFixed(1)} ms`);
   }
 }
 
@@ -408,8 +135,8 @@ async function checkLimit(t: Test, stand: Stand): Promise<void> {
   await refuses(t, stand, [
     { ...tooLarge, name: 'one byte more', send: chatCall(beyond) },
     { ...tooLarge, name: 'one byte more in chunks', send: inChunks(beyond) },
-    { ...tooLarge, name: '10 MB and a byte', send: chatCall(join(exact, ' '.repeat(9_000_000))) },
-    { ...tooLarge, name: '500,000 keys', send: chatCall(withMembers(`"x":{${manyMembers(500_000)}}`)) },
+    { ...tooLarge, name: 'ten times as much', send: chatCall(join(exact, ' '.repeat(9 * mebibyte))) },
+    { ...tooLarge, name: '150,000 keys', send: chatCall(withMembers(`"x":{${manyMembers(150_000)}}`)) },
   ]);
 }
 
@@ -476,41 +203,44 @@ async function checkImage(t: Test, stand: Stand): Promise<void> {
 }
 
 async function checkShapes(t: Test, stand: Stand): Promise<void> {
-  const million = (element: string) => `[${`${element},`.repeat(999_999)}${element}]`;
-  const depth = 5_000_000;
+  const million = extent(1_000_000, 250_000);
+  const list = (element: string) => `[${`${element},`.repeat(million - 1)}${element}]`;
+  /** More than a body may have. */
+  const most = extent(500_000, 260_000);
+  const members = manyMembers(most);
   const refused: [name: string, refusal: Refusal, sent: Buffer][] = [
-    ['depth 5,000,000', tooDeep, withMembers(`"x":${'['.repeat(depth)}${']'.repeat(depth - 100)}`)],
-    ['500,000 keys in one object', tooManyKeys, withMembers(`"x":{${manyMembers(500_000)}}`)],
-    ['500,000 keys at the top', tooManyKeys, withMembers(manyMembers(500_000))],
-    ['500,000 objects of one key', tooManyKeys, withMembers(`"x":[${'{"k":1},'.repeat(500_000)}1]`)],
-    ['10 MB of numbers and a mistake', invalid, withMembers(`"x":[${'1,'.repeat(5_000_000)}]`)],
-    ['10 MB of escapes and a mistake', invalid, withText(`${'\\u0041'.repeat(1_600_000)}\\x`)],
-    ['a string of 10 MB that does not end', invalid, join('{"model":"', 'x'.repeat(10_000_000))],
-    ['10 MB of blanks', invalid, Buffer.alloc(10_000_000, ' ')],
+    ['lists in each other', tooDeep, withMembers(`"x":${'['.repeat(5 * million)}${']'.repeat(5 * million - 100)}`)],
+    ['many keys in one object', tooManyKeys, withMembers(`"x":{${members}}`)],
+    ['many keys at the top', tooManyKeys, withMembers(members)],
+    ['many objects of one key', tooManyKeys, withMembers(`"x":[${'{"k":1},'.repeat(most)}1]`)],
+    ['numbers and a mistake', invalid, withMembers(`"x":[${'1,'.repeat(5 * million)}]`)],
+    ['escapes and a mistake', invalid, withText(`${'\\u0041'.repeat(1.6 * million)}\\x`)],
+    ['a string that does not end', invalid, join('{"model":"', 'x'.repeat(10 * million))],
+    ['blanks', invalid, Buffer.alloc(10 * million, ' ')],
   ];
+  const slow: string[] = [];
+  const note = (name: string, { length }: Bytes, stallMs: number) => {
+    t.comment(`${name} (${megabytes(length)}): stall ${stallMs} ms`);
+    if (stallMs >= hangMs) slow.push(`${name}: ${stallMs} ms`);
+  };
   for (const [name, refusal, sent] of refused) {
-    const stall = await stallDuring(stand, () => refuses(t, stand, [body(name, refusal, sent)]));
-    t.comment(`${name} (${megabytes(sent.length)}): stall ${stall} ms`);
-    t.ok(stall < hangMs, 'no long stall');
+    note(name, sent, await stallDuring(stand, () => refuses(t, stand, [body(name, refusal, sent)])));
   }
 
   await stand.upstream.behave({ kind: 'json', body: '{"object":"chat.completion"}' });
-  const embed = `{"model":"fake-embedding","input":${million('"a"')}}`;
+  const embed = `{"model":"fake-embedding","input":${list('"a"')}}`;
   const served: AcceptedCase[] = [
-    passes('1,000,000 messages', `{"model":"fake-small","messages":${million('{}')}}`),
-    passes('1,000,000 stops', withMembers(`"stop":${million('"a"')}`)),
-    passes('10 MB of numbers', withMembers(`"x":[${'1,'.repeat(4_999_000)}1]`)),
+    passes('many messages', `{"model":"fake-small","messages":${list('{}')}}`),
+    passes('many stops', withMembers(`"stop":${list('"a"')}`)),
+    passes('numbers', withMembers(`"x":[${'1,'.repeat(5 * million - 1000)}1]`)),
     {
-      name: '1,000,000 inputs',
+      name: 'many inputs',
       send: request('POST /v1/embeddings HTTP/1.1', [host, authorization, jsonType], embed),
       forwarded: embed,
     },
   ];
-  for (const each of served) {
-    const stall = await stallDuring(stand, () => accepts(t, stand, [each]));
-    t.comment(`${each.name} (${megabytes(each.send.length)}): stall ${stall} ms`);
-    t.ok(stall < hangMs, 'no long stall');
-  }
+  for (const each of served) note(each.name, each.send, await stallDuring(stand, () => accepts(t, stand, [each])));
+  t.same(slow, [], 'no long stall');
   await stand.upstream.behave({ kind: 'openai' });
 }
 
@@ -522,23 +252,26 @@ async function checkCollisions(t: Test, stand: Stand): Promise<void> {
     'in stream_options': (inside: string) => `"stream":true,"stream_options":{${inside}}`,
   };
   for (const [name, place] of Object.entries(places)) {
-    const took: number[] = [];
-    for (const count of [60_000, 120_000, 240_000]) {
-      const sent = join('{"model":"nobody-has-it",', place(manyMembers(count, index(count))), '}');
-      let best = Number.POSITIVE_INFINITY;
-      for (let run = 0; run < 3; run += 1) {
-        const start = performance.now();
-        const { responses } = await rawRequest(stand.gateway.port, chatCall(sent));
-        best = Math.min(best, performance.now() - start);
-        if (run === 0) checkRefusal(t, responses[0], unknownModel);
-      }
-      took.push(best);
-    }
-    const [small = 0, , large = 0] = took;
-    t.comment(`${name}: ${took.map((each) => each.toFixed(1)).join(', ')} ms for 60,000, 120,000, 240,000 keys`);
-    t.ok(large < 1000, 'little time');
-    t.ok(large < 12 * small + 50, 'four times the keys, about four times the time');
+    const sent = (count: number) =>
+      chatCall(join('{"model":"nobody-has-it",', place(manyMembers(count, index(count))), '}'));
+    const [few, many] = [sent(60_000), sent(240_000)];
+    checkRefusal(t, (await rawRequest(stand.gateway.port, many)).responses[0], unknownModel);
+    const fewMs = await fastestMs(3, 0, () => rawRequest(stand.gateway.port, few));
+    const mostMs = Math.min(1000, 12 * fewMs + 50);
+    const manyMs = await fastestMs(3, mostMs, () => rawRequest(stand.gateway.port, many));
+    t.ok(manyMs < mostMs, `${name}: ${fewMs.toFixed(1)} ms, for four times the keys ${manyMs.toFixed(1)} ms`);
   }
+}
+
+/** How long the fastest of so many runs takes. A run below `enoughMs` is the last one. */
+async function fastestMs(most: number, enoughMs: number, work: () => Promise<unknown>): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < most && best >= enoughMs; run += 1) {
+    const start = performance.now();
+    await work();
+    best = Math.min(best, performance.now() - start);
+  }
+  return best;
 }
 
 /** Memory of a process in KiB: what it holds now, or the most it ever held. */

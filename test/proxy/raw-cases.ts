@@ -1,4 +1,5 @@
 // Runs byte-level cases against one real proxy: what it must refuse, and what it must hand on untouched.
+import { isDeepStrictEqual } from 'node:util';
 import type { Test } from 'tap';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, providerKey, startGateway } from '../support/gateway.ts';
@@ -101,77 +102,150 @@ export async function checkStand(t: Test, { gateway, upstream }: Stand): Promise
   t.same(unnamed, [], 'each with the key of the provider');
 }
 
-/** Sends each case on a connection of its own and checks the whole refusal. */
+/** Sends each case and checks the whole refusal. Cases that must close the connection have one each; the others share one. */
 export async function refuses(t: Test, stand: Stand, cases: readonly RefusedCase[]): Promise<void> {
-  for (const each of cases) await t.test(each.name, (inner) => refusesOne(inner, stand, each));
+  const wrong: string[] = [];
+  for (const each of cases.filter(({ keeps }) => !keeps)) {
+    wrong.push(...(await faultsOfClosing(stand, each)).map((fault) => `${each.name}: ${fault}`));
+  }
+  const keeping = cases.filter(({ keeps }) => keeps);
+  const seen = traffic(stand.upstream);
+  const check = (each: RefusedCase, response: RawResponse | undefined) => [
+    ...refusalFaults(response, each),
+    ...trafficFaults(stand, seen),
+  ];
+  wrong.push(...(await faultsOfSeries(t, stand, keeping, check)));
+  t.same(wrong, [], `of ${cases.length} requests each is refused as it should be`);
 }
 
-/** Sends each case on a connection of its own; the provider must get it, byte for byte, and the connection must go on. */
+/** Sends the cases on one connection; the provider must get each of them, byte for byte. */
 export async function accepts(t: Test, stand: Stand, cases: readonly AcceptedCase[]): Promise<void> {
-  for (const each of cases) await t.test(each.name, (inner) => acceptsOne(inner, stand, each));
+  const { ledger } = stand.upstream;
+  let calls = ledger.length;
+  const wrong = await faultsOfSeries(t, stand, cases, ({ forwarded }, response) => {
+    const faults = response?.status === 200 ? [] : [`answered ${response?.status} ${response?.text()}`];
+    const entry = ledger[calls];
+    calls += forwarded === undefined ? 0 : 1;
+    if (ledger.length !== calls) faults.push(`the provider saw ${ledger.length} calls in place of ${calls}`);
+    calls = ledger.length;
+    if (forwarded === undefined) return faults;
+    const { body = Buffer.alloc(0), trailers = [] } = entry ?? {};
+    if (!body.equals(join(forwarded))) faults.push(`forwarded as ${show(body)}`);
+    if (trailers.length > 0) faults.push(`forwarded with the trailers ${JSON.stringify(trailers)}`);
+    return faults;
+  });
+  t.same(wrong, [], `of ${cases.length} requests each is accepted`);
 }
 
-async function refusesOne(t: Test, { gateway, upstream }: Stand, expected: RefusedCase): Promise<void> {
+/** Sends the requests one after the other on one connection, which must stay open: each is the next request of the one before. */
+async function faultsOfSeries<Case extends { readonly name: string; readonly send: Bytes | readonly Step[] }>(
+  t: Test,
+  stand: Stand,
+  cases: readonly Case[],
+  check: (each: Case, response: RawResponse | undefined) => string[],
+): Promise<string[]> {
+  if (cases.length === 0) return [];
+  const wrong: string[] = [];
+  let connection = await openRaw(stand.gateway.port, { t });
+  let answers = 0;
+  for (const each of cases) {
+    const response = await converse(connection, each.send, answers + 1);
+    answers += 1;
+    const faults = check(each, response);
+    const { responses, closedByServer } = connection.exchange();
+    if (responses.length !== answers)
+      faults.push(`${responses.length} answers to ${answers} requests on the connection`);
+    const isOver = response === undefined || closedByServer || response.header('connection') === 'close';
+    if (isOver) faults.push('the connection does not stay open');
+    if (isOver || responses.length !== answers) {
+      connection.close();
+      connection = await openRaw(stand.gateway.port, { t });
+      answers = 0;
+    }
+    wrong.push(...faults.map((fault) => `${each.name}: ${fault}`));
+  }
+  wrong.push(...(await faultsOfNext(connection, answers + 1)).map((fault) => `behind ${cases.at(-1)?.name}: ${fault}`));
+  connection.close();
+  return wrong;
+}
+
+/** A refusal that closes the connection, although a valid call follows at once. */
+async function faultsOfClosing(stand: Stand, expected: RefusedCase): Promise<string[]> {
+  const { gateway, upstream } = stand;
   const seen = traffic(upstream);
   const { send } = expected;
-  if (expected.keeps) {
-    const connection = await openRaw(gateway.port, { t });
-    const response = await converse(connection, send, 1);
-    checkRefusal(t, response, expected);
-    await checkNext(t, connection, 2);
-  } else {
-    const steps = typeof send === 'string' || Buffer.isBuffer(send) ? [join(send, chatCall())] : send;
-    const { responses, rest, closedByServer } = await rawRequest(gateway.port, steps, {
-      until: 'close',
-      deadlineMs: 1500,
-    });
-    t.equal(responses.length, 1, 'one answer');
-    checkRefusal(t, responses[0], expected);
-    t.equal(rest.toString(), '', 'and nothing after it');
-    t.ok(closedByServer, 'the connection is closed');
-  }
-  t.same(traffic(upstream), seen, 'the provider saw nothing');
-  t.end();
+  const steps = typeof send === 'string' || Buffer.isBuffer(send) ? [join(send, chatCall())] : send;
+  const { responses, rest, closedByServer } = await rawRequest(gateway.port, steps, {
+    until: 'close',
+    deadlineMs: 1500,
+  });
+  return faultsOf([
+    [responses.length === 1, `${responses.length} answers`],
+    [rest.length === 0, `behind the answer comes ${show(rest)}`],
+    [closedByServer, 'the connection stays open'],
+  ]).concat(refusalFaults(responses[0], expected), trafficFaults(stand, seen));
 }
 
-async function acceptsOne(t: Test, { gateway, upstream }: Stand, { send, forwarded }: AcceptedCase): Promise<void> {
-  const before = upstream.ledger.length;
-  const connection = await openRaw(gateway.port, { t });
-  const response = await converse(connection, send, 1);
-  t.equal(response?.status, 200, response?.status === 200 ? 'accepted' : (response?.text() ?? 'no answer'));
-  if (forwarded !== undefined) {
-    t.equal(upstream.ledger.length, before + 1, 'one call upstream');
-    const { body = Buffer.alloc(0), trailers } = upstream.ledger[before] ?? {};
-    t.ok(body.equals(join(forwarded)), `forwarded unchanged (${show(body)})`);
-    t.same(trailers, []);
-  }
-  await checkNext(t, connection, 2);
-  t.end();
+function trafficFaults({ upstream }: Stand, before: ReturnType<typeof traffic>): string[] {
+  const { calls, bytes } = traffic(upstream);
+  return calls === before.calls && bytes === before.bytes ? [] : ['the provider heard of it'];
+}
+
+/** Of checks that came out wrong, what they say. */
+function faultsOf(checks: readonly (readonly [isRight: boolean, fault: string])[]): string[] {
+  return checks.filter(([isRight]) => !isRight).map(([, fault]) => fault);
+}
+
+/** What is wrong with a refusal: its status, its envelope, its headers. */
+export function refusalFaults(response: RawResponse | undefined, expected: Refusal): string[] {
+  const { status, code, param = null, type = typeOf[status] ?? 'invalid_request_error' } = expected;
+  if (!response) return ['no answer'];
+  const message = messageOf(response);
+  const envelope = { error: { code, message, param, type } };
+  return faultsOf([
+    [response.status === status, `status ${response.status} instead of ${status} (${message ?? response.text()})`],
+    [/^application\/json(;|$)/.test(response.header('content-type') ?? ''), 'it is not announced as JSON'],
+    [/^[A-Za-z0-9._-]{1,128}$/.test(response.header('x-request-id') ?? ''), 'it has no request id'],
+    [response.complete, 'it is not complete'],
+    [isDeepStrictEqual(parsed(response), envelope), `${response.text()} instead of ${JSON.stringify(envelope)}`],
+    [/^[\P{C}]{10,1000}$/u.test(message ?? ''), `the message for people is ${JSON.stringify(message)}`],
+    [!/sk-test|node:|\.ts\b|HPE_|ERR_/.test(response.text()), `it gives something away: ${response.text()}`],
+  ]);
 }
 
 /** Checks every part of a refusal: status, envelope, headers. */
 export function checkRefusal(t: Test, response: RawResponse | undefined, expected: Refusal): void {
-  const { status, code, param = null, type = typeOf[status] ?? 'invalid_request_error' } = expected;
-  if (!response) {
-    t.fail('no answer');
-    return;
-  }
-  const message = messageOf(response);
-  t.equal(response.status, status, `status ${status} (${message ?? response.text()})`);
-  t.match(response.header('content-type'), /^application\/json(;|$)/);
-  t.match(response.header('x-request-id'), /^[A-Za-z0-9._-]{1,128}$/);
-  t.ok(response.complete, 'whole');
-  t.strictSame(parsed(response), { error: { code, message, param, type } }, 'exactly the envelope');
-  t.match(message, /^[\P{C}]{10,1000}$/u, 'a message for people');
-  t.notMatch(response.text(), /sk-test|node:|\.ts\b|HPE_|ERR_/, 'that gives nothing away');
+  t.same(refusalFaults(response, expected), [], `refused with ${expected.status} ${expected.code}`);
 }
 
 /** The connection must serve another request as its `count`th answer. */
 export async function checkNext(t: Test, connection: RawConnection, count: number): Promise<void> {
+  t.same(await faultsOfNext(connection, count), [], 'the next request on the connection works');
+}
+
+async function faultsOfNext(connection: RawConnection, count: number): Promise<string[]> {
   const next = await converse(connection, head('GET /health HTTP/1.1', host), count);
-  t.equal(next?.status, 200, 'the next request on the connection works');
-  t.same(next?.json(), { status: 'ok' });
-  t.equal(connection.exchange().responses.length, count, 'each request has one answer');
+  const { responses } = connection.exchange();
+  return faultsOf([
+    [
+      next?.status === 200 && next.text() === '{"status":"ok"}',
+      `the next request gets ${next?.status} ${next?.text()}`,
+    ],
+    [responses.length === count, `${responses.length} answers to ${count} requests on the connection`],
+  ]);
+}
+
+/** Sends the requests one after the other on one connection that stays open, and gives the answer to each. */
+export async function converseAll(
+  t: Test,
+  { gateway }: Stand,
+  requests: readonly Bytes[],
+): Promise<(RawResponse | undefined)[]> {
+  const connection = await openRaw(gateway.port, { t });
+  const answers: (RawResponse | undefined)[] = [];
+  for (const [index, each] of requests.entries()) answers.push(await converse(connection, each, index + 1));
+  connection.close();
+  return answers;
 }
 
 /** Sends and waits for the `count`th complete final answer of the connection. */
