@@ -1,7 +1,7 @@
 // Counters are kept in a real store: in portions, in order, over failures, and added to what was counted before it could be read.
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
-import { test } from 'tap';
+import { t as suite, test } from 'tap';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import { type CounterKeeping, type KeptCounters, keepCounters } from '../../../proxy/store/counters.ts';
 import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
@@ -10,19 +10,19 @@ import { openStateStore } from '../../../store/state/open.ts';
 import { stateFilePath } from '../../../store/state/sqlite/file.ts';
 import { type CounterBatch, counterPageRows, type StateStore } from '../../../store/state/state-store.ts';
 import { extent } from '../../support/extent.ts';
-import { type Teardown, temporaryDirectory } from '../../support/teardown.ts';
+import { temporaryDirectory } from '../../support/teardown.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { ruleOf } from '../limits/rule-of.ts';
 
 const start = Date.UTC(2026, 0, 5, 12);
-const instance = 'one';
 const hourly = ruleOf('user_path', '/', 3_600, { maxRequests: 1_000_000, maxTokens: 1_000_000 });
 const daily = ruleOf('user_path', '/', 86_400, { maxRequests: 1_000_000 });
 const children = ruleOf('user_path', '/c', 60, { perChild: true, maxRequests: 1_000_000, maxTokens: 1_000_000 });
 
 /** A real store whose operations fail on order, before or after they were done, and that says what was asked of it. */
 interface BreakableStore {
-  readonly directory: string;
+  /** Whose rows these are. Each test has a name of its own in a store that all of them share. */
+  readonly instance: string;
   readonly store: StateStore;
   readonly keeping: CounterKeeping['store'];
   /** Every write that was tried, oldest first. */
@@ -37,15 +37,18 @@ interface BreakableStore {
 /** Nothing here is about deadlines: a busy machine gets its time. */
 const timeoutMs = 10_000;
 
-function openBreakable(t: Teardown): BreakableStore {
-  const directory = temporaryDirectory(t, 'gateway-counters');
-  const store = openStateStore({ directory, timeoutMs });
-  t.teardown(() => store.close());
+const directory = temporaryDirectory(suite, 'gateway-counters');
+const store = openStateStore({ directory, timeoutMs });
+suite.teardown(() => store.close());
+let instances = 0;
+
+function openBreakable(): BreakableStore {
+  instances += 1;
   const batches: CounterBatch[] = [];
   let atOnce = 0;
   let most = 0;
   const breakable: BreakableStore = {
-    directory,
+    instance: `proxy-${instances}`,
     store,
     batches,
     mostAtOnce: () => most,
@@ -94,7 +97,7 @@ type Troubles = (string | undefined)[];
 /** Keeps the counters without a timer: the tests say when. */
 async function keep(
   limiter: Limiter,
-  { keeping }: Pick<BreakableStore, 'keeping'>,
+  { keeping, instance }: Pick<BreakableStore, 'keeping' | 'instance'>,
   more: Partial<CounterKeeping> = {},
 ): Promise<KeptCounters & { troubles: Troubles; warnings: string[] }> {
   const troubles: Troubles = [];
@@ -112,7 +115,7 @@ async function keep(
   return { ...kept, troubles, warnings };
 }
 
-async function storedRows(store: StateStore, name = instance): Promise<CounterRow[]> {
+async function storedRows(name: string): Promise<CounterRow[]> {
   const rows: CounterRow[] = [];
   let from: string | undefined;
   do {
@@ -124,8 +127,8 @@ async function storedRows(store: StateStore, name = instance): Promise<CounterRo
 }
 
 /** What a process that starts now would find: rule key and child → requests and tokens. */
-async function stored({ store }: BreakableStore, name = instance): Promise<Record<string, [number, number]>> {
-  const rows = await storedRows(store, name);
+async function stored({ instance }: BreakableStore, name = instance): Promise<Record<string, [number, number]>> {
+  const rows = await storedRows(name);
   const sum = (pairs: readonly (readonly [number, number])[]) => pairs.reduce((total, [, count]) => total + count, 0);
   return Object.fromEntries(
     rows.map(({ key, child, requests, tokens }) => [`${key}${child && ` ${child}`}`, [sum(requests), sum(tokens)]]),
@@ -137,7 +140,7 @@ function usedUnder(limiter: Limiter, path = '/'): (number | undefined)[] {
 }
 
 await test('what is counted is written, found again by a limiter of the same rules, and written once', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const limiter = limiterOf(hourly, daily, children);
   const kept = await keep(limiter, place);
   t.equal(kept.writtenAtMs(), start, 'an empty store was loaded');
@@ -163,7 +166,7 @@ await test('what is counted is written, found again by a limiter of the same rul
 });
 
 await test('each instance has rows of its own', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const [a, b] = [limiterOf(hourly), limiterOf(hourly)];
   const [keptA, keptB] = [await keep(a, place), await keep(b, place, { instance: 'two' })];
   use(a, '/', 3);
@@ -174,7 +177,7 @@ await test('each instance has rows of its own', async (t) => {
 });
 
 await test('thousands of changed children are written in portions that block the loop for less than 50 ms', async (t) => {
-  const { store } = openBreakable(t);
+  const { instance } = openBreakable();
   /** Of each write. What was written is not kept here: a heap full of it would make pauses of its own. */
   const portions: number[] = [];
   const keeping: CounterKeeping['store'] = {
@@ -185,7 +188,7 @@ await test('thousands of changed children are written in portions that block the
     },
   };
   const limiter = limiterOf(children);
-  const kept = await keep(limiter, { keeping }, { nowMs: () => start + 61_000 });
+  const kept = await keep(limiter, { keeping, instance }, { nowMs: () => start + 61_000 });
   const count = extent(10_000, 2_000);
   // Every slice of every child holds something: rows do not get longer.
   for (let slice = 1; slice <= 61; slice += 1) {
@@ -208,7 +211,7 @@ await test('thousands of changed children are written in portions that block the
   }
   // What the portions take they take every time; a pause of the collector comes and goes.
   t.ok(Math.min(...blocks) < 50, `${Math.min(...blocks).toFixed(1)} ms`);
-  t.equal((await storedRows(store)).length, count);
+  t.equal((await storedRows(instance)).length, count);
   t.same(kept.troubles, []);
 });
 
@@ -237,7 +240,7 @@ function threadMs(): number {
 }
 
 await test('a write that fails is tried again with the same rows and another number', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const limiter = limiterOf(hourly);
   const kept = await keep(limiter, place);
   use(limiter, '/', 3);
@@ -260,7 +263,7 @@ await test('a write that fails is tried again with the same rows and another num
 });
 
 await test('a write that was done although it seemed to fail does no harm', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const limiter = limiterOf(hourly);
   const kept = await keep(limiter, place);
   use(limiter, '/', 3);
@@ -274,7 +277,7 @@ await test('a write that was done although it seemed to fail does no harm', asyn
 });
 
 await test('the last write takes along what changed after a write that failed', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const limiter = limiterOf(hourly);
   const kept = await keep(limiter, place);
   use(limiter, '/', 3);
@@ -286,7 +289,7 @@ await test('the last write takes along what changed after a write that failed', 
 });
 
 await test('the last write waits for one under way and takes along what came after it', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const limiter = limiterOf(hourly);
   const kept = await keep(limiter, place);
   const { open, gate } = createBarrier();
@@ -305,7 +308,7 @@ await test('the last write waits for one under way and takes along what came aft
 });
 
 await test('a timer that fires while the store is slow starts no second write', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const limiter = limiterOf(hourly);
   const kept = await keep(limiter, place, { intervalMs: 5 });
   t.teardown(() => kept.close());
@@ -334,7 +337,7 @@ function createBarrier(): { open: () => void; gate: Promise<void> } {
 }
 
 await test('removals and changes keep their order over failures', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const limiter = limiterOf(hourly, daily);
   const kept = await keep(limiter, place);
   use(limiter, '/', 5);
@@ -372,7 +375,7 @@ await test('removals and changes keep their order over failures', async (t) => {
 });
 
 await test('a reset deletes the rows of every child', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const limiter = limiterOf(children);
   const kept = await keep(limiter, place);
   for (const child of ['a', 'b', 'c']) use(limiter, `/c/${child}`, 2);
@@ -388,7 +391,7 @@ await test('a reset deletes the rows of every child', async (t) => {
 });
 
 await test('what is loaded late is added to what was counted meanwhile', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const before = limiterOf(hourly, daily, children);
   const keptBefore = await keep(before, place);
   use(before, '/c/a', 5, { tokens: 50 });
@@ -416,7 +419,7 @@ await test('what is loaded late is added to what was counted meanwhile', async (
 });
 
 await test('a store that comes back just for the last write gets everything', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const before = limiterOf(hourly);
   use(before, '/', 5);
   await (await keep(before, place)).close();
@@ -429,7 +432,7 @@ await test('a store that comes back just for the last write gets everything', as
 });
 
 await test('a rule that started anew before its rows could be read does not get them back', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const before = limiterOf(hourly, daily);
   use(before, '/', 5);
   await (await keep(before, place)).close();
@@ -445,7 +448,7 @@ await test('a rule that started anew before its rows could be read does not get 
 });
 
 await test('rows of rules that are gone are deleted at the start, so that they do not come back with the rule', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const before = limiterOf(hourly, daily);
   use(before, '/', 5);
   await (await keep(before, place)).close();
@@ -457,7 +460,7 @@ await test('rows of rules that are gone are deleted at the start, so that they d
 });
 
 await test('a run with limits switched off costs no count', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const before = limiterOf(hourly, daily);
   use(before, '/', 5);
   await (await keep(before, place)).close();
@@ -473,7 +476,7 @@ await test('a run with limits switched off costs no count', async (t) => {
 });
 
 await test('a store that never answers the load does not delay the end', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const limiter = limiterOf(hourly);
   place.next.push('fail', 'fail');
   const kept = await keep(limiter, place);
@@ -485,7 +488,7 @@ await test('a store that never answers the load does not delay the end', async (
 });
 
 await test('rows are loaded page by page, and after a failure from the page that failed', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const before = limiterOf(hourly, children);
   const count = 2 * counterPageRows + 7;
   for (let child = 0; child < count; child += 1) use(before, `/c/${child}`, 1);
@@ -504,12 +507,14 @@ await test('rows are loaded page by page, and after a failure from the page that
 });
 
 await test('stored counters that cannot be read are left out, and said', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const before = limiterOf(hourly, daily);
   use(before, '/', 5);
   await (await keep(before, place)).close();
-  const file = new DatabaseSync(stateFilePath(place.directory), { timeout: timeoutMs });
-  file.prepare("UPDATE counter SET counts = 'garbage' WHERE rule_key = ?").run(daily.key);
+  const file = new DatabaseSync(stateFilePath(directory), { timeout: timeoutMs });
+  file
+    .prepare("UPDATE counter SET counts = 'garbage' WHERE rule_key = ? AND instance = ?")
+    .run(daily.key, place.instance);
   file.close();
   const limiter = limiterOf(hourly, daily);
   const kept = await keep(limiter, place);
@@ -518,7 +523,7 @@ await test('stored counters that cannot be read are left out, and said', async (
 });
 
 await test('of stored children no more are taken than may have counters, and none is lost to the rules above them', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const before = limiterOf(hourly, children);
   for (let child = 0; child < 30; child += 1) use(before, `/c/${child}`, 1);
   await (await keep(before, place)).close();
@@ -531,7 +536,7 @@ await test('of stored children no more are taken than may have counters, and non
 });
 
 await test('the last write takes larger portions, so that a proxy with many counters ends in time', async (t) => {
-  const place = openBreakable(t);
+  const place = openBreakable();
   const limiter = limiterOf(children);
   const kept = await keep(limiter, place);
   for (let child = 0; child < 2_500; child += 1) use(limiter, `/c/${child}`, 1);
@@ -540,5 +545,5 @@ await test('the last write takes larger portions, so that a proxy with many coun
     place.batches.map(({ rows }) => rows.length),
     [1_000, 1_000, 500],
   );
-  t.equal((await storedRows(place.store)).length, 2_500);
+  t.equal((await storedRows(place.instance)).length, 2_500);
 });
