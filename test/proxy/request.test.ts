@@ -10,6 +10,7 @@ import { checkPath, type Head, maxHeaders, originForm, pathOf, readHead } from '
 import { connectionRoom } from '../../proxy/connection/connections.ts';
 import { closeExchange, openExchange, requestId } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
+import { character } from '../support/character.ts';
 import { runs } from '../support/extent.ts';
 
 type Parsed = { value: unknown } | undefined;
@@ -135,7 +136,7 @@ await test('accepts and refuses what JSON.parse does, over 12,000 bodies with a 
   const depth = { maxDepth: 3, maxKeys: 4 };
   const spaced = fc.constantFrom(undefined, 1, '\t');
   const whole = fc.tuple(
-    fc.dictionary(fc.string({ unit: 'binary', maxLength: 4 }), fc.jsonValue(depth), { maxKeys: 4 }),
+    fc.dictionary(fc.string({ unit: character, maxLength: 4 }), fc.jsonValue(depth), { maxKeys: 4 }),
     spaced,
   );
   const bodies = fc
@@ -410,8 +411,8 @@ await test('a large body is read as a short one is, in turns with others', async
 
 await test('a splice equals cutting and joining text', async (t) => {
   const cuts = fc.tuple(
-    fc.string({ unit: 'binary', maxLength: 40 }),
-    fc.array(fc.tuple(fc.nat(60), fc.string({ unit: 'binary', maxLength: 6 })), { maxLength: 4 }),
+    fc.string({ unit: character, maxLength: 40 }),
+    fc.array(fc.tuple(fc.nat(60), fc.string({ unit: character, maxLength: 6 })), { maxLength: 4 }),
     fc.array(fc.nat(60), { minLength: 4, maxLength: 4 }),
   );
   fc.assert(
