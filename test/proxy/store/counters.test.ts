@@ -1,143 +1,29 @@
 // Counters are kept in a real store: in portions, in order, over failures, and added to what was counted before it could be read.
 import { DatabaseSync } from 'node:sqlite';
-import { setImmediate } from 'node:timers/promises';
-import { t as suite, test } from 'tap';
-import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
-import { type CounterKeeping, type KeptCounters, keepCounters } from '../../../proxy/store/counters.ts';
-import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
-import { openStateStore } from '../../../store/state/open.ts';
+import { test } from 'tap';
+import { createLimiter } from '../../../proxy/limits/limiter.ts';
 import { stateFilePath } from '../../../store/state/sqlite/file.ts';
-import { type CounterBatch, counterPageRows, type StateStore } from '../../../store/state/state-store.ts';
+import { counterPageRows } from '../../../store/state/state-store.ts';
 import { extent } from '../../support/extent.ts';
-import { temporaryDirectory } from '../../support/teardown.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { ruleOf } from '../limits/rule-of.ts';
-
-const start = Date.UTC(2026, 0, 5, 12);
-const hourly = ruleOf('user_path', '/', 3_600, { maxRequests: 1_000_000, maxTokens: 1_000_000 });
-const daily = ruleOf('user_path', '/', 86_400, { maxRequests: 1_000_000 });
-const children = ruleOf('user_path', '/c', 60, { perChild: true, maxRequests: 1_000_000, maxTokens: 1_000_000 });
-
-/** A real store whose operations fail on order, before or after they were done, and that says what was asked of it. */
-interface BreakableStore {
-  /** Whose rows these are. Each test has a name of its own in a store that all of them share. */
-  readonly instance: string;
-  readonly store: StateStore;
-  readonly keeping: CounterKeeping['store'];
-  /** Every write that was tried, oldest first. */
-  readonly batches: CounterBatch[];
-  readonly mostAtOnce: () => number;
-  /** What the next operations do; after them everything works. `late`: it is done, and fails all the same. */
-  readonly next: ('fail' | 'late' | 'work')[];
-  /** While set, every operation waits for it first. */
-  gate: Promise<void> | undefined;
-}
-
-/** Nothing here is about deadlines: a busy machine gets its time. */
-const timeoutMs = 10_000;
-
-const directory = temporaryDirectory(suite, 'gateway-counters');
-const store = openStateStore({ directory, timeoutMs });
-suite.teardown(() => store.close());
-let instances = 0;
-
-function openBreakable(): BreakableStore {
-  instances += 1;
-  const batches: CounterBatch[] = [];
-  let atOnce = 0;
-  let most = 0;
-  const breakable: BreakableStore = {
-    instance: `proxy-${instances}`,
-    store,
-    batches,
-    mostAtOnce: () => most,
-    next: [],
-    gate: undefined,
-    keeping: {
-      loadCounters: (name, from) => run(() => store.loadCounters(name, from)),
-      writeCounters: (name, batch) => {
-        batches.push(batch);
-        return run(() => store.writeCounters(name, batch));
-      },
-    },
-  };
-  async function run<Result>(work: () => Promise<Result>): Promise<Result> {
-    atOnce += 1;
-    most = Math.max(most, atOnce);
-    try {
-      await breakable.gate;
-      const fault = breakable.next.shift() ?? 'work';
-      if (fault === 'fail') throw new Error('the store is away');
-      const result = await work();
-      if (fault === 'late') throw new Error('the store was too slow');
-      return result;
-    } finally {
-      atOnce -= 1;
-    }
-  }
-  return breakable;
-}
-
-function limiterOf(...rules: Rule[]): Limiter {
-  const limiter = createLimiter();
-  limiter.reconcile(rules);
-  return limiter;
-}
-
-/** So many requests of a consumer, with tokens. */
-function use(limiter: Limiter, path: string, requests: number, { tokens = 0, nowMs = start } = {}): void {
-  const matches = limiter.forUserPath(path);
-  for (let count = 0; count < requests; count += 1) limiter.admit(matches, nowMs).lease?.release();
-  limiter.charge(matches, tokens, nowMs);
-}
-
-type Troubles = (string | undefined)[];
-
-/** Keeps the counters without a timer: the tests say when. */
-async function keep(
-  limiter: Limiter,
-  { keeping, instance }: Pick<BreakableStore, 'keeping' | 'instance'>,
-  more: Partial<CounterKeeping> = {},
-): Promise<KeptCounters & { troubles: Troubles; warnings: string[] }> {
-  const troubles: Troubles = [];
-  const warnings: string[] = [];
-  const kept = await keepCounters({
-    store: keeping,
-    limiter,
-    instance,
-    intervalMs: 0,
-    nowMs: () => start,
-    onTrouble: (trouble) => troubles.push(trouble?.message),
-    warn: (sentence) => warnings.push(sentence),
-    ...more,
-  });
-  return { ...kept, troubles, warnings };
-}
-
-async function storedRows(name: string): Promise<CounterRow[]> {
-  const rows: CounterRow[] = [];
-  let from: string | undefined;
-  do {
-    const page = await store.loadCounters(name, from);
-    rows.push(...page.rows);
-    from = page.next;
-  } while (from !== undefined);
-  return rows;
-}
-
-/** What a process that starts now would find: rule key and child → requests and tokens. */
-async function stored({ instance }: BreakableStore, name = instance): Promise<Record<string, [number, number]>> {
-  const rows = await storedRows(name);
-  const sum = (pairs: readonly (readonly [number, number])[]) => pairs.reduce((total, [, count]) => total + count, 0);
-  return Object.fromEntries(
-    rows.map(({ key, child, requests, tokens }) => [`${key}${child && ` ${child}`}`, [sum(requests), sum(tokens)]]),
-  );
-}
-
-function usedUnder(limiter: Limiter, path = '/'): (number | undefined)[] {
-  return limiter.report(limiter.forUserPath(path), start).map(({ requestsUsed }) => requestsUsed);
-}
+import {
+  children,
+  createBarrier,
+  daily,
+  directory,
+  hourly,
+  keep,
+  limiterOf,
+  longestBlock,
+  openBreakable,
+  recordPortions,
+  start,
+  stored,
+  storedRows,
+  timeoutMs,
+  use,
+  usedUnder,
+} from './counters-stand.ts';
 
 await test('what is counted is written, found again by a limiter of the same rules, and written once', async (t) => {
   const place = openBreakable();
@@ -178,15 +64,7 @@ await test('each instance has rows of its own', async (t) => {
 
 await test('thousands of changed children are written in portions that block the loop for less than 50 ms', async (t) => {
   const { instance } = openBreakable();
-  /** Of each write. What was written is not kept here: a heap full of it would make pauses of its own. */
-  const portions: number[] = [];
-  const keeping: CounterKeeping['store'] = {
-    loadCounters: (name, from) => store.loadCounters(name, from),
-    writeCounters(name, batch) {
-      portions.push(batch.rows.length);
-      return store.writeCounters(name, batch);
-    },
-  };
+  const { keeping, portions } = recordPortions();
   const limiter = limiterOf(children);
   const kept = await keep(limiter, { keeping, instance }, { nowMs: () => start + 61_000 });
   const count = extent(10_000, 2_000);
@@ -214,30 +92,6 @@ await test('thousands of changed children are written in portions that block the
   t.equal((await storedRows(instance)).length, count);
   t.same(kept.troubles, []);
 });
-
-/**
- * The longest time in milliseconds that one turn of the event loop took while `work` went on. Time of the thread, so that a machine
- * that gives the processor to another process is not taken for a block.
- */
-async function longestBlock(work: () => Promise<void>): Promise<number> {
-  let longest = 0;
-  let last = threadMs();
-  const end = new AbortController();
-  const over = work().finally(() => end.abort());
-  while (!end.signal.aborted) {
-    await setImmediate();
-    const now = threadMs();
-    longest = Math.max(longest, now - last);
-    last = now;
-  }
-  await over;
-  return longest;
-}
-
-function threadMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
-}
 
 await test('a write that fails is tried again with the same rows and another number', async (t) => {
   const place = openBreakable();
@@ -330,11 +184,6 @@ await test('a timer that fires while the store is slow starts no second write', 
   await waitFor('ten more intervals', () => performance.now() - closedMs > 50);
   t.equal(place.batches.length, batches, 'the timer is gone');
 });
-
-function createBarrier(): { open: () => void; gate: Promise<void> } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  return { open: resolve, gate: promise };
-}
 
 await test('removals and changes keep their order over failures', async (t) => {
   const place = openBreakable();
