@@ -1,0 +1,80 @@
+// What a step of a request needs when it runs alone: an exchange without a connection, and the parts of a gateway without rules.
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { BodyBudget } from '../../proxy/body-budget.ts';
+import { readHead } from '../../proxy/call/head.ts';
+import { type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
+import { Refusal } from '../../proxy/errors.ts';
+import { createKeyStreams } from '../../proxy/key-streams.ts';
+import { createLimiter } from '../../proxy/limits/limiter.ts';
+import { createMetrics, type Metrics } from '../../proxy/metrics.ts';
+import { compile } from '../../proxy/snapshot/compile.ts';
+import type { Route } from '../../proxy/snapshot/snapshot.ts';
+import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
+import { createPools } from '../../proxy/upstream/pools.ts';
+import { credentialsOf } from '../../schemas/keys/credentials.ts';
+import { sampleConfig } from './sample-config.ts';
+
+export const nowMs = (): number => performance.now();
+
+/** An exchange on a socket that is not connected: for stages that only read. */
+export function exchangeOf(headers: Record<string, string>, socket = new Socket(), startedAtMs = 0): Exchange {
+  const request = new IncomingMessage(socket);
+  const rawHeaders = ['Host', 'gateway.test', ...Object.entries(headers).flat()];
+  Object.assign(request, { rawHeaders, httpVersionMajor: 1, httpVersionMinor: 1, method: 'POST' });
+  return openExchange(request, new ServerResponse(request), readHead(request, 'x-gateway-user-path'), startedAtMs);
+}
+
+/** Unexpected failures. */
+export const reported: unknown[] = [];
+
+/** What the stages from admission on need: a limiter without rules, pools and deadlines of their own. */
+export function partsOf() {
+  const limiter = createLimiter();
+  return {
+    limiter,
+    metrics: metricsOf(limiter),
+    balance: (route: Route) => route.targets,
+    pools: createPools(),
+    deadlines: createDeadlines(nowMs),
+    usageEnabled: true,
+    reportFailure: (error: unknown) => void reported.push(error),
+    keyStreams: createKeyStreams(() => compile(sampleConfig({}), '', credentialsOf(undefined, [])), nowMs),
+    nowMs,
+  };
+}
+
+export function metricsOf(limiter = createLimiter()): Metrics {
+  return createMetrics({
+    config: () => undefined,
+    state: () => undefined,
+    limiter,
+    bodies: new BodyBudget(0),
+    connections: () => ({
+      open: 0,
+      refused: { max_connections: 0, max_connections_per_address: 0 },
+      cut: { pipelined: 0, tiny_chunks: 0, garbage: 0, unread: 0 },
+    }),
+    nowMs: () => 0,
+    store: () => ({ isUp: true, writtenAtMs: 0 }),
+  });
+}
+
+/** What `run` is refused with. */
+export async function refusedBy(run: () => unknown): Promise<Refusal> {
+  try {
+    await run();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  throw new Error('was accepted');
+}
+
+export const open = credentialsOf(undefined, []);
+
+/** What a call says of where it wants to go. */
+export const named = (model: string, routingMember?: string) => ({ model, routingMember });
+
+/** Room for whatever a test sends. */
+export const held = () => new BodyBudget(2 ** 30).open('/', { bodyLimitBytes: 2 ** 20, bodyBudgetBytes: undefined });

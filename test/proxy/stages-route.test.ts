@@ -1,0 +1,250 @@
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import { createBalance } from '../../proxy/balance.ts';
+import { closeExchange } from '../../proxy/connection/exchange.ts';
+import { Refusal } from '../../proxy/errors.ts';
+import { compile } from '../../proxy/snapshot/compile.ts';
+import type { Route, Target } from '../../proxy/snapshot/snapshot.ts';
+import { expectJson, receive } from '../../proxy/stages/receive.ts';
+import { resolve } from '../../proxy/stages/resolve.ts';
+import { modelAccess } from '../../schemas/keys/model-access.ts';
+import { runs } from '../support/extent.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { sampleConfig } from './sample-config.ts';
+import { exchangeOf, held, named, open, refusedBy } from './stage-parts.ts';
+
+// --- resolve
+
+function routeWith(weights: readonly number[]): Route {
+  const models = weights.map((_, index) => `m${index}`);
+  const targets = weights.map((weight, index) => ({ model: `p/m${index}`, weight }));
+  const snapshot = compile(
+    sampleConfig({ providers: { p: { models } }, aliases: [{ source: 'a', targets }] }),
+    '',
+    open,
+  );
+  return resolve(named('a'), snapshot, undefined);
+}
+
+const firstOf = (targets: readonly Target[]): string => targets[0]?.model ?? '';
+
+await test('an unknown model is not found, and says its name harmlessly', async (t) => {
+  const snapshot = compile(sampleConfig({ providers: { p: {} } }), '', open);
+  t.equal(resolve(named('p/m'), snapshot, undefined).targets[0]?.upstream.name, 'p');
+  const refused = await refusedBy(() => resolve(named('no\nsuch'), snapshot, undefined));
+  t.match(refused, {
+    status: 404,
+    code: 'model_not_found',
+    type: 'not_found_error',
+    param: 'model',
+    message: '"no?such"',
+  });
+});
+
+await test('a restricted caller reaches what is granted, by whatever name it asks', async (t) => {
+  const snapshot = compile(
+    sampleConfig({
+      providers: { p: { models: ['m', 'n'] }, q: { models: ['m'] } },
+      aliases: [{ source: 'mix', targets: [{ model: 'p/m' }, { model: 'q/m' }, { model: 'p/n' }] }],
+    }),
+    '',
+    open,
+  );
+  const reached = async (allowed: string[], name: string) => {
+    try {
+      const { targets } = resolve(named(name), snapshot, modelAccess(allowed));
+      return targets.map(({ upstream, model }) => `${upstream.name}/${model}`).join(' ');
+    } catch (error) {
+      return error instanceof Refusal ? `${error.status} ${error.type} ${error.code} ${error.param}` : error;
+    }
+  };
+  const denied = '403 permission_error model_access_denied model';
+  const rows: [allowed: string[], name: string, outcome: string][] = [
+    [[], 'mix', 'p/m q/m p/n'],
+    [['p/m'], 'p/m', 'p/m'],
+    [['p/m'], 'm', 'p/m'],
+    [['q/m'], 'm', 'q/m'],
+    [[], 'm', 'p/m q/m'],
+    [['m'], 'm', 'p/m q/m'],
+    [['P/M'], 'p/m', 'p/m'],
+    [['p/m'], 'q/m', denied],
+    [['p/m'], 'p/n', denied],
+    [['p/m'], 'mix', 'p/m'],
+    [['p/*'], 'mix', 'p/m p/n'],
+    [['m'], 'mix', 'p/m q/m'],
+    [['mix'], 'mix', 'p/m q/m p/n'],
+    [['mix'], 'p/m', denied],
+    [['q/n'], 'mix', denied],
+    [['p/m'], 'P/M', '404 not_found_error model_not_found model'],
+    [['p/m'], 'nothing', '404 not_found_error model_not_found model'],
+  ];
+  for (const [allowed, name, outcome] of rows)
+    t.equal(await reached(allowed, name), outcome, `${JSON.stringify(allowed)}: ${name}`);
+});
+
+await test('a routing member takes a restricted caller only to providers that allow it', async (t) => {
+  const snapshot = compile(
+    sampleConfig({
+      providers: { p: {}, q: { allow_routing_members: true }, r: {} },
+      aliases: [{ source: 'mix', targets: [{ model: 'p/m' }, { model: 'q/m' }, { model: 'r/m' }] }],
+    }),
+    '',
+    open,
+  );
+  const reached = (name: string, allowed: string[]) =>
+    resolve(named(name, 'models'), snapshot, modelAccess(allowed)).targets.map(({ upstream }) => upstream.name);
+  t.same(reached('mix', ['mix']), ['q'], 'the others are left out');
+  t.same(reached('q/m', ['q/*']), ['q']);
+  t.same(reached('mix', []), ['p', 'q', 'r'], 'without a restriction nothing changes');
+  const refused = { status: 400, type: 'invalid_request_error', code: 'routing_member_not_allowed', param: 'models' };
+  t.match(await refusedBy(() => reached('p/m', ['p/m'])), { ...refused, message: /"models"/ });
+  t.match(await refusedBy(() => reached('mix', ['p/m', 'r/m'])), refused);
+  t.match(
+    await refusedBy(() => reached('p/m', ['q/m'])),
+    { code: 'model_access_denied' },
+    'what is worse is told first',
+  );
+});
+
+await test('a bare id always begins with the provider that is declared first', async (t) => {
+  const providers = { q: { models: ['m'] }, p: { models: ['m'] }, o: { models: ['m'] } };
+  const snapshot = compile(sampleConfig({ providers }), '', open);
+  const balance = createBalance();
+  const order = (access?: string[]) =>
+    balance(resolve(named('m'), snapshot, access && modelAccess(access))).map(({ upstream }) => upstream.name);
+  for (let request = 0; request < 3; request += 1) t.same(order(), ['q', 'p', 'o']);
+  for (let request = 0; request < 3; request += 1) t.same(order(['o/m', 'p/*']), ['p', 'o']);
+});
+
+await test('the granted part of an alias is balanced by itself', async (t) => {
+  const snapshot = compile(
+    sampleConfig({
+      providers: { p: { models: ['a', 'b', 'c'] } },
+      aliases: [{ source: 'mix', targets: [{ model: 'p/a', weight: 9 }, { model: 'p/b' }, { model: 'p/c' }] }],
+    }),
+    '',
+    open,
+  );
+  const access = modelAccess(['p/b', 'p/c']);
+  const balance = createBalance();
+  const firsts = Array.from({ length: 6 }, () => firstOf(balance(resolve(named('mix'), snapshot, access))));
+  t.same(firsts, ['b', 'c', 'b', 'c', 'b', 'c']);
+  const turns = Array.from({ length: 11 }, () => firstOf(balance(resolve(named('mix'), snapshot, undefined))));
+  t.equal(turns.filter((model) => model === 'a').length, 9, 'and leaves the turns of others alone');
+});
+
+await test('weights of 5, 1 and 1 are spread smoothly', async (t) => {
+  const balance = createBalance();
+  const route = routeWith([5, 1, 1]);
+  const order = Array.from({ length: 14 }, () => firstOf(balance(route)));
+  const cycle = ['m0', 'm0', 'm1', 'm0', 'm2', 'm0', 'm0'];
+  t.same(order, [...cycle, ...cycle]);
+});
+
+await test('over a cycle each target comes first exactly as often as its weight says', async () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 }), (weights) => {
+      const balance = createBalance();
+      const route = routeWith(weights);
+      const counts = weights.map(() => 0);
+      const total = weights.reduce((sum, weight) => sum + weight, 0);
+      for (let request = 1; request <= total; request += 1) {
+        const index = Number(firstOf(balance(route)).slice(1));
+        counts[index] = (counts[index] ?? 0) + 1;
+        const skew = weights.map((weight, each) => Math.abs((counts[each] ?? 0) - (request * weight) / total));
+        if (Math.max(...skew) >= weights.length) return false;
+      }
+      return JSON.stringify(counts) === JSON.stringify(weights);
+    }),
+    runs(300),
+  );
+});
+
+await test('the other targets follow in declared order', async (t) => {
+  const balance = createBalance();
+  const route = routeWith([1, 1, 1]);
+  const orders = Array.from({ length: 3 }, () =>
+    balance(route)
+      .map(({ model }) => model)
+      .join(' '),
+  );
+  t.same(orders, ['m0 m1 m2', 'm1 m0 m2', 'm2 m0 m1']);
+  const single = routeWith([3]);
+  t.equal(balance(single), single.targets);
+});
+
+await test('a reload that leaves an alias as it is leaves its turn as it is', async (t) => {
+  const balance = createBalance();
+  const [before, after, changed] = [routeWith([1, 1]), routeWith([1, 1]), routeWith([2, 1])];
+  t.same(
+    [before, after, before, changed, before].map((route) => firstOf(balance(route))),
+    ['m0', 'm1', 'm0', 'm0', 'm1'],
+    'a changed alias begins anew, beside the old one',
+  );
+});
+
+// --- receive
+
+await test('only plain JSON in UTF-8 is read', async (t) => {
+  const json = { 'Content-Type': 'application/json' };
+  const accepted: Record<string, string>[] = [
+    json,
+    { 'Content-Type': 'Application/JSON' },
+    { 'Content-Type': 'application/json; charset=utf-8' },
+    { 'Content-Type': 'application/json;charset="UTF-8"' },
+    { 'Content-Type': 'application/json ; x=y' },
+    { ...json, 'Content-Encoding': 'identity' },
+  ];
+  for (const headers of accepted) {
+    const exchange = exchangeOf(headers);
+    expectJson(exchange, 10);
+    const received = receive(exchange, 10, held());
+    exchange.request.push('{}');
+    exchange.request.push(null);
+    t.equal((await received).toString(), '{}', JSON.stringify(headers));
+  }
+  const refused: [headers: Record<string, string>, code: string][] = [
+    [{}, 'unsupported_media_type'],
+    [{ 'Content-Type': '' }, 'unsupported_media_type'],
+    [{ 'Content-Type': 'text/plain' }, 'unsupported_media_type'],
+    [{ 'Content-Type': 'application/jsonp' }, 'unsupported_media_type'],
+    [{ 'Content-Type': 'application/json, text/plain' }, 'unsupported_media_type'],
+    [{ 'Content-Type': 'x; a=application/json' }, 'unsupported_media_type'],
+    [{ 'Content-Type': 'application/json; charset=latin1' }, 'unsupported_media_type'],
+    [{ ...json, 'Content-Encoding': 'gzip' }, 'unsupported_encoding'],
+    [{ ...json, 'Content-Encoding': 'identity, gzip' }, 'unsupported_encoding'],
+  ];
+  for (const [headers, code] of refused) {
+    t.match(await refusedBy(() => expectJson(exchangeOf(headers), 10)), { status: 415, code }, JSON.stringify(headers));
+  }
+});
+
+await test('a body is whole, in its own bytes, up to the limit', async (t) => {
+  const headers = { 'Content-Type': 'application/json' };
+  const whole = exchangeOf(headers);
+  const received = receive(whole, 10, held());
+  for (const chunk of [
+    [0, 255],
+    [254, 1, 2],
+    [3, 4, 5, 6, 7],
+  ])
+    whole.request.push(Buffer.from(chunk));
+  whole.request.push(null);
+  t.same([...(await received)], [0, 255, 254, 1, 2, 3, 4, 5, 6, 7]);
+  t.equal(whole.onGone, undefined, 'no step waits any more');
+
+  const long = exchangeOf(headers);
+  const refused = refusedBy(() => receive(long, 10, held()));
+  long.request.push(Buffer.alloc(6));
+  long.request.push(Buffer.alloc(5));
+  t.match(await refused, { status: 413, code: 'body_too_large', message: /10 bytes/ });
+
+  const declared = exchangeOf({ ...headers, 'Content-Length': '11' });
+  t.match(await refusedBy(() => expectJson(declared, 10)), { status: 413 }, 'without waiting for it');
+
+  const left = exchangeOf(headers);
+  const waiting = refusedBy(() => receive(left, 10, held()));
+  await waitFor('the stage to wait', () => left.onGone);
+  closeExchange(left);
+  t.match(await waiting, { status: 499, code: 'client_left' });
+});
