@@ -1,3 +1,4 @@
+// JSON is read without making objects: what is accepted is what JSON.parse accepts, and an edit keeps every other byte.
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { maxDepth, maxKeys, maxTopLevelMembers, ScanError, scanObject } from '../../proxy/bytes/scan.ts';

@@ -1,3 +1,4 @@
+// Who calls: the keys that let in, as whom, and what is said of those that do not.
 import { Socket } from 'node:net';
 import { test } from 'tap';
 import { createFailedLogins } from '../../plane/failed-logins.ts';

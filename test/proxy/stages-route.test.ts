@@ -1,3 +1,4 @@
+// Where a call goes and what comes in: the targets that the caller may use, their turns, and bodies.
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { createBalance } from '../../proxy/balance.ts';

@@ -1,3 +1,4 @@
+// The steps that send a request to a provider, hand its answer back and count it.
 import { Socket } from 'node:net';
 import { test } from 'tap';
 import { readCall } from '../../proxy/call/call.ts';

@@ -1,3 +1,4 @@
+// What an answer of a provider means: which status is which refusal, and how its words are made harmless.
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { test } from 'tap';
 import { envelope, type Refusal } from '../../proxy/errors.ts';

@@ -1,3 +1,4 @@
+// Event streams on their way through: the usage event is dropped, secrets in errors are hidden, all other bytes pass.
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { dataOf } from '../../proxy/bytes/events.ts';

@@ -1,3 +1,4 @@
+// How bytes leave and come back: failures named, deadlines kept, calls sent and cancelled.
 import { createServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { type Test, test } from 'tap';

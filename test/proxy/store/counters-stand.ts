@@ -1,3 +1,4 @@
+// A real store that fails on order and limiters of a few rules, for the tests of counters.
 import { setImmediate } from 'node:timers/promises';
 import { t as suite } from 'tap';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
