@@ -203,7 +203,7 @@ async function checkImage(t: Test, stand: Stand): Promise<void> {
 }
 
 async function checkShapes(t: Test, stand: Stand): Promise<void> {
-  const million = extent(1_000_000, 250_000);
+  const million = extent(1_000_000, 150_000);
   const list = (element: string) => `[${`${element},`.repeat(million - 1)}${element}]`;
   /** More than a body may have. */
   const most = extent(500_000, 260_000);
