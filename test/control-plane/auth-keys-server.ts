@@ -1,5 +1,5 @@
 // Starts a control plane with the key routes on a real socket and a real store, following its own keys like the process.
-import { Agent, fetch } from 'undici';
+
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { defaultQuotas, type Quotas } from '../../control-plane/admin/quotas.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
@@ -13,6 +13,7 @@ import { knownModels } from '../../schemas/rules/known-models.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
+import { Agent, fetch } from '../support/undici.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 export const masterKey = 'sk-test-master-key-0123456789';

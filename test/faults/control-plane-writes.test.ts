@@ -1,7 +1,6 @@
 // Writes to the admin API when control planes are killed in the middle of them, and when two write at once: none is lost, none is half done.
 import { setTimeout } from 'node:timers/promises';
 import { t as suite, test } from 'tap';
-import { fetch } from 'undici';
 import { extent, scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
@@ -9,6 +8,7 @@ import { type Gateway, masterKey } from '../support/gateway.ts';
 import { underLoad } from '../support/load.ts';
 import { type AdminAnswer, askAdmin, listRules, stateRevisionOf } from '../support/operator.ts';
 import type { RunningProcess } from '../support/process.ts';
+import { fetch } from '../support/undici.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);

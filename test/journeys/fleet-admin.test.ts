@@ -1,6 +1,5 @@
 // The admin API through a proxy is the admin API of the control plane; without a control plane, model requests still work.
 import { t as suite, type Test, test } from 'tap';
-import { Agent, fetch, type Response } from 'undici';
 import { signClientAddress } from '../../schemas/keys/client-address.ts';
 import { ask } from '../support/consumer.ts';
 import { extent, scenarioStores } from '../support/extent.ts';
@@ -9,6 +8,7 @@ import { startFleet } from '../support/fleet.ts';
 import { type Gateway, type GatewayRequest, masterKey } from '../support/gateway.ts';
 import { doorsOf } from '../support/operator.ts';
 import { rawRequest } from '../support/raw-http.ts';
+import { Agent, fetch, type Response } from '../support/undici.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);

@@ -2,13 +2,13 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
-import { fetch } from 'undici';
 import { ask, usageOf } from '../support/consumer.ts';
 import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { type Gateway, readMetric, startGateway } from '../support/gateway.ts';
 import { listRules } from '../support/operator.ts';
+import { fetch } from '../support/undici.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);

@@ -5,6 +5,7 @@ import { readCall } from '../../proxy/call/call.ts';
 import type { Operation } from '../../proxy/dialects/dialect.ts';
 import { openai } from '../../proxy/dialects/openai/dialect.ts';
 import { dialects } from '../../proxy/providers/index.ts';
+import { character } from '../support/character.ts';
 import { runs } from '../support/extent.ts';
 
 interface Wish {
@@ -133,7 +134,7 @@ await test('a body of 1 MiB with everything JSON can hold changes in its model a
 await test('whatever surrounds the model and the stream flag survives', async () => {
   const members = fc.dictionary(
     fc
-      .string({ unit: 'binary', maxLength: 6 })
+      .string({ unit: character, maxLength: 6 })
       .filter((key) => !/^(model|stream|stream_options|n|user|max_\w+|__proto__|constructor)$/i.test(key)),
     fc.jsonValue({ maxDepth: 2 }),
     { maxKeys: 4 },

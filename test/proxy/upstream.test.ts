@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { type Test, test } from 'tap';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { errors } from '../../proxy/errors.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { failureOf, type UpstreamFailure } from '../../proxy/upstream/failure.ts';
@@ -12,6 +12,7 @@ import type { Patience, UpstreamAnswer } from '../../proxy/upstream/upstream-ans
 import { certificate } from '../support/certificate.ts';
 import { type Behaviour, createGate, fin, startFakeUpstream } from '../support/fake-upstream.ts';
 import { freePort, listen } from '../support/ports.ts';
+import { Pool } from '../support/undici.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const nowMs = (): number => performance.now();
