@@ -1,7 +1,7 @@
 // Forwards a whole request to the control plane, and its answer to the client: one base URL serves both planes.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher, Pool } from 'undici';
-import { errors, request } from './undici.ts';
+import type { Dispatcher } from 'undici';
+import { errors, type Pool, request } from './undici.ts';
 
 export interface Forwarded {
   readonly method: string;

@@ -1,5 +1,4 @@
 // Connection pools to the providers: one per origin and connect timeout, kept across reloads while some provider uses it.
-import type { Pool as UndiciPool } from 'undici';
 import { Pool } from './undici.ts';
 
 /** What decides whether two providers may share sockets. */
@@ -11,13 +10,13 @@ export interface Origin {
 
 export interface Pools {
   /** The pool for an origin, made at first use. */
-  get(target: Origin): UndiciPool;
+  get(target: Origin): Pool;
   /** Lets go of the pools of all other origins. Calls in flight on them finish; idle sockets close by their keep-alive timeout. */
   keep(targets: readonly Origin[]): void;
 }
 
 export function createPools(): Pools {
-  const pools = new Map<string, UndiciPool>();
+  const pools = new Map<string, Pool>();
   const keyOf = ({ origin, connectTimeoutMs }: Origin): string => `${origin} ${connectTimeoutMs}`;
   return {
     get(target) {

@@ -1,6 +1,7 @@
 // Sends one request to a provider.
-import type { Pool } from 'undici';
+
 import type { Deadlines } from './deadlines.ts';
+import type { Pool } from './undici.ts';
 import { type Patience, UpstreamAnswer } from './upstream-answer.ts';
 
 export interface Outgoing {

@@ -10,7 +10,7 @@ declare module 'undici/lib/core/errors.js' {
 declare module 'undici/lib/api/api-request.js' {
   import type { Dispatcher, Pool } from 'undici';
 
-  const request: (this: Pool, options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>;
+  const request: (this: Pick<Pool, 'dispatch'>, options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>;
 
   export { request as default };
 }

@@ -2,13 +2,17 @@
 // take 50 ms of each start.
 import type * as undici from 'undici';
 import send from 'undici/lib/api/api-request.js';
+import PoolAlone from 'undici/lib/dispatcher/pool.js';
 
 export { default as errors } from 'undici/lib/core/errors.js';
-export { default as Pool } from 'undici/lib/dispatcher/pool.js';
 
-/** `pool.request(options)`: undici adds this method in its index. */
+/** A pool without the methods that undici adds in its index. */
+export type Pool = Omit<undici.Pool, 'connect' | 'pipeline' | 'request' | 'stream' | 'upgrade'>;
+export const Pool: new (...given: ConstructorParameters<typeof undici.Pool>) => Pool = PoolAlone;
+
+/** What `pool.request(options)` is in undici's index. */
 export function request(
-  pool: undici.Pool,
+  pool: Pool,
   options: undici.Dispatcher.RequestOptions,
 ): Promise<undici.Dispatcher.ResponseData> {
   return send.call(pool, options);

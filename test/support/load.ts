@@ -5,7 +5,7 @@ import type { FakeUpstream } from './fake-upstream.ts';
 import type { Fleet } from './fleet.ts';
 import { type Gateway, masterKey } from './gateway.ts';
 import type { Teardown } from './teardown.ts';
-import { Pool } from './undici.ts';
+import { Pool, request } from './undici.ts';
 import { waitFor } from './wait-for.ts';
 
 /** What came of a load. */
@@ -65,8 +65,13 @@ export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[],
   const send = async (pool: Pool | undefined): Promise<void> => {
     if (pool === undefined) throw new Error('a load needs a proxy');
     const sentMs = performance.now();
-    const failure = await pool
-      .request({ method: 'POST', path: '/v1/chat/completions', headers, body: call, headersTimeout: 5_000 })
+    const failure = await request(pool, {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers,
+      body: call,
+      headersTimeout: 5_000,
+    })
       .then(async ({ statusCode, body }) => {
         const text = await body.text();
         return statusCode === 200 ? undefined : `${statusCode} ${text.slice(0, 200)}`;

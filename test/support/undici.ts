@@ -3,6 +3,6 @@ import fetching from 'undici/lib/web/fetch/index.js';
 
 export type { RequestInit, Response } from 'undici';
 export { default as Agent } from 'undici/lib/dispatcher/agent.js';
-export { default as Pool } from 'undici/lib/dispatcher/pool.js';
+export { Pool, request } from '../../proxy/upstream/undici.ts';
 
 export const { fetch } = fetching;
