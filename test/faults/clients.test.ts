@@ -294,7 +294,7 @@ await test('500 uploads that are broken off at once leave nothing behind', async
   const before = await charged(gateway);
   const asked = upstream.ledger.length;
   const part = Buffer.alloc(64 * 1024, ' ');
-  const rounds = extent(8, 3);
+  const rounds = extent(8, 6);
   const round = async (): Promise<void> => {
     const uploads = await Promise.all(Array.from({ length: 500 }, () => openRaw(gateway.port, { t })));
     await Promise.all(uploads.map((upload) => upload.send(headBytes(1_000_000), part)));
