@@ -66,6 +66,24 @@ for (const { claim, check, bad, good = [] } of [...roomRules, ...fileRules]) {
   });
 }
 
+/** Of files of tests: path and number of lines, of those that are too long. */
+function longTests(tests: readonly { readonly path: string; readonly text: string }[]): string[] {
+  return tests
+    .map(({ path, text }) => ({ path, lines: text.replace(/\n$/, '').split('\n').length }))
+    .filter(({ lines }) => lines > 400)
+    .map(({ path, lines }) => `${path} has ${lines} lines of 400`);
+}
+
+await test('a file of tests has at most 400 lines', async (t) => {
+  const paths = readdirSync(join(top, 'test'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.ts'),
+  );
+  const tests = paths.map((path) => ({ path, text: readFileSync(join(top, 'test', path), 'utf8') }));
+  t.ok(tests.length > 100);
+  t.same(longTests(tests), []);
+  t.same(longTests([{ path: 'a.test.ts', text: 'a\n'.repeat(401) }]), ['a.test.ts has 401 lines of 400']);
+});
+
 await test('the law is applied to the files that are there', async (t) => {
   for (const path of [
     'proxy/main.ts',
