@@ -64,7 +64,7 @@ t.register();
 t.setTimeout(0);
 if (!isWhole) t.pipe(brief()).pipe(process.stdout);
 // Much of a test is waiting for intervals of the product.
-t.jobs = 2 * availableParallelism();
+t.jobs = availableParallelism() + 1;
 t.ok(files.length > 0, `files: ${files.length}`);
 await Promise.all(files.filter((file) => !serial.includes(file)).map((file) => run(file, true)));
 for (const file of files.filter((name) => serial.includes(name))) await run(file, false);
