@@ -178,6 +178,8 @@ await test('a reload changes no count', async (t) => {
   t.ok(reloads);
   const more = await askTimes(gateway, 2);
   t.same(await usedOf(gateway), plus(expected, more));
+  await gateway.restart();
+  t.same(await usedOf(gateway), plus(expected, more));
 });
 
 await test('a restart with another cap keeps the use, with another period or subject it starts anew', async (t) => {
@@ -308,4 +310,6 @@ void test('flush interval 0: written at SIGTERM and only then, read at the start
     [[first.requests + second.requests, first.tokens + second.tokens]],
     'the sum is written, not the counts of the last run alone',
   );
+  await rare.restart();
+  t.same(await usedOf(rare), plus(first, second));
 });

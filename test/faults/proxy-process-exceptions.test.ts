@@ -158,10 +158,12 @@ await test('an uncaught exception ends the control plane too', async (t) => {
     body: JSON.stringify({ user_path: '/team', limit_key: { period: 'minute' }, max_requests: 3 }),
   });
   t.equal(written.status, 200);
-  await explode(t, child);
-  await child.restart();
-  const listing = await fetch(`${child.address}/admin/rate-limits`, { headers: { authorization } });
-  t.match(await listing.json(), { rate_limits: [{ subject: '/team', max_requests: 3 }] });
+  for (const next of ['an exception in a timer', 'none']) {
+    await explode(t, child);
+    await child.restart({ BOMB: next });
+    const listing = await fetch(`${child.address}/admin/rate-limits`, { headers: { authorization } });
+    t.match(await listing.json(), { rate_limits: [{ subject: '/team', max_requests: 3 }] });
+  }
 });
 
 // --- a request catches it

@@ -1,12 +1,12 @@
 // Redis answers late, not at all, or with nonsense, and loses notifications: what is in force stays in force.
 import { t as suite, test } from 'tap';
-import { statusesOf, usageOf } from '../support/consumer.ts';
+import { statusesOf } from '../support/consumer.ts';
 import { extent, isFull } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { checkUnharmed, describeLoad, measured, roomyConfig, underLoad, usualPerSecond } from '../support/load.ts';
-import { askAdmin, dayRule, delaysUntil, manualCaps, untilDegraded } from '../support/operator.ts';
+import { askAdmin, dayRule, delaysUntilCap, manualCaps, untilDegraded } from '../support/operator.ts';
 import { residentBytes } from '../support/process.ts';
 import { createRandom } from '../support/random.ts';
 import { startDetour, startRedis } from '../support/redis.ts';
@@ -32,15 +32,7 @@ const state = '{gateway}:state';
 const graceMs = 500;
 
 const put = (path: string, cap: number) => askAdmin(first, 'PUT', dayRule(path, cap));
-
-/** The cap that a proxy enforces for a path by a rule of exactly that path. */
-async function capOf(proxy: Gateway, path: string): Promise<number | undefined> {
-  return (await usageOf(proxy, path)).find(({ subject }) => subject === path)?.max_requests;
-}
-
-/** Until the cap is in force everywhere, in milliseconds. */
-const untilCap = (path: string, cap: number) =>
-  delaysUntil(fleet.proxies, `${path} to have cap ${cap}`, async (proxy) => (await capOf(proxy, path)) === cap);
+const untilCap = (path: string, cap: number) => delaysUntilCap(fleet.proxies, path, cap);
 
 const text = (delays: readonly number[]): string => delays.map((delay) => `${delay.toFixed(0)} ms`).join(', ');
 

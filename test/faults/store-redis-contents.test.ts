@@ -1,6 +1,6 @@
 // Redis takes no writes, is full, is emptied, or holds what the planes have not written: what is in force stays in force.
 import { t as suite, test } from 'tap';
-import { statusesOf, usageOf } from '../support/consumer.ts';
+import { statusesOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
@@ -8,7 +8,7 @@ import { checkUnharmed, roomyConfig, underLoad } from '../support/load.ts';
 import {
   askAdmin,
   dayRule,
-  delaysUntil,
+  delaysUntilCap,
   listRules,
   manualCaps,
   reasonsOf,
@@ -28,15 +28,7 @@ const state = '{gateway}:state';
 const graceMs = 500;
 
 const put = (path: string, cap: number) => askAdmin(first, 'PUT', dayRule(path, cap));
-
-/** The cap that a proxy enforces for a path by a rule of exactly that path. */
-async function capOf(proxy: Gateway, path: string): Promise<number | undefined> {
-  return (await usageOf(proxy, path)).find(({ subject }) => subject === path)?.max_requests;
-}
-
-/** Until the cap is in force everywhere, in milliseconds. */
-const untilCap = (path: string, cap: number) =>
-  delaysUntil(fleet.proxies, `${path} to have cap ${cap}`, async (proxy) => (await capOf(proxy, path)) === cap);
+const untilCap = (path: string, cap: number) => delaysUntilCap(fleet.proxies, path, cap);
 
 await fleet.recovered();
 

@@ -1,6 +1,6 @@
 // The requests of an operator to a fleet: the admin API, the health of proxies, and how fast they follow.
 import type { Response } from 'undici';
-import type { RuleRow } from './consumer.ts';
+import { type RuleRow, usageOf } from './consumer.ts';
 import type { Gateway, GatewayRequest } from './gateway.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -122,4 +122,14 @@ export function delaysUntil(
       return performance.now() - startedAtMs;
     }),
   );
+}
+
+/** The cap that a proxy enforces for a path by a rule of exactly that path. */
+export async function capOf(proxy: Gateway, path: string): Promise<number | undefined> {
+  return (await usageOf(proxy, path)).find(({ subject }) => subject === path)?.max_requests;
+}
+
+/** How long it takes until each proxy enforces the cap by a rule of exactly that path, in milliseconds. */
+export function delaysUntilCap(proxies: readonly Gateway[], path: string, cap: number): Promise<number[]> {
+  return delaysUntil(proxies, `${path} to have cap ${cap}`, async (proxy) => (await capOf(proxy, path)) === cap);
 }
