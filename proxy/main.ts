@@ -36,7 +36,8 @@ const environment = settingsOrExit('proxy', readEnvironment());
 const { host, port, metricsPort, instance, masterKey, usageEnabled, variables } = environment;
 const log = createLog('proxy', environment.logLevel);
 // Wall time at start, then monotonic: a clock step changes nothing.
-const nowMs = (): number => performance.timeOrigin + performance.now();
+const originMs = performance.timeOrigin;
+const nowMs = (): number => originMs + performance.now();
 const tickMs = (): number => Math.floor(nowMs());
 const ownFolder = join(environment.dataDirectory, instance);
 const flushIntervalMs = environment.flushIntervalSeconds * 1000;

@@ -47,7 +47,7 @@ async function handOn(
     ...(address === undefined ? {} : { [clientAddressHeader]: address }),
   };
   const gone = new AbortController();
-  exchange.onGone = () => gone.abort();
+  exchange.waiting = { gone: () => gone.abort() };
   const forwarded = { method: request.method ?? 'GET', path: request.url ?? '/admin', headers, body };
   const answer = await forward(pools.get(controlPlane), forwarded, controlPlane.timeoutMs, gone.signal).catch(
     (error: unknown) => {

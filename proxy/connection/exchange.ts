@@ -4,6 +4,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Head } from '../call/head.ts';
 import type { Refusal } from '../errors.ts';
 
+/** A step that waits for something of a request, and is told once when that will not come. */
+export interface Waiting {
+  /** The client has left. */
+  gone(): void;
+  /** The rest of the request is unreadable; not there: nothing of it is awaited. */
+  broken?(refused: Refusal): void;
+}
+
 /** What every stage may know of the request at hand. */
 export interface Exchange {
   readonly request: IncomingMessage;
@@ -14,10 +22,8 @@ export interface Exchange {
   readonly startedAtMs: number;
   /** The client left before its answer was complete. */
   gone: boolean;
-  /** Called once when the client leaves; set by the step that waits for something. */
-  onGone: (() => void) | undefined;
-  /** Called once when the rest of the request turns out to be unreadable; set by the step that reads it. */
-  onBroken: ((refused: Refusal) => void) | undefined;
+  /** Set by the step that waits. */
+  waiting: Waiting | undefined;
 }
 
 /** Opens the exchange and gives it its id. */
@@ -29,8 +35,7 @@ export function openExchange(request: IncomingMessage, response: ServerResponse,
     id: requestId(head.requestId),
     startedAtMs: nowMs,
     gone: false,
-    onGone: undefined,
-    onBroken: undefined,
+    waiting: undefined,
   };
 }
 
@@ -38,7 +43,7 @@ export function openExchange(request: IncomingMessage, response: ServerResponse,
 export function closeExchange(exchange: Exchange): void {
   if (exchange.response.writableFinished) return;
   exchange.gone = true;
-  exchange.onGone?.();
+  exchange.waiting?.gone();
 }
 
 const acceptable = /^[A-Za-z0-9._-]{1,128}$/;

@@ -19,15 +19,13 @@ export function expectNoBody(exchange: Exchange): Promise<void> | undefined {
   return new Promise((resolve, reject) => {
     const stop = (reason?: Error): void => {
       request.off('data', onData).off('end', onEnd);
-      exchange.onGone = undefined;
-      exchange.onBroken = undefined;
+      exchange.waiting = undefined;
       if (reason) reject(reason);
       else resolve();
     };
     const onData = (): void => stop(refused());
     const onEnd = (): void => stop();
-    exchange.onGone = () => stop(refusal('client_left'));
-    exchange.onBroken = stop;
+    exchange.waiting = { gone: () => stop(refusal('client_left')), broken: stop };
     request.on('data', onData).on('end', onEnd);
   });
 }

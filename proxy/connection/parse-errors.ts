@@ -51,7 +51,7 @@ export function answerParseErrors(
     // The broken request is a later one on this connection: those before it are answered first.
     else if (request.complete) pipelining.endWith(socket, answer);
     else if (response.headersSent) socket.destroy();
-    else if (exchange.onBroken) exchange.onBroken(parseRefusal(error));
+    else if (exchange.waiting?.broken) exchange.waiting.broken(parseRefusal(error));
     else answerRefusal(parseRefusal(error), exchange);
   };
 }

@@ -1,9 +1,9 @@
 // Reads the body of a request whole, in the bytes of the client, within a limit.
 import type { HeldBody } from '../body-budget.ts';
 import type { Head } from '../call/head.ts';
-import { refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../errors.ts';
 import { createChunkMeter } from './chunk-meter.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, Waiting } from './exchange.ts';
 
 /** How long a body may be. */
 export interface BodyLimit {
@@ -28,50 +28,96 @@ export function expectLength({ contentLength = 0 }: Head, limit: BodyLimit): voi
  * body takes.
  */
 export function readBody(exchange: Exchange, limit: BodyLimit, held: HeldBody): Promise<Buffer> {
+  const { request, response, head } = exchange;
+  const { contentLength = 0 } = head;
+  if (contentLength > 0) held.expect(contentLength);
+  if (head.expectsContinue) response.writeContinue();
   return new Promise((resolve, reject) => {
-    const { request, response, head } = exchange;
-    const { contentLength = 0 } = head;
-    if (contentLength > 0) held.expect(contentLength);
-    if (head.expectsContinue) response.writeContinue();
-    const meter = head.chunked ? createChunkMeter(request.socket) : undefined;
-    let body = nothing;
-    let length = 0;
-    const stop = (reason: unknown): void => {
-      request.off('data', onData).off('end', onEnd);
-      exchange.onBroken = undefined;
-      reject(reason);
-    };
-    const onData = (chunk: Buffer): void => {
-      meter?.(chunk.length);
-      const needed = length + chunk.length;
-      try {
-        if (needed > limit.bytes) throw tooLarge(limit);
-        // One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are.
-        if (length === 0) {
-          held.grow(needed);
-          body = chunk;
-        } else {
-          if (needed > body.length) {
-            const room = roomFor(needed, contentLength);
-            held.grow(room);
-            body = moved(body, length, room);
-          }
-          chunk.copy(body, length);
-        }
-        length = needed;
-      } catch (refused) {
-        stop(refused);
-      }
-    };
-    const onEnd = (): void => {
-      exchange.onGone = undefined;
-      exchange.onBroken = undefined;
-      resolve(length === body.length ? body : body.subarray(0, length));
-    };
-    exchange.onGone = () => stop(refusal('client_left'));
-    exchange.onBroken = stop;
-    request.on('data', onData).on('end', onEnd);
+    const reader = new BodyReader(exchange, limit, held, { resolve, reject });
+    exchange.waiting = reader;
+    request.on('data', reader.take);
+    if (contentLength === 0) request.on('end', reader.end);
   });
+}
+
+interface Reading {
+  readonly resolve: (body: Buffer) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** The body as far as it has come. */
+class BodyReader implements Waiting {
+  readonly #exchange: Exchange;
+  readonly #limit: BodyLimit;
+  readonly #held: HeldBody;
+  readonly #reading: Reading;
+  readonly #declared: number;
+  readonly #meter: ((length: number) => void) | undefined;
+  #body = nothing;
+  #length = 0;
+
+  constructor(exchange: Exchange, limit: BodyLimit, held: HeldBody, reading: Reading) {
+    this.#exchange = exchange;
+    this.#limit = limit;
+    this.#held = held;
+    this.#reading = reading;
+    this.#declared = exchange.head.contentLength ?? 0;
+    this.#meter = exchange.head.chunked ? createChunkMeter(exchange.request.socket) : undefined;
+  }
+
+  /** A property, because it is called without its object. */
+  readonly take = (chunk: Buffer): void => {
+    this.#meter?.(chunk.length);
+    try {
+      this.#add(chunk);
+    } catch (refused) {
+      this.#stop(refused);
+      return;
+    }
+    if (this.#length !== this.#declared) return;
+    // As a rule the parser is done with the request, and its end need not be waited for.
+    const { request } = this.#exchange;
+    if (request.complete) this.end();
+    else request.on('end', this.end);
+  };
+
+  readonly end = (): void => {
+    this.#exchange.waiting = undefined;
+    const whole = this.#length === this.#body.length;
+    this.#reading.resolve(whole ? this.#body : this.#body.subarray(0, this.#length));
+  };
+
+  gone(): void {
+    this.#stop(refusal('client_left'));
+  }
+
+  broken(refused: Refusal): void {
+    this.#stop(refused);
+  }
+
+  /** One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are. */
+  #add(chunk: Buffer): void {
+    const needed = this.#length + chunk.length;
+    if (needed > this.#limit.bytes) throw tooLarge(this.#limit);
+    if (this.#length === 0) {
+      this.#held.grow(needed);
+      this.#body = chunk;
+    } else {
+      if (needed > this.#body.length) {
+        const room = roomFor(needed, this.#declared);
+        this.#held.grow(room);
+        this.#body = moved(this.#body, this.#length, room);
+      }
+      chunk.copy(this.#body, this.#length);
+    }
+    this.#length = needed;
+  }
+
+  #stop(reason: unknown): void {
+    this.#exchange.request.off('data', this.take).off('end', this.end);
+    this.#exchange.waiting = undefined;
+    this.#reading.reject(reason);
+  }
 }
 
 /** A body of which this share has come gets the room it has declared: growing further by doubling would copy it once more. */

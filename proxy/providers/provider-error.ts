@@ -4,6 +4,7 @@ import { dataOf } from '../bytes/events.ts';
 import { scanObject } from '../bytes/scan.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { redact, redactValue } from '../dialects/redact.ts';
+import { mayNameError } from '../dialects/stream-secrets.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import { decodeBody } from '../upstream/decode-body.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
@@ -28,6 +29,8 @@ const isPage = /\b(html|xml)\b/i;
 const beginsLikePage = /^\s*<(!doctype|html|head|body|\?xml)/i;
 /** An error object that is longer than what is held, or broken. */
 const beginsLikeError = /^\s*\{\s*"error"\s*:\s*["{[]/;
+/** Within a text its quotes would be escaped. */
+const errorKey = Buffer.from('"error"');
 const pageTitle = /<title[^>]{0,200}>([^<]{1,200})</i;
 
 /** What is known of a provider that answers. */
@@ -53,12 +56,13 @@ export function rejectionOf(answer: UpstreamAnswer, upstream: Provider, nowMs: (
   if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { upstream, nowMs });
   if (status < 200 || status >= 300 || status === 204) return invalid(upstream.name, `its status is ${status}`);
   const body = answer.body();
-  if (answer.stream && body.length === 0) return invalid(upstream.name, 'the stream is empty');
-  if (!answer.stream && !isJson.test(answer.contentType ?? '')) return invalid(upstream.name, 'it is not JSON');
-  if (!answer.stream && !isWhole(answer, body)) return invalid(upstream.name, 'it is not a complete JSON object');
-  const plain = answer.stream ? body.subarray(0, 256) : decodeBody(body, answer.receivedEncoding);
-  // Within a text the quotes would be escaped, so nearly every successful answer ends here.
-  if (!plain.includes('"error"')) return undefined;
+  const { stream, contentType = '', receivedEncoding } = answer.head;
+  if (stream && body.length === 0) return invalid(upstream.name, 'the stream is empty');
+  if (!stream && !isJson.test(contentType)) return invalid(upstream.name, 'it is not JSON');
+  if (!stream && !isWhole(answer, body)) return invalid(upstream.name, 'it is not a complete JSON object');
+  const plain = stream ? body.subarray(0, 256) : decodeBody(body, receivedEncoding);
+  // Nearly every successful answer ends here.
+  if (!mayNameError(plain) || !plain.includes(errorKey)) return undefined;
   return errorInside(answer, { upstream, nowMs });
 }
 
@@ -70,7 +74,7 @@ interface Speaker {
 
 /** What is held of the body as text, the data of its first event when it is a stream. */
 function textOf(answer: UpstreamAnswer): string {
-  const text = decodeBody(answer.body(), answer.receivedEncoding);
+  const text = decodeBody(answer.body(), answer.head.receivedEncoding);
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
 }
 
@@ -91,7 +95,7 @@ function spoken(status: number, text: string, answer: UpstreamAnswer, { upstream
     },
     {
       provider,
-      headers: retryHeaders(answer, status, nowMs),
+      headers: retryHeaders(answer.head, status, nowMs),
       further: { ...furtherMembers(said.further, secrets), ...foreign },
     },
   );
@@ -125,8 +129,8 @@ function furtherMembers(given: Readonly<Record<string, unknown>>, secrets: reado
 
 /** Whether a held body is an object with members. The full grammar is checked only where the framing proves nothing. */
 function isWhole(answer: UpstreamAnswer, body: Buffer): boolean {
-  if (!answer.complete || answer.receivedEncoding !== undefined) return true;
-  if (answer.framed) return opensAndCloses(body) && body.includes(0x22);
+  if (!answer.complete || answer.head.receivedEncoding !== undefined) return true;
+  if (answer.head.framed) return opensAndCloses(body);
   try {
     return scanObject(body).length > 0;
   } catch {
@@ -134,12 +138,18 @@ function isWhole(answer: UpstreamAnswer, body: Buffer): boolean {
   }
 }
 
+/** Begins with a brace and the quote of a first key, and ends with a brace. */
 function opensAndCloses(body: Buffer): boolean {
-  let first = 0;
+  const first = behindSpace(body, 0);
   let last = body.length - 1;
-  while (isSpace(body[first])) first += 1;
   while (isSpace(body[last])) last -= 1;
-  return body[first] === 0x7b && body[last] === 0x7d;
+  return body[first] === 0x7b && body[last] === 0x7d && body[behindSpace(body, first + 1)] === 0x22;
+}
+
+function behindSpace(body: Buffer, from: number): number {
+  let at = from;
+  while (isSpace(body[at])) at += 1;
+  return at;
 }
 
 function isSpace(byte: number | undefined): boolean {

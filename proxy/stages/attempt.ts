@@ -5,11 +5,13 @@ import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Lease } from '../limits/lease.ts';
 import { rejectTargets } from '../limits/rejection.ts';
 import { failureRefusal, rejectionOf } from '../providers/provider-error.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
-import { UpstreamFailure } from '../upstream/failure.ts';
+import type { UpstreamFailure } from '../upstream/failure.ts';
 import { send } from '../upstream/send.ts';
+import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import { type Allowance, limitRefusal, targetRules } from './admit.ts';
 
 /** A call, where it may go, and what its consumer was allowed. */
@@ -47,13 +49,6 @@ export interface FailedAttempt extends Attempt {
   readonly isRetryable: boolean;
 }
 
-/** A target about to be asked, with what the request holds under its rules. */
-interface Admitted {
-  readonly target: Target;
-  readonly allowance: Allowance;
-  readonly startedAtMs: number;
-}
-
 type Parts = Pick<Gateway, 'balance' | 'limiter' | 'metrics' | 'pools' | 'deadlines' | 'usageEnabled' | 'nowMs'>;
 
 /**
@@ -61,7 +56,7 @@ type Parts = Pick<Gateway, 'balance' | 'limiter' | 'metrics' | 'pools' | 'deadli
  * failure the next is tried only when it is safe: the request was never sent, or the provider refused it (429 or 5xx). Throws the
  * last target's Refusal, or 429 when all are used up (see `saturated`); then no call was made, and the consumer gets back what it
  * paid. When the client leaves while the provider works, the unfinished answer is returned, because it has cost something. Targets that
- * failed are added to `failed`.
+ * failed are added to `failed`; their slots are given back.
  */
 export async function attempt(
   routed: RoutedCall,
@@ -71,8 +66,9 @@ export async function attempt(
 ): Promise<Accepted> {
   const { limiter, nowMs } = parts;
   const { route, consumer } = routed;
-  const isDirect = route.targets.length === 1;
+  const rejectedAs = route.targets.length === 1 ? 'reject' : 'skip_target';
   let called = false;
+  let held: Lease | undefined;
   // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
   let now = Math.floor(nowMs());
   try {
@@ -80,67 +76,70 @@ export async function attempt(
     for (const target of parts.balance(route)) {
       if (exchange.gone) throw refusal('client_left');
       const matches = limiter.forTarget(target.upstream.name, target.model);
-      const { lease } = limiter.admit(matches, now, isDirect ? 'reject' : 'skip_target');
+      const { lease } = limiter.admit(matches, now, rejectedAs);
       if (lease === undefined) continue;
       called = true;
-      const asked = await ask({ target, allowance: { lease, matches }, startedAtMs: now }, routed, exchange, parts);
-      if (asked.refused === undefined) return asked;
-      failed.push(asked);
-      last = asked.refused;
-      if (!asked.isRetryable) break;
+      held = lease;
+      const { answer, injectedUsage } = ask(target, routed, exchange, parts);
+      const failure = await answer.ready;
+      const endedAtMs = nowMs();
+      const refused = refusalOf({ answer, failure, injectedUsage }, target, exchange, nowMs);
+      if (refused === undefined) {
+        held = undefined;
+        const allowance = { lease, matches };
+        return { target, startedAtMs: now, endedAtMs, refused, answer, allowance, injectedUsage };
+      }
+      answer.cancel();
+      // A provider that was never reached has executed nothing.
+      if (failure?.sent === false) lease.refund(Math.floor(endedAtMs));
+      else lease.release();
+      const isRetryable = failure === undefined ? answer.status === 429 || answer.status >= 500 : !failure.sent;
+      failed.push({ target, startedAtMs: now, endedAtMs, refused, answer, isRetryable });
+      last = refused;
+      if (!isRetryable) break;
       now = Math.floor(nowMs());
     }
     throw last ?? saturated(routed, parts, now);
   } finally {
+    held?.release();
     if (!called) consumer.lease.refund(Math.floor(nowMs()));
   }
 }
 
-/** Asks one target. Its slots are given back unless its answer is accepted. */
-async function ask(
-  { target, allowance, startedAtMs }: Admitted,
+/** Sends the call to one target. */
+function ask(
+  target: Target,
   { operation, call }: RoutedCall,
   exchange: Exchange,
-  parts: Parts,
-): Promise<Accepted | FailedAttempt> {
+  { pools, deadlines, usageEnabled }: Parts,
+): Pick<Asked, 'answer' | 'injectedUsage'> {
   const { upstream } = target;
-  let isAccepted = false;
-  let answer: Answer | undefined;
-  try {
-    const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, parts.usageEnabled);
-    const headers = [...upstream.headers, 'x-request-id', exchange.id];
-    const outgoing = { path: upstream.basePath + path, headers, body };
-    const sent = send(parts.pools.get(upstream), outgoing, upstream.patience, parts.deadlines);
-    answer = sent;
-    exchange.onGone = () => sent.cancel();
-    try {
-      await sent.ready;
-    } catch (error) {
-      // Of an answer that was under way when the client left, what has come is measured.
-      if (!(exchange.gone && error instanceof UpstreamFailure && error.sent)) throw error;
-    }
-    const endedAtMs = parts.nowMs();
-    const isAbandoned = exchange.gone && sent.status < 400;
-    const refused = isAbandoned
-      ? undefined
-      : (rejectionOf(sent, upstream, parts.nowMs) ?? (injectedUsage ? unreadable(sent, upstream.name) : undefined));
-    if (refused !== undefined) {
-      sent.cancel();
-      const isRetryable = sent.status === 429 || sent.status >= 500;
-      return { target, startedAtMs, endedAtMs, refused, answer, isRetryable };
-    }
-    isAccepted = true;
-    return { target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage };
-  } catch (error) {
-    if (!(error instanceof UpstreamFailure)) throw error;
-    const endedAtMs = parts.nowMs();
-    // A provider that was never reached has executed nothing.
-    if (!error.sent) allowance.lease.refund(Math.floor(endedAtMs));
-    const refused = failureRefusal(error, upstream.name);
-    return { target, startedAtMs, endedAtMs, refused, answer, isRetryable: !error.sent };
-  } finally {
-    if (!isAccepted) allowance.lease.release();
-  }
+  const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, usageEnabled);
+  const headers = [...upstream.headers, 'x-request-id', exchange.id];
+  const outgoing = { path: upstream.basePath + path, headers, body };
+  const answer = send(pools.get(upstream), outgoing, upstream.patience, deadlines);
+  exchange.waiting = answer;
+  return { answer, injectedUsage };
+}
+
+/** What came of asking a target. */
+interface Asked {
+  readonly answer: UpstreamAnswer;
+  readonly failure: UpstreamFailure | undefined;
+  readonly injectedUsage: boolean;
+}
+
+/** Why an answer cannot be relayed; undefined when it can. */
+function refusalOf(
+  { answer, failure, injectedUsage }: Asked,
+  { upstream }: Target,
+  { gone }: Exchange,
+  nowMs: () => number,
+): Refusal | undefined {
+  // Of an answer that was under way when the client left, what has come is measured.
+  if (failure !== undefined && !(gone && failure.sent)) return failureRefusal(failure, upstream.name);
+  if (gone && answer.status < 400) return undefined;
+  return rejectionOf(answer, upstream, nowMs) ?? (injectedUsage ? unreadable(answer, upstream.name) : undefined);
 }
 
 /** A stream that cannot be decoded would hide the usage event that the client must not see. */

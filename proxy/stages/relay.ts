@@ -2,7 +2,7 @@
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import { fixedHeaderList } from '../connection/answer-headers.ts';
 import { ClientSink } from '../connection/client-sink.ts';
-import type { Exchange } from '../connection/exchange.ts';
+import type { Exchange, Waiting } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 
@@ -76,7 +76,7 @@ function passWhole(taps: readonly Tap[], body: Buffer): Buffer {
 }
 
 /** An open answer that flows to its client until it is over. The head has been written. */
-class Flow implements Sink {
+class Flow implements Sink, Waiting {
   readonly #delivery: Delivery;
   readonly #exchange: Exchange;
   readonly #parts: Parts;
@@ -108,7 +108,7 @@ class Flow implements Sink {
   start(): void {
     const { answer, keyId } = this.#delivery;
     this.#exchange.response.on('drain', () => answer.resume());
-    this.#exchange.onGone = () => this.#clientLeft();
+    this.#exchange.waiting = this;
     if (answer.stream && keyId !== undefined) {
       this.#unwatch = this.#parts.keyStreams.watch(keyId, () => answer.cancel(keyRevoked));
     }
@@ -144,7 +144,7 @@ class Flow implements Sink {
     }
   }
 
-  #clientLeft(): void {
+  gone(): void {
     this.#isDraining = this.#awaitsMore();
     if (this.#isDraining) this.#delivery.answer.finishSoon();
     else this.#leave();

@@ -36,8 +36,7 @@ type Parts = Pick<Gateway, 'metrics' | 'limiter' | 'nowMs' | 'reportFailure'>;
 export function settle(trip: Trip, parts: Parts): void {
   const { exchange, consumer, accepted, ending } = trip;
   const { metrics, limiter } = parts;
-  exchange.onGone = undefined;
-  exchange.onBroken = undefined;
+  exchange.waiting = undefined;
   const now = parts.nowMs();
   // Whatever fails behind this, no slot stays taken.
   consumer?.lease.release();

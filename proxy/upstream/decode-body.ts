@@ -25,7 +25,8 @@ const decoders: Readonly<Record<string, (body: Buffer) => Buffer>> = {
 
 /** The bytes behind a Content-Encoding, at most 64 KiB; none when they are more, damaged, or encoded in a way that is not known. */
 export function decodeBody(body: Buffer, contentEncoding: string | undefined): Buffer {
-  const encoding = (contentEncoding ?? '').trim().toLowerCase().replace(/^x-/, '');
+  if (contentEncoding === undefined) return body;
+  const encoding = contentEncoding.trim().toLowerCase().replace(/^x-/, '');
   if (encoding === '' || encoding === 'identity') return body;
   const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
   try {

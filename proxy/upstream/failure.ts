@@ -2,15 +2,10 @@
 import type { Failure } from '../answer.ts';
 
 /** A call that failed before its answer could be handed over. */
-export class UpstreamFailure extends Error {
+export interface UpstreamFailure {
   readonly failure: Failure;
   /** The provider may have seen the request: sending it again could do its work twice. */
   readonly sent: boolean;
-  constructor(failure: Failure, sent: boolean) {
-    super(failure.code);
-    this.failure = failure;
-    this.sent = sent;
-  }
 }
 
 const unreachable = (reason: string): Failure => ({ code: 'upstream_unavailable', reason });

@@ -1,6 +1,6 @@
 // What a provider's error says about trying again, made sane for the client.
 import { parseMoment } from '../../schemas/rules/moment.ts';
-import type { UpstreamAnswer } from './upstream-answer.ts';
+import type { AnswerHead } from './answer-head.ts';
 
 /** A day: no client keeps a request for longer. */
 const longestSeconds = 86_400;
@@ -13,9 +13,9 @@ const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
  * a day, with 429 and 503; `x-should-retry` (true or false) with any error. A date (RFC 9110 5.6.7) counts from `nowMs`, in Unix
  * milliseconds. Nonsense is left out.
  */
-export function retryHeaders(answer: UpstreamAnswer, status: number, nowMs: () => number): Record<string, string> {
+export function retryHeaders(head: AnswerHead, status: number, nowMs: () => number): Record<string, string> {
   const headers: Record<string, string> = {};
-  const { shouldRetry, retryAfter, retryAfterMs } = answer;
+  const { shouldRetry, retryAfter, retryAfterMs } = head;
   if (shouldRetry === 'true' || shouldRetry === 'false') headers['x-should-retry'] = shouldRetry;
   if (status !== 429 && status !== 503) return headers;
   const seconds = retryAfter === undefined ? undefined : secondsOf(retryAfter, nowMs);

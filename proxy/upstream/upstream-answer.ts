@@ -1,12 +1,15 @@
 // One answer of a provider as it arrives. It is handed over in one of two forms: whole (short, and not a stream) or open (the rest still
-// arriving). On undici's raw handler interface: one object per call, no stream and no timer of its own.
+// arriving). On undici's raw handler interface: one object per call, no stream and no timer of its own. undici hands over each HTTP chunk
+// by itself; the chunks of one read go to the sink together, so that thirty events in one write of the provider cost one write.
 import type { Dispatcher } from 'undici';
 import type { Answer, Failure, Sink } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
+import { ReadPieces } from '../bytes/read-pieces.ts';
+import { type AnswerHead, noHead, readAnswerHead } from './answer-head.ts';
 import { ChunkGuard } from './chunk-guard.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
-import { type DecodedSink, decodedSink, encodingOf, isDecodable } from './decoded-sink.ts';
-import { failureOf, UpstreamFailure } from './failure.ts';
+import { type DecodedSink, decodedSink, isDecodable } from './decoded-sink.ts';
+import { failureOf, type UpstreamFailure } from './failure.ts';
 
 /** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error. */
 const maxHeldBytes = 64 * 1024;
@@ -27,41 +30,35 @@ export interface Patience {
 
 const clientLeft: Failure = { code: 'upstream_disconnected', reason: 'the client left' };
 const timedOut = (reason: string): Failure => ({ code: 'upstream_timeout', reason });
-const sseType = /^text\/event-stream\b/i;
+const passRead = (answer: UpstreamAnswer): void => answer.passRead();
 
 /** One answer of a provider, in whatever state it is. */
 export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler {
   status = 0;
-  contentType: string | undefined;
-  contentEncoding: string | undefined;
-  /** How the provider encoded the body. A stream is decoded on the way where that is possible. */
-  receivedEncoding: string | undefined;
-  contentLength: string | undefined;
-  retryAfter: string | undefined;
-  retryAfterMs: string | undefined;
-  shouldRetry: string | undefined;
-  /** An event stream. */
-  stream = false;
-  /** The end of the body is marked by its framing, not by the connection closing. */
-  framed = false;
   /** All of the body is in `held`. */
   complete = false;
   deadlineMs: number;
-  /** Resolves when the answer is complete, or open with its first bytes held; rejects with UpstreamFailure. */
-  readonly ready: Promise<void>;
+  /** Resolves when the answer is complete, or open with its first bytes held, and with the failure when neither will be. */
+  readonly ready: Promise<UpstreamFailure | undefined>;
 
+  #head: AnswerHead = noHead;
   readonly #patience: Patience;
   readonly #deadlines: Deadlines;
   #totalDeadlineMs: number;
+  /** What came before there was a sink. */
   readonly #held = new HeldBytes();
+  /** What came of the read that is being parsed; undefined: there is no sink. */
+  #read: ReadPieces | undefined;
+  #isReading = false;
+  /** The sink has asked for a pause. */
+  #isFull = false;
   readonly #guard = new ChunkGuard();
   #informational = 0;
   #sent = false;
   #over = false;
   #waitingFor = '';
   #failure: Failure | undefined;
-  #isReady: (() => void) | undefined;
-  #hasFailed: ((error: UpstreamFailure) => void) | undefined;
+  #isReady: (failure: UpstreamFailure | undefined) => void = () => undefined;
   #sink: Sink | undefined;
   #decoder: DecodedSink | undefined;
   #abort: ((reason: Error) => void) | undefined;
@@ -73,11 +70,37 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     this.#totalDeadlineMs = deadlines.coarseNowMs + patience.totalMs;
     // Connecting has a timeout of its own (upstream/pools.ts).
     this.deadlineMs = this.#totalDeadlineMs;
-    this.ready = new Promise((resolve, reject) => {
+    this.ready = new Promise((resolve) => {
       this.#isReady = resolve;
-      this.#hasFailed = reject;
     });
     deadlines.add(this);
+  }
+
+  /** Of the provider; none before it has come. */
+  get head(): AnswerHead {
+    return this.#head;
+  }
+
+  get contentType(): string | undefined {
+    return this.#head.contentType;
+  }
+
+  get contentLength(): string | undefined {
+    return this.#head.contentLength;
+  }
+
+  /** A stream is decoded on the way where that is possible. */
+  get contentEncoding(): string | undefined {
+    const { receivedEncoding, stream } = this.#head;
+    return receivedEncoding !== undefined && stream && isDecodable(receivedEncoding) ? undefined : receivedEncoding;
+  }
+
+  get stream(): boolean {
+    return this.#head.stream;
+  }
+
+  get framed(): boolean {
+    return this.#head.framed;
   }
 
   /** The bytes held so far: all of them when `complete`. */
@@ -86,32 +109,37 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
   }
 
   attach(sink: Sink): void {
-    const encoding = this.receivedEncoding;
+    const encoding = this.#head.receivedEncoding;
     if (this.stream && encoding !== undefined && isDecodable(encoding)) {
-      const source = { resume: () => this.#read(), cancel: (failure: Failure) => this.#fail(failure) };
+      const source = { resume: () => this.#readOn(), cancel: (failure: Failure) => this.#fail(failure) };
       this.#decoder = decodedSink(encoding, sink, source);
     }
     const first = this.#decoder ?? sink;
     this.#sink = first;
-    const held = this.#held.take();
-    if (held.length > 0) first.write(held);
+    this.#read = new ReadPieces();
+    this.#pass(this.#held.take());
     if (this.#over) first.end(this.#failure);
   }
 
   resume(): void {
     if (this.#decoder) this.#decoder.resume();
-    else this.#read();
+    else this.#readOn();
   }
 
   finishSoon(): void {
     this.#totalDeadlineMs = Math.min(this.#totalDeadlineMs, this.#deadlines.coarseNowMs + this.#patience.usageDrainMs);
-    this.#read();
+    this.#readOn();
     this.#decoder?.resume();
   }
 
   cancel(failure?: Failure): void {
     if (failure === undefined) this.#decoder?.close();
     this.#fail(failure ?? clientLeft);
+  }
+
+  /** The client left before there was an answer to relay. */
+  gone(): void {
+    this.cancel();
   }
 
   /** Called by the deadlines when `deadlineMs` has passed. */
@@ -140,30 +168,8 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     }
     this.status = status;
     this.#resume = resume;
-    for (let index = 0; index < rawHeaders.length; index += 2) {
-      this.#readHeader(rawHeaders[index] as Buffer, rawHeaders[index + 1] as Buffer);
-    }
-    const encoding = this.receivedEncoding;
-    if (encoding !== undefined && !(this.stream && isDecodable(encoding))) this.contentEncoding = encoding;
+    this.#head = readAnswerHead(rawHeaders);
     return true;
-  }
-
-  /** Keeps the few headers that matter; their names' lengths sort out nearly all others without reading them. */
-  #readHeader(rawName: Buffer, value: Buffer): void {
-    const { length } = rawName;
-    if (length !== 11 && length !== 12 && length !== 14 && length !== 16 && length !== 17) return;
-    const name = rawName.toString('latin1').toLowerCase();
-    if (name === 'content-type') {
-      this.contentType = value.toString('latin1');
-      this.stream = sseType.test(this.contentType);
-    } else if (name === 'content-length') {
-      this.contentLength = value.toString('latin1');
-      this.framed = true;
-    } else if (name === 'transfer-encoding') this.framed = true;
-    else if (name === 'content-encoding') this.receivedEncoding = encodingOf(value.toString('latin1'));
-    else if (name === 'retry-after') this.retryAfter = value.toString('latin1');
-    else if (name === 'retry-after-ms') this.retryAfterMs = value.toString('latin1');
-    else if (name === 'x-should-retry') this.shouldRetry = value.toString('latin1');
   }
 
   onData(chunk: Buffer): boolean {
@@ -173,15 +179,33 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
       this.#fail({ code: 'upstream_invalid_response', reason: 'it comes in chunks of a few bytes each' });
       return true;
     }
-    if (this.#sink) {
-      const flowing = this.#sink.write(chunk);
-      // While the client does not read, no deadline runs for the provider.
-      if (!flowing) this.deadlineMs = this.#totalDeadlineMs;
-      return flowing;
-    }
+    if (this.#read !== undefined) return this.#gather(this.#read, chunk);
     this.#held.add(chunk);
-    if (this.stream || this.#held.length > maxHeldBytes) this.#handOver();
+    if (this.stream || this.#held.length > maxHeldBytes) this.#isReady(undefined);
     return true;
+  }
+
+  /** Undici has parsed a read: what came with it goes to the sink. */
+  passRead(): void {
+    this.#isReading = false;
+    if (this.#read !== undefined) this.#pass(this.#read.take());
+  }
+
+  #gather(read: ReadPieces, chunk: Buffer): boolean {
+    read.add(chunk);
+    if (!this.#isReading) {
+      this.#isReading = true;
+      process.nextTick(passRead, this);
+    }
+    if (this.#isFull) this.deadlineMs = this.#totalDeadlineMs;
+    return !this.#isFull;
+  }
+
+  #pass(bytes: Buffer): void {
+    if (bytes.length === 0 || this.#sink === undefined) return;
+    this.#isFull = !this.#sink.write(bytes);
+    // While the client does not read, no deadline runs for the provider.
+    if (this.#isFull) this.deadlineMs = this.#totalDeadlineMs;
   }
 
   onComplete(): void {
@@ -189,7 +213,8 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     this.#over = true;
     this.complete = true;
     this.#deadlines.remove(this);
-    this.#handOver();
+    this.#isReady(undefined);
+    this.passRead();
     this.#sink?.end(undefined);
   }
 
@@ -197,8 +222,9 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     this.#fail(failureOf(error));
   }
 
-  #read(): void {
+  #readOn(): void {
     if (this.#over) return;
+    this.#isFull = false;
     this.#await('the stream was silent for timeouts.stream_idle', this.#patience.streamIdleMs);
     this.#resume?.();
   }
@@ -208,21 +234,14 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     this.deadlineMs = Math.min(this.#deadlines.coarseNowMs + patienceMs, this.#totalDeadlineMs);
   }
 
-  #handOver(): void {
-    this.#isReady?.();
-    this.#isReady = undefined;
-    this.#hasFailed = undefined;
-  }
-
   /** Ends the call, tells the waiting stage, and frees the connection. */
   #fail(failure: Failure): void {
     if (this.#over) return;
     this.#over = true;
     this.#failure = failure;
     this.#deadlines.remove(this);
-    this.#hasFailed?.(new UpstreamFailure(failure, this.#sent));
-    this.#isReady = undefined;
-    this.#hasFailed = undefined;
+    this.#isReady({ failure, sent: this.#sent });
+    this.passRead();
     this.#sink?.end(failure);
     this.#abort?.(new Error(failure.code));
   }

@@ -354,10 +354,12 @@ await test('an exchange whose answer is not complete when it closes tells who wa
   const request = requestWith(host);
   const response = new ServerResponse(request);
   const exchange = openExchange(request, response, readHead(request, 'x-path'), 5);
-  t.match(exchange, { startedAtMs: 5, gone: false, onGone: undefined });
+  t.match(exchange, { startedAtMs: 5, gone: false, waiting: undefined });
   let told = 0;
-  exchange.onGone = () => {
-    told += 1;
+  exchange.waiting = {
+    gone() {
+      told += 1;
+    },
   };
   closeExchange(exchange);
   t.equal(exchange.gone, true);
@@ -369,7 +371,7 @@ await test('an exchange whose answer is not complete when it closes tells who wa
     readHead(request, 'x-path'),
     5,
   );
-  answered.onGone = () => t.fail('the answer was complete');
+  answered.waiting = { gone: () => t.fail('the answer was complete') };
   closeExchange(answered);
   t.equal(answered.gone, false);
 });

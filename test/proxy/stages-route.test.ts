@@ -232,7 +232,7 @@ await test('a body is whole, in its own bytes, up to the limit', async (t) => {
     whole.request.push(Buffer.from(chunk));
   whole.request.push(null);
   t.same([...(await received)], [0, 255, 254, 1, 2, 3, 4, 5, 6, 7]);
-  t.equal(whole.onGone, undefined, 'no step waits any more');
+  t.equal(whole.waiting, undefined, 'no step waits any more');
 
   const long = exchangeOf(headers);
   const refused = refusedBy(() => receive(long, 10, held()));
@@ -245,7 +245,7 @@ await test('a body is whole, in its own bytes, up to the limit', async (t) => {
 
   const left = exchangeOf(headers);
   const waiting = refusedBy(() => receive(left, 10, held()));
-  await waitFor('the stage to wait', () => left.onGone);
+  await waitFor('the stage to wait', () => left.waiting);
   closeExchange(left);
   t.match(await waiting, { status: 499, code: 'client_left' });
 });

@@ -297,11 +297,11 @@ await test('a request is counted once, by how it ended and how long it took', as
   const settled = (ending: Ending, gone: boolean): void => {
     const exchange = exchangeOf({});
     exchange.gone = gone;
-    exchange.onGone = () => t.fail('no step waits any more');
+    exchange.waiting = { gone: () => t.fail('no step waits any more') };
     metrics.begin();
     const reportFailure = (thrown: unknown) => void reported.push(thrown);
     settle(tripOf(exchange, ending), { metrics, limiter, reportFailure, nowMs: () => 250 });
-    t.equal(exchange.onGone, undefined);
+    t.equal(exchange.waiting, undefined);
   };
   const failed = refusal('upstream_timeout', { provider: 'p' });
   settled({ status: 504, headers: [], refused: failed }, false);

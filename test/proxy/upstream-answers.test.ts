@@ -6,7 +6,6 @@ import { failureRefusal, rejectionOf } from '../../proxy/providers/provider-erro
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Upstream } from '../../proxy/snapshot/snapshot.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
-import { UpstreamFailure } from '../../proxy/upstream/failure.ts';
 import { type Patience, UpstreamAnswer } from '../../proxy/upstream/upstream-answer.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { extent } from '../support/extent.ts';
@@ -349,7 +348,7 @@ await test('what a provider says about trying again is passed on when it is sane
 });
 
 await test('a failed call is refused by the table, naming the provider', async (t) => {
-  const failure = new UpstreamFailure({ code: 'upstream_timeout', reason: 'too slow' }, true);
+  const failure = { failure: { code: 'upstream_timeout', reason: 'too slow' }, sent: true } as const;
   t.match(failureRefusal(failure, 'p'), { status: 504, code: 'upstream_timeout', provider: 'p', message: /too slow/ });
 });
 

@@ -208,10 +208,7 @@ async function startProvider(t: Test) {
     const outgoing = { path: '/v1/chat/completions', headers: ['content-type', 'application/json'], body };
     const answer = send(pool, outgoing, { ...patience, ...changes }, deadlines);
     started(answer);
-    return answer.ready.then(
-      (): Sent => ({ answer }),
-      (failure: UpstreamFailure): Sent => ({ failure }),
-    );
+    return answer.ready.then((failure): Sent => (failure === undefined ? { answer } : { failure }));
   };
   return { provider, call };
 }

@@ -1,0 +1,86 @@
+// The few headers of a provider's answer that matter, read from the raw list: most answers have a dozen others, which are not even made
+// into text.
+import { encodingOf } from './decoded-sink.ts';
+
+/** What an answer says of itself. Undefined: the header is not there. */
+export interface AnswerHead {
+  readonly contentType: string | undefined;
+  /** How the provider encoded the body; undefined: plain. */
+  readonly receivedEncoding: string | undefined;
+  readonly contentLength: string | undefined;
+  readonly retryAfter: string | undefined;
+  readonly retryAfterMs: string | undefined;
+  readonly shouldRetry: string | undefined;
+  /** An event stream. */
+  readonly stream: boolean;
+  /** The end of the body is marked by its framing, not by the connection closing. */
+  readonly framed: boolean;
+}
+
+const sseType = /^text\/event-stream\b/i;
+/** Nearly every answer has one of these types, and to compare bytes costs a third of making text of them. */
+const usualTypes = ['application/json', 'text/event-stream', 'text/event-stream; charset=utf-8'];
+
+/** Reads names and values in turn. The lengths of the names tell nearly all others apart from these. */
+export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
+  let contentType: string | undefined;
+  let receivedEncoding: string | undefined;
+  let contentLength: string | undefined;
+  let retryAfter: string | undefined;
+  let retryAfterMs: string | undefined;
+  let shouldRetry: string | undefined;
+  let framed = false;
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as Buffer;
+    const value = raw[index + 1] as Buffer;
+    switch (name.length) {
+      case 11:
+        if (spells(name, 'retry-after')) retryAfter = textOf(value);
+        break;
+      case 12:
+        if (spells(name, 'content-type')) contentType = typeOf(value);
+        break;
+      case 14:
+        if (spells(name, 'content-length')) {
+          contentLength = textOf(value);
+          framed = true;
+        } else if (spells(name, 'retry-after-ms')) retryAfterMs = textOf(value);
+        else if (spells(name, 'x-should-retry')) shouldRetry = textOf(value);
+        break;
+      case 16:
+        if (spells(name, 'content-encoding')) receivedEncoding = encodingOf(textOf(value));
+        break;
+      case 17:
+        if (spells(name, 'transfer-encoding')) framed = true;
+        break;
+    }
+  }
+  const stream = contentType !== undefined && sseType.test(contentType);
+  return { contentType, receivedEncoding, contentLength, retryAfter, retryAfterMs, shouldRetry, stream, framed };
+}
+
+/** Before a head has come. */
+export const noHead: AnswerHead = readAnswerHead([]);
+
+function typeOf(value: Buffer): string {
+  for (const usual of usualTypes) if (isText(value, usual)) return usual;
+  return textOf(value);
+}
+
+function isText(bytes: Buffer, text: string): boolean {
+  if (bytes.length !== text.length) return false;
+  for (let index = 0; index < text.length; index += 1) if (bytes[index] !== text.charCodeAt(index)) return false;
+  return true;
+}
+
+function textOf(value: Buffer): string {
+  return value.toString('latin1');
+}
+
+/** Whether bytes of the same length spell a name in lower case, whatever their case is. */
+function spells(bytes: Buffer, name: string): boolean {
+  for (let index = 0; index < name.length; index += 1) {
+    if (((bytes[index] as number) | 0x20) !== name.charCodeAt(index)) return false;
+  }
+  return true;
+}
