@@ -11,6 +11,7 @@ import type { Route } from './snapshot/snapshot.ts';
 import { type Allowance, admit, renew } from './stages/admit.ts';
 import { type Accepted, attempt, type FailedAttempt } from './stages/attempt.ts';
 import { authenticate, type Principal } from './stages/authenticate.ts';
+import { foresee } from './stages/foresee.ts';
 import { expectJson, receive } from './stages/receive.ts';
 import { type Ending, relay } from './stages/relay.ts';
 import { resolve } from './stages/resolve.ts';
@@ -41,8 +42,11 @@ export async function serve({ path, operation }: ModelEndpoint, exchange: Exchan
     principal = authenticate(exchange, snapshot.credentials);
     const { keyId, userPath, allowedModels } = principal;
     expectJson(exchange, snapshot.bodyLimitBytes);
-    consumer = admit(userPath, gateway);
+    const admission = admit(userPath, gateway);
     held = gateway.bodies.open(keyId ?? userPath, snapshot);
+    if (admission.lease === undefined)
+      throw await foresee(admission, { exchange, snapshot, allowedModels, held }, gateway);
+    consumer = admission;
     const body = await receive(exchange, snapshot.bodyLimitBytes, held);
     call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
     route = resolve(call, snapshot, allowedModels);

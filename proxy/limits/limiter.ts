@@ -128,6 +128,11 @@ export class Limiter {
     return this.#isEnforced ? this.#inOrder().map(({ caps }) => caps.rule) : [];
   }
 
+  /** Whether a rule on a provider or a model is in force. */
+  get limitsTargets(): boolean {
+    return this.#lookup.index.limitsTargets;
+  }
+
   /** Whether there is a rule with this key, also while rate limits are switched off. */
   knows(key: string): boolean {
     return this.#tallies.has(key);

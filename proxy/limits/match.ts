@@ -55,6 +55,11 @@ export class RuleIndex {
     }
   }
 
+  /** Whether some rule is about a provider or a model. */
+  get limitsTargets(): boolean {
+    return this.#providers.size + this.#qualified.size + this.#bare.size > 0;
+  }
+
   /** Rules on the path and its ancestors. A prefix sorts before what it begins, so walking down keeps the order. */
   matchUserPath(path: string): MatchedCounters {
     const found: Tally[] = [...(this.#paths.get('/') ?? [])];

@@ -16,18 +16,18 @@ export interface Allowance {
   readonly matches: Matches;
 }
 
-/**
- * Takes one request from every user-path rule of the consumer. Throws 429 `rate_limit_exceeded` when one is used up. Its wait is the
- * consumer's alone: the body, and with it the targets, are not known yet, so rules of providers and models may refuse the retry.
- */
-export function admit(
-  userPath: string,
-  { limiter, metrics, nowMs }: Pick<Gateway, 'limiter' | 'metrics' | 'nowMs'>,
-): Allowance {
+/** A request whose consumer is used up; it holds nothing. */
+export interface Rejected {
+  readonly lease?: undefined;
+  readonly rejection: Rejection;
+  readonly matches: Matches;
+}
+
+/** Takes one request from every user-path rule of the consumer, or from none when one is used up: `foresee` makes the answer of that. */
+export function admit(userPath: string, { limiter, nowMs }: Pick<Gateway, 'limiter' | 'nowMs'>): Allowance | Rejected {
   const matches = limiter.forUserPath(userPath);
   const { lease, rejection } = limiter.admit(matches, Math.floor(nowMs()), 'reject');
-  if (lease === undefined) throw limitRefusal(rejection, metrics);
-  return { lease, matches };
+  return lease === undefined ? { rejection, matches } : { lease, matches };
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Scope } from '../../schemas/rules/scope.ts';
 import { ask, usageOf } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
+import { rawRequest } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const left = await startFakeUpstream({ t: suite });
@@ -39,6 +40,7 @@ const gateway = await startGateway(suite, {
       'fail-right': at(right),
       'last-left': at(left),
       'last-right': at(right),
+      'hour-left': at(left),
       'z-first': { ...at(left), models: ['both', 'odd'] },
       'a-second': { ...at(right), models: ['both', 'z-first/odd'] },
     },
@@ -48,6 +50,7 @@ const gateway = await startGateway(suite, {
       pair('slots', 'slots-left', 'slots-right'),
       pair('fail', 'fail-left', 'fail-right'),
       pair('last', 'last-left', 'last-right'),
+      pair('hour-or-free', 'hour-left', 'free-right'),
     ],
     rate_limits: {
       user_paths: [
@@ -58,6 +61,7 @@ const gateway = await startGateway(suite, {
             { period: 'concurrent', max_requests: 100 },
           ],
         },
+        { path: '/spent', limits: requests(1) },
       ],
       providers: [
         { name: 'oDD.nAME', limits: requests(2) },
@@ -70,6 +74,7 @@ const gateway = await startGateway(suite, {
         { name: 'fail-left', limits: requests(100) },
         { name: 'fail-right', limits: requests(100) },
         { name: 'last-right', limits: requests(1) },
+        { name: 'hour-left', limits: requests(1, 'hour') },
         { name: 'z-first', limits: requests(6) },
       ],
       models: [
@@ -214,6 +219,34 @@ await test('all targets used up: the wait is that of the target with room first,
   t.equal(await decisions('provider', 'full-right', 'reject'), 8);
   t.equal(await decisions('provider', 'full-left', 'skip_target', 3_600), 8);
   t.equal(await decisions('provider', 'full-right', 'skip_target'), 8);
+});
+
+await test('a consumer that is used up waits for its targets, too, where a short body names them', async (t) => {
+  t.equal((await askFor('hour-left/m', '/spent')).status, 200);
+  const before = calls();
+  const long = { user: 'x'.repeat(17 * 1024) };
+  const rows: [why: string, model: string, extra: object, limit: RegExp, most: number][] = [
+    ['both are used up', 'hour-left/m', {}, /for provider hour-left: 1 request per hour\./, 3_660],
+    ['both, for a stream', 'hour-left/m', { stream: true }, /for provider hour-left: 1 request per hour\./, 3_660],
+    ['another target has room', 'hour-or-free', {}, /for \/spent: 1 request per minute\./, 61],
+    ['the only target has room', 'free-left/m', {}, /for \/spent: 1 request per minute\./, 61],
+    ['there is no such model', 'nothing', {}, /for \/spent: 1 request per minute\./, 61],
+    ['the body is too long to be read', 'hour-left/m', long, /for \/spent: 1 request per minute\./, 61],
+  ];
+  for (const [why, model, extra, limit, most] of rows) {
+    const refused = await askFor(model, '/spent', extra);
+    t.match(refused, { status: 429, message: limit }, why);
+    const wait = Number(refused.headers.get('retry-after'));
+    t.ok(wait > most * 0.9 && wait <= most, `${why}: ${wait} s`);
+    t.equal(refused.headers.get('x-ratelimit-reset-requests'), `${wait}`);
+  }
+  const head = ['POST /v1/chat/completions HTTP/1.1', 'Host: a', `Authorization: Bearer ${gateway.masterKey}`];
+  head.push('X-Gateway-User-Path: /spent', 'Content-Type: application/json', 'Content-Length: 9', '', '');
+  const { responses } = await rawRequest(gateway.port, head.join('\r\n'));
+  t.match(responses[0]?.text(), /for \/spent: 1 request per minute\./, 'nor is one that does not come waited for');
+  t.strictSame(callsSince(before), [0, 0]);
+  t.equal(await decisions('user_path', '/spent', 'reject'), rows.length + 1, 'each is one decision');
+  t.equal(await decisions('provider', 'hour-left', 'reject', 3_600), 0);
 });
 
 await test('slots of targets: the other one is asked while the first is busy; none free is a 429 with Retry-After 1', async (t) => {

@@ -10,6 +10,7 @@ import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics, type Metrics } from '../../proxy/metrics.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route } from '../../proxy/snapshot/snapshot.ts';
+import { type Allowance, admit } from '../../proxy/stages/admit.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
@@ -42,6 +43,13 @@ export function partsOf() {
     keyStreams: createKeyStreams(() => compile(sampleConfig({}), '', credentialsOf(undefined, [])), nowMs),
     nowMs,
   };
+}
+
+/** An admitted consumer at the root. */
+export function admitted(parts: Parameters<typeof admit>[1]): Allowance {
+  const admission = admit('/', parts);
+  if (admission.lease === undefined) throw new Error('was rejected');
+  return admission;
 }
 
 export function metricsOf(limiter = createLimiter()): Metrics {

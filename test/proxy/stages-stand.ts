@@ -7,7 +7,6 @@ import { answerRefusal } from '../../proxy/connection/answer-refusal.ts';
 import { closeExchange, type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
-import { admit } from '../../proxy/stages/admit.ts';
 import { type Accepted, attempt, type RoutedCall } from '../../proxy/stages/attempt.ts';
 import { receive } from '../../proxy/stages/receive.ts';
 import { type Delivery, relay } from '../../proxy/stages/relay.ts';
@@ -17,7 +16,7 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { listen } from '../support/ports.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { sampleConfig } from './sample-config.ts';
-import { held, named, nowMs, open, partsOf } from './stage-parts.ts';
+import { admitted, held, named, nowMs, open, partsOf } from './stage-parts.ts';
 
 /** How a request ended: its status and the provider that answered. */
 export interface Outcome {
@@ -59,7 +58,7 @@ export async function startStand(t: Test, count = 2): Promise<Stand> {
     try {
       const call = readCall(await receive(exchange, 1 << 20, held()));
       const route = resolve(named('all'), snapshot, undefined);
-      const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', parts) };
+      const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts) };
       const accepted = await attempt(routed, [], exchange, parts);
       const { delivery } = deliveryOf(routed, accepted);
       const { status } = await relay(delivery, exchange, parts);

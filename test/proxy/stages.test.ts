@@ -6,7 +6,6 @@ import { closeExchange, type Exchange } from '../../proxy/connection/exchange.ts
 import { refusal } from '../../proxy/errors.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
-import { admit } from '../../proxy/stages/admit.ts';
 import { attempt, type FailedAttempt, type RoutedCall } from '../../proxy/stages/attempt.ts';
 import { type Ending, relay } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
@@ -16,7 +15,7 @@ import type { Limit } from '../../schemas/types.ts';
 import { type Behaviour, createGate, type FakeUpstream, fin } from '../support/fake-upstream.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { sampleConfig } from './sample-config.ts';
-import { exchangeOf, metricsOf, named, open, partsOf, refusedBy, reported } from './stage-parts.ts';
+import { admitted, exchangeOf, metricsOf, named, open, partsOf, refusedBy, reported } from './stage-parts.ts';
 import { deliveryOf, post, startStand } from './stages-stand.ts';
 
 const plain = '{"model":"all","messages":[]}';
@@ -62,7 +61,7 @@ await test('a trip knows every target that was asked, when, and what came of it'
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(plain));
   const failed: FailedAttempt[] = [];
-  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', parts) };
+  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts) };
   const accepted = await attempt(routed, failed, exchangeOf({}), parts);
   const attempts = [...failed, accepted];
   t.same(
@@ -205,7 +204,7 @@ await test('targets that were all used up a moment ago are refused, although a s
   for (const name of Object.keys(providers)) {
     t.ok(parts.limiter.admit(parts.limiter.forTarget(name, 'm'), usedMs, 'reject').lease);
   }
-  const consumer = admit('/', { ...parts, nowMs: () => usedMs });
+  const consumer = admitted({ ...parts, nowMs: () => usedMs });
   const call = readCall(Buffer.from(streaming));
   const route = resolve(named('all'), snapshot, undefined);
   const routed: RoutedCall = { operation: 'chat', call, route, consumer };
@@ -222,7 +221,7 @@ await test('an answer that comes after the client has left is cancelled', async 
   const { pools } = parts;
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(streaming));
-  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', parts) };
+  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts) };
   const accepted = await attempt(routed, [], exchange, parts);
   exchange.gone = true;
   const { delivery, tap } = deliveryOf(routed, accepted);
@@ -266,7 +265,7 @@ await test('no provider is called for a client that has left', async (t) => {
   const parts = partsOf();
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(plain));
-  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admit('/', parts) };
+  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts) };
   const refused = await refusedBy(() => attempt(routed, [], exchange, parts));
   t.match(refused, { status: 499, code: 'client_left' });
   t.equal(providers[0]?.ledger.length, 0);

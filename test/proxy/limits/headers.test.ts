@@ -199,6 +199,8 @@ await test('when every target is used up the wait is the first moment that suits
   t.equal(sentence(explain([open, ...targets], slow, start)), '/slow: 5 tokens per 600s, 610');
   t.same(limiter.decisions(), before, 'to explain is not to refuse');
   t.throws(() => rejectTargets([open], free, start), 'nothing stands in its way');
+  const rejected = refusal(limiter, '/slow');
+  t.equal(explain([open], slow, start + 610_000, rejected), rejected, 'nothing does any more: what did before is told');
 });
 
 await test('clients are asked not to sleep through a wait of more than two minutes', async (t) => {
