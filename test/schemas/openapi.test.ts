@@ -132,6 +132,18 @@ await test('no two schemas have one title, so generated types have names of thei
   );
 });
 
+/** Where schemas name a list and not what it holds: generators of clients leave out the bodies of such. */
+function untypedLists(node: unknown, where = ''): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const inner = Object.entries(node).flatMap(([key, value]) => untypedLists(value, `${where}/${key}`));
+  return 'type' in node && [node.type].flat().includes('array') && !('items' in node) ? [where, ...inner] : inner;
+}
+
+await test('every list says what it holds', async (t) => {
+  t.strictSame(untypedLists(components['schemas']), []);
+  t.strictSame(untypedLists({ a: { type: ['array', 'null'] }, b: { type: 'array', items: {} } }), ['/a']);
+});
+
 await test('a text that the reader refuses for its control characters is refused by the schema too', async (t) => {
   const limit = { limit_key: { period: 'minute' }, max_requests: 1 };
   const cases: [schema: string, body: (said: string) => object][] = [
