@@ -111,7 +111,7 @@ function problemOf(text: string, path: Path, environment: Environment): string |
     if (name !== undefined && ownVariable.test(name)) {
       return `refers to ${name}, which belongs to the gateway itself and may hold a key or a password; the configuration cannot read it`;
     }
-    if (!isOpen(path) && bare === undefined) return closed;
+    if (!isOpen(path) && (bare === undefined || isVariableAlone(text, bare))) return closed;
     if (isOpen(path) && bare !== undefined) return problemOfBare(text, bare, environment);
     if (name === undefined) return malformed;
   }
@@ -124,9 +124,14 @@ const closed =
 
 /** The text after a dollar sign may be part of a password: the message repeats it only when it is the name of a set variable. */
 function problemOfBare(text: string, bare: string, environment: Environment): string {
-  const isName = Object.hasOwn(environment, bare) || (text === `$${bare}` && /^[A-Z][A-Z0-9_]*$/.test(bare));
+  const isName = Object.hasOwn(environment, bare) || isVariableAlone(text, bare);
   const meant = isName ? `\${${bare}}` : `$\{NAME}`;
   return `has a $ without braces, which fills in nothing; write ${meant} for a variable, and $$ for a dollar sign`;
+}
+
+/** Whether the text is nothing but a dollar sign and a name in upper case, as shells write variables. */
+function isVariableAlone(text: string, bare: string): boolean {
+  return text === `$${bare}` && /^[A-Z][A-Z0-9_]*$/.test(bare);
 }
 
 /** The parts of the text between the braces; without a name it is malformed. */
