@@ -183,6 +183,11 @@ await test('a provider’s error is read in every shape it comes in', async (t) 
       '{"object":"error","message":"no","type":"BadRequestError","param":null,"code":400}',
       { message: 'no', code: '400', type: 'BadRequestError' },
     ],
+    [
+      '{"object":"error","message":{"detail":[{"loc":["body","messages"],"msg":"Field required","type":"missing"}]},"type":"t"}',
+      { message: 'messages: Field required', code: 'missing', param: 'messages' },
+    ],
+    ['{"message":{"detail":"no"}}', { message: 'no' }],
     ['{"detail":"Not authenticated"}', { message: 'Not authenticated' }],
     [
       '{"detail":[{"loc":["body","messages",0,"role"],"msg":"field required","type":"missing"},{"loc":["query","x"],"msg":"bad"}]}',

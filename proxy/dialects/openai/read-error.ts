@@ -5,8 +5,8 @@ type Members = Readonly<Record<string, unknown>>;
 
 /**
  * Reads `{"error": {…}}` (OpenAI), `{"error": "…"}`, `[{"error": {…}}]` (Google), `{"object": "error", "message": …}` (vLLM),
- * `{"detail": …}` (FastAPI: a text, or a list of what is wrong with the request), `{"errors": […]}` and `{"message": …}`. Any other text
- * is the message itself.
+ * `{"detail": …}` (FastAPI: a text, or a list of what is wrong with the request; Mistral puts it into `message`), `{"errors": […]}` and
+ * `{"message": …}`. Any other text is the message itself.
  */
 export function readError(text: string): ProviderWords {
   let value: unknown;
@@ -24,7 +24,8 @@ export function readError(text: string): ProviderWords {
     const members = membersOf(said);
     if (members !== undefined) return ofMembers(members, text);
   }
-  if (detail !== undefined && message === undefined) return ofDetail(detail, text);
+  const wrong = message === undefined ? detail : membersOf(message)?.['detail'];
+  if (wrong !== undefined) return ofDetail(wrong, text);
   if (typeof message !== 'string') return words(text);
   return body['object'] === 'error' ? ofMembers(body, text) : { ...ofMembers(body, text), further: {} };
 }
