@@ -167,7 +167,8 @@ function errorInside(answer: UpstreamAnswer, speaker: Speaker): Refusal | undefi
       ? invalid(speaker.upstream.name, 'it is an error that cannot be read')
       : undefined;
   }
-  const { error, choices, data } = members;
+  const { object, choices, data } = members;
+  const error = object === 'error' ? members : members['error'];
   if (!error || choices !== undefined || data !== undefined) return undefined;
   const code = Number((error as { code?: unknown }).code);
   return spoken(code >= 400 && code < 600 ? code : 502, text, answer, speaker);

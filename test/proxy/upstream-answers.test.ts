@@ -119,6 +119,8 @@ await test('an error inside a success is an error', async (t) => {
       [sse, `: hi\nevent: error\ndata: ${said({ message: 'no', code: 404 })}\n\n`, 404, 'not_found_error', 'no'],
       [sse, `data: ${overload}\n\ndata: [DONE]\n\n`, 429, 'rate_limit_error', 'slow down'],
       [sse, `data: ${said({ message: 'no' })}\n\n`, 502, 'provider_error', 'no'],
+      [json, '{"object":"error","message":"no","code":400}', 400, 'invalid_request_error', 'no'],
+      [sse, 'data: {"object":"error","message":"no"}\n\n', 502, 'provider_error', 'no'],
     ];
   for (const [headers, body, status, type, message] of errorsInside) {
     t.match(refusalOf(200, body, headers), { status, type, message, provider: 'p' }, body);
