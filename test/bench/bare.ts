@@ -67,7 +67,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 const exchanges = new Map<Socket, Exchange>();
-const pool = new Pool(values.upstream, { connections: 256 });
+// No bound: a stream that stays open keeps its connection.
+const pool = new Pool(values.upstream, { connections: null });
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];

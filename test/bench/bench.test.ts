@@ -1,19 +1,13 @@
 // Proves that the benchmark itself works: its provider, its yardstick, its generators, its readings and its table. No timing is asserted.
 import { existsSync } from 'node:fs';
 import tap from 'tap';
-import { closedLoop, pacedStreams } from './load.ts';
-import { memoryMiB, openFiles, startReading } from './measure.ts';
+import { measureSlice } from './contest.ts';
+import { startClient } from './load.ts';
+import { memoryMiB, openFiles } from './measure.ts';
 import { startBare, startUpstream } from './processes.ts';
-import {
-  cpuRatios,
-  type Findings,
-  limitedShares,
-  median,
-  renderReport,
-  renderTable,
-  type Sample,
-  type Variant,
-} from './report.ts';
+import { cpuRatios, type Findings, limitedShares, renderReport, type Sample, type Variant } from './report.ts';
+import { median } from './statistics.ts';
+import { renderTable } from './table.ts';
 import { INSTANT_EVENTS, jsonAnswer, PACED_EVENTS, requestBody, streamWrites } from './workload.ts';
 
 const skip = existsSync('/proc/self/stat') ? false : 'the bench needs /proc';
@@ -42,16 +36,15 @@ void tap.test('200 requests through the bare pass-through are all answered and a
   }
   const before = await stats(upstream.url);
 
-  const end = startReading([bare.pid]);
-  const load = { url: bare.url, connections: 10, seconds: 1 };
-  const json = await closedLoop('autocannon', { ...load, workload: 'json', amount: 190 });
-  const paced = await pacedStreams({ ...load, workload: 'paced' }, 1);
-  const reading = end();
+  const client = startClient();
+  t.teardown(client.stop);
+  const json = await measureSlice(client, bare, { workload: 'json', connections: 10, seconds: 20, requests: 190 });
+  const paced = await measureSlice(client, bare, { workload: 'paced', connections: 10, seconds: 20, requests: 10 });
 
-  t.match(json, { requests: 190, failures: 0 });
-  t.match(paced, { requests: 10, failures: 0, events: 10 * PACED_EVENTS });
+  t.match(json.load, { requests: 190, failures: 0 });
+  t.match(paced.load, { requests: 10, failures: 0, events: 10 * PACED_EVENTS });
   t.match(await stats(upstream.url), { requests: before.requests + 200, streamsOpen: 0, streamsCut: 0 });
-  t.ok((reading.cpuMs[0] ?? 0) > 0 && reading.endedChildrenMs > 0, 'the CPU time of process and generator is seen');
+  t.ok(json.cpuUs > 1 && json.clientCores > 0, 'the CPU time of server and client is seen');
   t.ok(memoryMiB(bare.pid).now > 10 && openFiles(bare.pid) > 3);
 });
 

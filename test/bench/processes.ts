@@ -1,15 +1,16 @@
 // Starts and stops the processes of a measurement, each on its core, the gateway exactly as in production.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { MODELS } from './workload.ts';
+import { gatewayYaml } from './gateway-yaml.ts';
 
 /** The key every measured request carries: the gateway's master key. */
 export const MASTER_KEY = 'sk-bench-master-key-0123456789abcdef';
-const ROOT = join(import.meta.dirname, '..', '..');
-/** Node flags of gateway and bare pass-through alike: those of the `proxy` script in package.json, as in production. */
-export const NODE_FLAGS: string[] = productionFlags();
+/** The top of the repository the bench belongs to. */
+export const ROOT = join(import.meta.dirname, '..', '..');
+/** Node flags of gateway and bare pass-through alike, as in production. */
+export const NODE_FLAGS: readonly string[] = productionFlags(ROOT);
 
 const LISTEN_DEADLINE_MS = 15_000;
 const STOP_DEADLINE_MS = 15_000;
@@ -29,10 +30,14 @@ export interface Running {
 /** What to start: the entry file and its surroundings. */
 export interface Start {
   name: string;
-  /** Relative to the repository. */
+  /** Relative to the tree. */
   entry: string;
+  /** The top of the repository; another one than the bench's for a gateway of another commit. */
+  tree?: string | undefined;
   args?: string[];
-  nodeFlags?: string[];
+  nodeFlags?: readonly string[] | undefined;
+  /** The Node binary; the one that runs the bench unless named. */
+  node?: string | undefined;
   env?: Record<string, string>;
   /** The core to stay on; ignored where `taskset` is missing. */
   core?: number | undefined;
@@ -46,12 +51,21 @@ export function onCore(core: number | undefined, command: string, args: string[]
   return core === undefined || !canPin ? [command, args] : ['taskset', ['-c', String(core), command, ...args]];
 }
 
+const started = new Set<ChildProcess>();
+
+/** Stops every process that was started here and still runs. */
+export async function stopAll(): Promise<void> {
+  await Promise.all([...started].map(stop));
+}
+
 /** Spawns a process and waits for its line with `"msg":"listening"`; rejects with its last words when it ends before. */
 export function start(options: Start): Promise<Running> {
-  const node = [...(options.nodeFlags ?? []), join(ROOT, options.entry), ...(options.args ?? [])];
-  const [command, args] = onCore(options.core, process.execPath, node);
+  const { tree = ROOT, node = process.execPath } = options;
+  const nodeArgs = [...(options.nodeFlags ?? []), join(tree, options.entry), ...(options.args ?? [])];
+  const [command, args] = onCore(options.core, node, nodeArgs);
   const env = { PATH: process.env['PATH'] ?? '', ...options.env };
-  const child = spawn(command, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { cwd: tree, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  started.add(child);
   const tail: string[] = [];
   return new Promise((resolve, reject) => {
     const fail = (why: string): void => {
@@ -80,34 +94,29 @@ export function startUpstream(core?: number): Promise<Running> {
   return start({ name: 'upstream', entry: 'test/bench/upstream.ts', core });
 }
 
-/** The bare pass-through. */
-export function startBare(upstream: string, core: number | undefined, nodeFlags: string[] = []): Promise<Running> {
-  const flags = [...NODE_FLAGS, ...nodeFlags];
-  return start({ name: 'bare', entry: 'test/bench/bare.ts', args: ['--upstream', upstream], core, nodeFlags: flags });
+/** The bare pass-through; `nodeFlags` instead of those of production. */
+export function startBare(upstream: string, core: number | undefined, nodeFlags = NODE_FLAGS): Promise<Running> {
+  return start({ name: 'bare', entry: 'test/bench/bare.ts', args: ['--upstream', upstream], core, nodeFlags });
 }
 
-interface GatewayOptions {
-  /** Flags of Node besides those of every process. */
-  readonly nodeFlags?: string[];
+/** How a gateway differs from the one in production. */
+export interface GatewayOptions {
+  readonly core?: number | undefined;
+  /** Flags of Node instead of those of production. */
+  readonly nodeFlags?: readonly string[];
   readonly env?: Record<string, string>;
+  readonly tree?: string;
+  readonly node?: string;
 }
 
 /** The gateway with authentication, usage and limits on, unless `env` says otherwise; `folder` receives its config and data. */
-export function startGateway(
-  upstream: string,
-  folder: string,
-  core: number | undefined,
-  { nodeFlags = [], env = {} }: GatewayOptions = {},
-): Promise<Running> {
+export async function startGateway(upstream: string, folder: string, options: GatewayOptions = {}): Promise<Running> {
+  const { core, tree, node, env, nodeFlags = productionFlags(tree ?? ROOT) } = options;
   const config = join(folder, 'config');
   mkdirSync(config, { recursive: true });
-  writeFileSync(join(config, 'gateway.yaml'), gatewayYaml(upstream));
-  return start({
-    name: 'gateway',
-    entry: 'proxy/main.ts',
-    nodeFlags: [...NODE_FLAGS, ...nodeFlags],
-    core,
-    env: {
+  const launch = async (isCurrent: boolean): Promise<Running> => {
+    writeFileSync(join(config, 'gateway.yaml'), gatewayYaml(upstream, { isCurrent }));
+    const settings = {
       GATEWAY_HOST: '127.0.0.1',
       GATEWAY_PORT: '0',
       GATEWAY_CONFIG: config,
@@ -116,39 +125,18 @@ export function startGateway(
       LOG_LEVEL: 'info',
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compile-cache'),
       ...env,
-    },
-  });
+    };
+    return await start({ name: 'gateway', entry: 'proxy/main.ts', tree, node, nodeFlags, core, env: settings });
+  };
+  return tree === undefined ? await launch(true) : await launch(true).catch(() => launch(false));
 }
 
-/** The gateway's configuration: one provider, one alias, and rules that match every request without ever refusing one.
- *  `generation` changes a harmless value, so that an edit is a real one. */
-export function gatewayYaml(upstream: string, generation = 0): string {
-  const limits = `[{ period: minute, max_requests: ${1_000_000_000 + generation}, max_tokens: 1000000000000 }]`;
-  return `providers:
-  bench:
-    type: openai
-    base_url: ${upstream}/v1
-    api_key: sk-bench
-    models: [${MODELS.join(', ')}]
-aliases:
-  - source: short-name
-    target: bench/${MODELS[0]}
-rate_limits:
-  user_paths:
-    - path: /
-      limits: ${limits}
-  providers:
-    - name: bench
-      limits: ${limits}
-  models:
-    - model: bench/${MODELS[0]}
-      limits: ${limits}
-`;
-}
-
-function productionFlags(): string[] {
-  const manifest: { scripts: { proxy: string } } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  return manifest.scripts.proxy.split(' ').filter((word) => word.startsWith('--'));
+/** The flags of the `proxy` script of a tree; none when it has no such script. */
+export function productionFlags(tree: string): string[] {
+  const file = join(tree, 'package.json');
+  if (!existsSync(file)) return [];
+  const manifest: { scripts: { proxy?: string } } = JSON.parse(readFileSync(file, 'utf8'));
+  return (manifest.scripts.proxy ?? '').split(' ').filter((word) => word.startsWith('--'));
 }
 
 function addressIn(line: string): string | undefined {
@@ -163,6 +151,7 @@ function addressIn(line: string): string | undefined {
 }
 
 function stop(child: ChildProcess): Promise<void> {
+  started.delete(child);
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
     const deadline = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS);

@@ -1,10 +1,10 @@
 // Says where the CPU time of a process goes, by function and by room, from V8's own sampling profile.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { closedLoop, type Generator } from './load.ts';
-import { cpuMs } from './measure.ts';
+import { measureSlice } from './contest.ts';
+import type { LoadClient } from './load.ts';
 import type { Running } from './processes.ts';
-import { renderTable } from './report.ts';
+import { renderTable } from './table.ts';
 import type { Workload } from './workload.ts';
 
 interface CpuProfile {
@@ -28,18 +28,17 @@ const CONNECTIONS = 50;
 /** Starts a process with `--cpu-prof`, loads it, stops it and reads its profile; start and warm-up are cut away. */
 export async function profileUnderLoad(
   launch: (nodeFlags: string[]) => Promise<Running>,
-  { workload, generator, core }: { workload: Workload; generator: Generator; core: number | undefined },
+  { client, workload }: { client: LoadClient; workload: Workload },
   folder: string,
 ): Promise<Costs> {
   mkdirSync(folder, { recursive: true });
   const startMs = performance.now();
   const running = await launch(['--cpu-prof', `--cpu-prof-dir=${folder}`]);
-  const load = { url: running.url, workload, connections: CONNECTIONS, core };
-  await closedLoop(generator, { ...load, seconds: WARM_SECONDS });
+  const slice = { workload, connections: CONNECTIONS };
+  await measureSlice(client, running, { ...slice, seconds: WARM_SECONDS });
   const skipUs = (performance.now() - startMs) * 1000;
-  const cpuBefore = cpuMs(running.pid);
-  const result = await closedLoop(generator, { ...load, seconds: LOAD_SECONDS });
-  const cpuUsPerRequest = ((cpuMs(running.pid) - cpuBefore) * 1000) / result.requests;
+  const { cpuUs: cpuUsPerRequest } = await measureSlice(client, running, { ...slice, seconds: LOAD_SECONDS });
+  await client.close(running.url);
   await running.stop();
   const name = readdirSync(folder).find((file) => file.endsWith('.cpuprofile'));
   if (name === undefined) throw new Error(`${running.name} wrote no profile: it must end by itself on SIGTERM`);

@@ -1,4 +1,6 @@
 // Turns samples into the table a person reads, the verdict against the targets, and the reasons to trust or distrust it.
+import { median } from './statistics.ts';
+import { renderTable } from './table.ts';
 import { INSTANT_EVENTS, PACED_EVENTS, type Workload } from './workload.ts';
 
 /** Who answers: the provider itself, the bare pass-through, the gateway with its limits switched off, the gateway. */
@@ -45,13 +47,18 @@ export const TARGETS = { jsonCpuRatio: 1.45, eventCpuRatio: 1.4, loadedMiB: 150,
 
 const FOREIGN_LIMIT = 0.15;
 const TOOLS_LIMIT = 0.95;
-const TITLES: Record<Workload, string> = {
+const TITLES: Partial<Record<Workload, string>> = {
   json: 'JSON chat completion (112 B up, 439 B down)',
   sse: `SSE, ${INSTANT_EVENTS} events at once, the provider writes each event by itself`,
   burst: `SSE, ${INSTANT_EVENTS} events at once in one write of the provider`,
   paced: `SSE, ${PACED_EVENTS} events, one every 5 ms (latency: to the first event)`,
 };
-const EVENTS: Record<Workload, number> = { json: 1, sse: INSTANT_EVENTS, burst: INSTANT_EVENTS, paced: PACED_EVENTS };
+const EVENTS: Partial<Record<Workload, number>> = {
+  json: 1,
+  sse: INSTANT_EVENTS,
+  burst: INSTANT_EVENTS,
+  paced: PACED_EVENTS,
+};
 
 interface Row {
   workload: Workload;
@@ -100,22 +107,6 @@ export function limitedShares(samples: Sample[]): { connections: number; share: 
   });
 }
 
-/** The middle value; the mean of the two middle ones for an even count. */
-export function median(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
-}
-
-/** Columns padded to equal width, the first two to the left and the rest to the right. */
-export function renderTable(rows: string[][]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  const cell = (text: string, column: number): string =>
-    column < 2 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0);
-  return rows.map((row) => `  ${row.map(cell).join('  ')}`.trimEnd()).join('\n');
-}
-
 function aggregate(samples: Sample[]): Row[] {
   const groups = Map.groupBy(samples, (sample) => `${sample.workload} ${sample.connections} ${sample.variant}`);
   return [...groups.values()].flatMap((group) => {
@@ -159,7 +150,7 @@ function renderWorkload(workload: Workload, all: Row[]): string {
       under ? row.cpuMinUs.toFixed(1) : '',
       under ? `(${row.cpuMedianUs.toFixed(1)})` : '',
     ];
-    if (perEvent) cells.push(under ? (row.cpuMinUs / EVENTS[workload]).toFixed(2) : '');
+    if (perEvent) cells.push(under ? (row.cpuMinUs / (EVENTS[workload] ?? 1)).toFixed(2) : '');
     cells.push(bare === undefined ? '' : (row.cpuMinUs / bare.cpuMinUs).toFixed(2));
     cells.push(bare === undefined ? '' : `(${(row.cpuMedianUs / bare.cpuMedianUs).toFixed(2)})`);
     cells.push(row.toolCores.toFixed(2), row.foreignCores.toFixed(2) + (row.foreignCores > FOREIGN_LIMIT ? '!' : ' '));

@@ -5,12 +5,24 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { measureSlice, turned } from './contest.ts';
+import { cpuTicksMs } from './cpu-time.ts';
 import { LIMITER_TARGETS, measureLimiter, renderLimiter } from './limiter.ts';
-import { availableGenerator, closedLoop, pacedStreams } from './load.ts';
-import { cpuMs, isAlive, memoryMiB, startReading } from './measure.ts';
-import { canPin, MASTER_KEY, type Running, startBare, startGateway, startUpstream } from './processes.ts';
+import { startClient } from './load.ts';
+import { memoryMiB } from './measure.ts';
+import {
+  canPin,
+  MASTER_KEY,
+  NODE_FLAGS,
+  type Running,
+  startBare,
+  startGateway,
+  startUpstream,
+  stopAll,
+} from './processes.ts';
 import { profileUnderLoad, renderFunctions, renderRooms } from './profile.ts';
 import { cpuRatios, type Findings, renderReport, VARIANTS, type Variant } from './report.ts';
+import type { Slice } from './slice.ts';
 import { INSTANT_EVENTS, requestBody, type Workload } from './workload.ts';
 
 const USAGE = `usage: npm run bench -- [options]
@@ -59,13 +71,13 @@ if (!existsSync('/proc/self/stat')) {
 const seconds = values.quick ? 1 : 2;
 const concurrencies = values.quick ? [50] : [10, 50, 200];
 const starts = values.quick ? 3 : 5;
-const generator = availableGenerator();
+const client = startClient(TOOL_CORE);
 const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
 const running: Partial<Record<Variant, Running>> = {};
 const findings: Findings = { samples: [], footprints: {}, startsMs: {} };
 const beganMs = performance.now();
 
-process.on('SIGINT', () => void stopAll().finally(() => process.exit(130)));
+process.on('SIGINT', () => void end().finally(() => process.exit(130)));
 try {
   const upstream = await startUpstream(TOOL_CORE);
   running.direct = upstream;
@@ -78,7 +90,7 @@ try {
   process.stderr.write(`the bench broke off: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 } finally {
-  await stopAll();
+  await end();
   if (!values.profile) rmSync(folder, { recursive: true, force: true });
 }
 
@@ -86,11 +98,11 @@ async function measureAll(upstream: Running): Promise<void> {
   if (only !== 'start') {
     if (variants.includes('bare')) running.bare = await startBare(upstream.url, TEST_CORE);
     if (variants.includes('gateway')) {
-      running.gateway = await startGateway(upstream.url, join(folder, 'gateway'), TEST_CORE);
+      running.gateway = await startGateway(upstream.url, join(folder, 'gateway'), { core: TEST_CORE });
     }
     if (variants.includes('unlimited') && only !== 'sse') {
       const off = { RATE_LIMITS_ENABLED: 'false' };
-      running.unlimited = await startGateway(upstream.url, join(folder, 'unlimited'), TEST_CORE, { env: off });
+      running.unlimited = await startGateway(upstream.url, join(folder, 'unlimited'), { core: TEST_CORE, env: off });
     }
     await checkAnswers();
     await readIdle();
@@ -138,76 +150,68 @@ async function checkAnswers(): Promise<void> {
 }
 
 async function readIdle(): Promise<void> {
-  const before = present().map(([, process]) => cpuMs(process.pid));
+  const before = present().map(([, process]) => cpuTicksMs(process.pid));
   await pause(1500);
   present().forEach(([variant, process], index) => {
-    const idleCores = (cpuMs(process.pid) - (before[index] ?? 0)) / 1500;
+    const idleCores = (cpuTicksMs(process.pid) - (before[index] ?? 0)) / 1500;
     const { now, peak } = memoryMiB(process.pid);
     findings.footprints[variant] = { idleMiB: now, loadedMiB: now, peakMiB: peak, idleCores };
   });
 }
 
 async function measureClosedLoop(workload: Workload, connectionCounts: number[]): Promise<void> {
-  for (const [variant, { url }] of inTurn(0)) {
+  for (const [variant, server] of inTurn(0)) {
     progress(`${workload}: warming up ${variant}`);
-    const load = { url, workload, connections: 50, seconds: variant === 'direct' ? 1 : 2, core: TOOL_CORE };
-    await closedLoop(generator, load);
+    await measureSlice(client, server, { workload, connections: 50, seconds: variant === 'direct' ? 1 : 2 });
   }
   for (const connections of connectionCounts) {
     for (let round = 0; round < rounds; round += 1) {
-      for (const [variant, { url }] of inTurn(round)) {
+      for (const [variant] of inTurn(round)) {
         progress(`${workload} c=${connections} round ${round + 1} ${variant}`);
-        const load = { url, workload, connections, seconds, core: TOOL_CORE };
-        await sample({ variant, workload, connections, round }, () => closedLoop(generator, load));
+        await sample(variant, { workload, connections, seconds }, round);
       }
     }
   }
 }
 
 async function measurePaced(): Promise<void> {
-  for (let round = -1; round < rounds; round += 1) {
-    for (const [variant, { url }] of inTurn(Math.max(0, round))) {
+  const paced = { workload: 'paced', connections: PACED_STREAMS, seconds: 60 } as const;
+  for (const [, server] of inTurn(0)) await measureSlice(client, server, { ...paced, requests: PACED_STREAMS });
+  const requests = PACED_STREAMS * Math.round(seconds / PACED_ROUND_SECONDS);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [variant] of inTurn(round)) {
       progress(`paced round ${round + 1} ${variant}`);
-      const load = { url, workload: 'paced' as const, connections: PACED_STREAMS, seconds, core: TOOL_CORE };
-      const repeats = Math.round(seconds / PACED_ROUND_SECONDS);
-      if (round < 0) await pacedStreams(load, 1);
-      else
-        await sample({ variant, workload: 'paced', connections: PACED_STREAMS, round }, () =>
-          pacedStreams(load, repeats),
-        );
+      await sample(variant, { ...paced, requests }, round);
     }
   }
 }
 
-type Measured = Pick<Findings['samples'][number], 'variant' | 'workload' | 'connections' | 'round'>;
-
-async function sample(measured: Measured, go: () => ReturnType<typeof closedLoop>): Promise<void> {
-  const { variant } = measured;
-  const all = present();
-  const end = startReading(all.map(([, process]) => process.pid));
-  const result = await go();
-  const reading = end();
-  for (const [name, process] of all) {
-    if (!isAlive(process.pid)) throw new Error(`${name} ended under load; its last words:\n${process.lastWords()}`);
-  }
-  const cpuOf = (name: Variant): number => reading.cpuMs[all.findIndex(([candidate]) => candidate === name)] ?? 0;
+async function sample(variant: Variant, slice: Omit<Slice, 'url'>, round: number): Promise<void> {
+  const server = running[variant];
+  const upstream = running.direct;
+  if (server === undefined || upstream === undefined) return;
+  const { load, ...cost } = await measureSlice(client, server, slice, [upstream]);
+  const { workload, connections } = slice;
+  const { requests, failures } = load;
+  const isPaced = workload === 'paced';
+  const [p50Ms, p99Ms] = isPaced ? [load.firstP50Ms, load.firstP99Ms] : [load.p50Ms, load.p99Ms];
   findings.samples.push({
-    ...measured,
-    requests: result.requests,
-    requestsPerSecond: result.requests / result.seconds,
-    p50Ms: result.p50Ms,
-    p99Ms: result.p99Ms,
-    failures: result.failures,
-    cpuUs: (cpuOf(variant) * 1000) / result.requests,
-    generatorCores: reading.endedChildrenMs / 1000 / reading.seconds,
-    upstreamCores: cpuOf('direct') / 1000 / reading.seconds,
-    foreignCores: reading.foreignCores,
+    variant,
+    workload,
+    connections,
+    round,
+    requests,
+    failures,
+    p50Ms,
+    p99Ms,
+    requestsPerSecond: requests / load.seconds,
+    cpuUs: cost.cpuUs,
+    generatorCores: cost.clientCores,
+    upstreamCores: cost.otherCores[0] ?? 0,
+    foreignCores: cost.foreignCores,
   });
   const footprint = findings.footprints[variant];
-  const pid = running[variant]?.pid;
-  if (footprint !== undefined && pid !== undefined) {
-    footprint.loadedMiB = Math.max(footprint.loadedMiB, memoryMiB(pid).now);
-  }
+  if (footprint !== undefined) footprint.loadedMiB = Math.max(footprint.loadedMiB, memoryMiB(server.pid).now);
 }
 
 function readPeaks(): void {
@@ -234,7 +238,7 @@ async function measureStarts(upstream: Running): Promise<void> {
       const spawnMs = performance.now();
       const process = await (variant === 'bare'
         ? startBare(upstream.url, undefined)
-        : startGateway(upstream.url, data, undefined));
+        : startGateway(upstream.url, data));
       await firstAnswer(process.url);
       const times = findings.startsMs[variant] ?? [];
       times.push(performance.now() - spawnMs);
@@ -265,14 +269,15 @@ async function profileAll(upstream: Running): Promise<void> {
   for (const workload of ['json', 'sse'] as const) {
     const at = (name: string): string => join(folder, `${name}-${workload}`);
     progress(`${workload}: profiling`);
-    const launchBare = (flags: string[]): Promise<Running> => startBare(upstream.url, TEST_CORE, flags);
-    const bare = await profileUnderLoad(launchBare, { workload, generator, core: TOOL_CORE }, at('bare'));
+    const launchBare = (flags: string[]): Promise<Running> =>
+      startBare(upstream.url, TEST_CORE, [...NODE_FLAGS, ...flags]);
+    const bare = await profileUnderLoad(launchBare, { workload, client }, at('bare'));
     const launch = (nodeFlags: string[]): Promise<Running> =>
-      startGateway(upstream.url, at('gateway'), TEST_CORE, { nodeFlags });
+      startGateway(upstream.url, at('gateway'), { core: TEST_CORE, nodeFlags: [...NODE_FLAGS, ...nodeFlags] });
     const profiles = join(at('gateway'), 'profile');
     // Without a gateway (--variants direct,bare) the bare pass-through is shown against itself.
     const gateway = variants.includes('gateway')
-      ? await profileUnderLoad(launch, { workload, generator, core: TOOL_CORE }, profiles)
+      ? await profileUnderLoad(launch, { workload, client }, profiles)
       : bare;
     clearProgress();
     say(`${workload}, 50 connections, profiler on (absolute figures are higher than without)\n`);
@@ -292,17 +297,17 @@ function present(): [Variant, Running][] {
 // The order turns with every round, so that no variant always comes first.
 function inTurn(round: number): [Variant, Running][] {
   const all = present().filter(([variant]) => variants.includes(variant));
-  const shift = round % Math.max(1, all.length);
-  return [...all.slice(shift), ...all.slice(0, shift)];
+  return turned(all, round);
 }
 
 function describeMachine(): string {
   const pinned = canPin ? 'process under test on core 0, tools on core 1' : 'not pinned (taskset missing)';
-  return `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'CPU'}, ${generator}, ${pinned}`;
+  return `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'CPU'}, ${pinned}`;
 }
 
-async function stopAll(): Promise<void> {
-  for (const process of [running.gateway, running.unlimited, running.bare, running.direct]) await process?.stop();
+async function end(): Promise<void> {
+  await client.stop();
+  await stopAll();
 }
 
 function progress(text: string): void {

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { gatewayYaml } from './gateway-yaml.ts';
 import { memoryMiB, openFiles } from './measure.ts';
-import { gatewayYaml, MASTER_KEY, type Running, startGateway, startUpstream } from './processes.ts';
-import { median } from './report.ts';
+import { MASTER_KEY, type Running, startGateway, startUpstream } from './processes.ts';
+import { median } from './statistics.ts';
 import { INSTANT_EVENTS, requestBody } from './workload.ts';
 
 type Kind = 'json' | 'sse' | 'abort' | 'refused';
@@ -61,7 +62,7 @@ let retried = 0;
 const upstream = await startUpstream();
 let ok = false;
 try {
-  const gateway = await startGateway(upstream.url, folder, undefined);
+  const gateway = await startGateway(upstream.url, folder);
   try {
     ok = await soak(gateway);
   } finally {
@@ -174,7 +175,7 @@ function send(url: string, call: Call, ended: (problem?: string) => void): void 
 // Half of the edits as an editor saves (a new file renamed over), half in place.
 function edit(generation: number): void {
   const file = join(folder, 'config', 'gateway.yaml');
-  const text = gatewayYaml(upstream.url, generation);
+  const text = gatewayYaml(upstream.url, { generation });
   if (generation % 2 === 0) {
     writeFileSync(file, text);
     return;

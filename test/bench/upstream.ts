@@ -1,28 +1,18 @@
 // The provider of the benchmark: raw sockets and prebuilt bytes, so that it costs far less than what is measured.
 import { createServer, type Socket } from 'node:net';
-import { INSTANT_EVENTS, jsonAnswer, PACED_EVENTS, PACED_INTERVAL_MS, streamWrites } from './workload.ts';
-
-interface PacedStream {
-  socket: Socket;
-  writes: Buffer[];
-  next: number;
-  dueMs: number;
-}
+import { beginStream, cutStream, openStreams, streamCounts } from './upstream-streams.ts';
+import { INSTANT_EVENTS, jsonAnswer, QUARTERS_EVENTS, streamWrites } from './workload.ts';
 
 const json = jsonAnswer();
 const instant = [false, true].map((usage) => streamWrites(INSTANT_EVENTS, usage));
-const burst = instant.map((writes) => Buffer.concat(writes));
-const paced = [false, true].map((usage) => streamWrites(PACED_EVENTS, usage));
-const pacedStreams = new Map<Socket, PacedStream>();
-const counts = { requests: 0, streamsStarted: 0, streamsFinished: 0, streamsCut: 0 };
-let ticker: NodeJS.Timeout | undefined;
+const burst = instant.map((writes) => [Buffer.concat(writes)]);
+const quarters = [false, true].map((usage) => inFour(streamWrites(QUARTERS_EVENTS, usage)));
+let requests = 0;
 
 const server = createServer({ noDelay: true }, (socket) => {
   let rest: Buffer | undefined;
   socket.on('error', () => socket.destroy());
-  socket.on('close', () => {
-    if (pacedStreams.delete(socket)) counts.streamsCut += 1;
-  });
+  socket.on('close', () => cutStream(socket));
   socket.on('data', (chunk: Buffer) => {
     let buffer = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
     rest = undefined;
@@ -48,7 +38,7 @@ process.on('SIGTERM', () => process.exit(0));
 
 function answer(socket: Socket, head: string, body: string): void {
   if (head.startsWith('GET /stats ')) {
-    const text = JSON.stringify({ ...counts, streamsOpen: pacedStreams.size });
+    const text = JSON.stringify({ requests, ...streamCounts, streamsOpen: openStreams() });
     socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`);
     return;
   }
@@ -57,39 +47,27 @@ function answer(socket: Socket, head: string, body: string): void {
     socket.destroy();
     return;
   }
-  counts.requests += 1;
-  if (!body.includes('"stream":true')) {
+  requests += 1;
+  // The model stands at the beginning of a body, the flags of a stream at its end.
+  const start = body.slice(0, 64);
+  const end = body.slice(-128);
+  if (!end.includes('"stream":true')) {
     socket.write(json);
     return;
   }
-  const usage = body.includes('"include_usage":true') ? 1 : 0;
-  counts.streamsStarted += 1;
-  if (body.includes('paced-model')) {
-    pacedStreams.set(socket, { socket, writes: paced[usage] ?? [], next: 0, dueMs: performance.now() });
-    ticker ??= setInterval(tick, 1);
-    return;
+  const usage = end.includes('"include_usage":true');
+  streamCounts.streamsStarted += 1;
+  if (start.includes('paced-model')) beginStream(socket, 'paced', usage);
+  else if (start.includes('held-model')) beginStream(socket, 'held', usage);
+  else {
+    const kind = start.includes('burst-model') ? burst : start.includes('quarters-model') ? quarters : instant;
+    for (const bytes of kind[usage ? 1 : 0] ?? []) socket.write(bytes);
+    streamCounts.streamsFinished += 1;
   }
-  if (body.includes('burst-model')) socket.write(burst[usage] ?? '');
-  else for (const bytes of instant[usage] ?? []) socket.write(bytes);
-  counts.streamsFinished += 1;
 }
 
-// One ticker for all paced streams: each stream keeps its own due time, so arrivals stay spread as the requests were.
-function tick(): void {
-  const nowMs = performance.now();
-  for (const [socket, stream] of pacedStreams) {
-    while (stream.dueMs <= nowMs && stream.next < stream.writes.length) {
-      socket.write(stream.writes[stream.next] ?? '');
-      stream.next += 1;
-      stream.dueMs += PACED_INTERVAL_MS;
-    }
-    if (stream.next === stream.writes.length) {
-      pacedStreams.delete(socket);
-      counts.streamsFinished += 1;
-    }
-  }
-  if (pacedStreams.size === 0) {
-    clearInterval(ticker);
-    ticker = undefined;
-  }
+// Four writes of the provider, as when several events are ready at once.
+function inFour(writes: Buffer[]): Buffer[] {
+  const share = Math.ceil(writes.length / 4);
+  return [0, 1, 2, 3].map((quarter) => Buffer.concat(writes.slice(quarter * share, (quarter + 1) * share)));
 }

@@ -1,27 +1,63 @@
 // The bytes that travel in a measurement stand here once, so that every variant carries exactly the same.
 
-/** What is asked for: one JSON answer (`json`); a stream sent at once, one write per event (`sse`) or all in one write
- *  (`burst`); or a stream with a pause after each event (`paced`). */
-export type Workload = 'json' | 'sse' | 'burst' | 'paced';
+/** What is asked for: one JSON answer to a request of 112 bytes (`json`) or of 1, 8 or 64 KiB; a stream sent at once, one
+ *  write per event (`sse`), all in one write (`burst`) or in four (`quarters`); a stream with a pause after each event
+ *  (`paced`); or one event per second without an end (`held`). */
+export const WORKLOADS = [
+  'json',
+  'json-1k',
+  'json-8k',
+  'json-64k',
+  'sse',
+  'burst',
+  'quarters',
+  'paced',
+  'held',
+] as const;
+/** One of `WORKLOADS`. */
+export type Workload = (typeof WORKLOADS)[number];
 
 /** Events a client receives of an instant stream, `[DONE]` included. */
 export const INSTANT_EVENTS = 34;
+/** Events a client receives of a stream in four writes, `[DONE]` included. */
+export const QUARTERS_EVENTS = 31;
 /** Events a client receives of a paced stream, `[DONE]` included. */
 export const PACED_EVENTS = 100;
 /** Milliseconds between two events of a paced stream. */
 export const PACED_INTERVAL_MS = 5;
+/** Milliseconds between two events of a stream without an end. */
+export const HELD_INTERVAL_MS = 1000;
 /** The models the bench provider serves; the name tells the provider how to write a stream. */
-export const MODELS = ['chat-model', 'burst-model', 'paced-model'] as const;
+export const MODELS = ['chat-model', 'burst-model', 'quarters-model', 'paced-model', 'held-model'] as const;
 
-const REQUEST_BYTES = 112;
+const EVENTS: Partial<Record<Workload, number>> = {
+  sse: INSTANT_EVENTS,
+  burst: INSTANT_EVENTS,
+  quarters: QUARTERS_EVENTS,
+  paced: PACED_EVENTS,
+};
+const REQUEST_BYTES: Partial<Record<Workload, number>> = { 'json-1k': 1024, 'json-8k': 8192, 'json-64k': 65_536 };
+// What the public gateway benchmark sends.
+const USUAL_REQUEST_BYTES = 112;
 const JSON_ANSWER_BYTES = 439;
 
-/** The request body of a workload; the JSON one is 112 bytes, the size the public gateway benchmark sends. */
+/** Whether the answer of a workload is one JSON document. */
+export function isJson(workload: Workload): boolean {
+  return workload.startsWith('json');
+}
+
+/** Events of one complete answer; 0 for JSON. */
+export function expectedEvents(workload: Workload): number {
+  return EVENTS[workload] ?? 0;
+}
+
+/** The request body of a workload. */
 export function requestBody(workload: Workload): string {
-  const model = workload === 'paced' || workload === 'burst' ? `bench/${workload}-model` : 'bench/chat-model';
-  const stream = workload !== 'json';
+  const model = isJson(workload) || workload === 'sse' ? 'bench/chat-model' : `bench/${workload}-model`;
+  const stream = !isJson(workload);
   const build = (content: string): string => JSON.stringify({ model, messages: [{ role: 'user', content }], stream });
-  return build(padding('Say hello in a few words.', REQUEST_BYTES - build('').length));
+  const length = REQUEST_BYTES[workload] ?? USUAL_REQUEST_BYTES;
+  return build(padding('Say hello in a few words.', length - build('').length));
 }
 
 /** A complete HTTP answer with a 439-byte chat completion and its usage, ready to be written. */

@@ -1,0 +1,61 @@
+// Loads servers in short slices one right after the other, and reads what each slice cost the server that answered it.
+import type { LoadClient } from './load.ts';
+import { isAlive, startReading } from './measure.ts';
+import type { Running } from './processes.ts';
+import type { LoadResult, Slice } from './slice.ts';
+import type { Workload } from './workload.ts';
+
+/** A slice, and what it cost. */
+export interface Cost {
+  readonly load: LoadResult;
+  /** CPU of the server per completed request. Microseconds. */
+  readonly cpuUs: number;
+  /** Cores the load client kept busy. */
+  readonly clientCores: number;
+  /** Cores the other watched processes kept busy, in the order given. */
+  readonly otherCores: readonly number[];
+  /** Cores kept busy by everybody else on the machine. */
+  readonly foreignCores: number;
+}
+
+// Streams of the paced workload last half a second: each connection takes one.
+const PACED_STREAMS = 100;
+const CONNECTIONS = 50;
+
+/** The slice of a workload that is short enough to be one of many. */
+export function shortSlice(workload: Workload, ms = 170): Omit<Slice, 'url'> {
+  if (workload === 'paced') return { workload, connections: PACED_STREAMS, seconds: 5, requests: PACED_STREAMS };
+  return { workload, connections: CONNECTIONS, seconds: ms / 1000 };
+}
+
+/** Loads one server for one slice. Rejects when the server ended or answered nothing. `others` are watched beside it. */
+export async function measureSlice(
+  client: LoadClient,
+  server: Running,
+  slice: Omit<Slice, 'url'>,
+  others: readonly Running[] = [],
+): Promise<Cost> {
+  await client.open(server.url, slice.connections);
+  const end = startReading([server.pid, client.pid, ...others.map(({ pid }) => pid)]);
+  const load = await client.run({ ...slice, url: server.url });
+  const reading = end();
+  for (const { name, pid, lastWords } of [server, ...others]) {
+    if (!isAlive(pid)) throw new Error(`${name} ended under load; its last words:\n${lastWords()}`);
+  }
+  if (load.requests === 0) throw new Error(`${server.name} answered no ${slice.workload} request`);
+  const [own = 0, ofClient = 0, ...rest] = reading.cpuMs;
+  const cores = (ms: number): number => ms / 1000 / reading.seconds;
+  return {
+    load,
+    cpuUs: (own * 1000) / load.requests,
+    clientCores: cores(ofClient),
+    otherCores: rest.map(cores),
+    foreignCores: reading.foreignCores,
+  };
+}
+
+/** All items, the order turned by so many places: nobody always comes first. */
+export function turned<Item>(items: readonly Item[], places: number): Item[] {
+  const shift = places % Math.max(1, items.length);
+  return [...items.slice(shift), ...items.slice(0, shift)];
+}

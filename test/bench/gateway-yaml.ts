@@ -1,0 +1,40 @@
+// The configuration the measured gateway runs with.
+import { MODELS } from './workload.ts';
+
+interface YamlOptions {
+  /** Changes a harmless value, so that an edit is a real one. */
+  readonly generation?: number;
+  /** False leaves out what gateways of older commits do not know. */
+  readonly isCurrent?: boolean;
+}
+
+/** One provider, one alias, and rules that match every request without ever refusing one. */
+export function gatewayYaml(upstream: string, { generation = 0, isCurrent = true }: YamlOptions = {}): string {
+  const limits = `[{ period: minute, max_requests: ${1_000_000_000 + generation}, max_tokens: 1000000000000 }]`;
+  return `${isCurrent ? SERVER : ''}providers:
+  bench:
+    type: openai
+    base_url: ${upstream}/v1
+    api_key: sk-bench
+    models: [${MODELS.join(', ')}]
+aliases:
+  - source: short-name
+    target: bench/${MODELS[0]}
+rate_limits:
+  user_paths:
+    - path: /
+      limits: ${limits}
+  providers:
+    - name: bench
+      limits: ${limits}
+  models:
+    - model: bench/${MODELS[0]}
+      limits: ${limits}
+`;
+}
+
+// All clients of the bench have one address, and open more connections than half of the files of a process allow.
+const SERVER = `server:
+  max_connections: 20000
+  max_connections_per_address: 20000
+`;

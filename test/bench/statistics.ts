@@ -1,0 +1,73 @@
+// The arithmetic of a comparison: ratios of pairs measured one right after the other, and how sure their mean is.
+
+/** What two contenders cost in one pair of slices, in the same unit. */
+export interface Pair {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** A ratio (after / before), and the interval that holds the true one in 95 of 100 comparisons. */
+export interface Ratio {
+  readonly ratio: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** What may be said of a ratio of costs. */
+export type Word = 'better' | 'worse' | 'same' | 'cannot tell';
+
+// A stall of the machine falls into single slices: the outermost fifth of the pairs on either side is not trusted.
+const TRIMMED_SHARE = 0.2;
+// A whole interval this close to 1 is no difference anybody would notice.
+const SAME_SHARE = 0.03;
+
+/** The middle value; the mean of the two middle ones for an even count. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+/** The trimmed mean of the logarithms of all ratios, with Yuen's interval for trimmed means. Three pairs at least. */
+export function ratioOf(pairs: readonly Pair[]): Ratio {
+  const logs = pairs.map(({ before, after }) => Math.log(after / before)).toSorted((a, b) => a - b);
+  const cut = Math.floor(logs.length * TRIMMED_SHARE);
+  const kept = logs.slice(cut, logs.length - cut);
+  const middle = mean(kept);
+  const [least = 0, most = 0] = [kept[0], kept.at(-1)];
+  const winsorized = logs.map((log) => Math.min(most, Math.max(least, log)));
+  const error = deviation(winsorized) / ((kept.length / logs.length) * Math.sqrt(logs.length));
+  const reach = studentT(kept.length - 1) * error;
+  return { ratio: Math.exp(middle), low: Math.exp(middle - reach), high: Math.exp(middle + reach) };
+}
+
+/** A difference is one when the interval excludes 1; `same` needs the whole interval within 3 % of 1. */
+export function wordFor({ low, high }: Ratio): Word {
+  if (high < 1) return 'better';
+  if (low > 1) return 'worse';
+  return low >= 1 - SAME_SHARE && high <= 1 + SAME_SHARE ? 'same' : 'cannot tell';
+}
+
+/** The 97.5 % quantile of Student's t: exact for 1 and 2 degrees of freedom, Cornish and Fisher's series beyond. */
+export function studentT(freedom: number): number {
+  if (freedom < 1) return Number.POSITIVE_INFINITY;
+  if (freedom === 1) return 12.706;
+  if (freedom === 2) return 4.303;
+  const z = 1.959964;
+  const terms = [
+    (z ** 3 + z) / 4,
+    (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96,
+    (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384,
+  ];
+  return terms.reduce((sum, term, index) => sum + term / freedom ** (index + 1), z);
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function deviation(values: readonly number[]): number {
+  const middle = mean(values);
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1));
+}

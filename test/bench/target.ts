@@ -1,0 +1,72 @@
+// The connections of the load client to one target: they stay open between slices, so that a slice costs no opening.
+import { type Connection, openConnection } from './connection.ts';
+import { requestBody, type Workload } from './workload.ts';
+
+// A server may close what was idle for some seconds; a connection younger than this is taken for open.
+const FRESH_MS = 2000;
+// A listening socket queues only so many connections at a time.
+const OPENED_AT_ONCE = 100;
+
+/** A server under load. */
+export class Target {
+  readonly #url: URL;
+  readonly #token: string;
+  readonly #requests = new Map<Workload, Buffer>();
+  #connections: Connection[] = [];
+  #usedMs = 0;
+
+  constructor(url: string, token: string) {
+    this.#url = new URL(url);
+    this.#token = token;
+  }
+
+  /** The bytes of a request, the same ones each time. */
+  request(workload: Workload): Buffer {
+    const made = this.#requests.get(workload) ?? this.#makeRequest(requestBody(workload));
+    this.#requests.set(workload, made);
+    return made;
+  }
+
+  /** So many open connections, none of them busy; those that idled for long are opened anew. */
+  async take(count: number): Promise<Connection[]> {
+    const nowMs = performance.now();
+    const isFresh = nowMs - this.#usedMs < FRESH_MS;
+    const usable = isFresh ? this.#connections.filter(({ isOpen, owner }) => isOpen && owner === undefined) : [];
+    for (const connection of this.#connections) if (!usable.includes(connection)) connection.close();
+    this.#connections = usable;
+    while (this.#connections.length < count) {
+      const missing = Math.min(OPENED_AT_ONCE, count - this.#connections.length);
+      await Promise.all(Array.from({ length: missing }, () => this.add()));
+    }
+    this.touch();
+    return this.#connections.slice(0, count);
+  }
+
+  /** One connection more. */
+  async add(): Promise<Connection> {
+    const connection = await openConnection({ host: this.#url.hostname, port: Number(this.#url.port) });
+    this.#connections.push(connection);
+    return connection;
+  }
+
+  /** Says that the connections were in use until now. */
+  touch(): void {
+    this.#usedMs = performance.now();
+  }
+
+  close(): void {
+    for (const connection of this.#connections) connection.close();
+    this.#connections = [];
+  }
+
+  #makeRequest(body: string): Buffer {
+    const head = [
+      'POST /v1/chat/completions HTTP/1.1',
+      `host: ${this.#url.host}`,
+      'content-type: application/json',
+      `authorization: Bearer ${this.#token}`,
+      `content-length: ${body.length}`,
+    ];
+    return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`, 'latin1');
+  }
+}
