@@ -5,6 +5,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { compareWith, renderComparison } from './compare.ts';
 import { measureSlice, turned } from './contest.ts';
 import { cpuTicksMs } from './cpu-time.ts';
 import { LIMITER_TARGETS, measureLimiter, renderLimiter } from './limiter.ts';
@@ -23,14 +24,16 @@ import {
 import { profileUnderLoad, renderFunctions, renderRooms } from './profile.ts';
 import { cpuRatios, type Findings, renderReport, VARIANTS, type Variant } from './report.ts';
 import type { Slice } from './slice.ts';
+import { openTree, type Tree } from './tree.ts';
 import { INSTANT_EVENTS, requestBody, type Workload } from './workload.ts';
 
 const USAGE = `usage: npm run bench -- [options]
   --quick              about 30 s: 50 connections only, 2 rounds of 1 s
   --rounds N           rounds per variant (default 3; with --quick 2)
-  --only WHAT          json, sse, start or limiter
+  --only WHAT          json, sse, start or limiter; with --compare any of json, sse, burst, paced, with commas
   --variants A,B       of direct, bare, unlimited (limits switched off), gateway (default all)
   --json FILE          write every sample to FILE
+  --compare COMMIT     no table: CPU per request of this gateway and of that commit's, side by side (or of a folder)
   --profile            no table: where the CPU time of gateway and bare goes, function by function`;
 
 const PACED_STREAMS = 100;
@@ -46,6 +49,9 @@ const { values } = parseArgs({
     variants: { type: 'string', default: VARIANTS.join(',') },
     json: { type: 'string' },
     profile: { type: 'boolean', default: false },
+    compare: { type: 'string' },
+    pairs: { type: 'string', default: '12' },
+    launches: { type: 'string', default: '3' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -58,7 +64,7 @@ if (
   values.help ||
   variants.length !== names.length ||
   !(rounds >= 1) ||
-  !['all', 'json', 'sse', 'start', 'limiter'].includes(only)
+  (values.compare === undefined && !['all', 'json', 'sse', 'start', 'limiter'].includes(only))
 ) {
   process.stderr.write(`${USAGE}\n`);
   process.exit(values.help ? 0 : 2);
@@ -72,6 +78,7 @@ const seconds = values.quick ? 1 : 2;
 const concurrencies = values.quick ? [50] : [10, 50, 200];
 const starts = values.quick ? 3 : 5;
 const client = startClient(TOOL_CORE);
+let tree: Tree | undefined;
 const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
 const running: Partial<Record<Variant, Running>> = {};
 const findings: Findings = { samples: [], footprints: {}, startsMs: {} };
@@ -82,9 +89,10 @@ try {
   const upstream = await startUpstream(TOOL_CORE);
   running.direct = upstream;
   say(`${describeMachine()}\n`);
-  if (values.profile) await profileAll(upstream);
+  if (values.compare !== undefined) await compareAll(upstream, values.compare);
+  else if (values.profile) await profileAll(upstream);
   else if (only !== 'limiter') await measureAll(upstream);
-  if (!values.profile && (only === 'all' || only === 'limiter')) sayLimiter();
+  if (!values.profile && values.compare === undefined && (only === 'all' || only === 'limiter')) sayLimiter();
 } catch (error) {
   clearProgress();
   process.stderr.write(`the bench broke off: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -214,6 +222,16 @@ async function sample(variant: Variant, slice: Omit<Slice, 'url'>, round: number
   if (footprint !== undefined) footprint.loadedMiB = Math.max(footprint.loadedMiB, memoryMiB(server.pid).now);
 }
 
+async function compareAll(upstream: Running, commit: string): Promise<void> {
+  const workloads = only === 'all' ? (['json', 'sse', 'burst', 'paced'] as const) : (only.split(',') as Workload[]);
+  tree = openTree(commit);
+  const { pairs, launches } = values;
+  const counts = { pairs: Number(pairs), launches: Number(launches) };
+  const found = await compareWith(tree, { client, upstream, core: TEST_CORE, workloads, ...counts, progress });
+  clearProgress();
+  say(renderComparison(tree, found));
+}
+
 function readPeaks(): void {
   for (const [variant, process] of present()) {
     const footprint = findings.footprints[variant];
@@ -308,6 +326,7 @@ function describeMachine(): string {
 async function end(): Promise<void> {
   await client.stop();
   await stopAll();
+  tree?.remove();
 }
 
 function progress(text: string): void {
