@@ -48,7 +48,7 @@ function isShort({ head }: Exchange): boolean {
 /** Where the request would lead. Undefined when it would be refused for another reason, too: its limits answer first. */
 async function routeOf({ exchange, snapshot, allowedModels, held }: Asked): Promise<Route | undefined> {
   const late = refusal('request_timeout');
-  const timer = setTimeout(() => exchange.onBroken?.(late), patienceMs);
+  const timer = setTimeout(() => exchange.waiting?.broken?.(late), patienceMs);
   try {
     const body = await receive(exchange, snapshot.bodyLimitBytes, held);
     return resolve(readCall(body), snapshot, allowedModels);
