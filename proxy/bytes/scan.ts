@@ -1,24 +1,13 @@
 // Checks a JSON text byte by byte and says where its top-level members lie, without building any object:
 // bodies are forwarded as they came, so all we need is proof of validity and a few positions.
+import { skipScalar, skipSpace, skipString } from './json-tokens.ts';
+import { ScanError } from './scan-error.ts';
 
 /** Deepest nesting of objects and arrays accepted. */
 export const maxDepth = 128;
 /** Most object keys accepted in one body, and most members of its top level. */
 export const maxKeys = 250_000;
 export const maxTopLevelMembers = 512;
-
-export type ScanFault = 'syntax' | 'depth' | 'keys' | 'not_object' | 'forbidden_key';
-
-/** Where a body stopped being acceptable; `at` is a byte offset. */
-export class ScanError extends Error {
-  readonly fault: ScanFault;
-  readonly at: number;
-  constructor(fault: ScanFault, at: number) {
-    super(`${fault} at byte ${at}`);
-    this.fault = fault;
-    this.at = at;
-  }
-}
 
 /** One top-level member: the key's bytes between its quotes, and its value's bytes. Offsets into the scanned body. */
 export interface Member {
@@ -44,96 +33,124 @@ const prototypeKey = Buffer.from('prototype');
  * The caller has checked that the bytes are UTF-8.
  */
 export function scanObject(body: Buffer): Member[] {
-  return scanSteps(body, sharedFrames, Number.POSITIVE_INFINITY).next().value as Member[];
+  const scan = new ObjectScan(body, sharedFrames);
+  scan.run(Number.POSITIVE_INFINITY);
+  return scan.members;
 }
 
 /** The same for a large body: lets others have their turn after every step of about a megabyte. Rejects with ScanError. */
 export async function scanLargeObject(body: Buffer): Promise<Member[]> {
-  const steps = scanSteps(body, new Uint8Array(maxDepth + 1), stepBytes);
-  for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done) return step.value;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  const scan = new ObjectScan(body, new Uint8Array(maxDepth + 1));
+  while (!scan.run(scan.position + stepBytes)) await new Promise((resolve) => setImmediate(resolve));
+  return scan.members;
 }
 
-function* scanSteps(body: Buffer, frames: Uint8Array, stride: number): Generator<void, Member[], void> {
-  const end = body.length;
-  let pause = stride;
-  const members: Member[] = [];
-  let depth = 0;
-  let keys = 0;
-  let position = openingOf(body);
-  let keyStart = 0;
-  let keyEnd = 0;
-  let valueStart = 0;
-  let pushed = 0;
+/** A scan as far as it has come. */
+class ObjectScan {
+  readonly members: Member[] = [];
+  position: number;
+  readonly #body: Buffer;
+  readonly #frames: Uint8Array;
+  #depth = 0;
+  #keys = 0;
+  #keyStart = 0;
+  #keyEnd = 0;
+  #valueStart = 0;
+  /** What the frame of the value that comes next inherits. */
+  #pushed = 0;
 
-  /** Reads `"key" :` at `position`, leaves `position` at the value. */
-  const readKey = (): void => {
-    if (body[position] !== 0x22) throw new ScanError('syntax', position);
-    const start = position + 1;
-    position = skipString(body, position);
-    const stop = position - 1;
-    keys += 1;
-    if (keys > maxKeys) throw new ScanError('keys', start);
-    pushed = isSuspect(body, start, stop) && checkKey(body, start, stop, frames[depth] ?? 0) ? underConstructor : 0;
-    position = skipSpace(body, position);
-    if (body[position] !== 0x3a) throw new ScanError('syntax', position);
-    position = skipSpace(body, position + 1);
-    if (depth === 1) {
-      keyStart = start;
-      keyEnd = stop;
-      valueStart = position;
-    }
-  };
+  constructor(body: Buffer, frames: Uint8Array) {
+    this.#body = body;
+    this.#frames = frames;
+    this.position = openingOf(body);
+  }
 
-  for (;;) {
-    if (position > pause) {
-      pause = position + stride;
-      yield;
+  /** Goes on: true at the end of the object, false at the first value that begins behind `pause`. */
+  run(pause: number): boolean {
+    while (this.position <= pause) {
+      if (!this.#passValue()) continue;
+      // A value ended here: close what it closes, up to the next value.
+      do {
+        if (this.#depth === 0) {
+          expectEnd(this.#body, this.position);
+          return true;
+        }
+      } while (this.#closeValue());
     }
-    // A value starts here.
-    const first = body[position];
-    let closed = true;
-    if (first === 0x22) position = skipString(body, position);
-    else if (first === 0x7b || first === 0x5b) {
-      depth += 1;
-      if (depth > maxDepth) throw new ScanError('depth', position);
-      frames[depth] = first === 0x7b ? isObject | pushed : 0;
-      pushed = 0;
-      position = skipSpace(body, position + 1);
-      if (body[position] === first + 2) {
-        depth -= 1;
-        position += 1;
-      } else {
-        closed = false;
-        if (first === 0x7b) readKey();
-      }
-    } else position = skipScalar(body, position, end);
+    return false;
+  }
 
-    // A value ended here: close what it closes, up to the next value.
-    while (closed) {
-      if (depth === 0) {
-        expectEnd(body, position);
-        return members;
-      }
-      if (depth === 1) {
-        if (members.length === maxTopLevelMembers) throw new ScanError('keys', keyStart);
-        members.push({ keyStart, keyEnd, valueStart, valueEnd: position });
-      }
-      position = skipSpace(body, position);
-      const object = ((frames[depth] ?? 0) & isObject) !== 0;
-      const next = body[position];
-      if (next === 0x2c) {
-        position = skipSpace(body, position + 1);
-        if (object) readKey();
-        else pushed = 0;
-        closed = false;
-      } else if (next === (object ? 0x7d : 0x5d)) {
-        depth -= 1;
-        position += 1;
-      } else throw new ScanError('syntax', position);
+  /** Passes the beginning of a value: all of it (true), or the brace of an object or list with the first key. */
+  #passValue(): boolean {
+    const body = this.#body;
+    const first = body[this.position];
+    if (first === 0x22) {
+      this.position = skipString(body, this.position);
+      return true;
     }
+    if (first !== 0x7b && first !== 0x5b) {
+      this.position = skipScalar(body, this.position, body.length);
+      return true;
+    }
+    this.#depth += 1;
+    if (this.#depth > maxDepth) throw new ScanError('depth', this.position);
+    this.#frames[this.#depth] = first === 0x7b ? isObject | this.#pushed : 0;
+    this.#pushed = 0;
+    this.position = skipSpace(body, this.position + 1);
+    if (body[this.position] === first + 2) {
+      this.#depth -= 1;
+      this.position += 1;
+      return true;
+    }
+    if (first === 0x7b) this.#passKey();
+    return false;
+  }
+
+  /** Behind a value: false at the next one of the same object or list, true when that ended too. */
+  #closeValue(): boolean {
+    const body = this.#body;
+    if (this.#depth === 1) {
+      if (this.members.length === maxTopLevelMembers) throw new ScanError('keys', this.#keyStart);
+      this.members.push({
+        keyStart: this.#keyStart,
+        keyEnd: this.#keyEnd,
+        valueStart: this.#valueStart,
+        valueEnd: this.position,
+      });
+    }
+    this.position = skipSpace(body, this.position);
+    const object = ((this.#frames[this.#depth] ?? 0) & isObject) !== 0;
+    const next = body[this.position];
+    if (next === 0x2c) {
+      this.position = skipSpace(body, this.position + 1);
+      if (object) this.#passKey();
+      else this.#pushed = 0;
+      return false;
+    }
+    if (next !== (object ? 0x7d : 0x5d)) throw new ScanError('syntax', this.position);
+    this.#depth -= 1;
+    this.position += 1;
+    return true;
+  }
+
+  /** Reads `"key" :`, up to its value. */
+  #passKey(): void {
+    const body = this.#body;
+    if (body[this.position] !== 0x22) throw new ScanError('syntax', this.position);
+    const start = this.position + 1;
+    const behind = skipString(body, this.position);
+    const stop = behind - 1;
+    this.#keys += 1;
+    if (this.#keys > maxKeys) throw new ScanError('keys', start);
+    const isInherited = isSuspect(body, start, stop) && checkKey(body, start, stop, this.#frames[this.#depth] ?? 0);
+    this.#pushed = isInherited ? underConstructor : 0;
+    const separator = skipSpace(body, behind);
+    if (body[separator] !== 0x3a) throw new ScanError('syntax', separator);
+    this.position = skipSpace(body, separator + 1);
+    if (this.#depth !== 1) return;
+    this.#keyStart = start;
+    this.#keyEnd = stop;
+    this.#valueStart = this.position;
   }
 }
 
@@ -170,78 +187,4 @@ function checkKey(body: Buffer, start: number, stop: number, frame: number): boo
 
 function looksLikeJson(byte: number | undefined): boolean {
   return byte !== undefined && '["-0123456789tfn'.includes(String.fromCharCode(byte));
-}
-
-function skipSpace(body: Buffer, from: number): number {
-  let at = from;
-  for (;;) {
-    const byte = body[at];
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
-    at += 1;
-  }
-}
-
-/** `from` is at the opening quote; the answer is just past the closing one. */
-function skipString(body: Buffer, from: number): number {
-  let at = from + 1;
-  for (;;) {
-    const byte = body[at];
-    if (byte === 0x22) return at + 1;
-    if (byte === 0x5c) at = skipEscape(body, at);
-    else if (byte === undefined || byte < 0x20) throw new ScanError('syntax', at);
-    else at += 1;
-  }
-}
-
-function skipEscape(body: Buffer, from: number): number {
-  const kind = body[from + 1];
-  if (kind !== 0x75) {
-    if (kind === undefined || !'"\\/bfnrt'.includes(String.fromCharCode(kind))) throw new ScanError('syntax', from);
-    return from + 2;
-  }
-  for (let at = from + 2; at < from + 6; at += 1) if (!isHex(body[at])) throw new ScanError('syntax', at);
-  return from + 6;
-}
-
-function isHex(byte = 0): boolean {
-  return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
-}
-
-function isDigit(byte = 0): boolean {
-  return byte >= 0x30 && byte <= 0x39;
-}
-
-function skipScalar(body: Buffer, from: number, end: number): number {
-  const first = body[from];
-  if (first === 0x74) return skipWord(body, from, 'true');
-  if (first === 0x66) return skipWord(body, from, 'false');
-  if (first === 0x6e) return skipWord(body, from, 'null');
-  return skipNumber(body, from, end);
-}
-
-function skipWord(body: Buffer, from: number, word: string): number {
-  for (let index = 0; index < word.length; index += 1) {
-    if (body[from + index] !== word.charCodeAt(index)) throw new ScanError('syntax', from);
-  }
-  return from + word.length;
-}
-
-function skipNumber(body: Buffer, from: number, end: number): number {
-  let at = body[from] === 0x2d ? from + 1 : from;
-  if (body[at] === 0x30) at += 1;
-  else at = skipDigits(body, at);
-  if (body[at] === 0x2e) at = skipDigits(body, at + 1);
-  if (at < end && (body[at] === 0x65 || body[at] === 0x45)) {
-    at += body[at + 1] === 0x2b || body[at + 1] === 0x2d ? 2 : 1;
-    at = skipDigits(body, at);
-  }
-  return at;
-}
-
-/** At least one digit, as JSON demands. */
-function skipDigits(body: Buffer, from: number): number {
-  let at = from;
-  while (isDigit(body[at])) at += 1;
-  if (at === from) throw new ScanError('syntax', from);
-  return at;
 }

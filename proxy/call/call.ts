@@ -1,6 +1,7 @@
 // What a model call says about itself: its model, whether it streams, and where those words stand in its bytes.
 import { isUtf8 } from 'node:buffer';
-import { type Member, maxDepth, ScanError, type ScanFault, scanLargeObject, scanObject } from '../bytes/scan.ts';
+import { type Member, maxDepth, scanLargeObject, scanObject } from '../bytes/scan.ts';
+import { ScanError, type ScanFault } from '../bytes/scan-error.ts';
 import { type ErrorCode, refusal } from '../errors.ts';
 
 /** A validated model call. Offsets count bytes of `body`. */
@@ -23,16 +24,30 @@ export interface Call {
 const maxModelLength = 1024;
 
 /** Keys that must not stand twice, whatever their case: an upstream might obey the other one. */
-const guarded = new Set(['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'user']);
+const guarded = ['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'user'];
 /** Routing of OpenRouter and LiteLLM: a provider that is itself a gateway obeys these instead of `model` and of its own settings. */
-const routing = new Set(
-  (
-    'models fallbacks route api_base api_key base_url ' +
-    'model_list user_config context_window_fallbacks content_policy_fallbacks'
-  ).split(' '),
+const routing = (
+  'models fallbacks route api_base api_key base_url ' +
+  'model_list user_config context_window_fallbacks content_policy_fallbacks'
+).split(' ');
+const longestWatched = Math.max(...[...guarded, ...routing].map((key) => key.length));
+
+/** A key that is watched for, in lower case. */
+interface WatchedKey {
+  readonly name: string;
+  /** A bit of its own where it is guarded; 0 for a routing member. */
+  readonly bit: number;
+}
+
+const watchedKeys: readonly WatchedKey[] = [
+  ...guarded.map((name, index) => ({ name, bit: 1 << index })),
+  ...routing.map((name) => ({ name, bit: 0 })),
+];
+/** The same by their length. */
+const keysByLength: readonly (readonly WatchedKey[])[] = Array.from({ length: longestWatched + 1 }, (_, length) =>
+  watchedKeys.filter(({ name }) => name.length === length),
 );
-const watchedLengths = new Set([...guarded, ...routing].map((key) => key.length));
-const longestWatched = Math.max(...watchedLengths);
+const noKeys: readonly WatchedKey[] = [];
 
 const faults: Record<ScanFault, ErrorCode> = {
   syntax: 'invalid_json',
@@ -59,8 +74,7 @@ export async function readLargeCall(received: Buffer): Promise<Call> {
 }
 
 function callOf(body: Buffer, scanned: readonly Member[]): Call {
-  const { members, routingMember } = watchedMembers(body, scanned);
-  const modelMember = members.get('model');
+  const { model: modelMember, stream, streamOptions, routingMember } = watchedMembers(body, scanned);
   const model = modelMember && readString(body, modelMember);
   if (
     !modelMember ||
@@ -71,13 +85,12 @@ function callOf(body: Buffer, scanned: readonly Member[]): Call {
   ) {
     throw refusal('invalid_model', { param: 'model' });
   }
-  const streamOptions = members.get('stream_options');
   return {
     body,
     model,
     modelStart: modelMember.valueStart,
     modelEnd: modelMember.valueEnd,
-    stream: readStream(body, members.get('stream')),
+    stream: readStream(body, stream),
     streamOptions,
     wantsUsage: streamOptions !== undefined && asksUsage(body, streamOptions),
     routingMember,
@@ -104,37 +117,71 @@ function refuseScan(error: unknown): never {
   throw refusal(faults[error.fault], { fill: { reason, limit: maxDepth } });
 }
 
-/** The guarded keys in their exact spelling; one that stands twice, in any spelling, is refused. And the first routing member. */
-function watchedMembers(
-  body: Buffer,
-  scanned: readonly Member[],
-): { members: Map<string, Member>; routingMember: string | undefined } {
-  const seen = new Set<string>();
-  const members = new Map<string, Member>();
-  let routingMember: string | undefined;
-  for (const member of scanned) {
-    const key = watchedKey(body, member);
-    if (key === undefined) continue;
-    const folded = fold(key);
-    if (guarded.has(folded)) {
-      if (seen.has(folded)) throw refusal('duplicate_key', { param: folded, fill: { key: folded } });
-      seen.add(folded);
-      members.set(key, member);
-    } else routingMember ??= folded;
-  }
-  return { members, routingMember };
+interface WatchedMembers {
+  readonly model: Member | undefined;
+  readonly stream: Member | undefined;
+  readonly streamOptions: Member | undefined;
+  readonly routingMember: string | undefined;
 }
 
-/** The key's text when it may be one of those above; undefined for all others, cheaply. */
-function watchedKey(body: Buffer, { keyStart, keyEnd }: Member): string | undefined {
-  const length = keyEnd - keyStart;
-  // An escaped character takes six bytes at most.
-  if (length > longestWatched * 6 || !(watchedLengths.has(length) || isDisguised(body, keyStart, keyEnd)))
-    return undefined;
-  let key = body.toString('utf8', keyStart, keyEnd);
-  if (key.includes('\\')) key = JSON.parse(`"${key}"`) as string;
-  const folded = fold(key);
-  return guarded.has(folded) || routing.has(folded) ? key : undefined;
+/** The members with these keys in their exact spelling; a guarded one that stands twice, in any spelling, is refused. And the first routing member. */
+function watchedMembers(body: Buffer, scanned: readonly Member[]): WatchedMembers {
+  let seen = 0;
+  let model: Member | undefined;
+  let stream: Member | undefined;
+  let streamOptions: Member | undefined;
+  let routingMember: string | undefined;
+  for (const member of scanned) {
+    const { keyStart, keyEnd } = member;
+    const isPlain = !isDisguised(body, keyStart, keyEnd);
+    const text = isPlain ? undefined : disguisedText(body, keyStart, keyEnd);
+    const key = isPlain ? keyOf(body, keyStart, keyEnd) : keyNamed(text);
+    if (key === undefined) continue;
+    const { name, bit } = key;
+    if (bit === 0) {
+      routingMember ??= name;
+      continue;
+    }
+    if ((seen & bit) !== 0) throw refusal('duplicate_key', { param: name, fill: { key: name } });
+    seen |= bit;
+    if (!(isPlain ? isExactly(body, keyStart, name) : text === name)) continue;
+    if (name === 'model') model = member;
+    else if (name === 'stream') stream = member;
+    else if (name === 'stream_options') streamOptions = member;
+  }
+  return { model, stream, streamOptions, routingMember };
+}
+
+/** The watched key that these bytes of ASCII spell, in any case. No text is made of them: every call has some ten keys. */
+function keyOf(body: Buffer, start: number, stop: number): WatchedKey | undefined {
+  for (const key of keysByLength[stop - start] ?? noKeys) {
+    let index = 0;
+    while (index < key.name.length && lowerCase(body[start + index] as number) === key.name.charCodeAt(index))
+      index += 1;
+    if (index === key.name.length) return key;
+  }
+  return undefined;
+}
+
+function lowerCase(byte: number): number {
+  return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
+}
+
+function isExactly(body: Buffer, start: number, name: string): boolean {
+  for (let index = 0; index < name.length; index += 1) if (body[start + index] !== name.charCodeAt(index)) return false;
+  return true;
+}
+
+/** The text of a key with escapes or other letters; undefined when it is too long for what is watched: an escaped character takes six bytes. */
+function disguisedText(body: Buffer, start: number, stop: number): string | undefined {
+  if (stop - start > longestWatched * 6) return undefined;
+  const key = body.toString('utf8', start, stop);
+  return key.includes('\\') ? (JSON.parse(`"${key}"`) as string) : key;
+}
+
+function keyNamed(text: string | undefined): WatchedKey | undefined {
+  const folded = text && fold(text);
+  return watchedKeys.find(({ name }) => name === folded);
 }
 
 /** A key with escapes or letters beyond ASCII may be longer than what it stands for. */

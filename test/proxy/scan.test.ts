@@ -1,7 +1,8 @@
 // JSON is read without making objects: what is accepted is what JSON.parse accepts, and an edit keeps every other byte.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { maxDepth, maxKeys, maxTopLevelMembers, ScanError, scanObject } from '../../proxy/bytes/scan.ts';
+import { maxDepth, maxKeys, maxTopLevelMembers, scanObject } from '../../proxy/bytes/scan.ts';
+import { ScanError } from '../../proxy/bytes/scan-error.ts';
 import { type Edit, splice } from '../../proxy/bytes/splice.ts';
 import { character } from '../support/character.ts';
 import { runs } from '../support/extent.ts';
