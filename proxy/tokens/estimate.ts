@@ -1,7 +1,7 @@
 // Estimates tokens where a provider reports none. Reads the bytes of JSON once; bytes that are not JSON, or cut, are weighed as text.
 import { isAscii } from 'node:buffer';
 import { keysBy } from './key-names.ts';
-import { type MediaKind, namedMediaTokens, sentMedia, sentMediaTokens } from './media.ts';
+import { isBase64, type MediaKind, namedMediaTokens, probes, sentMedia, sentMediaTokens } from './media.ts';
 import { perToken, sampleBytes, weigh, weighSome } from './text-weight.ts';
 
 /** Bytes that are read one by one, about five nanoseconds each; the rest is weighed by samples. */
@@ -33,8 +33,10 @@ const asked = keysBy<Meaning>({
   audio: ['input_audio', 'audio_url'],
   video: ['video_url'],
   document: ['file_id', 'file_url'],
-  anything: ['file', 'source', 'url', 'data', 'file_data', 'image', 'audio', 'video', 'input'],
+  anything: ['file', 'source', 'url', 'data', 'file_data', 'image', 'audio', 'video'],
 });
+/** The members of a request that hold media. Elsewhere, as in a tool's schema, these keys are names that the client chose. */
+const mediaHolders = keysBy<'holder'>({ holder: ['messages', 'input'] });
 const answered = keysBy<Meaning>({
   image: ['image_url', 'b64_json'],
   audio: ['audio'],
@@ -52,6 +54,8 @@ interface Walk {
   spent: number;
   quarters: number;
   depth: number;
+  /** Whether keys may have a meaning: always in an answer, in a request below `mediaHolders`. */
+  mayHoldMedia: boolean;
   /** The meaning of the innermost key that has one, and the depth at which that key's value ends. */
   meaning: Meaning | undefined;
   meaningDepth: number;
@@ -92,6 +96,7 @@ function estimate(body: Buffer, isRequest: boolean): number {
     spent: 0,
     quarters: 0,
     depth: 0,
+    mayHoldMedia: !isRequest,
     meaning: undefined,
     meaningDepth: 0,
   };
@@ -140,7 +145,8 @@ function takeString(walk: Walk): void {
 /** What stands below a key until its value ends. Media are counted here, when they are named; what is sent of them where it stands. */
 function takeKey(walk: Walk, from: number, to: number): void {
   const { body, isRequest } = walk;
-  const meaning = (isRequest ? asked : answered).get(body, from, to);
+  if (isRequest && walk.depth === 1) walk.mayHoldMedia = mediaHolders.get(body, from, to) !== undefined;
+  const meaning = walk.mayHoldMedia ? (isRequest ? asked : answered).get(body, from, to) : undefined;
   const value = afterBlanks(body, walk.at + 1);
   walk.spent += value - walk.at;
   walk.at = value;
@@ -185,7 +191,9 @@ function stringQuarters(walk: Walk, from: number, to: number): number {
   if (meaning === undefined || meaning === 'silent' || length < shortestMedia) return textQuarters(walk, from, to);
   const media = sentMedia(body.toString('latin1', from, from + shortestMedia), body.toString('latin1', to - 32, to));
   const kind = media?.kind ?? (meaning === 'anything' ? undefined : meaning);
-  if (media === undefined || kind === undefined) return textQuarters(walk, from, to);
+  walk.spent += probes;
+  if (media === undefined || kind === undefined || !isBase64(body, from + shortestMedia, to))
+    return textQuarters(walk, from, to);
   const named = meaning === 'anything' ? namedMediaTokens(kind) : 0;
   return perToken * (named + sentMediaTokens(kind, length, media.data));
 }

@@ -53,6 +53,20 @@ await test('what only looks like media is a text', async (t) => {
     }
   }
   t.ok(input({ data: long }) >= 2_000, 'nor is a member of that name anything special');
+  const picture = `${base64(200, 'iVBORw')}${'the_quick_brown_fox_'.repeat(1_000)}`;
+  for (const body of [
+    { tools: [{ function: { parameters: { properties: { image_url: { description: picture } } } } }] },
+    { functions: [{ parameters: { properties: { audio_url: { enum: [picture] } } } }] },
+    { response_format: { json_schema: { schema: { properties: { data: [picture], url: picture } } } } },
+    { metadata: { file_data: picture } },
+    { input: picture },
+    { input: [picture, [picture]] },
+  ]) {
+    t.ok(input(body) >= picture.length / 4, `a name that the client chose: ${JSON.stringify(body).slice(0, 90)}`);
+  }
+  const sentence = `${base64(200, 'iVBORw')} ${long} ${base64(200)}`;
+  const beside = { messages: [{ content: [{ source: { type: 'text', data: sentence } }] }] };
+  t.ok(input(beside) >= sentence.length / 4, 'a text between two pieces of base64');
   t.ok(input({ messages: [{ content: [{ image_url: { url: 'https://a.test', text: long } }] }] }) >= 2_000);
 });
 
@@ -90,7 +104,7 @@ await test('media cost what their kind costs, however they are sent and however 
     'a text',
   );
   within(parts({ source: { type: 'base64', data: base64(90_000, 'iVBORw') } }), 1_105, 1_150, 'as others send it');
-  within(input({ input: [`data:image/png;base64,${base64(90_000)}`, eight] }), 1_105, 1_150, 'an embedding');
+  within(input({ input: [{ image: `data:image/png;base64,${base64(90_000)}` }, eight] }), 1_105, 1_150, 'an embedding');
   t.ok(input({ tools: [{ properties: { file_id: { type: 'string' }, file: {} } }] }) < 20, 'a schema is no file');
 });
 
@@ -203,7 +217,8 @@ await test('no body holds up others, and none costs more than its length', async
     'one word': (count) => 'x'.repeat(4 * count),
     'other scripts': (count) => `{"a":"${'漢'.repeat(count)}"}`,
     'short texts of other scripts': (count) => `[${'"漢漢",'.repeat(count / 2)}1]`,
-    'data URLs': (count) => `{"input":[${`"data:image/png;base64,${'A'.repeat(120)}",`.repeat(count / 40)}1]}`,
+    'data URLs': (count) =>
+      `{"input":[${`{"image":"data:image/png;base64,${'A'.repeat(120)}"},`.repeat(count / 42)}1]}`,
   };
   const slow = Object.entries(shapes).flatMap(([name, shape]) => {
     const work = (count: number) => {
