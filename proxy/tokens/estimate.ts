@@ -14,6 +14,8 @@ const shortestMedia = 128;
 const longestNumber = 32;
 /** About what an event of a stream holds besides its text. Bytes. */
 const eventOverhead = 256;
+/** What a token of another script takes, of most of them. Bytes. */
+const wideBytes = 3;
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -75,17 +77,17 @@ export function estimateOutput(body: Buffer): number {
 }
 
 /**
- * The tokens of a stream of which so many events and bytes passed, so many of these in chunks that are not all ASCII. An event is a token
- * as a rule; providers that put more into one show by its length. A letter of another script has three bytes, or two.
+ * The tokens of a stream of which so many events and bytes passed, with letters beyond Latin of so many tokens. An event is a token as a
+ * rule; providers that put more into one show by its length, and in other scripts by its letters.
  */
-export function estimateStreamOutput(events: number, bytes: number, wideBytes: number): number {
-  const textBytes = bytes - eventOverhead * events;
-  return textBytes <= 0 ? events : Math.max(events, Math.floor((estimateText(bytes, wideBytes) * textBytes) / bytes));
+export function estimateStreamOutput(events: number, bytes: number, wideTokens: number): number {
+  const plainBytes = bytes - wideBytes * wideTokens - eventOverhead * events;
+  return Math.max(events, wideTokens + Math.max(0, Math.floor(plainBytes / perToken)));
 }
 
 /** The tokens of a text of which no more is known than how long it is, and how long its parts are that are not all ASCII. */
-export function estimateText(bytes: number, wideBytes: number): number {
-  return Math.ceil((bytes - wideBytes) / perToken + wideBytes / 3);
+export function estimateText(bytes: number, inWide: number): number {
+  return Math.ceil((bytes - inWide) / perToken + inWide / wideBytes);
 }
 
 function estimate(body: Buffer, isRequest: boolean): number {

@@ -19,15 +19,15 @@ export function measureBody(asked: Asked, body: Buffer): TokenUsage {
 /** What is known of a stream that has passed, or of as much of it as came. */
 export interface PassedStream {
   readonly bytes: number;
-  /** Those in chunks that are not all ASCII. */
-  readonly wideBytes: number;
+  /** What the letters beyond Latin in it cost. */
+  readonly wideTokens: number;
   usage(): TokenUsage | undefined;
   events(): number;
 }
 
 /** Of an event stream, whole or not. */
 export function measureStream(asked: Asked, tap: PassedStream): TokenUsage {
-  return tap.usage() ?? estimated(asked, estimateStreamOutput(tap.events(), tap.bytes, tap.wideBytes));
+  return tap.usage() ?? estimated(asked, estimateStreamOutput(tap.events(), tap.bytes, tap.wideTokens));
 }
 
 /** Of an answer that was too long to hold. */

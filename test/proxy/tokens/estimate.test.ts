@@ -169,17 +169,19 @@ await test('what is cut or no JSON is taken as it comes', async (t) => {
 });
 
 await test('an event is a token, unless it is longer than one', async (t) => {
-  for (const [events, bytes, wideBytes, tokens] of [
+  for (const [events, bytes, wideTokens, tokens] of [
     [0, 0, 0, 0],
     [1, 100, 0, 1],
-    [10, 2_000, 2_000, 10],
+    [10, 2_000, 10, 10],
+    [10, 2_000, 400, 400],
     [10, 2_560, 0, 10],
     [10, 2_604, 0, 11],
     [1, 4_256, 0, 1_000],
-    [1, 3_256, 3_256, 1_000],
+    [1, 3_256, 1_000, 1_000],
+    [1, 7_256, 1_000, 2_000],
     [0, 400, 0, 100],
   ] as const) {
-    t.equal(estimateStreamOutput(events, bytes, wideBytes), tokens, `${events} events, ${bytes} bytes`);
+    t.equal(estimateStreamOutput(events, bytes, wideTokens), tokens, `${events} events, ${bytes} bytes`);
   }
 });
 
