@@ -109,7 +109,7 @@ export interface Provider {
    */
   stream_usage: boolean;
   /**
-   * Whether keys with allowed_models may send body members that make a provider, itself a gateway, use another model or address: models, fallbacks, route, api_base, api_key, base_url and similar ones. If false, such a request is answered 400. Keys without allowed_models are not affected.
+   * Whether keys with allowed_models may send body members that make a provider, itself a gateway, use another model or address: models, fallbacks, route, provider, preset, api_base, api_key, base_url and similar ones. If false, such a request is answered 400. Keys without allowed_models are not affected.
    */
   allow_routing_members: boolean;
   timeouts: ProviderTimeouts;

@@ -25,9 +25,12 @@ const maxModelLength = 1024;
 
 /** Keys that must not stand twice, whatever their case: an upstream might obey the other one. */
 const guarded = ['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'user'];
-/** Routing of OpenRouter and LiteLLM: a provider that is itself a gateway obeys these instead of `model` and of its own settings. */
+/**
+ * Routing of OpenRouter (`provider`, `preset`), LiteLLM (`user_config`, `extra_body`) and Vercel (`providerOptions`, folded): a provider
+ * that is itself a gateway obeys these instead of `model` and of its own settings.
+ */
 const routing = (
-  'models fallbacks route api_base api_key base_url ' +
+  'models fallbacks route api_base api_key base_url provider preset provideroptions extra_body custom_llm_provider ' +
   'model_list user_config context_window_fallbacks content_policy_fallbacks'
 ).split(' ');
 const longestWatched = Math.max(...[...guarded, ...routing].map((key) => key.length));

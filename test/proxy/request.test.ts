@@ -82,7 +82,10 @@ await test('a guarded key stands once, however it is written', async (t) => {
 await test('a member that may lead a provider elsewhere is found, however it is written', async (t) => {
   const escapeEach = (key: string): string =>
     Array.from(key, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
-  for (const key of ['models', 'fallbacks', 'route', 'api_base', 'api_key', 'base_url', 'content_policy_fallbacks']) {
+  const keys =
+    'models fallbacks route api_base api_key base_url content_policy_fallbacks ' +
+    'provider preset provideroptions extra_body custom_llm_provider';
+  for (const key of keys.split(' ')) {
     for (const spelling of [key, key.toUpperCase(), escapeEach(key), key.replace('s', '\u017f')]) {
       t.equal(call(`{"model":"m","x":1,"${spelling}":null}`).routingMember, key, spelling);
       t.equal(call(`{"${spelling}":1,"model":"m","${spelling}":2}`).routingMember, key, 'twice is not for us to judge');
@@ -90,7 +93,7 @@ await test('a member that may lead a provider elsewhere is found, however it is 
   }
   t.equal(call('{"model":"m","api_key":1,"models":[]}').routingMember, 'api_key', 'the first one');
   const innocent =
-    '{"model":"m","messages":[{"models":[],"api_key":1}],"router":1,"model_":2,"fallback":3,"base_uri":4}';
+    '{"model":"m","messages":[{"models":[],"api_key":1}],"router":1,"providers":0,"model_":2,"fallback":3,"base_uri":4}';
   t.equal(call(innocent).routingMember, undefined);
 });
 
