@@ -7,6 +7,7 @@ import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { rateLimitHeaders } from './limits/headers.ts';
+import { SecretsTap } from './providers/secrets-tap.ts';
 import type { Route } from './snapshot/snapshot.ts';
 import { type Allowance, admit, renew } from './stages/admit.ts';
 import { type Accepted, attempt, type FailedAttempt } from './stages/attempt.ts';
@@ -57,7 +58,8 @@ export async function serve({ path, operation }: ModelEndpoint, exchange: Exchan
     usageTap = new UsageTap(routed, accepted, gateway.usageEnabled);
     const headers = rateLimitHeaders(allowance.matches, consumer.matches, Math.floor(gateway.nowMs()));
     const provider = target.upstream.name;
-    ending = await relay({ answer, provider, taps: [usageTap], headers, keyId }, exchange, gateway);
+    const taps = [usageTap, new SecretsTap(target.upstream.secrets)];
+    ending = await relay({ answer, provider, taps, headers, keyId }, exchange, gateway);
   } catch (error) {
     // Without a route no provider was called; with one, the attempt knows whether.
     if (route === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));

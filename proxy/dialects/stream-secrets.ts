@@ -1,4 +1,5 @@
-// Keeps a provider's secrets out of what its streams tell a client: in events that are errors, and in events too long to be read.
+// Keeps a provider's secrets out of what its answers tell a client: in errors, as events or within a body, and in events too long to be
+// read.
 import { redact } from './redact.ts';
 
 const nothing: Buffer = Buffer.alloc(0);
@@ -40,25 +41,47 @@ export function withoutSecrets(event: Buffer, secrets: readonly string[]): Buffe
   return cleaned === text ? event : Buffer.from(cleaned, 'latin1');
 }
 
+/** The JSON body, without secrets when it names an error; else itself, the same bytes. */
+export function bodyWithoutSecrets(body: Buffer, secrets: readonly string[]): Buffer {
+  if (!body.includes(errorMark)) return body;
+  const text = body.toString('utf8');
+  if (!namesError.test(text)) return body;
+  const known = redact(text, secrets);
+  const cleaned = rewritten(known, secrets) ?? known;
+  return cleaned === text ? body : Buffer.from(cleaned);
+}
+
 /** A secret may be written with escapes. What JSON makes of the data is then written anew. */
 function unescaped(event: string, secrets: readonly string[]): string {
   if (!event.includes('\\')) return event;
-  let isClean = true;
   const lines = event.split(/\r\n|\r|\n/);
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5));
+  const clean = rewritten(data.join('\n'), secrets);
+  if (clean === undefined) return event;
+  const others = lines.filter((line) => line !== '' && !line.startsWith('data:'));
+  return `${[...others, `data: ${clean}`].join('\n')}\n\n`;
+}
+
+/** The JSON text without the secrets that are written with escapes; undefined when it has none, or is no JSON. */
+function rewritten(json: string, secrets: readonly string[]): string | undefined {
+  if (!json.includes('\\')) return undefined;
+  let isClean = true;
   try {
-    const value: unknown = JSON.parse(data.join('\n'), (_, member: unknown) => {
+    const value: unknown = JSON.parse(json, (_, member: unknown) => {
       if (typeof member !== 'string') return member;
       const cleaned = redact(member, secrets);
       isClean &&= cleaned === member;
       return cleaned;
     });
-    if (isClean) return event;
-    const others = lines.filter((line) => line !== '' && !line.startsWith('data:'));
-    return `${[...others, `data: ${JSON.stringify(value)}`].join('\n')}\n\n`;
+    // The text may hold the bytes of UTF-8 one by one, so what was escaped is escaped again.
+    return isClean ? undefined : JSON.stringify(value).replaceAll(/[\u0100-\uffff]/g, escaped);
   } catch {
-    return event;
+    return undefined;
   }
+}
+
+function escaped(letter: string): string {
+  return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** Takes known secrets out of bytes that pass in pieces, wherever they are cut. */

@@ -169,7 +169,15 @@ function errorInside(answer: UpstreamAnswer, speaker: Speaker): Refusal | undefi
   }
   const { object, choices, data } = members;
   const error = object === 'error' ? members : members['error'];
-  if (!error || choices !== undefined || data !== undefined) return undefined;
+  if (!error) return undefined;
+  if (choices !== undefined || data !== undefined) {
+    const isReadable = answer.contentEncoding === undefined;
+    const { name, secrets } = speaker.upstream;
+    // What is relayed compressed cannot be cleaned on the way (secrets-tap.ts).
+    return isReadable || redact(text, secrets) === text
+      ? undefined
+      : invalid(name, 'it is compressed and holds an error with a secret');
+  }
   const code = Number((error as { code?: unknown }).code);
   return spoken(code >= 400 && code < 600 ? code : 502, text, answer, speaker);
 }

@@ -266,7 +266,7 @@ await test('no shape of an error, no place in it and no spelling carries a secre
     'masked in the middle': 'sk-canary****1234',
   };
   const leak = /canary|1234|key%|y2FuYXJ5|NhbmFye|YW5hcn|63\W*61/i;
-  const shapes = (word: string): [status: number, body: string, headers?: Record<string, string>][] => {
+  const shapes = (word: string): [status: number, body: string | Buffer, headers?: Record<string, string>][] => {
     const quoted = JSON.stringify(`x ${word} y`);
     // Where a body is JSON, escapes of the spelling are also those of the text itself.
     const raw = `"x ${word} y"`;
@@ -291,6 +291,7 @@ await test('no shape of an error, no place in it and no spelling carries a secre
       ]),
       [200, `{"padding":"${'x'.repeat(500)}","error":{"message":${quoted}}}`],
       [200, `{"error":{"message":${quoted},"padding":"${'x'.repeat(70_000)}`],
+      [200, gzipSync(`{"choices":[],"error":{"message":${quoted}}}`), { ...json, 'content-encoding': 'gzip' }],
       [200, `data: {"error":{"message":${quoted}}}\n\n`, sse],
       [429, `data: {"error":{"message":${quoted}}}\n\n`, sse],
       [500, `x ${word} y`, {}],
@@ -304,9 +305,9 @@ await test('no shape of an error, no place in it and no spelling carries a secre
       const isOpen = body.length > 60_000;
       const answer = answerOf(status, headers ?? json, body, !isOpen);
       const refused = rejectionOf(answer, upstream, () => wednesdayMs);
-      const sent = refused === undefined ? `not refused: ${body}` : envelope(refused);
+      const sent = refused === undefined ? `not refused: ${body.toString()}` : envelope(refused);
       if (leak.test(sent) || refused === undefined)
-        t.fail(`${spelling}: ${status} ${body.slice(0, 200)} became ${sent}`);
+        t.fail(`${spelling}: ${status} ${body.toString().slice(0, 200)} became ${sent}`);
     }
   }
 });

@@ -1,7 +1,7 @@
 // The quick look at every event finds what a search of all of its bytes finds, wherever it lies.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { mayNameError } from '../../../proxy/dialects/stream-secrets.ts';
+import { mayNameError, withoutSecrets } from '../../../proxy/dialects/stream-secrets.ts';
 import { runs } from '../../support/extent.ts';
 
 await test('the mark of an error is found at every place, and nowhere else', async (t) => {
@@ -16,4 +16,9 @@ await test('the mark of an error is found at every place, and nowhere else', asy
     fc.property(letters, (text) => mayNameError(Buffer.from(text)) === text.includes('rror')),
     runs(10_000),
   );
+});
+
+await test('letters that were escaped beside an escaped secret stay what they were', async (t) => {
+  const event = Buffer.from('data: {"error":"canary\\u002bkey of \\u6f22字"}\n\n');
+  t.equal(withoutSecrets(event, ['canary+key']).toString(), 'data: {"error":"[redacted] of \\u6f22字"}\n\n');
 });
