@@ -128,7 +128,8 @@ stopOnSignals({
   },
 });
 
-if (metricsPort !== undefined) await listenForMetrics(metrics, { host, port: metricsPort }, log);
+const { ownNames } = environment;
+if (metricsPort !== undefined) await listenForMetrics(metrics, { host, port: metricsPort, ownNames }, log);
 const address = await listenOrExit('proxy', { host, port, prefix: 'GATEWAY' }, server.listen(host, port));
 lifecycle.phase = 'serving';
 lifecycle.heartbeats = startHeartbeats({

@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { boundAddress } from '../plane/bound-address.ts';
 import { createServer } from '../plane/http.ts';
+import { foreignPart } from '../plane/own-names.ts';
 import { listenOrExit } from '../plane/start.ts';
+import { fixedHeaders } from './connection/answer-headers.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A few Prometheus servers and a curious person. */
@@ -11,14 +13,23 @@ const maxConnections = 64;
 /** How long a scraper may take to ask, or leave its answer unread. Milliseconds. */
 const patienceMs = 10_000;
 
+/** Where metrics are served. */
+interface Place {
+  readonly host: string;
+  readonly port: number;
+  /** The names in `Host` that are served without a master key. Absent with one. */
+  readonly ownNames: ReadonlySet<string> | undefined;
+}
+
 /** Serves metrics on this port besides, and says where in the log; ends the process when the port is taken. */
 export async function listenForMetrics(
   metrics: Pick<Metrics, 'contentType' | 'text'>,
-  { host, port }: { readonly host: string; readonly port: number },
+  place: Place,
   log: Pick<Logger, 'info'>,
 ): Promise<void> {
-  const place = { host, port, prefix: 'GATEWAY_METRICS' };
-  const address = await listenOrExit('proxy', place, serveMetrics(metrics, host, port));
+  const { host, port } = place;
+  const named = { host, port, prefix: 'GATEWAY_METRICS' };
+  const address = await listenOrExit('proxy', named, serveMetrics(metrics, place));
   log.info({ address }, 'serving metrics');
 }
 
@@ -26,17 +37,26 @@ export async function listenForMetrics(
  * Serves GET /metrics there and nothing else, one request per connection; resolves with the address, such as http://127.0.0.1:9100.
  * Rejects when the port is taken. It never keeps the process alive.
  */
-function serveMetrics(metrics: Pick<Metrics, 'contentType' | 'text'>, host: string, port: number): Promise<string> {
+function serveMetrics(metrics: Pick<Metrics, 'contentType' | 'text'>, place: Place): Promise<string> {
+  const { host, port, ownNames } = place;
+  const refuse = (response: ServerResponse, status: number, sentence: string): void => {
+    response.writeHead(status, { ...fixedHeaders, 'content-type': 'text/plain; charset=utf-8' });
+    response.end(`${sentence}\n`);
+  };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     response.shouldKeepAlive = false;
+    if (ownNames !== undefined && isForeign(request, ownNames)) {
+      refuse(response, 403, 'Without a master key only names of this machine are served. Set GATEWAY_MASTER_KEY.');
+      return;
+    }
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead || request.url?.replace(/\?.*$/s, '') !== '/metrics') {
-      response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
-      response.end('Only GET /metrics is served on this port.\n');
+      refuse(response, 404, 'Only GET /metrics is served on this port.');
       return;
     }
     const text = await metrics.text();
-    response.writeHead(200, { 'content-type': metrics.contentType, 'content-length': Buffer.byteLength(text) });
+    const length = { 'content-length': Buffer.byteLength(text) };
+    response.writeHead(200, { ...fixedHeaders, 'content-type': metrics.contentType, ...length });
     response.end(text);
   };
   const limits = { headersTimeout: patienceMs, requestTimeout: patienceMs, maxHeaderSize: 16 * 1024 };
@@ -50,4 +70,10 @@ function serveMetrics(metrics: Pick<Metrics, 'contentType' | 'text'>, host: stri
     server.once('error', reject);
     server.listen(port, host, () => resolve(boundAddress(server.address())));
   });
+}
+
+/** Whether a web page of another origin may have sent it. */
+function isForeign({ method = '', headers, socket }: IncomingMessage, ownNames: ReadonlySet<string>): boolean {
+  const { host, origin } = headers;
+  return foreignPart({ method, host, origin, localAddress: socket.localAddress }, ownNames) !== undefined;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
-import { startProcess } from '../support/process.ts';
+import { freePort, startProcess } from '../support/process.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
@@ -37,10 +37,11 @@ await test('without a master key a foreign page neither reaches a plane by its o
       GATEWAY_CONFIG: join(import.meta.dirname, '../../examples/quickstart/config'),
     },
   });
+  const metricsPort = await freePort();
   const gateway = await startGateway(t, {
     home,
     upstream,
-    env: { ...env, GATEWAY_CONTROL_PLANE_URL: controlPlane.address },
+    env: { ...env, GATEWAY_CONTROL_PLANE_URL: controlPlane.address, GATEWAY_METRICS_PORT: String(metricsPort) },
   });
   process.umask(umask);
   const chat = JSON.stringify({ model: 'fake/fake-small', messages: [{ role: 'user', content: 'say hello' }] });
@@ -71,9 +72,10 @@ await test('without a master key a foreign page neither reaches a plane by its o
       `${claim} across origins`,
     );
   }
-  for (const port of [gateway.port, adminPort]) {
+  for (const port of [gateway.port, adminPort, metricsPort]) {
     const { responses } = await rawRequest(port, 'GET /metrics HTTP/1.1\r\nHost: evil.test\r\n\r\n');
     t.equal(responses[0]?.status, 403, 'and it reads nothing');
   }
+  t.equal((await fetch(`http://localhost:${metricsPort}/metrics`)).status, 200);
   t.same(openToOthers(dataDirectory), [], 'and nothing that the planes keep can be read by other users');
 });

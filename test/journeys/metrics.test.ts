@@ -127,6 +127,8 @@ await test('with a port of their own the metrics are served there, and there onl
   t.equal((await fetch(`${metricsUrl}/metrics?x=1`, { method: 'HEAD' })).status, 200);
   for (const path of ['/', '/health', '/v1/models', '/admin', '/metrics/'])
     t.equal((await fetch(`${metricsUrl}${path}`)).status, 404, path);
+  for (const path of ['/metrics', '/'])
+    t.equal((await fetch(`${metricsUrl}${path}`)).headers.get('x-content-type-options'), 'nosniff', path);
   t.equal(
     (
       await fetch(`${metricsUrl}/metrics`, { method: 'POST', body: 'x'.repeat(1_000_000) }).catch(() => ({
