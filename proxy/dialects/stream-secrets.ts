@@ -92,15 +92,15 @@ export interface PassingSecrets {
   flush(): Buffer;
 }
 
-/** Has seen nothing yet. */
-export function passingSecrets(secrets: readonly string[]): PassingSecrets {
+/** Has seen nothing yet. `keepsLength`: as many asterisks as a secret has bytes stand in its place, because the length was told already. */
+export function passingSecrets(secrets: readonly string[], keepsLength: boolean = false): PassingSecrets {
   const known = secrets.map((secret) => Buffer.from(secret, 'latin1'));
   let kept = nothing;
   return {
     push(piece) {
       let bytes = kept.length === 0 ? piece : Buffer.concat([kept, piece]);
       if (known.some((secret) => bytes.includes(secret))) {
-        bytes = Buffer.from(redact(bytes.toString('latin1'), secrets), 'latin1');
+        bytes = keepsLength ? masked(bytes, known) : Buffer.from(redact(bytes.toString('latin1'), secrets), 'latin1');
       }
       const begun = Math.max(0, ...known.map((secret) => begunBytes(bytes, secret)));
       if (begun === 0) {
@@ -117,6 +117,15 @@ export function passingSecrets(secrets: readonly string[]): PassingSecrets {
       return end;
     },
   };
+}
+
+function masked(bytes: Buffer, known: readonly Buffer[]): Buffer {
+  const copy = Buffer.from(bytes);
+  for (const secret of known) {
+    for (let at = copy.indexOf(secret); at !== -1; at = copy.indexOf(secret, at))
+      copy.fill('*', at, at + secret.length);
+  }
+  return copy;
 }
 
 /** How many bytes at the end are the beginning of a secret, but not all of it. */

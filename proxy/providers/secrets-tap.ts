@@ -1,14 +1,16 @@
 // The tap that keeps a provider's secrets out of an error that stands in an answer of status 200, beside its choices. Errors of other
 // answers are written anew (provider-error.ts), and those of streams are found by their dialect.
-import type { Sink, Tap } from '../answer.ts';
-import { bodyWithoutSecrets } from '../dialects/stream-secrets.ts';
+import type { Failure, Sink, Tap } from '../answer.ts';
+import { bodyWithoutSecrets, errorMark, type PassingSecrets, passingSecrets } from '../dialects/stream-secrets.ts';
 
 export class SecretsTap implements Tap {
   readonly #secrets: readonly string[];
+  readonly #isStream: boolean;
 
-  /** `secrets`: what no error may tell, longest first. */
-  constructor(secrets: readonly string[]) {
+  /** `secrets`: what no error may tell, longest first. `isStream`: the answer is an event stream. */
+  constructor(secrets: readonly string[], isStream: boolean) {
     this.#secrets = secrets;
+    this.#isStream = isStream;
   }
 
   whole(body: Buffer): Buffer {
@@ -16,10 +18,43 @@ export class SecretsTap implements Tap {
   }
 
   open(next: Sink): Sink {
-    return next;
+    return this.#isStream || this.#secrets.length === 0 ? next : new LongBody(this.#secrets, next);
   }
 
   awaitsMore(): boolean {
     return false;
+  }
+}
+
+/** A JSON body too long to be held. Behind the first error that it may name, known secrets are masked; its length stays the same. */
+class LongBody implements Sink {
+  readonly #secrets: readonly string[];
+  readonly #next: Sink;
+  #passing: PassingSecrets | undefined;
+  /** The end of the chunk before: the mark of an error may be cut. */
+  #end: Buffer = Buffer.alloc(0);
+
+  constructor(secrets: readonly string[], next: Sink) {
+    this.#secrets = secrets;
+    this.#next = next;
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#passing === undefined && this.#namesError(chunk)) this.#passing = passingSecrets(this.#secrets, true);
+    const bytes = this.#passing === undefined ? chunk : this.#passing.push(chunk);
+    return bytes.length === 0 || this.#next.write(bytes);
+  }
+
+  end(failure: Failure | undefined): void {
+    const rest = this.#passing?.flush();
+    if (rest !== undefined && rest.length > 0) this.#next.write(rest);
+    this.#next.end(failure);
+  }
+
+  #namesError(chunk: Buffer): boolean {
+    const cut = errorMark.length - 1;
+    const seam = Buffer.concat([this.#end, chunk.subarray(0, cut)]);
+    this.#end = Buffer.from(chunk.length < cut ? seam.subarray(-cut) : chunk.subarray(-cut));
+    return seam.includes(errorMark) || chunk.includes(errorMark);
   }
 }
