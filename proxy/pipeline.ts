@@ -58,7 +58,8 @@ export async function serve({ path, operation }: ModelEndpoint, exchange: Exchan
     usageTap = new UsageTap(routed, accepted, gateway.usageEnabled);
     const headers = rateLimitHeaders(allowance.matches, consumer.matches, Math.floor(gateway.nowMs()));
     const provider = target.upstream.name;
-    const taps = [usageTap, new SecretsTap(target.upstream.secrets, answer.stream)];
+    const isWatched = answer.stream && answer.contentEncoding === undefined;
+    const taps = [usageTap, new SecretsTap(target.upstream.secrets, isWatched)];
     ending = await relay({ answer, provider, taps, headers, keyId }, exchange, gateway);
   } catch (error) {
     // Without a route no provider was called; with one, the attempt knows whether.

@@ -5,12 +5,12 @@ import { bodyWithoutSecrets, errorMark, type PassingSecrets, passingSecrets } fr
 
 export class SecretsTap implements Tap {
   readonly #secrets: readonly string[];
-  readonly #isStream: boolean;
+  readonly #isWatched: boolean;
 
-  /** `secrets`: what no error may tell, longest first. `isStream`: the answer is an event stream. */
-  constructor(secrets: readonly string[], isStream: boolean) {
+  /** `secrets`: what no error may tell, longest first. `isWatched`: a dialect reads its events. */
+  constructor(secrets: readonly string[], isWatched: boolean) {
     this.#secrets = secrets;
-    this.#isStream = isStream;
+    this.#isWatched = isWatched;
   }
 
   whole(body: Buffer): Buffer {
@@ -18,7 +18,7 @@ export class SecretsTap implements Tap {
   }
 
   open(next: Sink): Sink {
-    return this.#isStream || this.#secrets.length === 0 ? next : new LongBody(this.#secrets, next);
+    return this.#isWatched || this.#secrets.length === 0 ? next : new LongBody(this.#secrets, next);
   }
 
   awaitsMore(): boolean {
@@ -26,7 +26,10 @@ export class SecretsTap implements Tap {
   }
 }
 
-/** A JSON body too long to be held. Behind the first error that it may name, known secrets are masked; its length stays the same. */
+/**
+ * A body too long to be held, or a stream in an encoding that is not known. Behind the first error that it may name, known secrets are
+ * masked; its length stays the same.
+ */
 class LongBody implements Sink {
   readonly #secrets: readonly string[];
   readonly #next: Sink;
