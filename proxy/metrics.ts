@@ -11,6 +11,7 @@ import { Exposition } from './exposition.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { PlainHistogram } from './plain-histogram.ts';
+import { RequestTally } from './request-tally.ts';
 
 /** The kinds of requests: model calls, those for the control plane, all others, and those refused before they were any of these. */
 export type TripName = 'model' | 'admin' | 'other' | 'none';
@@ -49,13 +50,13 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   let inFlight = 0;
   collectProcessMetrics(registry);
   // Counted in plain numbers, because prom-client hashes the labels of every count.
-  const tally = new Map<string, { labels: Record<string, string | number>; count: number }>();
+  const tally = new RequestTally();
   new Counter({
     ...proxyMetrics.requests,
     registers,
     collect() {
       this.reset();
-      for (const { labels, count } of tally.values()) this.inc(labels, count);
+      for (const { labels, count } of tally.counts()) this.inc({ ...labels }, count);
     },
   });
   const others = new Map<string, { labels: Record<string, string | number>; count: number }>();
@@ -64,7 +65,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     registers,
     collect() {
       this.reset();
-      for (const { labels, count } of tally.values()) this.inc({ trip: 'model', status: labels['status'] ?? 0 }, count);
+      for (const { labels, count } of tally.counts()) this.inc({ trip: 'model', status: labels.status }, count);
       for (const { labels, count } of others.values()) this.inc(labels, count);
     },
   });
@@ -90,12 +91,13 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     },
     request(endpoint, provider, status, seconds) {
       inFlight -= 1;
-      const key = `${endpoint} ${provider} ${status}`;
-      const counted = tally.get(key);
-      if (counted) counted.count += 1;
-      else tally.set(key, { labels: { endpoint, provider, status }, count: 1 });
-      if (!durations.has(endpoint)) durations.set(endpoint, new PlainHistogram(proxyMetrics.duration.buckets));
-      durations.get(endpoint)?.observe(seconds);
+      tally.add(endpoint, provider, status);
+      let histogram = durations.get(endpoint);
+      if (histogram === undefined) {
+        histogram = new PlainHistogram(proxyMetrics.duration.buckets);
+        durations.set(endpoint, histogram);
+      }
+      histogram.observe(seconds);
     },
     answered(trip, status) {
       const key = `${trip} ${status}`;

@@ -159,7 +159,6 @@ function faultOf(
   transferEncoding: string | undefined,
   repeated: string | undefined,
 ): Refusal | undefined {
-  const unacceptable = (reason: string): Refusal => refusal('invalid_header', { fill: { reason } });
   if (rawHeaders.length > maxHeaders * 2) {
     return refusal('headers_too_large', { fill: { reason: `more than ${maxHeaders} header lines` } });
   }
@@ -172,6 +171,18 @@ function faultOf(
   return unacceptable('Transfer-Encoding must be "chunked", on HTTP/1.1');
 }
 
+function unacceptable(reason: string): Refusal {
+  return refusal('invalid_header', { fill: { reason } });
+}
+
+/** Header names come in lower case, or capitalised: to compare letters costs less than to fold all of them. */
 function is(name: string, lowerCase: string): boolean {
-  return name === lowerCase || name.toLowerCase() === lowerCase;
+  if (name === lowerCase) return true;
+  if (name.length !== lowerCase.length) return false;
+  for (let index = 0; index < name.length; index += 1) {
+    const code = name.charCodeAt(index);
+    const folded = code >= 0x41 && code <= 0x5a ? code | 0x20 : code;
+    if (folded !== lowerCase.charCodeAt(index)) return false;
+  }
+  return true;
 }

@@ -26,9 +26,9 @@ export interface Pipelining {
   excuse: (socket: Socket) => boolean;
 }
 
-/** The requests of a connection: the one being served and those behind it. */
+/** The requests of a connection: the one being served, if any, and those behind it. Kept as long as the connection. */
 interface Turn {
-  exchange: Exchange;
+  exchange: Exchange | undefined;
   waiting: [IncomingMessage, ServerResponse][];
   /** What those behind it may take of memory. Bytes, as `weigh` counts them. */
   bytes: number;
@@ -66,23 +66,21 @@ export function createPipelining(open: Open, serve: (exchange: Exchange) => void
       const { socket } = request;
       // What the parser still had to say when the connection was cut.
       if (socket.destroyed) return;
-      const turn = turns.get(socket);
-      if (turn === undefined) line.begin(socket, request, response);
+      const turn = line.turnOf(socket);
+      if (turn.exchange === undefined) line.begin(socket, request, response, turn);
       else line.wait(turn, request, response);
     },
     current: (socket) => turns.get(socket)?.exchange,
-    sockets: () => turns.keys(),
-    open: () => turns.size,
-    flushing: () => [...turns.values()].some(({ exchange }) => isFlushing(exchange.response)),
+    sockets: () => line.serving(),
+    open: () => line.open,
+    flushing: () => [...line.exchanges()].some(({ response }) => isFlushing(response)),
     drain() {
       line.isDraining = true;
-      for (const { exchange } of turns.values()) {
-        if (!exchange.response.headersSent) exchange.response.shouldKeepAlive = false;
-      }
+      for (const { response } of line.exchanges()) if (!response.headersSent) response.shouldKeepAlive = false;
     },
     endWith(socket, then) {
       const turn = turns.get(socket);
-      if (turn === undefined) return;
+      if (turn?.exchange === undefined) return;
       turn.ending ??= then;
       hold(socket, turn);
       const last = turn.waiting.at(-1)?.[0];
@@ -102,6 +100,8 @@ export function createPipelining(open: Open, serve: (exchange: Exchange) => void
 /** The turns of all connections: begun, waited for and ended. */
 class Line {
   readonly turns = new Map<Socket, Turn>();
+  /** Requests being served. */
+  open = 0;
   isDraining = false;
   #bytesInAll = 0;
   readonly #open: Open;
@@ -112,11 +112,34 @@ class Line {
     this.#serve = serve;
   }
 
-  begin(socket: Socket, request: IncomingMessage, response: ServerResponse, given?: Turn): void {
+  turnOf(socket: Socket): Turn {
+    const known = this.turns.get(socket);
+    if (known !== undefined) return known;
+    const turn: Turn = {
+      exchange: undefined,
+      waiting: [],
+      bytes: 0,
+      release: undefined,
+      ending: undefined,
+      late: false,
+    };
+    this.turns.set(socket, turn);
+    socket.once('close', () => this.turns.delete(socket));
+    return turn;
+  }
+
+  *exchanges(): Generator<Exchange, void> {
+    for (const { exchange } of this.turns.values()) if (exchange !== undefined) yield exchange;
+  }
+
+  *serving(): Generator<Socket, void> {
+    for (const [socket, { exchange }] of this.turns) if (exchange !== undefined) yield socket;
+  }
+
+  begin(socket: Socket, request: IncomingMessage, response: ServerResponse, turn: Turn): void {
     const exchange = this.#open(request, response);
-    const turn = given ?? newTurn(exchange);
+    if (turn.exchange === undefined) this.open += 1;
     turn.exchange = exchange;
-    if (given === undefined) this.turns.set(socket, turn);
     response.on('close', () => {
       closeExchange(exchange);
       this.#end(socket, turn);
@@ -166,18 +189,18 @@ class Line {
   };
 
   #finish(socket: Socket, turn: Turn): void {
-    this.turns.delete(socket);
-    this.weighIn(turn, -turn.bytes);
+    const { ending, late } = turn;
+    turn.exchange = undefined;
+    turn.ending = undefined;
+    turn.late = false;
+    this.open -= 1;
+    if (turn.bytes > 0) this.weighIn(turn, -turn.bytes);
     if (isOver(socket)) return;
     turn.release?.();
-    if (turn.ending) turn.ending();
+    if (ending) ending();
     else if (this.isDraining) socket.end();
-    else if (turn.late) setTimeout(() => this.turns.has(socket) || socket.destroy(), lateMs).unref();
+    else if (late) setTimeout(() => turn.exchange === undefined && socket.destroy(), lateMs).unref();
   }
-}
-
-function newTurn(exchange: Exchange): Turn {
-  return { exchange, waiting: [], bytes: 0, release: undefined, ending: undefined, late: false };
 }
 
 /** Reads no more from the connection until `turn.release`. */

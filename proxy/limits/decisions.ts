@@ -10,6 +10,14 @@ export type Dimension = (typeof dimensions)[number];
 export const outcomes = ['allow', 'reject', 'skip_target', 'shadow_reject'] as const;
 export type Outcome = (typeof outcomes)[number];
 
+/** Where the counts of a dimension begin, and where among them an outcome has its place: looked up, because every request notes several. */
+const rows: Readonly<Record<Dimension, number>> = {
+  requests: 0,
+  tokens: outcomes.length,
+  concurrent: 2 * outcomes.length,
+};
+const columns: Readonly<Record<Outcome, number>> = { allow: 0, reject: 1, skip_target: 2, shadow_reject: 3 };
+
 /** How often a rule, known by its id, decided something. */
 export interface DecisionCount {
   readonly rule: string;
@@ -25,7 +33,7 @@ export class Decisions {
   readonly #counts: number[] = dimensions.flatMap(() => outcomes.map(() => 0));
 
   note(dimension: Dimension, outcome: Outcome): void {
-    const index = dimensions.indexOf(dimension) * outcomes.length + outcomes.indexOf(outcome);
+    const index = rows[dimension] + columns[outcome];
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 

@@ -51,15 +51,19 @@ export function rejectionWords({ rule, subject, dimension, cap, retryAfterSecond
 function addTrio(headers: string[], lane: Lane, tightest: Tightest | undefined, nowMs: number): void {
   if (tightest === undefined) return;
   const { match, remaining } = tightest;
-  const dimension = lane === requests ? 'requests' : 'tokens';
-  headers.push(
-    `x-ratelimit-limit-${dimension}`,
-    String(capOf(match.caps, lane)),
-    `x-ratelimit-remaining-${dimension}`,
-    String(remaining),
-    `x-ratelimit-reset-${dimension}`,
-    String(resetSeconds(match.caps, liveCounter(match), lane, nowMs)),
-  );
+  const { caps } = match;
+  const reset = String(resetSeconds(caps, liveCounter(match), lane, nowMs));
+  const [limitName, remainingName, resetName] = lane === requests ? requestTrio : tokenTrio;
+  const limit = lane === requests ? caps.requestsText : caps.tokensText;
+  headers.push(limitName, limit, remainingName, String(remaining), resetName, reset);
+}
+
+const requestTrio = trioOf('requests');
+const tokenTrio = trioOf('tokens');
+
+/** The names of a dimension's headers: its cap, what remains, the seconds to its reset. */
+function trioOf(dimension: 'requests' | 'tokens'): readonly [string, string, string] {
+  return [`x-ratelimit-limit-${dimension}`, `x-ratelimit-remaining-${dimension}`, `x-ratelimit-reset-${dimension}`];
 }
 
 interface Tightest {

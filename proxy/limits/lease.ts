@@ -42,11 +42,12 @@ export class Lease {
   /** Whether some window counts the request in a slice that is over, or no longer counts for its rule. */
   isDated(nowMs: number): boolean {
     if (nowMs === this.#atMs || !this.#isCounted) return false;
-    return this.#windows.some(({ caps, counter }) => {
-      if (counter?.window === undefined) return false;
+    for (const { caps, counter } of this.#windows) {
+      if (counter?.window === undefined) continue;
       const { periodSeconds } = caps.rule;
-      return counter.retired || sliceAt(this.#atMs, periodSeconds) !== sliceAt(nowMs, periodSeconds);
-    });
+      if (counter.retired || sliceAt(this.#atMs, periodSeconds) !== sliceAt(nowMs, periodSeconds)) return true;
+    }
+    return false;
   }
 
   /** Whether the request is counted under a rule. */

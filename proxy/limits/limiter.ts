@@ -6,7 +6,7 @@ import type { DecisionCount } from './decisions.ts';
 import type { Enforcement, LimiterOptions } from './enforcement.ts';
 import type { Lease } from './lease.ts';
 import { type LiveFigures, liveFigures } from './live.ts';
-import { type Matches, RuleIndex, RuleLookup } from './match.ts';
+import { liveCounter, type Matches, RuleIndex, RuleLookup } from './match.ts';
 import { type Overflow, overflowOf } from './overflow.ts';
 import { type RuleReport, reportMatched } from './report.ts';
 import { restoreRow, takeChanged } from './stored-windows.ts';
@@ -104,10 +104,10 @@ export class Limiter {
   charge(matches: Matches, tokens: number, nowMs: number, lease?: Lease): void {
     if (!(tokens >= 1)) return;
     const count = Math.min(Math.floor(tokens), Number.MAX_SAFE_INTEGER);
-    for (const { caps, child } of matches.matched()) {
-      const { tally, tokensCap, shadow } = caps;
+    for (const match of matches.matched()) {
+      const { tally, tokensCap, shadow } = match.caps;
       if (tokensCap === Number.POSITIVE_INFINITY || (shadow && lease?.counts(tally) !== true)) continue;
-      const counter = tally.open(child);
+      const counter = liveCounter(match) ?? tally.open(match.child);
       counter.window?.add(tokenLane, count, nowMs);
       counter.touch();
     }

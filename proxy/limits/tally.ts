@@ -37,6 +37,9 @@ export interface Caps {
   readonly requestsCap: number;
   readonly tokensCap: number;
   readonly slotsCap: number;
+  /** The first two as headers say them. */
+  readonly requestsText: string;
+  readonly tokensText: string;
   /** Some cap is 0: nothing is admitted, whether or not anything was counted. */
   readonly isBlock: boolean;
   readonly shadow: boolean;
@@ -208,6 +211,8 @@ export class Tally {
       requestsCap,
       tokensCap,
       slotsCap,
+      requestsText: String(requestsCap),
+      tokensText: String(tokensCap),
       isBlock: Math.min(requestsCap, tokensCap, slotsCap) === 0,
       shadow: rule.mode === 'shadow',
     };

@@ -2,6 +2,7 @@
 import type { Call } from '../call/call.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { UsageTap } from '../tokens/usage-tap.ts';
@@ -46,11 +47,13 @@ export function settle(trip: Trip, parts: Parts): void {
   metrics.request(trip.path, provider, status, (now - exchange.startedAtMs) / 1000);
   const usage = usageOf(trip, parts);
   if (usage === undefined) return;
-  for (const allowance of [consumer, accepted?.allowance]) {
-    if (allowance === undefined) continue;
-    limiter.charge(allowance.matches, usage.totalTokens, Math.floor(now), allowance.lease);
-  }
+  charge(limiter, consumer, usage, now);
+  charge(limiter, accepted?.allowance, usage, now);
   metrics.tokens(usage.source, usage.totalTokens);
+}
+
+function charge(limiter: Limiter, allowance: Allowance | undefined, { totalTokens }: TokenUsage, nowMs: number): void {
+  if (allowance !== undefined) limiter.charge(allowance.matches, totalTokens, Math.floor(nowMs), allowance.lease);
 }
 
 /** The client has its answer already: what cannot be measured is reported, and costs nothing. */

@@ -18,9 +18,10 @@ export const openai: Dialect = {
 
   request(operation, call, target, wantUsage): UpstreamRequest {
     const injectedUsage = wantUsage && canInject(operation, call, target);
-    const edits: Edit[] = [{ start: call.modelStart, end: call.modelEnd, bytes: target.modelJson }];
-    if (injectedUsage) edits.push(usageEdit(call));
-    edits.sort((a, b) => a.start - b.start);
+    const model: Edit = { start: call.modelStart, end: call.modelEnd, bytes: target.modelJson };
+    if (!injectedUsage) return { path: paths[operation], body: splice(call.body, [model]), injectedUsage };
+    const usage = usageEdit(call);
+    const edits = model.start < usage.start ? [model, usage] : [usage, model];
     return { path: paths[operation], body: splice(call.body, edits), injectedUsage };
   },
 
@@ -36,13 +37,14 @@ function canInject(operation: Operation, call: Call, target: DialectTarget): boo
 }
 
 const asked = '"include_usage":true';
+const askedOption = Buffer.from(`,"stream_options":{${asked}}`);
 
 /** Puts `include_usage` in force with the fewest changed bytes. */
 function usageEdit({ body, streamOptions }: Call): Edit {
   if (streamOptions === undefined) {
     // Before the brace that closes the body, which never is the first member's: the body has a model.
     const end = body.lastIndexOf(0x7d);
-    return { start: end, end, bytes: Buffer.from(`,"stream_options":{${asked}}`) };
+    return { start: end, end, bytes: askedOption };
   }
   const { valueStart: start, valueEnd: end } = streamOptions;
   if (body[start] === 0x6e) return { start, end, bytes: Buffer.from(`{${asked}}`) };
