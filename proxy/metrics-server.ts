@@ -1,17 +1,20 @@
 // A separate port for /metrics, so that a network can keep clients away from it.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { boundAddress } from '../plane/bound-address.ts';
 import { createServer } from '../plane/http.ts';
 import { foreignPart } from '../plane/own-names.ts';
 import { listenOrExit } from '../plane/start.ts';
 import { fixedHeaders } from './connection/answer-headers.ts';
+import { cut } from './connection/cut.ts';
+import { holdSocket } from './connection/hold-socket.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A few Prometheus servers and a curious person. */
 const maxConnections = 64;
-/** How long a scraper may take to ask, or leave its answer unread. Milliseconds. */
-const patienceMs = 10_000;
+/** How long a connection may take, from its first byte to the last byte of its answer, whatever it sends meanwhile. Milliseconds. */
+const usualPatienceMs = 10_000;
 
 /** Where metrics are served. */
 interface Place {
@@ -19,6 +22,7 @@ interface Place {
   readonly port: number;
   /** The names in `Host` that are served without a master key. Absent with one. */
   readonly ownNames: ReadonlySet<string> | undefined;
+  readonly patienceMs?: number;
 }
 
 /** Serves metrics on this port besides, and says where in the log; ends the process when the port is taken. */
@@ -38,7 +42,7 @@ export async function listenForMetrics(
  * Rejects when the port is taken. It never keeps the process alive.
  */
 function serveMetrics(metrics: Pick<Metrics, 'contentType' | 'text'>, place: Place): Promise<string> {
-  const { host, port, ownNames } = place;
+  const { host, port, ownNames, patienceMs = usualPatienceMs } = place;
   const refuse = (response: ServerResponse, status: number, sentence: string): void => {
     response.writeHead(status, { ...fixedHeaders, 'content-type': 'text/plain; charset=utf-8' });
     response.end(`${sentence}\n`);
@@ -59,12 +63,24 @@ function serveMetrics(metrics: Pick<Metrics, 'contentType' | 'text'>, place: Pla
     response.writeHead(200, { ...fixedHeaders, 'content-type': metrics.contentType, ...length });
     response.end(text);
   };
-  const limits = { headersTimeout: patienceMs, requestTimeout: patienceMs, maxHeaderSize: 16 * 1024 };
-  const server = createServer(limits, (request, response) => {
+  const asked = new WeakSet<Socket>();
+  const server = createServer({ maxHeaderSize: 16 * 1024 }, (request, response) => {
+    const { socket } = request;
+    // Each pipelined request would be an answer of thousands of lines.
+    if (asked.has(socket)) {
+      cut(socket, 'pipelined');
+      return;
+    }
+    asked.add(socket);
+    // Nothing behind a request is read: neither a body nor another request.
+    holdSocket(socket);
     answer(request, response).catch(() => response.destroy());
   });
   server.maxConnections = maxConnections;
-  server.setTimeout(patienceMs, (socket) => socket.destroy());
+  server.on('connection', (socket: Socket) => {
+    const timer = setTimeout(() => socket.destroy(), patienceMs).unref();
+    socket.once('close', () => clearTimeout(timer));
+  });
   server.unref();
   return new Promise((resolve, reject) => {
     server.once('error', reject);
