@@ -11,7 +11,7 @@ import { digestOf } from '../schemas/keys/secret.ts';
 import { openPlaneStore } from '../store/state/open.ts';
 import { createBalance } from './balance.ts';
 import { BodyBudget } from './body-budget.ts';
-import type { ConnectionCounts } from './connection/connections.ts';
+import { type ConnectionCounts, roomOfProcess } from './connection/connections.ts';
 import { controlPlaneLink } from './control-plane-link.ts';
 import { watchControlPlane } from './control-plane-watch.ts';
 import { readEnvironment } from './environment.ts';
@@ -45,7 +45,7 @@ const lock = claimInstance({ directory: environment.dataDirectory, instance, for
 
 const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmentFingerprint(variables) }, log);
 const current = createCurrent();
-const pools = createPools();
+const pools = createPools(roomOfProcess().most);
 const isExported = flushIntervalMs > 0;
 const limiter = createLimiter({ tokensEnforced: usageEnabled, isExported, mostBytes: counterBudgetBytes() });
 const store = openPlaneStore(environment);

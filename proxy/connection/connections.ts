@@ -67,7 +67,7 @@ export function watchConnections(server: Server, room = roomOfProcess()): Connec
   };
 }
 
-/** Connections a process has room for: `most` by its descriptors, `default` by its heap, too. At least 1. */
+/** Connections a process has room for: `most` by its descriptors, as many as to providers; `default` by its heap, too. At least 1. */
 export interface ConnectionRoom {
   readonly most: number;
   readonly default: number;
@@ -80,7 +80,8 @@ export function connectionRoom(openFiles: number | undefined, heapBytes: number)
   return { most: byDescriptors, default: Math.min(byDescriptors, Math.floor(heapBytes / heapBytesPerConnection)) };
 }
 
-function roomOfProcess(): ConnectionRoom {
+/** The room of this process. */
+export function roomOfProcess(): ConnectionRoom {
   // Otherwise it looks up the names of all addresses.
   Object.assign(process.report, { excludeNetwork: true });
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };

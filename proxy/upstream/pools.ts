@@ -1,4 +1,5 @@
 // Connection pools to the providers: one per origin and connect timeout, kept across reloads while some provider uses it.
+import { SocketBudget } from './socket-budget.ts';
 import { Pool } from './undici.ts';
 
 /** What decides whether two providers may share sockets. */
@@ -15,8 +16,17 @@ export interface Pools {
   keep(targets: readonly Origin[]): void;
 }
 
-export function createPools(): Pools {
+/** `mostSockets`: how many there may be to all origins together. */
+export function createPools(mostSockets: number): Pools {
   const pools = new Map<string, Pool>();
+  // A pool cannot close its idle sockets alone: it ends with its last call, and the next call makes another one.
+  const budget = new SocketBudget(mostSockets, () => {
+    for (const [key, pool] of pools) {
+      if (pool.stats.free === 0) continue;
+      pools.delete(key);
+      void pool.close();
+    }
+  });
   const keyOf = ({ origin, connectTimeoutMs }: Origin): string => `${origin} ${connectTimeoutMs}`;
   return {
     get(target) {
@@ -25,7 +35,7 @@ export function createPools(): Pools {
       if (pool === undefined) {
         // Deadlines are ours (upstream/deadlines.ts): undici's own tick too coarsely, so they are off.
         pool = new Pool(target.origin, {
-          connect: { timeout: target.connectTimeoutMs },
+          connect: budget.connector(target.connectTimeoutMs),
           headersTimeout: 0,
           bodyTimeout: 0,
           pipelining: 1,

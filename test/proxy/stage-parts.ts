@@ -36,7 +36,7 @@ export function partsOf() {
     limiter,
     metrics: metricsOf(limiter),
     balance: (route: Route) => route.targets,
-    pools: createPools(),
+    pools: createPools(100),
     deadlines: createDeadlines(nowMs),
     usageEnabled: true,
     reportFailure: (error: unknown) => void reported.push(error),

@@ -172,7 +172,7 @@ await test('time in which the process stood still is not counted as waiting', as
 });
 
 await test('providers of one origin and connect timeout share a pool, which a reload keeps while one uses it', async (t) => {
-  const pools = createPools();
+  const pools = createPools(100);
   const origin = 'http://127.0.0.1:9';
   const pool = pools.get({ origin, connectTimeoutMs: 300 });
   t.equal(pools.get({ origin, connectTimeoutMs: 300 }), pool);
@@ -197,7 +197,7 @@ interface Sent {
 async function startProvider(t: Test) {
   const provider = await startFakeUpstream({ t, models: ['m'] });
   const deadlines = createDeadlines(nowMs);
-  const pool = createPools().get({ origin: new URL(provider.url).origin, connectTimeoutMs: 300 });
+  const pool = createPools(100).get({ origin: new URL(provider.url).origin, connectTimeoutMs: 300 });
   t.teardown(() => pool.destroy());
   const call = (
     stream: boolean,
