@@ -25,7 +25,7 @@ export const errors = {
   invalid_json: bad('The body is not valid JSON. Send one JSON object.'),
   invalid_member: bad('The member {member} {problem}.'),
   reset_not_confirmed: bad('The member "confirmation" must be exactly "reset". Nothing was cleared.'),
-  too_many_rate_limits: bad('There are {count} rate limits already; at most {limit} are allowed.', 409),
+  too_many_rate_limits: bad('There are {count} rate limits {where} already; at most {limit} are allowed.', 409),
   too_many_auth_keys: bad(
     'There are {count} keys {where} already; at most {limit} are allowed (the section admin of the configuration). Delete some first.',
     409,

@@ -178,11 +178,11 @@ export interface Admin {
    */
   max_keys: number;
   /**
-   * The most managed keys at and below the user path of a dashboard key; when there are this many, the key cannot issue another one.
+   * The most managed keys at and below the user path of a dashboard key; when there are this many, neither this key nor one for a path below can issue another one.
    */
   max_keys_per_scope: number;
   /**
-   * The most manual rate limits at and below the user path of a dashboard key; when there are this many, the key cannot set another one.
+   * The most manual rate limits at and below the user path of a dashboard key; when there are this many, neither this key nor one for a path below can set another one. The same holds once ten times as many were deleted in the last days, because their counters are not forgotten yet.
    */
   max_rules_per_scope: number;
 }

@@ -59,6 +59,11 @@ export function periodOf(key: string): number | undefined {
   return seconds === undefined ? undefined : Number(seconds);
 }
 
+/** The user path in a rule key; undefined for a text that is not the key of a user-path rule. */
+export function userPathOfKey(key: string): string | undefined {
+  return /^user_path \d+ (.*)$/s.exec(key)?.[1];
+}
+
 /** Every limit of `rate_limits` as one flat list, in the order it is written. */
 export function declaredRules({ user_paths, providers, models }: RuleLists): DeclaredRule[] {
   return [

@@ -214,6 +214,21 @@ await test('a scope and the gateway hold so many keys', async (t) => {
   t.equal((await as(undefined, '/other')).status, 201, 'a deleted key makes room');
 });
 
+await test('keys for paths below share the room of the scope above them', async (t) => {
+  const stand = await startKeyServer(t, { quotas: { max_keys_per_scope: 3 } });
+  const admin = await stand.issue({ user_path: '/team', dashboard_access: true });
+  const issue = (token: string, draft: object) => stand.ask('POST', path, { name: 'another', ...draft }, token);
+  const { status, body } = await issue(admin.value, { user_path: '/team/a', dashboard_access: true });
+  t.equal(status, 201);
+  await stand.settled();
+  const below = String(body['value']);
+  t.equal((await issue(below, { user_path: '/team/a/x' })).status, 201);
+  t.match((await issue(below, { user_path: '/team/a/y' })).body, {
+    code: 'too_many_auth_keys',
+    message: /^There are 3 keys at and below \/team /,
+  });
+});
+
 await test('a key that would be a large document is refused, naming its longest member', async (t) => {
   const stand = await startKeyServer(t);
   const models = Array.from({ length: 60 }, (_, index) => `openai/${'x'.repeat(300)}${index}`);

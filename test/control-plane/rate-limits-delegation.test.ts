@@ -5,8 +5,9 @@ import { delegatedRemoval, delegatedReset, delegatedWrite } from '../../control-
 import { readDelete, readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
 import type { Operator } from '../../control-plane/authenticate.ts';
 import { Refusal } from '../../control-plane/errors.ts';
-import { manualRules, resets } from '../../schemas/documents/kinds.ts';
-import { readKind } from '../../schemas/documents/managed-kind.ts';
+import { managedKeys, manualRules, resets } from '../../schemas/documents/kinds.ts';
+import { readKind, written } from '../../schemas/documents/managed-kind.ts';
+import { type AuthKeyFields, authKey } from '../../schemas/keys/auth-key.ts';
 import { mergeRules } from '../../schemas/rules/merge.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules } from '../../schemas/rules/rule.ts';
@@ -31,6 +32,23 @@ const declared: UserPath[] = [
   },
 ];
 
+const dashboardKey: Omit<AuthKeyFields, 'id' | 'userPath'> = {
+  name: 'a key',
+  description: undefined,
+  anyUserPath: false,
+  labels: [],
+  allowedModels: [],
+  dashboardAccess: true,
+  digest: '0'.repeat(64),
+  redactedValue: 'sk-gw-…abcd',
+  enabled: true,
+  expiresAtMs: Number.POSITIVE_INFINITY,
+  deactivatedAtMs: undefined,
+  createdAtMs: nowMs,
+  updatedAtMs: nowMs,
+  createdBy: 'master_key',
+};
+
 /** A gateway in miniature: what git declares, and what operators have stored. */
 function stand(user_paths: UserPath[] = declared) {
   let documents: { kind: string; id: string; body: unknown; revision: number }[] = [];
@@ -52,6 +70,11 @@ function stand(user_paths: UserPath[] = declared) {
     }
   };
   return {
+    /** A key with dashboard access. */
+    issue(userPath: string) {
+      const key = { ...dashboardKey, id: `key-of-${userPath}`, userPath };
+      commit([written(managedKeys, key.id, authKey(key))]);
+    },
     declare(paths: UserPath[]) {
       config = compileRules({ enabled: true, user_paths: paths, providers: [], models: [] });
     },
@@ -152,4 +175,24 @@ await test('a scope holds so many manual rules, and one that is there may be cha
     'done',
     'the whole gateway has a separate limit',
   );
+});
+
+await test('dashboard keys for paths below share the room of the scope above them', async (t) => {
+  const full = stand([]);
+  const below: Operator = { ...team, keyId: 'key-below', userPath: '/team/a' };
+  const put = (user_path: string) => full.put(below, { user_path, max_requests: 1 }, 2);
+  full.issue('/team');
+  full.put(team, { user_path: '/team/b', max_requests: 1 }, 2);
+  t.same([put('/team/a/1'), put('/team/a/2')], ['done', 'too_many_rate_limits']);
+});
+
+await test('what deleted rules leave behind is bounded, too', async (t) => {
+  const own = stand([]);
+  const outcomes: string[] = [];
+  for (let count = 0; count < 12; count += 1) {
+    outcomes.push(own.put(team, { user_path: `/team/${count}`, max_requests: 1 }, 1));
+    if (outcomes.at(-1) === 'done') own.remove(team, `/team/${count}`);
+  }
+  t.same(outcomes, [...Array.from({ length: 10 }, () => 'done'), 'too_many_rate_limits', 'too_many_rate_limits']);
+  t.equal(own.put(master, { user_path: '/team/11', max_requests: 1 }, 1), 'done');
 });

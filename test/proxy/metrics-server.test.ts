@@ -20,7 +20,7 @@ await listenForMetrics(
       return text;
     },
   },
-  { host: '127.0.0.1', port: 0, patienceMs: 300 },
+  { host: '127.0.0.1', port: 0, ownNames: undefined, patienceMs: 300 },
   {
     info(facts: object) {
       port = Number(new URL((facts as { address: string }).address).port);

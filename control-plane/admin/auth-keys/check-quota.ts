@@ -2,26 +2,29 @@
 import { managedKeys } from '../../../schemas/documents/kinds.ts';
 import { readKind } from '../../../schemas/documents/managed-kind.ts';
 import { type AuthKey, authKeyBody } from '../../../schemas/keys/auth-key.ts';
+import { isWithin } from '../../../schemas/user-path.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
-import { isScoped, type Operator } from '../../authenticate.ts';
+import type { Operator } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { longestDocumentBytes, type Quotas } from '../quotas.ts';
 import { invalid } from '../read-body.ts';
-
-/** An operator, and the keys within its scope. */
-interface Seen {
-  readonly operator: Operator;
-  readonly keys: readonly AuthKey[];
-}
+import { scopesOf } from '../scopes.ts';
 
 /**
- * Throws 409 `too_many_auth_keys` when no further key fits: in the gateway, including unreadable documents, or in the operator's scope.
+ * Throws 409 `too_many_auth_keys` when no further key fits: in the gateway, including unreadable documents, or in a scope of the
+ * operator.
  */
-export function checkQuota(state: Pick<StoredState, 'documents' | 'skipped'>, seen: Seen, quotas: Quotas): void {
+export function checkQuota(
+  state: Pick<StoredState, 'documents' | 'skipped'>,
+  operator: Operator,
+  quotas: Quotas,
+): void {
   const { values, unreadable } = readKind(managedKeys, state.documents, state.skipped);
   refuse(values.length + unreadable.length, quotas.max_keys, 'in all');
-  const { operator, keys } = seen;
-  if (isScoped(operator)) refuse(keys.length, quotas.max_keys_per_scope, `at and below ${operator.userPath}`);
+  for (const scope of scopesOf(operator, values)) {
+    const count = values.filter(({ userPath }) => isWithin(userPath ?? '/', scope)).length;
+    refuse(count, quotas.max_keys_per_scope, `at and below ${scope}`);
+  }
 }
 
 /** Throws 400 naming the longest member when the document of the key is too large. */

@@ -77,7 +77,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     const making = { id: randomUUID(), secret, by: who(request), nowMs: nowMs() };
     const issued = await write((state) => {
       const seen = view(state, operator);
-      checkQuota(state, seen, parts.quotas());
+      checkQuota(state, seen.operator, parts.quotas());
       return issueKey(draft, making, seen);
     });
     request.wrote(making.id);

@@ -1,6 +1,7 @@
 // Decides what a write changes in the store: documents of rules and epochs of counters. Pure.
-import { manualRules, resets } from '../../../schemas/documents/kinds.ts';
+import { managedKeys, manualRules, resets } from '../../../schemas/documents/kinds.ts';
 import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
+import type { AuthKey } from '../../../schemas/keys/auth-key.ts';
 import { expiryMs, type ManualRule } from '../../../schemas/rules/manual-rule.ts';
 import { effectiveCaps } from '../../../schemas/rules/merge.ts';
 import { everyRule, type ResetEpochs, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
@@ -25,6 +26,8 @@ export interface KnownRules {
   readonly unreadable: ReadonlySet<string>;
   readonly epochs: ResetEpochs;
   readonly nowMs: number;
+  /** Every managed key. */
+  keys(): readonly AuthKey[];
 }
 
 export function knownRules(
@@ -40,6 +43,7 @@ export function knownRules(
     unreadable: new Set(unreadable),
     epochs: resetEpochs(readKind(resets, state.documents).values),
     nowMs,
+    keys: () => readKind(managedKeys, state.documents).values,
   };
 }
 
@@ -157,5 +161,10 @@ function raisedEpoch({ epochs, nowMs }: KnownRules, id: string, by: number): Cha
 function refuseOneMore({ config, manual }: KnownRules): void {
   let count = config.size;
   for (const key of manual.keys()) if (!config.has(key)) count += 1;
-  if (count >= mostRules) throw refusal('too_many_rate_limits', { fill: { count, limit: mostRules } });
+  refuseBeyond(count, mostRules, 'in all');
+}
+
+/** Throws 409 `too_many_rate_limits` when there are as many as the limit already. */
+export function refuseBeyond(count: number, limit: number, where: string): void {
+  if (count >= limit) throw refusal('too_many_rate_limits', { fill: { count, limit, where } });
 }

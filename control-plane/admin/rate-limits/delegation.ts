@@ -1,15 +1,18 @@
 // Decides which writes to rules a scoped operator may make: any write below its own path, only tightening writes at the path itself,
 // because other operators limit it there. Pure.
 import { effectiveCaps } from '../../../schemas/rules/merge.ts';
-import { isInScope, isScoped, type Operator } from '../../authenticate.ts';
+import { userPathOfKey } from '../../../schemas/rules/rule.ts';
+import { isWithin } from '../../../schemas/user-path.ts';
+import { isScoped, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
-import type { KnownRules } from './changes.ts';
+import { scopesOf } from '../scopes.ts';
+import { type KnownRules, refuseBeyond } from './changes.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
 
 /**
  * The write that this operator may make. At its own path it is marked `tightens`, so that it cannot loosen a rule that the configuration
  * declares later. Throws 403 `admin_scope_denied` naming the member that would loosen a rule of others, and 409 `too_many_rate_limits`
- * when its scope holds `mostRules` manual rules.
+ * when a scope of its own holds `mostRules` manual rules.
  */
 export function delegatedWrite(known: KnownRules, write: RuleWrite, operator: Operator, mostRules: number): RuleWrite {
   if (!isScoped(operator)) return write;
@@ -68,12 +71,28 @@ function refuseOthers({ manual, unreadable }: KnownRules, { key }: RuleName): vo
   if (isOfOthers) throw denied('change a rule of its own path that an operator with more rights has set');
 }
 
-function refuseOneMore({ manual }: KnownRules, operator: Operator, mostRules: number): void {
-  let count = 0;
-  for (const { scope, matchSubject } of manual.values()) {
-    if (isInScope(operator, scope === 'user_path' ? matchSubject : undefined)) count += 1;
+/** For each rule that a scope may hold, so many deleted ones whose epochs are still kept. */
+const deletedPerRule = 10;
+
+/** Throws 409 when some scope of the operator is full of rules, or of what rules leave behind. */
+function refuseOneMore(known: KnownRules, operator: Operator, mostRules: number): void {
+  const { manual, config, epochs } = known;
+  const deleted = [...epochs.raisedAtMs.keys()].filter((key) => !manual.has(key) && !config.has(key));
+  const deletedPaths = deleted.map(userPathOfKey);
+  const paths = [...manual.values()].map(({ scope, matchSubject }) =>
+    scope === 'user_path' ? matchSubject : undefined,
+  );
+  const countIn = (where: string, all: readonly (string | undefined)[]): number =>
+    all.filter((path) => path !== undefined && isWithin(path, where)).length;
+  for (const scope of scopesOf(operator, known.keys())) {
+    const where = `at and below ${scope}`;
+    refuseBeyond(countIn(scope, paths), mostRules, where);
+    refuseBeyond(
+      countIn(scope, deletedPaths),
+      mostRules * deletedPerRule,
+      `${where} that were deleted in the last days`,
+    );
   }
-  if (count >= mostRules) throw refusal('too_many_rate_limits', { fill: { count, limit: mostRules } });
 }
 
 function denied(what: string, param?: string): Refusal {
