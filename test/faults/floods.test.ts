@@ -1,11 +1,11 @@
 // Whatever strangers and clients without manners send, others are served: 50 calls a second, a heap of 256 MB.
 import { createServer } from 'node:http';
-import { t as suite, test } from 'tap';
+import { t as suite, type Test, test } from 'tap';
 import { firstEvent } from '../support/chat-call.ts';
 import { extent } from '../support/extent.ts';
 import { type FloodCall, startFloodThread } from '../support/flood-thread.ts';
 import { startGateway } from '../support/gateway.ts';
-import { describeLoad, startLoad } from '../support/load.ts';
+import { describeLoad, type LoadFigures, startLoad } from '../support/load.ts';
 import { listen } from '../support/ports.ts';
 import { residentBytes } from '../support/process.ts';
 import { startQuickProvider } from '../support/quick-provider.ts';
@@ -15,10 +15,14 @@ const mebibyte = 2 ** 20;
 const perSecond = 50;
 /** How long each flood lasts; `npm run soak` lets them go on for longer. Milliseconds. */
 const lastsMs = Number(process.env['FLOOD_SECONDS'] ?? extent(2, 0.5)) * 1_000;
-/** What others may wait, and what the process may take, whatever comes. A quiet machine needs a tenth of that wait; others do other things, too. */
-const mostWaitMs = 2_500;
+/**
+ * What 99 of 100 others may wait, and what the process may take, whatever comes. The aim is 250 ms; a slow machine, which the floods
+ * share, gets twice that. Who shares it with us may hold up one try of a flood; what we do wrong ourselves holds up all.
+ */
+const mostWaitMs = 500;
+const tries = 3;
 const mostBytes = 400 * mebibyte;
-suite.setTimeout(30_000 + 20 * lastsMs);
+suite.setTimeout(30_000 + 40 * lastsMs);
 
 /** Answers a call at once; a stream goes on until its client leaves. */
 const provider = createServer((request, response) => {
@@ -83,35 +87,47 @@ const mib = (bytes: number): string => (bytes / mebibyte).toFixed(0);
 const load = startLoad(suite, [gateway], perSecond);
 await waitFor('the load to run', () => load.look().answered > 0);
 
+/** What others see while a flood lasts, and how much memory the gateway takes at most. */
+async function endure(t: Test, call: FloodCall): Promise<{ figures: LoadFigures; most: number }> {
+  let most = residentBytes(gateway.process);
+  load.look();
+  const endMs = performance.now() + lastsMs;
+  const flood = startFloodThread(t, gateway.port, call);
+  await waitFor(
+    'the flood to have lasted',
+    () => {
+      most = Math.max(most, residentBytes(gateway.process));
+      return performance.now() > endMs;
+    },
+    lastsMs + 10_000,
+  );
+  // What waits still counts, too.
+  await load.answered();
+  const figures = load.look();
+  await flood.stop();
+  return { figures, most };
+}
+
 for (const [name, call] of floods) {
   await test(name, async (t) => {
-    const before = residentBytes(gateway.process);
-    let most = before;
-    load.look();
-    const endMs = performance.now() + lastsMs;
-    const flood = startFloodThread(t, gateway.port, call);
-    await waitFor(
-      'the flood to have lasted',
-      () => {
-        most = Math.max(most, residentBytes(gateway.process));
-        return performance.now() > endMs;
-      },
-      lastsMs + 10_000,
-    );
-    const figures = load.look();
-    await flood.stop();
-    t.comment(`${mib(before)} MiB before, at most ${mib(most)} MiB; ${describeLoad(figures)}`);
-    t.same(figures.failures, {}, 'no other call fails');
-    t.ok(most <= mostBytes, `memory is at most ${mib(mostBytes)} MiB`);
+    let waitMs = Number.POSITIVE_INFINITY;
+    for (let time = 0; time < tries && waitMs > mostWaitMs; time += 1) {
+      const before = residentBytes(gateway.process);
+      const { figures, most } = await endure(t, call);
+      t.comment(`${mib(before)} MiB before, at most ${mib(most)} MiB; ${describeLoad(figures)}`);
+      t.same(figures.failures, {}, 'no other call fails');
+      t.equal(figures.leftOut, 0, 'every call is sent when it is due');
+      t.ok(most <= mostBytes, `memory is at most ${mib(mostBytes)} MiB`);
+      waitMs = figures.p99Ms;
+    }
+    t.ok(waitMs <= mostWaitMs, `99 of 100 others wait at most ${mostWaitMs} ms`);
   });
 }
 
-await test('of all floods together: every call was sent and answered, 99 of 100 soon', async (t) => {
+await test('no call failed between the floods either', async (t) => {
   const all = await load.end();
   t.comment(describeLoad(all));
   t.same(all.failures, {});
-  t.equal(all.leftOut, 0, 'every call was sent when it was due');
-  t.ok(all.p99Ms <= mostWaitMs, `p99 is at most ${mostWaitMs} ms`);
 });
 
 await test('nothing of the gateway has failed', async (t) => {

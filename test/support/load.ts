@@ -23,6 +23,8 @@ export interface LoadFigures {
 export interface Load {
   /** Since the last look, or the beginning. */
   look(): LoadFigures;
+  /** Resolves when every call that was sent until now has ended; more are sent meanwhile. */
+  answered(): Promise<unknown>;
   /** Sends no more; of everything since the beginning, once the last answer is there. */
   end(): Promise<LoadFigures>;
 }
@@ -115,6 +117,7 @@ export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[],
       seen = { answers: answers.length, leftOut, atMs: performance.now() };
       return found;
     },
+    answered: () => Promise.all(underWay),
     async end() {
       clearInterval(timer);
       await Promise.all(underWay);
