@@ -1,4 +1,5 @@
 // The file of the state store is locked, gone, damaged or too new: models are served, acknowledged writes stay, and a repair is noticed.
+import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   mkdirSync,
@@ -126,6 +127,23 @@ await test('taken over by a newer version', async (t) => {
     sql('PRAGMA user_version = 1');
   });
   await checkTaken(t, '/after/newer', before);
+});
+
+await test('on a disk without room', async (t) => {
+  const before = await manualCaps(fleet);
+  const pids = [fleet.controlPlane, ...fleet.proxies.map(({ process }) => process)].map(({ pid }) => String(pid));
+  // No file of theirs may grow: SQLite gets the same answer to a write as from a full disk, but for its number.
+  const limitFiles = (most: string): void => {
+    for (const pid of pids) execFileSync('prlimit', ['--pid', pid, `--fsize=${most}:`], { stdio: 'pipe' });
+  };
+  t.teardown(() => limitFiles('unlimited'));
+  await underLoad(t, fleet, async () => {
+    limitFiles('0');
+    await checkRefused(t);
+    t.equal((await askAdmin(first)).status, 200, 'reading goes on');
+    limitFiles('unlimited');
+  });
+  await checkTaken(t, '/after/room', before);
 });
 
 await test('moved away, a directory in its place, and put back', async (t) => {
