@@ -12,7 +12,7 @@ import { type RuleReport, reportMatched } from './report.ts';
 import { restoreRow, takeChanged } from './stored-windows.ts';
 import { Sweeper } from './sweeper.ts';
 import { Tally, type Unsaved } from './tally.ts';
-import { type Utilisation, utilisationOf } from './utilisation.ts';
+import { type UtilisationStep, utilisationOf } from './utilisation.ts';
 import { SliceClock, tokens as tokenLane } from './window.ts';
 
 /** Creates a limiter without rules, which admits everything. */
@@ -148,13 +148,9 @@ export class Limiter {
     return this.#dropped;
   }
 
-  /** How full every enforced cap of the rules with these ids is, rule by rule in their order, and how many counters were read for it. */
-  *utilisationByRule(
-    ids: ReadonlySet<string>,
-    nowMs: number,
-  ): Generator<{ figures: Utilisation[]; counters: number }, void> {
-    for (const tally of this.#inOrder(({ id }) => ids.has(id)))
-      yield { figures: utilisationOf(tally, nowMs), counters: tally.size };
+  /** How full every enforced cap of the rules with these ids is, rule by rule in their order, for a caller that yields in between. */
+  *utilisationByRule(ids: ReadonlySet<string>, nowMs: number): Generator<UtilisationStep, void> {
+    for (const tally of this.#inOrder(({ id }) => ids.has(id))) yield* utilisationOf(tally, nowMs);
   }
 
   /** Everything decided so far that happened at least once; it only grows while a rule exists. */

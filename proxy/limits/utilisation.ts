@@ -14,14 +14,30 @@ export interface Utilisation {
   readonly inFlight: number;
 }
 
-/** Every enforced cap of a rule. */
-export function utilisationOf(tally: Tally, nowMs: number): Utilisation[] {
+/** A step of reading a rule: the figures come with its last one. */
+export interface UtilisationStep {
+  readonly figures: readonly Utilisation[];
+  /** How many counters were read in it. */
+  readonly counters: number;
+}
+
+/** Counters of a template that are read in a row: less than a millisecond of work. */
+const countersAtOnce = 1_000;
+
+/** Every enforced cap of a rule. A template may have a hundred thousand children: they are read in steps. */
+export function* utilisationOf(tally: Tally, nowMs: number): Generator<UtilisationStep, void> {
   const { rule, requestsCap, tokensCap, slotsCap } = tally.caps;
   let mostRequests = 0;
   let mostTokens = 0;
   let mostSlots = 0;
   let inFlight = 0;
+  let counters = 0;
   for (const { window, inFlight: slots } of tally.counters()) {
+    if (counters === countersAtOnce) {
+      yield { figures: [], counters };
+      counters = 0;
+    }
+    counters += 1;
     if (window === undefined) {
       inFlight += slots;
       mostSlots = Math.max(mostSlots, slots);
@@ -36,7 +52,7 @@ export function utilisationOf(tally: Tally, nowMs: number): Utilisation[] {
     { rule, dimension: 'concurrent', ratio: usedShare(mostSlots, slotsCap), inFlight },
   ];
   const limits = [requestsCap, tokensCap, slotsCap];
-  return found.filter((_, index) => limits[index] !== Number.POSITIVE_INFINITY);
+  yield { figures: found.filter((_, index) => limits[index] !== Number.POSITIVE_INFINITY), counters };
 }
 
 /** A block is full: nothing of it is left, although nothing may be used. */

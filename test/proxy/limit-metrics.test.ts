@@ -253,3 +253,40 @@ await test('the series of a rule outlives a cap edit, a reset and a toggled temp
     t.equal(await counted(), 3 + index, JSON.stringify(changed));
   }
 });
+
+await test('thousands of rules and children are read in small steps, none of them longer than 20 ms', async (t) => {
+  const teams = Array.from({ length: 5_000 }, (_, index) =>
+    ruleOf('user_path', `/teams/${index}`, 60, { maxRequests: 9 }),
+  );
+  const guests = ruleOf('user_path', '/guests', 3_600, { maxRequests: 9, perChild: true });
+  const observed = observe([guests, ...teams]);
+  const children = 20_000;
+  for (let child = 0; child < children; child += 1) ask(observed, `/guests/${child}`, child === 7 ? 3 : 1);
+  for (let team = 0; team < teams.length; team += 1) ask(observed, `/teams/${team}`);
+  const steps = [...observed.limiter.utilisationByRule(new Set([guests.id]), observed.at)];
+  t.ok(Math.max(...steps.map(({ counters }) => counters)) <= 1_000);
+  t.equal(
+    steps.reduce((sum, { counters }) => sum + counters, 0),
+    children,
+    'and each counter once',
+  );
+  // What a busy machine does in between, it does not do every time.
+  let leastMs = Number.POSITIVE_INFINITY;
+  for (let time = 0; time < 5; time += 1) {
+    observed.at += 120_000;
+    let longestMs = 0;
+    let lastMs = performance.now();
+    const turn = (): void => {
+      longestMs = Math.max(longestMs, performance.now() - lastMs);
+      lastMs = performance.now();
+    };
+    const timer = setInterval(turn, 0);
+    const text = await observed.metrics.rulesText();
+    turn();
+    clearInterval(timer);
+    leastMs = Math.min(leastMs, longestMs);
+    t.equal(readMetric(text, rateLimitMetrics.utilization.name, { rule: guests.id }), 3 / 9);
+  }
+  t.comment(`${leastMs.toFixed(1)} ms`);
+  t.ok(leastMs < 20);
+});
