@@ -24,7 +24,7 @@ const tries = 3;
 const mostBytes = 400 * mebibyte;
 suite.setTimeout(30_000 + 40 * lastsMs);
 
-/** Answers a call at once; a stream goes on until its client leaves. */
+/** Answers a call at once; a stream goes on until its client leaves, that of `fake-large` as fast as it is taken. */
 const provider = createServer((request, response) => {
   let body = '';
   request.on('data', (bytes: Buffer) => {
@@ -33,11 +33,20 @@ const provider = createServer((request, response) => {
   request.on('end', () => {
     if (body.includes('"stream":true')) {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
+      if (body.includes('fake-large')) {
+        const pour = (): void => {
+          while (response.write(largeEvents));
+        };
+        response.on('drain', pour);
+        pour();
+        return;
+      }
       const timer = setInterval(() => response.write(firstEvent), 20);
       response.on('close', () => clearInterval(timer));
     } else response.setHeader('content-type', 'application/json').end('{"object":"chat.completion","choices":[]}');
   });
 });
+const largeEvents = firstEvent.repeat(256);
 const port = await listen(provider);
 suite.teardown(() => {
   provider.closeAllConnections();
@@ -46,9 +55,9 @@ suite.teardown(() => {
 
 const gateway = await startGateway(suite, {
   config: {
-    server: { timeouts: { write_idle: '2s' } },
+    server: { timeouts: { write_idle: '300ms' } },
     providers: {
-      fake: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, models: ['fake-small'] },
+      fake: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, models: ['fake-small', 'fake-large'] },
       quick: await startQuickProvider(suite),
     },
     rate_limits: {
@@ -80,7 +89,7 @@ const floods: [name: string, call: FloodCall][] = [
   ['120 scrapes a second with 5,000 rules', ['scrapeMetrics', { connections: 6, everyMs: 50 }]],
   ['garbage behind streams', ['sendGarbage', { connections: 4 }]],
   ['500 connections that say nothing', ['openIdle', 500]],
-  ['clients that drip and never read', ['dripBehindUnread', { connections: 50, everyMs: 100 }]],
+  ['clients that drip and never read', ['dripBehindUnread', { connections: 4, everyMs: 50, model: 'fake-large' }]],
 ];
 
 const mib = (bytes: number): string => (bytes / mebibyte).toFixed(0);

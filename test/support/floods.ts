@@ -71,13 +71,14 @@ export function sendGarbage(t: Teardown, port: number, options: FloodOptions = {
   return flood(t, port, { first: streamCall, repeat: '\x00garbage\x01', reads: true, ...options });
 }
 
-/** Never reads its stream, and sends a byte of a next request's head from time to time. */
+/** Never reads the stream of a model, and sends a byte of a next request's head from time to time. */
 export function dripBehindUnread(
   t: Teardown,
   port: number,
-  { everyMs, ...options }: FloodOptions & { readonly everyMs: number },
+  { everyMs, model = 'fake-small', ...options }: FloodOptions & { readonly everyMs: number; readonly model?: string },
 ): Flood {
-  return flood(t, port, { first: `${streamCall}GET /`, repeat: 'x', reads: false, everyMs, ...options });
+  const call = chatCall({ model, stream: true, messages: [] });
+  return flood(t, port, { first: `${call}GET /`, repeat: 'x', reads: false, everyMs, ...options });
 }
 
 /** Connections that ask once for `/health` and then say nothing more; an ended one is not opened anew. */
