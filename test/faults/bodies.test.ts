@@ -98,6 +98,16 @@ await test('under /admin the key is asked for before a byte of the body', async 
   }
 });
 
+await test('at /v1 the key is asked for before a byte of the body', async (t) => {
+  for (const more of [{}, { Expect: '100-continue' }]) {
+    const head = chatHead(400 * kibibyte, more).replace(masterKey, 'wrong');
+    const { connection, answer } = await knock(head);
+    t.equal(inShort(await answer()), '401 invalid_api_key');
+    t.equal(connection.exchange().responses.length, 1, 'no client is asked to go on');
+    connection.close();
+  }
+});
+
 await test('of refused clients that go on sending, sixteen are cut soon; the others wait, so that they cannot come back', async (t) => {
   const beganMs = performance.now();
   const flood = sendAdminBodies(t, gateway.port, { connections: 200 });
