@@ -1,75 +1,80 @@
-// The line itself: what happens to a model request, in order. The order is written down here and nowhere else.
-import type { HeldBody } from './body-budget.ts';
+// The line itself: what happens to a model request, in order. The order is written down here and nowhere else. It waits twice, for the
+// body and for an answer, so it has three parts; within a part nothing waits.
 import { type Call, readCall, readLargeCall } from './call/call.ts';
-import { answerRefusal } from './connection/answer-refusal.ts';
 import type { Exchange } from './connection/exchange.ts';
 import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
-import { Refusal, refusal } from './errors.ts';
+import { refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { rateLimitHeaders } from './limits/headers.ts';
+import { type Line, OpenTrip } from './open-trip.ts';
 import { SecretsTap } from './providers/secrets-tap.ts';
-import type { Route } from './snapshot/snapshot.ts';
-import { type Allowance, admit, renew } from './stages/admit.ts';
-import { type Accepted, attempt, type FailedAttempt } from './stages/attempt.ts';
-import { authenticate, type Principal } from './stages/authenticate.ts';
+import { admit, renew } from './stages/admit.ts';
+import { type Accepted, attempt } from './stages/attempt.ts';
+import { authenticate } from './stages/authenticate.ts';
 import { foresee } from './stages/foresee.ts';
 import { expectJson, receive } from './stages/receive.ts';
-import { type Ending, relay } from './stages/relay.ts';
+import { relay } from './stages/relay.ts';
 import { resolve } from './stages/resolve.ts';
-import { settle } from './stages/settle.ts';
 import { UsageTap } from './tokens/usage-tap.ts';
 
 /** Bodies beyond this are read in steps. */
 const largeBytes = 1024 * 1024;
 
-/** How a trip ends when not even a refusal could be written. */
-const unanswered: Ending = { status: 500, headers: [], refused: undefined };
-
-/** Serves one request of a model endpoint, whatever happens. Rejects only when not even a refusal could be written or settled. */
-export async function serve({ path, operation }: ModelEndpoint, exchange: Exchange, gateway: Gateway): Promise<void> {
-  const snapshot = gateway.current();
+/** Serves one request of a model endpoint, whatever happens. */
+export function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway): void {
   gateway.metrics.begin();
-  let held: HeldBody | undefined;
-  let principal: Principal | undefined;
-  let consumer: Allowance | undefined;
-  let call: Call | undefined;
-  let route: Route | undefined;
-  const failed: FailedAttempt[] = [];
-  let accepted: Accepted | undefined;
-  let usageTap: UsageTap | undefined;
-  let ending = unanswered;
-  try {
-    if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
-    principal = authenticate(exchange, snapshot.credentials);
-    const { keyId, userPath, allowedModels } = principal;
-    expectJson(exchange, snapshot.bodyLimitBytes);
-    const admission = admit(userPath, gateway);
-    held = gateway.bodies.open(keyId ?? userPath, snapshot);
-    if (admission.lease === undefined)
-      throw await foresee(admission, { exchange, snapshot, allowedModels, held }, gateway);
-    consumer = admission;
-    const body = await receive(exchange, snapshot.bodyLimitBytes, held);
-    call = body.length > largeBytes ? await readLargeCall(body) : readCall(body);
-    route = resolve(call, snapshot, allowedModels);
-    renew(consumer, route, gateway);
-    const routed = { operation, call, route, consumer };
-    accepted = await attempt(routed, failed, exchange, gateway);
-    const { answer, target, allowance } = accepted;
-    usageTap = new UsageTap(routed, accepted, gateway.usageEnabled);
-    const headers = rateLimitHeaders(allowance.matches, consumer.matches, Math.floor(gateway.nowMs()));
-    const provider = target.upstream.name;
-    const isWatched = answer.stream && answer.contentEncoding === undefined;
-    const taps = [usageTap, new SecretsTap(target.upstream.secrets, isWatched)];
-    ending = await relay({ answer, provider, taps, headers, keyId }, exchange, gateway);
-  } catch (error) {
-    // Without a route no provider was called; with one, the attempt knows whether.
-    if (route === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));
-    if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange.id);
-    const refused = answerRefusal(error, exchange);
-    ending = { status: refused.status, headers: [], refused };
-  } finally {
-    held?.release();
-    const trip = { path, exchange, snapshot, principal, consumer, call, route, failed, accepted, usageTap, ending };
-    settle(trip, gateway);
-  }
+  new OpenTrip(endpoint, exchange, gateway, line).step(takeHead, undefined);
 }
+
+function takeHead(trip: OpenTrip): void {
+  const { exchange, gateway, snapshot } = trip;
+  if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
+  const principal = authenticate(exchange, snapshot.credentials);
+  trip.principal = principal;
+  const { keyId, userPath, allowedModels } = principal;
+  expectJson(exchange, snapshot.bodyLimitBytes);
+  const admission = admit(userPath, gateway);
+  const held = gateway.bodies.open(keyId ?? userPath, snapshot);
+  trip.held = held;
+  if (admission.lease === undefined) {
+    const refuse = (reason: unknown): void => trip.refuse(reason);
+    foresee(admission, { exchange, snapshot, allowedModels, held }, gateway).then(refuse, refuse);
+    return;
+  }
+  trip.consumer = admission;
+  receive(exchange, snapshot.bodyLimitBytes, held, trip);
+}
+
+function takeBody(trip: OpenTrip, body: Buffer): void {
+  if (body.length <= largeBytes) takeCall(trip, readCall(body));
+  else
+    readLargeCall(body).then(
+      (call) => trip.step(takeCall, call),
+      (reason: unknown) => trip.refuse(reason),
+    );
+}
+
+function takeCall(trip: OpenTrip, call: Call): void {
+  const { endpoint, exchange, gateway, snapshot, principal, consumer } = trip;
+  if (consumer === undefined) throw new Error('a body was read before the consumer was admitted');
+  trip.call = call;
+  const route = resolve(call, snapshot, principal?.allowedModels);
+  trip.route = route;
+  renew(consumer, route, gateway);
+  attempt({ operation: endpoint.operation, call, route, consumer }, exchange, gateway, trip);
+}
+
+function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
+  const { exchange, gateway, principal } = trip;
+  const { answer, target, allowance, routed } = accepted;
+  trip.accepted = accepted;
+  const usageTap = new UsageTap(routed, accepted, gateway.usageEnabled);
+  trip.usageTap = usageTap;
+  const headers = rateLimitHeaders(allowance.matches, routed.consumer.matches, Math.floor(gateway.nowMs()));
+  const { name: provider, secrets } = target.upstream;
+  const isWatched = answer.stream && answer.contentEncoding === undefined;
+  const taps = [usageTap, new SecretsTap(secrets, isWatched)];
+  relay({ answer, provider, taps, headers, keyId: principal?.keyId }, exchange, gateway, (ending) => trip.end(ending));
+}
+
+const line: Line = { body: takeBody, answer: takeAnswer };

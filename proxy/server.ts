@@ -13,7 +13,7 @@ import { answerParseErrors } from './connection/parse-errors.ts';
 import { createPipelining, type Pipelining } from './connection/pipelining.ts';
 import { refuseForeign } from './connection/refuse-foreign.ts';
 import { watchWriteProgress } from './connection/write-progress.ts';
-import { modelEndpoints } from './endpoints/model-endpoints.ts';
+import { type ModelEndpoint, modelEndpoints } from './endpoints/model-endpoints.ts';
 import { createPluginServer } from './endpoints/plugin-server.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
@@ -35,34 +35,29 @@ export interface ProxyServer {
   connections(): ConnectionCounts;
 }
 
+/** Rejects with the Refusal to answer with, or unexpectedly. */
 type Serve = (exchange: Exchange, gateway: Gateway) => Promise<void>;
 
 /** A kind of request and what serves it. */
 interface Trip {
   /** As the metrics call it. */
-  readonly name: TripName;
-  /** Undefined: any. */
-  readonly method: string | undefined;
+  readonly name: Exclude<TripName, 'model' | 'none'>;
   /** A path; with `*` at its end all that begin so. */
   readonly path: string;
-  /** Rejects with the Refusal to answer with, or unexpectedly. */
   readonly serve: Serve;
 }
 
-/** The trip of a request line: the first row that matches it. */
+/** The trip of a POST to a model endpoint. It answers by itself, whatever happens, and is counted when it is settled. */
+const modelTrips: ReadonlyMap<string, ModelEndpoint> = new Map(
+  modelEndpoints.map((endpoint) => [endpoint.path, endpoint]),
+);
+
+/** The trip of any other request: the first row that matches its path. */
 function tableOf(plugins: Serve): readonly Trip[] {
   return [
-    ...modelEndpoints.map(
-      (endpoint): Trip => ({
-        name: 'model',
-        method: 'POST',
-        path: endpoint.path,
-        serve: (exchange, gateway) => serve(endpoint, exchange, gateway),
-      }),
-    ),
-    { name: 'admin', method: undefined, path: '/admin', serve: forwardAdmin },
-    { name: 'admin', method: undefined, path: '/admin/*', serve: forwardAdmin },
-    { name: 'other', method: undefined, path: '*', serve: plugins },
+    { name: 'admin', path: '/admin', serve: forwardAdmin },
+    { name: 'admin', path: '/admin/*', serve: forwardAdmin },
+    { name: 'other', path: '*', serve: plugins },
   ];
 }
 
@@ -129,12 +124,13 @@ function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): vo
     if (head.fault) throw head.fault;
     if (gateway.ownNames !== undefined) refuseForeign(exchange, gateway.ownNames);
     request.url = originForm(request.url ?? '', head.host);
-    const trip = tripOf(trips, request.method, pathOf(request.url));
-    if (trip.name === 'model') {
-      // It answers by itself, whatever happens, and is counted when it is settled.
-      trip.serve(exchange, gateway).catch((error: unknown) => giveUp(exchange, error, gateway));
+    const path = pathOf(request.url);
+    const endpoint = request.method === 'POST' ? modelTrips.get(path) : undefined;
+    if (endpoint !== undefined) {
+      serve(endpoint, exchange, gateway);
       return;
     }
+    const trip = tripOf(trips, request.method, path);
     name = trip.name;
     serveChecked(trip, exchange, gateway).catch((error: unknown) => answer(exchange, error, gateway));
   } catch (error) {
@@ -150,9 +146,7 @@ async function serveChecked(trip: Trip, exchange: Exchange, gateway: Gateway): P
 }
 
 function tripOf(trips: readonly Trip[], method: string | undefined, path: string): Trip {
-  for (const trip of trips) {
-    if ((trip.method === undefined || trip.method === method) && isUnder(path, trip.path)) return trip;
-  }
+  for (const trip of trips) if (isUnder(path, trip.path)) return trip;
   throw refusal('route_not_found', { fill: { method: method ?? '', path } });
 }
 

@@ -22,27 +22,32 @@ export function expectLength({ contentLength = 0 }: Head, limit: BodyLimit): voi
   if (contentLength > limit.bytes) throw tooLarge(limit);
 }
 
+/** What a body is read for. */
+export interface BodyTaker {
+  takeBody(body: Buffer): void;
+  /** There is none: a Refusal. */
+  refuse(reason: unknown): void;
+}
+
 /**
  * Reads the whole body, whose declared length is within the limit. Throws 503 `overloaded` when it does not fit into the budget, before
- * it is read where its length is declared, and 413 beyond the limit; rejects when the client leaves. `held` is told how much memory the
- * body takes.
+ * it is read where its length is declared; refuses with 413 beyond the limit, and when the client leaves. `held` is told how much memory
+ * the body takes.
  */
-export function readBody(exchange: Exchange, limit: BodyLimit, held: HeldBody): Promise<Buffer> {
+export function takeBody(exchange: Exchange, limit: BodyLimit, held: HeldBody, taker: BodyTaker): void {
   const { request, response, head } = exchange;
   const { contentLength = 0 } = head;
   if (contentLength > 0) held.expect(contentLength);
   if (head.expectsContinue) response.writeContinue();
-  return new Promise((resolve, reject) => {
-    const reader = new BodyReader(exchange, limit, held, { resolve, reject });
-    exchange.waiting = reader;
-    request.on('data', reader.take);
-    if (contentLength === 0) request.on('end', reader.end);
-  });
+  const reader = new BodyReader(exchange, limit, held, taker);
+  exchange.waiting = reader;
+  request.on('data', reader.take);
+  if (contentLength === 0) request.on('end', reader.end);
 }
 
-interface Reading {
-  readonly resolve: (body: Buffer) => void;
-  readonly reject: (reason: unknown) => void;
+/** The same as a promise. */
+export function readBody(exchange: Exchange, limit: BodyLimit, held: HeldBody): Promise<Buffer> {
+  return new Promise((resolve, reject) => takeBody(exchange, limit, held, { takeBody: resolve, refuse: reject }));
 }
 
 /** The body as far as it has come. */
@@ -50,17 +55,17 @@ class BodyReader implements Waiting {
   readonly #exchange: Exchange;
   readonly #limit: BodyLimit;
   readonly #held: HeldBody;
-  readonly #reading: Reading;
+  readonly #taker: BodyTaker;
   readonly #declared: number;
   readonly #meter: ((length: number) => void) | undefined;
   #body = nothing;
   #length = 0;
 
-  constructor(exchange: Exchange, limit: BodyLimit, held: HeldBody, reading: Reading) {
+  constructor(exchange: Exchange, limit: BodyLimit, held: HeldBody, taker: BodyTaker) {
     this.#exchange = exchange;
     this.#limit = limit;
     this.#held = held;
-    this.#reading = reading;
+    this.#taker = taker;
     this.#declared = exchange.head.contentLength ?? 0;
     this.#meter = exchange.head.chunked ? createChunkMeter(exchange.request.socket) : undefined;
   }
@@ -84,7 +89,7 @@ class BodyReader implements Waiting {
   readonly end = (): void => {
     this.#exchange.waiting = undefined;
     const whole = this.#length === this.#body.length;
-    this.#reading.resolve(whole ? this.#body : this.#body.subarray(0, this.#length));
+    this.#taker.takeBody(whole ? this.#body : this.#body.subarray(0, this.#length));
   };
 
   gone(): void {
@@ -116,7 +121,7 @@ class BodyReader implements Waiting {
   #stop(reason: unknown): void {
     this.#exchange.request.off('data', this.take).off('end', this.end);
     this.#exchange.waiting = undefined;
-    this.#reading.reject(reason);
+    this.#taker.refuse(reason);
   }
 }
 

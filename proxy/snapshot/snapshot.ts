@@ -2,8 +2,8 @@
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
 import type { Dialect } from '../dialects/dialect.ts';
+import type { Patience } from '../upstream/patience.ts';
 import type { Origin } from '../upstream/pools.ts';
-import type { Patience } from '../upstream/upstream-answer.ts';
 
 /** A named provider instance, ready to be called. */
 export interface Upstream extends Origin {

@@ -5,7 +5,6 @@ import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import type { Lease } from '../limits/lease.ts';
 import { rejectTargets } from '../limits/rejection.ts';
 import { failureRefusal, rejectionOf } from '../providers/provider-error.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
@@ -32,6 +31,7 @@ interface Attempt {
 
 /** A target whose answer is relayed. */
 export interface Accepted extends Attempt {
+  readonly routed: RoutedCall;
   readonly refused: undefined;
   readonly answer: Answer;
   /** What the request holds under the rules of its provider and model. */
@@ -51,58 +51,126 @@ export interface FailedAttempt extends Attempt {
 
 type Parts = Pick<Gateway, 'balance' | 'limiter' | 'metrics' | 'pools' | 'deadlines' | 'usageEnabled' | 'nowMs'>;
 
+/** What targets are asked for. */
+export interface AnswerTaker {
+  /** The targets that failed; their slots are given back. */
+  readonly failed: FailedAttempt[];
+  takeAnswer(accepted: Accepted): void;
+  /** There is none: a Refusal, or an unexpected error. */
+  refuse(reason: unknown): void;
+}
+
 /**
  * Sends the call to one target of the route after the other. One whose provider or model rules are used up is skipped; after a
- * failure the next is tried only when it is safe: the request was never sent, or the provider refused it (429 or 5xx). Throws the
+ * failure the next is tried only when it is safe: the request was never sent, or the provider refused it (429 or 5xx). Refuses with the
  * last target's Refusal, or 429 when all are used up (see `saturated`); then no call was made, and the consumer gets back what it
- * paid. When the client leaves while the provider works, the unfinished answer is returned, because it has cost something. Targets that
- * failed are added to `failed`; their slots are given back.
+ * paid. When the client leaves while the provider works, the unfinished answer is taken, because it has cost something.
  */
-export async function attempt(
-  routed: RoutedCall,
-  failed: FailedAttempt[],
-  exchange: Exchange,
-  parts: Parts,
-): Promise<Accepted> {
-  const { limiter, nowMs } = parts;
-  const { route, consumer } = routed;
-  const rejectedAs = route.targets.length === 1 ? 'reject' : 'skip_target';
-  let called = false;
-  let held: Lease | undefined;
-  // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
-  let now = Math.floor(nowMs());
-  try {
-    let last: Refusal | undefined;
-    for (const target of parts.balance(route)) {
-      if (exchange.gone) throw refusal('client_left');
+export function attempt(routed: RoutedCall, exchange: Exchange, parts: Parts, taker: AnswerTaker): void {
+  new Attempts(routed, exchange, parts, taker).next();
+}
+
+/** A target that is being asked, and what the request holds under its rules. */
+interface Asking {
+  readonly target: Target;
+  readonly allowance: Allowance;
+  readonly startedAtMs: number;
+  readonly answer: UpstreamAnswer;
+  readonly injectedUsage: boolean;
+}
+
+/** The targets of one call: those that were asked, and those that are left. */
+class Attempts {
+  readonly #routed: RoutedCall;
+  readonly #exchange: Exchange;
+  readonly #parts: Parts;
+  readonly #taker: AnswerTaker;
+  readonly #targets: readonly Target[];
+  #index = 0;
+  #isCalled = false;
+  #last: Refusal | undefined;
+
+  constructor(routed: RoutedCall, exchange: Exchange, parts: Parts, taker: AnswerTaker) {
+    this.#routed = routed;
+    this.#exchange = exchange;
+    this.#parts = parts;
+    this.#taker = taker;
+    this.#targets = parts.balance(routed.route);
+  }
+
+  /** Asks the next target that has room, or refuses. */
+  next(): void {
+    let refused: unknown;
+    try {
+      const reason = this.#ask();
+      if (reason === undefined) return;
+      refused = reason;
+    } catch (error) {
+      refused = error;
+    }
+    if (!this.#isCalled) this.#routed.consumer.lease.refund(Math.floor(this.#parts.nowMs()));
+    this.#taker.refuse(refused);
+  }
+
+  /** Undefined when a target is being asked, else why none is. */
+  #ask(): Refusal | undefined {
+    const { limiter, nowMs } = this.#parts;
+    const rejectedAs = this.#targets.length === 1 ? 'reject' : 'skip_target';
+    // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
+    const now = Math.floor(nowMs());
+    for (; this.#index < this.#targets.length; this.#index += 1) {
+      if (this.#exchange.gone) return refusal('client_left');
+      const target = this.#targets[this.#index] as Target;
       const matches = limiter.forTarget(target.upstream.name, target.model);
       const { lease } = limiter.admit(matches, now, rejectedAs);
       if (lease === undefined) continue;
-      called = true;
-      held = lease;
-      const { answer, injectedUsage } = ask(target, routed, exchange, parts);
-      const failure = await answer.ready;
-      const endedAtMs = nowMs();
-      const refused = refusalOf({ answer, failure, injectedUsage }, target, exchange, nowMs);
-      if (refused === undefined) {
-        held = undefined;
-        const allowance = { lease, matches };
-        return { target, startedAtMs: now, endedAtMs, refused, answer, allowance, injectedUsage };
-      }
-      answer.cancel();
-      // A provider that was never reached has executed nothing.
-      if (failure?.sent === false) lease.refund(Math.floor(endedAtMs));
-      else lease.release();
-      const isRetryable = failure === undefined ? answer.status === 429 || answer.status >= 500 : !failure.sent;
-      failed.push({ target, startedAtMs: now, endedAtMs, refused, answer, isRetryable });
-      last = refused;
-      if (!isRetryable) break;
-      now = Math.floor(nowMs());
+      this.#isCalled = true;
+      this.#index += 1;
+      this.#send(target, { lease, matches }, now);
+      return undefined;
     }
-    throw last ?? saturated(routed, parts, now);
-  } finally {
-    held?.release();
-    if (!called) consumer.lease.refund(Math.floor(nowMs()));
+    return this.#last ?? saturated(this.#routed, this.#parts, now);
+  }
+
+  #send(target: Target, allowance: Allowance, startedAtMs: number): void {
+    try {
+      const { answer, injectedUsage } = ask(target, this.#routed, this.#exchange, this.#parts);
+      const asking = { target, allowance, startedAtMs, answer, injectedUsage };
+      answer.whenReady((failure) => this.#judge(asking, failure));
+    } catch (error) {
+      allowance.lease.release();
+      throw error;
+    }
+  }
+
+  /** Something has come of asking a target. */
+  #judge(asking: Asking, failure: UpstreamFailure | undefined): void {
+    const { target, allowance, startedAtMs, answer, injectedUsage } = asking;
+    const { nowMs } = this.#parts;
+    const endedAtMs = nowMs();
+    let refused: Refusal | undefined;
+    try {
+      refused = refusalOf({ answer, failure, injectedUsage }, target, this.#exchange, nowMs);
+    } catch (error) {
+      answer.cancel();
+      allowance.lease.release();
+      this.#taker.refuse(error);
+      return;
+    }
+    if (refused === undefined) {
+      const routed = this.#routed;
+      this.#taker.takeAnswer({ routed, target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage });
+      return;
+    }
+    answer.cancel();
+    // A provider that was never reached has executed nothing.
+    if (failure?.sent === false) allowance.lease.refund(Math.floor(endedAtMs));
+    else allowance.lease.release();
+    const isRetryable = failure === undefined ? answer.status === 429 || answer.status >= 500 : !failure.sent;
+    this.#taker.failed.push({ target, startedAtMs, endedAtMs, refused, answer, isRetryable });
+    this.#last = refused;
+    if (isRetryable) this.next();
+    else this.#taker.refuse(refused);
   }
 }
 

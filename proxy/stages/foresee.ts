@@ -8,7 +8,7 @@ import { explain } from '../limits/rejection.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import { limitRefusal, type Rejected, targetRules } from './admit.ts';
 import type { Principal } from './authenticate.ts';
-import { receive } from './receive.ts';
+import { received } from './receive.ts';
 import { resolve } from './resolve.ts';
 
 /** The body, which names the targets, is read up to this many bytes: a refused request must cost little. */
@@ -50,7 +50,7 @@ async function routeOf({ exchange, snapshot, allowedModels, held }: Asked): Prom
   const late = refusal('request_timeout');
   const timer = setTimeout(() => exchange.waiting?.broken?.(late), patienceMs);
   try {
-    const body = await receive(exchange, snapshot.bodyLimitBytes, held);
+    const body = await received(exchange, snapshot.bodyLimitBytes, held);
     return resolve(readCall(body), snapshot, allowedModels);
   } catch (error) {
     // Who has left, or sent what is no HTTP, gets no such answer.

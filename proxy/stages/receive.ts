@@ -1,7 +1,7 @@
 // Stage 0: the body of a model call. What its head says is checked before a byte is read.
 import type { HeldBody } from '../body-budget.ts';
 import type { Exchange } from '../connection/exchange.ts';
-import { expectLength, readBody } from '../connection/read-body.ts';
+import { type BodyTaker, expectLength, readBody, takeBody } from '../connection/read-body.ts';
 import { refusal } from '../errors.ts';
 
 const json = /^application\/json\s*(?:;|$)/i;
@@ -16,8 +16,13 @@ export function expectJson({ head }: Exchange, limitBytes: number): void {
   expectLength(head, { bytes: limitBytes, setting });
 }
 
-/** Reads the body; throws what `readBody` throws. */
-export function receive(exchange: Exchange, limitBytes: number, held: HeldBody): Promise<Buffer> {
+/** Reads the body; throws and refuses what `takeBody` does. */
+export function receive(exchange: Exchange, limitBytes: number, held: HeldBody, taker: BodyTaker): void {
+  takeBody(exchange, { bytes: limitBytes, setting }, held, taker);
+}
+
+/** The same as a promise. */
+export function received(exchange: Exchange, limitBytes: number, held: HeldBody): Promise<Buffer> {
   return readBody(exchange, { bytes: limitBytes, setting }, held);
 }
 

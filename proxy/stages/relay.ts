@@ -37,24 +37,26 @@ const ownFailure: Failure = { code: 'internal_error', reason: '' };
 const keyRevoked: Failure = { code: 'key_revoked', reason: '' };
 
 /**
- * Relays an answer. Resolves when the last byte was written, the client left, or the answer broke off. What fails unexpectedly while
+ * Relays an answer. Calls `ended` once: when the last byte was written, the client left, or the answer broke off. What fails unexpectedly while
  * bytes flow is reported, and ends the answer without a word about the provider. A client that leaves while a tap awaits more (the usage
  * behind the last words of a stream) leaves the call open for a moment, its slots included.
  */
-export function relay(delivery: Delivery, exchange: Exchange, parts: Parts): Promise<Ending> | Ending {
+export function relay(delivery: Delivery, exchange: Exchange, parts: Parts, ended: (ending: Ending) => void): void {
   const { answer, taps } = delivery;
   const { response } = exchange;
   if (exchange.gone) {
     answer.cancel();
     passWhole(taps, answer.body());
-    return { status: 499, headers: [], refused: refusal('client_left') };
+    ended({ status: 499, headers: [], refused: refusal('client_left') });
+    return;
   }
   if (answer.complete && !answer.stream) {
     const body = passWhole(taps, answer.body());
     const headers = headersOf(delivery, exchange.id, String(body.length));
     response.writeHead(answer.status, headers);
     response.end(body);
-    return { status: answer.status, headers, refused: undefined };
+    ended({ status: answer.status, headers, refused: undefined });
+    return;
   }
   const headers = headersOf(delivery, exchange.id, answer.contentLength);
   try {
@@ -63,10 +65,7 @@ export function relay(delivery: Delivery, exchange: Exchange, parts: Parts): Pro
     answer.cancel();
     throw error;
   }
-  return new Promise((resolve) => {
-    const ended = (status: number, refused: Refusal | undefined): void => resolve({ status, headers, refused });
-    new Flow(delivery, exchange, parts, ended).start();
-  });
+  new Flow(delivery, exchange, parts, (status, refused) => ended({ status, headers, refused })).start();
 }
 
 function passWhole(taps: readonly Tap[], body: Buffer): Buffer {

@@ -1,7 +1,8 @@
 // Forwards a whole request to the control plane, and its answer to the client: one base URL serves both planes.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { errors, type Pool, request } from './undici.ts';
+import type { ClientPool } from './client-pool.ts';
+import { errors, request } from './undici.ts';
 
 export interface Forwarded {
   readonly method: string;
@@ -26,7 +27,7 @@ const hopByHop: ReadonlySet<string> = new Set([
 
 /** Sends it; rejects when no answer begins within `timeoutMs`, or when `gone` fires. */
 export async function forward(
-  pool: Pool,
+  pool: ClientPool,
   { method, path, headers, body }: Forwarded,
   timeoutMs: number,
   gone: AbortSignal,
@@ -57,7 +58,7 @@ export function neverConnected(error: unknown): boolean {
 }
 
 /** Whether GET /health is answered with 200. Never rejects. */
-export async function answersHealth(pool: Pool, timeoutMs: number): Promise<boolean> {
+export async function answersHealth(pool: ClientPool, timeoutMs: number): Promise<boolean> {
   try {
     const answer = await request(pool, {
       method: 'GET',

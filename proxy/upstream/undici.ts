@@ -3,21 +3,21 @@
 import type * as undici from 'undici';
 import send from 'undici/lib/api/api-request.js';
 import build from 'undici/lib/core/connect.js';
-import PoolAlone from 'undici/lib/dispatcher/pool.js';
+import ClientAlone from 'undici/lib/dispatcher/client.js';
 
 export { default as errors } from 'undici/lib/core/errors.js';
 
-/** A pool without the methods that undici adds in its index. */
-export type Pool = Omit<undici.Pool, 'connect' | 'pipeline' | 'request' | 'stream' | 'upgrade'>;
-export const Pool: new (...given: ConstructorParameters<typeof undici.Pool>) => Pool = PoolAlone;
+/** A client, one connection, without the methods that undici adds in its index. */
+export type Client = Omit<undici.Client, 'connect' | 'pipeline' | 'request' | 'stream' | 'upgrade'>;
+export const Client: new (...given: ConstructorParameters<typeof undici.Client>) => Client = ClientAlone;
 
-/** Opens a connection of a pool. */
+/** Opens the connection of a client. */
 export type Connector = undici.buildConnector.connector;
 export const buildConnector: typeof undici.buildConnector = build;
 
 /** What `pool.request(options)` is in undici's index. */
 export function request(
-  pool: Pool,
+  pool: Pick<undici.Pool, 'dispatch'>,
   options: undici.Dispatcher.RequestOptions,
 ): Promise<undici.Dispatcher.ResponseData> {
   return send.call(pool, options);

@@ -10,23 +10,12 @@ import { ChunkGuard } from './chunk-guard.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { type DecodedSink, decodedSink, isDecodable } from './decoded-sink.ts';
 import { failureOf, type UpstreamFailure } from './failure.ts';
+import type { Patience } from './patience.ts';
 
 /** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error. */
 const maxHeldBytes = 64 * 1024;
 /** More informational (1xx) answers than this are an attack. */
 const maxInformational = 100;
-
-/** How long to wait for what, in milliseconds. */
-export interface Patience {
-  /** From sending to the first byte of the body. */
-  readonly firstByteMs: number;
-  /** Between two chunks of the body. */
-  readonly streamIdleMs: number;
-  /** For all of it. */
-  readonly totalMs: number;
-  /** For the usage of a stream whose client left behind its last words. */
-  readonly usageDrainMs: number;
-}
 
 const clientLeft: Failure = { code: 'upstream_disconnected', reason: 'the client left' };
 const timedOut = (reason: string): Failure => ({ code: 'upstream_timeout', reason });
@@ -38,9 +27,6 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
   /** All of the body is in `held`. */
   complete = false;
   deadlineMs: number;
-  /** Resolves when the answer is complete, or open with its first bytes held, and with the failure when neither will be. */
-  readonly ready: Promise<UpstreamFailure | undefined>;
-
   #head: AnswerHead = noHead;
   readonly #patience: Patience;
   readonly #deadlines: Deadlines;
@@ -58,7 +44,8 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
   #over = false;
   #waitingFor = '';
   #failure: Failure | undefined;
-  #isReady: (failure: UpstreamFailure | undefined) => void = () => undefined;
+  #isReady = false;
+  #whenReady: ((failure: UpstreamFailure | undefined) => void) | undefined;
   #sink: Sink | undefined;
   #decoder: DecodedSink | undefined;
   #abort: ((reason: Error) => void) | undefined;
@@ -70,10 +57,13 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     this.#totalDeadlineMs = deadlines.coarseNowMs + patience.totalMs;
     // Connecting has a timeout of its own (upstream/pools.ts).
     this.deadlineMs = this.#totalDeadlineMs;
-    this.ready = new Promise((resolve) => {
-      this.#isReady = resolve;
-    });
     deadlines.add(this);
+  }
+
+  /** Calls `listener` once: when the answer is complete, or open with its first bytes held, or has failed before. */
+  whenReady(listener: (failure: UpstreamFailure | undefined) => void): void {
+    this.#whenReady = listener;
+    if (this.#isReady) this.#tellReady();
   }
 
   /** Of the provider; none before it has come. */
@@ -179,26 +169,22 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
       this.#fail({ code: 'upstream_invalid_response', reason: 'it comes in chunks of a few bytes each' });
       return true;
     }
-    if (this.#read !== undefined) return this.#gather(this.#read, chunk);
-    this.#held.add(chunk);
-    if (this.stream || this.#held.length > maxHeldBytes) this.#isReady(undefined);
-    return true;
-  }
-
-  /** Undici has parsed a read: what came with it goes to the sink. */
-  passRead(): void {
-    this.#isReading = false;
-    if (this.#read !== undefined) this.#pass(this.#read.take());
-  }
-
-  #gather(read: ReadPieces, chunk: Buffer): boolean {
+    const read = this.#read ?? this.#held;
     read.add(chunk);
-    if (!this.#isReading) {
+    const isOpen = read !== this.#held || this.stream || this.#held.length > maxHeldBytes;
+    if (isOpen && !this.#isReading) {
       this.#isReading = true;
       process.nextTick(passRead, this);
     }
     if (this.#isFull) this.deadlineMs = this.#totalDeadlineMs;
     return !this.#isFull;
+  }
+
+  /** undici has parsed a read: what came with it goes to the sink, or the answer is handed over. */
+  passRead(): void {
+    this.#isReading = false;
+    if (this.#read === undefined) this.#tellReady();
+    else this.#pass(this.#read.take());
   }
 
   #pass(bytes: Buffer): void {
@@ -212,10 +198,7 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     if (this.#over) return;
     this.#over = true;
     this.complete = true;
-    this.#deadlines.remove(this);
-    this.#isReady(undefined);
-    this.passRead();
-    this.#sink?.end(undefined);
+    this.#end();
   }
 
   onError(error: Error): void {
@@ -234,15 +217,31 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     this.deadlineMs = Math.min(this.#deadlines.coarseNowMs + patienceMs, this.#totalDeadlineMs);
   }
 
+  /** Nothing more comes. An answer that is handed over only now ends when it gets its sink. */
+  #end(): void {
+    this.#deadlines.remove(this);
+    const sink = this.#sink;
+    this.#tellReady();
+    if (sink === undefined) return;
+    this.passRead();
+    sink.end(this.#failure);
+  }
+
+  #tellReady(): void {
+    this.#isReady = true;
+    const listener = this.#whenReady;
+    this.#whenReady = undefined;
+    // Bytes that came just before a failure belong to the client.
+    const failure = this.#isReading ? undefined : this.#failure;
+    listener?.(failure && { failure, sent: this.#sent });
+  }
+
   /** Ends the call, tells the waiting stage, and frees the connection. */
   #fail(failure: Failure): void {
     if (this.#over) return;
     this.#over = true;
     this.#failure = failure;
-    this.#deadlines.remove(this);
-    this.#isReady({ failure, sent: this.#sent });
-    this.passRead();
-    this.#sink?.end(failure);
+    this.#end();
     this.#abort?.(new Error(failure.code));
   }
 }

@@ -8,7 +8,7 @@ export const canary = 'broken on purpose, with a secret in it';
 /** Makes one thing fail that one step uses, for requests that ask for it, once each. */
 export const saboteur = `
 import { IncomingMessage, ServerResponse } from 'node:http';
-import { Pool } from ${JSON.stringify(import.meta.resolve('undici'))};
+import { Client } from ${JSON.stringify(import.meta.resolve('undici'))};
 import { Limiter } from ${JSON.stringify(pathToFileURL(resolve(import.meta.dirname, '../../proxy/limits/limiter.ts')).href)};
 
 const seen = new Set();
@@ -31,7 +31,7 @@ breakWhen(JSON, 'parse', (text) => text === '"break-read\\\\u0021"');
 breakWhen(Map.prototype, 'get', (key) => key === 'break-resolve');
 breakWhen(Limiter.prototype, 'forUserPath', (path) => path === '/break-admit');
 breakWhen(Limiter.prototype, 'forTarget', (_, model) => model === 'break-target');
-breakWhen(Pool.prototype, 'dispatch', ({ headers }) => JSON.stringify(headers).includes('break-dispatch'));
+breakWhen(Client.prototype, 'dispatch', ({ headers }) => JSON.stringify(headers).includes('break-dispatch'));
 breakWhen(ServerResponse.prototype, 'writeHead', function () {
   const id = asked(this, 'break-relay');
   return id && isNew(id);

@@ -11,6 +11,8 @@ import { createMetrics, type Metrics } from '../../proxy/metrics.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route } from '../../proxy/snapshot/snapshot.ts';
 import { type Allowance, admit } from '../../proxy/stages/admit.ts';
+import { type Accepted, attempt, type FailedAttempt, type RoutedCall } from '../../proxy/stages/attempt.ts';
+import { type Delivery, type Ending, relay } from '../../proxy/stages/relay.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
@@ -86,3 +88,18 @@ export const named = (model: string, routingMember?: string) => ({ model, routin
 
 /** Room for whatever a test sends. */
 export const held = () => new BodyBudget(2 ** 30).open('/', { bodyLimitBytes: 2 ** 20, bodyBudgetBytes: undefined });
+
+/** The accepted answer of `attempt`; rejects when it refuses. */
+export function attempted(
+  routed: RoutedCall,
+  failed: FailedAttempt[],
+  exchange: Exchange,
+  parts: ReturnType<typeof partsOf>,
+): Promise<Accepted> {
+  return new Promise((takeAnswer, refuse) => attempt(routed, exchange, parts, { failed, takeAnswer, refuse }));
+}
+
+/** How `relay` ends. */
+export function relayed(delivery: Delivery, exchange: Exchange, parts: Parameters<typeof relay>[2]): Promise<Ending> {
+  return new Promise((ended) => relay(delivery, exchange, parts, ended));
+}

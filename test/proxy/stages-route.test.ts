@@ -6,7 +6,7 @@ import { closeExchange } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route, Target } from '../../proxy/snapshot/snapshot.ts';
-import { expectJson, receive } from '../../proxy/stages/receive.ts';
+import { expectJson, received } from '../../proxy/stages/receive.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import { modelAccess } from '../../schemas/keys/model-access.ts';
 import { runs } from '../support/extent.ts';
@@ -199,10 +199,10 @@ await test('only plain JSON in UTF-8 is read', async (t) => {
   for (const headers of accepted) {
     const exchange = exchangeOf(headers);
     expectJson(exchange, 10);
-    const received = receive(exchange, 10, held());
+    const body = received(exchange, 10, held());
     exchange.request.push('{}');
     exchange.request.push(null);
-    t.equal((await received).toString(), '{}', JSON.stringify(headers));
+    t.equal((await body).toString(), '{}', JSON.stringify(headers));
   }
   const refused: [headers: Record<string, string>, code: string][] = [
     [{}, 'unsupported_media_type'],
@@ -223,7 +223,7 @@ await test('only plain JSON in UTF-8 is read', async (t) => {
 await test('a body is whole, in its own bytes, up to the limit', async (t) => {
   const headers = { 'Content-Type': 'application/json' };
   const whole = exchangeOf(headers);
-  const received = receive(whole, 10, held());
+  const body = received(whole, 10, held());
   for (const chunk of [
     [0, 255],
     [254, 1, 2],
@@ -231,11 +231,11 @@ await test('a body is whole, in its own bytes, up to the limit', async (t) => {
   ])
     whole.request.push(Buffer.from(chunk));
   whole.request.push(null);
-  t.same([...(await received)], [0, 255, 254, 1, 2, 3, 4, 5, 6, 7]);
+  t.same([...(await body)], [0, 255, 254, 1, 2, 3, 4, 5, 6, 7]);
   t.equal(whole.waiting, undefined, 'no step waits any more');
 
   const long = exchangeOf(headers);
-  const refused = refusedBy(() => receive(long, 10, held()));
+  const refused = refusedBy(() => received(long, 10, held()));
   long.request.push(Buffer.alloc(6));
   long.request.push(Buffer.alloc(5));
   t.match(await refused, { status: 413, code: 'body_too_large', message: /10 bytes/ });
@@ -244,7 +244,7 @@ await test('a body is whole, in its own bytes, up to the limit', async (t) => {
   t.match(await refusedBy(() => expectJson(declared, 10)), { status: 413 }, 'without waiting for it');
 
   const left = exchangeOf(headers);
-  const waiting = refusedBy(() => receive(left, 10, held()));
+  const waiting = refusedBy(() => received(left, 10, held()));
   await waitFor('the stage to wait', () => left.waiting);
   closeExchange(left);
   t.match(await waiting, { status: 499, code: 'client_left' });

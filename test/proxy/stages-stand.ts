@@ -7,16 +7,16 @@ import { answerRefusal } from '../../proxy/connection/answer-refusal.ts';
 import { closeExchange, type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
-import { type Accepted, attempt, type RoutedCall } from '../../proxy/stages/attempt.ts';
-import { receive } from '../../proxy/stages/receive.ts';
-import { type Delivery, relay } from '../../proxy/stages/relay.ts';
+import type { Accepted, RoutedCall } from '../../proxy/stages/attempt.ts';
+import { received } from '../../proxy/stages/receive.ts';
+import type { Delivery } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import { UsageTap } from '../../proxy/tokens/usage-tap.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { listen } from '../support/ports.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { sampleConfig } from './sample-config.ts';
-import { admitted, held, named, nowMs, open, partsOf } from './stage-parts.ts';
+import { admitted, attempted, held, named, nowMs, open, partsOf, relayed } from './stage-parts.ts';
 
 /** How a request ended: its status and the provider that answered. */
 export interface Outcome {
@@ -56,12 +56,12 @@ export async function startStand(t: Test, count = 2): Promise<Stand> {
   const { pools } = parts;
   const serve = async (exchange: Exchange): Promise<void> => {
     try {
-      const call = readCall(await receive(exchange, 1 << 20, held()));
+      const call = readCall(await received(exchange, 1 << 20, held()));
       const route = resolve(named('all'), snapshot, undefined);
       const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts) };
-      const accepted = await attempt(routed, [], exchange, parts);
+      const accepted = await attempted(routed, [], exchange, parts);
       const { delivery } = deliveryOf(routed, accepted);
-      const { status } = await relay(delivery, exchange, parts);
+      const { status } = await relayed(delivery, exchange, parts);
       outcomes.push({ status, provider: accepted.target.upstream.name });
     } catch (error) {
       const { status, provider = '' } = answerRefusal(error, exchange);
@@ -76,7 +76,7 @@ export async function startStand(t: Test, count = 2): Promise<Stand> {
   t.teardown(async () => {
     server.closeAllConnections();
     await new Promise((closed) => server.close(closed));
-    await Promise.all(snapshot.upstreams.map((upstream) => pools.get(upstream).destroy()));
+    pools.closeFree();
   });
   return { providers, snapshot, outcomes, port: await listen(server) };
 }

@@ -6,8 +6,8 @@ import { closeExchange, type Exchange } from '../../proxy/connection/exchange.ts
 import { refusal } from '../../proxy/errors.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
-import { attempt, type FailedAttempt, type RoutedCall } from '../../proxy/stages/attempt.ts';
-import { type Ending, relay } from '../../proxy/stages/relay.ts';
+import type { FailedAttempt, RoutedCall } from '../../proxy/stages/attempt.ts';
+import type { Ending } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import { settle, type Trip } from '../../proxy/stages/settle.ts';
 import { compileRules } from '../../schemas/rules/rule.ts';
@@ -15,7 +15,18 @@ import type { Limit } from '../../schemas/types.ts';
 import { type Behaviour, createGate, type FakeUpstream, fin } from '../support/fake-upstream.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { sampleConfig } from './sample-config.ts';
-import { admitted, exchangeOf, metricsOf, named, open, partsOf, refusedBy, reported } from './stage-parts.ts';
+import {
+  admitted,
+  attempted,
+  exchangeOf,
+  metricsOf,
+  named,
+  open,
+  partsOf,
+  refusedBy,
+  relayed,
+  reported,
+} from './stage-parts.ts';
 import { deliveryOf, post, startStand } from './stages-stand.ts';
 
 const plain = '{"model":"all","messages":[]}';
@@ -62,7 +73,7 @@ await test('a trip knows every target that was asked, when, and what came of it'
   const call = readCall(Buffer.from(plain));
   const failed: FailedAttempt[] = [];
   const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts) };
-  const accepted = await attempt(routed, failed, exchangeOf({}), parts);
+  const accepted = await attempted(routed, failed, exchangeOf({}), parts);
   const attempts = [...failed, accepted];
   t.same(
     attempts.map(({ target, answer, refused }) => [target.upstream.name, answer?.status, refused?.message]),
@@ -78,7 +89,7 @@ await test('a trip knows every target that was asked, when, and what came of it'
     moments.map(Math.floor).sort((a, b) => a - b),
     'one after the other',
   );
-  await Promise.all(snapshot.upstreams.map((upstream) => parts.pools.get(upstream).destroy()));
+  parts.pools.closeFree();
 });
 
 await test('when every target refuses, the last one’s refusal is the answer', async (t) => {
@@ -208,7 +219,7 @@ await test('targets that were all used up a moment ago are refused, although a s
   const call = readCall(Buffer.from(streaming));
   const route = resolve(named('all'), snapshot, undefined);
   const routed: RoutedCall = { operation: 'chat', call, route, consumer };
-  const refused = await refusedBy(() => attempt(routed, [], exchangeOf({}), parts));
+  const refused = await refusedBy(() => attempted(routed, [], exchangeOf({}), parts));
   t.match(refused, { status: 429, code: 'rate_limit_exceeded', headers: { 'retry-after': '1' }, message: /p0/ });
 });
 
@@ -222,13 +233,13 @@ await test('an answer that comes after the client has left is cancelled', async 
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(streaming));
   const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts) };
-  const accepted = await attempt(routed, [], exchange, parts);
+  const accepted = await attempted(routed, [], exchange, parts);
   exchange.gone = true;
   const { delivery, tap } = deliveryOf(routed, accepted);
-  t.match(await relay(delivery, exchange, parts), { status: 499, refused: { code: 'client_left' } });
+  t.match(await relayed(delivery, exchange, parts), { status: 499, refused: { code: 'client_left' } });
   t.match(tap.usage(), { source: 'estimated' });
   await providers[0]?.waitFor((ledger) => ledger[0]?.clientClosedAtMs);
-  await Promise.all(snapshot.upstreams.map((upstream) => pools.get(upstream).destroy()));
+  pools.closeFree();
 });
 
 await test('a client that leaves takes its upstream call with it', async (t) => {
@@ -266,7 +277,7 @@ await test('no provider is called for a client that has left', async (t) => {
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(plain));
   const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts) };
-  const refused = await refusedBy(() => attempt(routed, [], exchange, parts));
+  const refused = await refusedBy(() => attempted(routed, [], exchange, parts));
   t.match(refused, { status: 499, code: 'client_left' });
   t.equal(providers[0]?.ledger.length, 0);
 });

@@ -6,7 +6,8 @@ import { failureRefusal, rejectionOf } from '../../proxy/providers/provider-erro
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Upstream } from '../../proxy/snapshot/snapshot.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
-import { type Patience, UpstreamAnswer } from '../../proxy/upstream/upstream-answer.ts';
+import type { Patience } from '../../proxy/upstream/patience.ts';
+import { UpstreamAnswer } from '../../proxy/upstream/upstream-answer.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { extent } from '../support/extent.ts';
 import { sampleConfig } from './sample-config.ts';

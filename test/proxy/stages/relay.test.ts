@@ -6,7 +6,7 @@ import { readHead } from '../../../proxy/call/head.ts';
 import { closeExchange, openExchange } from '../../../proxy/connection/exchange.ts';
 import { createKeyStreams } from '../../../proxy/key-streams.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
-import { relay } from '../../../proxy/stages/relay.ts';
+import { type Ending, relay } from '../../../proxy/stages/relay.ts';
 import { credentialsOf } from '../../../schemas/keys/credentials.ts';
 import { listen } from '../../support/ports.ts';
 import { rawRequest } from '../../support/raw-http.ts';
@@ -58,12 +58,12 @@ async function relayed(t: Test, answer: Answer, taps: readonly Tap[]) {
       () => 0,
     ),
   };
-  const ended = Promise.withResolvers<Awaited<ReturnType<typeof relay>>>();
+  const ended = Promise.withResolvers<Ending>();
   const server = createServer((request, response) => {
     const exchange = openExchange(request, response, readHead(request, 'x-gateway-user-path'), 0);
     response.on('close', () => closeExchange(exchange));
     const delivery = { answer, provider: undefined, taps, headers: ['x-kept', 'yes'], keyId: undefined };
-    Promise.resolve(relay(delivery, exchange, parts)).then(ended.resolve, ended.reject);
+    relay(delivery, exchange, parts, ended.resolve);
   });
   t.teardown(() => server.close());
   const { responses } = await rawRequest(

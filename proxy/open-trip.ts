@@ -1,0 +1,107 @@
+// A model request on its way: all that is known of it so far, and what happens when a step of it fails. One object serves all steps, and
+// takes what they wait for, so that a request needs no promise.
+import type { HeldBody } from './body-budget.ts';
+import type { Call } from './call/call.ts';
+import { answerRefusal } from './connection/answer-refusal.ts';
+import type { Exchange } from './connection/exchange.ts';
+import type { BodyTaker } from './connection/read-body.ts';
+import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
+import { Refusal } from './errors.ts';
+import type { Gateway } from './gateway.ts';
+import type { Route, Snapshot } from './snapshot/snapshot.ts';
+import type { Allowance } from './stages/admit.ts';
+import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempt.ts';
+import type { Principal } from './stages/authenticate.ts';
+import type { Ending } from './stages/relay.ts';
+import { settle, type Trip } from './stages/settle.ts';
+import type { UsageTap } from './tokens/usage-tap.ts';
+
+/** A part of the line. What it throws becomes the answer. */
+export type Step<Value> = (trip: OpenTrip, value: Value) => void;
+
+/** The parts of the line that begin when something has come. */
+export interface Line {
+  readonly body: Step<Buffer>;
+  readonly answer: Step<Accepted>;
+}
+
+/** How a trip ends when not even a refusal could be written. */
+const unanswered: Ending = { status: 500, headers: [], refused: undefined };
+
+export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
+  readonly endpoint: ModelEndpoint;
+  readonly exchange: Exchange;
+  readonly gateway: Gateway;
+  readonly snapshot: Snapshot;
+  readonly failed: FailedAttempt[] = [];
+  principal: Principal | undefined;
+  consumer: Allowance | undefined;
+  held: HeldBody | undefined;
+  call: Call | undefined;
+  route: Route | undefined;
+  accepted: Accepted | undefined;
+  usageTap: UsageTap | undefined;
+  ending = unanswered;
+  readonly #line: Line;
+
+  constructor(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway, line: Line) {
+    this.endpoint = endpoint;
+    this.exchange = exchange;
+    this.gateway = gateway;
+    this.snapshot = gateway.current();
+    this.#line = line;
+  }
+
+  get path(): string {
+    return this.endpoint.path;
+  }
+
+  /** Takes a part of the line. */
+  step<Value>(part: Step<Value>, value: Value): void {
+    try {
+      part(this, value);
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+
+  takeBody(body: Buffer): void {
+    this.step(this.#line.body, body);
+  }
+
+  takeAnswer(accepted: Accepted): void {
+    this.step(this.#line.answer, accepted);
+  }
+
+  /** Answers with what went wrong, as far as that can still be said. */
+  refuse(error: unknown): void {
+    const { consumer, exchange, gateway } = this;
+    try {
+      // Without a route no provider was called; with one, the attempt knows whether.
+      if (this.route === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));
+      if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange.id);
+      const refused = answerRefusal(error, exchange);
+      this.ending = { status: refused.status, headers: [], refused };
+    } catch (further) {
+      this.#giveUp(further);
+    }
+    this.end(this.ending);
+  }
+
+  /** The end, however it came about: gives back what was held, and has it counted. */
+  end(ending: Ending): void {
+    this.ending = ending;
+    this.held?.release();
+    try {
+      settle(this, this.gateway);
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  /** Nothing can be answered: a client must not wait for it. */
+  #giveUp(error: unknown): void {
+    this.gateway.reportFailure(error, this.exchange.id);
+    this.exchange.response.destroy();
+  }
+}

@@ -1,0 +1,13 @@
+// The timeouts of a provider.
+
+/** How long to wait for what, in milliseconds. */
+export interface Patience {
+  /** From sending to the first byte of the body. */
+  readonly firstByteMs: number;
+  /** Between two chunks of the body. */
+  readonly streamIdleMs: number;
+  /** For all of it. */
+  readonly totalMs: number;
+  /** For the usage of a stream whose client left behind its last words. */
+  readonly usageDrainMs: number;
+}
