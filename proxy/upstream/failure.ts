@@ -8,6 +8,9 @@ export interface UpstreamFailure {
   readonly sent: boolean;
 }
 
+export const clientLeft: Failure = { code: 'upstream_disconnected', reason: 'the client left' };
+export const timedOut = (reason: string): Failure => ({ code: 'upstream_timeout', reason });
+
 const unreachable = (reason: string): Failure => ({ code: 'upstream_unavailable', reason });
 const tls = (reason: string): Failure => ({ code: 'upstream_tls', reason });
 const invalid = (reason: string): Failure => ({ code: 'upstream_invalid_response', reason });

@@ -1,6 +1,5 @@
-// One answer of a provider as it arrives. It is handed over in one of two forms: whole (short, and not a stream) or open (the rest still
-// arriving). On undici's raw handler interface: one object per call, no stream and no timer of its own. undici hands over each HTTP chunk
-// by itself; the chunks of one read go to the sink together, so that thirty events in one write of the provider cost one write.
+// One answer of a provider as it arrives, handed over whole (short, and not a stream) or open (the rest still arriving). On undici's raw
+// handler interface: one object per call. undici hands over each HTTP chunk by itself; those of one read go to the sink together.
 import type { Dispatcher } from 'undici';
 import type { Answer, Failure, Sink } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
@@ -9,7 +8,7 @@ import { type AnswerHead, noHead, readAnswerHead } from './answer-head.ts';
 import { ChunkGuard } from './chunk-guard.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { type DecodedSink, decodedSink, isDecodable } from './decoded-sink.ts';
-import { failureOf, type UpstreamFailure } from './failure.ts';
+import { clientLeft, failureOf, timedOut, type UpstreamFailure } from './failure.ts';
 import type { Patience } from './patience.ts';
 
 /** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error. */
@@ -17,8 +16,6 @@ const maxHeldBytes = 64 * 1024;
 /** More informational (1xx) answers than this are an attack. */
 const maxInformational = 100;
 
-const clientLeft: Failure = { code: 'upstream_disconnected', reason: 'the client left' };
-const timedOut = (reason: string): Failure => ({ code: 'upstream_timeout', reason });
 const passRead = (answer: UpstreamAnswer): void => answer.passRead();
 
 /** One answer of a provider, in whatever state it is. */
@@ -27,13 +24,13 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
   /** All of the body is in `held`. */
   complete = false;
   deadlineMs: number;
-  #head: AnswerHead = noHead;
+  head: AnswerHead = noHead;
   readonly #patience: Patience;
   readonly #deadlines: Deadlines;
   #totalDeadlineMs: number;
   /** What came before there was a sink. */
   readonly #held = new HeldBytes();
-  /** What came of the read that is being parsed; undefined: there is no sink. */
+  /** What came of the read that is being parsed, of an answer that is not held whole. */
   #read: ReadPieces | undefined;
   #isReading = false;
   /** The sink has asked for a pause. */
@@ -62,35 +59,30 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
 
   /** Calls `listener` once: when the answer is complete, or open with its first bytes held, or has failed before. */
   whenReady(listener: (failure: UpstreamFailure | undefined) => void): void {
-    this.#whenReady = listener;
-    if (this.#isReady) this.#tellReady();
-  }
-
-  /** Of the provider; none before it has come. */
-  get head(): AnswerHead {
-    return this.#head;
+    if (this.#isReady) listener(this.#sendFailure());
+    else this.#whenReady = listener;
   }
 
   get contentType(): string | undefined {
-    return this.#head.contentType;
+    return this.head.contentType;
   }
 
   get contentLength(): string | undefined {
-    return this.#head.contentLength;
+    return this.head.contentLength;
   }
 
   /** A stream is decoded on the way where that is possible. */
   get contentEncoding(): string | undefined {
-    const { receivedEncoding, stream } = this.#head;
+    const { receivedEncoding, stream } = this.head;
     return receivedEncoding !== undefined && stream && isDecodable(receivedEncoding) ? undefined : receivedEncoding;
   }
 
   get stream(): boolean {
-    return this.#head.stream;
+    return this.head.stream;
   }
 
   get framed(): boolean {
-    return this.#head.framed;
+    return this.head.framed;
   }
 
   /** The bytes held so far: all of them when `complete`. */
@@ -99,16 +91,14 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
   }
 
   attach(sink: Sink): void {
-    const encoding = this.#head.receivedEncoding;
+    const encoding = this.head.receivedEncoding;
     if (this.stream && encoding !== undefined && isDecodable(encoding)) {
       const source = { resume: () => this.#readOn(), cancel: (failure: Failure) => this.#fail(failure) };
       this.#decoder = decodedSink(encoding, sink, source);
     }
-    const first = this.#decoder ?? sink;
-    this.#sink = first;
-    this.#read = new ReadPieces();
+    this.#sink = this.#decoder ?? sink;
     this.#pass(this.#held.take());
-    if (this.#over) first.end(this.#failure);
+    if (this.#over) this.#sink.end(this.#failure);
   }
 
   resume(): void {
@@ -158,7 +148,7 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     }
     this.status = status;
     this.#resume = resume;
-    this.#head = readAnswerHead(rawHeaders);
+    this.head = readAnswerHead(rawHeaders);
     return true;
   }
 
@@ -169,28 +159,34 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
       this.#fail({ code: 'upstream_invalid_response', reason: 'it comes in chunks of a few bytes each' });
       return true;
     }
-    const read = this.#read ?? this.#held;
-    read.add(chunk);
-    const isOpen = read !== this.#held || this.stream || this.#held.length > maxHeldBytes;
-    if (isOpen && !this.#isReading) {
+    if (this.#sink === undefined && !this.stream && this.#held.length + chunk.length <= maxHeldBytes) {
+      this.#held.add(chunk);
+      return true;
+    }
+    this.#read ??= new ReadPieces();
+    this.#read.add(chunk);
+    if (!this.#isReading) {
       this.#isReading = true;
       process.nextTick(passRead, this);
     }
-    if (this.#isFull) this.deadlineMs = this.#totalDeadlineMs;
     return !this.#isFull;
   }
 
   /** undici has parsed a read: what came with it goes to the sink, or the answer is handed over. */
   passRead(): void {
     this.#isReading = false;
-    if (this.#read === undefined) this.#tellReady();
-    else this.#pass(this.#read.take());
+    const bytes = this.#read?.take();
+    if (!bytes?.length) return;
+    if (this.#sink) this.#pass(bytes);
+    else {
+      // Also those that came just before a failure belong to the client.
+      this.#held.add(bytes);
+      this.#tellReady(undefined);
+    }
   }
 
   #pass(bytes: Buffer): void {
-    if (bytes.length === 0 || this.#sink === undefined) return;
-    this.#isFull = !this.#sink.write(bytes);
-    // While the client does not read, no deadline runs for the provider.
+    this.#isFull = bytes.length > 0 && this.#sink?.write(bytes) === false;
     if (this.#isFull) this.deadlineMs = this.#totalDeadlineMs;
   }
 
@@ -214,26 +210,29 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
 
   #await(what: string, patienceMs: number): void {
     this.#waitingFor = what;
-    this.deadlineMs = Math.min(this.#deadlines.coarseNowMs + patienceMs, this.#totalDeadlineMs);
+    const dueMs = this.#deadlines.coarseNowMs + patienceMs;
+    // While the client does not read, no deadline runs for the provider.
+    this.deadlineMs = this.#isFull ? this.#totalDeadlineMs : Math.min(dueMs, this.#totalDeadlineMs);
   }
 
   /** Nothing more comes. An answer that is handed over only now ends when it gets its sink. */
   #end(): void {
     this.#deadlines.remove(this);
     const sink = this.#sink;
-    this.#tellReady();
-    if (sink === undefined) return;
     this.passRead();
-    sink.end(this.#failure);
+    if (sink === undefined) this.#tellReady(this.#sendFailure());
+    else sink.end(this.#failure);
   }
 
-  #tellReady(): void {
+  #tellReady(failure: UpstreamFailure | undefined): void {
     this.#isReady = true;
     const listener = this.#whenReady;
     this.#whenReady = undefined;
-    // Bytes that came just before a failure belong to the client.
-    const failure = this.#isReading ? undefined : this.#failure;
-    listener?.(failure && { failure, sent: this.#sent });
+    listener?.(failure);
+  }
+
+  #sendFailure(): UpstreamFailure | undefined {
+    return this.#failure && { failure: this.#failure, sent: this.#sent };
   }
 
   /** Ends the call, tells the waiting stage, and frees the connection. */

@@ -35,6 +35,7 @@ function answerOf(
     .map((part) => Buffer.from(part, 'latin1'));
   answer.onHeaders(status, raw, () => undefined);
   if (body.length > 0) answer.onData(Buffer.from(body));
+  answer.passRead();
   if (complete) answer.onComplete();
   return answer;
 }
