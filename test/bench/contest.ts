@@ -1,4 +1,5 @@
 // Loads servers in short slices one right after the other, and reads what each slice cost the server that answered it.
+import type { CountInstructions } from './instructions.ts';
 import type { LoadClient } from './load.ts';
 import { isAlive, startReading } from './measure.ts';
 import type { Running } from './processes.ts';
@@ -10,6 +11,8 @@ export interface Cost {
   readonly load: LoadResult;
   /** CPU of the server per completed request. Microseconds. */
   readonly cpuUs: number;
+  /** Instructions of the server per completed request, when they were counted. */
+  readonly instructions?: number;
   /** Cores the load client kept busy. */
   readonly clientCores: number;
   /** Cores the other watched processes kept busy, in the order given. */
@@ -28,17 +31,25 @@ export function shortSlice(workload: Workload, ms = 170): Omit<Slice, 'url'> {
   return { workload, connections: CONNECTIONS, seconds: ms / 1000 };
 }
 
-/** Loads one server for one slice. Rejects when the server ended or answered nothing. `others` are watched beside it. */
+/** What is looked at besides the server: other processes, and its instructions. */
+export interface Watch {
+  readonly others?: readonly Running[];
+  readonly count?: CountInstructions | undefined;
+}
+
+/** Loads one server for one slice. Rejects when the server ended or answered nothing. */
 export async function measureSlice(
   client: LoadClient,
   server: Running,
   slice: Omit<Slice, 'url'>,
-  others: readonly Running[] = [],
+  { others = [], count }: Watch = {},
 ): Promise<Cost> {
   await client.open(server.url, slice.connections);
+  const endCount = await count?.(server.pid);
   const end = startReading([server.pid, client.pid, ...others.map(({ pid }) => pid)]);
   const load = await client.run({ ...slice, url: server.url });
   const reading = end();
+  const instructions = await endCount?.();
   for (const { name, pid, lastWords } of [server, ...others]) {
     if (!isAlive(pid)) throw new Error(`${name} ended under load; its last words:\n${lastWords()}`);
   }
@@ -48,6 +59,7 @@ export async function measureSlice(
   return {
     load,
     cpuUs: (own * 1000) / load.requests,
+    ...(instructions === undefined ? {} : { instructions: instructions / load.requests }),
     clientCores: cores(ofClient),
     otherCores: rest.map(cores),
     foreignCores: reading.foreignCores,
