@@ -96,7 +96,9 @@ function roomOf(name: string, url: string): string {
 }
 
 function shortPath(url: string): string {
-  return url.replace('file://', '').replace(`${ROOT}/`, '');
+  // Installed packages may lie elsewhere, behind a link.
+  const packages = url.lastIndexOf('node_modules/');
+  return packages < 0 ? url.replace('file://', '').replace(`${ROOT}/`, '') : url.slice(packages);
 }
 
 function sorted(costs: Map<string, number>): [string, number][] {

@@ -10,14 +10,12 @@ export interface Tree {
   readonly path: string;
   /** The short commit, or the folder it was given as. */
   readonly name: string;
-  /** Removes what was made for it; may be called again. */
-  readonly remove: () => void;
 }
 
-/** The tree of a commit, or of a folder that holds one. Throws when there is no such thing. */
-export function openTree(commitOrFolder: string): Tree {
+/** The tree of a commit, or of a folder that holds one; `atEnd` receives what removes it. Throws when there is none. */
+export function openTree(commitOrFolder: string, atEnd: (undo: () => void) => void): Tree {
   const folder = resolve(commitOrFolder);
-  if (existsSync(join(folder, 'proxy', 'main.ts'))) return { path: folder, name: folder, remove: () => {} };
+  if (existsSync(join(folder, 'proxy', 'main.ts'))) return { path: folder, name: folder };
   const commit = git(['rev-parse', '--verify', '--short', `${commitOrFolder}^{commit}`]).trim();
   const parent = mkdtempSync(join(tmpdir(), 'gateway-tree-'));
   const path = join(parent, commit);
@@ -25,20 +23,22 @@ export function openTree(commitOrFolder: string): Tree {
     if (existsSync(path)) git(['worktree', 'remove', '--force', path]);
     rmSync(parent, { recursive: true, force: true });
   };
-  try {
-    git(['worktree', 'add', '--detach', '--quiet', path, commit]);
-    if (!existsSync(join(path, 'proxy', 'main.ts'))) throw new Error(`${commit} has no proxy/main.ts`);
-    symlinkSync(join(ROOT, 'node_modules'), join(path, 'node_modules'));
-  } catch (error) {
-    remove();
-    throw error;
-  }
-  return { path, name: commit, remove };
+  atEnd(remove);
+  git(['worktree', 'add', '--detach', '--quiet', path, commit]);
+  if (!existsSync(join(path, 'proxy', 'main.ts'))) throw new Error(`${commit} has no proxy/main.ts`);
+  symlinkSync(join(ROOT, 'node_modules'), join(path, 'node_modules'));
+  return { path, name: commit };
 }
 
-/** The commit the bench itself runs on, and whether files were changed since. */
-export function ownCommit(): { commit: string; dirty: boolean } {
-  return { commit: git(['rev-parse', '--short', 'HEAD']).trim(), dirty: git(['status', '--porcelain', '-uno']) !== '' };
+/** The tree the bench belongs to. */
+export function ownTree(): Tree {
+  return { path: ROOT, name: 'now' };
+}
+
+/** The commit the bench itself runs on, and whether files were changed since; `ignored` is a path from the top. */
+export function ownCommit(ignored: string): { commit: string; dirty: boolean } {
+  const changed = git(['status', '--porcelain', '--untracked-files=no', '--', '.', `:!${ignored}`]);
+  return { commit: git(['rev-parse', '--short', 'HEAD']).trim(), dirty: changed !== '' };
 }
 
 function git(args: string[]): string {

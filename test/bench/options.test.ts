@@ -1,0 +1,29 @@
+// What may be typed after `npm run bench --`.
+import tap from 'tap';
+import { readOptions } from './options.ts';
+
+void tap.test('without a word the whole table is measured', async (t) => {
+  t.match(readOptions([]), { mode: 'table', quick: false, limiter: true, parts: ['json', 'sse', 'held', 'start'] });
+  t.match(readOptions(['--quick']), { quick: true, parts: ['json', 'sse', 'start'] });
+  t.equal(readOptions(['--help']), undefined);
+});
+
+void tap.test('--only names parts of the table, or workloads of a comparison', async (t) => {
+  t.match(readOptions(['--only', 'start,json']), { parts: ['json', 'start'], limiter: false });
+  t.match(readOptions(['--only', 'limiter']), { parts: [], limiter: true });
+  const comparison = { mode: 'compare', compare: ['HEAD'], workloads: ['json-8k', 'paced'] };
+  t.match(readOptions(['--compare', 'HEAD', '--only', 'json-8k,paced']), comparison);
+  t.match(readOptions(['--compare', 'a,b']), { compare: ['a', 'b'], workloads: ['json', 'sse', 'burst', 'paced'] });
+});
+
+void tap.test('wrong words are refused with what would be right', async (t) => {
+  t.throws(() => readOptions(['--only', 'jsn']), {
+    message: '--only knows no jsn; it knows json, sse, held, start, limiter',
+  });
+  t.throws(() => readOptions(['--variants', 'bare,nginx']), { message: /knows no nginx/ });
+  t.throws(() => readOptions(['--rounds', '0']), { message: /whole number from 1 on, not 0/ });
+  t.throws(() => readOptions(['--compare', 'a,b,c']), { message: /one commit or two/ });
+  t.throws(() => readOptions(['--compare', 'a', '--flags']), { message: /cannot go together/ });
+  t.throws(() => readOptions(['--compare', 'a', '--only', 'held']), { message: /knows no held/ });
+  t.throws(() => readOptions(['--fast']), { message: /--fast/ });
+});

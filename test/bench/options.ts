@@ -1,0 +1,107 @@
+// What may be typed after `npm run bench --`, read and checked.
+import { parseArgs } from 'node:util';
+import { VARIANTS, type Variant } from './findings.ts';
+import { PARTS, type Part } from './full-run.ts';
+import { WORKLOADS, type Workload } from './workload.ts';
+
+/** Shown with `--help` and after a word nobody knows. */
+export const USAGE = `usage: npm run bench -- [options]
+  (no option)          the table: bare pass-through and gateway in all workloads, memory, start, targets; about 6 minutes
+  --quick              about 30 s: fewer workloads and slices
+  --only WHAT          json, sse, held, start, limiter, with commas
+  --variants A,B       of ${VARIANTS.join(', ')} (default all)
+  --rounds N           slices per workload and variant (default 20; with --quick 5; with --flags 12)
+  --json FILE          writes every slice to FILE
+  --record             appends the ratios to test/bench/history.jsonl
+
+  --compare COMMIT     CPU per request of that commit's gateway and of this one, side by side, with an interval;
+                       a folder with another tree will do; COMMIT,OTHER compares OTHER instead of this one
+    --only WHAT        of ${WORKLOADS.filter((name) => name !== 'held').join(', ')} (default json,sse,burst,paced)
+    --pairs N          pairs of slices per start of the gateways (default 12)
+    --launches N       how often both are started (default 3)
+  --flags              a table of Node flags: CPU, latency, memory and start of the gateway with each
+    --node A,B         Node binaries to compare (default the one that runs this)
+  --profile            where the CPU time of gateway and bare goes, function by function`;
+
+/** The mode, and what belongs to it. */
+export interface Options {
+  readonly mode: 'table' | 'compare' | 'flags' | 'profile';
+  readonly quick: boolean;
+  readonly parts: readonly Part[];
+  readonly limiter: boolean;
+  readonly workloads: readonly Workload[];
+  readonly variants: readonly Variant[];
+  readonly rounds: number | undefined;
+  readonly json: string | undefined;
+  readonly record: boolean;
+  /** Commits or folders. */
+  readonly compare: readonly string[];
+  readonly pairs: number;
+  readonly launches: number;
+  readonly nodes: readonly string[];
+}
+
+/** Reads the words; undefined when the usage is to be shown instead. Throws with the reason when a word is wrong. */
+export function readOptions(words: string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      variants: { type: 'string' },
+      rounds: { type: 'string' },
+      json: { type: 'string' },
+      record: { type: 'boolean', default: false },
+      compare: { type: 'string' },
+      pairs: { type: 'string', default: '12' },
+      launches: { type: 'string', default: '3' },
+      flags: { type: 'boolean', default: false },
+      node: { type: 'string', default: process.execPath },
+      profile: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const { quick, json, record } = values;
+  const compare = listOf(values.compare);
+  const modes = [values.compare === undefined ? [] : ['compare'], values.flags ? ['flags'] : []].flat();
+  const chosen = [...modes, ...(values.profile ? ['profile'] : [])] as Options['mode'][];
+  if (chosen.length > 1) throw new Error(`--${chosen.join(' and --')} cannot go together`);
+  const [mode = 'table'] = chosen;
+  const isCompare = mode === 'compare';
+  if (isCompare && (compare.length < 1 || compare.length > 2)) throw new Error('--compare takes one commit or two');
+  const known = isCompare ? WORKLOADS.filter((name) => name !== 'held') : [...PARTS, 'limiter'];
+  const only = values.only === undefined ? undefined : check('--only', listOf(values.only), known);
+  const parts = only ?? PARTS.filter((part) => !(quick && part === 'held'));
+  return {
+    mode,
+    quick,
+    parts: PARTS.filter((part) => parts.includes(part)),
+    limiter: only?.includes('limiter') ?? true,
+    workloads: isCompare && only !== undefined ? (only as Workload[]) : ['json', 'sse', 'burst', 'paced'],
+    variants: values.variants === undefined ? VARIANTS : check('--variants', listOf(values.variants), VARIANTS),
+    rounds: values.rounds === undefined ? undefined : countOf('--rounds', values.rounds),
+    json,
+    record,
+    compare,
+    pairs: countOf('--pairs', values.pairs),
+    launches: countOf('--launches', values.launches),
+    nodes: listOf(values.node),
+  };
+}
+
+function listOf(text = ''): string[] {
+  return text.split(',').filter((word) => word !== '');
+}
+
+function check<Word extends string>(option: string, words: readonly string[], known: readonly Word[]): Word[] {
+  const wrong = words.filter((word) => !(known as readonly string[]).includes(word));
+  if (wrong.length > 0) throw new Error(`${option} knows no ${wrong.join(', ')}; it knows ${known.join(', ')}`);
+  return words as Word[];
+}
+
+function countOf(option: string, text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1) throw new Error(`${option} must be a whole number from 1 on, not ${text}`);
+  return count;
+}

@@ -1,0 +1,58 @@
+// The processes that every mode of the bench needs, where they run, and where its words go.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type LoadClient, startClient } from './load.ts';
+import { canPin, type Running, startUpstream, stopAll } from './processes.ts';
+
+/** Open from the start of a mode to its end. */
+export interface Session {
+  readonly client: LoadClient;
+  readonly upstream: Running;
+  /** The core of the process under test; undefined where pinning is not possible. */
+  readonly core: number | undefined;
+  /** For configs and data; removed at the end. */
+  readonly folder: string;
+  /** A folder that outlives the session. */
+  readonly keepFolder: () => void;
+  /** Called at the end, even when the bench is interrupted. */
+  readonly atEnd: (undo: () => void) => void;
+}
+
+/** Starts load client and provider on the tool core. */
+export async function openSession(): Promise<{ session: Session; close: () => Promise<void> }> {
+  const toolCore = canPin ? 1 : undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+  const undoing = [(): void => rmSync(folder, { recursive: true, force: true })];
+  const client = startClient(toolCore);
+  const close = async (): Promise<void> => {
+    await client.stop();
+    await stopAll();
+    for (const undo of undoing.splice(0)) undo();
+  };
+  try {
+    const upstream = await startUpstream(toolCore);
+    const keepFolder = (): void => void undoing.shift();
+    const atEnd = (undo: () => void): void => void undoing.push(undo);
+    return { session: { client, upstream, core: canPin ? 0 : undefined, folder, keepFolder, atEnd }, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Node, processors, and which of them do what. */
+export function describeMachine(): string {
+  const pinned = canPin ? 'process under test on core 0, tools on core 1' : 'not pinned (taskset missing)';
+  return `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'CPU'}, ${pinned}`;
+}
+
+/** Prints a line of the result. */
+export function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Shows what is under way on a terminal, over what was shown before; an empty text clears the line. */
+export function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(text === '' ? `\r${' '.repeat(70)}\r` : `\r${text.padEnd(70)}`);
+}
