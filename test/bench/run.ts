@@ -2,7 +2,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compareTrees, renderComparison } from './compare.ts';
+import { compareFlags } from './flags.ts';
 import { measureAll, SLICE_SECONDS } from './full-run.ts';
+import { figuresOf, record } from './history.ts';
 import { LIMITER_TARGETS, measureLimiter, renderLimiter } from './limiter.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
 import { NODE_FLAGS, type Running, startBare, startGateway } from './processes.ts';
@@ -11,7 +13,7 @@ import { renderReport } from './report.ts';
 import { describeMachine, openSession, progress, type Session, say } from './session.ts';
 import { openTree, ownTree } from './tree.ts';
 
-const ROUNDS = { table: 20, quick: 5 };
+const ROUNDS = { table: 20, quick: 5, flags: 12 };
 
 const options = readOptionsOrExit();
 if (!existsSync('/proc/self/stat')) {
@@ -25,6 +27,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 try {
   say(`${describeMachine()}\n`);
   if (options.mode === 'compare') await compare(session, options);
+  else if (options.mode === 'flags') await tabulateFlags(session, options);
   else if (options.mode === 'profile') await profile(session, options);
   else await tabulate(session, options);
 } catch (error) {
@@ -46,9 +49,10 @@ async function tabulate(open: Session, { quick, parts, variants, limiter, ...res
     );
     say('CPU µs/req: median of the slices (least of the slices); × bare: from pairs of slices of one round.');
     if (rest.json !== undefined) {
-      const all = { machine: describeMachine(), rounds, findings };
+      const all = { machine: describeMachine(), rounds, ...figuresOf(findings), findings };
       writeFileSync(rest.json, `${JSON.stringify(all, null, 2)}\n`);
     }
+    if (rest.record) say(`recorded in ${record(findings)}`);
   }
   if (limiter) {
     const { admitNs, manyToFew } = LIMITER_TARGETS;
@@ -61,6 +65,10 @@ async function compare(open: Session, { compare: names, workloads, pairs, launch
   const [before = '', after] = names;
   const trees = { before: openTree(before, open.atEnd), after: after ? openTree(after, open.atEnd) : ownTree() };
   say(renderComparison(trees, await compareTrees(open, trees, { workloads, pairs, launches })));
+}
+
+async function tabulateFlags(open: Session, { nodes, rounds = ROUNDS.flags }: Options): Promise<void> {
+  say(await compareFlags(open, { nodes, rounds }));
 }
 
 async function profile(open: Session, { variants }: Options): Promise<void> {
