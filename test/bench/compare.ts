@@ -1,9 +1,10 @@
 // Compares the gateways of two trees: both run side by side on one core and are loaded in turns.
 import { join } from 'node:path';
-import { measureSlice, shortSlice, turned } from './contest.ts';
+import { measureSlice, shortSlice, turned, warmUp } from './contest.ts';
+import { startReading } from './measure.ts';
 import { productionFlags, type Running, startGateway } from './processes.ts';
 import { progress, type Session } from './session.ts';
-import { median, type Pair, ratioOf, wordFor } from './statistics.ts';
+import { median, type Pair, ratioOfLaunches, wordFor } from './statistics.ts';
 import { renderTable } from './table.ts';
 import type { Tree } from './tree.ts';
 import type { Workload } from './workload.ts';
@@ -14,28 +15,34 @@ export type Trees = Readonly<Record<'before' | 'after', Tree>>;
 /** What is measured, and how often. */
 export interface Extent {
   readonly workloads: readonly Workload[];
-  /** Pairs of slices per workload and launch. */
+  /** Pairs per workload and launch; a pair is four short slices of each gateway. */
   readonly pairs: number;
   /** How often both gateways are started anew: what a process keeps for life (addresses, compiled code) differs by launch. */
   readonly launches: number;
-  /** How long each gateway is warmed up for each workload. */
-  readonly warmMs?: number;
+  /** How much of the usual warm-up is enough. */
+  readonly warmShare?: number;
 }
 
 /** All pairs of one workload, in CPU microseconds per request; how many of them others disturbed; failed requests. */
 export interface Compared {
   readonly workload: Workload;
-  readonly pairs: Pair[];
+  /** By launch. */
+  readonly launches: Pair[][];
   disturbed: number;
   failures: number;
 }
 
-const WARM_MS = 1500;
+// Who comes when in a pair: nobody comes first more often, nor before the other. A pair is long enough to hold the rare
+// dear moments of each (a whole garbage collection), and its slices short enough that others disturb both alike.
+const TURNS = [0, 1, 1, 0, 1, 0, 0, 1];
+const PACED_TURNS = [0, 1];
 const FOREIGN_CORES = 0.25;
+// Both gateways are as warm as each other, which is enough.
+const WARM_SHARE = 0.5;
 
 /** Measures all workloads. */
 export async function compareTrees(session: Session, trees: Trees, extent: Extent): Promise<Compared[]> {
-  const all = extent.workloads.map((workload): Compared => ({ workload, pairs: [], disturbed: 0, failures: 0 }));
+  const all = extent.workloads.map((workload): Compared => ({ workload, launches: [], disturbed: 0, failures: 0 }));
   for (let launch = 0; launch < extent.launches; launch += 1) {
     const running: Running[] = [];
     // Who is started first changes with each launch, too.
@@ -58,8 +65,9 @@ export async function compareTrees(session: Session, trees: Trees, extent: Exten
 
 /** The table a person reads. */
 export function renderComparison({ before, after }: Trees, all: readonly Compared[]): string {
-  const rows = all.map(({ workload, pairs, disturbed }) => {
-    const { ratio, low, high } = ratioOf(pairs);
+  const rows = all.map(({ workload, launches, disturbed }) => {
+    const { ratio, low, high } = ratioOfLaunches(launches);
+    const pairs = launches.flat();
     return [
       workload,
       wordFor({ ratio, low, high }),
@@ -84,31 +92,44 @@ export function renderComparison({ before, after }: Trees, all: readonly Compare
 }
 
 async function measurePairs(
-  { client }: Session,
+  session: Session,
   { compared, running }: { compared: Compared; running: readonly Running[] },
-  { pairs, warmMs = WARM_MS }: Extent,
+  { pairs, warmShare = WARM_SHARE }: Extent,
 ): Promise<void> {
   const { workload } = compared;
   for (const gateway of running) {
     progress(`${workload}: warming up ${gateway.name}`);
-    await measureSlice(client, gateway, shortSlice(workload, warmMs));
+    await warmUp(session.client, gateway, workload, warmShare);
   }
   const measured: (Pair & { foreignCores: number })[] = [];
   const isQuiet = (pair: { foreignCores: number }): boolean => pair.foreignCores <= FOREIGN_CORES;
   // Pairs that others disturbed are measured again, at most as many as were wanted.
   while (measured.filter(isQuiet).length < pairs && measured.length < pairs * 2) {
     progress(`${workload}: pair ${measured.length + 1} of ${pairs}`);
-    const cost: Record<string, number> = {};
-    let foreignCores = 0;
-    for (const gateway of turned(running, measured.length)) {
-      const slice = await measureSlice(client, gateway, shortSlice(workload));
-      cost[gateway.name] = slice.cpuUs;
-      foreignCores = Math.max(foreignCores, slice.foreignCores);
-      compared.failures += slice.load.failures;
-    }
-    measured.push({ before: cost['before'] ?? Number.NaN, after: cost['after'] ?? Number.NaN, foreignCores });
+    const end = startReading([...running, session.upstream, session.client].map(({ pid }) => pid));
+    const pair = await measurePair(session, compared, turned(running, measured.length));
+    measured.push({ ...pair, foreignCores: end().foreignCores });
   }
   const quietest = measured.toSorted((a, b) => a.foreignCores - b.foreignCores).slice(0, pairs);
-  compared.pairs.push(...quietest);
+  compared.launches.push(quietest);
   compared.disturbed += quietest.filter((pair) => !isQuiet(pair)).length;
+}
+
+async function measurePair({ client }: Session, compared: Compared, running: readonly Running[]): Promise<Pair> {
+  const { workload } = compared;
+  const sums = new Map(running.map(({ name }) => [name, { cpuUs: 0, requests: 0 }]));
+  for (const turn of workload === 'paced' ? PACED_TURNS : TURNS) {
+    const gateway = running[turn];
+    const sum = sums.get(gateway?.name ?? '');
+    if (gateway === undefined || sum === undefined) continue;
+    const { cpuUs, load } = await measureSlice(client, gateway, shortSlice(workload));
+    sum.cpuUs += cpuUs * load.requests;
+    sum.requests += load.requests;
+    compared.failures += load.failures;
+  }
+  const perRequest = (name: string): number => {
+    const { cpuUs = Number.NaN, requests = 0 } = sums.get(name) ?? {};
+    return cpuUs / requests;
+  };
+  return { before: perRequest('before'), after: perRequest('after') };
 }

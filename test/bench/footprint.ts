@@ -1,7 +1,7 @@
 // What a process holds in memory: idle, under load, and per stream that stays open.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { measureSlice } from './contest.ts';
+import { warmUp } from './contest.ts';
 import { cpuBetweenMs, cpuTicksMs, markCpu } from './cpu-time.ts';
 import { memoryMiB, mostOpenFiles } from './measure.ts';
 import { type Running, startBare, startGateway } from './processes.ts';
@@ -57,7 +57,7 @@ export async function measureStreams(session: Session, counts: readonly number[]
     try {
       // Buffers and compiled code of the first requests are no cost of a stream.
       for (const workload of ['json', 'sse'] as const) {
-        await measureSlice(session.client, server, { workload, connections: 50, seconds: 1 });
+        await warmUp(session.client, server, workload, 0.5);
       }
       await pause(SETTLE_MS);
       found.push(...(await streamsThrough(session, { variant, server }, counts)));

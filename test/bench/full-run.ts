@@ -1,6 +1,6 @@
 // The table of `npm run bench`: every variant is loaded in short slices, in turns, cell after cell.
 import { join } from 'node:path';
-import { measureSlice, turned } from './contest.ts';
+import { measureSlice, turned, warmUp } from './contest.ts';
 import { type Cell, cellOf, type Findings, nameOf, VARIANTS, type Variant } from './findings.ts';
 import { measureStreams, readIdle } from './footprint.ts';
 import { type CountInstructions, probeInstructions } from './instructions.ts';
@@ -35,7 +35,7 @@ interface Plan extends Cell {
 
 /** Seconds of one slice. Streams of the paced workload take half a second each, whatever this says. */
 export const SLICE_SECONDS = 0.2;
-const WARM_SECONDS = { quick: 0.6, full: 1.5 };
+const QUICK_WARM_SHARE = 0.3;
 const PACED_STREAMS = 100;
 const CORE: readonly Variant[] = ['direct', 'bare', 'gateway'];
 const PLANS: readonly Plan[] = [
@@ -101,7 +101,10 @@ async function measureCells(
   const warmed = new Set<Workload>();
   for (const plan of plans) {
     const present = [...servers].filter(([variant]) => plan.variants.includes(variant));
-    if (!warmed.has(plan.workload)) await warmUp(session, present, { plan, quick: extent.quick });
+    for (const [variant, server] of warmed.has(plan.workload) ? [] : present) {
+      progress(`${plan.workload}: warming up ${variant}`);
+      await warmUp(session.client, server, plan.workload, extent.quick ? QUICK_WARM_SHARE : 1);
+    }
     warmed.add(plan.workload);
     for (let round = 0; round < roundsOf(plan, extent); round += 1) {
       progress(`${nameOf(plan)}, round ${round + 1}`);
@@ -165,19 +168,6 @@ async function checkAnswers(servers: ReadonlyMap<Variant, Running>): Promise<voi
       if (answer !== (answers.get(workload) ?? answer)) throw new Error(`${variant} changed the ${workload} answer`);
       answers.set(workload, answer);
     }
-  }
-}
-
-async function warmUp(
-  { client, upstream }: Session,
-  present: readonly [Variant, Running][],
-  { plan: { workload }, quick }: { plan: Plan; quick: boolean },
-): Promise<void> {
-  for (const [variant, server] of present) {
-    progress(`${workload}: warming up ${variant}`);
-    // The provider answers in every variant, and is warm after the first.
-    const seconds = server === upstream ? 0.5 : quick ? WARM_SECONDS.quick : WARM_SECONDS.full;
-    await measureSlice(client, server, { workload, connections: workload === 'paced' ? PACED_STREAMS : 50, seconds });
   }
 }
 

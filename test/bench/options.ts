@@ -14,11 +14,11 @@ export const USAGE = `usage: npm run bench -- [options]
   --json FILE          writes every slice to FILE
   --record             appends the ratios to test/bench/history.jsonl
 
-  --compare COMMIT     CPU per request of that commit's gateway and of this one, side by side, with an interval;
+  --compare COMMIT     CPU per request of that commit's gateway and of this one, side by side, with an interval; 2 minutes;
                        a folder with another tree will do; COMMIT,OTHER compares OTHER instead of this one
     --only WHAT        of ${WORKLOADS.filter((name) => name !== 'held').join(', ')} (default json,sse,burst,paced)
-    --pairs N          pairs of slices per start of the gateways (default 12)
-    --launches N       how often both are started (default 3)
+    --pairs N          pairs per start of the gateways, 0.4 s each (default 6)
+    --launches N       how often both are started (default 6)
   --flags              a table of Node flags: CPU, latency, memory and start of the gateway with each
     --node A,B         Node binaries to compare (default the one that runs this)
   --profile            where the CPU time of gateway and bare goes, function by function`;
@@ -53,8 +53,8 @@ export function readOptions(words: string[]): Options | undefined {
       json: { type: 'string' },
       record: { type: 'boolean', default: false },
       compare: { type: 'string' },
-      pairs: { type: 'string', default: '12' },
-      launches: { type: 'string', default: '3' },
+      pairs: { type: 'string', default: '6' },
+      launches: { type: 'string', default: '6' },
       flags: { type: 'boolean', default: false },
       node: { type: 'string', default: process.execPath },
       profile: { type: 'boolean', default: false },

@@ -1,6 +1,6 @@
 // The arithmetic of a comparison on numbers whose answer is known.
 import tap from 'tap';
-import { median, type Pair, ratioOf, studentT, wordFor } from './statistics.ts';
+import { median, type Pair, ratioOf, ratioOfLaunches, studentT, wordFor } from './statistics.ts';
 
 void tap.test('the median of an even count lies between the two middle values', async (t) => {
   t.equal(median([4, 1, 3, 2]), 2.5);
@@ -47,6 +47,17 @@ void tap.test('a difference needs an interval without 1, sameness one within 3 %
   t.equal(word(0.98, 1.02), 'same');
   t.equal(word(0.96, 1.02), 'cannot tell');
   t.equal(word(0.98, 1.04), 'cannot tell');
+});
+
+void tap.test('launches that differ widen the interval, launches that agree do not', async (t) => {
+  const launch = (ratio: number): Pair[] => Array.from({ length: 6 }, () => ({ before: 100, after: 100 * ratio }));
+  const apart = ratioOfLaunches([launch(0.9), launch(1), launch(1.1), launch(1)]);
+  // Logarithms -0.1054, 0, 0.0953, 0 around -0.0025: s = 0.0820, t(3) = 3.16, so 0.13 on either side.
+  t.ok(Math.abs(Math.log(apart.high / apart.low) / 2 - 0.13) < 0.01, JSON.stringify(apart));
+  t.equal(wordFor(apart), 'cannot tell');
+  const noisy = Array.from({ length: 6 }, (_, index) => ({ before: 100, after: 80 + index * 4 }));
+  t.same(ratioOfLaunches([noisy, noisy, noisy]), ratioOf([noisy, noisy, noisy].flat()));
+  t.same(ratioOfLaunches([noisy, launch(2)]), ratioOf([noisy, launch(2)].flat()), 'two launches are too few');
 });
 
 void tap.test('two pairs say nothing for certain', async (t) => {

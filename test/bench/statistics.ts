@@ -42,6 +42,16 @@ export function ratioOf(pairs: readonly Pair[]): Ratio {
   return { ratio: Math.exp(middle), low: Math.exp(middle - reach), high: Math.exp(middle + reach) };
 }
 
+/** The ratio of all pairs together. What a process keeps for life differs by launch: when the launches lie further apart
+ *  than their pairs explain, the interval is that of the launches (three at least). */
+export function ratioOfLaunches(launches: readonly (readonly Pair[])[]): Ratio {
+  const { ratio, low, high } = ratioOf(launches.flat());
+  if (launches.length < 3) return { ratio, low, high };
+  const logs = launches.map((pairs) => Math.log(ratioOf(pairs).ratio));
+  const reach = (studentT(logs.length - 1) * deviation(logs)) / Math.sqrt(logs.length);
+  return { ratio, low: Math.min(low, ratio * Math.exp(-reach)), high: Math.max(high, ratio * Math.exp(reach)) };
+}
+
 /** A difference is one when the interval excludes 1; `same` needs the whole interval within 3 % of 1. */
 export function wordFor({ low, high }: Ratio): Word {
   if (high < 1) return 'better';
