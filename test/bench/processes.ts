@@ -52,6 +52,10 @@ export function onCore(core: number | undefined, command: string, args: string[]
 }
 
 const started = new Set<ChildProcess>();
+// Nothing outlives the bench, not even when it breaks off where nobody stops what it started.
+process.once('exit', () => {
+  for (const child of started) child.kill('SIGKILL');
+});
 
 /** Stops every process that was started here and still runs. */
 export async function stopAll(): Promise<void> {

@@ -24,11 +24,16 @@ export async function openSession(): Promise<{ session: Session; close: () => Pr
   const toolCore = canPin ? 1 : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   const undoing = [(): void => rmSync(folder, { recursive: true, force: true })];
+  const undoAll = (): void => {
+    for (const undo of undoing.splice(0)) undo();
+  };
+  process.once('exit', undoAll);
   const client = startClient(toolCore);
   const close = async (): Promise<void> => {
     await client.stop();
     await stopAll();
-    for (const undo of undoing.splice(0)) undo();
+    undoAll();
+    process.off('exit', undoAll);
   };
   try {
     const upstream = await startUpstream(toolCore);
