@@ -52,8 +52,8 @@ export function startReading(pids: number[]): () => Reading {
   };
 }
 
-// user, nice, system, irq, softirq and steal: everything that is neither idle nor waiting for a disk.
+// user, system, irq, softirq and steal: everything that is neither idle nor waiting for a disk. Not nice: that gives way (awake.ts).
 function machineMs(): number {
   const ticks = (readFileSync('/proc/stat', 'latin1').split('\n')[0] ?? '').trim().split(/\s+/).slice(1).map(Number);
-  return [0, 1, 2, 5, 6, 7].reduce((sum, index) => sum + (ticks[index] ?? 0), 0) * MS_PER_TICK;
+  return [0, 2, 5, 6, 7].reduce((sum, index) => sum + (ticks[index] ?? 0), 0) * MS_PER_TICK;
 }

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { keepAwake } from './awake.ts';
 import { type LoadClient, startClient } from './load.ts';
 import { canPin, type Running, startUpstream, stopAll } from './processes.ts';
 
@@ -28,6 +29,7 @@ export async function openSession(): Promise<{ session: Session; close: () => Pr
     for (const undo of undoing.splice(0)) undo();
   };
   process.once('exit', undoAll);
+  undoing.push(keepAwake(toolCore));
   const client = startClient(toolCore);
   const close = async (): Promise<void> => {
     await client.stop();
