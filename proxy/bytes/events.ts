@@ -61,17 +61,18 @@ export function firstEventEnd(bytes: Buffer, from: number, before?: number): num
 
 /**
  * Passes whole events on, and in the place of each in which `find` finds something (its offset, from an offset on, or -1) what `edit`
- * makes of it, which is told whether it is the last. Time is linear in their length.
+ * makes of it, which is told whether it is the last. An event begins at `from`, and those before it pass. Time is linear in their length.
  */
 export function editEvents(
   events: Buffer,
   find: (events: Buffer, from: number) => number,
   edit: (event: Buffer, isLast: boolean) => Buffer,
+  from: number = 0,
 ): Buffer {
   const parts: Buffer[] = [];
   let passed = 0;
-  let searched = 0;
-  for (let at = find(events, 0); at !== -1; at = find(events, searched)) {
+  let searched = from;
+  for (let at = find(events, from); at !== -1; at = find(events, searched)) {
     let start = searched + lastEventEnd(events.subarray(searched, at));
     // An empty line of its own belongs to no event, so it stays.
     while (isLineEnd(events[start])) start += 1;

@@ -11,16 +11,49 @@ export function skipSpace(body: Buffer, from: number): number {
   }
 }
 
+/** From here on a text is looked at in words: to make their view takes as long as so many bytes. */
+const longBytes = 32;
+
 /** `from` is at the opening quote; the answer is just past the closing one. */
 export function skipString(body: Buffer, from: number): number {
   let at = from + 1;
+  const long = at + longBytes;
   for (;;) {
     const byte = body[at];
     if (byte === 0x22) return at + 1;
     if (byte === 0x5c) at = skipEscape(body, at);
     else if (byte === undefined || byte < 0x20) throw new ScanError('syntax', at);
     else at += 1;
+    if (at >= long) return skipLongString(body, at);
   }
+}
+
+/** The rest of a text, four bytes at a time: prompts are long, and this takes a quarter of the time. */
+function skipLongString(body: Buffer, from: number): number {
+  const words = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  const last = body.length - 4;
+  let at = from;
+  for (;;) {
+    while (at <= last && isPlain(words.getInt32(at))) at += 4;
+    const byte = body[at];
+    if (byte === 0x22) return at + 1;
+    if (byte === 0x5c) at = skipEscape(body, at);
+    else if (byte === undefined || byte < 0x20) throw new ScanError('syntax', at);
+    else at += 1;
+  }
+}
+
+/**
+ * Whether none of four bytes is a quote, a backslash or a control character. A byte below n is the only one that a subtraction of n from
+ * each makes negative (Bit Twiddling Hacks, "Determine if a word has a byte less than n"); equal bytes become 0, which is below 1.
+ */
+function isPlain(word: number): boolean {
+  const quotes = word ^ 0x22222222;
+  const backslashes = word ^ 0x5c5c5c5c;
+  const belowBlank = (word - 0x20202020) & ~word;
+  const isQuote = (quotes - 0x01010101) & ~quotes;
+  const isBackslash = (backslashes - 0x01010101) & ~backslashes;
+  return ((belowBlank | isQuote | isBackslash) & 0x80808080) === 0;
 }
 
 function skipEscape(body: Buffer, from: number): number {

@@ -1,6 +1,7 @@
 // Finds the usage object in an answer's bytes without parsing the answer.
 import { type Member, scanObject } from '../bytes/scan.ts';
-import { type TokenUsage, tokenUsageOf } from './token-usage.ts';
+import { readCounts } from './read-counts.ts';
+import { type TokenUsage, tokenUsageFrom, tokenUsageOf } from './token-usage.ts';
 
 /** Inside a JSON string every quote is escaped, so these bytes are always a string of their own: a key, or a value. */
 const usageKey = Buffer.from('"usage"');
@@ -75,7 +76,10 @@ function objectAfter(body: Buffer, at: number): number | undefined {
 }
 
 function usageFrom(body: Buffer, from: number | undefined): TokenUsage | undefined {
-  const end = from === undefined ? undefined : objectEnd(body, from);
+  if (from === undefined) return undefined;
+  const counts = readCounts(body, from, Math.min(body.length, from + longestObject));
+  if (counts !== undefined) return tokenUsageFrom(counts);
+  const end = objectEnd(body, from);
   if (end === undefined) return undefined;
   try {
     // Keys of ASCII and numbers are all that is read, so other letters may turn into what they like.

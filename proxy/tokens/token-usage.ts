@@ -19,9 +19,22 @@ const mostTokens = 10_000_000;
 export function tokenUsageOf(usage: unknown): TokenUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const said = usage as Record<string, unknown>;
-  const input = number(said['prompt_tokens']) ?? number(said['input_tokens']);
-  const output = number(said['completion_tokens']) ?? number(said['output_tokens']);
-  const total = number(said['total_tokens']);
+  return tokenUsageFrom({
+    input: number(said['prompt_tokens']) ?? number(said['input_tokens']),
+    output: number(said['completion_tokens']) ?? number(said['output_tokens']),
+    total: number(said['total_tokens']),
+  });
+}
+
+/** The counts of a usage object; undefined: not there. */
+export interface Counts {
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  readonly total: number | undefined;
+}
+
+/** The same of its counts. */
+export function tokenUsageFrom({ input, output, total }: Counts): TokenUsage | undefined {
   if (input === undefined && output === undefined && total === undefined) return undefined;
   if (!isSane(input) || !isSane(output) || !isSane(total)) return undefined;
   const inputTokens = input ?? Math.max(0, (total ?? 0) - (output ?? 0));

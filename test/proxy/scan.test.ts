@@ -56,6 +56,15 @@ function compareWithParse(text: string): boolean {
   return true;
 }
 
+await test('a letter that ends or breaks a long text is seen wherever it stands', (t) => {
+  const letters = ['"', '\\', '\\n', '\\u00e9', '\u0000', '\u001f', ' ', '!', '#', '[', ']', '\u007f', 'é', '😀'];
+  const texts = letters.flatMap((letter) =>
+    Array.from({ length: 48 }, (_, before) => `{"a":"${'x'.repeat(before + 20)}${letter}${'y'.repeat(9)}"}`),
+  );
+  t.equal(texts.filter(compareWithParse).length, 48 * 10, 'as JSON.parse decides');
+  t.end();
+});
+
 const pieces = [
   '{',
   '}',

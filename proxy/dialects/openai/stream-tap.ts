@@ -8,7 +8,15 @@ import { wideTokensOf } from '../../tokens/text-weight.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';
 import type { WatchedStream, WatchOptions } from '../../tokens/watched-stream.ts';
 import { errorMark, mayNameError, type PassingSecrets, passingSecrets, withoutSecrets } from '../stream-secrets.ts';
-import { endsWithNull, hasNoReason, isUsageEvent, lastUsage, mayReport, reportFrom } from './stream-usage.ts';
+import {
+  countNullEvents,
+  endsWithNull,
+  hasNoReason,
+  isUsageEvent,
+  lastUsage,
+  mayReport,
+  reportFrom,
+} from './stream-usage.ts';
 
 /** An unfinished event longer than this passes unread. */
 const maxHeldBytes = 256 * 1024;
@@ -126,20 +134,22 @@ export class StreamTap implements WatchedStream {
     if (watchesEnd) this.#isDone ||= terminal.test(whole.toString('latin1'));
     const events = mayNameError(whole) ? this.#withoutErrors(whole) : whole;
     if (!readsUsage && !dropsUsage) return events;
-    const isNull = endsWithNull(whole);
-    let count = 0;
+    const before = this.#counter.count;
+    const hasReturns = whole.includes(carriageReturn);
+    const nullBytes = hasReturns ? 0 : countNullEvents(whole, this.#counter);
+    const rest = nullBytes === 0 ? whole : whole.subarray(nullBytes);
     if (readsUsage) {
-      const before = this.#counter.count;
-      this.#counter.push(whole);
-      count = this.#counter.count - before;
+      if (rest.length > 0) this.#counter.push(rest, hasReturns);
+      const count = this.#counter.count - before;
       const hasEighth = ((before + 7) % 8) + count > 7;
       if (hasEighth || before < firstEvents || this.wideTokens > 0) this.#weigh(whole);
       // Whether it is so is kept, and not the bytes: each chunk would keep the 64 KiB it was read into.
-      if (whole[0] !== colon) this.#isAnswered = !(isNull && hasNoReason(whole)) && endsAnswer(whole);
+      const isOpen = endsWithNull(whole) && hasNoReason(whole);
+      if (whole[0] !== colon) this.#isAnswered = !isOpen && endsAnswer(whole);
     }
-    if ((isNull && count === 1) || !mayReport(whole)) return events;
-    if (readsUsage) this.#usage = lastUsage(whole) ?? this.#usage;
-    return dropsUsage ? this.#withoutUsage(events) : events;
+    if (rest.length === 0 || !mayReport(rest)) return events;
+    if (readsUsage) this.#usage = lastUsage(rest) ?? this.#usage;
+    return dropsUsage ? this.#withoutUsage(events, events === whole ? nullBytes : 0) : events;
   }
 
   /** The next piece of an event too long to be held. */
@@ -164,12 +174,14 @@ export class StreamTap implements WatchedStream {
     return editEvents(events, errorFrom, (event) => withoutSecrets(event, this.#options.secrets));
   }
 
-  #withoutUsage(events: Buffer): Buffer {
-    return editEvents(events, reportFrom, (event, isLast) => {
+  /** Before `from` no event reports. */
+  #withoutUsage(events: Buffer, from: number): Buffer {
+    const edit = (event: Buffer, isLast: boolean): Buffer => {
       if (!isUsageEvent(event)) return event;
       this.#dropsNewline = isLast && this.#held.length === 0 && event[event.length - 1] === carriageReturn;
       return nothing;
-    });
+    };
+    return editEvents(events, reportFrom, edit, from);
   }
 }
 

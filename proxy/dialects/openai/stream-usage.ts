@@ -1,5 +1,6 @@
 // Finds what the events of a stream say of usage, and the event that says nothing else. Nearly every event says null, so that is seen first.
 import { dataOf, firstEventEnd, isLineEnd, lastEventEnd } from '../../bytes/events.ts';
+import type { EventCounter } from '../../tokens/event-counter.ts';
 import { findUsage } from '../../tokens/find-usage.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';
 
@@ -15,9 +16,24 @@ const nullEnd = Buffer.from(':null}\n\n');
 /** So ends the key of every count (`total_tokens`); within a text the quote would be escaped. A few rare letters are found fastest. */
 const countKey = Buffer.from('kens"');
 
-/** Whether the bytes end with `"usage":null}` and an empty line. A few letters tell, so few are looked at. */
-export function endsWithNull(bytes: Buffer): boolean {
-  const { length } = bytes;
+/**
+ * Counts the events at the beginning that are one line of data and report a usage of null, nearly all of a stream, and gives where the first
+ * other one begins. `events` are whole, and their lines end with LF. So thirty events of one read are searched once each, and not again
+ * for what the last ones say.
+ */
+export function countNullEvents(events: Buffer, counter: EventCounter): number {
+  let at = 0;
+  while (events[at] === 0x64 && events[at + 4] === colon) {
+    const end = events.indexOf(newline, at) + 2;
+    if (end < 2 || events[end - 1] !== newline || !endsWithNull(events, end)) break;
+    counter.count += 1;
+    at = end;
+  }
+  return at;
+}
+
+/** Whether the bytes up to `length` end with `"usage":null}` and an empty line. A few letters tell, so few are looked at. */
+export function endsWithNull(bytes: Buffer, length: number = bytes.length): boolean {
   return (
     bytes[length - 3] === 0x7d &&
     bytes[length - 4] === 0x6c &&

@@ -1,0 +1,113 @@
+// Reads the counts of a usage object from its bytes, as every provider writes them: it costs a third of making text and an object of it,
+// and every answer has one.
+
+import type { Counts } from './token-usage.ts';
+
+type Reading = { -readonly [Key in keyof Counts]: Counts[Key] };
+
+const quote = 0x22;
+const backslash = 0x5c;
+const opening = 0x7b;
+const closing = 0x7d;
+const colon = 0x3a;
+const comma = 0x2c;
+/** More digits than any count has, and few enough to be exact. */
+const mostDigits = 15;
+
+/**
+ * Of the object that opens at `from` and ends before `to`. Undefined when something in it is unusual, although it may be valid: an escaped
+ * key, a list, a text, a number that is no count. A usage object that is nested in it is passed over.
+ */
+export function readCounts(body: Buffer, from: number, to: number): Counts | undefined {
+  const counts: Reading = { input: undefined, output: undefined, total: undefined };
+  let at = afterBlanks(body, from + 1);
+  if (body[at] === closing) return counts;
+  while (at < to) {
+    const keyEnd = textEnd(body, at);
+    if (keyEnd === -1) return undefined;
+    const separator = afterBlanks(body, keyEnd + 1);
+    if (body[separator] !== colon) return undefined;
+    const start = afterBlanks(body, separator + 1);
+    const end = valueEnd(body, start);
+    if (end === -1) return undefined;
+    if (body[start] !== opening) keep(counts, body, { at, keyEnd, start, end });
+    const next = afterBlanks(body, end);
+    if (body[next] === closing) return counts;
+    if (body[next] !== comma) return undefined;
+    at = afterBlanks(body, next + 1);
+  }
+  return undefined;
+}
+
+interface Place {
+  readonly at: number;
+  readonly keyEnd: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** As the names of OpenAI's kind stand before those of Anthropic's, they win. */
+function keep(counts: Reading, body: Buffer, { at, keyEnd, start, end }: Place): void {
+  switch (keyEnd - at - 1) {
+    case 12:
+      if (spells(body, at + 1, 'total_tokens')) counts.total = numberAt(body, start, end);
+      else if (spells(body, at + 1, 'input_tokens')) counts.input ??= numberAt(body, start, end);
+      break;
+    case 13:
+      if (spells(body, at + 1, 'prompt_tokens')) counts.input = numberAt(body, start, end);
+      else if (spells(body, at + 1, 'output_tokens')) counts.output ??= numberAt(body, start, end);
+      break;
+    case 17:
+      if (spells(body, at + 1, 'completion_tokens')) counts.output = numberAt(body, start, end);
+      break;
+  }
+}
+
+/** Just past a whole number, or an object that holds no other and no escapes; -1 for any other value. */
+function valueEnd(body: Buffer, from: number): number {
+  let at = from;
+  if (body[at] === opening) {
+    for (at += 1; body[at] !== closing; at += 1) {
+      const byte = body[at];
+      if (byte === undefined || byte === opening) return -1;
+      if (byte !== quote) continue;
+      at = textEnd(body, at);
+      if (at === -1) return -1;
+    }
+    return at + 1;
+  }
+  while (isDigit(body[at])) at += 1;
+  const digits = at - from;
+  return digits === 0 || digits > mostDigits || (digits > 1 && body[from] === 0x30) ? -1 : at;
+}
+
+function numberAt(body: Buffer, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at += 1) value = value * 10 + ((body[at] as number) - 0x30);
+  return value;
+}
+
+/** The offset of the quote that ends the text that begins with the quote at `from`; -1 when there is none, or an escape before it. */
+function textEnd(body: Buffer, from: number): number {
+  if (body[from] !== quote) return -1;
+  for (let at = from + 1; ; at += 1) {
+    const byte = body[at];
+    if (byte === quote) return at;
+    if (byte === backslash || byte === undefined) return -1;
+  }
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+function spells(body: Buffer, from: number, name: string): boolean {
+  for (let index = 0; index < name.length; index += 1) if (body[from + index] !== name.charCodeAt(index)) return false;
+  return true;
+}
+
+function afterBlanks(body: Buffer, from: number): number {
+  let at = from;
+  while (body[at] === 0x20 || body[at] === 0x0a || body[at] === 0x0d || body[at] === 0x09) at += 1;
+  return at;
+}

@@ -1,0 +1,74 @@
+// Counts are read from the bytes of a usage object where it is written as usual, and as JSON reads them.
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import { readCounts } from '../../../proxy/tokens/read-counts.ts';
+import { tokenUsageFrom, tokenUsageOf } from '../../../proxy/tokens/token-usage.ts';
+import { runs } from '../../support/extent.ts';
+
+const read = (text: string) => readCounts(Buffer.from(text), 0, Buffer.byteLength(text));
+
+await test('the usage of OpenAI and of Anthropic is read without making an object of it', (t) => {
+  const details = '"prompt_tokens_details":{"cached_tokens":3,"audio_tokens":0},"completion_tokens_details":{"a}":1}';
+  t.same(read(`{"prompt_tokens":14,"completion_tokens":32,"total_tokens":46,${details}}`), {
+    input: 14,
+    output: 32,
+    total: 46,
+  });
+  t.same(read('{ "input_tokens" : 5 ,\r\n\t"output_tokens":0 }'), { input: 5, output: 0, total: undefined });
+  t.same(read('{}'), { input: undefined, output: undefined, total: undefined });
+  t.end();
+});
+
+await test('what is written otherwise is left to the parser', (t) => {
+  const others = [
+    '{"total_tokens":1.5}',
+    '{"total_tokens":-1}',
+    '{"total_tokens":1e3}',
+    '{"total_tokens":07}',
+    '{"total_tokens":1234567890123456}',
+    '{"total_tokens":"7"}',
+    '{"total_tokens":null}',
+    '{"total\\u005ftokens":7}',
+    '{"total_tokens":7,"list":[1]}',
+    '{"deep":{"er":{}},"total_tokens":7}',
+    '{"note":{"a":"}\\""},"total_tokens":7}',
+    '{"total_tokens":7',
+    '{"total_tokens":7,}',
+    '{"total_tokens" 7}',
+    '{7}',
+    '{"total_tokens":7 "a":1}',
+  ];
+  t.same(
+    others.filter((text) => read(text) !== undefined),
+    [],
+  );
+  t.end();
+});
+
+await test('what is read is what JSON says', (t) => {
+  const names = [
+    'prompt_tokens',
+    'completion_tokens',
+    'total_tokens',
+    'input_tokens',
+    'output_tokens',
+    'cost',
+    'usage',
+  ];
+  const value = fc.oneof(
+    fc.integer({ min: 0, max: 20_000_000 }),
+    fc.double(),
+    fc.constant(null),
+    fc.dictionary(fc.constantFrom(...names), fc.oneof(fc.integer(), fc.string()), { maxKeys: 3 }),
+  );
+  const object = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 6 });
+  fc.assert(
+    fc.property(object, fc.constantFrom(undefined, 2), (usage, indent) => {
+      const counts = read(JSON.stringify(usage, null, indent));
+      const expected = tokenUsageOf(usage);
+      return counts === undefined || JSON.stringify(tokenUsageFrom(counts)) === JSON.stringify(expected);
+    }),
+    runs(300),
+  );
+  t.end();
+});
