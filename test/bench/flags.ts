@@ -35,10 +35,10 @@ export const FLAG_SETS: readonly (readonly string[])[] = [
   ['--heap-growing-percent=50'],
   ['--v8-pool-size=0'],
   ['--v8-pool-size=1'],
-  ['--max-semi-space-size=4', '--heap-growing-percent=50'],
-  ['--max-semi-space-size=4', '--heap-growing-percent=50', '--v8-pool-size=1'],
+  ['--max-semi-space-size=4', '--heap-growing-percent=50', '--v8-pool-size=0'],
   ['--max-semi-space-size=8', '--heap-growing-percent=50', '--v8-pool-size=0'],
   ['--max-semi-space-size=16', '--heap-growing-percent=50', '--v8-pool-size=0'],
+  ['--max-semi-space-size=16', '--heap-growing-percent=100', '--v8-pool-size=0'],
 ];
 
 const SLICES = {

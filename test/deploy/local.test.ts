@@ -127,7 +127,7 @@ void test('one command brings everything up, the printed curl streams, Ctrl-C ta
   // Ctrl-C takes everything down.
   const children = childrenOf(run);
   t.equal(children.length, 3);
-  t.ok(children.some(({ command }) => command.includes('--max-semi-space-size=4')));
+  t.ok(children.some(({ command }) => command.includes('--max-semi-space-size=8')));
   run.signal('SIGINT');
   t.strictSame(await run.exited, { code: 0, signal: null });
   t.ok(await allRefuse(addresses));
