@@ -13,6 +13,8 @@ import type { Patience } from './patience.ts';
 
 /** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error. */
 const maxHeldBytes = 64 * 1024;
+/** To copy pieces of this size, so that several become one, would cost more than to write each. Bytes. */
+const longPiece = 4 * 1024;
 /** More informational (1xx) answers than this are an attack. */
 const maxInformational = 100;
 
@@ -122,7 +124,6 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     this.cancel();
   }
 
-  /** Called by the deadlines when `deadlineMs` has passed. */
   expire(): void {
     const total = this.#deadlines.coarseNowMs >= this.#totalDeadlineMs;
     this.#fail(timedOut(total ? 'the answer was not complete within timeouts.total' : this.#waitingFor));
@@ -163,13 +164,16 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
       this.#held.add(chunk);
       return true;
     }
-    this.#read ??= new ReadPieces();
-    this.#read.add(chunk);
-    if (!this.#isReading) {
-      this.#isReading = true;
-      process.nextTick(passRead, this);
-    }
+    if (this.#isReading || this.#sink === undefined || chunk.length < longPiece) this.#gather(chunk);
+    else this.#pass(chunk);
     return !this.#isFull;
+  }
+
+  #gather(piece: Buffer): void {
+    this.#read ??= new ReadPieces();
+    this.#read.add(piece);
+    if (!this.#isReading) process.nextTick(passRead, this);
+    this.#isReading = true;
   }
 
   /** undici has parsed a read: what came with it goes to the sink, or the answer is handed over. */
