@@ -30,9 +30,6 @@ export interface Head {
 
 const hostPattern = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
-/** The last one that was a host name: nearly all requests name the same. */
-let acceptedHost: string | undefined;
-
 /**
  * Reads and checks the head; `userPathHeader` in lower case. Its `fault` is set for: too many headers, HTTP/0.9, a missing,
  * repeated or malformed Host, a repeated Content-Type or user path, a Transfer-Encoding other than a single `chunked`.
@@ -168,10 +165,7 @@ function faultOf(
   if (httpVersionMajor !== 1) return refusal('malformed_request', { fill: { reason: 'HTTP/1.1 is spoken here' } });
   if (repeated !== undefined) return unacceptable(`${repeated} stands there twice`);
   if (host === undefined && httpVersionMinor !== 0) return unacceptable('Host is missing');
-  if (host !== undefined && host !== acceptedHost) {
-    if (!hostPattern.test(host)) return unacceptable('Host is not a host name');
-    acceptedHost = host;
-  }
+  if (host !== undefined && !hostPattern.test(host)) return unacceptable('Host is not a host name');
   if (transferEncoding === undefined) return undefined;
   if (transferEncoding.toLowerCase() === 'chunked' && httpVersionMinor !== 0) return undefined;
   return unacceptable('Transfer-Encoding must be "chunked", on HTTP/1.1');

@@ -2,7 +2,7 @@
 import { periodLabel } from '../../schemas/rules/period.ts';
 import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches } from './match.ts';
 import type { Exhausted } from './rejection.ts';
-import { capOf, endSeconds, resetSeconds } from './span.ts';
+import { capOf, resetSeconds } from './span.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
 /** OpenAI clients wait out a longer Retry-After inside a call. With `x-should-retry: false` they return the error to their caller. */
@@ -52,11 +52,10 @@ function addTrio(headers: string[], lane: Lane, tightest: Tightest | undefined, 
   if (tightest === undefined) return;
   const { match, remaining } = tightest;
   const { caps } = match;
-  const counter = liveCounter(match);
-  const reset = remaining > 0 ? endSeconds(caps, counter, nowMs) : resetSeconds(caps, counter, lane, nowMs);
+  const reset = String(resetSeconds(caps, liveCounter(match), lane, nowMs));
   const [limitName, remainingName, resetName] = lane === requests ? requestTrio : tokenTrio;
   const limit = lane === requests ? caps.requestsText : caps.tokensText;
-  headers.push(limitName, limit, remainingName, String(remaining), resetName, String(reset));
+  headers.push(limitName, limit, remainingName, String(remaining), resetName, reset);
 }
 
 const requestTrio = trioOf('requests');

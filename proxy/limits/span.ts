@@ -29,12 +29,7 @@ export function windowEndMs(caps: Caps, counter: Counter | undefined, nowMs: num
 
 /** Whole seconds, at least 1: the wait of the dimension when nothing of it remains, else until all present use has left. */
 export function resetSeconds(caps: Caps, counter: Counter | undefined, lane: Lane, nowMs: number): number {
-  return waitSeconds(caps, counter, lane, nowMs) || endSeconds(caps, counter, nowMs);
-}
-
-/** Whole seconds, at least 1, until all present use has left. */
-export function endSeconds(caps: Caps, counter: Counter | undefined, nowMs: number): number {
-  return secondsUntil(windowEndMs(caps, counter, nowMs), nowMs);
+  return waitSeconds(caps, counter, lane, nowMs) || secondsUntil(windowEndMs(caps, counter, nowMs), nowMs);
 }
 
 /** Whole seconds, at least 1, until this cap alone admits; 0 when it does now. A cap of 0 admits when its block has ended. */
