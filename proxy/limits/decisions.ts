@@ -11,12 +11,12 @@ export const outcomes = ['allow', 'reject', 'skip_target', 'shadow_reject'] as c
 export type Outcome = (typeof outcomes)[number];
 
 /** Where the counts of a dimension begin, and where among them an outcome has its place: looked up, because every request notes several. */
-const rows: Readonly<Record<Dimension, number>> = {
-  requests: 0,
-  tokens: outcomes.length,
-  concurrent: 2 * outcomes.length,
-};
-const columns: Readonly<Record<Outcome, number>> = { allow: 0, reject: 1, skip_target: 2, shadow_reject: 3 };
+const rows = placesOf(dimensions, outcomes.length);
+const columns = placesOf(outcomes, 1);
+
+function placesOf<Name extends string>(names: readonly Name[], size: number): Readonly<Record<Name, number>> {
+  return Object.fromEntries(names.map((name, index) => [name, index * size])) as Record<Name, number>;
+}
 
 /** How often a rule, known by its id, decided something. */
 export interface DecisionCount {

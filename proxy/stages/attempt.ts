@@ -150,7 +150,7 @@ class Attempts {
     const endedAtMs = nowMs();
     let refused: Refusal | undefined;
     try {
-      refused = refusalOf({ answer, failure, injectedUsage }, target, this.#exchange, nowMs);
+      refused = refusalOf(asking, failure, this.#exchange, nowMs);
     } catch (error) {
       answer.cancel();
       allowance.lease.release();
@@ -180,7 +180,7 @@ function ask(
   { operation, call }: RoutedCall,
   exchange: Exchange,
   { pools, deadlines, usageEnabled }: Parts,
-): Pick<Asked, 'answer' | 'injectedUsage'> {
+): Pick<Asking, 'answer' | 'injectedUsage'> {
   const { upstream } = target;
   const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, usageEnabled);
   const headers = [...upstream.headers, 'x-request-id', exchange.id];
@@ -190,17 +190,10 @@ function ask(
   return { answer, injectedUsage };
 }
 
-/** What came of asking a target. */
-interface Asked {
-  readonly answer: UpstreamAnswer;
-  readonly failure: UpstreamFailure | undefined;
-  readonly injectedUsage: boolean;
-}
-
 /** Why an answer cannot be relayed; undefined when it can. */
 function refusalOf(
-  { answer, failure, injectedUsage }: Asked,
-  { upstream }: Target,
+  { target: { upstream }, answer, injectedUsage }: Asking,
+  failure: UpstreamFailure | undefined,
   { gone }: Exchange,
   nowMs: () => number,
 ): Refusal | undefined {
