@@ -34,10 +34,9 @@ export class HeldBytes {
     const { length } = this;
     if (length + piece.length > this.#room.length) {
       const wider = Buffer.allocUnsafe(Math.max(firstBytes, length + piece.length, 2 * length));
-      // Not Buffer.copy, which goes through native code and takes five times as long for short pieces.
-      wider.set(this.#room.subarray(0, length));
+      this.#room.copy(wider, 0, 0, length);
       this.#room = wider;
     }
-    this.#room.set(piece, length);
+    piece.copy(this.#room, length);
   }
 }

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type Member, maxDepth, scanLargeObject, scanObject } from '../bytes/scan.ts';
 import { ScanError, type ScanFault } from '../bytes/scan-error.ts';
+import { spells, spellsFolded } from '../bytes/spells.ts';
 import { type ErrorCode, refusal } from '../errors.ts';
 
 /** A validated model call. Offsets count bytes of `body`. */
@@ -147,7 +148,7 @@ function watchedMembers(body: Buffer, scanned: readonly Member[]): WatchedMember
     }
     if ((seen & bit) !== 0) throw refusal('duplicate_key', { param: name, fill: { key: name } });
     seen |= bit;
-    if (!(isPlain ? isExactly(body, keyStart, name) : text === name)) continue;
+    if (!(isPlain ? spells(body, keyStart, name) : text === name)) continue;
     if (name === 'model') model = member;
     else if (name === 'stream') stream = member;
     else if (name === 'stream_options') streamOptions = member;
@@ -157,22 +158,8 @@ function watchedMembers(body: Buffer, scanned: readonly Member[]): WatchedMember
 
 /** The watched key that these bytes of ASCII spell, in any case. No text is made of them: every call has some ten keys. */
 function keyOf(body: Buffer, start: number, stop: number): WatchedKey | undefined {
-  for (const key of keysByLength[stop - start] ?? noKeys) {
-    let index = 0;
-    while (index < key.name.length && lowerCase(body[start + index] as number) === key.name.charCodeAt(index))
-      index += 1;
-    if (index === key.name.length) return key;
-  }
+  for (const key of keysByLength[stop - start] ?? noKeys) if (spellsFolded(body, start, key.name)) return key;
   return undefined;
-}
-
-function lowerCase(byte: number): number {
-  return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
-}
-
-function isExactly(body: Buffer, start: number, name: string): boolean {
-  for (let index = 0; index < name.length; index += 1) if (body[start + index] !== name.charCodeAt(index)) return false;
-  return true;
 }
 
 /** The text of a key with escapes or other letters; undefined when it is too long for what is watched: an escaped character takes six bytes. */

@@ -43,7 +43,7 @@ export function withoutSecrets(event: Buffer, secrets: readonly string[]): Buffe
 
 /** The JSON body, without secrets when it names an error; else itself, the same bytes. */
 export function bodyWithoutSecrets(body: Buffer, secrets: readonly string[]): Buffer {
-  if (!body.includes(errorMark)) return body;
+  if (!mayNameError(body)) return body;
   const text = body.toString('utf8');
   if (!namesError.test(text)) return body;
   const known = redact(text, secrets);

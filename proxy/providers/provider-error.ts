@@ -1,6 +1,7 @@
 // What a provider's error answer means for the client: status and type by one table, the provider's words without its secrets.
 import { type ErrorType, errorTypes } from '../../schemas/error-type.ts';
 import { dataOf } from '../bytes/events.ts';
+import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { redact, redactValue } from '../dialects/redact.ts';
@@ -140,16 +141,10 @@ function isWhole(answer: UpstreamAnswer, body: Buffer): boolean {
 
 /** Begins with a brace and the quote of a first key, and ends with a brace. */
 function opensAndCloses(body: Buffer): boolean {
-  const first = behindSpace(body, 0);
+  const first = skipSpace(body, 0);
   let last = body.length - 1;
   while (isSpace(body[last])) last -= 1;
-  return body[first] === 0x7b && body[last] === 0x7d && body[behindSpace(body, first + 1)] === 0x22;
-}
-
-function behindSpace(body: Buffer, from: number): number {
-  let at = from;
-  while (isSpace(body[at])) at += 1;
-  return at;
+  return body[first] === 0x7b && body[last] === 0x7d && body[skipSpace(body, first + 1)] === 0x22;
 }
 
 function isSpace(byte: number | undefined): boolean {

@@ -1,7 +1,13 @@
 // The tap that keeps a provider's secrets out of an error that stands in an answer of status 200, beside its choices. Errors of other
 // answers are written anew (provider-error.ts), and those of streams are found by their dialect.
 import type { Failure, Sink, Tap } from '../answer.ts';
-import { bodyWithoutSecrets, errorMark, type PassingSecrets, passingSecrets } from '../dialects/stream-secrets.ts';
+import {
+  bodyWithoutSecrets,
+  errorMark,
+  mayNameError,
+  type PassingSecrets,
+  passingSecrets,
+} from '../dialects/stream-secrets.ts';
 
 export class SecretsTap implements Tap {
   readonly #secrets: readonly string[];
@@ -58,6 +64,6 @@ class LongBody implements Sink {
     const cut = errorMark.length - 1;
     const seam = Buffer.concat([this.#end, chunk.subarray(0, cut)]);
     this.#end = Buffer.from(chunk.length < cut ? seam.subarray(-cut) : chunk.subarray(-cut));
-    return seam.includes(errorMark) || chunk.includes(errorMark);
+    return seam.includes(errorMark) || mayNameError(chunk);
   }
 }

@@ -1,4 +1,5 @@
 // Finds the usage object in an answer's bytes without parsing the answer.
+import { skipSpace } from '../bytes/json-tokens.ts';
 import { type Member, scanObject } from '../bytes/scan.ts';
 import { readCounts } from './read-counts.ts';
 import { type TokenUsage, tokenUsageFrom, tokenUsageOf } from './token-usage.ts';
@@ -69,9 +70,9 @@ function topLevelUsage(body: Buffer): TokenUsage | undefined {
 function objectAfter(body: Buffer, at: number): number | undefined {
   // Else the word only ends a longer key.
   if (body[at] !== quote || body[at - 1] === backslash) return undefined;
-  const after = afterBlanks(body, at + usageKey.length);
+  const after = skipSpace(body, at + usageKey.length);
   if (body[after] !== colon) return undefined;
-  const from = afterBlanks(body, after + 1);
+  const from = skipSpace(body, after + 1);
   return body[from] === opening ? from : undefined;
 }
 
@@ -87,12 +88,6 @@ function usageFrom(body: Buffer, from: number | undefined): TokenUsage | undefin
   } catch {
     return undefined;
   }
-}
-
-function afterBlanks(body: Buffer, from: number): number {
-  let at = from;
-  while (body[at] === 0x20 || body[at] === 0x0a || body[at] === 0x0d || body[at] === 0x09) at += 1;
-  return at;
 }
 
 /** Just past the object that opens at `from`; undefined when it does not close. */

@@ -1,5 +1,6 @@
 // The few headers of a provider's answer that matter, read from the raw list: most answers have a dozen others, which are not even made
 // into text.
+import { spells, spellsFolded } from '../bytes/spells.ts';
 import { encodingOf } from './decoded-sink.ts';
 
 /** What an answer says of itself. Undefined: the header is not there. */
@@ -18,7 +19,7 @@ export interface AnswerHead {
 }
 
 const sseType = /^text\/event-stream\b/i;
-/** Nearly every answer has one of these types, and to compare bytes costs a third of making text of them. */
+/** Nearly every answer has one of these types, and no text is made of them. */
 const usualTypes = ['application/json', 'text/event-stream', 'text/event-stream; charset=utf-8'];
 
 /** Reads names and values in turn. The lengths of the names tell nearly all others apart from these. */
@@ -35,23 +36,23 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
     const value = raw[index + 1] as Buffer;
     switch (name.length) {
       case 11:
-        if (spells(name, 'retry-after')) retryAfter = textOf(value);
+        if (spellsFolded(name, 0, 'retry-after')) retryAfter = textOf(value);
         break;
       case 12:
-        if (spells(name, 'content-type')) contentType = typeOf(value);
+        if (spellsFolded(name, 0, 'content-type')) contentType = typeOf(value);
         break;
       case 14:
-        if (spells(name, 'content-length')) {
+        if (spellsFolded(name, 0, 'content-length')) {
           contentLength = textOf(value);
           framed = true;
-        } else if (spells(name, 'retry-after-ms')) retryAfterMs = textOf(value);
-        else if (spells(name, 'x-should-retry')) shouldRetry = textOf(value);
+        } else if (spellsFolded(name, 0, 'retry-after-ms')) retryAfterMs = textOf(value);
+        else if (spellsFolded(name, 0, 'x-should-retry')) shouldRetry = textOf(value);
         break;
       case 16:
-        if (spells(name, 'content-encoding')) receivedEncoding = encodingOf(textOf(value));
+        if (spellsFolded(name, 0, 'content-encoding')) receivedEncoding = encodingOf(textOf(value));
         break;
       case 17:
-        if (spells(name, 'transfer-encoding')) framed = true;
+        if (spellsFolded(name, 0, 'transfer-encoding')) framed = true;
         break;
     }
   }
@@ -63,24 +64,10 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
 export const noHead: AnswerHead = readAnswerHead([]);
 
 function typeOf(value: Buffer): string {
-  for (const usual of usualTypes) if (isText(value, usual)) return usual;
+  for (const usual of usualTypes) if (value.length === usual.length && spells(value, 0, usual)) return usual;
   return textOf(value);
-}
-
-function isText(bytes: Buffer, text: string): boolean {
-  if (bytes.length !== text.length) return false;
-  for (let index = 0; index < text.length; index += 1) if (bytes[index] !== text.charCodeAt(index)) return false;
-  return true;
 }
 
 function textOf(value: Buffer): string {
   return value.toString('latin1');
-}
-
-/** Whether bytes of the same length spell a name in lower case, whatever their case is. */
-function spells(bytes: Buffer, name: string): boolean {
-  for (let index = 0; index < name.length; index += 1) {
-    if (((bytes[index] as number) | 0x20) !== name.charCodeAt(index)) return false;
-  }
-  return true;
 }
