@@ -1,6 +1,6 @@
 // The connections to one origin: a client of undici's for each call that is open. The one used last is used next, so that those beyond the
-// need fall idle and close. It costs 7 % of a request less than undici's own pool, which asks all its clients in turn and is told of each
-// call's end by an event.
+// need fall idle and close. A request costs 3 to 5 % less than with undici's own pool, which asks all its clients in turn and is told of
+// each call's end by an event.
 import type { Dispatcher } from 'undici';
 import { Client, type Connector } from './undici.ts';
 
