@@ -17,6 +17,9 @@ const reasons: ReadonlyMap<number, StoreFailure> = new Map([
   [26, 'corrupt'],
 ]);
 
+/** SQLITE_IOERR_WRITE: so SQLite calls every failed write but ENOSPC, an exceeded quota (EDQUOT) or file size (EFBIG) as a rule. */
+const failedWrite = 778;
+
 const systemReasons: ReadonlyMap<string, StoreFailure> = new Map([
   ['EACCES', 'read_only'],
   ['EPERM', 'read_only'],
@@ -30,7 +33,7 @@ const advice: Readonly<Record<StoreFailure, string>> = {
   timeout: 'was locked by another process for too long',
   garbled: 'gave what cannot be used',
   read_only: 'cannot be written; let the user of the gateway write to the file and its directory',
-  full: 'cannot grow; free some space on its disk',
+  full: 'cannot grow; free some space on its disk, or raise its quota',
   denied: 'may not be opened',
   corrupt:
     'is damaged or not ours; stop the gateway, then put a copy in its place or move it away to start with an empty store',
@@ -53,6 +56,7 @@ export function failure(path: string, reason: StoreFailure, cause?: Error): Stor
 
 function reasonOf(error: Error): StoreFailure | undefined {
   const { errcode, code, syscall } = error as { errcode?: unknown; code?: unknown; syscall?: unknown };
+  if (errcode === failedWrite) return 'full';
   if (typeof errcode === 'number') return reasons.get(errcode & 0xff) ?? 'unreachable';
   if (typeof code === 'string' && typeof syscall === 'string') return systemReasons.get(code) ?? 'unreachable';
   return undefined;
