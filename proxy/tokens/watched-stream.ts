@@ -14,7 +14,7 @@ export interface WatchOptions {
 export interface WatchedStream extends PassedStream {
   /** Bytes of an unfinished event were passed on, because it was too long to hold. */
   readonly insideEvent: boolean;
-  /** Takes a chunk; gives the bytes that pass now, perhaps none. */
+  /** Takes a chunk, whose memory it may write to; gives the bytes that pass now, perhaps none. */
   push(chunk: Buffer): Buffer;
   /** The bytes of an event that did not end. They are the client's only when the stream did end. */
   rest(): Buffer;

@@ -13,7 +13,8 @@ function tapped(stream: Buffer, sizes: readonly number[], dropsUsage = true, sec
   const out: Buffer[] = [];
   for (let at = 0, turn = 0; at < stream.length; turn += 1) {
     const size = sizes[turn % sizes.length] ?? stream.length;
-    out.push(tap.push(stream.subarray(at, at + size)));
+    // The chunk belongs to the tap.
+    out.push(tap.push(Buffer.from(stream.subarray(at, at + size))));
     at += size;
   }
   return {
