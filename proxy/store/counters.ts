@@ -3,8 +3,8 @@ import type { CounterRow } from '../../schemas/rules/counter-row.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 import type { CounterBatch, StateStore } from '../../store/state/state-store.ts';
 
-/** Rows of one write: collecting and encoding them, however full they are, holds the process up for a few milliseconds. */
-const rowsPerWrite = 200;
+/** Rows of one write: collecting and encoding them, however full they are, holds the process up for about 1 ms. */
+const rowsPerWrite = 100;
 /** Rows of the last write, when no request waits any more: each write costs the disk as much as many rows do. */
 const rowsPerLastWrite = 1_000;
 

@@ -84,7 +84,7 @@ await test('thousands of changed children are written in portions that block the
     blocks.push(longest);
     t.same(
       portions,
-      Array.from({ length: count / 200 }, () => 200),
+      Array.from({ length: count / 100 }, () => 100),
     );
   }
   // What the portions take they take every time; a pause of the collector comes and goes.
