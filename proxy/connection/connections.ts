@@ -80,8 +80,16 @@ export function connectionRoom(openFiles: number | undefined, heapBytes: number)
   return { most: byDescriptors, default: Math.min(byDescriptors, Math.floor(heapBytes / heapBytesPerConnection)) };
 }
 
+let ownRoom: ConnectionRoom | undefined;
+
 /** The room of this process. */
 export function roomOfProcess(): ConnectionRoom {
+  ownRoom ??= measureRoom();
+  return ownRoom;
+}
+
+/** Takes 5 ms: the report is large. */
+function measureRoom(): ConnectionRoom {
   // Otherwise it looks up the names of all addresses.
   Object.assign(process.report, { excludeNetwork: true });
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
