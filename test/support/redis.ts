@@ -1,11 +1,12 @@
 // A real Redis server for one test: started on a free port, frozen, killed, and restarted on the same files.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort, listen } from './ports.ts';
+import { needProgram } from './programs.ts';
 import { type Teardown, temporaryDirectory } from './teardown.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -52,7 +53,7 @@ export interface RedisServer {
 
 /** Starts a server that is gone when the test ends; ready when this resolves. */
 export async function startRedis(t: Teardown, options: RedisServerOptions = {}): Promise<RedisServer> {
-  const binary = find('redis-server');
+  const binary = needProgram('redis-server');
   const directory = temporaryDirectory(t, 'gateway-redis');
   const authority = options.tls === true ? createCertificates(directory) : undefined;
   if (options.users !== undefined) writeFileSync(join(directory, 'users.acl'), `${options.users.join('\n')}\n`);
@@ -155,7 +156,7 @@ function argumentsOf(options: RedisServerOptions, directory: string, port: numbe
 function createCertificates(directory: string): string {
   mkdirSync(directory, { recursive: true });
   const openssl = (...args: string[]): void => {
-    execFileSync(find('openssl'), args, { cwd: directory, stdio: 'pipe' });
+    execFileSync(needProgram('openssl'), args, { cwd: directory, stdio: 'pipe' });
   };
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   openssl('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.crt', '-days', '2', '-subj', '/CN=Test authority');
@@ -164,20 +165,6 @@ function createCertificates(directory: string): string {
   const signing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
   openssl('x509', '-req', '-in', 'server.csr', '-out', 'server.crt', '-days', '2', ...signing);
   return readFileSync(join(directory, 'ca.crt'), 'utf8');
-}
-
-/** The program's path. A test that needs a program and has none fails: skipping it would hide what it is for. */
-function find(program: string): string {
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
-    const path = join(folder, program);
-    try {
-      accessSync(path, constants.X_OK);
-      return path;
-    } catch {
-      // Not in this folder.
-    }
-  }
-  throw new Error(`${program} is not on PATH, and this test needs a real one; on Debian: apt-get install ${program}`);
 }
 
 export interface Detour {
