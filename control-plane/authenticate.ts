@@ -4,7 +4,7 @@ import type { FailedLogins } from '../plane/failed-logins.ts';
 import { foreignPart } from '../plane/own-names.ts';
 import { type AuthKey, isActive } from '../schemas/keys/auth-key.ts';
 import { clientAddressHeader, readClientAddress } from '../schemas/keys/client-address.ts';
-import { bearerToken, type Caller, type Credentials, identify } from '../schemas/keys/credentials.ts';
+import { bearerToken, type Caller, type Credentials, identify, loginFailure } from '../schemas/keys/credentials.ts';
 import { isWithin } from '../schemas/user-path.ts';
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
 import { type Refusal, refusal } from './errors.ts';
@@ -68,11 +68,15 @@ export function refuseForeign(request: IncomingMessage, { ownNames }: AccessPart
 export function authenticate(request: IncomingMessage, access: Access | undefined, parts: AccessParts): Operator {
   if (access === 'public') return anonymous;
   const [authorization, another] = valuesOf(request, 'authorization');
-  if (another !== undefined) throw refusal('ambiguous_credentials');
+  if (another !== undefined) {
+    parts.failedLogins.note('ambiguous');
+    throw refusal('ambiguous_credentials');
+  }
   const nowMs = parts.nowMs();
   const shown = bearerToken(authorization);
   const credentials = parts.credentials();
   const caller = identify(shown, credentials, nowMs);
+  if (caller === undefined) parts.failedLogins.note(loginFailure(shown, authorization !== undefined, credentials));
   // A request without a key does not guess one, so it is not counted as a failed login.
   if (caller === undefined && shown === undefined) throw unknownKey();
   if (caller === undefined && !credentials.isComplete)
@@ -80,6 +84,7 @@ export function authenticate(request: IncomingMessage, access: Access | undefine
   if (caller === undefined) throw failure(addressOf(request, parts.masterKey), parts.failedLogins, nowMs);
   const { kind, key } = caller;
   if (key === undefined) return kind === 'anonymous' ? anonymous : { ...anonymous, kind };
+  if (!key.dashboardAccess) parts.failedLogins.note('denied');
   const operator = operatorOf(key);
   // A scoped operator may use routes with the access `operator` only.
   if (access !== 'operator' && isScoped(operator))

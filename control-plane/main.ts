@@ -92,7 +92,8 @@ follower = await followConfigOrExit('control plane', {
 
 const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
 const documents = guardDocuments(store, stateFollower);
-const metrics = createMetrics({ version: manifest.version, config: configStatus, state, fleet });
+const failedLogins = createFailedLogins();
+const metrics = createMetrics({ version: manifest.version, config: configStatus, state, fleet, failedLogins });
 const app = createServer({
   logger: log,
   metrics: keepText(metrics, environment.metricsMaxAgeMs, nowMs),
@@ -100,7 +101,7 @@ const app = createServer({
     // Keys that were lost are not wrong.
     credentials: () =>
       state().standing === 'lost' ? { ...managed.credentials, isComplete: false } : managed.credentials,
-    failedLogins: createFailedLogins(),
+    failedLogins,
     masterKey,
     ownNames: environment.ownNames,
     nowMs,

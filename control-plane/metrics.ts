@@ -1,6 +1,7 @@
 // The metrics of the control plane for Prometheus; the only file of this plane that imports the metrics package.
 import type { FollowStatus } from '../gitops/config-status.ts';
-import { collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
+import type { FailedLogins } from '../plane/failed-logins.ts';
+import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
 import { controlPlaneMetrics as defined } from '../schemas/control-plane-metrics.ts';
 import type { MetricDefinition } from '../schemas/metrics.ts';
 import { isEmptied } from '../store/state/custody.ts';
@@ -19,14 +20,23 @@ export interface ObservedFacts {
   readonly config: () => FollowStatus | undefined;
   readonly state: () => StateStatus | undefined;
   readonly fleet: Pick<Fleet, 'proxies' | 'lagSeconds'>;
+  readonly failedLogins: Pick<FailedLogins, 'counts'>;
 }
 
 /** Creates a registry (no global state) with the metrics of the process and the fleet. */
-export function createMetrics({ version, config, state, fleet }: ObservedFacts): Metrics {
+export function createMetrics({ version, config, state, fleet, failedLogins }: ObservedFacts): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectProcessMetrics(registry);
   new Gauge({ ...defined.build, registers }).set({ plane: 'control-plane', version, node: process.versions.node }, 1);
+  new Counter({
+    ...defined.authFailures,
+    registers,
+    collect() {
+      this.reset();
+      for (const [reason, count] of Object.entries(failedLogins.counts())) this.inc({ reason }, count);
+    },
+  });
   const gauge = (definition: MetricDefinition, read: () => number): void => {
     new Gauge({
       ...definition,

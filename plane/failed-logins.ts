@@ -1,4 +1,5 @@
-// Limits failed logins per minute and client address, so that keys cannot be guessed. A valid key is never refused.
+// Counts failed logins by reason, and limits them per minute and client address, so that keys cannot be guessed. A valid key is never refused.
+import type { LoginFailure } from '../schemas/keys/credentials.ts';
 
 /** Failures of an address per minute that are answered with 401; later ones are answered with 429. */
 const mostFailures = 20;
@@ -6,8 +7,14 @@ const windowMs = 60_000;
 /** Addresses in one generation. Two generations are kept; an address that fails again moves to the younger one. */
 const mostAddresses = 5_000;
 
+/** How often a key was refused for each reason. */
+export type LoginFailureCounts = Readonly<Record<LoginFailure, number>>;
+
 /** The recent failures by address. Memory is bounded: about 4 MB when full. */
 export interface FailedLogins {
+  /** Counts a refused request, for the metrics alone. */
+  note(reason: LoginFailure): void;
+  counts(): LoginFailureCounts;
   /**
    * Records a failed attempt. Undefined: answer that the key is wrong. A number: there were too many failures; whole seconds until the
    * next failure is answered with 401 again. Attempts over the limit are not counted, so they do not lengthen the wait.
@@ -20,6 +27,16 @@ export function createFailedLogins(): FailedLogins {
   /** The times of the last failures, oldest first. */
   let young = new Map<string, number[]>();
   let old = new Map<string, number[]>();
+  const counts = {
+    missing: 0,
+    malformed: 0,
+    ambiguous: 0,
+    unknown: 0,
+    revoked: 0,
+    expired: 0,
+    unavailable: 0,
+    denied: 0,
+  } satisfies LoginFailureCounts;
 
   const momentsOf = (block: string): number[] => {
     const known = young.get(block) ?? old.get(block) ?? [];
@@ -30,6 +47,10 @@ export function createFailedLogins(): FailedLogins {
     return known;
   };
   return {
+    note(reason) {
+      counts[reason] += 1;
+    },
+    counts: () => counts,
     fail(address, nowMs) {
       const moments = momentsOf(addressBlock(address ?? ''));
       while ((moments[0] ?? nowMs) + windowMs <= nowMs) moments.shift();

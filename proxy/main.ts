@@ -1,5 +1,6 @@
 // The data plane as a process: environment → parts → state → config → listen → drain. The only place that wires.
 import { join } from 'node:path';
+import manifest from '../package.json' with { type: 'json' };
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
 import { keepText } from '../plane/kept-text.ts';
@@ -60,6 +61,7 @@ const publisher = createPublisher({
   put(snapshot, rules, enforcement) {
     pools.keep([...snapshot.upstreams, controlPlane]);
     server.apply(snapshot);
+    observed.keep(snapshot);
     limiter.reconcile(rules, enforcement);
     current.swap(snapshot);
     lifecycle.isEnforcing = enforcement.isEnforced;
@@ -68,7 +70,16 @@ const publisher = createPublisher({
   nowMs: tickMs,
 });
 const connections = (): ConnectionCounts => server.connections();
-const observed = createMetrics({ ...lifecycle.sources, limiter, bodies, connections, nowMs: tickMs });
+const failedLogins = createFailedLogins();
+const observed = createMetrics({
+  ...lifecycle.sources,
+  version: manifest.version,
+  failedLogins,
+  limiter,
+  bodies,
+  connections,
+  nowMs: tickMs,
+});
 const metrics = keepText(observed, environment.metricsMaxAgeMs, nowMs);
 const server = await createProxyServer({
   limiter,
@@ -83,7 +94,7 @@ const server = await createProxyServer({
   balance: createBalance(),
   deadlines: createDeadlines(nowMs),
   isMetricsApart: metricsPort !== undefined,
-  failedLogins: createFailedLogins(),
+  failedLogins,
   ownNames: environment.ownNames,
   keyStreams: createKeyStreams(() => current.get(), nowMs),
   readiness: () => lifecycle.readiness(overload.isOverloaded()),

@@ -1,5 +1,6 @@
 // What Prometheus sees of the data plane; what each metric means is written in schemas/proxy-metrics.ts and schemas/metrics.ts.
 import type { FollowStatus } from '../gitops/config-status.ts';
+import type { FailedLogins } from '../plane/failed-logins.ts';
 import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import { isEmptied } from '../store/state/custody.ts';
@@ -10,26 +11,25 @@ import { observeConnections } from './connection-metrics.ts';
 import { Exposition } from './exposition.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
-import { PlainHistogram } from './plain-histogram.ts';
 import { RequestTally } from './request-tally.ts';
-
-/** The kinds of requests: model calls, those for the control plane, all others, and those refused before they were any of these. */
-export type TripName = 'model' | 'admin' | 'other' | 'none';
+import type { Snapshot } from './snapshot/snapshot.ts';
+import { UpstreamTally } from './upstream-tally.ts';
 
 export interface Metrics extends LimitMetrics {
   readonly contentType: string;
   /** The exposition text of all metrics; one call at a time. */
   text(): Promise<string>;
-  /** A model request began. */
-  begin(): void;
-  /** A model request ended. `provider` is empty when none was asked; 499 stands for a client that left. */
-  request(endpoint: string, provider: string, status: number, seconds: number): void;
-  /** Any other request ended. */
-  answered(trip: Exclude<TripName, 'model'>, status: number): void;
+  readonly requests: RequestTally;
+  readonly upstream: UpstreamTally;
+  /** Only what this snapshot has keeps series of its own: providers, their models. */
+  keep(snapshot: Pick<Snapshot, 'routes' | 'upstreams'>): void;
 }
 
 /** What is asked at every scrape instead of being counted along. */
 export interface ObservedFacts {
+  /** Of the product. */
+  version: string;
+  failedLogins: Pick<FailedLogins, 'counts'>;
   /** The state of the config flow; undefined before the first load. */
   config: () => FollowStatus | undefined;
   /** The managed state; undefined before the first read. */
@@ -47,34 +47,15 @@ export interface ObservedFacts {
 export function createMetrics(facts: ObservedFacts): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  let inFlight = 0;
   collectProcessMetrics(registry);
-  // Counted in plain numbers, because prom-client hashes the labels of every count.
-  const tally = new RequestTally();
+  const { build, authFailures } = proxyMetrics;
+  new Gauge({ ...build, registers }).set({ plane: 'proxy', version: facts.version, node: process.versions.node }, 1);
   new Counter({
-    ...proxyMetrics.requests,
+    ...authFailures,
     registers,
     collect() {
       this.reset();
-      for (const { labels, count } of tally.counts()) this.inc({ ...labels }, count);
-    },
-  });
-  const others = new Map<string, { labels: Record<string, string | number>; count: number }>();
-  new Counter({
-    ...proxyMetrics.httpRequests,
-    registers,
-    collect() {
-      this.reset();
-      for (const { labels, count } of tally.counts()) this.inc({ trip: 'model', status: labels.status }, count);
-      for (const { labels, count } of others.values()) this.inc(labels, count);
-    },
-  });
-  const durations = new Map<string, PlainHistogram>();
-  new Gauge({
-    ...proxyMetrics.inFlight,
-    registers,
-    collect() {
-      this.set(inFlight);
+      for (const [reason, count] of Object.entries(facts.failedLogins.counts())) this.inc({ reason }, count);
     },
   });
   observeBodies(registers, facts.bodies);
@@ -82,37 +63,28 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeStore(registers, facts);
   observeConnections(registers, facts.connections);
   const limits = observeLimits(registers, facts.limiter, facts.nowMs);
+  const requests = new RequestTally();
+  const upstream = new UpstreamTally();
+  let kept: Snapshot['routes'] | undefined;
   return {
     ...limits,
     contentType: registry.contentType,
-    text: async () => `${await registry.metrics()}\n${durationsText(durations)}${await limits.rulesText()}`,
-    begin() {
-      inFlight += 1;
+    requests,
+    upstream,
+    keep({ routes, upstreams }) {
+      // The same object when only keys have changed.
+      if (routes === kept) return;
+      kept = routes;
+      requests.keep(new Set(upstreams.map(({ name }) => name)));
+      upstream.keep([...routes.values()].flatMap(({ targets }) => targets));
     },
-    request(endpoint, provider, status, seconds) {
-      inFlight -= 1;
-      tally.add(endpoint, provider, status);
-      let histogram = durations.get(endpoint);
-      if (histogram === undefined) {
-        histogram = new PlainHistogram(proxyMetrics.duration.buckets);
-        durations.set(endpoint, histogram);
-      }
-      histogram.observe(seconds);
-    },
-    answered(trip, status) {
-      const key = `${trip} ${status}`;
-      const counted = others.get(key);
-      if (counted) counted.count += 1;
-      else others.set(key, { labels: { trip, status }, count: 1 });
+    async text() {
+      const exposition = new Exposition();
+      await requests.write(exposition);
+      await upstream.write(exposition);
+      return `${await registry.metrics()}\n${exposition.text()}${await limits.rulesText()}`;
     },
   };
-}
-
-function durationsText(durations: ReadonlyMap<string, PlainHistogram>): string {
-  const exposition = new Exposition();
-  exposition.metric(proxyMetrics.duration);
-  for (const [endpoint, histogram] of durations) histogram.write(exposition, proxyMetrics.duration.name, { endpoint });
-  return exposition.text();
 }
 
 function observeBodies(registers: Registry[], bodies: ObservedFacts['bodies']): void {

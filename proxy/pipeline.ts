@@ -22,14 +22,14 @@ const largeBytes = 1024 * 1024;
 
 /** Serves one request of a model endpoint, whatever happens. */
 export function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway): void {
-  gateway.metrics.begin();
+  gateway.metrics.requests.begin();
   new OpenTrip(endpoint, exchange, gateway, line).step(takeHead, undefined);
 }
 
 function takeHead(trip: OpenTrip): void {
   const { exchange, gateway, snapshot } = trip;
   if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
-  const principal = authenticate(exchange, snapshot.credentials);
+  const principal = authenticate(exchange, snapshot.credentials, gateway.failedLogins);
   trip.principal = principal;
   const { keyId, userPath, allowedModels } = principal;
   expectJson(exchange, snapshot.bodyLimitBytes);

@@ -21,14 +21,17 @@ export class PlainHistogram {
     this.#sum += value;
   }
 
-  /** Writes the samples of the histogram `name`, buckets first. */
-  write(to: Exposition, name: string, labels: Readonly<Record<string, string>>): void {
+  /** Writes the samples of the histogram `name`, buckets first, or none when nothing was observed; says how many. */
+  write(to: Exposition, name: string, labels: Readonly<Record<string, string>>): number {
+    const count = this.#counts.reduce((sum, each) => sum + each, 0);
+    if (count === 0) return 0;
     let total = 0;
-    for (const [index, count] of this.#counts.entries()) {
-      total += count;
+    for (const [index, each] of this.#counts.entries()) {
+      total += each;
       to.sample(`${name}_bucket`, { le: String(this.#bounds[index] ?? '+Inf'), ...labels }, total);
     }
     to.sample(`${name}_sum`, labels, this.#sum);
-    to.sample(`${name}_count`, labels, total);
+    to.sample(`${name}_count`, labels, count);
+    return this.#counts.length + 2;
   }
 }

@@ -17,8 +17,8 @@ import { type ModelEndpoint, modelEndpoints } from './endpoints/model-endpoints.
 import { createPluginServer } from './endpoints/plugin-server.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
-import type { TripName } from './metrics.ts';
 import { serve } from './pipeline.ts';
+import type { TripName } from './request-tally.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 
 /** The running server. */
@@ -93,7 +93,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   watchWriteProgress({ sockets: pipelining.sockets, idleMs: () => writeIdleMs, nowMs: () => gateway.nowMs() });
   const { app, serve: servePlugin } = await createPluginServer(gateway, {
     server,
-    clientErrorHandler: answerParseErrors(pipelining, (status) => gateway.metrics.answered('none', status)),
+    clientErrorHandler: answerParseErrors(pipelining, (status) => gateway.metrics.requests.answered('none', status)),
     answer: (exchange, thrown) => answer(exchange, thrown, gateway),
   });
   trips = tableOf(servePlugin);
@@ -136,7 +136,7 @@ function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): vo
   } catch (error) {
     answer(exchange, error, gateway);
   }
-  exchange.response.once('close', () => gateway.metrics.answered(name, statusOf(exchange)));
+  exchange.response.once('close', () => gateway.metrics.requests.answered(name, statusOf(exchange)));
 }
 
 /** Rejects rather than throws: a request without a body is complete by the time that its refusal is written. */

@@ -1,13 +1,9 @@
 // The metrics of the control plane: names, labels, help.
-import { type MetricDefinition, skippedMetric } from './metrics.ts';
+import { authFailuresMetric, buildMetric, type MetricDefinition, skippedMetric } from './metrics.ts';
 
 export const controlPlaneMetrics = {
-  build: {
-    name: 'gateway_build_info',
-    type: 'gauge',
-    help: 'Always 1; the labels say which plane and version is running, on which Node.',
-    labelNames: ['plane', 'version', 'node'],
-  },
+  build: buildMetric,
+  authFailures: authFailuresMetric,
   configIsGood: {
     name: 'gateway_config_last_reload_successful',
     type: 'gauge',

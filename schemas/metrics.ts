@@ -78,3 +78,19 @@ export const skippedMetric = {
   help: 'Stored documents that are not in force: unsealed (not written with the master key) or unreadable.',
   labelNames: ['reason'],
 } as const satisfies MetricDefinition;
+
+/** A metric of both planes. */
+export const buildMetric = {
+  name: 'gateway_build_info',
+  type: 'gauge',
+  help: 'Always 1; the labels say which plane and version is running, on which Node.',
+  labelNames: ['plane', 'version', 'node'],
+} as const satisfies MetricDefinition;
+
+/** A metric of both planes. */
+export const authFailuresMetric = {
+  name: 'gateway_auth_failures_total',
+  type: 'counter',
+  help: 'Requests refused for their key, by reason: missing, malformed (not a bearer token), ambiguous (two keys), unknown, revoked, expired, unavailable (the keys could not be read yet), denied (a valid key that does not open the admin API).',
+  labelNames: ['reason'],
+} as const satisfies MetricDefinition;

@@ -1,11 +1,17 @@
 // The metrics of the proxy, without those of the rate limiter: names, labels, help. Every label has a bounded number of values.
-import { type MetricDefinition, skippedMetric } from './metrics.ts';
+import { authFailuresMetric, buildMetric, type MetricDefinition, skippedMetric } from './metrics.ts';
+
+/** Upper bounds of durations, in seconds: an answer in half a second and one in ten minutes are both told from their neighbours. */
+const durationBuckets = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 6, 8, 10, 15, 20, 30, 60, 120, 300, 600,
+];
 
 export const proxyMetrics = {
+  build: buildMetric,
   requests: {
     name: 'gateway_requests_total',
     type: 'counter',
-    help: 'Model requests by endpoint, provider that answered (empty: none) and status: what the client got, the error that broke its answer off, or 499 when it left.',
+    help: 'Model requests by endpoint, provider that answered (empty: none; other: no longer configured) and status: what the client got, the error that broke its answer off, or 499 when it left.',
     labelNames: ['endpoint', 'provider', 'status'],
   },
   httpRequests: {
@@ -17,10 +23,37 @@ export const proxyMetrics = {
   duration: {
     name: 'gateway_request_duration_seconds',
     type: 'histogram',
-    help: 'Time from the head of a model request to the last byte of its answer.',
-    labelNames: ['endpoint'],
-    buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600],
+    help: 'Time from the head of a model request to the last byte of its answer, by endpoint, provider as for gateway_requests_total, and whether a stream was asked for.',
+    labelNames: ['endpoint', 'provider', 'stream'],
+    buckets: durationBuckets,
   },
+  upstreamAttempts: {
+    name: 'gateway_upstream_attempts_total',
+    type: 'counter',
+    help: 'Calls of providers by the model that was asked for there and by outcome: success, client_error (4xx), rate_limited (429), server_error (5xx), timeout, unreachable, invalid_response, cut (broke off), cancelled (the client left, its key was revoked, or the gateway itself failed). A request that fails over has several. Provider or model other: no longer configured.',
+    labelNames: ['provider', 'model', 'outcome'],
+  },
+  upstreamDuration: {
+    name: 'gateway_upstream_duration_seconds',
+    type: 'histogram',
+    help: 'Time from asking a provider to the last byte of its answer or to its failure; without attempts that did not reach it or were cancelled.',
+    labelNames: ['provider'],
+    buckets: durationBuckets,
+  },
+  upstreamFirstByte: {
+    name: 'gateway_upstream_first_byte_seconds',
+    type: 'histogram',
+    help: 'Time from asking a provider to the first bytes of an answer that is relayed; an answer of up to 64 KiB that is no stream is relayed when it is complete.',
+    labelNames: ['provider'],
+    buckets: durationBuckets,
+  },
+  tokens: {
+    name: 'gateway_tokens_total',
+    type: 'counter',
+    help: 'Tokens of answers, by provider and model as for attempts, and type: prompt or completion. What a provider did not report is estimated.',
+    labelNames: ['provider', 'model', 'type'],
+  },
+  authFailures: authFailuresMetric,
   inFlight: {
     name: 'gateway_requests_in_flight',
     type: 'gauge',

@@ -1,6 +1,6 @@
 // Who asks under /admin: known before a byte of the body is read. What the caller may do there, the control plane decides.
 import type { FailedLogins } from '../../plane/failed-logins.ts';
-import { bearerToken, type Caller, type Credentials, identify } from '../../schemas/keys/credentials.ts';
+import { bearerToken, type Caller, type Credentials, identify, loginFailure } from '../../schemas/keys/credentials.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
 
@@ -15,10 +15,14 @@ export function authenticateAdmin(
   failedLogins: FailedLogins,
 ): Caller {
   // The control plane sees joined headers only, so what is ambiguous must end here.
-  if (head.ambiguousCredentials) throw refusal('ambiguous_credentials');
+  if (head.ambiguousCredentials) {
+    failedLogins.note('ambiguous');
+    throw refusal('ambiguous_credentials');
+  }
   const shown = bearerToken(head.authorization);
   const caller = identify(shown, credentials, startedAtMs);
   if (caller !== undefined) return caller;
+  failedLogins.note(loginFailure(shown, head.authorization !== undefined, credentials));
   // A request without a key tries none, so it is not counted as a failure.
   if (shown === undefined) throw refusal('invalid_api_key');
   if (!credentials.isComplete) throw refusal('store_unavailable', { headers: { 'retry-after': '1' } });

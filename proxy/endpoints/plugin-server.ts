@@ -90,7 +90,9 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
     async serve(exchange) {
       const { request, response } = exchange;
       const path = pathOf(request.url ?? '');
-      const principal = publicPaths.has(path) ? anonymous : authenticate(exchange, gateway.current().credentials);
+      const { credentials } = gateway.current();
+      const isPublic = publicPaths.has(path);
+      const principal = isPublic ? anonymous : authenticate(exchange, credentials, gateway.failedLogins);
       const refused = noRoute(request.method ?? '', path, known);
       if (refused) throw refused;
       await expectNoBody(exchange);

@@ -1,5 +1,6 @@
 // Stage 7: tries the targets in order until one gives an answer that can be relayed.
 import type { Answer } from '../answer.ts';
+import { failedOutcome } from '../attempt-outcome.ts';
 import type { Call } from '../call/call.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';
@@ -152,16 +153,21 @@ class Attempts {
     try {
       refused = refusalOf(asking, failure, this.#exchange, nowMs);
     } catch (error) {
+      this.#parts.metrics.upstream.ended(target, 'cancelled', 0);
       answer.cancel();
       allowance.lease.release();
       this.#taker.refuse(error);
       return;
     }
+    const seconds = (endedAtMs - startedAtMs) / 1000;
+    const { gone } = this.#exchange;
     if (refused === undefined) {
       const routed = this.#routed;
+      if (!gone) this.#parts.metrics.upstream.begun(target, seconds);
       this.#taker.takeAnswer({ routed, target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage });
       return;
     }
+    this.#parts.metrics.upstream.ended(target, failedOutcome(refused, gone && failure !== undefined), seconds);
     answer.cancel();
     // A provider that was never reached has executed nothing.
     if (failure?.sent === false) allowance.lease.refund(Math.floor(endedAtMs));

@@ -1,6 +1,7 @@
 // Stage 1: who is calling. Every refusal is the same, so that a caller without a key learns nothing.
 import type { Socket } from 'node:net';
-import { bearerToken, type Caller, type Credentials, identify } from '../../schemas/keys/credentials.ts';
+import type { FailedLogins } from '../../plane/failed-logins.ts';
+import { bearerToken, type Caller, type Credentials, identify, loginFailure } from '../../schemas/keys/credentials.ts';
 import type { ModelAccess } from '../../schemas/keys/model-access.ts';
 import { readUserPath } from '../call/user-path.ts';
 import type { Exchange } from '../connection/exchange.ts';
@@ -37,9 +38,16 @@ const accepted = new WeakMap<Socket, Accepted>();
  * 403 `user_path_denied` when the request names a path and its key may not, and 400 `invalid_user_path` when that path counts and is
  * none. While the keys could not be read yet, an unknown one gets 503 `store_unavailable`.
  */
-export function authenticate({ head, request, startedAtMs }: Exchange, credentials: Credentials): Principal {
-  const { authorization, apiKey, userPath, ambiguousCredentials } = head;
-  if (ambiguousCredentials) throw refusal('ambiguous_credentials');
+export function authenticate(
+  { head, request, startedAtMs }: Exchange,
+  credentials: Credentials,
+  failedLogins: Pick<FailedLogins, 'note'>,
+): Principal {
+  const { authorization, apiKey, userPath } = head;
+  if (isAmbiguous(head)) {
+    failedLogins.note('ambiguous');
+    throw refusal('ambiguous_credentials');
+  }
   // A connection is only compared with what it has sent itself, so the time this takes reveals nothing about other keys.
   const before = accepted.get(request.socket);
   if (
@@ -51,9 +59,10 @@ export function authenticate({ head, request, startedAtMs }: Exchange, credentia
   ) {
     return before.principal;
   }
-  const shown = shownKey(authorization, apiKey);
+  const shown = authorization === undefined ? apiKey : bearerToken(authorization);
   const caller = identify(shown, credentials, startedAtMs);
   if (caller === undefined) {
+    failedLogins.note(loginFailure(shown, authorization !== undefined, credentials));
     if (shown === undefined || credentials.isComplete) throw refusal('invalid_api_key');
     throw refusal('store_unavailable', { headers: { 'retry-after': '1' } });
   }
@@ -70,11 +79,12 @@ function namedPath(header: string | undefined, mayName: boolean): string {
   return path;
 }
 
-/** The one key of a request. */
-function shownKey(authorization: string | undefined, apiKey: string | undefined): string | undefined {
+/** Whether a request shows two different keys. */
+function isAmbiguous({ authorization, apiKey, ambiguousCredentials }: Exchange['head']): boolean {
+  if (ambiguousCredentials) return true;
+  if (authorization === undefined || apiKey === undefined) return false;
   const bearer = bearerToken(authorization);
-  if (bearer !== undefined && apiKey !== undefined && bearer !== apiKey) throw refusal('ambiguous_credentials');
-  return authorization === undefined ? apiKey : bearer;
+  return bearer !== undefined && bearer !== apiKey;
 }
 
 /** A path bound to the key always wins; the header of the request is then ignored. */

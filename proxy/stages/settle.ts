@@ -1,4 +1,5 @@
 // Stage 9: what a trip took is given back, what it cost is charged, and how it ended is counted, exactly once.
+import { relayedOutcome } from '../attempt-outcome.ts';
 import type { Call } from '../call/call.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
@@ -44,12 +45,17 @@ export function settle(trip: Trip, parts: Parts): void {
   accepted?.allowance.lease.release();
   const provider = accepted?.target.upstream.name ?? ending.refused?.provider ?? '';
   const status = exchange.gone ? 499 : ending.status;
-  metrics.request(trip.path, provider, status, (now - exchange.startedAtMs) / 1000);
+  const stream = trip.call?.stream ?? false;
+  metrics.requests.end({ endpoint: trip.path, provider, stream, status, seconds: (now - exchange.startedAtMs) / 1000 });
+  if (accepted !== undefined) {
+    metrics.upstream.ended(accepted.target, relayedOutcome(ending.refused), (now - accepted.startedAtMs) / 1000);
+  }
   const usage = usageOf(trip, parts);
   if (usage === undefined) return;
   charge(limiter, consumer, usage, now);
   charge(limiter, accepted?.allowance, usage, now);
   metrics.tokens(usage.source, usage.totalTokens);
+  if (accepted !== undefined) metrics.upstream.charged(accepted.target, usage.inputTokens, usage.outputTokens);
 }
 
 function charge(limiter: Limiter, allowance: Allowance | undefined, { totalTokens }: TokenUsage, nowMs: number): void {

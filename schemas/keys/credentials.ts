@@ -51,3 +51,26 @@ export function identify(token: string | undefined, credentials: Credentials, no
   if (key === undefined || !sameDigest(digest, key.digest)) return stranger;
   return isActive(key, nowMs) ? { kind: 'managed_key', key } : undefined;
 }
+
+/** Why a key is refused. `denied`: it is valid, but does not open the admin API. */
+export type LoginFailure =
+  | 'missing'
+  | 'malformed'
+  | 'ambiguous'
+  | 'unknown'
+  | 'revoked'
+  | 'expired'
+  | 'unavailable'
+  | 'denied';
+
+/** Why `identify` knew no caller by this token, for metrics: no caller may learn it. `wasSent`: there was a header, with a token in it or not. */
+export function loginFailure(
+  token: string | undefined,
+  wasSent: boolean,
+  { keys, isComplete }: Credentials,
+): LoginFailure {
+  if (token === undefined) return wasSent ? 'malformed' : 'missing';
+  const key = keys.get(digestOf(token));
+  if (key === undefined) return isComplete ? 'unknown' : 'unavailable';
+  return key.enabled ? 'expired' : 'revoked';
+}

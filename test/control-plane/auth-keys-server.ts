@@ -72,16 +72,17 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
   store.watch(() => void look().catch(() => undefined));
 
   const logged: unknown[] = [];
+  const failedLogins = createFailedLogins();
   const facts = { version: '1', config: () => undefined, state: () => undefined };
   const app = createServer({
     logger: {
       error: (...said: unknown[]) => process.stderr.write(`${JSON.stringify(said)}\n`),
       info: (...said: unknown[]) => void logged.push(said),
     },
-    metrics: createMetrics({ ...facts, fleet: { proxies: () => [], lagSeconds: () => 0 } }),
+    metrics: createMetrics({ ...facts, failedLogins, fleet: { proxies: () => [], lagSeconds: () => 0 } }),
     access: {
       credentials: () => credentials,
-      failedLogins: createFailedLogins(),
+      failedLogins,
       masterKey: master ?? undefined,
       nowMs: () => clock.nowMs,
     },

@@ -2,6 +2,7 @@
 import { type Test, test } from 'tap';
 import { checkAccess, who } from '../../control-plane/authenticate.ts';
 import { signClientAddress } from '../../schemas/keys/client-address.ts';
+import { readMetric } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { masterKey, type Stand, type StandOptions, startKeyServer } from './auth-keys-server.ts';
 
@@ -62,6 +63,14 @@ await test('what each credential opens', async (t) => {
   ];
   for (const [claim, token, operator, admin] of rows)
     t.same(await verdicts(stand, token), [anybody, operator, admin], claim);
+
+  const scraped = await (await fetch(`http://127.0.0.1:${stand.port}/metrics`)).text();
+  const reasons = ['missing', 'unknown', 'revoked', 'expired', 'denied'];
+  t.strictSame(
+    reasons.map((reason) => readMetric(scraped, 'gateway_auth_failures_total', { reason })),
+    [2, 2, 2, 2, 2],
+    'each refusal counts by its reason, a scope that is too small does not',
+  );
 });
 
 await test('without a master key the admin API is open, and a key still has its own rights', async (t) => {

@@ -22,6 +22,7 @@ const readThing = createBodyReader(
 async function startServer(t: Test, masterKey?: string) {
   const logged: unknown[] = [];
   const logger = { error: (...parts: unknown[]) => void logged.push(parts), info: () => undefined };
+  const failedLogins = createFailedLogins();
   const credentials = credentialsOf(masterKey === undefined ? undefined : digestOf(masterKey), []);
   const app = createServer({
     logger,
@@ -30,10 +31,11 @@ async function startServer(t: Test, masterKey?: string) {
       config: () => undefined,
       state: () => undefined,
       fleet: { proxies: () => [], lagSeconds: () => 0 },
+      failedLogins,
     }),
     access: {
       credentials: () => credentials,
-      failedLogins: createFailedLogins(),
+      failedLogins,
       masterKey: undefined,
       nowMs: () => 0,
     },

@@ -65,10 +65,11 @@ async function startStatus(t: Test) {
   const fleet = createFleet(store, () => facts.desired, nowMs);
   const credentials = credentialsOf(digestOf('master'), []);
   const logged: unknown[] = [];
+  const failedLogins = createFailedLogins();
   const app = createServer({
     logger: { error: (...said: unknown[]) => void logged.push(said), info: () => undefined },
-    metrics: createMetrics({ version: '1', config: () => undefined, state: () => facts.state, fleet }),
-    access: { credentials: () => credentials, failedLogins: createFailedLogins(), masterKey: 'master', nowMs },
+    metrics: createMetrics({ version: '1', config: () => undefined, state: () => facts.state, fleet, failedLogins }),
+    access: { credentials: () => credentials, failedLogins, masterKey: 'master', nowMs },
     readiness: () => ({ status: 'ready', reasons: [] }),
   });
   await app.register(status, {

@@ -1,6 +1,7 @@
 // What a step of a request needs when it runs alone: an exchange without a connection, and the parts of a gateway without rules.
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
 import { readHead } from '../../proxy/call/head.ts';
 import { type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
@@ -56,6 +57,8 @@ export function admitted(parts: Parameters<typeof admit>[1]): Allowance {
 
 export function metricsOf(limiter = createLimiter()): Metrics {
   return createMetrics({
+    version: '1.2.3',
+    failedLogins: createFailedLogins(),
     config: () => undefined,
     state: () => undefined,
     limiter,

@@ -15,10 +15,12 @@ const credentials = credentialsOf(digestOf('sk-master'), []);
 const master = { kind: 'master_key', keyId: undefined, userPath: '/', allowedModels: undefined };
 const anonymous = { ...master, kind: 'anonymous' };
 
+const failedLogins = createFailedLogins();
+
 /** Authenticates a request with these headers at this moment, as the first one of a connection unless given one. */
 function showing(headers: Record<string, string>, known: Credentials, atMs = 0, socket = new Socket()) {
   const exchange = exchangeOf(headers, socket, atMs);
-  return authenticate(exchange, known);
+  return authenticate(exchange, known, failedLogins);
 }
 
 function keyOf(id: string, more: object = {}): AuthKey {
@@ -162,12 +164,14 @@ await test('a key that expires or is revoked is refused on a connection that kno
   const socket = new Socket();
   const known = credentialsOf(digestOf('sk-master'), [keyOf('a', { expires_at: '1970-01-01T00:00:01Z' })]);
   const way = { Authorization: 'Bearer sk-gw-a' };
+  const { expired, revoked: revokedBefore } = { ...failedLogins.counts() };
   t.match(showing(way, known, 0, socket), { keyId: 'a' });
   t.match(showing(way, known, 999, socket), { keyId: 'a' });
   t.match(await refusedBy(() => showing(way, known, 1_000, socket)), { code: 'invalid_api_key' });
   const revoked = credentialsOf(digestOf('sk-master'), [keyOf('a', { enabled: false })]);
   t.match(showing(way, known, 5, socket), { keyId: 'a' });
   t.match(await refusedBy(() => showing(way, revoked, 6, socket)), { code: 'invalid_api_key' });
+  t.match(failedLogins.counts(), { expired: expired + 1, revoked: revokedBefore + 1 });
 });
 
 await test('a wrong key is always 401, however many were tried', async (t) => {

@@ -304,11 +304,12 @@ function tripOf(exchange: Exchange, ending: Ending): Trip {
 await test('a request is counted once, by how it ended and how long it took', async (t) => {
   const limiter = createLimiter();
   const metrics = metricsOf(limiter);
+  metrics.keep(compile(sampleConfig({ providers: { p: {} } }), '', open));
   const settled = (ending: Ending, gone: boolean): void => {
     const exchange = exchangeOf({});
     exchange.gone = gone;
     exchange.waiting = { gone: () => t.fail('no step waits any more') };
-    metrics.begin();
+    metrics.requests.begin();
     const reportFailure = (thrown: unknown) => void reported.push(thrown);
     settle(tripOf(exchange, ending), { metrics, limiter, reportFailure, nowMs: () => 250 });
     t.equal(exchange.waiting, undefined);
@@ -322,11 +323,12 @@ await test('a request is counted once, by how it ended and how long it took', as
     'gateway_requests_total{endpoint="/v1/embeddings",provider="p",status="504"} 1',
     'gateway_requests_total{endpoint="/v1/embeddings",provider="p",status="499"} 1',
     'gateway_requests_total{endpoint="/v1/embeddings",provider="",status="404"} 1',
-    'gateway_request_duration_seconds_bucket{le="0.1",endpoint="/v1/embeddings"} 0',
-    'gateway_request_duration_seconds_bucket{le="0.5",endpoint="/v1/embeddings"} 3',
-    'gateway_request_duration_seconds_bucket{le="+Inf",endpoint="/v1/embeddings"} 3',
-    'gateway_request_duration_seconds_sum{endpoint="/v1/embeddings"} 0.75',
-    'gateway_request_duration_seconds_count{endpoint="/v1/embeddings"} 3',
+    'gateway_http_requests_total{trip="model",status="499"} 1',
+    'gateway_request_duration_seconds_bucket{le="0.1",endpoint="/v1/embeddings",provider="p",stream="false"} 0',
+    'gateway_request_duration_seconds_bucket{le="0.25",endpoint="/v1/embeddings",provider="p",stream="false"} 2',
+    'gateway_request_duration_seconds_bucket{le="+Inf",endpoint="/v1/embeddings",provider="p",stream="false"} 2',
+    'gateway_request_duration_seconds_sum{endpoint="/v1/embeddings",provider="p",stream="false"} 0.5',
+    'gateway_request_duration_seconds_count{endpoint="/v1/embeddings",provider="",stream="false"} 1',
     'gateway_requests_in_flight 0',
   ]) {
     t.ok(text.split('\n').includes(line), line);

@@ -1,6 +1,7 @@
 // The metrics that the planes expose are exactly those that the schemas define.
 import { test } from 'tap';
 import { createMetrics as createControlPlaneMetrics } from '../../control-plane/metrics.ts';
+import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics as createProxyMetrics } from '../../proxy/metrics.ts';
@@ -21,6 +22,8 @@ function headsOf(definitions: readonly MetricDefinition[]): string[] {
 
 await test('the proxy exposes exactly the metrics that are defined for it', async (t) => {
   const metrics = createProxyMetrics({
+    version: '1.2.3',
+    failedLogins: createFailedLogins(),
     config: () => undefined,
     state: () => undefined,
     limiter: createLimiter(),
@@ -44,6 +47,7 @@ await test('the control plane exposes exactly the metrics that are defined for i
     config: () => undefined,
     state: () => undefined,
     fleet: { proxies: () => [], lagSeconds: () => 0 },
+    failedLogins: createFailedLogins(),
   });
   const text = await metrics.text();
   t.equal(promtoolComplaints(['check', 'metrics'], text), '', 'promtool agrees');

@@ -4,7 +4,7 @@ import { livesIn, never, only, type Rule, standsIn } from './checks.ts';
 export const roomRules: readonly Rule[] = [
   {
     claim: 'the data plane imports itself and the rooms below the planes, nothing else of ours',
-    check: never(/^proxy\//, /^(?!(proxy|plane|gitops|store|schemas)\/).*\.(ts|json)$/),
+    check: never(/^proxy\//, /^(?!(proxy|plane|gitops|store|schemas)\/|package\.json$).*\.(ts|json)$/),
     bad: [
       ['proxy/a.ts', "import { b } from '../control-plane/b.ts';"],
       ['proxy/a.ts', "import type { b } from '../control-plane/b.ts';"],
@@ -21,6 +21,7 @@ export const roomRules: readonly Rule[] = [
         'proxy/a.ts',
         "import { b } from '../schemas/b.ts';\nimport c from 'fastify';\nimport { join } from 'node:path';",
       ],
+      ['proxy/main.ts', "import manifest from '../package.json' with { type: 'json' };"],
     ],
   },
   {

@@ -1,0 +1,120 @@
+// What came of asking providers, how long they took and what that cost in tokens: plain numbers, because every request counts.
+import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { type AttemptOutcome, attemptOutcomes } from './attempt-outcome.ts';
+import type { Exposition } from './exposition.ts';
+import { PlainHistogram } from './plain-histogram.ts';
+
+/** Where a request may go. */
+export interface CountedTarget {
+  readonly upstream: { readonly name: string };
+  /** The model's id at the provider. */
+  readonly model: string;
+}
+
+/** Up to so many models, all outcomes of each are shown from the start, so that `increase()` sees the first failure. */
+const mostShownAtStart = 100;
+
+/** The place of each outcome among the counts of a model. */
+const places = Object.fromEntries(attemptOutcomes.map((outcome, place) => [outcome, place])) as Record<
+  AttemptOutcome,
+  number
+>;
+
+/** One model of one provider. */
+class ModelFigures {
+  readonly attempts = new Float64Array(attemptOutcomes.length);
+  promptTokens = 0;
+  completionTokens = 0;
+
+  get isAsked(): boolean {
+    return this.attempts.some((count) => count > 0);
+  }
+}
+
+class ProviderFigures {
+  readonly models = new Map<string, ModelFigures>();
+  readonly durations: PlainHistogram;
+  readonly firstBytes: PlainHistogram;
+
+  constructor(before?: ProviderFigures) {
+    this.durations = before?.durations ?? new PlainHistogram(proxyMetrics.upstreamDuration.buckets);
+    this.firstBytes = before?.firstBytes ?? new PlainHistogram(proxyMetrics.upstreamFirstByte.buckets);
+  }
+}
+
+/** The labels of targets that have gone since they were asked: their series would add up over the months. */
+const removed = 'other';
+
+/** Without targets at first. */
+export class UpstreamTally {
+  #providers = new Map<string, ProviderFigures>();
+  readonly #removedModel = new ModelFigures();
+  readonly #removedProvider = new ProviderFigures();
+
+  /** Only these targets have series of their own from now on. Those that had them before keep their figures. */
+  keep(targets: Iterable<CountedTarget>): void {
+    const kept = new Map<string, ProviderFigures>();
+    for (const { upstream, model } of targets) {
+      const before = this.#providers.get(upstream.name);
+      const figures = kept.get(upstream.name) ?? new ProviderFigures(before);
+      kept.set(upstream.name, figures);
+      figures.models.set(model, before?.models.get(model) ?? figures.models.get(model) ?? new ModelFigures());
+    }
+    this.#providers = kept;
+  }
+
+  /** An attempt is over. */
+  ended(target: CountedTarget, outcome: AttemptOutcome, seconds: number): void {
+    const provider = this.#providers.get(target.upstream.name) ?? this.#removedProvider;
+    const { attempts } = provider.models.get(target.model) ?? this.#removedModel;
+    attempts[places[outcome]] = (attempts[places[outcome]] ?? 0) + 1;
+    if (outcome !== 'unreachable' && outcome !== 'cancelled') provider.durations.observe(seconds);
+  }
+
+  /** An answer can be relayed. */
+  begun(target: CountedTarget, seconds: number): void {
+    (this.#providers.get(target.upstream.name) ?? this.#removedProvider).firstBytes.observe(seconds);
+  }
+
+  /** What an answer cost. */
+  charged(target: CountedTarget, promptTokens: number, completionTokens: number): void {
+    const figures = this.#providers.get(target.upstream.name)?.models.get(target.model) ?? this.#removedModel;
+    figures.promptTokens += promptTokens;
+    figures.completionTokens += completionTokens;
+  }
+
+  /** The samples of the four metrics. */
+  async write(to: Exposition): Promise<void> {
+    const { upstreamAttempts, upstreamDuration, upstreamFirstByte, tokens } = proxyMetrics;
+    to.metric(upstreamAttempts);
+    for (const [provider, model, { attempts }] of this.#shown()) {
+      for (const outcome of attemptOutcomes)
+        to.sample(upstreamAttempts.name, { provider, model, outcome }, attempts[places[outcome]] ?? 0);
+      await to.pause(attemptOutcomes.length);
+    }
+    to.metric(tokens);
+    for (const [provider, model, { promptTokens, completionTokens }] of this.#shown()) {
+      to.sample(tokens.name, { provider, model, type: 'prompt' }, promptTokens);
+      to.sample(tokens.name, { provider, model, type: 'completion' }, completionTokens);
+      await to.pause(2);
+    }
+    const all = [...this.#providers, [removed, this.#removedProvider] as const];
+    to.metric(upstreamDuration);
+    for (const [provider, { durations }] of all)
+      await to.pause(durations.write(to, upstreamDuration.name, { provider }));
+    to.metric(upstreamFirstByte);
+    for (const [provider, { firstBytes }] of all)
+      await to.pause(firstBytes.write(to, upstreamFirstByte.name, { provider }));
+  }
+
+  /** Provider, model and figures: of all models when there are few, else of those that were asked. */
+  *#shown(): Generator<[provider: string, model: string, figures: ModelFigures], void> {
+    let modelCount = 0;
+    for (const { models } of this.#providers.values()) modelCount += models.size;
+    const isAll = modelCount <= mostShownAtStart;
+    for (const [provider, { models }] of this.#providers) {
+      for (const [model, figures] of models) if (isAll || figures.isAsked) yield [provider, model, figures];
+    }
+    if (this.#removedModel.isAsked) yield [removed, removed, this.#removedModel];
+  }
+}

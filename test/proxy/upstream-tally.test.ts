@@ -1,0 +1,73 @@
+// Series of providers and models come and go with the config: nothing that was removed keeps series, and what stayed keeps its counts.
+import { test } from 'tap';
+import { Exposition } from '../../proxy/exposition.ts';
+import { RequestTally } from '../../proxy/request-tally.ts';
+import { type CountedTarget, UpstreamTally } from '../../proxy/upstream-tally.ts';
+import { readMetric } from '../support/gateway.ts';
+
+const target = (name: string, model: string): CountedTarget => ({ upstream: { name }, model });
+
+async function textOf(tally: Pick<UpstreamTally, 'write'>): Promise<string> {
+  const exposition = new Exposition();
+  await tally.write(exposition);
+  return exposition.text();
+}
+
+const samplesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+const attempts = 'gateway_upstream_attempts_total';
+
+await test('a hundred configs with other providers and models leave the series of the last one, and `other`', async (t) => {
+  const upstream = new UpstreamTally();
+  const requests = new RequestTally();
+  const stays = target('stays', 'm');
+  for (let config = 0; config < 100; config += 1) {
+    const leaves = target(`p${config}`, `m${config}`);
+    upstream.keep([stays, leaves, target('stays', `m${config}`)]);
+    requests.keep(new Set(['stays', `p${config}`]));
+    for (const each of [stays, leaves, target('stays', `m${config}`), target(`p${config - 1}`, 'late')]) {
+      upstream.begun(each, 1);
+      upstream.ended(each, 'success', 2);
+      upstream.charged(each, 3, 4);
+      const request = { endpoint: '/v1/chat/completions', stream: true, status: 200, seconds: 2 };
+      requests.begin();
+      requests.end({ ...request, provider: each.upstream.name });
+    }
+  }
+  const text = `${await textOf(upstream)}${await textOf(requests)}`;
+  const namesIn = (label: string) =>
+    new Set([...text.matchAll(new RegExp(`${label}="([^"]*)"`, 'g'))].map(([, name]) => name));
+  t.strictSame(namesIn('provider'), new Set(['stays', 'p99', 'other']));
+  t.strictSame(namesIn('model'), new Set(['m', 'm99', 'other']));
+  t.equal(readMetric(text, attempts, { provider: 'stays', model: 'm', outcome: 'success' }), 100, 'it never restarted');
+  t.equal(
+    readMetric(text, attempts, { provider: 'other', model: 'other' }),
+    100,
+    'requests that outlived their target',
+  );
+  t.equal(readMetric(text, 'gateway_tokens_total', { provider: 'stays', model: 'm', type: 'completion' }), 400);
+  t.equal(readMetric(text, 'gateway_upstream_first_byte_seconds_count', { provider: 'other' }), 100);
+  t.equal(readMetric(text, 'gateway_requests_total', { provider: 'other' }), 100);
+  t.equal(readMetric(text, 'gateway_http_requests_total', { trip: 'model' }), 400, 'of all providers that ever were');
+});
+
+await test('the failures of a few models are there at 0 from the start; of many models those that were asked', async (t) => {
+  const few = new UpstreamTally();
+  few.keep([target('p', 'm')]);
+  t.equal(readMetric(await textOf(few), attempts, { outcome: 'unreachable' }), 0);
+  const many = new UpstreamTally();
+  many.keep(Array.from({ length: 3_000 }, (_, index) => target('p', `m${index}`)));
+  t.strictSame(samplesOf(await textOf(many)), []);
+  many.ended(target('p', 'm7'), 'timeout', 1);
+  t.equal(readMetric(await textOf(many), attempts, { model: 'm7', outcome: 'timeout' }), 1);
+});
+
+await test('what did not reach a provider, or was cancelled, says nothing of how long it takes', async (t) => {
+  const tally = new UpstreamTally();
+  tally.keep([target('p', 'm')]);
+  for (const outcome of ['unreachable', 'cancelled', 'success', 'server_error'] as const)
+    tally.ended(target('p', 'm'), outcome, 2);
+  const text = await textOf(tally);
+  t.equal(readMetric(text, 'gateway_upstream_duration_seconds_count'), 2);
+  const bucket = (le: string) => readMetric(text, 'gateway_upstream_duration_seconds_bucket', { le });
+  t.strictSame([bucket('1.5'), bucket('2'), bucket('600')], [0, 2, 2], 'two seconds are told from one and a half');
+});
