@@ -17,7 +17,7 @@ export const rateLimitMetrics = {
   decisions: {
     name: 'gateway_rate_limit_decisions_total',
     type: 'counter',
-    help: 'Decisions by rule id. Outcome: allow, reject (429), skip_target (another target was tried), shadow_reject (would have refused).',
+    help: 'Decisions by rule id. Outcome: allow, reject (429), skip_target (another target was tried), shadow_reject (would have refused). The refusals of a rule are there from the start, at 0.',
     labelNames: ['rule', 'scope', 'dimension', 'outcome'],
   },
   rules: {

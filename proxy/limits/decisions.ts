@@ -37,15 +37,22 @@ export class Decisions {
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 
-  /** Everything that happened at least once. */
-  counts({ id, scope }: Rule): DecisionCount[] {
+  /** Everything that happened at least once, and each of `refusals` in each of these dimensions, also at 0. */
+  counts({ id, scope }: Rule, capped: readonly Dimension[], refusals: readonly Outcome[]): DecisionCount[] {
     const found: DecisionCount[] = [];
     for (const [row, dimension] of dimensions.entries()) {
       for (const [column, outcome] of outcomes.entries()) {
         const count = this.#counts[row * outcomes.length + column] ?? 0;
-        if (count > 0) found.push({ rule: id, scope, dimension, outcome, count });
+        const isExpected = capped.includes(dimension) && refusals.includes(outcome);
+        if (count > 0 || isExpected) found.push({ rule: id, scope, dimension, outcome, count });
       }
     }
     return found;
   }
+}
+
+/** How a rule can refuse. Only rules of targets can have a target skipped. */
+export function refusalsOf({ mode, scope }: Rule): readonly Outcome[] {
+  if (mode === 'shadow') return ['shadow_reject'];
+  return scope === 'user_path' ? ['reject'] : ['reject', 'skip_target'];
 }

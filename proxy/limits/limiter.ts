@@ -155,12 +155,12 @@ export class Limiter {
 
   /** Everything decided so far that happened at least once; it only grows while a rule exists. */
   decisions(): DecisionCount[] {
-    return [...this.decisionsByRule()].flat();
+    return [...this.decisionsByRule()].flat().filter(({ count }) => count > 0);
   }
 
-  /** The same, rule by rule, for a caller that yields in between. */
+  /** The same with the refusals that have not happened yet, rule by rule, for a caller that yields in between. */
   *decisionsByRule(): Generator<DecisionCount[], void> {
-    for (const { caps, decisions } of this.#tallies.values()) yield decisions.counts(caps.rule);
+    for (const tally of this.#tallies.values()) yield tally.decided();
   }
 
   /**

@@ -1,6 +1,6 @@
 // All that is counted under one rule. Rules are data and are replaced; their tallies stay.
 import type { Rule } from '../../schemas/rules/rule.ts';
-import { Decisions } from './decisions.ts';
+import { type DecisionCount, Decisions, dimensions, refusalsOf } from './decisions.ts';
 import { type SliceClock, Window } from './window.ts';
 
 /**
@@ -167,6 +167,14 @@ export class Tally {
     const { maxChildren, bytes, mostBytes } = this.unsaved;
     const children = this.#counters.size - (this.#counters.has('') ? 1 : 0);
     return children >= maxChildren || bytes >= mostBytes;
+  }
+
+  /** What it decided so far; its refusals are there from the start, so that whoever watches them sees the first one. */
+  decided(): DecisionCount[] {
+    const { rule, requestsCap, tokensCap, slotsCap } = this.caps;
+    const caps = { requests: requestsCap, tokens: tokensCap, concurrent: slotsCap };
+    const capped = dimensions.filter((dimension) => caps[dimension] !== Number.POSITIVE_INFINITY);
+    return this.decisions.counts(rule, capped, refusalsOf(rule));
   }
 
   counters(): MapIterator<Counter> {

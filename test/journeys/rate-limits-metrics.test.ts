@@ -75,11 +75,24 @@ await test('a known sequence gives known figures', async (t) => {
     info(id.team, ['user_path', '', 'minute', 'enforce']),
     info(id.app, ['user_path', '', 'hour', 'shadow']),
   ];
+  const refusals: Parameters<typeof decided>[] = [
+    [id.two, ['model', 'requests', 'reject'], 0],
+    [id.two, ['model', 'requests', 'skip_target'], 0],
+    [id.one, ['provider', 'requests', 'reject'], 0],
+    [id.one, ['provider', 'requests', 'skip_target'], 0],
+    [id.kids, ['user_path', 'requests', 'reject'], 0],
+    [id.slots, ['user_path', 'concurrent', 'reject'], 0],
+    [id.team, ['user_path', 'requests', 'reject'], 0],
+    [id.team, ['user_path', 'tokens', 'reject'], 0],
+    [id.app, ['user_path', 'requests', 'shadow_reject'], 0],
+  ];
+  const noRefusal = refusals.map((refusal) => decided(...refusal));
   const fresh = samplesOf(await gateway.metrics());
   t.strictSame(
     Object.fromEntries(Object.entries(fresh).filter(([name]) => !name.startsWith('retry_after'))),
     Object.fromEntries([
       ...inForce,
+      ...noRefusal,
       utilization(id.two, 'model', 'requests', 0),
       utilization(id.one, 'provider', 'requests', 0),
       utilization(id.slots, 'user_path', 'concurrent', 0),
@@ -91,7 +104,7 @@ await test('a known sequence gives known figures', async (t) => {
       ['counters', 5],
       ['counters_dropped_total', 0],
     ]),
-    'rules are there before their first request, templates without a counter',
+    'rules and their refusals are there before their first request, templates without a counter',
   );
 
   // The pair in turns: one, two, one, two; then one is used up.
@@ -118,6 +131,7 @@ await test('a known sequence gives known figures', async (t) => {
   const samples = samplesOf(text);
   const expected = Object.fromEntries([
     ...inForce,
+    ...noRefusal,
     decided(id.two, ['model', 'requests', 'allow'], 6),
     decided(id.two, ['model', 'requests', 'reject'], 1),
     decided(id.one, ['provider', 'requests', 'allow'], 2),

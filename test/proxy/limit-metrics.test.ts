@@ -71,20 +71,34 @@ await test('rules and decisions with all their labels, and never a user path', a
       `{rule="${slots.id}",scope="user_path",subject="",period="concurrent",mode="enforce"} 1`,
     ].sort(),
   );
-  t.same(await observed.samples(decisions), [], 'nothing was decided');
-
-  const [first] = ask(observed, '/team/app', 3);
-  skip(observed, 'openai', 'gpt-x', 3);
   const of = (rule: Rule, dimension: string, outcome: string, count: number) =>
     `{rule="${rule.id}",scope="${rule.scope}",dimension="${dimension}",outcome="${outcome}"} ${count}`;
   t.same(
     await observed.samples(decisions),
     [
+      of(path, 'requests', 'reject', 0),
+      of(path, 'tokens', 'reject', 0),
+      of(slots, 'concurrent', 'reject', 0),
+      of(provider, 'requests', 'reject', 0),
+      of(provider, 'requests', 'skip_target', 0),
+      of(model, 'requests', 'shadow_reject', 0),
+    ].sort(),
+    'nothing was decided, and the first refusal will be seen',
+  );
+
+  const [first] = ask(observed, '/team/app', 3);
+  skip(observed, 'openai', 'gpt-x', 3);
+  t.same(
+    await observed.samples(decisions),
+    [
       of(path, 'requests', 'allow', 2),
+      of(path, 'requests', 'reject', 0),
       of(path, 'tokens', 'allow', 2),
+      of(path, 'tokens', 'reject', 0),
       of(slots, 'concurrent', 'allow', 2),
       of(slots, 'concurrent', 'reject', 1),
       of(provider, 'requests', 'allow', 2),
+      of(provider, 'requests', 'reject', 0),
       of(provider, 'requests', 'skip_target', 1),
       of(model, 'requests', 'allow', 1),
       of(model, 'requests', 'shadow_reject', 1),
@@ -126,7 +140,7 @@ await test('a template shows its fullest child, all slots and the number of coun
   t.equal(readMetric(text, rateLimitMetrics.utilization.name, { rule: template.id }), 0.75);
   t.equal(readMetric(text, rateLimitMetrics.inFlight.name, { rule: template.id }), 4);
   t.equal(readMetric(text, rateLimitMetrics.counters.name), 3, 'two children and the other rule');
-  t.equal(text.match(new RegExp(`rule="${template.id}"`, 'g'))?.length, 4, 'no series per child');
+  t.equal(text.match(new RegExp(`rule="${template.id}"`, 'g'))?.length, 5, 'no series per child');
 });
 
 await test('tokens by source, and a histogram of waiting times', async (t) => {
@@ -169,19 +183,20 @@ await test('beyond 250 rules the decisions of the rest are added up as `other`',
   t.same(own, new Set(rules.slice(0, mostLabelledRules).map(({ id }) => id)), 'the first in the order of rules');
   for (const metric of [decisions, rateLimitMetrics.utilization.name]) {
     const samples = await observed.samples(metric);
-    t.equal(samples.length, mostLabelledRules + (metric === decisions ? 1 : 0), metric);
+    t.equal(samples.length, metric === decisions ? 2 * (mostLabelledRules + 1) : mostLabelledRules, metric);
   }
-  const other = `{rule="other",scope="user_path",dimension="requests",outcome="allow"}`;
+  const other = (outcome: string, count: number) =>
+    `{rule="other",scope="user_path",dimension="requests",outcome="${outcome}"} ${count}`;
   t.same(
     (await observed.samples(decisions)).filter((sample) => sample.includes('other')),
-    [`${other} 100`],
+    [other('allow', 100), other('reject', 0)],
   );
   t.equal(await allowed(observed), 600);
   t.equal(await allowed(observed), 600, 'asking again counts nothing again');
   ask(observed, rules[299]?.matchSubject ?? '', 5);
   t.same(
     (await observed.samples(decisions)).filter((sample) => sample.includes('other')),
-    [`${other} 105`],
+    [other('allow', 105), other('reject', 0)],
   );
 });
 
