@@ -28,6 +28,7 @@ export class Lifecycle {
     config: () => this.config(),
     state: () => this.state(),
     store: () => this.store(),
+    hasControlPlane: () => this.hasControlPlane(),
   };
   #takesCounters = true;
   #takesHeartbeats = true;
@@ -55,13 +56,18 @@ export class Lifecycle {
     return { isUp, writtenAtMs: this.counters?.writtenAtMs() ?? 0 };
   }
 
+  /** Also before it was asked for the first time. */
+  hasControlPlane(): boolean {
+    return this.controlPlaneWatch?.answers() ?? true;
+  }
+
   readiness(isOverloaded: boolean): Readiness {
     return readinessOf({
       phase: this.phase,
       config: this.config(),
       state: this.state(),
       isStoreUp: this.store().isUp,
-      hasControlPlane: this.controlPlaneWatch?.answers() ?? true,
+      hasControlPlane: this.hasControlPlane(),
       isOverloaded,
     });
   }

@@ -24,6 +24,7 @@ import { followManagedState } from './managed-state.ts';
 import { createMetrics } from './metrics.ts';
 import { listenForMetrics } from './metrics-server.ts';
 import { logOverload, memoryLimits, watchMemory } from './overload.ts';
+import type { Readiness } from './readiness.ts';
 import { createProxyServer } from './server.ts';
 import { createCurrent } from './snapshot/current.ts';
 import { createPublisher } from './snapshot/publish.ts';
@@ -70,10 +71,12 @@ const publisher = createPublisher({
   nowMs: tickMs,
 });
 const connections = (): ConnectionCounts => server.connections();
+const readiness = (): Readiness => lifecycle.readiness(overload.isOverloaded());
 const failedLogins = createFailedLogins();
 const observed = createMetrics({
   ...lifecycle.sources,
   version: manifest.version,
+  readiness,
   failedLogins,
   limiter,
   bodies,
@@ -97,7 +100,7 @@ const server = await createProxyServer({
   failedLogins,
   ownNames: environment.ownNames,
   keyStreams: createKeyStreams(() => current.get(), nowMs),
-  readiness: () => lifecycle.readiness(overload.isOverloaded()),
+  readiness,
   reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
 });
 endOnUncaught(log, () => lifecycle.counters?.flush());

@@ -2,6 +2,7 @@
 import type { FollowStatus } from '../gitops/config-status.ts';
 import type { FailedLogins } from '../plane/failed-logins.ts';
 import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
+import type { MetricDefinition } from '../schemas/metrics.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
@@ -11,6 +12,7 @@ import { observeConnections } from './connection-metrics.ts';
 import { Exposition } from './exposition.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
+import type { Readiness } from './readiness.ts';
 import { RequestTally } from './request-tally.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import { UpstreamTally } from './upstream-tally.ts';
@@ -30,6 +32,9 @@ export interface ObservedFacts {
   /** Of the product. */
   version: string;
   failedLogins: Pick<FailedLogins, 'counts'>;
+  readiness: () => Pick<Readiness, 'status'>;
+  /** The control plane answers. */
+  hasControlPlane: () => boolean;
   /** The state of the config flow; undefined before the first load. */
   config: () => FollowStatus | undefined;
   /** The managed state; undefined before the first read. */
@@ -58,6 +63,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       for (const [reason, count] of Object.entries(facts.failedLogins.counts())) this.inc({ reason }, count);
     },
   });
+  observeReadiness(registers, facts);
   observeBodies(registers, facts.bodies);
   observeConfig(registers, facts.config);
   observeStore(registers, facts);
@@ -85,6 +91,21 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       return `${await registry.metrics()}\n${exposition.text()}${await limits.rulesText()}`;
     },
   };
+}
+
+function observeReadiness(registers: Registry[], { readiness, hasControlPlane }: ObservedFacts): void {
+  const gauge = (definition: MetricDefinition, isSo: () => boolean): void => {
+    new Gauge({
+      ...definition,
+      registers,
+      collect() {
+        this.set(isSo() ? 1 : 0);
+      },
+    });
+  };
+  gauge(proxyMetrics.ready, () => ['ready', 'degraded'].includes(readiness().status));
+  gauge(proxyMetrics.overloaded, () => readiness().status === 'overloaded');
+  gauge(proxyMetrics.controlPlaneUp, hasControlPlane);
 }
 
 function observeBodies(registers: Registry[], bodies: ObservedFacts['bodies']): void {

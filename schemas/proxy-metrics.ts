@@ -8,6 +8,24 @@ const durationBuckets = [
 
 export const proxyMetrics = {
   build: buildMetric,
+  ready: {
+    name: 'gateway_ready',
+    type: 'gauge',
+    help: '1 while /health/ready answers 200 (ready or degraded); 0 while the proxy starts, drains or is overloaded.',
+    labelNames: [],
+  },
+  overloaded: {
+    name: 'gateway_overloaded',
+    type: 'gauge',
+    help: '1 while memory is short and requests are refused with 503.',
+    labelNames: [],
+  },
+  controlPlaneUp: {
+    name: 'gateway_control_plane_up',
+    type: 'gauge',
+    help: '1 while the control plane answers this proxy.',
+    labelNames: [],
+  },
   requests: {
     name: 'gateway_requests_total',
     type: 'counter',

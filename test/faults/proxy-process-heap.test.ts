@@ -91,6 +91,7 @@ await test('a heap that fills up with requests under way', async (t) => {
   t.comment(`${open.length} requests filled it in ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
 
   t.same(await readiness(), { http: 503, status: 'overloaded', reasons: ['memory_nearly_full'] });
+  t.same([await gateway.metric('gateway_ready'), await gateway.metric('gateway_overloaded')], [0, 1]);
   const unanswered = () => open.filter((connection) => connection.exchange().raw.length === 0);
   await waitFor('every request to be under way or refused', () => unanswered().length === waiting.size);
   const underWay = waiting.size;

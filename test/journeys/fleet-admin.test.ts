@@ -209,6 +209,7 @@ for (const store of scenarioStores) {
         return said.every((each) => JSON.stringify(each) === JSON.stringify(degraded));
       });
       t.equal((await proxy.fetch('/health/ready')).status, 200, 'it still accepts traffic');
+      t.same([await proxy.metric('gateway_ready'), await proxy.metric('gateway_control_plane_up')], [1, 0]);
       for (const status of [200, 200, 429]) {
         t.equal((await ask(proxy, '/kept')).status, status);
         t.equal((await ask(other, '/kept')).status, status, 'what operators have set stays in force');

@@ -59,6 +59,8 @@ export function metricsOf(limiter = createLimiter()): Metrics {
   return createMetrics({
     version: '1.2.3',
     failedLogins: createFailedLogins(),
+    readiness: () => ({ status: 'ready' }),
+    hasControlPlane: () => true,
     config: () => undefined,
     state: () => undefined,
     limiter,

@@ -24,6 +24,8 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
   const metrics = createProxyMetrics({
     version: '1.2.3',
     failedLogins: createFailedLogins(),
+    readiness: () => ({ status: 'ready' }),
+    hasControlPlane: () => true,
     config: () => undefined,
     state: () => undefined,
     limiter: createLimiter(),
