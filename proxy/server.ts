@@ -63,8 +63,6 @@ function tableOf(plugins: Serve): readonly Trip[] {
 
 /** Connections that the system may hold until they are taken: as many as its own bound (net.core.somaxconn) allows as a rule. */
 const backlog = 4096;
-/** How long a connection may stay idle between requests. Milliseconds. */
-const keepAliveMs = 72_000;
 /** Between two checks of client-side timeouts. Milliseconds. */
 const timeoutCheckMs = 100;
 
@@ -72,7 +70,6 @@ const options = {
   maxHeaderSize: maxHeaderBytes,
   requireHostHeader: false,
   connectionsCheckingInterval: timeoutCheckMs,
-  keepAliveTimeout: keepAliveMs,
 };
 
 /** Builds the server around a gateway. */
@@ -107,6 +104,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
     apply({ timeouts, connections: settings }) {
       server.headersTimeout = timeouts.headersMs;
       server.requestTimeout = timeouts.headersMs + timeouts.bodyMs;
+      server.keepAliveTimeout = timeouts.keepAliveMs;
       writeIdleMs = timeouts.writeIdleMs;
       connections.limit(settings);
     },

@@ -54,6 +54,10 @@ export interface Server {
    * The most connections at a time from one address; further ones are closed at once. Without it there is no limit, because all clients behind one load balancer have its address.
    */
   max_connections_per_address?: number;
+  /**
+   * How long a connection of a client may be idle between two requests. A proxy in front of the gateway should let go of idle connections sooner.
+   */
+  keep_alive: string;
   timeouts: ServerTimeouts;
 }
 /**

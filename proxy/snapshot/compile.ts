@@ -51,6 +51,7 @@ export function compile(config: AssembledConfig, revision: string, credentials: 
       headersMs: durationMs(server.timeouts.headers),
       bodyMs: durationMs(server.timeouts.body),
       writeIdleMs: durationMs(server.timeouts.write_idle),
+      keepAliveMs: durationMs(server.keep_alive),
     }),
     cutsRevokedStreams: server.cut_revoked_streams,
     connections: Object.freeze({ most: server.max_connections, mostPerAddress: server.max_connections_per_address }),

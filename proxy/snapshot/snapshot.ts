@@ -56,6 +56,8 @@ export interface ServerTimeouts {
   readonly bodyMs: number;
   /** How long a client may take nothing of its answer. */
   readonly writeIdleMs: number;
+  /** How long a connection may stay idle between requests. */
+  readonly keepAliveMs: number;
 }
 
 export interface Snapshot {

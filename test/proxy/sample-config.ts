@@ -30,6 +30,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       enable_passthrough_routes: true,
       shutdown_grace: '2m',
       cut_revoked_streams: false,
+      keep_alive: '75s',
       timeouts: { headers: '10s', body: '300ms', write_idle: '1m' },
     },
     providers: Object.fromEntries(whole),

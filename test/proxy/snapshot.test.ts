@@ -128,7 +128,7 @@ await test('the settings of the server become numbers', async (t) => {
     revision: 'abc123',
     bodyLimitBytes: 33_554_432,
     shutdownGraceMs: 120_000,
-    timeouts: { headersMs: 10_000, bodyMs: 300, writeIdleMs: 60_000 },
+    timeouts: { headersMs: 10_000, bodyMs: 300, writeIdleMs: 60_000, keepAliveMs: 75_000 },
     models: [],
     upstreams: [],
   });
