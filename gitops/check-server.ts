@@ -7,7 +7,7 @@ import type { Sources } from './sources.ts';
 /** Headers with another meaning. Some hold a secret, which a user path would show. */
 const taken = new Set(
   (
-    'authorization connection content-encoding content-length content-type cookie expect host proxy-authorization ' +
+    'api-key authorization connection content-encoding content-length content-type cookie expect host proxy-authorization ' +
     'transfer-encoding x-api-key x-gateway-client-address x-request-id'
   ).split(' '),
 );

@@ -11,6 +11,7 @@ export const maxHeaders = 100;
 /** What the gateway reads from a request's head. Undefined: the header is not there. */
 export interface Head {
   readonly authorization: string | undefined;
+  /** Of `x-api-key`, or of `api-key`, which clients of Azure send. */
   readonly apiKey: string | undefined;
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
@@ -68,8 +69,9 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
         expectsContinue = true;
         if (!is(value, '100-continue')) unmet = true;
         break;
+      case 7:
       case 9:
-        if (!is(name, 'x-api-key')) break;
+        if (!is(name, 'x-api-key') && !is(name, 'api-key')) break;
         if (apiKey !== undefined && apiKey !== value) credentials = 2;
         apiKey = value;
         break;

@@ -32,7 +32,7 @@ interface Accepted {
 const accepted = new WeakMap<Socket, Accepted>();
 
 /**
- * The caller of a request, by `Authorization: Bearer` or `x-api-key` (spec: Authentication 1 and 3).
+ * The caller of a request, by `Authorization: Bearer`, `x-api-key` or `api-key` (spec: Authentication 1 and 3).
  * Throws 401 `invalid_api_key` for every failure, however many there were (design section 4, Wrong keys: SDKs would wait for the end of
  * a 429, and all clients behind one load balancer share an address), 400 `ambiguous_credentials` when two different keys are sent,
  * 403 `user_path_denied` when the request names a path and its key may not, and 400 `invalid_user_path` when that path counts and is

@@ -63,6 +63,7 @@ export function describeApi(): object {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'The master key or a managed key.' },
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same, for the model API only.' },
+        azureApiKey: { type: 'apiKey', in: 'header', name: 'api-key', description: 'The same as x-api-key.' },
       },
     },
   };
@@ -89,7 +90,7 @@ function describeOperation(operation: Operation): object {
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: access === 'client' ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }],
+    security: access === 'client' ? [{ bearer: [] }, { apiKey: [] }, { azureApiKey: [] }] : [{ bearer: [] }],
     parameters: (operation.parameters ?? []).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
     responses: {

@@ -247,6 +247,8 @@ await test('two different credentials of a kind are ambiguous', async (t) => {
   t.equal(ambiguous('Authorization', 'Bearer a', 'authorization', 'Bearer a'), true, 'a second line is never wanted');
   t.equal(ambiguous('x-api-key', 'a', 'X-API-KEY', 'b'), true);
   t.equal(ambiguous('x-api-key', 'a', 'x-api-key', 'b', 'x-api-key', 'b'), true);
+  t.equal(ambiguous('x-api-key', 'a', 'api-key', 'b'), true);
+  t.equal(ambiguous('x-api-key', 'a', 'Api-Key', 'a'), false);
   t.equal(ambiguous('x-api-key', 'a', 'Authorization', 'Bearer a'), false);
 });
 

@@ -39,12 +39,13 @@ function keyOf(id: string, more: object = {}): AuthKey {
   return key;
 }
 
-await test('the master key lets in, as bearer or as x-api-key', async (t) => {
+await test('the master key lets in, as bearer, x-api-key or api-key', async (t) => {
   const ways: Record<string, string>[] = [
     { Authorization: 'Bearer sk-master' },
     { authorization: 'bearer sk-master' },
     { Authorization: 'BEARER sk-master' },
     { 'x-api-key': 'sk-master' },
+    { 'Api-Key': 'sk-master' },
     { Authorization: 'Bearer sk-master', 'X-Api-Key': 'sk-master' },
   ];
   for (const way of ways) {
@@ -84,7 +85,7 @@ await test('every failure to show a key looks the same', async (t) => {
     { Authorization: 'Bearer sk-gw-past' },
     { 'x-api-key': '' },
     { 'x-api-key': 'Bearer sk-master' },
-    { 'api-key': 'sk-master' },
+    { 'x-apikey': 'sk-master' },
   ];
   const past = { expires_at: '1970-01-01T00:00:00Z' };
   const known = credentialsOf(digestOf('sk-master'), [keyOf('off', { enabled: false }), keyOf('past', past)]);
