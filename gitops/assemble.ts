@@ -45,7 +45,7 @@ export function assemble(
     !contested.has('providers') &&
     (owners.get('providers')?.unsound.has('providers') === false || (complete && !owners.has('providers')));
   const known = areProvidersKnown ? config.providers : undefined;
-  const providers = checkProviders(config.providers, sources);
+  const providers = checkProviders(config, sources);
   const aliases = checkAliases(config.aliases, known, sources);
   const limits = checkRateLimits(config.rate_limits, known, sources);
   problems.push(...checkServer(config.server, sources));

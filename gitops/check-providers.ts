@@ -2,6 +2,7 @@
 import { foldCase } from '../schemas/selector.ts';
 import type { Config, Provider } from '../schemas/types.ts';
 import { quote } from '../schemas/validation/path.ts';
+import { checkForwarded } from './check-forwarded.ts';
 import { refersToVariable } from './expand.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
@@ -29,7 +30,10 @@ export interface ProviderFindings {
 }
 
 /** Checks every provider; values of keys and headers never enter a message. */
-export function checkProviders(providers: Config['providers'], sources: Sources): ProviderFindings {
+export function checkProviders(
+  { providers, server }: Pick<Config, 'providers' | 'server'>,
+  sources: Sources,
+): ProviderFindings {
   const findings: ProviderFindings = { problems: [], warnings: [], keyless: new Set() };
   const folded = new Map<string, string>();
   for (const [name, provider] of Object.entries(providers)) {
@@ -42,6 +46,7 @@ export function checkProviders(providers: Config['providers'], sources: Sources)
     checkBaseUrl(name, provider, sources, findings.problems);
     checkKey(name, provider, sources, findings);
     checkHeaders(name, provider, sources, findings.problems);
+    findings.problems.push(...checkForwarded(name, provider, server.user_path_header, sources));
     checkModels(name, provider, sources, findings.problems);
   }
   return findings;
@@ -62,7 +67,6 @@ function problemOfBaseUrl(text: string, isHidden: boolean): string | undefined {
     return `must begin with http:// or https://${isHidden ? '' : `, found ${quote(url.protocol)}`}`;
   if (!/^https?:\/\/[^/]/i.test(text)) return 'must have a host after http:// or https://';
   if (url.username !== '' || url.password !== '') return 'must not hold credentials; use api_key';
-  if (text.includes('?')) return 'must not have a query (?...)';
   return text.includes('#') ? 'must not have a fragment (#...)' : undefined;
 }
 

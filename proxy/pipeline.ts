@@ -5,10 +5,10 @@ import type { Exchange } from './connection/exchange.ts';
 import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
 import { refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
-import { rateLimitHeaders } from './limits/headers.ts';
 import { type Line, OpenTrip } from './open-trip.ts';
 import { SecretsTap } from './providers/secrets-tap.ts';
 import { admit, renew } from './stages/admit.ts';
+import { announce } from './stages/announce.ts';
 import { type Accepted, attempt } from './stages/attempt.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { foresee } from './stages/foresee.ts';
@@ -66,11 +66,11 @@ function takeCall(trip: OpenTrip, call: Call): void {
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
   const { exchange, gateway, principal } = trip;
-  const { answer, target, allowance, routed } = accepted;
+  const { answer, target, routed } = accepted;
   trip.accepted = accepted;
   const usageTap = new UsageTap(routed, accepted, gateway.usageEnabled);
   trip.usageTap = usageTap;
-  const headers = rateLimitHeaders(allowance.matches, routed.consumer.matches, Math.floor(gateway.nowMs()));
+  const headers = announce(accepted, Math.floor(gateway.nowMs()));
   const { name: provider, secrets } = target.upstream;
   const isWatched = answer.stream && answer.contentEncoding === undefined;
   const taps = [usageTap, new SecretsTap(secrets, isWatched)];

@@ -86,7 +86,7 @@ export interface Provider {
    */
   type: 'openai';
   /**
-   * The address of the API, with its version segment; http or https, no credentials, no query, no fragment. ${VAR} is filled in from the environment here, in api_key and in headers only.
+   * The address of the API, with its version segment; http or https, no credentials, no fragment. A query, such as Azure's ?api-version=2024-10-21, is sent with every request. ${VAR} is filled in from the environment here, in api_key and in headers only.
    */
   base_url: string;
   /**
@@ -108,6 +108,12 @@ export interface Provider {
      */
     [k: string]: string;
   };
+  /**
+   * Request headers of the client that are sent on to this provider. Credentials, cookies, headers of the connection and of the body, and the gateway's own are refused.
+   *
+   * Items: A header name is made of letters, digits and hyphens, such as OpenAI-Organization.
+   */
+  forward_headers?: string[];
   /**
    * Whether the gateway asks this provider for a usage chunk at the end of a stream (stream_options.include_usage). Set false for a provider that refuses it.
    */

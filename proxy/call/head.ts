@@ -54,46 +54,47 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string;
     const value = raw[index + 1] as string;
-    if (name.length === userPathHeader.length && is(name, userPathHeader)) {
+    if (name.length === userPathHeader.length && isNamed(name, userPathHeader)) {
       if (userPath !== undefined) repeated = name;
       userPath = value;
     }
     switch (name.length) {
       case 4:
-        if (!is(name, 'host')) break;
+        if (!isNamed(name, 'host')) break;
         if (host !== undefined) repeated = 'Host';
         host = value;
         break;
       case 6:
-        if (!is(name, 'expect')) break;
+        if (!isNamed(name, 'expect')) break;
         expectsContinue = true;
-        if (!is(value, '100-continue')) unmet = true;
+        if (!isNamed(value, '100-continue')) unmet = true;
         break;
       case 7:
       case 9:
-        if (!is(name, 'x-api-key') && !is(name, 'api-key')) break;
+        if (!isNamed(name, 'x-api-key') && !isNamed(name, 'api-key')) break;
         if (apiKey !== undefined && apiKey !== value) credentials = 2;
         apiKey = value;
         break;
       case 12:
-        if (is(name, 'content-type')) {
+        if (isNamed(name, 'content-type')) {
           if (contentType !== undefined) repeated = 'Content-Type';
           contentType = value;
-        } else if (is(name, 'x-request-id')) requestId = value;
+        } else if (isNamed(name, 'x-request-id')) requestId = value;
         break;
       case 13:
-        if (!is(name, 'authorization')) break;
+        if (!isNamed(name, 'authorization')) break;
         authorization = value;
         credentials += 1;
         break;
       case 14:
-        if (is(name, 'content-length')) contentLength = Number(value);
+        if (isNamed(name, 'content-length')) contentLength = Number(value);
         break;
       case 16:
-        if (is(name, 'content-encoding')) contentEncoding = contentEncoding ? `${contentEncoding}, ${value}` : value;
+        if (isNamed(name, 'content-encoding'))
+          contentEncoding = contentEncoding ? `${contentEncoding}, ${value}` : value;
         break;
       case 17:
-        if (!is(name, 'transfer-encoding')) break;
+        if (!isNamed(name, 'transfer-encoding')) break;
         if (transferEncoding !== undefined) repeated = 'Transfer-Encoding';
         transferEncoding = value;
         break;
@@ -177,8 +178,8 @@ function unacceptable(reason: string): Refusal {
   return refusal('invalid_header', { fill: { reason } });
 }
 
-/** Header names come in lower case, or capitalised: to compare letters costs less than to fold all of them. */
-function is(name: string, lowerCase: string): boolean {
+/** Whether a header has this name, letter case aside. Names come in lower case, or capitalised: to compare letters costs less than to fold all of them. */
+export function isNamed(name: string, lowerCase: string): boolean {
   if (name === lowerCase) return true;
   if (name.length !== lowerCase.length) return false;
   for (let index = 0; index < name.length; index += 1) {

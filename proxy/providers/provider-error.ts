@@ -7,10 +7,12 @@ import type { Dialect } from '../dialects/dialect.ts';
 import { redact, redactValue } from '../dialects/redact.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
+import type { AnswerHead } from '../upstream/answer-head.ts';
 import { decodeBody } from '../upstream/decode-body.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 import { retryHeaders } from '../upstream/retry-headers.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
+import { upstreamIdHeaders } from './upstream-id.ts';
 
 /** What these statuses mean is the same for every provider; with others the provider may say it, if it says it in our words. */
 const types: Readonly<Record<number, ErrorType>> = {
@@ -42,9 +44,14 @@ export interface Provider {
   readonly dialect: Pick<Dialect, 'readError'>;
 }
 
-/** The provider failed to answer: the table entry, naming the provider. */
-export function failureRefusal({ failure }: UpstreamFailure, provider: string): Refusal {
-  return refusal(failure.code, { provider, fill: { reason: failure.reason } });
+/** The provider failed to answer completely: the table entry, naming the provider. `head`: what came of the answer's. */
+export function failureRefusal(
+  { failure }: UpstreamFailure,
+  { name: provider, secrets }: Pick<Provider, 'name' | 'secrets'>,
+  head: Pick<AnswerHead, 'requestId'>,
+): Refusal {
+  const headers = upstreamIdHeaders(head.requestId, secrets);
+  return refusal(failure.code, { provider, fill: { reason: failure.reason }, headers });
 }
 
 /**
@@ -55,12 +62,12 @@ export function failureRefusal({ failure }: UpstreamFailure, provider: string): 
 export function rejectionOf(answer: UpstreamAnswer, upstream: Provider, nowMs: () => number): Refusal | undefined {
   const { status } = answer;
   if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { upstream, nowMs });
-  if (status < 200 || status >= 300 || status === 204) return invalid(upstream.name, `its status is ${status}`);
+  if (status < 200 || status >= 300 || status === 204) return invalid(answer, upstream, `its status is ${status}`);
   const body = answer.body();
   const { stream, contentType = '', receivedEncoding } = answer.head;
-  if (stream && body.length === 0) return invalid(upstream.name, 'the stream is empty');
-  if (!stream && !isJson.test(contentType)) return invalid(upstream.name, 'it is not JSON');
-  if (!stream && !isWhole(answer, body)) return invalid(upstream.name, 'it is not a complete JSON object');
+  if (stream && body.length === 0) return invalid(answer, upstream, 'the stream is empty');
+  if (!stream && !isJson.test(contentType)) return invalid(answer, upstream, 'it is not JSON');
+  if (!stream && !isWhole(answer, body)) return invalid(answer, upstream, 'it is not a complete JSON object');
   const plain = stream ? body.subarray(0, 256) : decodeBody(body, receivedEncoding);
   // Nearly every successful answer ends here.
   if (!mayNameError(plain) || !plain.includes(errorKey)) return undefined;
@@ -96,7 +103,10 @@ function spoken(status: number, text: string, answer: UpstreamAnswer, { upstream
     },
     {
       provider,
-      headers: retryHeaders(answer.head, status, nowMs),
+      headers: {
+        ...retryHeaders(answer.head, status, nowMs),
+        ...upstreamIdHeaders(answer.head.requestId, secrets),
+      },
       further: { ...furtherMembers(said.further, secrets), ...foreign },
     },
   );
@@ -159,7 +169,7 @@ function errorInside(answer: UpstreamAnswer, speaker: Speaker): Refusal | undefi
     members = JSON.parse(text) as Record<string, unknown>;
   } catch {
     return beginsLikeError.test(text)
-      ? invalid(speaker.upstream.name, 'it is an error that cannot be read')
+      ? invalid(answer, speaker.upstream, 'it is an error that cannot be read')
       : undefined;
   }
   const { object, choices, data } = members;
@@ -167,16 +177,22 @@ function errorInside(answer: UpstreamAnswer, speaker: Speaker): Refusal | undefi
   if (!error) return undefined;
   if (choices !== undefined || data !== undefined) {
     const isReadable = answer.contentEncoding === undefined;
-    const { name, secrets } = speaker.upstream;
+    const { secrets } = speaker.upstream;
     // What is relayed compressed cannot be cleaned on the way (secrets-tap.ts).
     return isReadable || redact(text, secrets) === text
       ? undefined
-      : invalid(name, 'it is compressed and holds an error with a secret');
+      : invalid(answer, speaker.upstream, 'it is compressed and holds an error with a secret');
   }
   const code = Number((error as { code?: unknown }).code);
   return spoken(code >= 400 && code < 600 ? code : 502, text, answer, speaker);
 }
 
-function invalid(provider: string, reason: string): Refusal {
-  return refusal('upstream_invalid_response', { provider, fill: { reason } });
+/** An answer that a client could not use. */
+export function invalid(
+  { head }: Pick<UpstreamAnswer, 'head'>,
+  upstream: Pick<Provider, 'name' | 'secrets'>,
+  reason: string,
+): Refusal {
+  const failure = { code: 'upstream_invalid_response', reason } as const;
+  return failureRefusal({ failure, sent: true }, upstream, head);
 }

@@ -79,6 +79,8 @@ function compileUpstream(name: string, provider: Provider): Upstream {
     dialect,
     origin: url.origin,
     basePath: url.pathname.replace(/\/+$/, ''),
+    query: url.search,
+    forwarded: forwardedOf(provider),
     headers: Object.freeze([...dialect.headers(provider.api_key), ...Object.entries(provider.headers).flat()]),
     secrets: Object.freeze(secretsOf(provider)),
     streamUsage: provider.stream_usage,
@@ -93,12 +95,25 @@ function compileUpstream(name: string, provider: Provider): Upstream {
   });
 }
 
-/** The key, the values of configured headers, and the words of these: `Token abc` may come back as `abc`. Longest first. */
-function secretsOf({ api_key = '', headers }: Provider): string[] {
-  const values = [api_key, ...Object.values(headers)];
+function forwardedOf({ forward_headers = [] }: Provider): readonly string[] | undefined {
+  return forward_headers.length === 0 ? undefined : Object.freeze(forward_headers.map((name) => name.toLowerCase()));
+}
+
+/**
+ * The key, the values of configured headers and of the query, and the words of these: `Token abc` may come back as `abc`. Longest
+ * first.
+ */
+function secretsOf({ api_key = '', headers, base_url }: Provider): string[] {
+  const values = [api_key, ...Object.values(headers), ...queryValues(base_url)];
   const words = values.flatMap((value) => [value, ...value.split(/[\s,;=]+/)]);
   // Shorter ones are words such as `true`; taking them out of messages would only mangle these.
   return [...new Set(words)].filter((word) => word.length >= 8).sort((a, b) => b.length - a.length);
+}
+
+/** The values in the query of an address, but for Azure's version, which errors speak of. */
+function queryValues(address: string): string[] {
+  const parameters = [...new URL(address).searchParams];
+  return parameters.filter(([name]) => name !== 'api-version').map(([, value]) => value);
 }
 
 function compileRoute(name: string, targets: readonly Target[], strategy: Route['strategy']): Route {

@@ -13,6 +13,10 @@ export interface Upstream extends Origin {
   readonly dialect: Dialect;
   /** Path of the base URL, without a trailing slash. */
   readonly basePath: string;
+  /** Query of the base URL with its `?`; empty when there is none. */
+  readonly query: string;
+  /** Headers of the client that are passed on, in lower case; undefined: none. */
+  readonly forwarded: readonly string[] | undefined;
   /** Headers of every request, alternating names and values, the credential included. */
   readonly headers: readonly string[];
   /** What must never be shown to a client: the key and the values of configured headers. */

@@ -2,13 +2,15 @@
 import type { Answer } from '../answer.ts';
 import { failedOutcome } from '../attempt-outcome.ts';
 import type { Call } from '../call/call.ts';
+import { addForwarded } from '../call/forwarded-headers.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { rejectTargets } from '../limits/rejection.ts';
-import { failureRefusal, rejectionOf } from '../providers/provider-error.ts';
-import type { Route, Target } from '../snapshot/snapshot.ts';
+import { failureRefusal, invalid, rejectionOf } from '../providers/provider-error.ts';
+import { passableId } from '../providers/upstream-id.ts';
+import type { Route, Target, Upstream } from '../snapshot/snapshot.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 import { send } from '../upstream/send.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
@@ -39,6 +41,8 @@ export interface Accepted extends Attempt {
   readonly allowance: Allowance;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
+  /** The provider's id of the request, as it may be shown. */
+  readonly upstreamId: string | undefined;
 }
 
 /** A target whose answer is not relayed, or that gave none. */
@@ -162,9 +166,11 @@ class Attempts {
     const seconds = (endedAtMs - startedAtMs) / 1000;
     const { gone } = this.#exchange;
     if (refused === undefined) {
-      const routed = this.#routed;
       if (!gone) this.#parts.metrics.upstream.begun(target, seconds);
-      this.#taker.takeAnswer({ routed, target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage });
+      const upstreamId = passableId(answer.head.requestId, target.upstream.secrets);
+      const routed = this.#routed;
+      const accepted = { routed, target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage, upstreamId };
+      this.#taker.takeAnswer(accepted);
       return;
     }
     this.#parts.metrics.upstream.ended(target, failedOutcome(refused, gone && failure !== undefined), seconds);
@@ -190,7 +196,9 @@ function ask(
   const { upstream } = target;
   const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, usageEnabled);
   const headers = [...upstream.headers, 'x-request-id', exchange.id];
-  const outgoing = { path: upstream.basePath + path, headers, body };
+  const { forwarded } = upstream;
+  if (forwarded !== undefined) addForwarded(headers, exchange.request.rawHeaders, forwarded);
+  const outgoing = { path: upstream.basePath + path + upstream.query, headers, body };
   const answer = send(pools.get(upstream), outgoing, upstream.patience, deadlines);
   exchange.waiting = answer;
   return { answer, injectedUsage };
@@ -204,16 +212,16 @@ function refusalOf(
   nowMs: () => number,
 ): Refusal | undefined {
   // Of an answer that was under way when the client left, what has come is measured.
-  if (failure !== undefined && !(gone && failure.sent)) return failureRefusal(failure, upstream.name);
+  if (failure !== undefined && !(gone && failure.sent)) return failureRefusal(failure, upstream, answer.head);
   if (gone && answer.status < 400) return undefined;
-  return rejectionOf(answer, upstream, nowMs) ?? (injectedUsage ? unreadable(answer, upstream.name) : undefined);
+  return rejectionOf(answer, upstream, nowMs) ?? (injectedUsage ? unreadable(answer, upstream) : undefined);
 }
 
 /** A stream that cannot be decoded would hide the usage event that the client must not see. */
-function unreadable({ stream, contentEncoding }: Answer, provider: string): Refusal | undefined {
+function unreadable(answer: UpstreamAnswer, upstream: Upstream): Refusal | undefined {
+  const { stream, contentEncoding } = answer;
   if (!stream || contentEncoding === undefined) return undefined;
-  const reason = `it is encoded as ${contentEncoding}, although plain bytes were asked for`;
-  return refusal('upstream_invalid_response', { provider, fill: { reason } });
+  return invalid(answer, upstream, `it is encoded as ${contentEncoding}, although plain bytes were asked for`);
 }
 
 /**

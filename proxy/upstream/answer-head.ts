@@ -12,6 +12,8 @@ export interface AnswerHead {
   readonly retryAfter: string | undefined;
   readonly retryAfterMs: string | undefined;
   readonly shouldRetry: string | undefined;
+  /** The provider's id of the request: `x-request-id`, else `request-id` or Azure's `apim-request-id`. */
+  readonly requestId: string | undefined;
   /** An event stream. */
   readonly stream: boolean;
   /** The end of the body is marked by its framing, not by the connection closing. */
@@ -30,16 +32,22 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
   let retryAfter: string | undefined;
   let retryAfterMs: string | undefined;
   let shouldRetry: string | undefined;
+  let requestId: string | undefined;
+  let otherId: string | undefined;
   let framed = false;
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as Buffer;
     const value = raw[index + 1] as Buffer;
     switch (name.length) {
+      case 10:
+        if (spellsFolded(name, 0, 'request-id')) otherId = textOf(value);
+        break;
       case 11:
         if (spellsFolded(name, 0, 'retry-after')) retryAfter = textOf(value);
         break;
       case 12:
         if (spellsFolded(name, 0, 'content-type')) contentType = typeOf(value);
+        else if (spellsFolded(name, 0, 'x-request-id')) requestId = textOf(value);
         break;
       case 14:
         if (spellsFolded(name, 0, 'content-length')) {
@@ -47,6 +55,9 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
           framed = true;
         } else if (spellsFolded(name, 0, 'retry-after-ms')) retryAfterMs = textOf(value);
         else if (spellsFolded(name, 0, 'x-should-retry')) shouldRetry = textOf(value);
+        break;
+      case 15:
+        if (spellsFolded(name, 0, 'apim-request-id')) otherId ??= textOf(value);
         break;
       case 16:
         if (spellsFolded(name, 0, 'content-encoding')) receivedEncoding = encodingOf(textOf(value));
@@ -57,7 +68,18 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
     }
   }
   const stream = contentType !== undefined && sseType.test(contentType);
-  return { contentType, receivedEncoding, contentLength, retryAfter, retryAfterMs, shouldRetry, stream, framed };
+  requestId ??= otherId;
+  return {
+    contentType,
+    receivedEncoding,
+    contentLength,
+    retryAfter,
+    retryAfterMs,
+    shouldRetry,
+    requestId,
+    stream,
+    framed,
+  };
 }
 
 /** Before a head has come. */

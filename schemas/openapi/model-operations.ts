@@ -1,5 +1,5 @@
 // The operations under /v1, one row each.
-import { limitHeaders, type Operation, type Refusals } from './operation.ts';
+import { answerHeaders, type Operation, type Refusals } from './operation.ts';
 
 const parameters = ['UserPath'] as const;
 const modelRefusals: Refusals = {
@@ -46,7 +46,7 @@ export const modelOperations: readonly Operation[] = [
       says: 'The answer of the provider.',
       schema: 'chat-completion',
       isStreamed: true,
-      headers: limitHeaders,
+      headers: answerHeaders,
     },
     refusals: modelRefusals,
   },
@@ -59,7 +59,7 @@ export const modelOperations: readonly Operation[] = [
     summary: 'Turns texts into vectors.',
     parameters,
     body: 'embedding-request',
-    success: { status: 200, says: 'The answer of the provider.', schema: 'embedding-list', headers: limitHeaders },
+    success: { status: 200, says: 'The answer of the provider.', schema: 'embedding-list', headers: answerHeaders },
     refusals: modelRefusals,
   },
   {

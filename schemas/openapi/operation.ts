@@ -94,6 +94,10 @@ export const headers = {
     description: 'The id of the request in logs; the one that you sent, if any.',
     schema: { type: 'string' },
   },
+  'x-upstream-request-id': {
+    description: "The provider's own id of the request, for its support.",
+    schema: { type: 'string' },
+  },
   'x-should-retry': {
     description: '`false` when Retry-After is longer than a client should sleep.',
     schema: { const: 'false' },
@@ -117,3 +121,6 @@ export const limitHeaders = [
   'x-ratelimit-remaining-tokens',
   'x-ratelimit-reset-tokens',
 ] as const satisfies readonly HeaderName[];
+
+/** The headers of a provider's answer on a limited path. */
+export const answerHeaders = ['x-upstream-request-id', ...limitHeaders] as const satisfies readonly HeaderName[];

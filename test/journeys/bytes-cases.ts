@@ -82,11 +82,12 @@ export const allowedHeaders = new Set([
   'x-accel-buffering',
   'x-content-type-options',
   'x-request-id',
+  'x-upstream-request-id',
 ]);
 
 /** Headers that a provider sends for itself, or for the connection. */
 export const foreignHeaders: Field[] = [
-  ['x-request-id', 'req_of_the_provider'],
+  ['x-request-id', 'req_of_upstream'],
   ['set-cookie', '__cf_bm=account-canary'],
   ['openai-organization', 'org-account-canary'],
   ['openai-processing-ms', '17'],

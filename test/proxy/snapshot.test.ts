@@ -83,7 +83,8 @@ await test('a provider becomes an upstream with numbers and bytes', async (t) =>
   const snapshot = compiled({
     providers: {
       p: {
-        base_url: 'https://api.test:8443/openai/v1/',
+        base_url: 'https://api.test:8443/openai/v1/?api-version=2024-10-21&sig=in-the-query',
+        forward_headers: ['X-Title'],
         api_key: 'provider-key',
         models: ['a"é'],
         headers: { 'X-Org': 'org-secret', 'X-Flag': 'on' },
@@ -99,6 +100,8 @@ await test('a provider becomes an upstream with numbers and bytes', async (t) =>
     name: 'p',
     origin: 'https://api.test:8443',
     basePath: '/openai/v1',
+    query: '?api-version=2024-10-21&sig=in-the-query',
+    forwarded: ['x-title'],
     streamUsage: false,
     allowsRoutingMembers: true,
     connectTimeoutMs: 5_000,
@@ -109,8 +112,8 @@ await test('a provider becomes an upstream with numbers and bytes', async (t) =>
     headers.join('|'),
     'authorization|Bearer provider-key|content-type|application/json|accept-encoding|identity|X-Org|org-secret|X-Flag|on',
   );
-  t.same(upstream?.secrets, ['provider-key', 'org-secret'], 'short words are no secrets');
-  t.match(bare, { origin: 'http://127.0.0.1', basePath: '', secrets: [] });
+  t.same(upstream?.secrets, ['provider-key', 'in-the-query', 'org-secret'], 'short words are no secrets');
+  t.match(bare, { origin: 'http://127.0.0.1', basePath: '', query: '', forwarded: undefined, secrets: [] });
   t.notMatch(bare?.headers, ['authorization']);
   t.equal(snapshot.routes.get('p/a"é')?.targets[0]?.modelJson.toString(), '"a\\"é"');
 });

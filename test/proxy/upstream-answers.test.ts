@@ -5,6 +5,7 @@ import { envelope, type Refusal } from '../../proxy/errors.ts';
 import { failureRefusal, rejectionOf } from '../../proxy/providers/provider-error.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Upstream } from '../../proxy/snapshot/snapshot.ts';
+import { noHead } from '../../proxy/upstream/answer-head.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import type { Patience } from '../../proxy/upstream/patience.ts';
 import { UpstreamAnswer } from '../../proxy/upstream/upstream-answer.ts';
@@ -354,7 +355,12 @@ await test('what a provider says about trying again is passed on when it is sane
 
 await test('a failed call is refused by the table, naming the provider', async (t) => {
   const failure = { failure: { code: 'upstream_timeout', reason: 'too slow' }, sent: true } as const;
-  t.match(failureRefusal(failure, 'p'), { status: 504, code: 'upstream_timeout', provider: 'p', message: /too slow/ });
+  t.match(failureRefusal(failure, upstream, noHead), {
+    status: 504,
+    code: 'upstream_timeout',
+    provider: 'p',
+    message: /too slow/,
+  });
 });
 
 function isJsonText(candidate: string): boolean {
