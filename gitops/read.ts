@@ -1,12 +1,13 @@
-// Reads the configuration directory: the bytes of its YAML files, or a cheap fingerprint of its state.
+// Reads the configuration directory: the bytes of its YAML files.
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, open, opendir, realpath, stat } from 'node:fs/promises';
+import { lstat, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { searchDirectory } from './directory-tree.ts';
 import { type Problem, problemOfFile } from './problem.ts';
 
 export interface SourceFile {
-  /** File name within the directory. */
+  /** Path within the directory, with slashes. */
   name: string;
   /** The path for messages. */
   path: string;
@@ -21,12 +22,6 @@ export interface Reading {
   hash: string;
 }
 
-/** This many files are read within a second. */
-const mostFiles = 1_000;
-/** Other files in the directory cost time at every listing: about 2 ms per thousand. */
-const mostEntries = 200_000;
-/** Directory entries per read; one read blocks for less than a millisecond. */
-const entriesAtOnce = 256;
 const maxFileBytes = 8 * 1_048_576;
 const maxTotalBytes = 64 * 1_048_576;
 
@@ -45,28 +40,27 @@ export function revisionOf(hash: string): string {
 }
 
 /**
- * Reads every `*.yaml` and `*.yml` of the directory, sorted by name; not recursive, dotfiles skipped, symbolic links followed. Never
- * throws. A file that is not regular is a problem and never blocks.
+ * Reads every `*.yaml` and `*.yml` of the directory and of the directories in it, sorted by path; entries whose names begin with a dot
+ * are skipped, symbolic links followed. Never throws. A file that is not regular is a problem and never blocks. `shown` stands for the
+ * directory in all paths for messages.
  */
-export async function readDirectory(directory: string): Promise<Reading> {
+export async function readDirectory(directory: string, shown: string = directory): Promise<Reading> {
   const problems: Problem[] = [];
   const files: SourceFile[] = [];
   let names: string[] = [];
   try {
-    const listed = await listYaml(directory);
-    names = listed.names;
-    if (listed.problem !== undefined) problems.push(problemOfFile(directory, listed.problem));
-    else if (names.length === 0)
-      problems.push(
-        problemOfFile(directory, 'has no *.yaml or *.yml file; an empty configuration is a file holding {}'),
-      );
+    const tree = await searchDirectory(directory);
+    names = tree.files;
+    problems.push(...tree.problems.map(({ name, message }) => problemOfFile(pathOf(shown, name), message)));
+    if (names.length === 0 && problems.length === 0)
+      problems.push(problemOfFile(shown, 'has no *.yaml or *.yml file; an empty configuration is a file holding {}'));
   } catch (error) {
-    problems.push(problemOfFile(directory, explainDirectory(error)));
+    problems.push(problemOfFile(shown, explainDirectory(error)));
   }
   let total = 0;
   for (const name of names) {
-    const path = join(directory, name);
-    const read = await readRegular(path);
+    const path = pathOf(shown, name);
+    const read = await readRegular(join(directory, name));
     if (read === undefined) continue;
     if (typeof read === 'string') {
       problems.push(problemOfFile(path, read));
@@ -74,7 +68,7 @@ export async function readDirectory(directory: string): Promise<Reading> {
     }
     total += read.length;
     if (total > maxTotalBytes) {
-      problems.push(problemOfFile(directory, 'holds more than 64 MiB of YAML in all'));
+      problems.push(problemOfFile(shown, 'holds more than 64 MiB of YAML in all'));
       break;
     }
     files.push({ name, path, bytes: read });
@@ -90,75 +84,10 @@ export function hashOf(files: readonly SourceFile[], problems: readonly Problem[
   return hash.digest('hex');
 }
 
-/** A cheap fingerprint of the directory. Equal `place` and `files` mean that the file system shows no change. */
-export interface DirectoryFingerprint {
-  /** Real path, device and inode of the directory. */
-  place: string;
-  /** Device, inode, mode, size and times of every YAML file, symbolic links followed. */
-  files: string;
-  /** The names of the YAML files, the state of the directory when listed, and the number of fingerprints in a row with that state. */
-  listing?: { names: string[]; state: string; unchanged: number };
+/** The path for messages of an entry of the directory; an empty name is the directory itself. */
+function pathOf(shown: string, name: string): string {
+  return name === '' ? shown : join(shown, name);
 }
-
-/**
- * Fingerprints with an unchanged directory until its listing is reused. Times of a file system may count in seconds: a change within
- * the same second as a listing would otherwise never be found.
- */
-const unchangedUntilReuse = 6;
-
-/**
- * The fingerprint of a directory. The times of a directory change when a name in it is added, removed or renamed. When they stay the
- * same, the names of the fingerprint `before` are reused, because listing thousands of other files is slow. Never throws.
- */
-export async function fingerprintDirectory(
-  directory: string,
-  before?: DirectoryFingerprint,
-): Promise<DirectoryFingerprint> {
-  try {
-    const real = await realpath(directory);
-    const { dev, ino, mtimeNs, ctimeNs } = await stat(real, { bigint: true });
-    const place = `${real} ${dev} ${ino}`;
-    const state = `${place} ${mtimeNs} ${ctimeNs}`;
-    const known = before?.listing?.state === state ? before.listing : undefined;
-    const isReusable = known !== undefined && known.unchanged >= unchangedUntilReuse;
-    const names = isReusable ? known.names : (await listYaml(directory)).names;
-    const files: string[] = [];
-    for (const name of names) {
-      const found = await stat(join(directory, name), { bigint: true }).catch((error: unknown) => codeOf(error));
-      files.push(
-        typeof found === 'string'
-          ? `${name} ${found}`
-          : `${name} ${found.dev} ${found.ino} ${found.mode} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`,
-      );
-    }
-    return { place, files: files.join('\n'), listing: { names, state, unchanged: (known?.unchanged ?? 0) + 1 } };
-  } catch (error) {
-    return { place: codeOf(error), files: '' };
-  }
-}
-
-/** Whether a file of this name is part of a configuration. */
-export function isYamlName(name: string): boolean {
-  return /\.ya?ml$/.test(name) && !name.startsWith('.');
-}
-
-/** The names of the YAML files, sorted; none and a problem when the directory has too many files. */
-async function listYaml(directory: string): Promise<{ names: string[]; problem?: string }> {
-  const names: string[] = [];
-  let entries = 0;
-  for await (const { name } of await opendir(directory, { bufferSize: entriesAtOnce })) {
-    entries += 1;
-    if (entries > mostEntries)
-      return { names: [], problem: `holds more than ${mostEntries} files; ${useSeparateDirectory}` };
-    if (!isYamlName(name)) continue;
-    names.push(name);
-    if (names.length > mostFiles)
-      return { names: [], problem: `holds more than ${mostFiles} YAML files; ${useSeparateDirectory}` };
-  }
-  return { names: names.sort() };
-}
-
-const useSeparateDirectory = 'keep the configuration in a separate directory';
 
 /** The bytes, a sentence with the reason when the file cannot be read, or undefined when it no longer exists. */
 async function readRegular(path: string): Promise<Uint8Array | string | undefined> {
@@ -199,7 +128,7 @@ function explainFileType(found: {
   isFIFO(): boolean;
   size: number;
 }): string | undefined {
-  if (found.isDirectory()) return 'is a directory, expected a file; directories are not searched';
+  if (found.isDirectory()) return 'is a directory, expected a file; a directory with this ending is not searched';
   if (found.isFIFO()) return 'is a named pipe, expected a regular file';
   if (!found.isFile()) return 'is a device or socket, expected a regular file';
   return found.size > maxFileBytes ? tooLarge : undefined;

@@ -1,8 +1,9 @@
 // Watches the configuration directory and reports that it may have changed, not what changed.
-import { realpath } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
 import { basename } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
-import { type DirectoryFingerprint, fingerprintDirectory, isYamlName } from './read.ts';
+import { isYamlName } from './directory-tree.ts';
+import { type DirectoryFingerprint, fingerprintDirectory } from './fingerprint.ts';
 
 export interface WatchSettings {
   /** Quiet time after an event before `onChange`; under constant events it is called once in three times that. Milliseconds. */
@@ -20,8 +21,8 @@ const reportEvery = 10;
 
 /**
  * Calls `onChange` after the directory may have changed. Events come from chokidar, which does not see a replaced directory, an edited
- * target of a symbolic link, or a watch that the system has lost. The recheck finds these, and watches the new directory when it was
- * replaced.
+ * target of a symbolic link, or a watch that the system has lost. The recheck finds these, and watches all directories anew when one
+ * was added, removed or replaced.
  */
 export function watchDirectory(
   directory: string,
@@ -70,25 +71,26 @@ export function watchDirectory(
   async function compare(): Promise<void> {
     const found = await fingerprintDirectory(directory, last);
     rechecks += 1;
-    if (found.place !== last?.place || isBroken) await rewatch();
+    if (found.place !== last?.place || isBroken) await rewatch(found.directories);
     const isSame = last === undefined || (found.place === last.place && found.files === last.files);
     last = found;
     // There was no event for this change, so there is no quiet time to wait for.
     if (!isClosed && (!isSame || rechecks % reportEvery === 0)) reportChange();
   }
 
-  /** Watches the real directory: a watched symbolic link would report changes of the link only. */
-  async function rewatch(): Promise<void> {
+  /** Watches the real directories: a watched symbolic link would report changes of the link only. */
+  async function rewatch(directories: readonly string[]): Promise<void> {
     await watcher?.close();
     watcher = undefined;
     isBroken = false;
-    const real = await realpath(directory).catch(() => undefined);
-    if (real === undefined || isClosed) return;
+    if (directories.length === 0 || isClosed) return;
+    const watched = new Set(directories);
     // Other files are not watched one by one: there may be tens of thousands.
-    const ignored = (path: string): boolean => path !== real && !isOfInterest(basename(path));
-    watcher = watch(real, { ignoreInitial: true, followSymlinks: false, depth: 0, ignored });
-    watcher.on('all', changed);
-    watcher.on('ready', changed);
+    const ignored = (path: string, stats?: Stats): boolean =>
+      !watched.has(path) && !isOfInterest(basename(path), stats);
+    // A directory that appears is reported with depth 0 too; the next recheck adds it.
+    watcher = watch([...directories], { ignoreInitial: true, followSymlinks: false, depth: 0, ignored });
+    for (const event of ['all', 'ready'] as const) watcher.on(event, changed);
     watcher.on('error', () => {
       isBroken = true;
     });
@@ -103,7 +105,8 @@ export function watchDirectory(
   }
 }
 
-/** Kubernetes updates a mounted ConfigMap by replacing its "..data" link. */
-function isOfInterest(name: string): boolean {
-  return isYamlName(name) || name.startsWith('..');
+/** Kubernetes updates a mounted ConfigMap by replacing its "..data" link. Without `stats` an entry may still be a directory. */
+function isOfInterest(name: string, stats: Stats | undefined): boolean {
+  if (isYamlName(name) || name.startsWith('..')) return true;
+  return !name.startsWith('.') && (stats === undefined || stats.isDirectory());
 }

@@ -14,8 +14,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
+import { fingerprintDirectory } from '../../gitops/fingerprint.ts';
 import { formatProblem } from '../../gitops/problem.ts';
-import { fingerprintDirectory, readDirectory, revisionOf } from '../../gitops/read.ts';
+import { readDirectory, revisionOf } from '../../gitops/read.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
@@ -31,7 +32,7 @@ async function refusals(place: string): Promise<string[]> {
   return problems.map((problem) => formatProblem(problem).replace(place, 'DIR'));
 }
 
-await test('YAML files are read in the order of their names', async (t) => {
+await test('YAML files are read in the order of their paths, those of nested directories too', async (t) => {
   const place = directory(t, {
     'b.yml': 'b',
     'a.yaml': 'a',
@@ -41,8 +42,10 @@ await test('YAML files are read in the order of their names', async (t) => {
     yaml: 'f',
     'B.yaml': 'g',
   });
-  mkdirSync(join(place, 'sub'));
-  writeFileSync(join(place, 'sub', 'x.yaml'), 'x');
+  for (const nested of ['teams/a', 'teams/b', '.git', 'teams/.hidden', 'lost+found', 'empty']) {
+    mkdirSync(join(place, nested), { recursive: true });
+    if (nested !== 'empty') writeFileSync(join(place, nested, 'x.yaml'), nested);
+  }
   const { files, problems } = await readDirectory(place);
   t.same(
     files.map(({ name, bytes }) => [name, Buffer.from(bytes).toString()]),
@@ -50,9 +53,12 @@ await test('YAML files are read in the order of their names', async (t) => {
       ['B.yaml', 'g'],
       ['a.yaml', 'a'],
       ['b.yml', 'b'],
+      ['teams/a/x.yaml', 'teams/a'],
+      ['teams/b/x.yaml', 'teams/b'],
     ],
   );
   t.equal(files[1]?.path, join(place, 'a.yaml'));
+  t.equal(files[3]?.path, join(place, 'teams/a/x.yaml'));
   t.same(problems, []);
 });
 
@@ -75,7 +81,7 @@ await test('a file that is not one is refused at once', async (t) => {
   t.same(await refusals(place), [
     'DIR/dangling.yaml  is a symbolic link to nothing',
     'DIR/device.yaml  is a device or socket, expected a regular file',
-    'DIR/directory.yaml  is a directory, expected a file; directories are not searched',
+    'DIR/directory.yaml  is a directory, expected a file; a directory with this ending is not searched',
     'DIR/eight.yaml  is larger than 8 MiB, the limit for one file',
     'DIR/hundred.yaml  is larger than 8 MiB, the limit for one file',
     'DIR/link-to-pipe.yaml  is a named pipe, expected a regular file',
@@ -85,6 +91,49 @@ await test('a file that is not one is refused at once', async (t) => {
     'DIR/socket.yaml  is a device or socket, expected a regular file',
   ]);
   t.equal((await readDirectory(place)).files.length, 1, 'the others are still read');
+});
+
+await test('links to directories are followed, each directory is read once, and a circle ends', async (t) => {
+  const place = directory(t, { 'a.yaml': '{}' });
+  const elsewhere = directory(t, { 'far.yaml': '{}' });
+  mkdirSync(join(place, 'teams/b'), { recursive: true });
+  writeFileSync(join(place, 'teams/b/b.yaml'), '{}');
+  symlinkSync('..', join(place, 'teams/back'));
+  symlinkSync(elsewhere, join(place, 'linked'));
+  symlinkSync('teams', join(place, 'a-second-name'));
+  symlinkSync(place, join(elsewhere, 'round'));
+  const { files, problems } = await readDirectory(place);
+  t.same(problems, []);
+  t.same(
+    files.map(({ name }) => name),
+    ['a.yaml', 'linked/far.yaml', 'teams/b/b.yaml'],
+  );
+});
+
+await test('a ConfigMap with paths of several levels is read', async (t) => {
+  const place = directory(t);
+  mkdirSync(join(place, '..2026_1/teams/a'), { recursive: true });
+  writeFileSync(join(place, '..2026_1/teams/a/x.yaml'), '{}');
+  symlinkSync('..2026_1', join(place, '..data'));
+  symlinkSync('..data/teams', join(place, 'teams'));
+  t.match(await readDirectory(place), { files: [{ name: 'teams/a/x.yaml' }], problems: [] });
+});
+
+await test('directories are bounded in depth and number', async (t) => {
+  const place = directory(t, { 'a.yaml': '{}' });
+  const levels = (count: number): string => join(place, ...Array.from({ length: count }, () => 'd'));
+  mkdirSync(levels(16), { recursive: true });
+  writeFileSync(join(levels(16), 'x.yaml'), '{}');
+  t.same(await refusals(place), []);
+  mkdirSync(levels(17));
+  t.same(await refusals(place), [
+    `DIR/${'d/'.repeat(15)}d  holds directories that are nested too deeply: more than 16 levels`,
+  ]);
+  const wide = directory(t, { 'a.yaml': '{}' });
+  for (let index = 0; index < 1_000; index += 1) mkdirSync(join(wide, `${index}`));
+  t.same(await refusals(wide), [
+    'DIR  holds more than 1000 directories; keep the configuration in a separate directory',
+  ]);
 });
 
 await test('a file of exactly the limit is read, all files together have a limit of their own', async (t) => {
@@ -159,6 +208,8 @@ await test('the fingerprint changes with every write, even of the same size', as
 
 await test('a fingerprint that follows others finds every file that comes, goes or changes', async (t) => {
   const place = directory(t, { 'a.yaml': '{}', 'notes.txt': '' });
+  const elsewhere = directory(t, { 'far.yaml': '{}' });
+  mkdirSync(join(place, 'sub'));
   let last = await fingerprintDirectory(place);
   const settle = async (): Promise<void> => {
     for (let round = 0; round < 10; round += 1) last = await fingerprintDirectory(place, last);
@@ -167,6 +218,9 @@ await test('a fingerprint that follows others finds every file that comes, goes 
     'a new file': () => writeFileSync(join(place, 'b.yaml'), '{}'),
     'another content': () => writeFileSync(join(place, 'a.yaml'), '[1]'),
     'a file that is gone': () => rmSync(join(place, 'b.yaml')),
+    'a file in a nested directory': () => writeFileSync(join(place, 'sub/c.yaml'), '{}'),
+    'a link to a nested directory': () => symlinkSync(elsewhere, join(place, 'sub/link')),
+    'a file behind the link': () => writeFileSync(join(elsewhere, 'd.yaml'), '{}'),
   };
   for (const [what, change] of Object.entries(changes)) {
     await settle();
@@ -174,7 +228,7 @@ await test('a fingerprint that follows others finds every file that comes, goes 
     change();
     last = await fingerprintDirectory(place, last);
     t.not(last.files, before.files, what);
-    t.equal(last.place, before.place);
+    if (!what.includes('link to')) t.equal(last.place, before.place);
   }
   await settle();
   const before = last;
