@@ -14,20 +14,26 @@ export interface WrittenAlias {
   strategy: Config['aliases'][number]['strategy'];
 }
 
+/** What the files that could be read declare. */
+export interface KnownNames {
+  providers: Config['providers'];
+  aliases: readonly WrittenAlias[];
+  /** Whether these are all providers; if not, nothing is said about providers and models that are missing. */
+  areComplete: boolean;
+}
+
 /** Limits the number of suggestions, because each suggestion costs time. */
 const enough = 100;
 
-/**
- * Checks every alias. `providers` is undefined when they could not be read: then only the aliases are compared with each other.
- */
+/** Checks every alias. */
 export function checkAliases(
   aliases: readonly WrittenAlias[],
-  providers: Config['providers'] | undefined,
+  { providers, areComplete }: KnownNames,
   sources: Sources,
 ): { problems: Problem[]; warnings: Problem[] } {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
-  const offered = new Map(Object.entries(providers ?? {}).map(([name, { models }]) => [name, new Set(models)]));
+  const offered = new Map(Object.entries(providers).map(([name, { models }]) => [name, new Set(models)]));
   const bare = new Set([...offered.values()].flatMap((models) => [...models]));
   const vague = new Map<string, boolean>();
   const declared = new Map<string, { source: string; path: Path }>();
@@ -74,9 +80,9 @@ export function checkAliases(
       const guess = owner === undefined ? '' : `; did you mean ${quote(`${owner}/${target}`)}?`;
       return `must be a selector <provider>/<model>, found ${sources.quoted(path)}${guess}`;
     }
-    if (providers === undefined) return undefined;
     const models = offered.get(provider);
     if (models === undefined) {
+      if (!areComplete) return undefined;
       const guess = didYouMean(provider, offered.keys());
       const known =
         offered.size === 0
@@ -91,7 +97,7 @@ export function checkAliases(
 
   /** Whether a provider lists a model whose text is unknown because of a variable: it may be the missing model. */
   function isVague(provider: string): boolean {
-    const models = providers?.[provider]?.models ?? [];
+    const models = providers[provider]?.models ?? [];
     const found =
       vague.get(provider) ?? models.some((_, at) => sources.isUnknown(['providers', provider, 'models', at]));
     vague.set(provider, found);

@@ -19,8 +19,10 @@ export interface Part {
 export interface Sources {
   /** A problem at the value of a path, or at its key with `part: "key"`. */
   problem: (path: Path, message: string, part?: 'key' | 'value') => Problem;
-  /** `config/a.yaml:3`, to name a second place in a sentence. */
+  /** `config/a.yaml:3:5`, to name a second place in a sentence. */
   place: (path: Path, part?: 'key' | 'value') => string;
+  /** The file that a path is in. */
+  file: (path: Path) => string;
   /** Whether the text at a path still holds an unset variable. */
   isUnknown: (path: Path) => boolean;
   /** The value as written, before variables were filled in. */
@@ -29,27 +31,42 @@ export interface Sources {
   quoted: (path: Path) => string;
 }
 
-/** `owners` says which part each top-level key was taken from. Throws for a path of another key. */
-export function locateIn(owners: ReadonlyMap<string, Part>): Sources {
-  function owner(path: Path): Part {
-    const part = owners.get(String(path[0]));
-    if (part === undefined) throw new Error(`no file declares ${formatPath(path)}`);
-    return part;
-  }
-  function written(path: Path): unknown {
-    return valueAt(owner(path).parsed.value, path);
+/** Where a path of the merged configuration is: the file, and the path within it. */
+export interface Origin {
+  part: Part;
+  path: Path;
+}
+
+/** `originOf` may throw for a path that no file has. */
+export function locateIn(originOf: (path: Path) => Origin): Sources {
+  function written(merged: Path): unknown {
+    const { part, path } = originOf(merged);
+    return valueAt(part.parsed.value, path);
   }
   return {
-    problem(path, message, part = 'value') {
-      const { parsed } = owner(path);
-      return { file: parsed.file, ...parsed.locate(path, part), path: formatPath(path), message };
+    problem(merged, message, part = 'value') {
+      return problemIn(originOf(merged), message, part);
     },
-    place(path, part = 'value') {
-      const { parsed } = owner(path);
-      return `${parsed.file}:${parsed.locate(path, part).line}`;
+    place(merged, part = 'value') {
+      return placeIn(originOf(merged), part);
     },
-    isUnknown: (path) => owner(path).unknown.has(pathKey(path)),
+    file: (merged) => originOf(merged).part.parsed.file,
+    isUnknown(merged) {
+      const { part, path } = originOf(merged);
+      return part.unknown.size > 0 && part.unknown.has(pathKey(path));
+    },
     written,
-    quoted: (path) => quote(String(written(path))),
+    quoted: (merged) => quote(String(written(merged))),
   };
+}
+
+/** A problem at a place of one file. */
+export function problemIn({ part, path }: Origin, message: string, at: 'key' | 'value' = 'value'): Problem {
+  return { file: part.parsed.file, ...part.parsed.locate(path, at), path: formatPath(path), message };
+}
+
+/** `file:line:column` of a place of one file. */
+export function placeIn({ part, path }: Origin, at: 'key' | 'value' = 'value'): string {
+  const { line, column } = part.parsed.locate(path, at);
+  return `${part.parsed.file}:${line}:${column}`;
 }

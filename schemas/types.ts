@@ -1,7 +1,7 @@
 // Generated from schemas/config and schemas/admin by `npm run generate`; a test compares the two. Do not edit.
 
 /**
- * The configuration directory of the gateway: any number of *.yaml files, every top-level key in one file only. `{}` is the explicit empty configuration.
+ * The configuration directory of the gateway: any number of *.yaml files in directories of any names. Entries of providers, aliases and rate_limits may be spread over files; every other key is in one file only. `{}` is the explicit empty configuration.
  */
 export interface Config {
   server: Server;

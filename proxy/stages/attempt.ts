@@ -169,7 +169,17 @@ class Attempts {
       if (!gone) this.#parts.metrics.upstream.begun(target, seconds);
       const upstreamId = passableId(answer.head.requestId, target.upstream.secrets);
       const routed = this.#routed;
-      const accepted = { routed, target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage, upstreamId };
+      const accepted = {
+        routed,
+        target,
+        startedAtMs,
+        endedAtMs,
+        refused,
+        answer,
+        allowance,
+        injectedUsage,
+        upstreamId,
+      };
       this.#taker.takeAnswer(accepted);
       return;
     }

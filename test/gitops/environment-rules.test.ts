@@ -203,7 +203,8 @@ await test('a hundred thousand limits are the most a directory may hold', async 
     limits: limits(100),
   }));
   const problem = (_path: unknown, message: string): Problem => problemOfFile('a.yaml', message);
-  const sources = { problem, place: () => '', isUnknown: () => false, written: () => undefined, quoted: () => '""' };
+  const none = { place: () => '', file: () => '', written: () => undefined, quoted: () => '""' };
+  const sources = { ...none, problem, isUnknown: () => false };
   const check = (count: number): string[] =>
     lines(
       checkRateLimits(
@@ -214,7 +215,7 @@ await test('a hundred thousand limits are the most a directory may hold', async 
           providers: [],
           models: [],
         },
-        undefined,
+        { providers: {}, aliases: [], areComplete: false },
         sources,
       ).problems,
     );

@@ -226,6 +226,41 @@ void test('a mounted ConfigMap is live within a second of its swap', async (t) =
   isLive(t, [first, second], 'the old directory kept, then deleted');
 });
 
+void test('a change in a nested directory is live within a second', async (t) => {
+  const directory = folder(t, { 'a.yaml': 'aliases: []\n' });
+  const at = (...parts: string[]): string => join(directory, ...parts);
+  mkdirSync(at('teams/a'), { recursive: true });
+  writeFileSync(at('teams/a/limits.yaml'), limit(10));
+  const { cap, applied } = await start(t, directory);
+  const paths = (): string[] => applied.at(-1)?.rate_limits.user_paths.map(({ path }) => path) ?? [];
+  const edit = async (value: number): Promise<number> => {
+    return await timed(
+      () => writeFileSync(at('teams/a/limits.yaml'), limit(value)),
+      () => cap() === value,
+    );
+  };
+  isLive(t, [await edit(11), await edit(12)], 'an edit');
+  const added = await timed(
+    () => {
+      mkdirSync(at('teams/b/deep'), { recursive: true });
+      writeFileSync(at('teams/b/deep/limits.yaml'), limit(5, '/b'));
+    },
+    () => paths().join() === '/team,/b',
+  );
+  const changed = await timed(
+    () => writeFileSync(at('teams/b/deep/limits.yaml'), limit(5, '/c')),
+    () => paths().join() === '/team,/c',
+  );
+  const removed = await timed(
+    () => rmSync(at('teams/b'), { recursive: true }),
+    () => paths().join() === '/team',
+  );
+  t.ok(Math.max(added, changed, removed) < soonMs);
+  isLive(t, [added], 'a new directory');
+  isLive(t, [changed], 'an edit in it');
+  isLive(t, [removed], 'a removed directory');
+});
+
 void test('a directory that becomes another one is followed there', async (t) => {
   t.jobs = 3;
   void t.test('when its parent is replaced', async (each) => {
