@@ -30,6 +30,11 @@ const ownVariable = /^(GATEWAY_.*|REDIS_URL|DATABASE_URL|PGPASSWORD|PGPASSFILE)$
 /** The keys of a provider that may hold a variable: their texts are sent upstream and never shown to a client. */
 const openKeys: ReadonlySet<unknown> = new Set(['api_key', 'base_url', 'headers']);
 
+/** Whether the value of this key of a provider may hold a variable, and so a secret. */
+export function mayHoldVariable(key: string): boolean {
+  return openKeys.has(key);
+}
+
 /** Whether variables are filled in at a path: in `openKeys` of a provider, and in each of its headers. */
 function isOpen(path: Path): boolean {
   const [section, , key] = path;
