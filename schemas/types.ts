@@ -308,7 +308,7 @@ export interface RateLimitWrite {
   /**
    * The period of the rule: exactly one of the two.
    */
-  limit_key: {
+  limit_key?: {
     /**
      * A named period; concurrent caps the requests in flight.
      */
@@ -319,15 +319,23 @@ export interface RateLimitWrite {
     period_seconds?: number;
   };
   /**
+   * A named period; concurrent caps the requests in flight. Beside the subject, instead of limit_key.
+   */
+  period?: 'minute' | 'hour' | 'day' | 'concurrent';
+  /**
+   * Length of a custom window in seconds, from 1 to 2147483647; 60 is the same as minute. Beside the subject, instead of limit_key.
+   */
+  period_seconds?: number;
+  /**
    * Give every direct child of the path its own counters. Needs the entitlement quota_templates. Absent: as in the configuration when it declares the same rule, otherwise false.
    */
   per_child?: boolean;
   /**
-   * Cap on requests in the window, or in flight, from 1 to 9007199254740991; 0 blocks until expires_at; null removes the cap that the configuration declares.
+   * Cap on requests in the window, or in flight, from 1 to 9007199254740991; 0 blocks until the rule ends; null removes the cap that the configuration declares.
    */
   max_requests?: number | null;
   /**
-   * Cap on tokens in the window, from 1 to 9007199254740991; 0 blocks until expires_at; null removes the cap that the configuration declares.
+   * Cap on tokens in the window, from 1 to 9007199254740991; 0 blocks until the rule ends; null removes the cap that the configuration declares.
    */
   max_tokens?: number | null;
   /**
@@ -342,6 +350,10 @@ export interface RateLimitWrite {
    * A time in the future when the rule ends. RFC 3339; null is the same as absent.
    */
   expires_at?: string | null;
+  /**
+   * In how long the rule ends, instead of expires_at: a whole number of minutes, hours or days such as 30m, 8h or 90d. null is the same as absent.
+   */
+  expires_in?: string | null;
 }
 /**
  * The body of DELETE /admin/rate-limits: which rule.
@@ -362,7 +374,7 @@ export interface RateLimitDelete {
   /**
    * The period of the rule: exactly one of the two.
    */
-  limit_key: {
+  limit_key?: {
     /**
      * A named period; concurrent caps the requests in flight.
      */
@@ -372,6 +384,14 @@ export interface RateLimitDelete {
      */
     period_seconds?: number;
   };
+  /**
+   * A named period; concurrent caps the requests in flight. Beside the subject, instead of limit_key.
+   */
+  period?: 'minute' | 'hour' | 'day' | 'concurrent';
+  /**
+   * Length of a custom window in seconds, from 1 to 2147483647; 60 is the same as minute. Beside the subject, instead of limit_key.
+   */
+  period_seconds?: number;
 }
 /**
  * The body of POST /admin/rate-limits/reset-one: the rule whose counters are cleared.
@@ -390,11 +410,24 @@ export interface RateLimitResetOne {
    */
   user_path?: string;
   /**
-   * A named period; concurrent caps the requests in flight.
+   * The period of the rule: exactly one of the two.
+   */
+  limit_key?: {
+    /**
+     * A named period; concurrent caps the requests in flight.
+     */
+    period?: 'minute' | 'hour' | 'day' | 'concurrent';
+    /**
+     * Length of a custom window in seconds, from 1 to 2147483647; 60 is the same as minute.
+     */
+    period_seconds?: number;
+  };
+  /**
+   * A named period; concurrent caps the requests in flight. Beside the subject, instead of limit_key.
    */
   period?: 'minute' | 'hour' | 'day' | 'concurrent';
   /**
-   * Length of a custom window in seconds, from 1 to 2147483647; 60 is the same as minute.
+   * Length of a custom window in seconds, from 1 to 2147483647; 60 is the same as minute. Beside the subject, instead of limit_key.
    */
   period_seconds?: number;
 }
@@ -447,6 +480,10 @@ export interface AuthKeyWrite {
    * When the key expires; in the future. RFC 3339; null is the same as absent.
    */
   expires_at?: string | null;
+  /**
+   * In how long the key expires, instead of expires_at: a whole number of minutes, hours or days such as 30m, 8h or 90d. null is the same as absent.
+   */
+  expires_in?: string | null;
 }
 /**
  * The body of PUT /admin/auth-keys/{id}/labels: the complete list; an empty list removes all labels. The stored key takes at most 16 KiB.

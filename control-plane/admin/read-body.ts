@@ -36,10 +36,22 @@ export function createBodyReader<Body extends object>(
   };
 }
 
-/** The member `expires_at` as Unix milliseconds, after `nowMs`; null is the same as absent. */
-export function readExpiry(text: string | null | undefined, nowMs: number): number | undefined {
-  if (text === undefined || text === null) return undefined;
-  const expiresAtMs = parseMoment(text);
+/** Milliseconds by the unit of `expires_in`. */
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** The members that say when something ends; the schemas allow one of them, and null is the same as absent. */
+export interface GivenExpiry {
+  /** RFC 3339. */
+  readonly expires_at?: string | null;
+  /** A whole number of minutes, hours or days, such as `8h`. */
+  readonly expires_in?: string | null;
+}
+
+/** The end as Unix milliseconds, after `nowMs`; undefined: none. Throws 400 naming the member. */
+export function readExpiry({ expires_at: at, expires_in: length }: GivenExpiry, nowMs: number): number | undefined {
+  if (typeof length === 'string') return nowMs + Number(length.slice(0, -1)) * (unitMs[length.slice(-1)] ?? 0);
+  if (at === undefined || at === null) return undefined;
+  const expiresAtMs = parseMoment(at);
   if (expiresAtMs === undefined || expiresAtMs > lastMomentMs) {
     throw invalid('expires_at', 'must be a time in RFC 3339 such as 2030-01-31T12:00:00Z');
   }

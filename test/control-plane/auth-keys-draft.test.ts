@@ -44,6 +44,8 @@ const taken: [given: object, member: string, value: unknown][] = [
   [{}, 'expiresAtMs', Number.POSITIVE_INFINITY],
   [{ expires_at: '2026-06-01T12:00:00.001Z' }, 'expiresAtMs', nowMs + 1],
   [{ expires_at: '2026-06-01T14:00:01+02:00' }, 'expiresAtMs', nowMs + 1_000],
+  [{ expires_in: '90d' }, 'expiresAtMs', nowMs + 90 * 86_400_000],
+  [{ expires_in: null }, 'expiresAtMs', Number.POSITIVE_INFINITY],
   [{ expires_at: null }, 'expiresAtMs', Number.POSITIVE_INFINITY],
   [{ expires_at: '9999-12-31T23:59:59.999Z' }, 'expiresAtMs', Date.parse('9999-12-31T23:59:59.999Z')],
 ];
@@ -114,6 +116,7 @@ const refused: Record<string, unknown[]> = {
     '2026-06-01T12:00:00Z',
     '2020-01-01T00:00:00Z',
   ],
+  expires_in: ['', '8', '0d', '1w', 8, '1000000d'],
   nmae: ['x'],
   digest: ['0'.repeat(64)],
   value: ['sk-gw-mine'],

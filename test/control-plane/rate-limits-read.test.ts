@@ -80,6 +80,7 @@ const accepted: Accepted[] = [
   ['a cap that is removed, and no more', { ...named, max_tokens: null }, { maxTokens: null, maxRequests: undefined }],
   ['a block with an end', { ...whole, max_requests: 0, expires_at: '2026-06-02T00:00:00Z' }, { maxRequests: 0 }],
   ['a block in flight', { ...blocked, limit_key: { period: 'concurrent' } }, { maxRequests: 0, periodSeconds: 0 }],
+  ['a block with an end from now', { ...whole, max_requests: 0, expires_in: '1m' }, { maxRequests: 0 }],
   ['a template', { ...whole, per_child: true }, { perChild: true }],
   ['a template in flight', { ...whole, per_child: true, limit_key: { period: 'concurrent' } }, { perChild: true }],
   ['no template of a provider', { ...provider, ...cap, per_child: false }, { perChild: false }],
@@ -89,6 +90,13 @@ const accepted: Accepted[] = [
   ['an empty reason is none', { ...whole, reason: '' }, { reason: undefined }],
   ['null is none', { ...whole, reason: null, expires_at: null, max_tokens: null }, { expiresAtMs: undefined }],
   ['an end', { ...whole, expires_at: '2026-06-01T02:00:01+02:00' }, { expiresAtMs: nowMs + 1_000 }],
+  ['an end in minutes', { ...whole, expires_in: '30m' }, { expiresAtMs: nowMs + 30 * 60_000 }],
+  ['an end in hours', { ...whole, expires_in: '8h', expires_at: null }, { expiresAtMs: nowMs + 8 * 3_600_000 }],
+  ['an end in days', { ...whole, expires_in: '999999d' }, { expiresAtMs: nowMs + 999_999 * 86_400_000 }],
+  ['no end', { ...whole, expires_in: null }, { expiresAtMs: undefined }],
+  ['a flat period', { user_path: '/team', period: 'hour', ...cap }, { key: 'user_path 3600 /team' }],
+  ['a flat period in seconds', { user_path: '/team', period_seconds: 300, ...cap }, { key: 'user_path 300 /team' }],
+  ['flat and in flight', { user_path: '/team', period: 'concurrent', ...cap }, { key: 'user_path 0 /team' }],
 ];
 
 /** Of both doors; without caps, which a DELETE does not know. */
@@ -142,7 +150,10 @@ const refusedLimitKeys: Refused[] = [
     'limit_key.periods',
     /"period"/,
   ],
-  ['the period beside it', { user_path: '/a', period: 'minute' }, 'period', /unknown/],
+  ['a period beside it', { user_path: '/a', ...minute, period: 'minute' }, 'period', /one of the two forms/],
+  ['seconds beside it', { user_path: '/a', ...minute, period_seconds: 60 }, 'period_seconds', /one of the two forms/],
+  ['both flat periods', { user_path: '/a', period: 'minute', period_seconds: 60 }, 'period', /not both/],
+  ['an unknown flat period', { user_path: '/a', period: 'month' }, 'period', /one of minute, hour/],
   ...['month', 'Minute', 'minutes', '', '300', 'constructor', null, 60].map(
     (period): Refused => [
       `the period ${JSON.stringify(period)}`,
@@ -195,6 +206,11 @@ const refusedRules: Refused[] = [
   ['a mode that is null', { ...whole, mode: null }, 'mode', /one of/],
   ['a long reason', { ...whole, reason: 'x'.repeat(501) }, 'reason', /500/],
   ['a reason that is a number', { ...whole, reason: 5 }, 'reason', /string/],
+  ['flat tokens in flight', { user_path: '/a', period: 'concurrent', max_tokens: 5 }, 'max_tokens', /concurrent/],
+  ['two ends', { ...whole, expires_at: '2026-06-02T00:00:00Z', expires_in: '8h' }, 'expires_in', /one of them/],
+  ...['8', '0h', '1.5h', '8 h', '8H', '1w', '-1h', '1000000d', ''].map(
+    (length): Refused => [`an end in ${length}`, { ...whole, expires_in: length }, 'expires_in', /30m, 8h or 90d/],
+  ),
   ['an end in words', { ...whole, expires_at: 'tomorrow' }, 'expires_at', /RFC 3339/],
   ['an end that is a number', { ...whole, expires_at: 1_900_000_000 }, 'expires_at', /string/],
   ['an end on 30 February', { ...whole, expires_at: '2027-02-30T00:00:00Z' }, 'expires_at', /RFC 3339/],
@@ -251,9 +267,11 @@ function isPlain(body: unknown): body is object {
 await test('a DELETE names a rule as a PUT does', async (t) => {
   const isValid = schema('rate-limit-delete');
   for (const [why, body, { key }] of accepted as [string, Record<string, unknown>, { key?: string }][]) {
-    const { scope, subject, user_path, limit_key } = body;
+    const { scope, subject, user_path, limit_key, period, period_seconds } = body;
     const name = Object.fromEntries(
-      Object.entries({ scope, subject, user_path, limit_key }).filter(([, value]) => value !== undefined),
+      Object.entries({ scope, subject, user_path, limit_key, period, period_seconds }).filter(
+        ([, value]) => value !== undefined,
+      ),
     );
     const read = readDelete(name);
     t.equal(read.key, readWrite(body, nowMs).key, why);
@@ -262,12 +280,13 @@ await test('a DELETE names a rule as a PUT does', async (t) => {
   }
 });
 
-await test('reset-one has its period beside the subject', async (t) => {
+await test('reset-one has its period beside the subject or in a limit_key', async (t) => {
   const isValid = schema('rate-limit-reset-one');
   const right: [object, string][] = [
     [{ scope: 'provider', subject: 'OPENAI', period: 'hour' }, 'provider 3600 openai'],
     [{ scope: 'user_path', subject: '/a', period: 'concurrent' }, 'user_path 0 /a'],
     [{ user_path: '/a', period_seconds: 300 }, 'user_path 300 /a'],
+    [{ user_path: '/a', ...minute }, 'user_path 60 /a'],
   ];
   for (const [body, key] of right) {
     t.equal(readResetOne(body).key, key);
@@ -278,7 +297,8 @@ await test('reset-one has its period beside the subject', async (t) => {
     [{ user_path: '/a', period: 'hour', period_seconds: 3_600 }, 'period'],
     [{ user_path: '/a', period: 'month' }, 'period'],
     [{ user_path: '/a', period_seconds: 0 }, 'period_seconds'],
-    [{ user_path: '/a', ...minute }, 'limit_key'],
+    [{ user_path: '/a', ...minute, period: 'hour' }, 'period'],
+    [{ user_path: '/a', limit_key: {} }, 'limit_key'],
     [{ user_path: '/a', period: 'hour', per_child: true }, 'per_child'],
     [{ period: 'hour' }, 'subject'],
   ];

@@ -45,7 +45,7 @@ export function readDraft(body: unknown, known: KnownModels, nowMs: number): Key
     labels: distinct('labels', given.labels ?? []),
     allowedModels: modelsOf(given.allowed_models ?? [], known),
     dashboardAccess: given.dashboard_access,
-    expiresAtMs: readExpiry(given.expires_at, nowMs) ?? Number.POSITIVE_INFINITY,
+    expiresAtMs: readExpiry(given, nowMs) ?? Number.POSITIVE_INFINITY,
   };
 }
 

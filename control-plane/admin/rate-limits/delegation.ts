@@ -35,7 +35,10 @@ export function delegatedWrite(known: KnownRules, write: RuleWrite, operator: Op
     throw denied('change per_child of a rule of the configuration', 'per_child');
   // When the rule expires, the rule of the configuration would be in force again with empty counters.
   if (write.expiresAtMs !== undefined)
-    throw denied('send expires_at for its own path, because the end of a rule clears its counters', 'expires_at');
+    throw denied(
+      'send expires_at or expires_in for its own path, because the end of a rule clears its counters',
+      'expires_at',
+    );
   return { ...write, tightens: true };
 }
 

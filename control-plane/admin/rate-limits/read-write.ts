@@ -43,8 +43,8 @@ const readResetBody = createBodyReader(bodies.rateLimitReset, { confirmation: 'r
 export function readWrite(body: unknown, nowMs: number): RuleWrite {
   const given = readWriteBody(body);
   const { per_child: perChild, max_requests: maxRequests, max_tokens: maxTokens, mode, reason } = given;
-  const name = nameOf(given, given.limit_key);
-  const expiresAtMs = readExpiry(given.expires_at, nowMs);
+  const name = nameOf(given);
+  const expiresAtMs = readExpiry(given, nowMs);
   return {
     ...name,
     ...(perChild === undefined ? {} : { perChild }),
@@ -58,14 +58,12 @@ export function readWrite(body: unknown, nowMs: number): RuleWrite {
 
 /** The body of DELETE /admin/rate-limits (`schemas/admin/rate-limit-delete.schema.json`). Throws the refusal. */
 export function readDelete(body: unknown): RuleName {
-  const given = readDeleteBody(body);
-  return nameOf(given, given.limit_key);
+  return nameOf(readDeleteBody(body));
 }
 
-/** The body of POST /admin/rate-limits/reset-one: the period is a member of the body, not of a `limit_key`. Throws the refusal. */
+/** The body of POST /admin/rate-limits/reset-one (`schemas/admin/rate-limit-reset-one.schema.json`). Throws the refusal. */
 export function readResetOne(body: unknown): RuleName {
-  const given = readResetOneBody(body);
-  return nameOf(given, given);
+  return nameOf(readResetOneBody(body));
 }
 
 /** Refuses a body of POST /admin/rate-limits/reset that does not confirm exactly. */
@@ -73,17 +71,14 @@ export function checkConfirmation(body: unknown): void {
   readResetBody(body);
 }
 
-function nameOf(given: Omit<RateLimitDelete, 'limit_key'>, period: RateLimitDelete['limit_key']): RuleName {
+/** The period is in `limit_key` or beside the subject, never in both. */
+function nameOf(given: RateLimitDelete): RuleName {
   const subject = readSubject(given);
-  const seconds = periodSeconds(period);
+  const seconds = periodSeconds(given.limit_key ?? given);
   return { ...subject, periodSeconds: seconds, key: ruleKey(subject.scope, subject.matchSubject, seconds) };
 }
 
-function readSubject({
-  scope,
-  subject = '',
-  user_path: userPath = '',
-}: Omit<RateLimitDelete, 'limit_key'>): RuleSubject {
+function readSubject({ scope, subject = '', user_path: userPath = '' }: RateLimitDelete): RuleSubject {
   if (scope === 'provider' || scope === 'model') {
     // A pattern for this would need syntax that not every validator supports.
     if (/\p{Cs}/u.test(subject)) throw invalid('subject', 'must not have control characters or unpaired surrogates');
