@@ -24,6 +24,7 @@ export const errors = {
   body_too_large: bad('The body is too large. Send at most {limit} bytes.', 413),
   invalid_json: bad('The body is not valid JSON. Send one JSON object.'),
   invalid_member: bad('The member {member} {problem}.'),
+  invalid_query: bad('The query parameter {name} {problem}.'),
   reset_not_confirmed: bad('The member "confirmation" must be exactly "reset". Nothing was cleared.'),
   too_many_rate_limits: bad('There are {count} rate limits {where} already; at most {limit} are allowed.', 409),
   too_many_auth_keys: bad(

@@ -5,7 +5,10 @@ import type { Change, StateStore, StoredState } from '../../store/state/state-st
 import { refusal } from '../errors.ts';
 
 /** The part of the state store that managed documents need. */
-export type DocumentStore = Pick<StateStore, 'read' | 'commit'>;
+export interface DocumentStore extends Pick<StateStore, 'read' | 'commit'> {
+  /** The state in force in this process, to answer with while the store cannot be read; undefined when nothing is in force. */
+  inForce?(): StoredState | undefined;
+}
 
 /** The decision on a state; without changes nothing is written. */
 export interface Decided {

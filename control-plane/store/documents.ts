@@ -5,7 +5,7 @@ import { isEmptied } from '../../store/state/custody.ts';
 import type { StateFollower } from '../../store/state/follow-state.ts';
 import { heartbeatLifeMs } from '../../store/state/heartbeat-body.ts';
 import type { StateStatus } from '../../store/state/state-status.ts';
-import type { StateStore } from '../../store/state/state-store.ts';
+import type { StateStore, StoredState } from '../../store/state/state-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 
 /** How often it is asked whether the standing of a store without an id is known by now, in milliseconds, and how many times. */
@@ -20,12 +20,13 @@ export class WriteInDoubt extends StoreUnavailable {}
  * of one that may have lost them, it waits until that is known. A commit that was decided on documents that are gone since then finds
  * a conflict. What was committed is in force here when it resolves, and as a rule copied. The documents in force are what is read, as
  * long as the store says that it stands where they do: however many there are, reading costs one look at the revision. Reads at the
- * same time are shared.
+ * same time are shared. `inForce` gives what this process has in force also while the store cannot be read; undefined when it has nothing,
+ * or when proxies know more.
  */
 export function guardDocuments(
   store: Pick<StateStore, 'read' | 'revision'>,
   follower: Pick<StateFollower, 'state' | 'status' | 'refresh' | 'commit' | 'kept'>,
-): Pick<StateStore, 'read' | 'commit'> {
+): Pick<StateStore, 'read' | 'commit'> & { inForce(): StoredState | undefined } {
   const reading = singleFlight(async () => {
     const mark = await store.revision();
     const { storeId, revision } = follower.state();
@@ -44,6 +45,10 @@ export function guardDocuments(
         await setTimeout(standingPollMs);
       }
       throw new StoreUnavailable('timeout', 'whether the state store is new or was emptied could not be found out');
+    },
+    inForce() {
+      const { source, standing } = follower.status();
+      return source === 'nothing' || standing === 'lost' ? undefined : follower.state();
     },
     async commit(commit) {
       const result = await follower.commit(commit).catch((error: unknown) => {

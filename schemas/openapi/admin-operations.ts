@@ -23,9 +23,11 @@ const rateLimitOperations: readonly Operation[] = [
     method: 'get',
     path: '/admin/rate-limits',
     summary: 'Every rule with its usage.',
-    description: 'Usage is the sum over all live proxies.',
-    success: { ...listing, says: 'The rules.' },
-    refusals: ruleRead,
+    description:
+      'Usage is the sum over all live proxies. Several filters must all hold. While the store does not answer, the rules in force are listed without usage, marked `stale`.',
+    parameters: ['RuleUserPath', 'RuleScope', 'RuleSubject'],
+    success: { ...listing, says: 'The rules.', headers: ['ETag', 'x-gateway-stale'] },
+    refusals: { ...ruleRead, 400: ['invalid_query'] },
   },
   {
     ...rules,
@@ -93,8 +95,9 @@ const authKeyOperations: readonly Operation[] = [
     method: 'get',
     path: '/admin/auth-keys',
     summary: 'The managed keys, newest first, without their secrets.',
-    success: { status: 200, says: 'The keys.', schema: 'auth-key-list' },
-    refusals: { 503: ['store_unavailable'] },
+    description: 'While the store does not answer, the keys in force are listed, each marked `stale`.',
+    success: { status: 200, says: 'The keys.', schema: 'auth-key-list', headers: ['x-gateway-stale'] },
+    refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
   },
   {
     ...keys,
@@ -112,7 +115,7 @@ const authKeyOperations: readonly Operation[] = [
     method: 'get',
     path: '/admin/auth-keys/{id}',
     summary: 'One managed key, without its secret.',
-    success: { ...key, says: 'The key.' },
+    success: { ...key, says: 'The key.', headers: ['x-gateway-stale'] },
     refusals: { 404: ['auth_key_not_found'], 503: ['store_unavailable'] },
   },
   {

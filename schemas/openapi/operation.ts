@@ -62,6 +62,28 @@ export const parameters = {
     schema: { type: 'string' },
     example: '"42"',
   },
+  RuleUserPath: {
+    name: 'user_path',
+    in: 'query',
+    description: 'Only rules for exactly this user path, which is normalised first.',
+    schema: { type: 'string' },
+    example: '/team-a',
+  },
+  RuleScope: {
+    name: 'scope',
+    in: 'query',
+    description: 'Only rules of this scope.',
+    schema: { enum: ['user_path', 'provider', 'model'] },
+    example: 'provider',
+  },
+  RuleSubject: {
+    name: 'subject',
+    in: 'query',
+    description:
+      'Only rules for exactly this subject: a path, a provider or a model. Letter case matters in paths only.',
+    schema: { type: 'string' },
+    example: 'openai',
+  },
   UserPath: {
     name: 'X-Gateway-User-Path',
     in: 'header',
@@ -90,6 +112,11 @@ const [requests, tokens] = [trio('requests'), trio('tokens')];
 export const headers = {
   ETag: { description: 'The version of the rules in the answer, for If-Match.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds until a retry would be admitted.', schema: seconds },
+  'x-gateway-stale': {
+    description:
+      '`true` while the store does not answer: what is shown is in force in this control plane. Absent otherwise.',
+    schema: { const: 'true' },
+  },
   'x-request-id': {
     description: 'The id of the request in logs; the one that you sent, if any.',
     schema: { type: 'string' },

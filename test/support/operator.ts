@@ -45,6 +45,8 @@ export interface AdminAnswer {
   readonly code: string | undefined;
   readonly retryAfter: string | null;
   readonly etag: string | null;
+  /** The listing was not read from the store. */
+  readonly isStale: boolean;
   /** The listing; empty for an error. */
   readonly rules: readonly RuleRow[];
   readonly tookMs: number;
@@ -54,12 +56,13 @@ export interface AdminAnswer {
 export async function askAdmin(through: Pick<Gateway, 'fetch'>, method = 'GET', body?: object): Promise<AdminAnswer> {
   const startedMs = performance.now();
   const response = await through.fetch('/admin/rate-limits', { method, ...(body === undefined ? {} : { body }) });
-  const said = (await response.json()) as { code?: string; rate_limits?: RuleRow[] };
+  const said = (await response.json()) as { code?: string; stale?: boolean; rate_limits?: RuleRow[] };
   return {
     status: response.status,
     code: said.code,
     retryAfter: response.headers.get('retry-after'),
     etag: response.headers.get('etag'),
+    isStale: said.stale ?? false,
     rules: said.rate_limits ?? [],
     tookMs: performance.now() - startedMs,
   };

@@ -1,8 +1,16 @@
 // A managed key as answers show it: every member except its digest.
 import { type AuthKey, authKeyBody, isActive } from '../../../schemas/keys/auth-key.ts';
 
-/** The record of `schemas/admin/auth-key.schema.json`; `active` as of now (Unix milliseconds). */
-export function keyRecord(key: AuthKey, nowMs: number): object {
+/** What a record shows beside the stored key. */
+export interface RecordFacts {
+  /** Unix milliseconds; `active` is as of this time. */
+  readonly nowMs: number;
+  /** The store did not answer, and the key is the one in force here. */
+  readonly isStale?: boolean;
+}
+
+/** The record of `schemas/admin/auth-key.schema.json`. */
+export function keyRecord(key: AuthKey, { nowMs, isStale = false }: RecordFacts): object {
   const { digest: _, ...shown } = authKeyBody(key);
-  return { id: key.id, ...shown, active: isActive(key, nowMs) };
+  return { id: key.id, ...shown, active: isActive(key, nowMs), ...(isStale ? { stale: true } : {}) };
 }

@@ -9,6 +9,8 @@ import type { StoredState } from '../../../store/state/state-store.ts';
 import { type Operator, who } from '../../authenticate.ts';
 import { createCommitter, type DocumentStore } from '../commit.ts';
 import type { Quotas } from '../quotas.ts';
+import { readQuery } from '../read-query.ts';
+import { readStored, staleHeader } from '../read-stored.ts';
 import {
   type Decision,
   deactivateKey,
@@ -48,7 +50,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
   const known = (): KnownModels => parts.known();
   const view = (state: Pick<StoredState, 'documents'>, operator: Operator): View =>
     viewOf(state, operator, known().providers, nowMs());
-  const show = ({ key }: Decision): object => keyRecord(key, nowMs());
+  const show = ({ key }: Decision): object => keyRecord(key, { nowMs: nowMs() });
   const config = { access: 'operator' } as const;
 
   const change = async (request: OneKey, decide: (key: AuthKey, view: View) => Decision): Promise<Decision> => {
@@ -64,10 +66,12 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
   // An answer may hold a secret, and may be out of date at once.
   app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
 
-  app.get('/admin/auth-keys', { config }, async ({ operator }) => {
-    const now = nowMs();
-    const { keys } = view(await store.read(), operator);
-    return keys.toSorted(newestFirst).map((key) => keyRecord(key, now));
+  app.get('/admin/auth-keys', { config }, async ({ operator, query }, reply) => {
+    readQuery(query, []);
+    const { state, isStale } = await readStored(store);
+    reply.headers(staleHeader(isStale));
+    const { keys } = view(state, operator);
+    return keys.toSorted(newestFirst).map((key) => keyRecord(key, { nowMs: nowMs(), isStale }));
   });
 
   app.post('/admin/auth-keys', { config }, async (request, reply) => {
@@ -84,8 +88,10 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     return reply.code(201).send({ ...show(issued), value: secret });
   });
 
-  app.get('/admin/auth-keys/:id', { config }, async ({ params, operator }: OneKey) => {
-    return keyRecord(findKey(view(await store.read(), operator), params.id), nowMs());
+  app.get('/admin/auth-keys/:id', { config }, async ({ params, operator }: OneKey, reply) => {
+    const { state, isStale } = await readStored(store);
+    reply.headers(staleHeader(isStale));
+    return keyRecord(findKey(view(state, operator), params.id), { nowMs: nowMs(), isStale });
   });
 
   app.post('/admin/auth-keys/:id/deactivate', { config }, async (request: OneKey, reply) => {

@@ -9,6 +9,7 @@ import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
 import { createCommitter, type DocumentStore, expectedOf } from '../commit.ts';
 import type { Quotas } from '../quotas.ts';
+import { readStored, unlessUnavailable } from '../read-stored.ts';
 import {
   forgetEpochs,
   type KnownRules,
@@ -19,6 +20,7 @@ import {
   type UnneededEpochs,
 } from './changes.ts';
 import type { DeclaredDates } from './declared-dates.ts';
+import type { RuleFilter } from './filter.ts';
 import type { LiveCounters } from './fleet-counters.ts';
 import { listing } from './listing.ts';
 
@@ -40,6 +42,8 @@ export interface RulesAnswer {
   readonly body: object;
   /** The revision of the manual rules. */
   readonly etag: string;
+  /** The store did not answer: the body holds the rules in force here, and no usage. */
+  readonly isStale: boolean;
 }
 
 /** Decides the changes of a write. */
@@ -57,10 +61,13 @@ export interface WriteConditions {
   readonly canSee: CanSee;
 }
 
-/** The listing as of now. Rejects with `StoreUnavailable`. */
-export async function listRules(parts: RateLimitParts, canSee: CanSee): Promise<RulesAnswer> {
-  const [state, live] = await Promise.all([parts.store.read(), parts.live()]);
-  return answer(parts, state, live, canSee);
+/**
+ * The listing as of now. While the store cannot be read: the rules in force here, without their usage. Rejects with `StoreUnavailable`
+ * when none are.
+ */
+export async function listRules(parts: RateLimitParts, canSee: CanSee, filter: RuleFilter): Promise<RulesAnswer> {
+  const [{ state, isStale }, live] = await Promise.all([readStored(parts.store), unlessUnavailable(parts.live())]);
+  return answer(parts, state, isStale ? undefined : live, (rule) => canSee(userPathOf(rule)) && filter(rule));
 }
 
 /**
@@ -80,7 +87,7 @@ export function createWriter(
         throw refusal('precondition_failed', { fill: { current: etag } });
       return { changes: decide(knownRules(current, parts.configRules().rules, parts.nowMs())) };
     });
-    return answer(parts, after(state, decision.changes, revision), live, canSee);
+    return answer(parts, after(state, decision.changes, revision), live, (rule) => canSee(userPathOf(rule)));
   };
 }
 
@@ -103,14 +110,21 @@ export async function tidyRules(
   return nowMs;
 }
 
-function answer(parts: RateLimitParts, state: RuleState, live: LiveCounters, canSee: CanSee): RulesAnswer {
+/** `live` is undefined while the store does not answer. */
+function answer(
+  parts: RateLimitParts,
+  state: RuleState,
+  live: LiveCounters | undefined,
+  filter: RuleFilter,
+): RulesAnswer {
   const { rules: config, declared } = parts.configRules();
   const nowMs = Math.floor(parts.nowMs());
   const { values: manual } = readKind(manualRules, state.documents);
   const epochs = resetEpochs(readKind(resets, state.documents).values);
   const prerequisites = parts.prerequisites();
-  const rules = mergeRules({ config, manual, epochs, nowMs, prerequisites }).filter((rule) => canSee(userPathOf(rule)));
-  return { body: listing({ rules, prerequisites, live, declared, nowMs }), etag: etagOf(state) };
+  const rules = mergeRules({ config, manual, epochs, nowMs, prerequisites }).filter(filter);
+  const body = listing({ rules, prerequisites, live, declared, nowMs });
+  return { body, etag: etagOf(state), isStale: live === undefined };
 }
 
 /** The user path a rule belongs to; undefined when it is about a provider or a model, which belong to the whole gateway. */

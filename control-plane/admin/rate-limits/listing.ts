@@ -11,14 +11,19 @@ export interface ListingParts {
   /** Sorted. */
   readonly rules: readonly MergedRule[];
   readonly prerequisites: RulePrerequisites;
-  readonly live: LiveCounters;
+  /** Undefined: the store does not answer, so the usage is not known. */
+  readonly live: LiveCounters | undefined;
   readonly declared: DeclaredDates;
   readonly nowMs: number;
 }
 
 /** The body of `schemas/admin/rate-limits.schema.json`: times are RFC 3339 in UTC; absent members are left out. */
 export function listing(parts: ListingParts): object {
-  return { rate_limits: parts.rules.map((rule) => item(rule, parts)), server_time: timestamp(parts.nowMs) };
+  return {
+    rate_limits: parts.rules.map((rule) => item(rule, parts)),
+    server_time: timestamp(parts.nowMs),
+    ...(parts.live === undefined ? { stale: true } : {}),
+  };
 }
 
 function item(rule: MergedRule, { prerequisites, live, declared: all, nowMs }: ListingParts): object {
@@ -41,7 +46,7 @@ function item(rule: MergedRule, { prerequisites, live, declared: all, nowMs }: L
     period_seconds: rule.periodSeconds,
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
-    ...usage(rule, live, nowMs),
+    ...(live === undefined ? {} : usage(rule, live, nowMs)),
     ...(manual?.reason === undefined ? {} : { reason: manual.reason }),
     ...(manual?.expiresAt === undefined ? {} : { expires_at: manual.expiresAt }),
     created_at: manual?.createdAt ?? timestamp(declared?.createdMs ?? nowMs),

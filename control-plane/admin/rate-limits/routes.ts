@@ -2,6 +2,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
+import { staleHeader } from '../read-stored.ts';
 import { deleteRule, putRule, resetEveryRule, resetRule } from './changes.ts';
 import {
   createWriter,
@@ -13,6 +14,7 @@ import {
   type WriteConditions,
 } from './commit.ts';
 import { delegatedRemoval, delegatedReset, delegatedWrite } from './delegation.ts';
+import { readFilter } from './filter.ts';
 import { checkConfirmation, type RuleName, readDelete, readResetOne, readWrite } from './read-write.ts';
 
 export interface RateLimitOptions {
@@ -37,7 +39,7 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
   const config = { access: 'operator' } as const;
 
   app.get('/admin/rate-limits', { config }, async (request, reply) => {
-    return show(reply, listRules(parts, conditionsOf(request).canSee));
+    return show(reply, listRules(parts, conditionsOf(request).canSee, readFilter(request.query)));
   });
 
   app.put('/admin/rate-limits', { config }, async (request, reply) => {
@@ -85,7 +87,7 @@ function isVisible({ operator }: FastifyRequest, name: RuleName): boolean {
 
 /** Sets the entity tag of the rules, for If-Match, and gives the body. */
 async function show(reply: FastifyReply, asked: Promise<RulesAnswer>): Promise<object> {
-  const { body, etag } = await asked;
-  reply.headers({ etag, 'cache-control': 'no-store' });
+  const { body, etag, isStale } = await asked;
+  reply.headers({ etag, 'cache-control': 'no-store', ...staleHeader(isStale) });
   return body;
 }
