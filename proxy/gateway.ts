@@ -1,5 +1,6 @@
 // The parts a request needs, wired by main.ts and passed as arguments; there are no globals.
 import type { FailedLogins } from '../plane/failed-logins.ts';
+import type { StateFollower } from '../store/state/follow-state.ts';
 import type { Balance } from './balance.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { KeyStreams } from './key-streams.ts';
@@ -35,6 +36,8 @@ export interface Gateway {
   /** Tokens are counted, so streams are asked to report usage. */
   readonly usageEnabled: boolean;
   readonly controlPlane: ControlPlaneLink;
+  /** The managed state that this proxy follows; requests are served only while there is one. */
+  managedState(): Pick<StateFollower, 'status' | 'refresh'>;
   readonly overload: Overload;
   readonly keyStreams: KeyStreams;
   /** What the bodies of open requests may take of memory. */

@@ -90,6 +90,7 @@ const server = await createProxyServer({
   metrics,
   usageEnabled,
   controlPlane,
+  managedState: () => stateFollower,
   overload,
   bodies,
   nowMs,

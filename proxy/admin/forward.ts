@@ -1,6 +1,8 @@
 // The other trip: /admin and everything below it goes to the control plane, which also decides who may do what. Nothing of a body is kept.
+// The head of an answer to a write is held back until this proxy enforces the write; the body waits in its connection.
 import { pipeline } from 'node:stream/promises';
 import { clientAddressHeader } from '../../schemas/keys/client-address.ts';
+import { readStateRevision, stateRevisionHeader } from '../../schemas/state-revision.ts';
 import { fixedHeaders } from '../connection/answer-headers.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { type BodyLimit, expectLength, readBody } from '../connection/read-body.ts';
@@ -8,6 +10,7 @@ import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { endToEndHeaders, forward, neverConnected } from '../upstream/forward.ts';
 import { authenticateAdmin } from './authenticate-admin.ts';
+import { awaitEnforced, enforcedHeader } from './await-enforced.ts';
 
 /** Longest body the control plane takes. */
 const bodyLimit: BodyLimit = { bytes: 1024 * 1024, setting: '' };
@@ -18,7 +21,7 @@ const bodyLimit: BodyLimit = { bytes: 1024 * 1024, setting: '' };
  */
 export async function forwardAdmin(
   exchange: Exchange,
-  gateway: Pick<Gateway, 'current' | 'failedLogins' | 'bodies' | 'pools' | 'controlPlane'>,
+  gateway: Pick<Gateway, 'current' | 'failedLogins' | 'bodies' | 'pools' | 'controlPlane' | 'managedState'>,
 ): Promise<void> {
   const snapshot = gateway.current();
   const { kind, key } = authenticateAdmin(exchange, snapshot.credentials, gateway.failedLogins);
@@ -35,7 +38,7 @@ export async function forwardAdmin(
 async function handOn(
   exchange: Exchange,
   body: Buffer,
-  { pools, controlPlane }: Pick<Gateway, 'pools' | 'controlPlane'>,
+  { pools, controlPlane, managedState }: Pick<Gateway, 'pools' | 'controlPlane' | 'managedState'>,
 ): Promise<void> {
   const { request, response, id } = exchange;
   // The origin was compared with the Host of this request; the control plane sees another one.
@@ -54,9 +57,20 @@ async function handOn(
       throw exchange.gone ? refusal('client_left') : unavailable(error, forwarded.method);
     },
   );
-  response.writeHead(answer.statusCode, { ...endToEndHeaders(answer.headers), ...fixedHeaders, 'x-request-id': id });
+  const revision = isRead(forwarded.method) ? undefined : readStateRevision(answer.headers[stateRevisionHeader]);
+  const isEnforced = revision === undefined ? undefined : await awaitEnforced(managedState(), revision, gone.signal);
+  response.writeHead(answer.statusCode, {
+    ...endToEndHeaders(answer.headers),
+    ...fixedHeaders,
+    ...(isEnforced === undefined ? {} : { [enforcedHeader]: String(isEnforced) }),
+    'x-request-id': id,
+  });
   // An incomplete answer cuts the connection, so that it is never taken for a complete one.
   await pipeline(answer.body, response).catch(() => undefined);
+}
+
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 /** A write that was sent may be carried out after this answer, so it must not sound as if nothing happened. */
@@ -65,9 +79,8 @@ function unavailable(error: unknown, method: string): Error {
   const isUnsent = neverConnected(error);
   const lost = isUnsent ? 'nothing answers there' : 'the connection broke off';
   const reason = /TIMEOUT/.test(code) ? 'it did not answer in time' : lost;
-  const isRead = method === 'GET' || method === 'HEAD';
-  const kept = `${isRead ? 'The' : 'Nothing was changed: the'} limits in force stay in force`;
+  const kept = `${isRead(method) ? 'The' : 'Nothing was changed: the'} limits in force stay in force`;
   const doubtful = 'The write may still happen, so read the current state before you try again';
-  const consequence = isRead || isUnsent ? kept : doubtful;
+  const consequence = isRead(method) || isUnsent ? kept : doubtful;
   return refusal('control_plane_unavailable', { fill: { reason, consequence }, headers: { 'retry-after': '1' } });
 }

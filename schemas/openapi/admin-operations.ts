@@ -1,7 +1,12 @@
 // The operations under /admin, one row each.
-import type { Operation, Refusals } from './operation.ts';
+import { type Operation, type Refusals, writeHeaders } from './operation.ts';
 
-const listing = { status: 200, says: 'The rules after it.', schema: 'rate-limits', headers: ['ETag'] } as const;
+const listing = {
+  status: 200,
+  says: 'The rules after it.',
+  schema: 'rate-limits',
+  headers: ['ETag', ...writeHeaders],
+} as const;
 const stored = ['store_unavailable', 'store_full', 'store_read_only'];
 const rules = { tag: 'Rate limits', access: 'operator' } as const;
 const ruleRead: Refusals = { 503: ['store_unavailable'] };
@@ -14,7 +19,7 @@ const keys = { tag: 'Keys', access: 'operator' } as const;
 const keyWrite: Refusals = { 409: ['write_conflict'], 503: stored };
 const oneKey = { ...keys, parameters: ['KeyId'] } as const;
 const oneKeyWrite: Refusals = { ...keyWrite, 404: ['auth_key_not_found'] };
-const key = { status: 200, says: 'The key as it is now.', schema: 'auth-key' } as const;
+const key = { status: 200, says: 'The key as it is now.', schema: 'auth-key', headers: writeHeaders } as const;
 
 const rateLimitOperations: readonly Operation[] = [
   {
@@ -83,7 +88,7 @@ const rateLimitOperations: readonly Operation[] = [
     summary: 'Clears the counters of all rules, on every proxy.',
     parameters: ['IfMatch'],
     body: 'rate-limit-reset',
-    success: { status: 200, says: 'It is done.', schema: 'reset-done', headers: ['ETag'] },
+    success: { status: 200, says: 'It is done.', schema: 'reset-done', headers: ['ETag', ...writeHeaders] },
     refusals: { ...ruleWrite, 400: ['reset_not_confirmed'] },
   },
 ];
@@ -106,7 +111,7 @@ const authKeyOperations: readonly Operation[] = [
     path: '/admin/auth-keys',
     summary: 'Issues a key. Its secret is in this answer and nowhere else.',
     body: 'auth-key-write',
-    success: { status: 201, says: 'The key, with its secret.', schema: 'auth-key-issued' },
+    success: { status: 201, says: 'The key, with its secret.', schema: 'auth-key-issued', headers: writeHeaders },
     refusals: { ...keyWrite, 403: ['admin_scope_denied'], 409: ['too_many_auth_keys', 'write_conflict'] },
   },
   {
@@ -124,7 +129,7 @@ const authKeyOperations: readonly Operation[] = [
     method: 'post',
     path: '/admin/auth-keys/{id}/deactivate',
     summary: 'Revokes a key permanently; within a second every proxy refuses it.',
-    success: { status: 204, says: 'It is revoked.' },
+    success: { status: 204, says: 'It is revoked.', headers: writeHeaders },
     refusals: oneKeyWrite,
   },
   {
@@ -133,7 +138,7 @@ const authKeyOperations: readonly Operation[] = [
     method: 'delete',
     path: '/admin/auth-keys/{id}',
     summary: 'Revokes a key and deletes it.',
-    success: { status: 204, says: 'It is deleted.' },
+    success: { status: 204, says: 'It is deleted.', headers: writeHeaders },
     refusals: oneKeyWrite,
   },
   {

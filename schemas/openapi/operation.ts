@@ -112,6 +112,15 @@ const [requests, tokens] = [trio('requests'), trio('tokens')];
 export const headers = {
   ETag: { description: 'The version of the rules in the answer, for If-Match.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds until a retry would be admitted.', schema: seconds },
+  'x-gateway-state-revision': {
+    description: 'The revision of the state store after the write, as in `/admin/status`.',
+    schema: count,
+  },
+  'x-gateway-enforced': {
+    description:
+      '`true`: the proxy that passed the write on enforces it. `false`: it did not within a second, so read `/admin/status`. Absent in an answer of the control plane itself.',
+    schema: { enum: ['true', 'false'] },
+  },
   'x-gateway-stale': {
     description:
       '`true` while the store does not answer: what is shown is in force in this control plane. Absent otherwise.',
@@ -138,6 +147,9 @@ export const headers = {
 } as const;
 
 export type HeaderName = keyof typeof headers;
+
+/** The headers of an answer to a write of an operator. */
+export const writeHeaders = ['x-gateway-state-revision', 'x-gateway-enforced'] as const satisfies readonly HeaderName[];
 
 /** The headers of an answer on a limited path (spec, Response headers); a dimension without a limit has none. */
 export const limitHeaders = [

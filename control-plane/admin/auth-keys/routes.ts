@@ -1,13 +1,14 @@
 // The routes of /admin/auth-keys: issue, list, read, change, deactivate and delete managed keys (spec: Authentication 3).
 import { randomUUID } from 'node:crypto';
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { managedKeys } from '../../../schemas/documents/kinds.ts';
 import type { AuthKey } from '../../../schemas/keys/auth-key.ts';
 import { newSecret } from '../../../schemas/keys/secret.ts';
 import type { KnownModels } from '../../../schemas/rules/known-models.ts';
+import { stateRevision } from '../../../schemas/state-revision.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
 import { type Operator, who } from '../../authenticate.ts';
-import { createCommitter, type DocumentStore } from '../commit.ts';
+import { createCommitter, type Decided, type DocumentStore } from '../commit.ts';
 import type { Quotas } from '../quotas.ts';
 import { readQuery } from '../read-query.ts';
 import { readStored, staleHeader } from '../read-stored.ts';
@@ -41,27 +42,52 @@ export interface AuthKeyParts {
 
 type OneKey = FastifyRequest<{ Params: { id: string } }>;
 
+/** The decision of a change on the stored key. */
+type Decide = (key: AuthKey, view: View) => Decision;
+
+interface KeyWriter {
+  /** Unix milliseconds. */
+  readonly nowMs: () => number;
+  /** The stored keys that the operator may see. */
+  readonly view: (state: Pick<StoredState, 'documents'>, operator: Operator) => View;
+  /** Commits the decision, and names the revision in the answer. */
+  readonly write: <Made extends Decided>(reply: FastifyReply, decide: (state: StoredState) => Made) => Promise<Made>;
+  /** Changes the key that the path names, and logs it; the record of the key after it. */
+  readonly change: (request: OneKey, reply: FastifyReply, decide: Decide) => Promise<object>;
+}
+
+function createKeyWriter(parts: AuthKeyParts): KeyWriter {
+  const commit = createCommitter(parts.store, [managedKeys]);
+  const nowMs = (): number => Math.floor(parts.nowMs());
+  const view: KeyWriter['view'] = (state, operator) => viewOf(state, operator, parts.known().providers, nowMs());
+  const write: KeyWriter['write'] = async (reply, decide) => {
+    const { decision, revision } = await commit(decide);
+    reply.headers(stateRevision(revision));
+    return decision;
+  };
+  return {
+    nowMs,
+    view,
+    write,
+    async change(request, reply, decide) {
+      const { params, operator } = request;
+      const { key } = await write(reply, (state) => {
+        const seen = view(state, operator);
+        return decide(findKey(seen, params.id), seen);
+      });
+      request.wrote(params.id);
+      return keyRecord(key, { nowMs: nowMs() });
+    },
+  };
+}
+
+const config = { access: 'operator' } as const;
+
 /** A scoped operator sees and issues keys within its user path only; other keys answer 404. */
 export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = async (app, { parts }) => {
   const { store } = parts;
-  const commit = createCommitter(store, [managedKeys]);
-  const write = async (decide: (state: StoredState) => Decision): Promise<Decision> => (await commit(decide)).decision;
-  const nowMs = (): number => Math.floor(parts.nowMs());
-  const known = (): KnownModels => parts.known();
-  const view = (state: Pick<StoredState, 'documents'>, operator: Operator): View =>
-    viewOf(state, operator, known().providers, nowMs());
-  const show = ({ key }: Decision): object => keyRecord(key, { nowMs: nowMs() });
-  const config = { access: 'operator' } as const;
-
-  const change = async (request: OneKey, decide: (key: AuthKey, view: View) => Decision): Promise<Decision> => {
-    const { params, operator } = request;
-    const decision = await write((state) => {
-      const seen = view(state, operator);
-      return decide(findKey(seen, params.id), seen);
-    });
-    request.wrote(params.id);
-    return decision;
-  };
+  const writer = createKeyWriter(parts);
+  const { nowMs, view, write } = writer;
 
   // An answer may hold a secret, and may be out of date at once.
   app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
@@ -76,16 +102,16 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
 
   app.post('/admin/auth-keys', { config }, async (request, reply) => {
     const { operator, body } = request;
-    const draft = readDraft(body, known(), nowMs());
+    const draft = readDraft(body, parts.known(), nowMs());
     const secret = newSecret();
     const making = { id: randomUUID(), secret, by: who(request), nowMs: nowMs() };
-    const issued = await write((state) => {
+    const issued = await write(reply, (state) => {
       const seen = view(state, operator);
       checkQuota(state, seen.operator, parts.quotas());
       return issueKey(draft, making, seen);
     });
     request.wrote(making.id);
-    return reply.code(201).send({ ...show(issued), value: secret });
+    return reply.code(201).send({ ...keyRecord(issued.key, { nowMs: nowMs() }), value: secret });
   });
 
   app.get('/admin/auth-keys/:id', { config }, async ({ params, operator }: OneKey, reply) => {
@@ -94,30 +120,35 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     return keyRecord(findKey(view(state, operator), params.id), { nowMs: nowMs(), isStale });
   });
 
-  app.post('/admin/auth-keys/:id/deactivate', { config }, async (request: OneKey, reply) => {
-    await change(request, (key) => deactivateKey(key, nowMs()));
-    return reply.code(204).send();
-  });
-
   app.delete('/admin/auth-keys/:id', { config }, async (request: OneKey, reply) => {
     const { params, operator } = request;
-    await commit((state) => deleteKey(state, view(state, operator), params.id));
+    await write(reply, (state) => deleteKey(state, view(state, operator), params.id));
     request.wrote(params.id);
     return reply.code(204).send();
   });
 
-  app.put('/admin/auth-keys/:id/labels', { config }, async (asked: OneKey) => {
-    const labels = readLabelsBody(asked.body);
-    return show(await change(asked, (key) => relabelKey(key, labels, nowMs())));
-  });
-
-  app.put('/admin/auth-keys/:id/allowed-models', { config }, async (asked: OneKey) => {
-    const models = readAllowedModelsBody(asked.body, known());
-    return show(await change(asked, (key, seen) => restrictKey(key, models, seen, nowMs())));
-  });
-
-  app.put('/admin/auth-keys/:id/dashboard-access', { config }, async (asked: OneKey) => {
-    const isOpen = readDashboardAccessBody(asked.body);
-    return show(await change(asked, (key, seen) => openDashboard(key, isOpen, seen, nowMs())));
-  });
+  addChanges(app, parts, writer);
 };
+
+/** The routes that change one key. */
+function addChanges(app: FastifyInstance, parts: AuthKeyParts, { nowMs, change }: KeyWriter): void {
+  app.post('/admin/auth-keys/:id/deactivate', { config }, async (request: OneKey, reply) => {
+    await change(request, reply, (key) => deactivateKey(key, nowMs()));
+    return reply.code(204).send();
+  });
+
+  app.put('/admin/auth-keys/:id/labels', { config }, async (asked: OneKey, reply) => {
+    const labels = readLabelsBody(asked.body);
+    return change(asked, reply, (key) => relabelKey(key, labels, nowMs()));
+  });
+
+  app.put('/admin/auth-keys/:id/allowed-models', { config }, async (asked: OneKey, reply) => {
+    const models = readAllowedModelsBody(asked.body, parts.known());
+    return change(asked, reply, (key, seen) => restrictKey(key, models, seen, nowMs()));
+  });
+
+  app.put('/admin/auth-keys/:id/dashboard-access', { config }, async (asked: OneKey, reply) => {
+    const isOpen = readDashboardAccessBody(asked.body);
+    return change(asked, reply, (key, seen) => openDashboard(key, isOpen, seen, nowMs()));
+  });
+}

@@ -42,6 +42,8 @@ export interface RulesAnswer {
   readonly body: object;
   /** The revision of the manual rules. */
   readonly etag: string;
+  /** The revision of the store after a write; absent for a listing. */
+  readonly revision?: number;
   /** The store did not answer: the body holds the rules in force here, and no usage. */
   readonly isStale: boolean;
 }
@@ -87,7 +89,8 @@ export function createWriter(
         throw refusal('precondition_failed', { fill: { current: etag } });
       return { changes: decide(knownRules(current, parts.configRules().rules, parts.nowMs())) };
     });
-    return answer(parts, after(state, decision.changes, revision), live, (rule) => canSee(userPathOf(rule)));
+    const next = after(state, decision.changes, revision);
+    return { ...answer(parts, next, live, (rule) => canSee(userPathOf(rule))), revision };
   };
 }
 

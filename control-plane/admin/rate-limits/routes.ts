@@ -1,5 +1,6 @@
 // The routes of /admin/rate-limits: list, put, delete, reset one, reset all (spec, Endpoints).
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { stateRevision } from '../../../schemas/state-revision.ts';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { staleHeader } from '../read-stored.ts';
@@ -87,7 +88,7 @@ function isVisible({ operator }: FastifyRequest, name: RuleName): boolean {
 
 /** Sets the entity tag of the rules, for If-Match, and gives the body. */
 async function show(reply: FastifyReply, asked: Promise<RulesAnswer>): Promise<object> {
-  const { body, etag, isStale } = await asked;
-  reply.headers({ etag, 'cache-control': 'no-store', ...staleHeader(isStale) });
+  const { body, etag, isStale, revision } = await asked;
+  reply.headers({ etag, 'cache-control': 'no-store', ...staleHeader(isStale), ...stateRevision(revision) });
   return body;
 }

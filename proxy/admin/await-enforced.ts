@@ -1,0 +1,40 @@
+// After a write of an operator: waits until this proxy enforces what was written, for at most a second.
+import { setTimeout } from 'node:timers/promises';
+import type { StateFollower } from '../../store/state/follow-state.ts';
+
+/** In answers of the proxy to writes: `true` when it enforces them, `false` when it did not within a second. */
+export const enforcedHeader = 'x-gateway-enforced';
+
+/** How long an answer waits at most, and how long between two looks at the store. Milliseconds. */
+const mostMs = 1_000;
+const pauseMs = 20;
+
+/**
+ * Whether this proxy has the revision in force: at once when it has, otherwise the store is asked until it has. False after a second,
+ * also when the store does not answer. `gone`: the client has left, so nobody waits.
+ */
+export async function awaitEnforced(
+  state: Pick<StateFollower, 'status' | 'refresh'>,
+  revision: number,
+  gone: AbortSignal,
+): Promise<boolean> {
+  const isEnforced = (): boolean => {
+    const { isUp, source, revision: inForce } = state.status();
+    return isUp && source === 'store' && inForce >= revision;
+  };
+  if (isEnforced()) return true;
+  const over = new AbortController();
+  const signal = AbortSignal.any([gone, over.signal]);
+  const isLate = setTimeout(mostMs, true, { signal }).catch(() => true);
+  try {
+    while (!isEnforced()) if (await Promise.race([isLate, look()])) break;
+    return isEnforced();
+  } finally {
+    over.abort();
+  }
+
+  async function look(): Promise<false> {
+    await state.refresh();
+    return isEnforced() ? false : setTimeout(pauseMs, false);
+  }
+}
