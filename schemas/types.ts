@@ -486,6 +486,41 @@ export interface AuthKeyWrite {
   expires_in?: string | null;
 }
 /**
+ * The body of PATCH /admin/auth-keys/{id}: the members to change; absent members stay. The stored key takes at most 16 KiB.
+ */
+export interface AuthKeyChange {
+  /**
+   * The name of the key: not blank, without invisible characters; blanks at its ends are removed.
+   */
+  name?: string;
+  /**
+   * What it is for; null removes it.
+   */
+  description?: string | null;
+  /**
+   * The user path of the key: no colons, no invisible characters. It ends any_user_path; null is the root.
+   */
+  user_path?: string | null;
+  /**
+   * The complete list of labels; an empty list removes them.
+   *
+   * Items: A label: not blank, without invisible characters; blanks at its ends are removed.
+   */
+  labels?: string[];
+  /**
+   * The complete list of models that the key may use; null or an empty list removes the restriction.
+   */
+  allowed_models?: string[] | null;
+  /**
+   * When the key expires; in the future. RFC 3339; null: never.
+   */
+  expires_at?: string | null;
+  /**
+   * In how long the key expires, instead of expires_at: a whole number of minutes, hours or days such as 30m, 8h or 90d. null: never.
+   */
+  expires_in?: string | null;
+}
+/**
  * The body of PUT /admin/auth-keys/{id}/labels: the complete list; an empty list removes all labels. The stored key takes at most 16 KiB.
  */
 export interface AuthKeyLabels {

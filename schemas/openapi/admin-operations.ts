@@ -125,6 +125,18 @@ const authKeyOperations: readonly Operation[] = [
   },
   {
     ...oneKey,
+    id: 'changeAuthKey',
+    method: 'patch',
+    path: '/admin/auth-keys/{id}',
+    summary: 'Changes name, description, user path, labels, models or end of a key; its secret stays.',
+    description:
+      'Absent members stay as they are. An operator can grant no more than its own key has, as when it issues a key.',
+    body: 'auth-key-change',
+    success: key,
+    refusals: { ...oneKeyWrite, 403: ['admin_scope_denied'] },
+  },
+  {
+    ...oneKey,
     id: 'deactivateAuthKey',
     method: 'post',
     path: '/admin/auth-keys/{id}/deactivate',

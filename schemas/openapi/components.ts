@@ -2,6 +2,7 @@
 import adminError from '../admin/admin-error.schema.json' with { type: 'json' };
 import authKey from '../admin/auth-key.schema.json' with { type: 'json' };
 import allowedModels from '../admin/auth-key-allowed-models.schema.json' with { type: 'json' };
+import authKeyChange from '../admin/auth-key-change.schema.json' with { type: 'json' };
 import dashboardAccess from '../admin/auth-key-dashboard-access.schema.json' with { type: 'json' };
 import authKeyIssued from '../admin/auth-key-issued.schema.json' with { type: 'json' };
 import authKeyLabels from '../admin/auth-key-labels.schema.json' with { type: 'json' };
@@ -30,6 +31,7 @@ const schemas = {
   'api-description': apiDescription,
   'auth-key': authKey,
   'auth-key-allowed-models': allowedModels,
+  'auth-key-change': authKeyChange,
   'auth-key-dashboard-access': dashboardAccess,
   'auth-key-issued': authKeyIssued,
   'auth-key-labels': authKeyLabels,

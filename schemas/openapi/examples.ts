@@ -75,6 +75,7 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
   'api-description': { openapi: '3.1.0', info: { title: 'Model gateway', version: '1.0' }, paths: {} },
   'auth-key': keyOfAnn,
   'auth-key-allowed-models': { allowed_models: ['chat', 'openai/*'] },
+  'auth-key-change': { user_path: '/team-b/ann', expires_in: '90d' },
   'auth-key-dashboard-access': { dashboard_access: true },
   'auth-key-issued': { ...keyOfAnn, value: 'sk-gw-0V7mXk2TqLw9bRj4ZyH1cUe8sNdPaG6fIoKtQxWvZk9' },
   'auth-key-labels': { labels: ['editors'] },

@@ -4,7 +4,7 @@ import type { SchemaName } from './components.ts';
 export interface Operation {
   /** Its name in generated clients. */
   readonly id: string;
-  readonly method: 'delete' | 'get' | 'post' | 'put';
+  readonly method: 'delete' | 'get' | 'patch' | 'post' | 'put';
   /** With parameters in braces: `/admin/auth-keys/{id}`. */
   readonly path: string;
   readonly tag: string;

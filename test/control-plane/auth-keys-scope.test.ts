@@ -39,6 +39,7 @@ await test('what lies outside looks as if it were not there', async (t) => {
     ['GET', '', undefined],
     ['DELETE', '', undefined],
     ['POST', '/deactivate', undefined],
+    ['PATCH', '', { name: 'x' }],
     ['PUT', '/labels', { labels: ['x'] }],
     ['PUT', '/allowed-models', { allowed_models: ['fast'] }],
     ['PUT', '/dashboard-access', { dashboard_access: true }],

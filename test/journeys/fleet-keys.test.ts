@@ -101,6 +101,29 @@ for (const store of scenarioStores) {
       }
     });
 
+    await group.test(
+      'a changed key is another one for every proxy within a second, and keeps its secret',
+      async (t) => {
+        const { id, headers } = await issue(t, fleet, { user_path: '/bound' });
+        const pathOf = async (proxy: Gateway): Promise<unknown> => {
+          const response = await proxy.fetch('/v1/usage', { headers });
+          return ((await response.json()) as { user_path?: string }).user_path;
+        };
+        for (const proxy of fleet.proxies) t.equal(await pathOf(proxy), '/bound');
+        const body = { user_path: '/elsewhere', allowed_models: ['fake/fake-small'], expires_in: '1h' };
+        const { status } = await fleet.admin(`/admin/auth-keys/${id}`, { method: 'PATCH', body });
+        t.equal(status, 200);
+        const delays = await delaysUntil(fleet.proxies, 'the key to be moved', async (proxy) => {
+          return (await pathOf(proxy)) === '/elsewhere';
+        });
+        t.ok(Math.max(...delays) < promisedMs);
+        for (const proxy of fleet.proxies) {
+          t.equal((await ask(proxy, '/', { model: 'fake/fake-large' }, { headers })).status, 403);
+          t.equal((await ask(proxy, '/', {}, { headers })).status, 200);
+        }
+      },
+    );
+
     await group.test('a restricted key gets its own models and no others, on every proxy', async (t) => {
       const { id, headers } = await issue(t, fleet, { allowed_models: ['fake/fake-small'] });
       for (const proxy of fleet.proxies) {

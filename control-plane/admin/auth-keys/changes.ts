@@ -9,7 +9,7 @@ import { isInScope, isScoped, type Operator, refreshOperator } from '../../authe
 import { type Refusal, refusal } from '../../errors.ts';
 import type { Decided } from '../commit.ts';
 import { checkSize } from './check-quota.ts';
-import type { KeyDraft } from './read-draft.ts';
+import type { KeyChange, KeyDraft } from './read-draft.ts';
 
 /** The result of a write: the key after it, and the changes to store; none when the key stays the same. */
 export interface Decision extends Decided {
@@ -102,6 +102,25 @@ export function restrictKey(key: AuthKey, allowedModels: readonly string[], view
   checkSize({ ...key, allowedModels });
   if (isWidened(key, allowedModels, view)) checkExpiry(key.expiresAtMs, view.operator);
   return changed(key, { allowedModels }, nowMs);
+}
+
+/**
+ * Changes some members of a key; a user path ends `anyUserPath`. Throws 403 `admin_scope_denied` where the key would be granted more than
+ * the operator has: a path outside of its scope; models that it may not use; another path, more models or a later end for a key that has
+ * more rights than the operator. Throws 400 when the key would become too large.
+ */
+export function amendKey(key: AuthKey, change: KeyChange, view: View, nowMs: number): Decision {
+  const { operator } = view;
+  const next = { ...key, ...change, anyUserPath: key.anyUserPath && !('userPath' in change) };
+  checkSize(next);
+  const isMoved = next.userPath !== key.userPath;
+  if (isMoved && !isInScope(operator, next.userPath)) {
+    throw beyond('user_path', `move a key outside of ${operator.userPath}`);
+  }
+  const isWider = isMoved || next.expiresAtMs > key.expiresAtMs || isWidened(key, next.allowedModels, view);
+  if (isWider || change.allowedModels !== undefined) checkModels(next.allowedModels, view);
+  if (isWider) checkExpiry(next.expiresAtMs, operator);
+  return changed(key, next, nowMs);
 }
 
 /**

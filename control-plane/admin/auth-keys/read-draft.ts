@@ -21,6 +21,7 @@ export interface KeyDraft {
 }
 
 const readWriteBody = createBodyReader(bodies.authKeyWrite);
+const readChangeBody = createBodyReader(bodies.authKeyChange);
 const readLabels = createBodyReader(bodies.authKeyLabels);
 const readAllowedModels = createBodyReader(bodies.authKeyAllowedModels);
 const readDashboardAccess = createBodyReader(bodies.authKeyDashboardAccess);
@@ -46,6 +47,26 @@ export function readDraft(body: unknown, known: KnownModels, nowMs: number): Key
     allowedModels: modelsOf(given.allowed_models ?? [], known),
     dashboardAccess: given.dashboard_access,
     expiresAtMs: readExpiry(given, nowMs) ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+/** What a PATCH changes of a key; absent members stay. A member that is there and undefined is removed. */
+export type KeyChange = Partial<
+  Pick<KeyDraft, 'name' | 'description' | 'userPath' | 'labels' | 'allowedModels' | 'expiresAtMs'>
+>;
+
+/** The body of a PATCH. Throws 400 naming the member at fault. */
+export function readChange(body: unknown, known: KnownModels, nowMs: number): KeyChange {
+  const given = readChangeBody(body);
+  const { name, description, user_path: userPath, labels, allowed_models: models } = given;
+  const isEndGiven = given.expires_at !== undefined || given.expires_in !== undefined;
+  return {
+    ...(name === undefined ? {} : { name: visible('name', name.trim()) }),
+    ...(description === undefined ? {} : { description: description?.trim() || undefined }),
+    ...(userPath === undefined ? {} : { userPath: readUserPath(userPath ?? undefined) }),
+    ...(labels === undefined ? {} : { labels: distinct('labels', labels) }),
+    ...(models === undefined ? {} : { allowedModels: modelsOf(models ?? [], known) }),
+    ...(isEndGiven ? { expiresAtMs: readExpiry(given, nowMs) ?? Number.POSITIVE_INFINITY } : {}),
   };
 }
 

@@ -13,6 +13,7 @@ import type { Quotas } from '../quotas.ts';
 import { readQuery } from '../read-query.ts';
 import { readStored, staleHeader } from '../read-stored.ts';
 import {
+  amendKey,
   type Decision,
   deactivateKey,
   deleteKey,
@@ -26,7 +27,7 @@ import {
   viewOf,
 } from './changes.ts';
 import { checkQuota } from './check-quota.ts';
-import { readAllowedModelsBody, readDashboardAccessBody, readDraft, readLabelsBody } from './read-draft.ts';
+import { readAllowedModelsBody, readChange, readDashboardAccessBody, readDraft, readLabelsBody } from './read-draft.ts';
 import { keyRecord } from './record.ts';
 
 /** The parts of the process that this resource uses. */
@@ -135,6 +136,11 @@ function addChanges(app: FastifyInstance, parts: AuthKeyParts, { nowMs, change }
   app.post('/admin/auth-keys/:id/deactivate', { config }, async (request: OneKey, reply) => {
     await change(request, reply, (key) => deactivateKey(key, nowMs()));
     return reply.code(204).send();
+  });
+
+  app.patch('/admin/auth-keys/:id', { config }, async (asked: OneKey, reply) => {
+    const wanted = readChange(asked.body, parts.known(), nowMs());
+    return change(asked, reply, (key, seen) => amendKey(key, wanted, seen, nowMs()));
   });
 
   app.put('/admin/auth-keys/:id/labels', { config }, async (asked: OneKey, reply) => {

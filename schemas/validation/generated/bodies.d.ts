@@ -6,6 +6,7 @@ export declare const rateLimitDelete: BodyValidators<bodies.RateLimitDelete>;
 export declare const rateLimitResetOne: BodyValidators<bodies.RateLimitResetOne>;
 export declare const rateLimitReset: BodyValidators<bodies.RateLimitReset>;
 export declare const authKeyWrite: BodyValidators<bodies.AuthKeyWrite>;
+export declare const authKeyChange: BodyValidators<bodies.AuthKeyChange>;
 export declare const authKeyLabels: BodyValidators<bodies.AuthKeyLabels>;
 export declare const authKeyAllowedModels: BodyValidators<bodies.AuthKeyAllowedModels>;
 export declare const authKeyDashboardAccess: BodyValidators<bodies.AuthKeyDashboardAccess>;
