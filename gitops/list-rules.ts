@@ -5,11 +5,14 @@ import type { RateLimits } from '../schemas/types.ts';
 
 /** One line per rule, in the order of the rules: id, scope, subject, caps. */
 export function listRules(rateLimits: RateLimits): string[] {
-  const rows = compileRules(rateLimits).map(({ id, scope, subject, perChild, mode, ...caps }) => [
+  const rows = compileRules(rateLimits).map(({ id, name, scope, subject, perChild, mode, ...caps }) => [
     id,
     scope,
     subject,
-    describeCaps(caps) + (perChild ? ', for each child' : '') + (mode === 'shadow' ? ', shadow' : ''),
+    describeCaps(caps) +
+      (perChild ? ', for each child' : '') +
+      (mode === 'shadow' ? ', shadow' : '') +
+      (name === undefined ? '' : `, named ${name}`),
   ]);
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));

@@ -69,10 +69,10 @@ export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: ()
 async function writeRules(to: Exposition, rules: readonly Rule[], labelled: ReadonlySet<string>): Promise<void> {
   const { rules: metric } = rateLimitMetrics;
   to.metric(metric);
-  for (const { id, scope, subject, periodSeconds, mode } of rules) {
+  for (const { id, name = '', scope, subject, periodSeconds, mode } of rules) {
     if (!labelled.has(id)) continue;
     const shown = scope === 'user_path' ? '' : subject;
-    to.sample(metric.name, { rule: id, scope, subject: shown, period: periodLabel(periodSeconds), mode }, 1);
+    to.sample(metric.name, { rule: id, name, scope, subject: shown, period: periodLabel(periodSeconds), mode }, 1);
     await to.pause();
   }
 }

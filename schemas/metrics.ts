@@ -23,8 +23,8 @@ export const rateLimitMetrics = {
   rules: {
     name: 'gateway_rate_limit_rule_info',
     type: 'gauge',
-    help: 'The rules in force; the value is always 1. The subject of a user_path rule is left out: npm run check-config prints it by rule id.',
-    labelNames: ['rule', 'scope', 'subject', 'period', 'mode'],
+    help: 'The rules in force; the value is always 1. Name: that of the configuration or of the admin API, empty without one. The subject of a user_path rule is left out: npm run check-config prints it by rule id.',
+    labelNames: ['rule', 'name', 'scope', 'subject', 'period', 'mode'],
   },
   utilization: {
     name: 'gateway_rate_limit_utilization_ratio',

@@ -259,6 +259,10 @@ export interface Limit {
    */
   max_tokens?: number;
   /**
+   * What operators call the limit: the listing, the metric gateway_rate_limit_rule_info, the access log and the header x-gateway-rule of a 429 show it. 1 to 64 letters, digits, dots, underscores, hyphens and inner spaces. Several limits may have the same name; a new name keeps the counters.
+   */
+  name?: string;
+  /**
    * enforce refuses requests over the cap; shadow only counts and reports them.
    */
   mode: 'enforce' | 'shadow';
@@ -342,6 +346,10 @@ export interface RateLimitWrite {
    * enforce refuses requests over the cap; shadow only counts and reports them.
    */
   mode: 'enforce' | 'shadow';
+  /**
+   * What operators call the rule: 1 to 64 letters, digits, dots, underscores, hyphens and inner spaces. Several rules may have the same name. Null or absent: the name of the configuration's rule, if any.
+   */
+  name?: string | null;
   /**
    * The reason, shown in the listing; null or empty is the same as absent.
    */

@@ -1,5 +1,6 @@
 // What clients are told about limits: the six x-ratelimit-* headers, Retry-After, and the words of a refusal (spec, Response headers; Errors).
 import { periodLabel } from '../../schemas/rules/period.ts';
+import { ruleLabel } from '../../schemas/rules/rule.ts';
 import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches } from './match.ts';
 import type { Exhausted } from './rejection.ts';
 import { capOf, resetSeconds } from './span.ts';
@@ -20,9 +21,12 @@ export function rateLimitHeaders(target: Matches | undefined, userPath: Matches,
   return headers;
 }
 
-/** Headers of a 429: Retry-After, and for a window the trio of the same cap. Concurrency has no trio. */
-export function rejectionHeaders({ dimension, cap, retryAfterSeconds }: Exhausted): Record<string, string> {
-  const headers: Record<string, string> = { 'retry-after': String(retryAfterSeconds) };
+/** Headers of a 429: the rule that refuses, Retry-After, and for a window the trio of the same cap. Concurrency has no trio. */
+export function rejectionHeaders({ rule, dimension, cap, retryAfterSeconds }: Exhausted): Record<string, string> {
+  const headers: Record<string, string> = {
+    'retry-after': String(retryAfterSeconds),
+    'x-gateway-rule': ruleLabel(rule),
+  };
   if (retryAfterSeconds > longestPoliteWaitSeconds) headers['x-should-retry'] = 'false';
   if (dimension === 'concurrent') return headers;
   headers[`x-ratelimit-limit-${dimension}`] = String(cap);

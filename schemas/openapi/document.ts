@@ -116,7 +116,7 @@ function describeRefusal(error: SchemaName, status: number, codes: readonly stri
   const named: HeaderName[] = [
     ...(retryable.has(status) ? (['Retry-After'] as const) : []),
     ...(isLimited || codes.includes('too_many_failed_logins') ? (['x-should-retry'] as const) : []),
-    ...(isLimited ? limitHeaders : []),
+    ...(isLimited ? (['x-gateway-rule', ...limitHeaders] as const) : []),
   ];
   return describeAnswer(codes.map((code) => `\`${code}\``).join(', '), json(error), named);
 }

@@ -126,6 +126,10 @@ export const headers = {
       '`true` while the store does not answer: what is shown is in force in this control plane. Absent otherwise.',
     schema: { const: 'true' },
   },
+  'x-gateway-rule': {
+    description: 'The rule that refuses: its name, else its id in the listing of /admin/rate-limits.',
+    schema: { type: 'string' },
+  },
   'x-request-id': {
     description: 'The id of the request in logs; the one that you sent, if any.',
     schema: { type: 'string' },

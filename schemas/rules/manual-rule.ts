@@ -9,6 +9,9 @@ export const manualRuleKind = 'rate_limit';
 /** The longest custom period in seconds; the same as in the configuration. */
 export const longestPeriodSeconds = 2_147_483_647;
 
+/** A name of a rule, as the schemas allow it. */
+const ruleName = /^[A-Za-z0-9._-](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9._-])?$/;
+
 /** The cap of a manual rule. Null removes the cap of the configuration's rule; undefined keeps it. */
 export type NamedCap = number | null;
 
@@ -18,6 +21,8 @@ export interface ManualRule
   /** 0 only with `expiresAt`. Absent, also in documents of older versions: the cap of the configuration. */
   readonly maxRequests?: NamedCap;
   readonly maxTokens?: NamedCap;
+  /** Absent, also in documents of older versions: the name of the configuration. */
+  readonly name?: string;
   /** The operator may only tighten a rule: where the rule of the configuration is stricter, its caps stay in force. */
   readonly tightens?: true;
   /** Why the operator set it. */
@@ -36,7 +41,7 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
   const members = body as Readonly<Record<string, unknown>>;
   const { scope, subject, per_child: perChild, period_seconds: seconds, mode } = members;
   const { max_requests: maxRequests, max_tokens: maxTokens, reason, expires_at: expiresAt } = members;
-  const { tightens } = members;
+  const { tightens, name } = members;
   const { created_at: createdAt, updated_at: updatedAt, updated_by: updatedBy } = members;
   if ((scope !== 'user_path' && scope !== 'provider' && scope !== 'model') || typeof subject !== 'string')
     return undefined;
@@ -46,6 +51,7 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
   if (!isMoment(createdAt) || !isMoment(updatedAt) || !(expiresAt === undefined || isMoment(expiresAt)))
     return undefined;
   if (!(tightens === undefined || tightens === true)) return undefined;
+  if (!(name === undefined || (typeof name === 'string' && ruleName.test(name)))) return undefined;
   if (!(reason === undefined || typeof reason === 'string')) return undefined;
   const mayBlock = expiresAt !== undefined;
   if (!isNamedCap(maxRequests, mayBlock) || !isNamedCap(maxTokens, mayBlock)) return undefined;
@@ -55,6 +61,7 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
   if (matchSubject === undefined || ruleKey(scope, matchSubject, seconds) !== id) return undefined;
   return Object.freeze({
     key: id,
+    ...(name === undefined ? {} : { name }),
     scope,
     subject: shownSubject(scope, subject, matchSubject),
     matchSubject,
@@ -75,6 +82,7 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
 /** The body for `readManualRule`; the key is the id of the document. */
 export function manualRuleBody(rule: ManualRule): object {
   return {
+    ...(rule.name === undefined ? {} : { name: rule.name }),
     scope: rule.scope,
     subject: rule.subject,
     per_child: rule.perChild,

@@ -31,7 +31,7 @@ export interface MergedRule extends Rule {
 
 /**
  * Sorted, with ids that are unique among keys. A manual rule replaces the rule of the configuration with the same key, and takes the caps
- * that it does not name from it. When the manual rule cannot be enforced and the other can, the list has both. An expired rule is left
+ * that it does not name, and a missing name, from it. When the manual rule cannot be enforced and the other can, the list has both. An expired rule is left
  * out; while its document is still stored, the epoch is already the one after its removal, so that counters start again only once.
  */
 export function mergeRules({ config, manual, epochs, nowMs, prerequisites }: RuleSources): MergedRule[] {
@@ -121,10 +121,12 @@ function overrideOf(manual: ManualRule, declared: Rule | undefined): Rule {
   const perChild = bound?.perChild ?? manual.perChild;
   const mode = bound?.mode === 'enforce' ? 'enforce' : manual.mode;
   const caps = stricterCaps(effectiveCaps(manual, declared), bound);
+  const name = manual.name ?? declared?.name;
   const isBlock = caps.maxRequests === 0 || caps.maxTokens === 0;
   return {
     key,
     id: '',
+    ...(name === undefined ? {} : { name }),
     scope,
     subject,
     matchSubject,

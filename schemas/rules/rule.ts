@@ -10,6 +10,8 @@ export interface Rule {
   readonly key: string;
   /** Short and stable, for metric labels; unique within a set. */
   readonly id: string;
+  /** What operators call it: 1 to 64 characters that a header may hold. Not part of the identity, and not unique. */
+  readonly name?: string;
   readonly scope: Scope;
   /** The subject to show: a name as written, a user path normalised. */
   readonly subject: string;
@@ -91,6 +93,11 @@ function rulesOf(
   });
 }
 
+/** What a refusal and the log call a rule: its name, else its id. Both are safe in a header. */
+export function ruleLabel({ name, id }: Pick<Rule, 'name' | 'id'>): string {
+  return name ?? id;
+}
+
 /** The order of rules for checks, ties and listings: scope, normalised subject, period. */
 export function compareRules(a: Rule, b: Rule): number {
   if (a.scope !== b.scope) return a.scope < b.scope ? -1 : 1;
@@ -113,6 +120,7 @@ function compileRule({ scope, subject, perChild, periodSeconds: seconds, limit }
   if (normalised.problem !== undefined) throw new RangeError(`the subject of a ${scope} rule ${normalised.problem}`);
   return {
     key: ruleKey(scope, normalised.subject, seconds),
+    ...(limit.name === undefined ? {} : { name: limit.name }),
     scope,
     subject: shownSubject(scope, subject, normalised.subject),
     matchSubject: normalised.subject,

@@ -25,7 +25,11 @@ export const start = Date.UTC(2026, 5, 1);
 export const config = compileRules({
   enabled: true,
   user_paths: [
-    { path: '/config', per_child: false, limits: [{ period: 'minute', max_requests: 10, mode: 'enforce' }] },
+    {
+      path: '/config',
+      per_child: false,
+      limits: [{ period: 'minute', max_requests: 10, mode: 'enforce', name: 'declared' }],
+    },
     { path: '/children', per_child: true, limits: [{ period: 'minute', max_tokens: 10, mode: 'shadow' }] },
   ],
   providers: [{ name: 'OpenAI', limits: [{ period: 'concurrent', max_requests: 5, mode: 'enforce' }] }],

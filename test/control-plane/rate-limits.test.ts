@@ -121,8 +121,10 @@ await test('a rule of the configuration can be overridden but not deleted', asyn
   const name = { user_path: '/config', ...minute };
   t.match((await plane.remove(name)).body, { code: 'rate_limit_config_owned', status_code: 409 });
   const put = await plane.put({ ...name, max_requests: 1 });
-  t.match(find(put, '/config'), { source: 'manual', overrides_config: true, max_requests: 1 });
+  t.match(find(put, '/config'), { source: 'manual', overrides_config: true, max_requests: 1, name: 'declared' });
   t.equal(put.items.length, 3);
+  const renamed = await plane.put({ ...name, max_requests: 1, name: 'at night' });
+  t.match(find(renamed, '/config'), { name: 'at night', id: find(put, '/config')?.['id'] });
   t.match(find(await plane.remove(name), '/config'), { source: 'config', overrides_config: false, max_requests: 10 });
 });
 

@@ -56,7 +56,7 @@ await test('a known sequence gives known figures', async (t) => {
     two: ruleId(ruleKey('model', 'two/fake-small', 60)),
   };
   const info = (rule: string, [scope, subject, period, mode]: readonly [string, string, string, string]) => [
-    `rule_info{rule="${rule}",scope="${scope}",subject="${subject}",period="${period}",mode="${mode}"}`,
+    `rule_info{rule="${rule}",name="",scope="${scope}",subject="${subject}",period="${period}",mode="${mode}"}`,
     1,
   ];
   const utilization = (rule: string, scope: string, dimension: string, ratio: number) => [

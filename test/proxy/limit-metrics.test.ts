@@ -57,7 +57,7 @@ function skip({ limiter, at }: Observed, provider: string, model: string, times:
 
 const path = ruleOf('user_path', '/team', 60, { maxRequests: 4, maxTokens: 100 });
 const slots = ruleOf('user_path', '/team', 0, { maxRequests: 2 });
-const provider = ruleOf('provider', 'OpenAI', 3_600, { maxRequests: 2 });
+const provider = ruleOf('provider', 'OpenAI', 3_600, { maxRequests: 2, name: 'OpenAI per hour' });
 const model = ruleOf('model', 'OpenAI/gpt-x', 300, { maxRequests: 1, mode: 'shadow' });
 
 await test('rules and decisions with all their labels, and never a user path', async (t) => {
@@ -65,10 +65,10 @@ await test('rules and decisions with all their labels, and never a user path', a
   t.same(
     await observed.samples(info),
     [
-      `{rule="${model.id}",scope="model",subject="OpenAI/gpt-x",period="300s",mode="shadow"} 1`,
-      `{rule="${provider.id}",scope="provider",subject="OpenAI",period="hour",mode="enforce"} 1`,
-      `{rule="${path.id}",scope="user_path",subject="",period="minute",mode="enforce"} 1`,
-      `{rule="${slots.id}",scope="user_path",subject="",period="concurrent",mode="enforce"} 1`,
+      `{rule="${model.id}",name="",scope="model",subject="OpenAI/gpt-x",period="300s",mode="shadow"} 1`,
+      `{rule="${provider.id}",name="OpenAI per hour",scope="provider",subject="OpenAI",period="hour",mode="enforce"} 1`,
+      `{rule="${path.id}",name="",scope="user_path",subject="",period="minute",mode="enforce"} 1`,
+      `{rule="${slots.id}",name="",scope="user_path",subject="",period="concurrent",mode="enforce"} 1`,
     ].sort(),
   );
   const of = (rule: Rule, dimension: string, outcome: string, count: number) =>

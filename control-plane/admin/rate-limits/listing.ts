@@ -32,6 +32,7 @@ function item(rule: MergedRule, { prerequisites, live, declared: all, nowMs }: L
   const unenforced = explainUnenforced(rule, prerequisites);
   return {
     id: rule.id,
+    ...(rule.name === undefined ? {} : { name: rule.name }),
     scope: rule.scope,
     subject: rule.subject,
     ...(rule.perChild ? {} : { effective_subject: rule.matchSubject }),

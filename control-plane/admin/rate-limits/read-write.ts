@@ -28,6 +28,8 @@ export interface RuleWrite extends RuleName {
   readonly maxRequests?: NamedCap;
   readonly maxTokens?: NamedCap;
   readonly mode: 'enforce' | 'shadow';
+  /** Absent: that of the configuration, if any. */
+  readonly name?: string;
   readonly reason?: string;
   readonly expiresAtMs?: number;
   /** The writer may only tighten this rule, as `ManualRule` says. */
@@ -42,15 +44,16 @@ const readResetBody = createBodyReader(bodies.rateLimitReset, { confirmation: 'r
 /** The body of PUT /admin/rate-limits (`schemas/admin/rate-limit-write.schema.json`). Throws the refusal. */
 export function readWrite(body: unknown, nowMs: number): RuleWrite {
   const given = readWriteBody(body);
-  const { per_child: perChild, max_requests: maxRequests, max_tokens: maxTokens, mode, reason } = given;
-  const name = nameOf(given);
+  const { per_child: perChild, max_requests: maxRequests, max_tokens: maxTokens, mode, reason, name } = given;
+  const named = nameOf(given);
   const expiresAtMs = readExpiry(given, nowMs);
   return {
-    ...name,
+    ...named,
     ...(perChild === undefined ? {} : { perChild }),
     ...(maxRequests === undefined ? {} : { maxRequests }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     mode,
+    ...(name === undefined || name === null ? {} : { name }),
     ...(reason === undefined || reason === null || reason === '' ? {} : { reason }),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
   };

@@ -116,38 +116,42 @@ await test('a child that has used nothing has all that its template gives', asyn
   t.equal(limiter.size, 0);
 });
 
-await test('a refusal carries the trio of what ran out and the wait', async (t) => {
-  const requests = limiterOf(ruleOf('user_path', '/', 60, { maxRequests: 1, maxTokens: 9 }));
+await test('a refusal carries its rule, the trio of what ran out and the wait', async (t) => {
+  const requests = limiterOf(ruleOf('user_path', '/', 60, { maxRequests: 1, maxTokens: 9, name: 'all per minute' }));
   requests.admit(requests.forUserPath('/'), start, 'reject');
   t.same(rejectionHeaders(refusal(requests, '/', start + 30_000)), {
     'retry-after': '31',
+    'x-gateway-rule': 'all per minute',
     'x-ratelimit-limit-requests': '1',
     'x-ratelimit-remaining-requests': '0',
     'x-ratelimit-reset-requests': '31',
   });
-  const tokens = limiterOf(ruleOf('user_path', '/', 60, { maxTokens: 9 }));
+  const unnamed = ruleOf('user_path', '/', 60, { maxTokens: 9 });
+  const tokens = limiterOf(unnamed);
   tokens.charge(tokens.forUserPath('/'), 9, start);
   t.same(rejectionHeaders(refusal(tokens, '/')), {
     'retry-after': '61',
+    'x-gateway-rule': unnamed.id,
     'x-ratelimit-limit-tokens': '9',
     'x-ratelimit-remaining-tokens': '0',
     'x-ratelimit-reset-tokens': '61',
   });
-  const slots = limiterOf(ruleOf('user_path', '/', 0, { maxRequests: 1 }));
+  const slots = limiterOf(ruleOf('user_path', '/', 0, { maxRequests: 1, name: 'slots' }));
   slots.admit(slots.forUserPath('/'), start, 'reject');
-  t.same(rejectionHeaders(refusal(slots, '/')), { 'retry-after': '1' });
+  t.same(rejectionHeaders(refusal(slots, '/')), { 'retry-after': '1', 'x-gateway-rule': 'slots' });
 });
 
 await test('a refusal speaks of one rule: the longest wait, its trio and its words', async (t) => {
   const limiter = limiterOf(
-    ruleOf('user_path', '/', 60, { maxRequests: 1 }),
-    ruleOf('user_path', '/a', 3_600, { maxTokens: 5 }),
+    ruleOf('user_path', '/', 60, { maxRequests: 1, name: 'everyone' }),
+    ruleOf('user_path', '/a', 3_600, { maxTokens: 5, name: 'a' }),
   );
   const path = limiter.forUserPath('/a');
   limiter.admit(path, start, 'reject');
   limiter.charge(path, 5, start);
   t.same(rejectionHeaders(refusal(limiter, '/a')), {
     'retry-after': '3660',
+    'x-gateway-rule': 'a',
     'x-should-retry': 'false',
     'x-ratelimit-limit-tokens': '5',
     'x-ratelimit-remaining-tokens': '0',

@@ -4,7 +4,10 @@ import { ruleId } from '../../../schemas/rules/rule-id.ts';
 import { normaliseSubject, type Scope, shownSubject } from '../../../schemas/rules/scope.ts';
 
 type Options = Partial<
-  Pick<Rule, 'perChild' | 'mode' | 'epoch' | 'source' | 'maxRequests' | 'maxTokens' | 'blockedUntilMs' | 'bareId'>
+  Pick<
+    Rule,
+    'name' | 'perChild' | 'mode' | 'epoch' | 'source' | 'maxRequests' | 'maxTokens' | 'blockedUntilMs' | 'bareId'
+  >
 >;
 
 /** A rule as the loader would make it; `periodSeconds` 0 is concurrency. */

@@ -6,6 +6,7 @@ import { expiryMs, manualRuleBody, readManualRule } from '../../../schemas/rules
 import { everyRule, resetEpochBody, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 
 const body = {
+  name: 'OpenAI at night',
   scope: 'provider',
   subject: 'OpenAI',
   per_child: false,
@@ -20,7 +21,7 @@ const body = {
   updated_by: 'master_key',
 };
 const id = 'provider 60 openai';
-const { reason: _reason, expires_at: _expiry, max_tokens: _tokens, ...least } = body;
+const { name: _name, reason: _reason, expires_at: _expiry, max_tokens: _tokens, ...least } = body;
 
 await test('a document is a rule and a rule is its document', async (t) => {
   const rule = readManualRule(id, body);
@@ -69,6 +70,8 @@ const garbage: [why: string, body: unknown][] = [
   ['a cap as text', { ...body, max_requests: '5' }],
   ['a cap beyond integers', { ...body, max_tokens: 2 ** 53 }],
   ['another mode', { ...body, mode: 'off' }],
+  ['a name that is none', { ...body, name: 5 }],
+  ['a name that no header may hold', { ...body, name: 'a\nb' }],
   ['a reason that is none', { ...body, reason: 5 }],
   ['an end that is none', { ...body, expires_at: 'soon' }],
   ['no creation', { ...body, created_at: undefined }],

@@ -82,6 +82,15 @@ await test('a manual rule wins over the one of the configuration, and stands bes
   t.equal(new Set(rules.map(({ id }) => id)).size, 4);
 });
 
+await test('a rule is called what its override says, else what the configuration says, and its key and id stay', async (t) => {
+  const named = config('/a').map((rule) => ({ ...rule, name: 'declared' }));
+  const merged = [merge(named, []), merge(named, [manual('/a')]), merge(named, [manual('/a', { name: 'at night' })])];
+  t.same(
+    merged.flat().map(({ name, key, id }) => [name, key, id]),
+    ['declared', 'declared', 'at night'].map((name) => [name, 'user_path 60 /a', ruleId('user_path 60 /a')]),
+  );
+});
+
 await test('epochs come from the store, for rules of both sources', async (t) => {
   const epochs = resetEpochs([
     { id: 'user_path 60 /a', epoch: 2, raisedAtMs: nowMs },
