@@ -6,8 +6,10 @@ import manifest from '../package.json' with { type: 'json' };
 import { boundAddress } from '../plane/bound-address.ts';
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
+import { asInstance, identityOf } from '../plane/identity.ts';
 import { keepText } from '../plane/kept-text.ts';
-import { createLog, logSettings } from '../plane/log.ts';
+import { standardOutput } from '../plane/line-writer.ts';
+import { createLog, logSettings, tellOfDropped } from '../plane/log.ts';
 import { logStateEvent } from '../plane/log-events.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
@@ -38,9 +40,13 @@ import { guardDocuments } from './store/documents.ts';
 import { resealOutdated } from './store/reseal.ts';
 import { createSignOfLife } from './store/sign-of-life.ts';
 
-const environment = settingsOrExit('control plane', readEnvironment());
+const anyPlane = identityOf('control-plane', manifest.version);
+const environment = settingsOrExit(anyPlane, readEnvironment());
 const { dataDirectory, entitlements, host, port, masterKey, usageEnabled } = environment;
-const log = createLog('control-plane', environment.logLevel);
+const identity = asInstance(anyPlane, `${anyPlane.instance}:${port}`);
+const output = standardOutput();
+const log = createLog(identity, environment.logLevel, output);
+tellOfDropped(log, output);
 const nowMs = (): number => Date.now();
 const ownFolder = join(dataDirectory, 'control-plane');
 ownDirectory(dataDirectory);
@@ -77,7 +83,7 @@ const stateFollower = await followState({
   report: (event) => logStateEvent(log, event),
 });
 const declaredDates = await keepDeclaredDates(join(ownFolder, 'declared-rules.json'), (problem) => log.warn(problem));
-follower = await followConfigOrExit('control plane', {
+follower = await followConfigOrExit(identity, {
   settings: environment,
   variables: 'keep',
   ownFolder,
@@ -141,6 +147,6 @@ stopOnSignals({
     await Promise.all([store.close(), stateFollower.kept()]);
   },
 });
-await listenOrExit('control plane', { host, port, prefix: 'GATEWAY_ADMIN' }, app.listen({ host, port }));
+await listenOrExit(identity, { host, port, prefix: 'GATEWAY_ADMIN' }, app.listen({ host, port }));
 log.info({ address: boundAddress(app.server.address()) }, 'listening');
 logSettings(log, environment, 'the admin API is open to everyone who can reach it');

@@ -28,6 +28,11 @@ export function formatProblem({ file, line, column, path, message }: Problem): s
     .join('  ');
 }
 
+/** The place as members of a log line, as far as it is known. */
+export function problemFields({ file, line, column, path }: Problem): object {
+  return { file, ...(line === 0 ? {} : { line, column }), ...(path === '' ? {} : { path }) };
+}
+
 /** A problem that concerns a whole file or the whole directory. */
 export function problemOfFile(file: string, message: string): Problem {
   return { file, line: 0, column: 0, path: '', message };

@@ -1,6 +1,6 @@
 // The log lines of config and managed state, the same in both planes.
 import type { ConfigEvent } from '../gitops/config-status.ts';
-import { formatProblem } from '../gitops/problem.ts';
+import { formatProblem, problemFields } from '../gitops/problem.ts';
 import type { StateEvent } from '../store/state/state-status.ts';
 
 type Level = 'info' | 'warn' | 'error';
@@ -19,7 +19,9 @@ const configTexts: Readonly<Record<ConfigEvent['kind'], string>> = {
 /** One line for each problem, then one for the event itself. */
 export function logConfigEvent(log: Log, { kind, revision, problems }: ConfigEvent): void {
   const level = kind === 'rejected' ? 'error' : kind === 'warning' || kind === 'last-good-used' ? 'warn' : 'info';
-  if (kind !== 'last-good-used') for (const problem of problems) log[level](formatProblem(problem));
+  if (kind !== 'last-good-used') {
+    for (const problem of problems) log[level](problemFields(problem), formatProblem(problem));
+  }
   if (kind !== 'warning') log[level]({ revision }, configTexts[kind]);
 }
 

@@ -1,11 +1,38 @@
-// Creates the log of a process: one JSON line per event on stdout. Also logs settings that should be changed.
-import { destination, type Logger, pino } from 'pino';
+// Creates the log of a process: one JSON line per event, with the level as a word and the time in ISO 8601. Also logs settings that should
+// be changed.
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { PlaneSettings } from './environment.ts';
+import type { Identity } from './identity.ts';
+import type { LineWriter } from './line-writer.ts';
 
-/** `plane` is in every line. */
-export function createLog(plane: 'proxy' | 'control-plane', level: PlaneSettings['logLevel']): Logger {
-  // Synchronous: lines are few, and none may be lost or swapped when the process exits.
-  return pino({ level, base: { plane } }, destination({ dest: 1, sync: true }));
+/** How often it is looked whether lines were dropped. Milliseconds. */
+const dropCheckMs = 500;
+
+/** The members of `identity` are in every line. */
+export function createLog(
+  { service, plane, instance, version }: Identity,
+  level: PlaneSettings['logLevel'],
+  to: DestinationStream,
+): Logger {
+  return pino(
+    {
+      level,
+      base: { service, plane, instance, version },
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    to,
+  );
+}
+
+/** From now on a line says how many lines were dropped, as soon as standard output is read again. */
+export function tellOfDropped(log: Pick<Logger, 'warn'>, output: Pick<LineWriter, 'takeDropped'>): void {
+  setInterval(() => {
+    const dropped = output.takeDropped();
+    if (dropped === undefined) return;
+    const { requests, events } = dropped;
+    log.warn({ request_lines: requests, event_lines: events }, 'lines were dropped: standard output was not read');
+  }, dropCheckMs).unref();
 }
 
 /** One line for each setting that works but should be changed. `open`: the effect of a missing master key on this plane. */

@@ -1,25 +1,39 @@
 // Starts a plane: settings, configuration, address. When one of them has problems, one line for each says what is wrong and what to do,
-// and the process ends with status 1.
+// in words on a terminal and in JSON elsewhere, and the process ends with status 1.
 import { join } from 'node:path';
 import type { AssembledConfig } from '../gitops/assembled.ts';
 import { ConfigRejected } from '../gitops/config-rejected.ts';
 import { type Follower, followConfig } from '../gitops/follow.ts';
-import { formatProblem } from '../gitops/problem.ts';
+import { formatProblem, type Problem, problemFields } from '../gitops/problem.ts';
 import type { Variables } from '../schemas/variables.ts';
 import type { EnvironmentReading, PlaneSettings } from './environment.ts';
+import type { Identity } from './identity.ts';
+import { LineWriter } from './line-writer.ts';
+import { createLog } from './log.ts';
 import { type Log, logConfigEvent } from './log-events.ts';
 
-export type PlaneName = 'proxy' | 'control plane';
-
 /** Writes one line per problem to stderr and ends the process. */
-export function exitAtStart(plane: PlaneName, problems: readonly string[]): never {
-  process.stderr.write(problems.map((problem) => `${plane} cannot start: ${problem}\n`).join(''));
+export function exitAtStart(identity: Identity, problems: readonly (string | Problem)[]): never {
+  const { stderr } = process;
+  const name = identity.plane.replace('-', ' ');
+  const said = problems.map((problem) => {
+    const isPlain = typeof problem === 'string';
+    const text = `${name} cannot start: ${isPlain ? problem : formatProblem(problem)}`;
+    return { text, fields: isPlain ? {} : problemFields(problem) };
+  });
+  const writer = new LineWriter(stderr.fd);
+  const log = createLog(identity, 'fatal', writer);
+  for (const { text, fields } of said) {
+    if (stderr.isTTY) writer.write(`${text}\n`);
+    else log.fatal(fields, text);
+  }
+  writer.end();
   process.exit(1);
 }
 
 /** The settings of a plane. With problems it ends the process. */
-export function settingsOrExit<Settings>(plane: PlaneName, reading: EnvironmentReading<Settings>): Settings {
-  if ('problems' in reading) exitAtStart(plane, reading.problems);
+export function settingsOrExit<Settings>(identity: Identity, reading: EnvironmentReading<Settings>): Settings {
+  if ('problems' in reading) exitAtStart(identity, reading.problems);
   return reading.environment;
 }
 
@@ -36,7 +50,7 @@ export interface PlaneConfig {
 }
 
 /** Follows the configuration directory; resolves when a configuration is in force, or ends the process when there is none. */
-export async function followConfigOrExit(plane: PlaneName, config: PlaneConfig): Promise<Follower> {
+export async function followConfigOrExit(identity: Identity, config: PlaneConfig): Promise<Follower> {
   const { settings, variables, ownFolder, nowMs, log, apply } = config;
   try {
     return await followConfig({
@@ -51,7 +65,7 @@ export async function followConfigOrExit(plane: PlaneName, config: PlaneConfig):
     });
   } catch (error) {
     if (!(error instanceof ConfigRejected)) throw error;
-    return exitAtStart(plane, error.problems.map(formatProblem));
+    return exitAtStart(identity, error.problems);
   }
 }
 
@@ -65,14 +79,14 @@ export interface ListenPlace {
 
 /** The result of `listening`. When it rejects, the process ends. */
 export async function listenOrExit<Bound>(
-  plane: PlaneName,
+  identity: Identity,
   place: ListenPlace,
   listening: Promise<Bound>,
 ): Promise<Bound> {
   try {
     return await listening;
   } catch (error) {
-    return exitAtStart(plane, [explainListen(error as NodeJS.ErrnoException, place)]);
+    return exitAtStart(identity, [explainListen(error as NodeJS.ErrnoException, place)]);
   }
 }
 

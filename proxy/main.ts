@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
+import { asInstance, identityOf } from '../plane/identity.ts';
 import { keepText } from '../plane/kept-text.ts';
-import { createLog, logSettings } from '../plane/log.ts';
+import { standardOutput } from '../plane/line-writer.ts';
+import { createLog, logSettings, tellOfDropped } from '../plane/log.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
@@ -34,16 +36,20 @@ import { startHeartbeats } from './store/heartbeat.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
 import { createPools } from './upstream/pools.ts';
 
-const environment = settingsOrExit('proxy', readEnvironment());
+const anyProxy = identityOf('proxy', manifest.version);
+const environment = settingsOrExit(anyProxy, readEnvironment());
 const { host, port, metricsPort, instance, masterKey, usageEnabled, variables } = environment;
-const log = createLog('proxy', environment.logLevel);
+const identity = asInstance(anyProxy, instance);
+const output = standardOutput();
+const log = createLog(identity, environment.logLevel, output);
+tellOfDropped(log, output);
 // Wall time at start, then monotonic: a clock step changes nothing.
 const originMs = performance.timeOrigin;
 const nowMs = (): number => originMs + performance.now();
 const tickMs = (): number => Math.floor(nowMs());
 const ownFolder = join(environment.dataDirectory, instance);
 const flushIntervalMs = environment.flushIntervalSeconds * 1000;
-const lock = claimInstance({ directory: environment.dataDirectory, instance, former: environment.formerInstance }, log);
+const lock = claimInstance({ identity, directory: environment.dataDirectory, former: environment.formerInstance }, log);
 
 const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmentFingerprint(variables) }, log);
 const current = createCurrent();
@@ -109,7 +115,7 @@ reloadOnHangUp(() => lifecycle.configFollower?.reload());
 
 const stateFollower = await followManagedState({ store, ownFolder, publisher, limiter, log });
 lifecycle.stateFollower = stateFollower;
-lifecycle.configFollower = await followConfigOrExit('proxy', {
+lifecycle.configFollower = await followConfigOrExit(identity, {
   settings: environment,
   variables: 'expand',
   ownFolder,
@@ -144,8 +150,8 @@ stopOnSignals({
 });
 
 const { ownNames } = environment;
-if (metricsPort !== undefined) await listenForMetrics(metrics, { host, port: metricsPort, ownNames }, log);
-const address = await listenOrExit('proxy', { host, port, prefix: 'GATEWAY' }, server.listen(host, port));
+if (metricsPort !== undefined) await listenForMetrics(metrics, { identity, host, port: metricsPort, ownNames }, log);
+const address = await listenOrExit(identity, { host, port, prefix: 'GATEWAY' }, server.listen(host, port));
 lifecycle.phase = 'serving';
 lifecycle.heartbeats = startHeartbeats({
   store,

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { boundAddress } from '../plane/bound-address.ts';
 import { createServer } from '../plane/http.ts';
+import type { Identity } from '../plane/identity.ts';
 import { foreignPart } from '../plane/own-names.ts';
 import { listenOrExit } from '../plane/start.ts';
 import { fixedHeaders } from './connection/answer-headers.ts';
@@ -16,8 +17,9 @@ const maxConnections = 64;
 /** How long a connection may take, from its first byte to the last byte of its answer, whatever it sends meanwhile. Milliseconds. */
 const usualPatienceMs = 10_000;
 
-/** Where metrics are served. */
+/** Where metrics are served, and as whose. */
 interface Place {
+  readonly identity: Identity;
   readonly host: string;
   readonly port: number;
   /** The names in `Host` that are served without a master key. Absent with one. */
@@ -31,9 +33,9 @@ export async function listenForMetrics(
   place: Place,
   log: Pick<Logger, 'info'>,
 ): Promise<void> {
-  const { host, port } = place;
+  const { identity, host, port } = place;
   const named = { host, port, prefix: 'GATEWAY_METRICS' };
-  const address = await listenOrExit('proxy', named, serveMetrics(metrics, place));
+  const address = await listenOrExit(identity, named, serveMetrics(metrics, place));
   log.info({ address }, 'serving metrics');
 }
 

@@ -37,20 +37,23 @@ interface Member {
 // One Ctrl-C may arrive twice, from the terminal and from npm; within this time it counts once.
 const sameSignalMs = 300;
 const keptLines = 40;
-const levels: Readonly<Record<string, number>> = { warn: 40, error: 50, fatal: 60, silent: Number.POSITIVE_INFINITY };
+/** Levels above info, by rank. */
+const ranks: Readonly<Record<string, number>> = { warn: 1, error: 2, fatal: 3, silent: 4 };
 
 /** Creates the group. From now on it handles the signals of this process, and stops when the parent has ended. */
 export function createGroup(env: NodeJS.ProcessEnv): Group {
   const lines = new Map<string, string[]>();
   const members: Member[] = [];
   /** The children log at info, because the line with the address has this level; lines below LOG_LEVEL are dropped here. */
-  const quietBelow = levels[env['LOG_LEVEL'] ?? ''] ?? 0;
+  const quietBelow = ranks[env['LOG_LEVEL'] ?? ''] ?? 0;
   const logLevel = quietBelow > 0 ? { LOG_LEVEL: 'info' } : {};
   let announced = false;
   let stoppedAtMs: number | undefined;
 
   function hear(name: string, line: string): void {
-    if ((parseLogLine(line)?.level ?? 100) < quietBelow) return;
+    const level = parseLogLine(line)?.level;
+    // What is no log line is always shown.
+    if (level !== undefined && (ranks[level] ?? 0) < quietBelow) return;
     const kept = lines.get(name) ?? [];
     kept.push(renderLogLine(name, line));
     if (kept.length > keptLines) kept.shift();

@@ -1,14 +1,15 @@
 // Formats a JSON log line of a child for the terminal.
 
 export interface LogLine {
-  readonly level: number;
+  readonly level: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-const levelNames: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error' };
-
-const framing = new Set(['level', 'msg', 'time', 'pid', 'hostname', 'plane', 'name']);
+/** What every line has; the terminal shows the name of the process instead. */
+const framing = new Set(['level', 'msg', 'time', 'name', 'service', 'plane', 'instance', 'version']);
+/** The place of a problem of the config, and how its message begins then. */
+const place = new Set(['file', 'line', 'column', 'path']);
 
 /** The parts of a JSON log line, or nothing when the text is not one. */
 export function parseLogLine(text: string): LogLine | undefined {
@@ -16,8 +17,13 @@ export function parseLogLine(text: string): LogLine | undefined {
   try {
     const parsed: Record<string, unknown> = JSON.parse(text);
     const { level, msg } = parsed;
-    const fields = Object.fromEntries(Object.entries(parsed).filter(([key]) => !framing.has(key)));
-    return { level: typeof level === 'number' ? level : 30, message: typeof msg === 'string' ? msg : '', fields };
+    const message = typeof msg === 'string' ? msg : '';
+    const isPlaced = message.includes(
+      `${String(parsed['file'])}:${String(parsed['line'])}:${String(parsed['column'])}`,
+    );
+    const isShown = (key: string): boolean => !framing.has(key) && !(isPlaced && place.has(key));
+    const fields = Object.fromEntries(Object.entries(parsed).filter(([key]) => isShown(key)));
+    return { level: typeof level === 'string' ? level : 'info', message, fields };
   } catch {
     return undefined;
   }
@@ -27,9 +33,8 @@ export function parseLogLine(text: string): LogLine | undefined {
 export function renderLogLine(name: string, text: string): string {
   const line = parseLogLine(text);
   if (line === undefined) return harmless(`${name.padEnd(13)}  ${text}`);
-  const level = (levelNames[line.level] ?? 'fatal').padEnd(5);
   const fields = Object.entries(line.fields).map(([key, value]) => `${key}=${renderValue(value)}`);
-  return harmless([name.padEnd(13), level, line.message, ...fields].join('  '));
+  return harmless([name.padEnd(13), line.level.padEnd(5), line.message, ...fields].join('  '));
 }
 
 /** Escapes control characters, which could move the cursor or overwrite the screen. */

@@ -49,5 +49,5 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 createInterface({ input: server.stdout }).on('line', (line) => {
   if (!line.includes('Ready to accept connections')) return;
   const address = `redis://127.0.0.1:${port}`;
-  process.stdout.write(`${JSON.stringify({ level: 30, name: 'redis', msg: 'listening', address })}\n`);
+  process.stdout.write(`${JSON.stringify({ level: 'info', name: 'redis', msg: 'listening', address })}\n`);
 });

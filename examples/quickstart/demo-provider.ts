@@ -171,4 +171,4 @@ await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
 process.on('SIGTERM', stop).on('SIGINT', stop);
 const bound = server.address();
 const address = `http://${host}:${typeof bound === 'object' && bound !== null ? bound.port : port}`;
-process.stdout.write(`${JSON.stringify({ level: 30, name: 'demo-provider', msg: 'listening', address })}\n`);
+process.stdout.write(`${JSON.stringify({ level: 'info', name: 'demo-provider', msg: 'listening', address })}\n`);

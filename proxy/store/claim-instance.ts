@@ -2,13 +2,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { Identity } from '../../plane/identity.ts';
 import { exitAtStart } from '../../plane/start.ts';
 import { InstanceInUse, type InstanceLock, lockInstance } from '../../store/instance-lock.ts';
 
 export interface Claim {
+  /** As which this process writes its lines; its instance is what is claimed. */
+  readonly identity: Identity;
   /** Where the folders of instances lie. */
   readonly directory: string;
-  readonly instance: string;
   /** The name that this replica had by default before host names were part of it. */
   readonly former: string | undefined;
 }
@@ -18,9 +20,10 @@ export interface Claim {
  * written. What was stored by a former name stays there, and the log says how to go on with it.
  */
 export function claimInstance(
-  { directory, instance, former }: Claim,
+  { identity, directory, former }: Claim,
   log: Pick<Logger, 'warn'>,
 ): InstanceLock | undefined {
+  const { instance } = identity;
   const folder = join(directory, instance);
   if (former !== undefined && existsSync(join(directory, former)) && !existsSync(folder)) {
     log.warn(
@@ -31,7 +34,7 @@ export function claimInstance(
     return lockInstance(folder);
   } catch (error) {
     if (error instanceof InstanceInUse) {
-      exitAtStart('proxy', [`another proxy runs as instance "${instance}"; give each its own GATEWAY_INSTANCE`]);
+      exitAtStart(identity, [`another proxy runs as instance "${instance}"; give each its own GATEWAY_INSTANCE`]);
     }
     log.warn({ err: error }, `${folder} cannot be written; check GATEWAY_DATA`);
     return undefined;

@@ -294,25 +294,30 @@ void test('the model to ask is chat, else the first that can', async (t) => {
 const rendered: [claim: string, line: string, shown: string][] = [
   [
     'a log line becomes words',
-    '{"level":40,"time":1,"plane":"proxy","msg":"careful","file":"a b","n":1}',
+    '{"level":"warn","time":"2026-03-01T21:04:20.512Z","service":"model-gateway","plane":"proxy","instance":"a:1","version":"1.2.3","msg":"careful","file":"a b","n":1}',
     'proxy          warn   careful  file="a b"  n=1',
   ],
   [
     'an error keeps its stack',
-    '{"level":50,"msg":"x","err":{"stack":"Error: y\\n    at z"}}',
+    '{"level":"error","msg":"x","err":{"stack":"Error: y\\n    at z"}}',
     'proxy          error  x  err=Error: y\n    at z',
   ],
   [
     'no field is left out because of what the message says',
-    '{"level":50,"msg":"a.yaml:1:2  x  bad","file":"a.yaml","n":1}',
+    '{"level":"error","msg":"a.yaml:1:2  x  bad","file":"a.yaml","n":1}',
     'proxy          error  a.yaml:1:2  x  bad  file=a.yaml  n=1',
   ],
-  ['the level fatal', '{"level":60,"msg":"x"}', 'proxy          fatal  x'],
+  [
+    'the place of a problem is not said twice',
+    '{"level":"error","file":"a.yaml","line":1,"column":2,"path":"x","msg":"a.yaml:1:2  x  bad"}',
+    'proxy          error  a.yaml:1:2  x  bad',
+  ],
+  ['the level fatal', '{"level":"fatal","msg":"x"}', 'proxy          fatal  x'],
   ['a line that is not JSON stays unchanged', 'plain {words}', 'proxy          plain {words}'],
   ['a line that only looks like JSON stays unchanged', '{broken', 'proxy          {broken'],
   [
     'control characters do not reach the terminal',
-    '{"level":30,"msg":"\\u001b[2Jgone\\u009b"}',
+    '{"level":"info","msg":"\\u001b[2Jgone\\u009b"}',
     'proxy          info   ?[2Jgone?',
   ],
 ];

@@ -247,7 +247,7 @@ await test('connections beyond the limit of files are refused, and all else goes
   await few.applyConfig({ 'gateway.yaml': { server: { max_connections: 10 } } });
   const more = openIdle(t, few.port, 20);
   await waitFor('those beyond the setting to be refused', () => more.ended >= 10);
-  t.notMatch([...few.process.stdout, ...few.process.stderr].join('\n'), /EMFILE|"level":[56]0/);
+  t.notMatch([...few.process.stdout, ...few.process.stderr].join('\n'), /EMFILE|"level":"(error|fatal)"/);
 });
 
 function chat(through: Gateway): Promise<{ status: number }> {
@@ -257,7 +257,7 @@ function chat(through: Gateway): Promise<{ status: number }> {
 await test('nothing unexpected happened inside', async (t) => {
   t.notMatch(
     [...gateway.process.stdout, ...gateway.process.stderr].join('\n'),
-    /unexpected failure|"level":[56]0|Warning/,
+    /unexpected failure|"level":"(error|fatal)"|Warning/,
   );
   t.ok(gateway.process.running);
 });

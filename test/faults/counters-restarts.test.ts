@@ -248,9 +248,15 @@ await test('the same instance twice: the second does not start; after a kill -9 
   const options = { upstream, config, home, env: { GATEWAY_INSTANCE: 'only' } } as const;
   const second = await startGateway(t, { ...options, ready: 'spawned' });
   t.same(await second.process.exited, { code: 1, signal: null });
-  t.same(second.process.stderr, [
-    'proxy cannot start: another proxy runs as instance "only"; give each its own GATEWAY_INSTANCE',
-  ]);
+  t.match(
+    second.process.stderr.map((line) => JSON.parse(line)),
+    [
+      {
+        instance: 'only',
+        msg: 'proxy cannot start: another proxy runs as instance "only"; give each its own GATEWAY_INSTANCE',
+      },
+    ],
+  );
   t.same(await usedOf(gateway), expected, 'the first goes on undisturbed');
 
   gateway.process.signal('SIGKILL');

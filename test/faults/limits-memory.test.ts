@@ -107,6 +107,9 @@ await test('children that come back begin anew', async (t) => {
 
 await test('nothing malformed was sent, nothing unexpected happened inside', async (t) => {
   t.same(upstream.malformed, []);
-  t.notMatch([...gateway.process.stdout, ...gateway.process.stderr].join('\n'), /unexpected failure|"level":[456]0/);
+  t.notMatch(
+    [...gateway.process.stdout, ...gateway.process.stderr].join('\n'),
+    /unexpected failure|"level":"(warn|error|fatal)"/,
+  );
   t.ok(gateway.process.running);
 });

@@ -64,7 +64,7 @@ const mortal = await startGateway(suite, {
 });
 
 /** What it said of its end, in every run. */
-const fatalLines = (process: RunningProcess): LogLine[] => process.logs().filter(({ level }) => level === 60);
+const fatalLines = (process: RunningProcess): LogLine[] => process.logs().filter(({ level }) => level === 'fatal');
 
 /** Sets the bomb off; the process must be gone within a second, with one line about it. Gives that line. */
 async function explode(t: Test, process: RunningProcess): Promise<LogLine | undefined> {
@@ -220,7 +220,11 @@ await test('an unexpected failure in any step of a request is the end of that re
     t.notOk('provider' in error);
     t.notMatch(answer.text(), /TypeError|on purpose|at .*\.ts/);
     const logged = gateway.process.logs().filter(({ request_id }) => request_id === id);
-    t.match(logged, [{ level: 50, msg: 'unexpected failure', err: { message: canary, stack: /preload\.mjs/ } }], step);
+    t.match(
+      logged,
+      [{ level: 'error', msg: 'unexpected failure', err: { message: canary, stack: /preload\.mjs/ } }],
+      step,
+    );
     t.equal(logged.length, 1);
     const after = await countsOf(gateway);
     t.equal(after.requests - before.requests, broken.counted, `${step}: the window`);
@@ -261,7 +265,7 @@ await test('an unexpected failure in the middle of a stream breaks that stream o
   t.match(error, { code: 'internal_error', type: 'provider_error', message: 'break-stream-1' });
   t.notOk('provider' in error, 'it is not the fault of the provider');
   const logged = gateway.process.logs().filter(({ request_id }) => request_id === 'break-stream-1');
-  t.match(logged, [{ level: 50, msg: 'unexpected failure', err: { message: canary, stack: /preload\.mjs/ } }]);
+  t.match(logged, [{ level: 'error', msg: 'unexpected failure', err: { message: canary, stack: /preload\.mjs/ } }]);
   t.equal(logged.length, 1);
   t.notMatch(cut?.text(), canary);
   const short = `${event('first')}${event('second')}data: [DONE]\n\n`;
@@ -299,7 +303,7 @@ await test('an unexpected failure at the very end of an answer cuts the connecti
     await connection.send(requestOf(id, { counted: 1 }));
     await connection.waitFor(({ closedByServer }) => closedByServer);
     const logged = gateway.process.logs().filter(({ request_id }) => request_id === id);
-    t.match(logged, [{ level: 50, msg: 'unexpected failure', err: { message: canary } }], answer);
+    t.match(logged, [{ level: 'error', msg: 'unexpected failure', err: { message: canary } }], answer);
     t.equal(logged.length, 1);
     await waitFor('all slots to be free', async () => (await countsOf(gateway)).inFlight === 0);
     t.equal(await gateway.metric('gateway_requests_in_flight'), 0);

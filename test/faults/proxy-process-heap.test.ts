@@ -136,8 +136,8 @@ await test('a heap that fills up with requests under way', async (t) => {
   t.match(
     gateway.process.logs().filter(({ msg }) => /heap|memory/.test(String(msg))),
     [
-      { level: 50, msg: 'the heap is nearly full: new requests are refused' },
-      { level: 30, msg: 'there is room in memory again' },
+      { level: 'error', msg: 'the heap is nearly full: new requests are refused' },
+      { level: 'info', msg: 'there is room in memory again' },
     ],
   );
 });

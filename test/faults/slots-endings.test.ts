@@ -386,7 +386,7 @@ await test('a proxy that is drained gives back what ends, and is killed with the
 
 await test('nothing unexpected happened inside', async (t) => {
   for (const { process } of [gateway, hasty]) {
-    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|"level":[56]0/);
+    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|"level":"(error|fatal)"/);
     t.ok(process.running);
   }
 });

@@ -306,7 +306,7 @@ await test('a client that leaves while its large body is read', async (t) => {
 await test('nothing malformed was sent, nothing unexpected happened inside', async (t) => {
   t.same([...upstream.malformed, ...second.malformed], []);
   for (const { process } of [patient, strict]) {
-    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|"level":[56]0|Warning/);
+    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|"level":"(error|fatal)"|Warning/);
     t.ok(process.running);
   }
 });

@@ -75,7 +75,7 @@ await test('a control plane that remembers nothing leaves the documents that pro
   await lose();
   const complaint = fleet.controlPlane.logs().find(({ msg }) => String(msg).startsWith('the state store is empty'));
   t.match(complaint, {
-    level: 50,
+    level: 'error',
     msg: /copy a proxy's last-good-state\.json into .*control-plane .* remove that file/,
   });
   const status = (await (await fleet.admin('/admin/status')).json()) as { store: object };

@@ -203,6 +203,6 @@ await test('a provider whose certificate is no good is not spoken to', async (t)
 await test('nothing malformed was sent, nothing unexpected happened inside', async (t) => {
   t.same(upstream.malformed, []);
   const said = [...patient.process.stdout, ...patient.process.stderr].join('\n');
-  t.notMatch(said, /unexpected failure|"level":[56]0|Warning|sk-test/);
+  t.notMatch(said, /unexpected failure|"level":"(error|fatal)"|Warning|sk-test/);
   t.ok(patient.process.running);
 });

@@ -76,7 +76,7 @@ const eventEveryMs = extent(40, 100);
 /** The log lines about mistakes, without the summary. */
 function errorsOf(lines: readonly LogLine[]): unknown[] {
   return lines
-    .filter(({ level }) => Number(level) >= 50)
+    .filter(({ level }) => level === 'error' || level === 'fatal')
     .flatMap(({ msg }) => (msg === 'config rejected' ? [] : [msg]));
 }
 
@@ -302,10 +302,17 @@ await test('a very first start with bad config ends with all its mistakes on std
     ready: 'spawned',
   });
   t.same(await refused.process.exited, { code: 1, signal: null });
-  const said = refused.process.stderr;
-  t.equal(said.length, 2);
-  t.match(said[0], /^proxy cannot start: .*aliases\.yaml:3:\d+ {2}aliases\[0\]\.target {2}/);
-  t.match(said[1], /^proxy cannot start: .*aliases\.yaml:5:\d+ {2}aliases\[1\]\.target {2}/);
+  const said = refused.process.stderr.map((line) => JSON.parse(line));
+  const words = (at: number, index: number): object => ({
+    level: 'fatal',
+    service: 'model-gateway',
+    file: /aliases\.yaml$/,
+    line: at,
+    column: Number,
+    path: `aliases[${index}].target`,
+    msg: new RegExp(`^proxy cannot start: .*aliases\\.yaml:${at}:\\d+ {2}aliases\\[${index}\\]\\.target {2}`),
+  });
+  t.match(said, [words(3, 0), words(5, 1)]);
   t.notMatch(refused.process.stdout.join('\n'), /"listening"/);
 });
 

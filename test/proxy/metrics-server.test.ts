@@ -1,6 +1,7 @@
 // The separate port for metrics: one request per connection, and no connection stays for long.
 import { connect } from 'node:net';
 import { t as suite, test } from 'tap';
+import { identityOf } from '../../plane/identity.ts';
 import { listenForMetrics } from '../../proxy/metrics-server.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -20,7 +21,7 @@ await listenForMetrics(
       return text;
     },
   },
-  { host: '127.0.0.1', port: 0, ownNames: undefined, patienceMs: 300 },
+  { identity: identityOf('proxy', '0'), host: '127.0.0.1', port: 0, ownNames: undefined, patienceMs: 300 },
   {
     info(facts: object) {
       port = Number(new URL((facts as { address: string }).address).port);

@@ -76,5 +76,5 @@ await test('calls that go on to the next provider need no more files than there 
     t.same(new Set(statuses), new Set([200]));
   }
   await gateway.applyConfig({ 'gateway.yaml': { providers: Object.fromEntries(providers), server: {} } });
-  t.notMatch([...gateway.process.stdout, ...gateway.process.stderr].join('\n'), /EMFILE|"level":[56]0/);
+  t.notMatch([...gateway.process.stdout, ...gateway.process.stderr].join('\n'), /EMFILE|"level":"(error|fatal)"/);
 });

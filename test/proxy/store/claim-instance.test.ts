@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
+import { identityOf } from '../../../plane/identity.ts';
 import { claimInstance } from '../../../proxy/store/claim-instance.ts';
 import { temporaryDirectory } from '../../support/teardown.ts';
 
@@ -10,7 +11,7 @@ await test('a replica that is called otherwise now says once what stays behind, 
   const said: unknown[] = [];
   const log = { warn: (...words: unknown[]) => void said.push(words.join(' ')) };
   const start = (instance: string, former: string | undefined): void => {
-    claimInstance({ directory, instance, former }, log)?.release();
+    claimInstance({ identity: identityOf('proxy', '0', instance), directory, former }, log)?.release();
   };
   start('pod-1:8080', '0.0.0.0:8080');
   t.same(said, [], 'nothing was stored by the former name');
