@@ -280,7 +280,7 @@ const failures: [claim: string, lines: string][] = [
   ['two tokens in one line', `Authorization: Bearer ${masterKey}, Bearer ${masterKey}\r\n`],
   ['a tab for a blank', `Authorization: Bearer\t${masterKey}\r\n`],
   ['more than the key', `x-api-key: ${masterKey}0\r\n`],
-  ['another header', `api-key: ${masterKey}\r\n`],
+  ['another header', `x-auth-key: ${masterKey}\r\n`],
   ['a cookie', `Cookie: key=${masterKey}\r\n`],
   ['bytes that are not text', 'Authorization: Bearer \xff\xfe\r\n'],
   ['look-alikes', `Authorization: Bearer ${masterKey.replace('s', '\u0455')}\r\n`],
