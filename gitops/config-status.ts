@@ -1,4 +1,5 @@
 // The events and the status of the configuration that a process follows.
+import type { ConfigChange } from './config-change.ts';
 import type { Problem } from './problem.ts';
 
 /**
@@ -10,6 +11,8 @@ export interface ConfigEvent {
   /** The revision of the content that the event is about. */
   revision: string;
   problems: readonly Problem[];
+  /** With `applied`: the differences from the configuration that was in force before; absent when there are none. */
+  changes?: readonly ConfigChange[];
 }
 
 export interface FollowStatus {

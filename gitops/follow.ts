@@ -1,32 +1,18 @@
 // Keeps the configuration in force equal to the directory. After a mistake the last good configuration stays in force.
 import { singleFlight } from '../store/single-flight.ts';
 import type { AssembledConfig } from './assembled.ts';
+import type { ConfigChange } from './config-change.ts';
 import { ConfigRejected } from './config-rejected.ts';
 import type { ConfigEvent, FollowStatus } from './config-status.ts';
+import { diffConfigs } from './diff.ts';
+import { defaultSettings, type FollowOptions, type FollowSettings } from './follow-options.ts';
 import { keepLastGood, type LastGood, recallLastGood } from './last-good.ts';
 import type { Loaded } from './load.ts';
 import { firstLoadBytes, load, reloadBytes } from './load-off-thread.ts';
 import { type Problem, problemOfFile, sortProblems } from './problem.ts';
 import { type Reading, readDirectory, revisionOf } from './read.ts';
-import { createSteadiness, type Steadiness, type SteadinessSettings } from './steadiness.ts';
-import { type WatchSettings, watchDirectory } from './watch.ts';
-
-export interface FollowOptions {
-  directory: string;
-  environment: Readonly<Record<string, string | undefined>>;
-  /** `keep` leaves `${VAR}` as written: the control plane expands no provider secret. */
-  variables: 'expand' | 'keep';
-  entitlements: ReadonlySet<string>;
-  /** Folder for the copy of the last good configuration; absent: no copy is kept. */
-  lastGoodFolder?: string;
-  nowMs: () => number;
-  /** Puts a configuration in force; when it throws, the configuration counts as rejected. */
-  apply: (config: AssembledConfig, revision: string) => void;
-  report: (event: ConfigEvent) => void;
-  settings?: Partial<FollowSettings>;
-}
-
-export type FollowSettings = WatchSettings & SteadinessSettings;
+import { createSteadiness, type Steadiness } from './steadiness.ts';
+import { watchDirectory } from './watch.ts';
 
 export interface Follower {
   status: () => FollowStatus;
@@ -35,7 +21,8 @@ export interface Follower {
   close: () => Promise<void>;
 }
 
-const defaults: FollowSettings = { debounceMs: 100, recheckMs: 400, steadyMs: 200, patienceMs: 600 };
+/** The most rules that are compared after a change: in this thread, which serves requests. */
+const mostCompared = 1_000;
 
 /**
  * Loads the directory, applies it and keeps following it. Resolves once a configuration is in force. Throws `ConfigRejected` when
@@ -76,6 +63,9 @@ class ConfigFollower {
   /** Content hashes: of the configuration in force, and of the content that was last applied, recovered or rejected. */
   #active = '';
   #decided = '';
+  /** The configuration in force, and its differences from the one before. */
+  #config: AssembledConfig | undefined;
+  #changes: readonly ConfigChange[] = [];
   #pending: { hash: string; loaded: Loaded } | undefined;
   readonly #refreshing = singleFlight(() => this.#refreshOnce());
   /** The next refresh does not wait for steady content. */
@@ -85,7 +75,7 @@ class ConfigFollower {
 
   constructor(options: FollowOptions) {
     this.#options = options;
-    this.settings = { ...defaults, ...options.settings };
+    this.settings = { ...defaultSettings, ...options.settings };
     this.#steadiness = createSteadiness(this.settings, (atOnce) => void this.refresh(atOnce));
   }
 
@@ -150,6 +140,7 @@ class ConfigFollower {
   /** Puts a loaded configuration in force; an error thrown by `apply` is a problem of the whole directory. */
   #tryApply({ config, warnings }: Loaded, hash: string): Problem[] {
     const revision = revisionOf(hash);
+    const former = this.#config;
     try {
       if (config === undefined) throw new Error('there is no configuration');
       this.#options.apply(config, revision);
@@ -158,6 +149,8 @@ class ConfigFollower {
       return [problemOfFile(this.#options.directory, `the configuration could not be put in force: ${reason}`)];
     }
     this.#active = hash;
+    this.#config = config;
+    this.#changes = former === undefined ? [] : diffConfigs(former, config, mostCompared);
     Object.assign(this.#status, { revision, source: 'directory', lastReloadSuccessful: true, problems: [] });
     this.#warn(warnings, revision);
     return [];
@@ -233,7 +226,8 @@ class ConfigFollower {
 
   /** Reports an event about the configuration in force. */
   #report(kind: ConfigEvent['kind'], problems: readonly Problem[] = []): void {
-    this.#options.report({ kind, revision: this.#status.revision, problems });
+    const changes = kind === 'applied' ? this.#changes : [];
+    this.#options.report({ kind, revision: this.#status.revision, problems, ...(changes.length > 0 && { changes }) });
   }
 
   #endWait(): void {

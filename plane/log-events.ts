@@ -2,6 +2,7 @@
 import type { ConfigEvent } from '../gitops/config-status.ts';
 import { formatProblem, problemFields } from '../gitops/problem.ts';
 import type { StateEvent } from '../store/state/state-status.ts';
+import { changeFields } from './change-fields.ts';
 
 type Level = 'info' | 'warn' | 'error';
 
@@ -17,12 +18,12 @@ const configTexts: Readonly<Record<ConfigEvent['kind'], string>> = {
 };
 
 /** One line for each problem, then one for the event itself. */
-export function logConfigEvent(log: Log, { kind, revision, problems }: ConfigEvent): void {
+export function logConfigEvent(log: Log, { kind, revision, problems, changes }: ConfigEvent): void {
   const level = kind === 'rejected' ? 'error' : kind === 'warning' || kind === 'last-good-used' ? 'warn' : 'info';
   if (kind !== 'last-good-used') {
     for (const problem of problems) log[level](problemFields(problem), formatProblem(problem));
   }
-  if (kind !== 'warning') log[level]({ revision }, configTexts[kind]);
+  if (kind !== 'warning') log[level]({ revision, ...changeFields(changes) }, configTexts[kind]);
 }
 
 const stateTexts: Readonly<Record<StateEvent['kind'], readonly [Level, string]>> = {

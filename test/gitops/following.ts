@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { ConfigEvent } from '../../gitops/config-status.ts';
-import { type Follower, type FollowOptions, followConfig } from '../../gitops/follow.ts';
+import { type Follower, followConfig } from '../../gitops/follow.ts';
+import type { FollowOptions } from '../../gitops/follow-options.ts';
 import type { Config } from '../../schemas/types.ts';
 
 /** A configuration that carries one number, and one that is refused. */
