@@ -8,6 +8,7 @@ import { checkAliases, targetsOf, type WrittenAlias } from './check-aliases.ts';
 import { checkProviders } from './check-providers.ts';
 import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
 import { checkServer } from './check-server.ts';
+import { checkUserPaths } from './check-user-paths.ts';
 import { readEnvironmentRules } from './environment-rules.ts';
 import { mergeParts } from './merge-parts.ts';
 import { checkGivenProviders, checkTokenCaps, overrule } from './overrule.ts';
@@ -51,6 +52,7 @@ export function assemble(
   if (known.areComplete) warnings.push(...checkGivenProviders(variables.given, known.providers));
   if (problems.length > 0) return { problems, warnings };
 
+  warnings.push(...checkUserPaths(config.rate_limits, variables.given, sources));
   warnings.push(...overrule(config.rate_limits, variables, sources, isDeclared('rate_limits')));
   warnings.push(...checkTokenCaps(config.rate_limits, variables));
 

@@ -1,0 +1,98 @@
+// Warnings about rules for user paths that do nothing: a cap above that of a parent, a variable for a path in another letter case.
+import { periodLabel, periodSeconds } from '../schemas/rules/period.ts';
+import { declaredRules } from '../schemas/rules/rule.ts';
+import type { Limit, RateLimits } from '../schemas/types.ts';
+import { normaliseUserPath } from '../schemas/user-path.ts';
+import { quote } from '../schemas/validation/path.ts';
+import type { GivenRules } from './environment-rules.ts';
+import { type Problem, problemOfFile } from './problem.ts';
+import type { Sources } from './sources.ts';
+
+/** Limits the number of warnings. */
+const enough = 100;
+const caps = ['max_requests', 'max_tokens'] as const;
+
+/** A limit of a user path that will be in force, from a file or a variable. */
+interface Placed {
+  path: string;
+  limit: Limit;
+  /** `file:line:column`, or the name of a variable. */
+  place: () => string;
+  problem: (cap: string, message: string) => Problem;
+}
+
+/**
+ * Warnings about caps that are never reached, because a parent has a lower cap over the same period, and about variables that name
+ * another path than the files. `config` has the rules of the files alone.
+ */
+export function checkUserPaths(config: RateLimits, given: readonly GivenRules[], sources: Sources): Problem[] {
+  const variables = given.filter(({ scope }) => scope === 'user_path');
+  const replaced = new Set(variables.map(({ subject }) => subject));
+  const declared = limitsOfFiles(config, sources);
+  const rules = [...declared.filter(({ path }) => !replaced.has(path)), ...variables.flatMap(limitsOfVariable)];
+  return [...checkCaps(rules), ...checkLetterCase(declared, variables)].slice(0, enough);
+}
+
+function limitsOfFiles(config: RateLimits, sources: Sources): Placed[] {
+  return declaredRules(config).flatMap(({ scope, subject, limit, place }) => {
+    const { path } = scope === 'user_path' ? normaliseUserPath(subject) : {};
+    if (path === undefined) return [];
+    const at = ['rate_limits', ...place];
+    const problem = (cap: string, message: string): Problem => sources.problem([...at, cap], message);
+    return [{ path, limit, place: () => sources.place(at), problem }];
+  });
+}
+
+function limitsOfVariable({ variable, subject: path, limits }: GivenRules): Placed[] {
+  return limits.map(({ limit }) => {
+    const problem = (cap: string, message: string): Problem => problemOfFile(variable, `${cap} ${message}`);
+    return { path, limit, place: () => variable, problem };
+  });
+}
+
+/** A rule holds for everything below its path, a template for each child: both bound the rules below. A rule in shadow bounds nothing. */
+function checkCaps(rules: readonly Placed[]): Problem[] {
+  const warnings: Problem[] = [];
+  const enforced = rules.filter(({ limit }) => limit.mode === 'enforce');
+  const byKey = new Map(enforced.map((rule) => [`${periodSeconds(rule.limit)} ${rule.path}`, rule]));
+  for (const { path, limit, problem } of rules) {
+    const seconds = periodSeconds(limit);
+    const parents = ancestorsOf(path).flatMap((ancestor) => byKey.get(`${seconds} ${ancestor}`) ?? []);
+    for (const cap of caps) {
+      const own = limit[cap] ?? 0;
+      const [lowest] = parents
+        .filter((parent) => (parent.limit[cap] ?? Number.POSITIVE_INFINITY) < own)
+        .sort((a, b) => (a.limit[cap] ?? 0) - (b.limit[cap] ?? 0));
+      if (lowest === undefined || warnings.length >= enough) continue;
+      const parent = `${lowest.limit[cap]} of ${quote(lowest.path)} (${lowest.place()})`;
+      const period = periodLabel(seconds);
+      warnings.push(
+        problem(cap, `${own} (${period}) is above the ${parent}, which holds here too, so it is never reached`),
+      );
+    }
+  }
+  return warnings;
+}
+
+/** `/a/b/c` → `/`, `/a`, `/a/b`. */
+function ancestorsOf(path: string): string[] {
+  if (path === '/') return [];
+  const segments = path.split('/').slice(1, -1);
+  return ['/', ...segments.map((_, index) => `/${segments.slice(0, index + 1).join('/')}`)];
+}
+
+/** The name of a variable stands for a path in lower case, and letter case counts. */
+function checkLetterCase(declared: readonly Placed[], variables: readonly GivenRules[]): Problem[] {
+  const byLowerCase = new Map(declared.map((rule) => [rule.path.toLowerCase(), rule]));
+  const paths = new Set(declared.map(({ path }) => path));
+  return variables.flatMap(({ variable, subject }) => {
+    if (paths.has(subject)) return [];
+    const other = byLowerCase.get(subject);
+    const advice = 'letter case counts, and variables name paths in lower case; limit other paths in the YAML files';
+    if (other !== undefined) {
+      const meant = `not ${quote(other.path)} of ${other.place()}`;
+      return [problemOfFile(variable, `limits ${quote(subject)}, ${meant}: ${advice}`)];
+    }
+    return /[a-z]/.test(variable) ? [problemOfFile(variable, `limits ${quote(subject)}: ${advice}`)] : [];
+  });
+}
