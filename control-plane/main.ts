@@ -19,6 +19,7 @@ import { followState } from '../store/state/follow-state.ts';
 import { openPlaneStore } from '../store/state/open.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
+import { configRoutes } from './admin/config/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
 import { keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
 import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
@@ -117,13 +118,16 @@ const app = createServer({
 const admin = { store: documents, quotas: () => config.quotas, nowMs };
 const rateLimitParts = {
   ...admin,
-  configRules: () => ({ rules: config.rules, declared: declaredDates.current() }),
+  configRules: () => ({ rules: config.rules, declared: declaredDates.current(), places: config.places.rules }),
   live: () => readLiveCounters(fleet, nowMs),
   prerequisites: () => config.prerequisites(),
 };
 const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 await app.register(rateLimits, { parts: rateLimitParts, who });
 await app.register(authKeys, { parts: { ...admin, known: () => config.known } });
+await app.register(configRoutes, {
+  parts: { rules: rateLimitParts, inForce: () => config, status: configStatus },
+});
 await app.register(status, { parts: { fleet, desired, config: configStatus, state, engine, nowMs } });
 await app.register(openapi);
 endOnUncaught(log, () => undefined);

@@ -10,8 +10,10 @@ import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
 import { checkServer } from './check-server.ts';
 import { checkUserPaths } from './check-user-paths.ts';
 import { readEnvironmentRules } from './environment-rules.ts';
+import type { VariableMode } from './expand.ts';
 import { mergeParts } from './merge-parts.ts';
 import { checkGivenProviders, checkTokenCaps, overrule } from './overrule.ts';
+import { placesOf } from './places.ts';
 import type { Problem } from './problem.ts';
 import type { Part, Sources } from './sources.ts';
 
@@ -20,6 +22,12 @@ export interface Assembly {
   config?: AssembledConfig;
   problems: Problem[];
   warnings: Problem[];
+}
+
+export interface AssemblyContext {
+  readonly environment: Variables;
+  readonly entitlements: ReadonlySet<string>;
+  readonly variables: VariableMode;
 }
 
 /**
@@ -32,7 +40,7 @@ export interface Assembly {
 export function assemble(
   parts: readonly Part[],
   complete: boolean,
-  { environment, entitlements }: { environment: Variables; entitlements: ReadonlySet<string> },
+  { environment, entitlements, variables: mode }: AssemblyContext,
 ): Assembly {
   const { config, sources, problems, providerNames, isDeclared, isUnsound } = mergeParts(parts);
   const warnings: Problem[] = [];
@@ -53,13 +61,15 @@ export function assemble(
   if (problems.length > 0) return { problems, warnings };
 
   warnings.push(...checkUserPaths(config.rate_limits, variables.given, sources));
+  // Only the control plane keeps references to variables, and it alone shows places.
+  const places = mode === 'keep' ? { places: placesOf({ ...config, providerNames }, variables.given, sources) } : {};
   warnings.push(...overrule(config.rate_limits, variables, sources, isDeclared('rate_limits')));
   warnings.push(...checkTokenCaps(config.rate_limits, variables));
 
   config.aliases = resolveAliases(config.aliases, providers.keyless, sources, warnings);
   for (const name of providers.keyless) delete config.providers[name];
   const isPlain = providerNames.join() === Object.keys(config.providers).join();
-  return { config: isPlain ? config : { ...config, providerNames }, problems, warnings };
+  return { config: { ...config, ...(isPlain ? {} : { providerNames }), ...places }, problems, warnings };
 }
 
 /** Gives every alias its list of targets, without the targets of providers that are left out. */

@@ -1,5 +1,6 @@
-// The type of an assembled configuration: the document, plus the order of its providers.
+// The type of an assembled configuration: the document, the order of its providers, and where its entries are declared.
 import type { Config } from '../schemas/types.ts';
+import type { DeclaredPlaces } from './places.ts';
 
 export interface AssembledConfig extends Config {
   /**
@@ -7,4 +8,6 @@ export interface AssembledConfig extends Config {
    * names that are whole numbers first. Absent when `providers` has the same names in the same order.
    */
   readonly providerNames?: readonly string[];
+  /** Where the entries are declared. Absent in a proxy, which shows none. */
+  readonly places?: DeclaredPlaces;
 }

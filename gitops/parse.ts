@@ -10,6 +10,8 @@ import { explainSyntax, tagProblem } from './syntax.ts';
 export interface ParsedFile {
   /** The path for messages. */
   file: string;
+  /** The path within the directory. */
+  name: string;
   /** The root mapping, before variables are expanded. */
   value: Tree;
   /** Line and column of the value at a path, or of its key; the nearest parent's when there is nothing at the path. */
@@ -54,7 +56,7 @@ export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: 
   if (problems.length > 0 || !isTree(value)) return { problems };
   const locate: ParsedFile['locate'] = (path, part = 'value') =>
     placeOf(lines, offsetOf(root, reader.resolved, path, part));
-  return { problems, parsed: { file, value, locate } };
+  return { problems, parsed: { file, name: source.name, value, locate } };
 }
 
 /** Line and column, both from 1. */

@@ -23,6 +23,8 @@ export interface Sources {
   place: (path: Path, part?: 'key' | 'value') => string;
   /** The file that a path is in. */
   file: (path: Path) => string;
+  /** `a.yaml:3`, relative to the directory, to show where an entry is declared. */
+  declaredAt: (path: Path, part?: 'key' | 'value') => string;
   /** Whether the text at a path still holds an unset variable. */
   isUnknown: (path: Path) => boolean;
   /** The value as written, before variables were filled in. */
@@ -54,6 +56,10 @@ export function locateIn(originOf: (path: Path) => Origin): Sources {
     isUnknown(merged) {
       const { part, path } = originOf(merged);
       return part.unknown.size > 0 && part.unknown.has(pathKey(path));
+    },
+    declaredAt(merged, part = 'value') {
+      const { part: owner, path } = originOf(merged);
+      return `${owner.parsed.name}:${owner.parsed.locate(path, part).line}`;
     },
     written,
     quoted: (merged) => quote(String(written(merged))),

@@ -187,6 +187,18 @@ const authKeyOperations: readonly Operation[] = [
 
 const statusOperations: readonly Operation[] = [
   {
+    id: 'getConfig',
+    method: 'get',
+    path: '/admin/config',
+    tag: 'Status',
+    access: 'admin',
+    summary: 'What is in force, with the file and line of each entry, or who wrote it.',
+    description:
+      'Nothing of a provider that may be secret is shown. It also answers while the store is down, marked `stale`.',
+    success: { status: 200, says: 'The configuration in force.', schema: 'config', headers: ['x-gateway-stale'] },
+    refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
+  },
+  {
     id: 'getStatus',
     method: 'get',
     path: '/admin/status',

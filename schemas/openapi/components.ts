@@ -8,6 +8,7 @@ import authKeyIssued from '../admin/auth-key-issued.schema.json' with { type: 'j
 import authKeyLabels from '../admin/auth-key-labels.schema.json' with { type: 'json' };
 import authKeyList from '../admin/auth-key-list.schema.json' with { type: 'json' };
 import authKeyWrite from '../admin/auth-key-write.schema.json' with { type: 'json' };
+import configInForce from '../admin/config.schema.json' with { type: 'json' };
 import rateLimitDelete from '../admin/rate-limit-delete.schema.json' with { type: 'json' };
 import rateLimitReset from '../admin/rate-limit-reset.schema.json' with { type: 'json' };
 import rateLimitResetOne from '../admin/rate-limit-reset-one.schema.json' with { type: 'json' };
@@ -39,6 +40,7 @@ const schemas = {
   'auth-key-write': authKeyWrite,
   'chat-completion': chatCompletion,
   'chat-completion-request': chatCompletionRequest,
+  config: configInForce,
   'embedding-list': embeddingList,
   'embedding-request': embeddingRequest,
   model,

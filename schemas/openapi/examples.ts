@@ -10,6 +10,7 @@ const ruleOfTeamA = {
   per_child: false,
   source: 'manual',
   overrides_config: true,
+  declared_at: 'limits.yaml:7',
   enforced: true,
   mode: 'enforce',
   period_label: 'minute',
@@ -26,6 +27,25 @@ const ruleOfTeamA = {
   created_at: '2026-03-01T21:03:58.120Z',
   updated_at: '2026-03-01T21:03:58.120Z',
   updated_by: 'master_key',
+} as const;
+
+const declaredRule = {
+  id: 'user_path:hour:8b5f2d1ce0a97364',
+  scope: 'user_path',
+  subject: '/team-b',
+  effective_subject: '/team-b',
+  user_path: '/team-b',
+  per_child: false,
+  source: 'config',
+  overrides_config: false,
+  declared_at: 'limits.yaml:12',
+  enforced: true,
+  mode: 'enforce',
+  period_label: 'hour',
+  period_seconds: 3600,
+  max_requests: 500,
+  created_at: '2026-03-01T06:00:00.000Z',
+  updated_at: '2026-03-01T06:00:00.000Z',
 } as const;
 
 const keyOfAnn = {
@@ -88,6 +108,25 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
     usage: tokenUsage,
   },
   'chat-completion-request': { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] },
+  config: {
+    server_time: '2026-03-01T21:04:20.512Z',
+    config_revision: '9f86d081884c',
+    config_source: 'directory',
+    state_revision: 42,
+    providers: [
+      { name: 'openai', type: 'openai', models: ['gpt-4o'], stream_usage: true, declared_at: 'providers.yaml:3' },
+    ],
+    aliases: [
+      {
+        source: 'chat',
+        strategy: 'round_robin',
+        targets: [{ model: 'openai/gpt-4o', weight: 1 }],
+        declared_at: 'aliases.yaml:4',
+      },
+    ],
+    rate_limits_enabled: true,
+    rate_limits: [declaredRule],
+  },
   'embedding-list': {
     object: 'list',
     data: [{ index: 0, embedding: [0.01, -0.02] }],

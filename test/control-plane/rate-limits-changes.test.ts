@@ -303,6 +303,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
   const nowMs = start + 61_234;
   const { rate_limits: items, server_time } = listing({
     rules,
+    places: new Map(),
     prerequisites: rulePrerequisites(),
     live,
     declared: dateRules(new Map(), rules, start),
@@ -368,8 +369,18 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
       `${label}: no aggregate`,
     );
   }
-  t.same(listing({ rules: [], prerequisites: rulePrerequisites(), live, declared: new Map(), nowMs: start }), {
-    rate_limits: [],
-    server_time: '2026-06-01T00:00:00.000Z',
-  });
+  t.same(
+    listing({
+      rules: [],
+      prerequisites: rulePrerequisites(),
+      live,
+      declared: new Map(),
+      places: new Map(),
+      nowMs: start,
+    }),
+    {
+      rate_limits: [],
+      server_time: '2026-06-01T00:00:00.000Z',
+    },
+  );
 });

@@ -107,7 +107,11 @@ export async function startPlane(
     parts: {
       store,
       quotas: () => defaultQuotas,
-      configRules: () => ({ rules: config, declared: dateRules(new Map(), config, start - 5_000) }),
+      configRules: () => ({
+        rules: config,
+        declared: dateRules(new Map(), config, start - 5_000),
+        places: new Map([['user_path 60 /config', 'limits.yaml:7']]),
+      }),
       live: async () => liveCounters(await store.heartbeats(), at.nowMs),
       prerequisites: () => rulePrerequisites(),
       nowMs: () => at.nowMs,

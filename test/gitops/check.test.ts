@@ -69,7 +69,10 @@ await test('the rules are listed by the ids that metrics use, when asked for', a
   const directory = 'examples/team-limits/config';
   const { output, code } = await checkConfig([directory, '--rules'], {});
   t.equal(code, 0);
-  t.match(output, /^[a-z2-7]{8} {2}user_path {2}\/team-a +3 requests, 20000 tokens per minute, named team A per minute$/m);
+  t.match(
+    output,
+    /^[a-z2-7]{8} {2}user_path {2}\/team-a +3 requests, 20000 tokens per minute, named team A per minute$/m,
+  );
   t.match(output, /^[a-z2-7]{8} {2}provider +primary +20 requests in flight$/m);
   t.match(output, /^[a-z2-7]{8} {2}user_path +\/team-b\/batch +20 requests per 300s, shadow$/m);
   t.notMatch((await checkConfig([directory], {})).output, /in flight/);

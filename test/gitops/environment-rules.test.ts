@@ -204,7 +204,7 @@ await test('a hundred thousand limits are the most a directory may hold', async 
     limits: limits(100),
   }));
   const problem = (_path: unknown, message: string): Problem => problemOfFile('a.yaml', message);
-  const none = { place: () => '', file: () => '', written: () => undefined, quoted: () => '""' };
+  const none = { place: () => '', declaredAt: () => '', file: () => '', written: () => undefined, quoted: () => '""' };
   const sources = { ...none, problem, isUnknown: () => false };
   const check = (count: number): string[] =>
     lines(

@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
+import { configRoutes } from '../../control-plane/admin/config/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
 import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
 import { who } from '../../control-plane/authenticate.ts';
+import { ConfigInForce } from '../../control-plane/config-in-force.ts';
 import { errors as adminErrors } from '../../control-plane/errors.ts';
 import { createFleet } from '../../control-plane/fleet.ts';
 import { createServer } from '../../control-plane/server.ts';
@@ -261,11 +263,11 @@ async function startAdmin(t: Test) {
   });
   const live = async () => liveCounters([], nowMs());
   const quotas = () => defaultQuotas;
-  const configRules = () => ({ rules: [], declared: new Map() });
-  await app.register(rateLimits, {
-    parts: { store, quotas, configRules, live, prerequisites: () => rulePrerequisites(), nowMs },
-    who,
-  });
+  const configRules = () => ({ rules: [], declared: new Map(), places: new Map() });
+  const rules = { store, quotas, configRules, live, prerequisites: () => rulePrerequisites(), nowMs };
+  await app.register(rateLimits, { parts: rules, who });
+  const empty = new ConfigInForce({ hasTemplates: true, usageEnabled: true });
+  await app.register(configRoutes, { parts: { rules, inForce: () => empty, status: () => undefined } });
   await app.register(authKeys, { parts: { store, quotas, known: () => nothingKnown, nowMs } });
   const state = () =>
     ({

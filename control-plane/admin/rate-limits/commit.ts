@@ -19,16 +19,15 @@ import {
   removeExpiredRules,
   type UnneededEpochs,
 } from './changes.ts';
-import type { DeclaredDates } from './declared-dates.ts';
 import type { RuleFilter } from './filter.ts';
 import type { LiveCounters } from './fleet-counters.ts';
-import { listing } from './listing.ts';
+import { type ListingParts, listing, rows } from './listing.ts';
 
 /** The parts of the process that the rate-limit resource uses. */
 export interface RateLimitParts {
   readonly store: DocumentStore;
-  /** The rules of the configuration in force, with the dates of each declaration. */
-  configRules(): { readonly rules: readonly Rule[]; readonly declared: DeclaredDates };
+  /** The rules of the configuration in force, with the dates and the place of each declaration. */
+  configRules(): Pick<ListingParts, 'declared' | 'places'> & { readonly rules: readonly Rule[] };
   live(): Promise<LiveCounters>;
   /** The limits on what operators may store. */
   quotas(): Quotas;
@@ -120,14 +119,25 @@ function answer(
   live: LiveCounters | undefined,
   filter: RuleFilter,
 ): RulesAnswer {
-  const { rules: config, declared } = parts.configRules();
+  const shown = shownRules(parts, state);
+  const body = listing({ ...shown, rules: shown.rules.filter(filter), live });
+  return { body, etag: etagOf(state), isStale: live === undefined };
+}
+
+/** All rules of a state, and what their rows need besides usage. */
+function shownRules(parts: RateLimitParts, state: RuleState): Omit<ListingParts, 'live'> {
+  const { rules: config, ...declared } = parts.configRules();
   const nowMs = Math.floor(parts.nowMs());
   const { values: manual } = readKind(manualRules, state.documents);
   const epochs = resetEpochs(readKind(resets, state.documents).values);
   const prerequisites = parts.prerequisites();
-  const rules = mergeRules({ config, manual, epochs, nowMs, prerequisites }).filter(filter);
-  const body = listing({ rules, prerequisites, live, declared, nowMs });
-  return { body, etag: etagOf(state), isStale: live === undefined };
+  const rules = mergeRules({ config, manual, epochs, nowMs, prerequisites });
+  return { rules, prerequisites, ...declared, nowMs };
+}
+
+/** A row for each rule, without usage. */
+export function rowsWithoutUsage(parts: RateLimitParts, state: RuleState): object[] {
+  return rows({ ...shownRules(parts, state), live: undefined });
 }
 
 /** The user path a rule belongs to; undefined when it is about a provider or a model, which belong to the whole gateway. */

@@ -14,20 +14,28 @@ export interface ListingParts {
   /** Undefined: the store does not answer, so the usage is not known. */
   readonly live: LiveCounters | undefined;
   readonly declared: DeclaredDates;
+  /** Where the configuration declares a rule, by rule key. */
+  readonly places: ReadonlyMap<string, string>;
   readonly nowMs: number;
 }
 
 /** The body of `schemas/admin/rate-limits.schema.json`: times are RFC 3339 in UTC; absent members are left out. */
 export function listing(parts: ListingParts): object {
   return {
-    rate_limits: parts.rules.map((rule) => item(rule, parts)),
+    rate_limits: rows(parts),
     server_time: timestamp(parts.nowMs),
     ...(parts.live === undefined ? { stale: true } : {}),
   };
 }
 
-function item(rule: MergedRule, { prerequisites, live, declared: all, nowMs }: ListingParts): object {
+/** One row for each rule; without usage when `live` is undefined. */
+export function rows(parts: ListingParts): object[] {
+  return parts.rules.map((rule) => item(rule, parts));
+}
+
+function item(rule: MergedRule, { prerequisites, live, declared: all, places, nowMs }: ListingParts): object {
   const { manual } = rule;
+  const place = places.get(rule.key);
   const declared = all.get(rule.key);
   const unenforced = explainUnenforced(rule, prerequisites);
   return {
@@ -40,6 +48,7 @@ function item(rule: MergedRule, { prerequisites, live, declared: all, nowMs }: L
     per_child: rule.perChild,
     source: rule.source,
     overrides_config: rule.overridesConfig,
+    ...(place === undefined ? {} : { declared_at: place }),
     enforced: rule.enforced,
     ...(unenforced === undefined ? {} : { unenforced_reason: unenforced }),
     mode: rule.mode,

@@ -1,0 +1,118 @@
+// GET /admin/config: from a name to the file and line that declares it or the operator who wrote it, and no secret on the way.
+import { t as suite, test } from 'tap';
+import { componentProblems } from '../support/api-description.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { startFleet } from '../support/fleet.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { listRules } from '../support/operator.ts';
+
+suite.setTimeout(60_000);
+
+const canary = 'sk-canary-of-the-config';
+const upstream = await startFakeUpstream({ t: suite });
+const files = {
+  'providers.yaml': `providers:
+  fake:
+    type: openai
+    base_url: ${upstream.url}
+    api_key: ${canary}
+    models: [fake-small]
+    headers: { X-Secret: ${canary} }
+`,
+  'teams.yaml': `# two teams
+aliases:
+  - { source: chat, target: fake/fake-small }
+rate_limits:
+  user_paths:
+    - path: /a
+      limits:
+        - { period: minute, max_requests: 10 }
+    - path: /b
+      limits:
+        - { period: hour, max_requests: 20 }
+`,
+};
+const env = { SET_RATE_LIMIT_C: 'rpm=5' };
+const fleet = await startFleet(suite, { store: 'sqlite', upstream, files, env, proxies: 1 });
+const [proxy] = fleet.proxies as readonly [Gateway];
+
+interface Shown {
+  readonly config_revision: string;
+  readonly state_revision: number;
+  readonly providers: readonly object[];
+  readonly aliases: readonly object[];
+  readonly rate_limits: readonly { readonly subject: string; readonly [name: string]: unknown }[];
+}
+
+async function shown(t: { same(one: unknown, other: unknown): unknown }): Promise<Shown> {
+  const response = await proxy.fetch('/admin/config');
+  const text = await response.text();
+  if (response.status !== 200 || text.includes(canary) || text.includes(upstream.url)) throw new Error(text);
+  t.same(componentProblems('Config', JSON.parse(text)), []);
+  return JSON.parse(text) as Shown;
+}
+
+await test('everything in force is shown with its place or its author, and nothing secret', async (t) => {
+  const body = { user_path: '/a', period: 'minute', max_requests: 2, reason: 'runaway', expires_in: '8h' };
+  await fleet.write('PUT', body);
+  await fleet.write('PUT', { user_path: '/d', period: 'minute', max_requests: 2 });
+  const config = await shown(t);
+  t.match(config.providers, [
+    { name: 'fake', type: 'openai', models: ['fake-small'], declared_at: 'providers.yaml:2' },
+  ]);
+  t.same(config.aliases, [
+    {
+      source: 'chat',
+      strategy: 'round_robin',
+      targets: [{ model: 'fake/fake-small', weight: 1 }],
+      declared_at: 'teams.yaml:3',
+    },
+  ]);
+  const rows = Object.fromEntries(config.rate_limits.map((row) => [row.subject, row]));
+  t.match(rows['/a'], {
+    source: 'manual',
+    overrides_config: true,
+    declared_at: 'teams.yaml:8',
+    updated_by: 'master_key',
+    reason: 'runaway',
+    expires_at: String,
+  });
+  t.match(rows['/b'], { source: 'config', declared_at: 'teams.yaml:11', max_requests: 20 });
+  t.match(rows['/c'], { source: 'config', declared_at: 'SET_RATE_LIMIT_C' });
+  t.match(rows['/d'], { source: 'manual', updated_by: 'master_key' });
+  t.notOk('declared_at' in (rows['/d'] ?? {}));
+  t.notOk(
+    config.rate_limits.some((row) => 'requests_used' in row),
+    'usage is in the listing',
+  );
+  const status = await (await proxy.fetch('/admin/status')).json();
+  const { config_revision, state_revision } = config;
+  t.match(status, { desired: { config_revision, state_revision } });
+  const listed = (await listRules(fleet)) as readonly { readonly subject: string; readonly declared_at?: string }[];
+  t.same(
+    listed.map(({ subject, declared_at: place }) => [subject, place]),
+    config.rate_limits.map((row) => [row.subject, row['declared_at']]),
+    'the listing names the same places',
+  );
+});
+
+await test('an edit moves the places with it', async (t) => {
+  const before = (await shown(t)).config_revision;
+  await proxy.applyConfig({ 'teams.yaml': files['teams.yaml'].replace('# two teams', '#\n#\n#') });
+  await fleet.recovered();
+  const after = await shown(t);
+  t.not(after.config_revision, before);
+  t.match(after.aliases, [{ declared_at: 'teams.yaml:5' }]);
+  t.equal(after.rate_limits.find(({ subject }) => subject === '/b')?.['declared_at'], 'teams.yaml:13');
+});
+
+await test('only operators of the whole gateway may ask, and without a query', async (t) => {
+  const issued = await proxy.fetch('/admin/auth-keys', {
+    method: 'POST',
+    body: { name: 'lead', user_path: '/a', dashboard_access: true },
+  });
+  const { value } = (await issued.json()) as { value: string };
+  const denied = await proxy.fetch('/admin/config', { headers: { authorization: `Bearer ${value}` } });
+  t.match(await denied.json(), { status_code: 403, code: 'admin_scope_denied' });
+  t.match(await (await proxy.fetch('/admin/config?path=/a')).json(), { status_code: 400, code: 'invalid_query' });
+});
