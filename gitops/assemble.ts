@@ -3,7 +3,7 @@ import { parseSelector } from '../schemas/selector.ts';
 import type { Config } from '../schemas/types.ts';
 import { quote } from '../schemas/validation/path.ts';
 import type { Variables } from '../schemas/variables.ts';
-import type { AssembledConfig } from './assembled.ts';
+import type { AssembledConfig, KeyFile } from './assembled.ts';
 import { checkAliases, targetsOf, type WrittenAlias } from './check-aliases.ts';
 import { checkProviders } from './check-providers.ts';
 import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
@@ -69,7 +69,22 @@ export function assemble(
   config.aliases = resolveAliases(config.aliases, providers.keyless, sources, warnings);
   for (const name of providers.keyless) delete config.providers[name];
   const isPlain = providerNames.join() === Object.keys(config.providers).join();
-  return { config: { ...config, ...(isPlain ? {} : { providerNames }), ...places }, problems, warnings };
+  const keyFiles = keyFilesOf(config.providers, sources);
+  const assembled = {
+    ...config,
+    ...(isPlain ? {} : { providerNames }),
+    ...(keyFiles.length === 0 ? {} : { keyFiles }),
+    ...places,
+  };
+  return { config: assembled, problems, warnings };
+}
+
+function keyFilesOf(providers: Config['providers'], sources: Sources): KeyFile[] {
+  return Object.entries(providers).flatMap(([provider, { api_key_file: path }]) => {
+    if (path === undefined) return [];
+    const { message: _, ...place } = sources.problem(['providers', provider, 'api_key_file'], '');
+    return [{ provider, path, place }];
+  });
 }
 
 /** Gives every alias its list of targets, without the targets of providers that are left out. */

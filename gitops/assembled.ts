@@ -1,6 +1,17 @@
-// The type of an assembled configuration: the document, the order of its providers, and where its entries are declared.
+// The type of an assembled configuration: the document, the order of its providers, the files of their keys, and where its entries are
+// declared.
 import type { Config } from '../schemas/types.ts';
 import type { DeclaredPlaces } from './places.ts';
+import type { Problem } from './problem.ts';
+
+/** A provider whose key lies in a file. */
+export interface KeyFile {
+  readonly provider: string;
+  /** As it is written: relative to the working directory. */
+  readonly path: string;
+  /** Where that is written. */
+  readonly place: Omit<Problem, 'message'>;
+}
 
 export interface AssembledConfig extends Config {
   /**
@@ -10,4 +21,8 @@ export interface AssembledConfig extends Config {
   readonly providerNames?: readonly string[];
   /** Where the entries are declared. Absent in a proxy, which shows none. */
   readonly places?: DeclaredPlaces;
+  /** The files with keys of providers; absent when there are none. */
+  readonly keyFiles?: readonly KeyFile[];
+  /** By provider, keys that were in force before: secrets as well. */
+  readonly formerKeys?: Readonly<Record<string, readonly string[]>>;
 }

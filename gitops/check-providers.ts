@@ -77,6 +77,10 @@ function checkKey(
   { problems, warnings, keyless }: ProviderFindings,
 ): void {
   const path = ['providers', name, 'api_key'];
+  if (provider.api_key !== undefined && provider.api_key_file !== undefined) {
+    const message = `stands beside api_key (${sources.place(path, 'key')}); a provider has one of the two`;
+    problems.push(sources.problem(['providers', name, 'api_key_file'], message, 'key'));
+  }
   if (provider.api_key === undefined || sources.isUnknown(path)) return;
   if (provider.api_key === '') {
     keyless.add(name);

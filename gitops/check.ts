@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseList } from '../schemas/variables.ts';
+import type { AssembledConfig } from './assembled.ts';
 import { listRules } from './list-rules.ts';
 import { firstLoadBytes, load } from './load-off-thread.ts';
 import { formatProblem, type Problem, sortProblems } from './problem.ts';
@@ -70,10 +71,16 @@ export async function checkConfig(
     files: files.length,
     revision: revisionOf(hash),
     problems,
-    warnings: loaded.warnings,
+    warnings: sortProblems([...loaded.warnings, ...absentKeyFiles(loaded.config)]),
     rules: parsed.values.rules && loaded.config ? listRules(loaded.config.rate_limits) : [],
   };
   return { output: format(result), code: ok ? 0 : 1 };
+}
+
+/** A machine that checks a directory does not need the secrets: the files are not read. */
+function absentKeyFiles(config: AssembledConfig | undefined): Problem[] {
+  const absent = (config?.keyFiles ?? []).filter(({ path }) => !existsSync(path));
+  return absent.map(({ place }) => ({ ...place, message: 'names a file that does not exist here; a proxy needs it' }));
 }
 
 function text({ directory, ok, files, revision, problems, warnings, rules }: CheckResult): string {

@@ -1,6 +1,7 @@
 // What a follower of a configuration directory is given.
 import type { AssembledConfig } from './assembled.ts';
 import type { ConfigEvent } from './config-status.ts';
+import type { load } from './load-off-thread.ts';
 import type { SteadinessSettings } from './steadiness.ts';
 import type { WatchSettings } from './watch.ts';
 
@@ -17,8 +18,11 @@ export interface FollowOptions {
   apply: (config: AssembledConfig, revision: string) => void;
   report: (event: ConfigEvent) => void;
   settings?: Partial<FollowSettings>;
+  /** In place of `load`. */
+  load?: typeof load;
 }
 
+/** The times of watching and waiting. */
 export type FollowSettings = WatchSettings & SteadinessSettings;
 
 export const defaultSettings: FollowSettings = { debounceMs: 100, recheckMs: 400, steadyMs: 200, patienceMs: 600 };

@@ -129,9 +129,9 @@ class ConfigFollower {
 
   async #load({ files, problems, hash }: Reading, inlineBytes: number): Promise<Loaded> {
     if (this.#pending?.hash === hash) return this.#pending.loaded;
-    const variables = this.#options.variables === 'keep' ? 'keep' : 'error';
-    const context = { ...this.#options, variables } as const;
-    const loaded = files.length === 0 ? { problems: [], warnings: [] } : await load(files, context, inlineBytes);
+    const { load: loadWith = load, variables } = this.#options;
+    const context = { ...this.#options, variables: variables === 'keep' ? 'keep' : 'error' } as const;
+    const loaded = files.length === 0 ? { problems: [], warnings: [] } : await loadWith(files, context, inlineBytes);
     return problems.length === 0
       ? loaded
       : { problems: sortProblems([...problems, ...loaded.problems]), warnings: loaded.warnings };

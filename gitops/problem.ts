@@ -40,7 +40,8 @@ export function problemOfFile(file: string, message: string): Problem {
 
 /** Whether the value at a path may be a secret: then no sentence quotes it. */
 export function isSecret(path: Path): boolean {
-  return path[0] === 'providers' && (path[2] === 'api_key' || path[2] === 'headers');
+  // A key may stand in the place of its file by mistake.
+  return path[0] === 'providers' && (path[2] === 'api_key' || path[2] === 'api_key_file' || path[2] === 'headers');
 }
 
 /** Sorted by `first`, file, line, column and path, so that the same mistakes always give the same list. */

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { parseFlag, parseList, type Variables } from '../schemas/variables.ts';
 import { parseRedisUrl } from '../store/state/redis/address.ts';
 import { ownNames } from './own-names.ts';
+import { readSecret } from './secret-variable.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -72,7 +73,7 @@ export function readVariables(variables: Variables): VariableReader {
     return number;
   };
   const redisUrl = (): string | undefined => {
-    const url = get('REDIS_URL');
+    const url = readSecret('REDIS_URL', get, problems);
     if (url !== undefined && parseRedisUrl(url) === undefined) {
       problems.push('REDIS_URL must look like redis://user:password@host:6379/0, or rediss:// for TLS');
     }
@@ -114,9 +115,9 @@ export function readVariables(variables: Variables): VariableReader {
     wholeNumber,
     planeSettings(host) {
       const insecure = flag('GATEWAY_INSECURE', false);
-      const key = get('GATEWAY_MASTER_KEY');
-      const previousKey = get('GATEWAY_PREVIOUS_MASTER_KEY');
-      const checked = checkMasterKey({ key, previousKey, insecure, host });
+      const key = readSecret('GATEWAY_MASTER_KEY', get, problems);
+      const previousKey = readSecret('GATEWAY_PREVIOUS_MASTER_KEY', get, problems);
+      const checked = checkMasterKey({ key, previousKey, insecure, host, file: get('GATEWAY_MASTER_KEY_FILE') });
       problems.push(...checked.problems);
       return {
         insecure,
@@ -149,13 +150,18 @@ interface MasterKeys {
   readonly insecure: boolean;
   /** The address that the plane is bound to. */
   readonly host: string;
+  /** The file that should hold the key; what is wrong with it has been said. */
+  readonly file: string | undefined;
 }
 
 /** Problems end the start; warnings do not. A sentence each. */
-function checkMasterKey({ key, previousKey, insecure, host }: MasterKeys): { problems: string[]; warnings: string[] } {
+function checkMasterKey({ key, previousKey, insecure, host, file }: MasterKeys): {
+  problems: string[];
+  warnings: string[];
+} {
   const problems: string[] = [];
   if (key === undefined) {
-    if (!insecure) {
+    if (!insecure && file === undefined) {
       problems.push(
         'GATEWAY_MASTER_KEY is not set; set it to a long random text, or GATEWAY_INSECURE=true to go without',
       );

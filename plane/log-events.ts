@@ -13,6 +13,7 @@ const configTexts: Readonly<Record<ConfigEvent['kind'], string>> = {
   applied: 'config applied',
   recovered: 'config good again, nothing changed',
   rejected: 'config rejected',
+  'key-renewed': 'provider key renewed',
   'last-good-used': 'serving the last good config',
   warning: 'config warning',
 };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { AssembledConfig } from '../gitops/assembled.ts';
 import { ConfigRejected } from '../gitops/config-rejected.ts';
 import { type Follower, followConfig } from '../gitops/follow.ts';
+import { followConfigAndKeys } from '../gitops/follow-keys.ts';
 import { formatProblem, type Problem, problemFields } from '../gitops/problem.ts';
 import type { Variables } from '../schemas/variables.ts';
 import type { EnvironmentReading, PlaneSettings } from './environment.ts';
@@ -39,7 +40,7 @@ export function settingsOrExit<Settings>(identity: Identity, reading: Environmen
 
 export interface PlaneConfig {
   readonly settings: Pick<PlaneSettings, 'configDirectory' | 'entitlements'> & { readonly variables: Variables };
-  /** `keep` leaves `${VAR}` in provider settings as written. */
+  /** `keep` leaves `${VAR}` in provider settings as written, and reads no `api_key_file`. */
   readonly variables: 'expand' | 'keep';
   /** Folder for this process's copy of the last good configuration. */
   readonly ownFolder: string;
@@ -53,7 +54,7 @@ export interface PlaneConfig {
 export async function followConfigOrExit(identity: Identity, config: PlaneConfig): Promise<Follower> {
   const { settings, variables, ownFolder, nowMs, log, apply } = config;
   try {
-    return await followConfig({
+    return await (variables === 'expand' ? followConfigAndKeys : followConfig)({
       directory: settings.configDirectory,
       environment: settings.variables,
       variables,

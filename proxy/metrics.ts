@@ -152,6 +152,13 @@ function observeConfig(registers: Registry[], config: ObservedFacts['config']): 
     },
   });
   new Gauge({
+    ...proxyMetrics.keyFilesUnreadable,
+    registers,
+    collect() {
+      this.set(config()?.unreadableKeyFiles ?? 0);
+    },
+  });
+  new Gauge({
     ...proxyMetrics.configInfo,
     registers,
     collect() {

@@ -28,6 +28,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
   const reasons = [
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
+    ...((config?.unreadableKeyFiles ?? 0) > 0 ? ['provider_key_file_unreadable'] : []),
     ...(isStoreUp && state?.isUp !== false ? [] : ['state_store_unavailable']),
     ...(isEmptied(state?.standing) ? ['state_store_emptied'] : []),
     ...((state?.skipped.unsealed ?? 0) > 0 ? ['state_documents_unsealed'] : []),

@@ -22,9 +22,19 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     says: 'The key that clients and operators send: visible ASCII characters, at least 16 unless the address is loopback. Required unless `GATEWAY_INSECURE=true`. `npm start` makes one and keeps it in `data/master-key`.',
   },
   {
+    name: 'GATEWAY_MASTER_KEY_FILE',
+    readBy: both,
+    says: 'A file that holds the master key, in place of `GATEWAY_MASTER_KEY`: at most 16 KiB, a line break at its end does not count. It is read at the start only.',
+  },
+  {
     name: 'GATEWAY_PREVIOUS_MASTER_KEY',
     readBy: both,
     says: 'The previous master key, set while the key is being changed: documents sealed with it stay in force. It authenticates no request.',
+  },
+  {
+    name: 'GATEWAY_PREVIOUS_MASTER_KEY_FILE',
+    readBy: both,
+    says: 'A file that holds it, in place of `GATEWAY_PREVIOUS_MASTER_KEY`.',
   },
   {
     name: 'GATEWAY_INSECURE',
@@ -95,6 +105,11 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     name: 'REDIS_URL',
     readBy: both,
     says: 'The state store: `redis://user:password@host:6379/0`, or `rediss://` for TLS. Without it, the state store is a file in `GATEWAY_DATA`.',
+  },
+  {
+    name: 'REDIS_URL_FILE',
+    readBy: both,
+    says: 'A file that holds the address, in place of `REDIS_URL`. It is read at the start only.',
   },
   {
     name: 'GATEWAY_REDIS_PREFIX',

@@ -132,6 +132,12 @@ export const proxyMetrics = {
     help: 'The config in force and where it came from (directory or last-good); the value is always 1.',
     labelNames: ['revision', 'source'],
   },
+  keyFilesUnreadable: {
+    name: 'gateway_provider_key_files_unreadable',
+    type: 'gauge',
+    help: 'Files of api_key_file that cannot be read now; the last key of each stays in force.',
+    labelNames: [],
+  },
   stateStoreUp: {
     name: 'gateway_state_store_up',
     type: 'gauge',

@@ -94,6 +94,10 @@ export interface Provider {
    */
   api_key?: string;
   /**
+   * A file that holds the key, in place of api_key: at most 16 KiB, a line break at its end does not count. A relative path starts at the working directory of the proxy. The proxy reads the file again when it changes; while it cannot be read, the last key stays in force.
+   */
+  api_key_file?: string;
+  /**
    * The models of this provider; a request for any other model is answered 404.
    *
    * Items: A model id as the upstream knows it, without blanks around it and without control characters.

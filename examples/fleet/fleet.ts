@@ -31,12 +31,13 @@ async function findRedis(): Promise<{ url: string; origin: string }> {
 }
 
 async function start(): Promise<void> {
-  const key = findMasterKey(env['GATEWAY_MASTER_KEY'], dataDirectory);
+  const key = findMasterKey(env['GATEWAY_MASTER_KEY'], dataDirectory, env['GATEWAY_MASTER_KEY_FILE']);
   const redis = await findRedis();
   const variables = {
     GATEWAY_CONFIG: env['GATEWAY_CONFIG'] || relative(process.cwd(), join(import.meta.dirname, 'config')),
     GATEWAY_DATA: dataDirectory,
     GATEWAY_MASTER_KEY: key.value,
+    GATEWAY_MASTER_KEY_FILE: '',
     NODE_COMPILE_CACHE: env['NODE_COMPILE_CACHE'] || join(dataDirectory, 'compile-cache'),
     REDIS_URL: redis.url,
     // A separate prefix, because other gateways may use the same Redis.

@@ -23,7 +23,7 @@ export function compile(config: AssembledConfig, revision: string, credentials: 
   for (const name of providerNames) {
     const provider = providers[name];
     if (provider === undefined) continue;
-    const upstream = compileUpstream(name, provider);
+    const upstream = compileUpstream(name, provider, config.formerKeys?.[name] ?? []);
     upstreams.push(upstream);
     for (const model of new Set(provider.models)) {
       const target = compileTarget(upstream, model, 1);
@@ -69,7 +69,7 @@ export function withCredentials(snapshot: Snapshot, credentials: Credentials): S
   return Object.freeze({ ...snapshot, credentials });
 }
 
-function compileUpstream(name: string, provider: Provider): Upstream {
+function compileUpstream(name: string, provider: Provider, formerKeys: readonly string[]): Upstream {
   const url = new URL(provider.base_url);
   const dialect = dialects[provider.type];
   const { timeouts } = provider;
@@ -82,7 +82,7 @@ function compileUpstream(name: string, provider: Provider): Upstream {
     query: url.search,
     forwarded: forwardedOf(provider),
     headers: Object.freeze([...dialect.headers(provider.api_key), ...Object.entries(provider.headers).flat()]),
-    secrets: Object.freeze(secretsOf(provider)),
+    secrets: Object.freeze(secretsOf(provider, formerKeys)),
     streamUsage: provider.stream_usage,
     allowsRoutingMembers: provider.allow_routing_members,
     connectTimeoutMs: durationMs(timeouts.connect),
@@ -100,11 +100,11 @@ function forwardedOf({ forward_headers = [] }: Provider): readonly string[] | un
 }
 
 /**
- * The key, the values of configured headers and of the query, and the words of these: `Token abc` may come back as `abc`. Longest
+ * The key and those before it, the values of configured headers and of the query, and the words of these: `Token abc` may come back as `abc`. Longest
  * first.
  */
-function secretsOf({ api_key = '', headers, base_url }: Provider): string[] {
-  const values = [api_key, ...Object.values(headers), ...queryValues(base_url)];
+function secretsOf({ api_key = '', headers, base_url }: Provider, formerKeys: readonly string[]): string[] {
+  const values = [api_key, ...formerKeys, ...Object.values(headers), ...queryValues(base_url)];
   const words = values.flatMap((value) => [value, ...value.split(/[\s,;=]+/)]);
   // Shorter ones are words such as `true`; taking them out of messages would only mangle these.
   return [...new Set(words)].filter((word) => word.length >= 8).sort((a, b) => b.length - a.length);

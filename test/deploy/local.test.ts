@@ -252,7 +252,12 @@ void test('the master key is made once, readable by its owner alone', async (t) 
 void test('the master key comes from the environment when it is there', async (t) => {
   const data = join(temporaryDirectory(t), 'data');
   t.strictSame(findMasterKey('sk-mine', data), { value: 'sk-mine', origin: 'from GATEWAY_MASTER_KEY' });
+  const file = join(data, 'master-key');
+  t.throws(() => findMasterKey('', data, file), { message: /does not exist/ });
+  t.throws(() => findMasterKey('sk-mine', data, file), { message: /are both set/ });
   t.throws(() => statSync(data), { code: 'ENOENT' });
+  const { value } = findMasterKey(undefined, data);
+  t.strictSame(findMasterKey('', data, file), { value, origin: `from ${file}` });
 });
 
 void test('the master key is hidden from others again when its file was opened to them', async (t) => {

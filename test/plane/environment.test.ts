@@ -1,7 +1,10 @@
 // The variables of both planes: one meaning each, an empty one counts as unset, and an invalid one is a problem.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'tap';
 import { environmentReading, logLevels, readVariables, type VariableReader } from '../../plane/environment.ts';
 import type { Variables } from '../../schemas/variables.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
 
 /** What `read` gives for the variables, or the problems it met. */
 function reading<T>(variables: Variables, read: (reader: VariableReader) => T): T | readonly string[] {
@@ -53,6 +56,33 @@ await test('there is a master key, or going without is said out loud', async (t)
   }
   for (const odd of ['a b', ' a', 'a\n', 'é', 'a\u0000']) {
     t.match(masterKey({ GATEWAY_MASTER_KEY: odd }), [/^GATEWAY_MASTER_KEY must consist of visible ASCII/]);
+  }
+});
+
+await test('a secret may lie in a file, but not in two places', async (t) => {
+  const folder = temporaryDirectory(t, 'secrets');
+  const file = (content: string): string => {
+    const path = join(folder, 'secret');
+    writeFileSync(path, content);
+    return path;
+  };
+  const settings = (variables: Variables): unknown =>
+    reading(variables, (reader) => {
+      const { masterKey, previousMasterKey, redisUrl } = reader.planeSettings('127.0.0.1');
+      return { masterKey, previousMasterKey, redisUrl };
+    });
+  const key = { GATEWAY_MASTER_KEY: 'sk-test-master-key-0123456789' };
+  t.match(settings({ GATEWAY_MASTER_KEY_FILE: file('of-the-file\n') }), { masterKey: 'of-the-file' });
+  t.match(settings({ ...key, GATEWAY_PREVIOUS_MASTER_KEY_FILE: file('before') }), { previousMasterKey: 'before' });
+  t.match(settings({ ...key, REDIS_URL_FILE: file('redis://h:1/0\n') }), { redisUrl: 'redis://h:1/0' });
+  for (const name of ['GATEWAY_MASTER_KEY', 'GATEWAY_PREVIOUS_MASTER_KEY', 'REDIS_URL']) {
+    const path = file('redis://canary:1/0');
+    const both = settings({ ...key, [name]: 'redis://canary:1/0', [`${name}_FILE`]: path });
+    t.same(both, [`${name} and ${name}_FILE are both set; set one of them`]);
+    const others = name === 'GATEWAY_MASTER_KEY' ? {} : key;
+    const absent = settings({ ...others, [`${name}_FILE`]: `${path}-absent` });
+    t.same(absent, [`${name}_FILE names a file that does not exist`]);
+    t.same(settings({ ...others, [`${name}_FILE`]: file('') }), [`${name}_FILE names a file that is empty`]);
   }
 });
 

@@ -1,0 +1,63 @@
+// Keeps the configuration in force equal to the directory, and the keys of its providers equal to their files.
+import { setTimeout } from 'node:timers/promises';
+import type { AssembledConfig } from './assembled.ts';
+import { type Follower, followConfig } from './follow.ts';
+import type { FollowOptions } from './follow-options.ts';
+import { KeyFiles } from './key-files.ts';
+import { load } from './load-off-thread.ts';
+import { problemOfFile } from './problem.ts';
+
+/** Between two looks at the files of keys; a change is in force after two looks. Milliseconds. */
+const lookMs = 500;
+
+/** As `followConfig`, which tells when it rejects. The configurations that are applied hold the keys of `api_key_file`. */
+export async function followConfigAndKeys(options: FollowOptions): Promise<Follower> {
+  const keys = new KeyFiles();
+  let inForce: { config: AssembledConfig; revision: string } | undefined;
+  const follower = await followConfig({
+    ...options,
+    load: async (...given) => keys.complete(await load(...given)),
+    apply(config, revision) {
+      options.apply(keys.fill(config), revision);
+      inForce = { config, revision };
+    },
+  });
+  const closing = new AbortController();
+  const looking = lookAgain();
+
+  /** Until it is closed. */
+  async function lookAgain(): Promise<void> {
+    for (;;) {
+      await setTimeout(lookMs, undefined, { signal: closing.signal }).catch(() => undefined);
+      if (closing.signal.aborted) return;
+      await look().catch((error: unknown) => {
+        const problem = problemOfFile(options.directory, `reading the keys of providers failed: ${String(error)}`);
+        options.report({ kind: 'warning', revision: follower.status().revision, problems: [problem] });
+      });
+    }
+  }
+
+  async function look(): Promise<void> {
+    const { renewed, found, lost } = await keys.look();
+    if (inForce === undefined || closing.signal.aborted) return;
+    const { config, revision } = inForce;
+    if (lost.length > 0) options.report({ kind: 'warning', revision, problems: lost });
+    if (renewed.length > 0) {
+      options.apply(keys.fill(config), revision);
+      const problems = renewed.map(({ place }) => ({ ...place, message: 'names a file with another key now' }));
+      options.report({ kind: 'key-renewed', revision, problems });
+    }
+    // A configuration was rejected because it had no key.
+    if (found.length > 0) await follower.reload();
+  }
+
+  return {
+    status: () => ({ ...follower.status(), unreadableKeyFiles: keys.unreadable }),
+    reload: () => follower.reload(),
+    async close() {
+      closing.abort();
+      await looking;
+      await follower.close();
+    },
+  };
+}

@@ -1,0 +1,68 @@
+// Reads the file of a secret: bounded, without its line break at the end. No message holds its content.
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+/** Longest file. Bytes. */
+const mostBytes = 16 * 1024;
+/** A named pipe must not block. */
+const flags = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/** The secret, or the rest of a sentence that says why there is none: "does not exist". */
+export type KeyReading = { readonly key: string } | { readonly trouble: string };
+
+/** Reads without blocking the thread; never rejects. */
+export async function readKeyFile(path: string): Promise<KeyReading> {
+  try {
+    const handle = await open(path, flags);
+    try {
+      if (!(await handle.stat()).isFile()) return notRegular;
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(mostBytes + 1), 0, mostBytes + 1, 0);
+      return keyOf(buffer.subarray(0, bytesRead));
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    return troubleOf(error);
+  }
+}
+
+/** The same at once, for the start of a process; never throws. */
+export function readKeyFileSync(path: string): KeyReading {
+  try {
+    const descriptor = openSync(path, flags);
+    try {
+      if (!fstatSync(descriptor).isFile()) return notRegular;
+      const buffer = Buffer.alloc(mostBytes + 1);
+      return keyOf(buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, 0)));
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    return troubleOf(error);
+  }
+}
+
+const notRegular: KeyReading = { trouble: 'is not a regular file' };
+
+function keyOf(bytes: Buffer): KeyReading {
+  if (bytes.length > mostBytes) return { trouble: 'is larger than 16 KiB' };
+  const key = bytes.toString('utf8').replace(/(?:\r?\n)+$/, '');
+  if (key === '') return { trouble: 'is empty' };
+  // Keys are sent in headers, and addresses have no other characters either.
+  return /^[\x21-\x7e]+$/.test(key)
+    ? { key }
+    : { trouble: 'holds a blank, a line break or a character outside ASCII within the text' };
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  EACCES: 'cannot be read: permission denied',
+  EISDIR: 'is a directory',
+  ELOOP: 'is a symbolic link to itself',
+};
+
+function troubleOf(error: unknown): KeyReading {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  return { trouble: reasons[code] ?? `cannot be read (${code})` };
+}

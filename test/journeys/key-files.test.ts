@@ -1,0 +1,130 @@
+// A provider's key in a file: read at the start, and again when it changes, without a restart and without a trace of the key.
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { t as suite, type Test, test } from 'tap';
+import { checkConfig } from '../../gitops/check.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const upstream = await startFakeUpstream({ t: suite });
+const [first, second, third] = ['canary-first-0123456789', 'canary-second-0123456789', 'canary-third-0123456789'];
+
+const provider = (path: string, more: object = {}) => ({
+  providers: { fake: { type: 'openai', base_url: upstream.url, models: upstream.models, api_key_file: path, ...more } },
+});
+
+/** The bearer that the provider gets, and the answer. */
+async function ask(gateway: Gateway) {
+  const response = await gateway.fetch('/v1/chat/completions', {
+    method: 'POST',
+    body: { model: 'fake/fake-small', messages: [{ role: 'user', content: 'hello' }] },
+  });
+  const text = await response.text();
+  return { bearer: upstream.ledger.at(-1)?.header('authorization'), text, status: response.status };
+}
+
+const untilSent = (gateway: Gateway, key: string) =>
+  waitFor('the new key', async () => (await ask(gateway)).bearer === `Bearer ${key}`, 2_500);
+
+/** A secret as Kubernetes mounts it: the file is a link into a directory that is itself a link, which is replaced. */
+function mount(t: Test, key: string) {
+  const folder = temporaryDirectory(t, 'key-files');
+  let count = 0;
+  const swap = (next: string): void => {
+    count += 1;
+    mkdirSync(join(folder, `..${count}`));
+    writeFileSync(join(folder, `..${count}`, 'key'), next);
+    symlinkSync(`..${count}`, join(folder, '..tmp'));
+    renameSync(join(folder, '..tmp'), join(folder, '..data'));
+  };
+  swap(`${key}\n`);
+  symlinkSync(join('..data', 'key'), join(folder, 'key'));
+  return { path: join(folder, 'key'), swap, lose: () => rmSync(join(folder, '..data')) };
+}
+
+await test('a rotated key is in force within seconds, and no key is told, kept or logged', async (t) => {
+  const { path, swap } = mount(t, first);
+  const gateway = await startGateway(t, { config: provider(path) });
+  t.match(await ask(gateway), { bearer: `Bearer ${first}`, status: 200 });
+  const started = performance.now();
+  swap(`${second}\r\n`);
+  await untilSent(gateway, second);
+  t.comment(`renewed after ${Math.round(performance.now() - started)} ms`);
+
+  await upstream.behave({ kind: 'error', status: 401, message: `No: ${first}, ${second}` });
+  const { text } = await ask(gateway);
+  t.match(text, 'No: [redacted], [redacted]', 'neither the key nor the one before it');
+  await upstream.behave({ kind: 'openai' });
+
+  swap(third);
+  await untilSent(gateway, third);
+  const disk = readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
+  // The copy of the last good config is base64.
+  const copies = disk.flatMap((content) => content.match(/[A-Za-z0-9+/=]{40,}/g) ?? []).map((coded) => atob(coded));
+  t.ok(copies.some((copy) => copy.includes('api_key_file')));
+  const everywhere = [
+    ...disk,
+    ...copies,
+    ...gateway.process.stdout,
+    ...gateway.process.stderr,
+    await gateway.metrics(),
+  ];
+  t.notMatch(everywhere.join('\n'), /canary-(first|second|third)/);
+  t.ok(gateway.process.logs().some(({ msg }) => msg === 'provider key renewed'));
+});
+
+await test('a file that becomes unreadable leaves the last key in force, with one warning', async (t) => {
+  const { path, swap, lose } = mount(t, first);
+  const gateway = await startGateway(t, { config: provider(path) });
+  const unreadable = () => gateway.metric('gateway_provider_key_files_unreadable');
+  t.equal(await unreadable(), 0);
+  lose();
+  await waitFor('the metric', async () => (await unreadable()) === 1, 2_500);
+  t.match(await ask(gateway), { bearer: `Bearer ${first}`, status: 200 });
+  const ready = await gateway.fetch('/health/ready');
+  t.match(await ready.json(), { status: 'degraded', reasons: ['provider_key_file_unreadable'] });
+  await gateway.applyConfig({ 'gateway.yaml': provider(path, { stream_usage: false }) });
+  t.match(await ask(gateway), { bearer: `Bearer ${first}` }, 'an edit of the YAML does not lose it');
+  swap(second);
+  await untilSent(gateway, second);
+  t.equal(await unreadable(), 0);
+  const warnings = gateway.process.logs().filter(({ msg }) => /does not exist; the last key stays/.test(String(msg)));
+  t.equal(warnings.length, 1);
+});
+
+await test('without a key there is no start; a reload waits for it', async (t) => {
+  const { path, lose } = mount(t, first);
+  const gateway = await startGateway(t, { config: provider(path) });
+  const other = join(temporaryDirectory(t, 'key-file'), 'key');
+  gateway.writeConfig({ 'gateway.yaml': provider(other) });
+  await waitFor('the rejection', async () => (await gateway.metric('gateway_config_last_reload_successful')) === 0);
+  t.match(await ask(gateway), { bearer: `Bearer ${first}`, status: 200 });
+  writeFileSync(other, second);
+  await untilSent(gateway, second);
+  t.equal(await gateway.metric('gateway_config_last_reload_successful'), 1);
+
+  lose();
+  const failed = await startGateway(t, { config: provider(path), ready: 'spawned' });
+  t.match(await failed.process.exited, { code: 1 });
+  t.match(failed.process.stderr.join('\n'), 'providers.fake.api_key_file  names a file that does not exist');
+});
+
+await test('check-config reads no key, and warns of a file that is not there', async (t) => {
+  const folder = temporaryDirectory(t, 'check-key-file');
+  const check = async (path: string) => {
+    writeFileSync(join(folder, 'a.yaml'), JSON.stringify(provider(path)));
+    return checkConfig([folder], {});
+  };
+  const { path } = mount(t, 'not a key, but nobody reads it');
+  t.notMatch(await check(path), { output: /warning/ });
+  const { code, output } = await check(join(folder, 'absent'));
+  t.equal(code, 0);
+  t.match(
+    output,
+    /^warning: .*a\.yaml:1:\d+ {2}providers\.fake\.api_key_file {2}names a file that does not exist here/,
+  );
+});
