@@ -1,5 +1,6 @@
 // Every error the data plane itself can answer: stages throw entries of this table, connection/answer-refusal.ts renders them (spec: Error envelope).
 import { type ErrorType, printable } from '../schemas/error-type.ts';
+import type { Rule } from '../schemas/rules/rule.ts';
 
 interface Entry {
   readonly status: number;
@@ -96,6 +97,11 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors;
 
+/** A rate limit as the log speaks of it; `label`: its name, else its id. */
+export interface RefusingRule extends Pick<Rule, 'id' | 'scope'> {
+  readonly label: string;
+}
+
 /** What may be added to a table entry. */
 export interface Details {
   readonly param?: string;
@@ -104,6 +110,8 @@ export interface Details {
   /** Values for the placeholders of the message. */
   readonly fill?: Readonly<Record<string, string | number>>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The rate limit that refuses; for the log. */
+  readonly rule?: RefusingRule;
   /** Members of the envelope beyond its own; none may have the name of one of them. */
   readonly further?: Readonly<Record<string, unknown>>;
 }
@@ -116,6 +124,7 @@ export class Refusal extends Error {
   readonly param: string | null;
   readonly provider: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly rule: RefusingRule | undefined;
   /** Further members of the envelope: what a provider said beyond ours. */
   readonly further: Readonly<Record<string, unknown>>;
 
@@ -128,6 +137,7 @@ export class Refusal extends Error {
     this.param = details.param ?? null;
     this.provider = details.provider;
     this.headers = details.headers ?? {};
+    this.rule = details.rule;
     this.further = details.further ?? {};
   }
 }

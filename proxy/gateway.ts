@@ -1,6 +1,7 @@
 // The parts a request needs, wired by main.ts and passed as arguments; there are no globals.
 import type { FailedLogins } from '../plane/failed-logins.ts';
 import type { StateFollower } from '../store/state/follow-state.ts';
+import type { AccessLog } from './access-log.ts';
 import type { Balance } from './balance.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { KeyStreams } from './key-streams.ts';
@@ -21,6 +22,7 @@ export interface ControlPlaneLink extends Origin {
 }
 
 export interface Gateway {
+  readonly accessLog: AccessLog;
   /** The snapshot in force; a request asks once. */
   current(): Snapshot;
   readonly failedLogins: FailedLogins;

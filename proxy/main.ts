@@ -12,6 +12,7 @@ import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start
 import { endOnUncaught } from '../plane/uncaught.ts';
 import { digestOf } from '../schemas/keys/secret.ts';
 import { openPlaneStore } from '../store/state/open.ts';
+import { createAccessLog } from './access-log.ts';
 import { createBalance } from './balance.ts';
 import { BodyBudget } from './body-budget.ts';
 import { type ConnectionCounts, roomOfProcess } from './connection/connections.ts';
@@ -87,10 +88,12 @@ const observed = createMetrics({
   limiter,
   bodies,
   connections,
+  output,
   nowMs: tickMs,
 });
 const metrics = keepText(observed, environment.metricsMaxAgeMs, nowMs);
 const server = await createProxyServer({
+  accessLog: createAccessLog(identity, output, Date.now),
   limiter,
   pools,
   metrics,

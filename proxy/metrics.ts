@@ -1,6 +1,7 @@
 // What Prometheus sees of the data plane; what each metric means is written in schemas/proxy-metrics.ts and schemas/metrics.ts.
 import type { FollowStatus } from '../gitops/config-status.ts';
 import type { FailedLogins } from '../plane/failed-logins.ts';
+import type { LineWriter } from '../plane/line-writer.ts';
 import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
 import type { MetricDefinition } from '../schemas/metrics.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
@@ -42,6 +43,7 @@ export interface ObservedFacts {
   limiter: Limiter;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
   connections: () => ConnectionCounts;
+  output: Pick<LineWriter, 'droppedRequests'>;
   /** The state store, and when the counters were last written there: Unix milliseconds, 0 for never. */
   store: () => { readonly isUp: boolean; readonly writtenAtMs: number };
   /** Whole milliseconds of the limiter's clock. */
@@ -68,6 +70,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeConfig(registers, facts.config);
   observeStore(registers, facts);
   observeConnections(registers, facts.connections);
+  observeOutput(registers, facts.output);
   const limits = observeLimits(registers, facts.limiter, facts.nowMs);
   const requests = new RequestTally();
   const upstream = new UpstreamTally();
@@ -122,6 +125,17 @@ function observeBodies(registers: Registry[], bodies: ObservedFacts['bodies']): 
     collect() {
       this.reset();
       this.inc(bodies.refused);
+    },
+  });
+}
+
+function observeOutput(registers: Registry[], output: ObservedFacts['output']): void {
+  new Counter({
+    ...proxyMetrics.accessLogDropped,
+    registers,
+    collect() {
+      this.reset();
+      this.inc(output.droppedRequests);
     },
   });
 }

@@ -156,7 +156,10 @@ function statusOf({ gone, response }: Exchange): number {
 function answer(exchange: Exchange, thrown: unknown, gateway: Gateway): void {
   if (!(thrown instanceof Refusal)) gateway.reportFailure(thrown, exchange.id);
   try {
-    answerRefusal(thrown, exchange);
+    const refused = answerRefusal(thrown, exchange);
+    const { request } = exchange;
+    const asked = { exchange, method: request.method ?? '', path: pathOf(request.url ?? ''), refused };
+    gateway.accessLog.refused(asked, gateway.current(), gateway.nowMs());
   } catch (error) {
     giveUp(exchange, error, gateway);
   }

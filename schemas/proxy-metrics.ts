@@ -163,4 +163,10 @@ export const proxyMetrics = {
     help: '1 while the state store has lost the managed state that is in force here.',
     labelNames: [],
   },
+  accessLogDropped: {
+    name: 'gateway_access_log_dropped_total',
+    type: 'counter',
+    help: 'Lines of the access log that were dropped, because standard output was not read; a later line of the log says how many, too.',
+    labelNames: [],
+  },
 } as const satisfies Record<string, MetricDefinition>;

@@ -47,6 +47,10 @@ export interface Server {
    */
   cut_revoked_streams: boolean;
   /**
+   * Which requests have a line on standard output, whatever LOG_LEVEL says: failures (a status from 400 on, clients that left, answers that broke off), all, or off. A line is JSON: who asked, for which model, every attempt, status, error, the rule that refused, tokens, times; never a body or a key. Requests that are none of a model have a line when their caller is not let in.
+   */
+  access_log: 'off' | 'failures' | 'all';
+  /**
    * The most connections of clients at a time; further ones are closed at once. Default: half of the process's limit of open files after a reserve (the other half is for providers), and at most one for each 32 KiB of heap. It never exceeds the limit of open files.
    */
   max_connections?: number;

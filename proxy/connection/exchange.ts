@@ -20,6 +20,8 @@ export interface Exchange {
   /** Echoed as x-request-id and sent upstream. */
   readonly id: string;
   readonly startedAtMs: number;
+  /** Empty when the connection was gone before anybody asked. */
+  readonly clientAddress: string;
   /** The client left before its answer was complete. */
   gone: boolean;
   /** Set by the step that waits. */
@@ -28,15 +30,32 @@ export interface Exchange {
 
 /** Opens the exchange and gives it its id. */
 export function openExchange(request: IncomingMessage, response: ServerResponse, head: Head, nowMs: number): Exchange {
-  return {
-    request,
-    response,
-    head,
-    id: requestId(head.requestId),
-    startedAtMs: nowMs,
-    gone: false,
-    waiting: undefined,
-  };
+  return new OpenExchange(request, response, head, nowMs);
+}
+
+class OpenExchange implements Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly head: Head;
+  readonly id: string;
+  readonly startedAtMs: number;
+  gone = false;
+  waiting: Waiting | undefined = undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse, head: Head, nowMs: number) {
+    this.request = request;
+    this.response = response;
+    this.head = head;
+    this.id = requestId(head.requestId);
+    this.startedAtMs = nowMs;
+  }
+
+  /** That of the socket. */
+  get clientAddress(): string {
+    const address = this.request.socket.remoteAddress ?? '';
+    // A socket for IPv4 and IPv6 reports an IPv4 address as ::ffff:127.0.0.1.
+    return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+  }
 }
 
 /** The response was closed: when its answer is not complete, the client has left. */

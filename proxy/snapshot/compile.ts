@@ -55,6 +55,7 @@ export function compile(config: AssembledConfig, revision: string, credentials: 
     }),
     cutsRevokedStreams: server.cut_revoked_streams,
     connections: Object.freeze({ most: server.max_connections, mostPerAddress: server.max_connections_per_address }),
+    accessLog: server.access_log,
     userPathHeader: server.user_path_header.toLowerCase(),
     routes,
     models: Object.freeze([...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),

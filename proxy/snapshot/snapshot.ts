@@ -1,5 +1,6 @@
 // The compiled form of the config with the keys: frozen, replaced as a whole. A request uses one snapshot from its head to settle.
 import type { Credentials } from '../../schemas/keys/credentials.ts';
+import type { AccessLogScope } from '../access-log.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Patience } from '../upstream/patience.ts';
@@ -75,6 +76,7 @@ export interface Snapshot {
   /** Streams end when the key that opened them no longer lets in. */
   readonly cutsRevokedStreams: boolean;
   readonly connections: ConnectionSettings;
+  readonly accessLog: AccessLogScope;
   /** Name of the header that holds a request's user path, in lower case. */
   readonly userPathHeader: string;
   /** Every name a request may use: qualified, bare, alias. */

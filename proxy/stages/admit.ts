@@ -1,5 +1,6 @@
 // Stage 6: the consumer's allowance. One synchronous step: every user-path rule is checked, then all are taken from. It comes before
 // the body, so that a request beyond its limits takes no memory, and is renewed when the body is there.
+import { ruleLabel } from '../../schemas/rules/rule.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { rejectionHeaders, rejectionWords } from '../limits/headers.ts';
@@ -54,5 +55,7 @@ export function targetRules({ targets }: Route, limiter: Gateway['limiter']): Ma
 export function limitRefusal(rejection: Rejection, metrics: Gateway['metrics']): Refusal {
   const words = rejectionWords(rejection);
   metrics.retryAfter(words.seconds);
-  return refusal('rate_limit_exceeded', { fill: { ...words }, headers: rejectionHeaders(rejection) });
+  const { id, scope } = rejection.rule;
+  const rule = { id, scope, label: ruleLabel(rejection.rule) };
+  return refusal('rate_limit_exceeded', { fill: { ...words }, headers: rejectionHeaders(rejection), rule });
 }

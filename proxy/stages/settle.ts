@@ -16,7 +16,7 @@ import type { Ending } from './relay.ts';
 export interface Trip {
   /** That of the model endpoint. */
   readonly path: string;
-  /** The request as it came, its id and its start; the client's address is that of its socket. */
+  /** The request as it came, its id, its start and the address of its client. */
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
   readonly principal: Principal | undefined;
@@ -32,9 +32,9 @@ export interface Trip {
   readonly ending: Ending;
 }
 
-type Parts = Pick<Gateway, 'metrics' | 'limiter' | 'nowMs' | 'reportFailure'>;
+type Parts = Pick<Gateway, 'accessLog' | 'metrics' | 'limiter' | 'nowMs' | 'reportFailure'>;
 
-/** Gives the slots back, counts how the trip ended, and charges its tokens to every rule it was admitted under. */
+/** Gives the slots back, counts and logs how the trip ended, and charges its tokens to every rule it was admitted under. */
 export function settle(trip: Trip, parts: Parts): void {
   const { exchange, consumer, accepted, ending } = trip;
   const { metrics, limiter } = parts;
@@ -51,6 +51,7 @@ export function settle(trip: Trip, parts: Parts): void {
     metrics.upstream.ended(accepted.target, relayedOutcome(ending.refused), (now - accepted.startedAtMs) / 1000);
   }
   const usage = usageOf(trip, parts);
+  parts.accessLog.trip(trip, { status, usage, nowMs: now });
   if (usage === undefined) return;
   charge(limiter, consumer, usage, now);
   charge(limiter, accepted?.allowance, usage, now);

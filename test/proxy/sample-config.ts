@@ -31,6 +31,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       shutdown_grace: '2m',
       cut_revoked_streams: false,
       keep_alive: '75s',
+      access_log: 'failures',
       timeouts: { headers: '10s', body: '300ms', write_idle: '1m' },
     },
     providers: Object.fromEntries(whole),

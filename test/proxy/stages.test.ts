@@ -1,6 +1,9 @@
 // The steps that send a request to a provider, hand its answer back and count it.
+
 import { Socket } from 'node:net';
 import { test } from 'tap';
+import { identityOf } from '../../plane/identity.ts';
+import { createAccessLog } from '../../proxy/access-log.ts';
 import { readCall } from '../../proxy/call/call.ts';
 import { closeExchange, type Exchange } from '../../proxy/connection/exchange.ts';
 import { refusal } from '../../proxy/errors.ts';
@@ -301,7 +304,10 @@ function tripOf(exchange: Exchange, ending: Ending): Trip {
   };
 }
 
-await test('a request is counted once, by how it ended and how long it took', async (t) => {
+await test('a request is counted and logged once, by how it ended and how long it took', async (t) => {
+  const logged: string[] = [];
+  const output = { writeSoon: (line: string) => void logged.push(line) };
+  const accessLog = createAccessLog(identityOf('proxy', '0', 'a'), output, () => 0);
   const limiter = createLimiter();
   const metrics = metricsOf(limiter);
   metrics.keep(compile(sampleConfig({ providers: { p: {} } }), '', open));
@@ -311,13 +317,21 @@ await test('a request is counted once, by how it ended and how long it took', as
     exchange.waiting = { gone: () => t.fail('no step waits any more') };
     metrics.requests.begin();
     const reportFailure = (thrown: unknown) => void reported.push(thrown);
-    settle(tripOf(exchange, ending), { metrics, limiter, reportFailure, nowMs: () => 250 });
+    settle(tripOf(exchange, ending), { accessLog, metrics, limiter, reportFailure, nowMs: () => 250 });
     t.equal(exchange.waiting, undefined);
   };
   const failed = refusal('upstream_timeout', { provider: 'p' });
   settled({ status: 504, headers: [], refused: failed }, false);
   settled({ status: 504, headers: [], refused: failed }, true);
   settled({ status: 404, headers: [], refused: refusal('model_not_found') }, false);
+  t.match(
+    logged.map((line) => JSON.parse(line)),
+    [
+      { status: 504, error_code: 'upstream_timeout', endpoint: '/v1/embeddings', duration_ms: 250, attempts: [] },
+      { status: 499 },
+      { status: 404 },
+    ],
+  );
   const text = await metrics.text();
   for (const line of [
     'gateway_requests_total{endpoint="/v1/embeddings",provider="p",status="504"} 1',

@@ -35,6 +35,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
       refused: { max_connections: 0, max_connections_per_address: 0 },
       cut: { pipelined: 0, tiny_chunks: 0, garbage: 0, unread: 0 },
     }),
+    output: { droppedRequests: 0 },
     store: () => ({ isUp: true, writtenAtMs: 0 }),
     nowMs: () => 0,
   });
