@@ -57,16 +57,22 @@ export interface RefusedRequest {
   readonly refused: Refusal;
 }
 
+/** The parts of lines that are kept, because they come again: of callers, targets and models. */
+const mostKept = 1024;
+const thousandths = Array.from({ length: 1000 }, (_, index) => String(index).padStart(3, '0'));
+
 /** Makes the lines of one process, each with its line break. */
 export class AccessLines {
   readonly #identity: string;
   /** The time of a second is rendered once. */
   #second = -1;
-  #secondText = '';
+  #begun = '';
+  /** Texts as JSON. */
+  readonly #kept = new Map<string, string>();
 
   constructor({ service, plane, instance, version }: Identity) {
     const members = JSON.stringify({ service, plane, instance, version, msg: 'request' });
-    this.#identity = `",${members.slice(1, -1)}`;
+    this.#identity = `Z",${members.slice(1, -1)},"request_id":`;
   }
 
   /** The line of a model request. */
@@ -74,45 +80,81 @@ export class AccessLines {
     const { exchange, principal, call, accepted, ending, snapshot } = trip;
     let line = this.#begin(exchange, wallMs);
     if (principal !== undefined) {
-      line += `,"key_id":${quoted(principal.keyId ?? principal.kind)},"user_path":${quoted(principal.userPath)}`;
+      const { keyId, kind, userPath } = principal;
+      line += `,"key_id":${this.#text(keyId ?? kind)},"user_path":${this.#text(userPath)}`;
     }
-    line += `,"method":"POST","endpoint":${quoted(trip.path)}`;
-    if (call !== undefined) line += `,"requested_model":${quoted(call.model)},"stream":${call.stream}`;
+    line += `,"method":"POST","endpoint":${this.#text(trip.path)}`;
+    if (call !== undefined) {
+      line += `,"requested_model":${this.#text(call.model)}${call.stream ? ',"stream":true' : ',"stream":false'}`;
+    }
     const target = resolvedOf(trip);
-    if (target !== undefined) line += `,"resolved_model":${quoted(`${target.upstream.name}/${target.model}`)}`;
-    line += `,"status":${status}${refusalMembers(ending.refused)},"attempts":[${attemptsOf(trip)}]`;
+    if (target !== undefined) line += `,"resolved_model":${this.#text(`${target.upstream.name}/${target.model}`)}`;
+    line += `,"status":${status}`;
+    if (ending.refused !== undefined) line += refusalMembers(ending.refused);
+    line += `,"attempts":[${this.#attempts(trip)}]`;
     if (usage !== undefined) {
-      line += `,"prompt_tokens":${usage.inputTokens},"completion_tokens":${usage.outputTokens}`;
-      line += `,"total_tokens":${usage.totalTokens},"tokens_source":"${usage.source}"`;
+      line += `,"prompt_tokens":${usage.inputTokens},"completion_tokens":${usage.outputTokens},"total_tokens":${
+        usage.totalTokens
+      }${usage.source === 'reported' ? ',"tokens_source":"reported"' : ',"tokens_source":"estimated"'}`;
     }
     if (accepted !== undefined) line += `,"first_byte_ms":${tenths(accepted.endedAtMs - exchange.startedAtMs)}`;
-    return line + end(nowMs - exchange.startedAtMs, snapshot.revision);
+    return line + this.#end(nowMs - exchange.startedAtMs, snapshot.revision);
   }
 
   /** The line of a request that is none of a model. */
   ofRefused({ exchange, method, path, revision, refused }: RefusedRequest, nowMs: number, wallMs: number): string {
-    return `${this.#begin(exchange, wallMs)},"method":${quoted(method)},"endpoint":${quoted(path)},"status":${
-      refused.status
-    }${refusalMembers(refused)}${end(nowMs - exchange.startedAtMs, revision)}`;
+    const begin = this.#begin(exchange, wallMs);
+    const asked = `,"method":${quoted(method)},"endpoint":${quoted(path)},"status":${refused.status}`;
+    return begin + asked + refusalMembers(refused) + this.#end(nowMs - exchange.startedAtMs, revision);
   }
 
   #begin({ id, clientAddress }: LoggedTrip['exchange'], wallMs: number): string {
     const second = Math.floor(wallMs / 1000);
     if (second !== this.#second) {
       this.#second = second;
-      this.#secondText = timestamp(second * 1000).slice(0, -4);
+      this.#begun = `{"level":"info","time":"${timestamp(second * 1000).slice(0, -4)}`;
     }
-    const thousandths = Math.floor(wallMs) - second * 1000;
-    const zeros = thousandths < 10 ? '00' : thousandths < 100 ? '0' : '';
-    const time = `${this.#secondText}${zeros}${thousandths}Z`;
-    const address = quoted(clientAddress);
-    return `{"level":"info","time":"${time}${this.#identity},"request_id":${quoted(id)},"client_address":${address}`;
+    const millisecond = thousandths[Math.floor(wallMs) - second * 1000];
+    const address = this.#text(clientAddress);
+    return `${this.#begun}${millisecond}${this.#identity}${quoted(id)},"client_address":${address}`;
   }
-}
 
-/** Milliseconds of the whole request; and what configuration it saw. */
-function end(ms: number, revision: string): string {
-  return `,"duration_ms":${tenths(ms)},"config_revision":${quoted(revision)}}\n`;
+  /** Milliseconds of the whole request; and what configuration it saw. */
+  #end(ms: number, revision: string): string {
+    return `,"duration_ms":${tenths(ms)},"config_revision":${this.#text(revision)}}\n`;
+  }
+
+  /** The attempts in their order; of too many, the last ones. */
+  #attempts({ failed, accepted, ending }: LoggedTrip): string {
+    // What broke an accepted answer off is an error of its provider, or the gateway's own.
+    const broken = ending.refused?.provider === undefined ? undefined : ending.refused;
+    const last = accepted === undefined ? '' : this.#attempt(accepted, broken);
+    if (failed.length === 0) return last;
+    const most = accepted === undefined ? mostAttempts : mostAttempts - 1;
+    const said = failed.slice(-most).map((attempt) => this.#attempt(attempt, attempt.refused));
+    return (last === '' ? said : [...said, last]).join();
+  }
+
+  /** `ms`: until its answer could be relayed, or it had failed. */
+  #attempt({ target, startedAtMs, endedAtMs, answer }: LoggedAttempt, refused: Refusal | undefined): string {
+    const { upstream, model } = target;
+    const status = answer === undefined || answer.status === 0 ? '' : `,"status":${answer.status}`;
+    const error = refused === undefined || refused.code === null ? '}' : `,"error_code":${quoted(refused.code)}}`;
+    const asked = `{"provider":${this.#text(upstream.name)},"model":${this.#text(model)}${status}`;
+    return `${asked},"ms":${tenths(endedAtMs - startedAtMs)}${error}`;
+  }
+
+  /** As `quoted`, of a text that comes again. */
+  #text(text: string): string {
+    const known = this.#kept.get(text);
+    if (known !== undefined) return known;
+    const made = quoted(text);
+    if (text.length > longestValue) return made;
+    // Paths and models of strangers are kept only for a while.
+    if (this.#kept.size >= mostKept) this.#kept.clear();
+    this.#kept.set(text, made);
+    return made;
+  }
 }
 
 /** The target that answered, or the last that was asked, or the only one there was. */
@@ -122,35 +164,10 @@ function resolvedOf({ accepted, failed, route }: LoggedTrip): LoggedTarget | und
   return route?.targets.length === 1 ? route.targets[0] : undefined;
 }
 
-function refusalMembers(refused: Refusal | undefined): string {
-  if (refused === undefined) return '';
-  const { code, rule } = refused;
+function refusalMembers({ code, rule }: Refusal): string {
   const error = code === null ? '' : `,"error_code":${quoted(code)}`;
   if (rule === undefined) return error;
   return `${error},"rule":${quoted(rule.label)},"rule_id":${quoted(rule.id)},"rule_scope":"${rule.scope}"`;
-}
-
-/** The attempts in their order; of too many, the last ones. */
-function attemptsOf({ failed, accepted, ending }: LoggedTrip): string {
-  const most = accepted === undefined ? mostAttempts : mostAttempts - 1;
-  let said = '';
-  for (let index = Math.max(0, failed.length - most); index < failed.length; index += 1) {
-    const attempt = failed[index];
-    if (attempt !== undefined) said += `${said === '' ? '' : ','}${attemptOf(attempt, attempt.refused)}`;
-  }
-  if (accepted === undefined) return said;
-  // What broke an accepted answer off is an error of its provider, or the gateway's own.
-  const broken = ending.refused?.provider === undefined ? undefined : ending.refused;
-  return `${said}${said === '' ? '' : ','}${attemptOf(accepted, broken)}`;
-}
-
-/** `ms`: until its answer could be relayed, or it had failed. */
-function attemptOf({ target, startedAtMs, endedAtMs, answer }: LoggedAttempt, refused: Refusal | undefined): string {
-  const status = answer === undefined || answer.status === 0 ? '' : `,"status":${answer.status}`;
-  const code = refused?.code ?? undefined;
-  const error = code === undefined ? '' : `,"error_code":${quoted(code)}`;
-  const { upstream, model } = target;
-  return `{"provider":${quoted(upstream.name)},"model":${quoted(model)}${status},"ms":${tenths(endedAtMs - startedAtMs)}${error}}`;
 }
 
 /** A number with one decimal. Integers are turned into text faster than fractions. */
