@@ -5,13 +5,15 @@ import { median, type Pair, type Ratio, ratioOf } from './statistics.ts';
 import type { Workload } from './workload.ts';
 
 /** Who answers: the provider itself; the bare pass-through and the gateway with the flags of production, and with those
- *  of Node (`-default`); the gateway without limits (`unlimited`) and without the reading of usage (`unmetered`). */
+ *  of Node (`-default`); the gateway without limits (`unlimited`) and without the reading of usage (`unmetered`), and with
+ *  a line of the access log for each request (`logged`); the others write none for a request that succeeds. */
 export const VARIANTS = [
   'direct',
   'bare',
   'bare-default',
   'unlimited',
   'unmetered',
+  'logged',
   'gateway-default',
   'gateway',
 ] as const;

@@ -44,7 +44,7 @@ const PLANS: readonly Plan[] = [
     workload: 'json',
     connections: 50,
     variants: VARIANTS,
-    quickVariants: [...CORE, 'unlimited', 'unmetered'],
+    quickVariants: [...CORE, 'unlimited', 'unmetered', 'logged'],
   },
   { part: 'json', workload: 'json', connections: 10, variants: CORE },
   { part: 'json', workload: 'json', connections: 200, variants: CORE, isLong: true },
@@ -134,6 +134,7 @@ async function startServers(
     'bare-default': () => startBare(upstream.url, core, []),
     unlimited: () => gateway('unlimited', { env: { RATE_LIMITS_ENABLED: 'false' } }),
     unmetered: () => gateway('unmetered', { env: { USAGE_ENABLED: 'false' } }),
+    logged: () => gateway('logged', { isLogged: true }),
     'gateway-default': () => gateway('gateway-default', { nodeFlags: [] }),
     gateway: () => gateway('gateway'),
   };

@@ -6,12 +6,17 @@ interface YamlOptions {
   readonly generation?: number;
   /** False leaves out what gateways of older commits do not know. */
   readonly isCurrent?: boolean;
+  /** A line of the access log for each request. */
+  readonly isLogged?: boolean;
 }
 
 /** One provider, one alias, and rules that match every request without ever refusing one. */
-export function gatewayYaml(upstream: string, { generation = 0, isCurrent = true }: YamlOptions = {}): string {
+export function gatewayYaml(
+  upstream: string,
+  { generation = 0, isCurrent = true, isLogged = false }: YamlOptions = {},
+): string {
   const limits = `[{ period: minute, max_requests: ${1_000_000_000 + generation}, max_tokens: 1000000000000 }]`;
-  return `${isCurrent ? SERVER : ''}providers:
+  return `${isCurrent ? SERVER : ''}${isLogged ? '  access_log: all\n' : ''}providers:
   bench:
     type: openai
     base_url: ${upstream}/v1

@@ -21,7 +21,7 @@ export interface HistoryLine {
   readonly machine: string;
   readonly node: string;
   readonly flags: readonly string[];
-  /** CPU of the gateway per request to that of the bare pass-through, by cell; `limits` and `usage` to itself without them. */
+  /** CPU of the gateway per request to that of the bare pass-through, by cell; `limits`, `usage` and `access log` to itself without them. */
   readonly ratios: Readonly<Record<string, number>>;
   /** Milliseconds, by JSON cell: the gateway, and the bare pass-through. */
   readonly p99: Readonly<Record<string, { gateway?: number; bare?: number }>>;
@@ -50,13 +50,14 @@ export function figuresOf(findings: Findings): Pick<HistoryLine, 'ratios' | 'p99
   const { samples, footprints, streams, starts } = findings;
   const ratios: Record<string, number> = {};
   for (const cell of cellsOf(samples)) {
-    const keep = (name: string, before: Variant): void => {
-      const ratio = ratioBetween(samples, cell, { before, after: 'gateway' });
+    const keep = (name: string, before: Variant, after: Variant = 'gateway'): void => {
+      const ratio = ratioBetween(samples, cell, { before, after });
       if (ratio !== undefined) ratios[name] = Number(ratio.ratio.toFixed(3));
     };
     keep(nameOf(cell), 'bare');
     keep('limits', 'unlimited');
     keep('usage', 'unmetered');
+    keep('access log', 'gateway', 'logged');
   }
   const p99: Record<string, { gateway?: number; bare?: number }> = {};
   for (const row of rowsOf(samples).filter(({ workload }) => isJson(workload))) {

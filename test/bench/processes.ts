@@ -109,17 +109,19 @@ export interface GatewayOptions {
   /** Flags of Node instead of those of production. */
   readonly nodeFlags?: readonly string[];
   readonly env?: Record<string, string>;
+  /** It has a line of the access log for each request. */
+  readonly isLogged?: boolean;
   readonly tree?: string;
   readonly node?: string;
 }
 
 /** The gateway with authentication, usage and limits on, unless `env` says otherwise; `folder` receives its config and data. */
 export async function startGateway(upstream: string, folder: string, options: GatewayOptions = {}): Promise<Running> {
-  const { core, tree, node, env, nodeFlags = productionFlags(tree ?? ROOT) } = options;
+  const { core, tree, node, env, isLogged = false, nodeFlags = productionFlags(tree ?? ROOT) } = options;
   const config = join(folder, 'config');
   mkdirSync(config, { recursive: true });
   const launch = async (isCurrent: boolean): Promise<Running> => {
-    writeFileSync(join(config, 'gateway.yaml'), gatewayYaml(upstream, { isCurrent }));
+    writeFileSync(join(config, 'gateway.yaml'), gatewayYaml(upstream, { isCurrent, isLogged }));
     const settings = {
       GATEWAY_HOST: '127.0.0.1',
       GATEWAY_PORT: '0',

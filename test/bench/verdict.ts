@@ -11,6 +11,7 @@ export const TARGETS = {
   pacedCpuRatio: 1.15,
   limitsCpuRatio: 1.05,
   usageCpuRatio: 1.05,
+  accessLogCpuRatio: 1.03,
   p99Ratio: 3,
   loadedMiB: 180,
   kibPerStream: 25,
@@ -53,6 +54,8 @@ function judgeRatios(samples: readonly Sample[]): Judgement[] {
     if (isSmall && cell.connections === 50) {
       found.push(ratioLine('CPU with limits × without, json c=50', between('unlimited'), TARGETS.limitsCpuRatio));
       found.push(ratioLine('CPU with usage × without, json c=50', between('unmetered'), TARGETS.usageCpuRatio));
+      const logged = ratioBetween(samples, cell, { before: 'gateway', after: 'logged' });
+      found.push(ratioLine('CPU with access log × without, json c=50', logged, TARGETS.accessLogCpuRatio));
     }
     if (isSmall && cell.connections === 10) {
       const p99 = between('bare', ({ p99Ms }) => p99Ms);
