@@ -62,6 +62,7 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
     writeHeartbeat: (...given) => store.writeHeartbeat(...given),
     heartbeats: (...given) => store.heartbeats(...given),
     removeHeartbeat: (...given) => store.removeHeartbeat(...given),
+    uses: store.uses,
     close: () => store.close(),
   };
 

@@ -83,6 +83,22 @@ export interface CounterBatch {
   readonly rows: readonly CounterRow[];
 }
 
+/** When a document was used last: the whole hours from 1970 on. */
+export interface DocumentUse {
+  readonly id: string;
+  readonly hour: number;
+}
+
+/** When documents were used last, beside them: a use is no change of a document, and raises no revision. */
+export interface DocumentUses {
+  /** Raises the hour of each document that exists; a later one that is stored stays, whoever wrote it. */
+  note(kind: string, uses: readonly DocumentUse[]): Promise<void>;
+  /** The hours of those of these ids that have one. */
+  of(kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Of documents that were deleted. */
+  forget(kind: string, ids: readonly string[]): Promise<void>;
+}
+
 export interface Heartbeat {
   readonly instance: string;
   readonly atMs: number;
@@ -129,6 +145,7 @@ export interface StateStore {
   /** The last heartbeat of each instance, or of this one, sorted by instance; an instance without one for a day is forgotten. */
   heartbeats(instance?: string): Promise<Heartbeat[]>;
   removeHeartbeat(instance: string): Promise<void>;
+  readonly uses: DocumentUses;
   /** Finishes what was asked for before; later operations reject. */
   close(): Promise<void>;
 }

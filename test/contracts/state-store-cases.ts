@@ -18,6 +18,7 @@ import {
 } from './state-store-case-tools.ts';
 import { counterCases } from './state-store-counter-cases.ts';
 import type { Engine } from './state-store-engines.ts';
+import { useCases } from './state-store-use-cases.ts';
 
 const expecting = (kinds: Record<string, number>): ReadonlyMap<string, number> => new Map(Object.entries(kinds));
 
@@ -355,7 +356,7 @@ const documentCases: Readonly<Record<string, Case>> = {
 
 /** Runs every case on this engine. */
 export async function testContract(engine: Engine): Promise<void> {
-  for (const [claim, run] of Object.entries({ ...documentCases, ...counterCases })) {
+  for (const [claim, run] of Object.entries({ ...documentCases, ...counterCases, ...useCases })) {
     await test(`${engine.name}: ${claim}`, (t) => run(t, engine));
   }
 }

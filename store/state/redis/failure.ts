@@ -67,3 +67,9 @@ function withoutSecrets({ password, username }: RedisAddress, text: string): str
   for (const secret of [password, username]) if (secret !== undefined) clean = clean.replaceAll(secret, '***');
   return clean;
 }
+
+/** Keys beside the state are no loss: the next write puts them right. Throws any other failure. */
+export function ofAnotherType(error: unknown): undefined {
+  if (error instanceof StoreUnavailable && error.reason === 'corrupt') return undefined;
+  throw error;
+}

@@ -12,6 +12,8 @@ export interface RedisKeys {
   readonly heartbeats: string;
   /** A sorted set beside it: instance → when it was written, to forget those that are gone. */
   readonly heartbeatTimes: string;
+  /** A hash, by every proxy: id of a document of that kind → the hour of its last use. The control plane removes those of deleted ones. */
+  uses(kind: string): string;
   /** A hash, by the proxy of that instance: `sequence`, and a field for each counter. */
   counters(instance: string): string;
   /** A sorted set beside it: field → when it expires. */
@@ -33,6 +35,7 @@ export function redisKeys(prefix: string): RedisKeys {
     changed: key('changed'),
     heartbeats: key('heartbeats'),
     heartbeatTimes: key('heartbeat-times'),
+    uses: (kind) => key(`uses:${kind}`),
     counters: (instance) => key(`counters:${instance}`),
     counterExpiry: (instance) => key(`counter-expiry:${instance}`),
   };

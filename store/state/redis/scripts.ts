@@ -186,6 +186,30 @@ end)
 return false
 `);
 
+/**
+ * KEYS: state, uses. ARGV: known version, then for each use: field of the document, its id, hour. What is not in the state is left out.
+ * Gives `newer` when it refuses.
+ */
+export const noteUsesScript = script(`${words}
+if isNewer(KEYS[1], ARGV[1]) then return 'newer' end
+ours(KEYS[2], 'hash')
+for at = 2, #ARGV, 3 do
+  local isThere = redis.call('HEXISTS', KEYS[1], ARGV[at]) == 1
+  if isThere and number(redis.call('HGET', KEYS[2], ARGV[at + 1])) < tonumber(ARGV[at + 2]) then
+    redis.call('HSET', KEYS[2], ARGV[at + 1], ARGV[at + 2])
+  end
+end
+return false
+`);
+
+/** KEYS: state, uses. ARGV: known version, then ids. Gives `newer` when it refuses. */
+export const forgetUsesScript = script(`${words}
+if isNewer(KEYS[1], ARGV[1]) then return 'newer' end
+ours(KEYS[2], 'hash')
+for at = 2, #ARGV do redis.call('HDEL', KEYS[2], ARGV[at]) end
+return false
+`);
+
 /** KEYS: state, heartbeats, their times. ARGV: known version, instance. Gives `newer` when it refuses. */
 export const removeHeartbeatScript = script(`${words}
 if isNewer(KEYS[1], ARGV[1]) then return 'newer' end

@@ -7,6 +7,7 @@ import {
   type CommitResult,
   type CounterBatch,
   counterPageRows,
+  type DocumentUses,
   forgottenAfterMs,
   type Heartbeat,
   outdatedCounters,
@@ -15,11 +16,10 @@ import {
   type StoredState,
   type StorePosition,
 } from '../state-store.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
 import { parseRedisUrl } from './address.ts';
 import type { ConnectionSettings } from './client.ts';
 import { type RedisCommand, RedisConnection } from './connection.ts';
-import { explainRedisFailure, redisFailure } from './failure.ts';
+import { explainRedisFailure, ofAnotherType, redisFailure } from './failure.ts';
 import { counterField, keysVersion, kindField, type RedisKeys, redisKeys } from './keys.ts';
 import { type HashFields, type HashReading, readHash, readPortion, withChanges } from './portions.ts';
 import {
@@ -33,6 +33,7 @@ import {
   writeCountersScript,
 } from './scripts.ts';
 import { fieldOf, fieldsOf, parseCounters, parseHeartbeat, parsePosition, parseState } from './state.ts';
+import { type Asking, redisUses } from './uses.ts';
 import { redisWarnings } from './warnings.ts';
 import { type RedisWatch, watchRedis } from './watch.ts';
 
@@ -69,12 +70,15 @@ class RedisStore implements StateStore {
   readonly #keys: RedisKeys;
   readonly #pollMs: number;
   readonly #watches: RedisWatch[] = [];
+  readonly uses: DocumentUses;
 
   constructor(settings: ConnectionSettings, keys: RedisKeys, pollMs: number) {
     this.#settings = settings;
     this.#connection = new RedisConnection(settings);
     this.#keys = keys;
     this.#pollMs = pollMs;
+    const write: Asking['write'] = (...given) => this.#write(...given);
+    this.uses = redisUses({ write, read: (command) => this.#readOwn(command) }, keys);
   }
 
   async read(): Promise<StoredState> {
@@ -211,9 +215,14 @@ class RedisStore implements StateStore {
     return Array.isArray(answer) ? answer : [];
   }
 
+  /** The answer about a key beside the state; undefined when it holds something else. */
+  #readOwn(command: RedisCommand): Promise<unknown> {
+    const asked = this.#connection.ask(command);
+    return asked.catch((error) => ofAnotherType(explainRedisFailure(this.#settings.address, error)));
+  }
+
   async #heartbeatOf(instance: string): Promise<Heartbeat[]> {
-    const asked = this.#connection.ask(['HGET', this.#keys.heartbeats, instance]);
-    const text = await asked.catch((error) => ofAnotherType(explainRedisFailure(this.#settings.address, error)));
+    const text = await this.#readOwn(['HGET', this.#keys.heartbeats, instance]);
     const heartbeat = typeof text === 'string' ? parseHeartbeat(instance, text) : undefined;
     return heartbeat === undefined ? [] : [heartbeat];
   }
@@ -236,10 +245,4 @@ class RedisStore implements StateStore {
     if (answer[0] === 'corrupt') throw redisFailure(this.#settings.address, 'corrupt');
     return answer;
   }
-}
-
-/** Keys that only one process writes are no loss: the next write puts them right. */
-function ofAnotherType(error: unknown): undefined {
-  if (error instanceof StoreUnavailable && error.reason === 'corrupt') return undefined;
-  throw error;
 }

@@ -1,5 +1,15 @@
 // The tables of the embedded state store, and who writes each.
 
+/** Made with the first use that is written: files of older versions have none, and those versions pass it over. By every proxy. */
+export const createUses = `
+CREATE TABLE IF NOT EXISTS document_use (
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** Kept in `user_version`. Raise it with every change of the tables. */
 export const tablesVersion = 1;
 

@@ -24,6 +24,9 @@ export type OperationName =
   | 'writeHeartbeat'
   | 'heartbeats'
   | 'removeHeartbeat'
+  | 'noteUses'
+  | 'usesOf'
+  | 'forgetUses'
   | 'watch'
   | 'close';
 
@@ -99,6 +102,16 @@ export interface LoadOutput {
 /** The stored sequence number, when the write was refused. */
 export interface CountersOutput {
   readonly refusedBy: number | null;
+}
+
+export interface UsesInput {
+  readonly kind: string;
+  readonly uses: readonly (readonly [id: string, hour: number])[];
+}
+
+export interface UsedInput {
+  readonly kind: string;
+  readonly ids: readonly string[];
 }
 
 export interface HeartbeatInput {

@@ -3,7 +3,17 @@ import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decodeCounts } from '../../../schemas/rules/counter-row.ts';
 import { forgottenAfterMs, type Heartbeat } from '../state-store.ts';
-import type { CommitInput, CountersInput, HeartbeatInput, LoadInput, ReseedInput, RevisionOutput } from './messages.ts';
+import { createUses } from './ddl.ts';
+import type {
+  CommitInput,
+  CountersInput,
+  HeartbeatInput,
+  LoadInput,
+  ReseedInput,
+  RevisionOutput,
+  UsedInput,
+  UsesInput,
+} from './messages.ts';
 
 /** Runs `work` between BEGIN and COMMIT; whatever is thrown takes everything back. */
 export function transact<Result>(database: DatabaseSync, mode: 'DEFERRED' | 'IMMEDIATE', work: () => Result): Result {
@@ -163,6 +173,39 @@ export class StateTables {
 
   removeHeartbeat(instance: string): void {
     this.#sql('DELETE FROM heartbeat WHERE instance = ?').run(instance);
+  }
+
+  noteUses({ kind, uses }: UsesInput): void {
+    transact(this.#database, 'IMMEDIATE', () => {
+      this.#database.exec(createUses);
+      const note = this.#sql(
+        'INSERT INTO document_use SELECT kind, id, ?3 FROM document WHERE kind = ?1 AND id = ?2 ON CONFLICT DO UPDATE SET hour = max(hour, excluded.hour)',
+      );
+      for (const [id, hour] of uses) note.run(kind, id, hour);
+    });
+  }
+
+  usesOf({ kind, ids }: UsedInput): [id: string, hour: number][] {
+    return transact(this.#database, 'DEFERRED', () => {
+      if (!this.#hasUses()) return [];
+      const hourOf = this.#sql('SELECT hour FROM document_use WHERE kind = ? AND id = ?');
+      return ids.flatMap((id): [string, number][] => {
+        const hour = hourOf.get(kind, id)?.['hour'];
+        return hour === undefined ? [] : [[id, Number(hour)]];
+      });
+    });
+  }
+
+  forgetUses({ kind, ids }: UsedInput): void {
+    transact(this.#database, 'IMMEDIATE', () => {
+      if (!this.#hasUses()) return;
+      const forget = this.#sql('DELETE FROM document_use WHERE kind = ? AND id = ?');
+      for (const id of ids) forget.run(kind, id);
+    });
+  }
+
+  #hasUses(): boolean {
+    return this.#sql("SELECT 1 FROM sqlite_master WHERE name = 'document_use'").get() !== undefined;
   }
 
   #position(): RevisionOutput {

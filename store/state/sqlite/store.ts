@@ -6,6 +6,7 @@ import {
   type CommitResult,
   type CounterBatch,
   counterPageRows,
+  type DocumentUses,
   type Heartbeat,
   outdatedCounters,
   type StateStore,
@@ -23,6 +24,8 @@ import type {
   ReadOutput,
   ReseedInput,
   RevisionOutput,
+  UsedInput,
+  UsesInput,
 } from './messages.ts';
 import { SqliteThread } from './thread.ts';
 
@@ -44,6 +47,17 @@ export function openSqliteStore(options: SqliteStoreOptions): StateStore {
 class SqliteStore implements StateStore {
   readonly #thread: SqliteThread;
   readonly #watchers: (() => void)[] = [];
+  readonly uses: DocumentUses = {
+    note: async (kind, uses) => {
+      await this.#ask<null>('noteUses', { kind, uses: uses.map(({ id, hour }) => [id, hour]) } satisfies UsesInput);
+    },
+    of: async (kind, ids) => {
+      return new Map(await this.#ask<[id: string, hour: number][]>('usesOf', { kind, ids } satisfies UsedInput));
+    },
+    forget: async (kind, ids) => {
+      await this.#ask<null>('forgetUses', { kind, ids } satisfies UsedInput);
+    },
+  };
 
   constructor(thread: SqliteThread) {
     this.#thread = thread;

@@ -13,6 +13,8 @@ import type {
   Request,
   ReseedInput,
   ThreadSettings,
+  UsedInput,
+  UsesInput,
 } from './messages.ts';
 import type { StateTables } from './operations.ts';
 
@@ -40,6 +42,15 @@ const operations: Readonly<Record<Operation, (tables: StateTables, input: string
   heartbeats: (tables, input) => JSON.stringify(tables.heartbeats(JSON.parse(input) as string | null)),
   removeHeartbeat(tables, input) {
     tables.removeHeartbeat(JSON.parse(input) as string);
+    return 'null';
+  },
+  noteUses(tables, input) {
+    tables.noteUses(JSON.parse(input) as UsesInput);
+    return 'null';
+  },
+  usesOf: (tables, input) => JSON.stringify(tables.usesOf(JSON.parse(input) as UsedInput)),
+  forgetUses(tables, input) {
+    tables.forgetUses(JSON.parse(input) as UsedInput);
     return 'null';
   },
 };
