@@ -9,7 +9,7 @@ import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
 import { Refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import type { Route, Snapshot } from './snapshot/snapshot.ts';
-import type { Allowance } from './stages/admit.ts';
+import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempt.ts';
 import type { Principal } from './stages/authenticate.ts';
 import type { Ending } from './stages/relay.ts';
@@ -35,7 +35,7 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
   readonly snapshot: Snapshot;
   readonly failed: FailedAttempt[] = [];
   principal: Principal | undefined;
-  consumer: Allowance | undefined;
+  consumer: ConsumerAllowance | undefined;
   held: HeldBody | undefined;
   call: Call | undefined;
   route: Route | undefined;

@@ -33,7 +33,7 @@ function takeHead(trip: OpenTrip): void {
   trip.principal = principal;
   const { keyId, userPath, allowedModels } = principal;
   expectJson(exchange, snapshot.bodyLimitBytes);
-  const admission = admit(userPath, gateway);
+  const admission = admit(userPath, snapshot.toldLimits, gateway);
   const held = gateway.bodies.open(keyId ?? userPath, snapshot);
   trip.held = held;
   if (admission.lease === undefined) {

@@ -62,6 +62,12 @@ export interface Server {
    * How long a connection of a client may be idle between two requests. A proxy in front of the gateway should let go of idle connections sooner.
    */
   keep_alive: string;
+  /**
+   * Which headers tell clients of their limits: openai, the six x-ratelimit-* headers; ietf, RateLimit-Policy and RateLimit. An empty list sends none of them. Retry-After is always sent.
+   *
+   * Items: A family of headers.
+   */
+  ratelimit_headers: ('openai' | 'ietf')[];
   timeouts: ServerTimeouts;
 }
 /**

@@ -1,7 +1,8 @@
-// What clients are told about limits: the six x-ratelimit-* headers, Retry-After, and the words of a refusal (spec, Response headers; Errors).
+// What clients are told about limits: the six x-ratelimit-* headers, the fields of the IETF, Retry-After, and the words of a refusal (spec, Response headers; Errors).
 import { periodLabel } from '../../schemas/rules/period.ts';
 import { ruleLabel } from '../../schemas/rules/rule.ts';
-import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches } from './match.ts';
+import { addIetfFields, type LimitState } from './ietf-fields.ts';
+import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches, subjectOf } from './match.ts';
 import type { Exhausted } from './rejection.ts';
 import { capOf, resetSeconds } from './span.ts';
 import { type Lane, requests, tokens } from './window.ts';
@@ -9,29 +10,65 @@ import { type Lane, requests, tokens } from './window.ts';
 /** OpenAI clients wait out a longer Retry-After inside a call. With `x-should-retry: false` they return the error to their caller. */
 const longestPoliteWaitSeconds = 120;
 
+/** Which headers speak of limits. */
+export interface ToldLimits {
+  /** The six x-ratelimit-* headers. */
+  readonly openai: boolean;
+  /** RateLimit-Policy and RateLimit. */
+  readonly ietf: boolean;
+}
+
+/** The default. */
+export const openaiOnly: ToldLimits = { openai: true, ietf: false };
+
 /**
  * Headers of an answer on a limited path, names and values in turn; call it after admission. Requests and tokens are chosen
  * separately: the enforcing window with the least remaining, the first in the order of rules among equals. A dimension that no
  * matching rule limits has no headers. `target` is undefined where only user-path rules apply.
  */
-export function rateLimitHeaders(target: Matches | undefined, userPath: Matches, nowMs: number): string[] {
+export function rateLimitHeaders(
+  target: Matches | undefined,
+  userPath: Matches,
+  nowMs: number,
+  told: ToldLimits = openaiOnly,
+): string[] {
   const headers: string[] = [];
-  addTrio(headers, requests, tightestOfBoth(target, userPath, requests, nowMs), nowMs);
-  addTrio(headers, tokens, tightestOfBoth(target, userPath, tokens, nowMs), nowMs);
+  if (!told.openai && !told.ietf) return headers;
+  const ofRequests = tightestOfBoth(target, userPath, requests, nowMs);
+  const ofTokens = tightestOfBoth(target, userPath, tokens, nowMs);
+  if (told.openai) {
+    addTrio(headers, requests, ofRequests, nowMs);
+    addTrio(headers, tokens, ofTokens, nowMs);
+  }
+  if (told.ietf) {
+    const states: LimitState[] = [];
+    if (ofRequests !== undefined) states.push(stateOf(ofRequests, requests, nowMs));
+    if (ofTokens !== undefined) states.push(stateOf(ofTokens, tokens, nowMs));
+    addIetfFields(headers, states);
+  }
   return headers;
 }
 
-/** Headers of a 429: the rule that refuses, Retry-After, and for a window the trio of the same cap. Concurrency has no trio. */
-export function rejectionHeaders({ rule, dimension, cap, retryAfterSeconds }: Exhausted): Record<string, string> {
+/** Headers of a 429: the rule that refuses, Retry-After, and what is told of the same cap. Concurrency has no trio. */
+export function rejectionHeaders(exhausted: Exhausted, told: ToldLimits = openaiOnly): Record<string, string> {
+  const { rule, dimension, cap, retryAfterSeconds } = exhausted;
   const headers: Record<string, string> = {
     'retry-after': String(retryAfterSeconds),
     'x-gateway-rule': ruleLabel(rule),
   };
   if (retryAfterSeconds > longestPoliteWaitSeconds) headers['x-should-retry'] = 'false';
-  if (dimension === 'concurrent') return headers;
-  headers[`x-ratelimit-limit-${dimension}`] = String(cap);
-  headers[`x-ratelimit-remaining-${dimension}`] = '0';
-  headers[`x-ratelimit-reset-${dimension}`] = String(retryAfterSeconds);
+  if (told.openai && dimension !== 'concurrent') {
+    headers[`x-ratelimit-limit-${dimension}`] = String(cap);
+    headers[`x-ratelimit-remaining-${dimension}`] = '0';
+    headers[`x-ratelimit-reset-${dimension}`] = String(retryAfterSeconds);
+  }
+  if (told.ietf) {
+    const fields: string[] = [];
+    addIetfFields(fields, [{ ...exhausted, remaining: 0, resetSeconds: retryAfterSeconds }]);
+    const [policyName = '', policy = '', limitName = '', limit = ''] = fields;
+    headers[policyName] = policy;
+    headers[limitName] = limit;
+  }
   return headers;
 }
 
@@ -60,6 +97,18 @@ function addTrio(headers: string[], lane: Lane, tightest: Tightest | undefined, 
   const [limitName, remainingName, resetName] = lane === requests ? requestTrio : tokenTrio;
   const limit = lane === requests ? caps.requestsText : caps.tokensText;
   headers.push(limitName, limit, remainingName, String(remaining), resetName, reset);
+}
+
+function stateOf({ match, remaining }: Tightest, lane: Lane, nowMs: number): LimitState {
+  const { caps } = match;
+  return {
+    rule: caps.rule,
+    subject: subjectOf(match),
+    dimension: lane === requests ? 'requests' : 'tokens',
+    cap: capOf(caps, lane),
+    remaining,
+    resetSeconds: resetSeconds(caps, liveCounter(match), lane, nowMs),
+  };
 }
 
 const requestTrio = trioOf('requests');

@@ -56,6 +56,10 @@ export function compile(config: AssembledConfig, revision: string, credentials: 
     cutsRevokedStreams: server.cut_revoked_streams,
     connections: Object.freeze({ most: server.max_connections, mostPerAddress: server.max_connections_per_address }),
     accessLog: server.access_log,
+    toldLimits: Object.freeze({
+      openai: server.ratelimit_headers.includes('openai'),
+      ietf: server.ratelimit_headers.includes('ietf'),
+    }),
     userPathHeader: server.user_path_header.toLowerCase(),
     routes,
     models: Object.freeze([...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),

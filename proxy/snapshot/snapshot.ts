@@ -3,6 +3,7 @@ import type { Credentials } from '../../schemas/keys/credentials.ts';
 import type { AccessLogScope } from '../access-log.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
 import type { Dialect } from '../dialects/dialect.ts';
+import type { ToldLimits } from '../limits/headers.ts';
 import type { Patience } from '../upstream/patience.ts';
 import type { Origin } from '../upstream/pools.ts';
 
@@ -77,6 +78,8 @@ export interface Snapshot {
   readonly cutsRevokedStreams: boolean;
   readonly connections: ConnectionSettings;
   readonly accessLog: AccessLogScope;
+  /** Which headers speak of limits. */
+  readonly toldLimits: ToldLimits;
   /** Name of the header that holds a request's user path, in lower case. */
   readonly userPathHeader: string;
   /** Every name a request may use: qualified, bare, alias. */

@@ -3,7 +3,7 @@
 import { ruleLabel } from '../../schemas/rules/rule.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { rejectionHeaders, rejectionWords } from '../limits/headers.ts';
+import { rejectionHeaders, rejectionWords, type ToldLimits } from '../limits/headers.ts';
 import type { Lease } from '../limits/lease.ts';
 import type { Matches } from '../limits/match.ts';
 import { explain, type Rejection } from '../limits/rejection.ts';
@@ -17,18 +17,29 @@ export interface Allowance {
   readonly matches: Matches;
 }
 
+/** What a request holds under the rules of its consumer. */
+export interface ConsumerAllowance extends Allowance {
+  /** Which headers speak of limits to the consumer. */
+  readonly told: ToldLimits;
+}
+
 /** A request whose consumer is used up; it holds nothing. */
 export interface Rejected {
   readonly lease?: undefined;
   readonly rejection: Rejection;
   readonly matches: Matches;
+  readonly told: ToldLimits;
 }
 
 /** Takes one request from every user-path rule of the consumer, or from none when one is used up: `foresee` makes the answer of that. */
-export function admit(userPath: string, { limiter, nowMs }: Pick<Gateway, 'limiter' | 'nowMs'>): Allowance | Rejected {
+export function admit(
+  userPath: string,
+  told: ToldLimits,
+  { limiter, nowMs }: Pick<Gateway, 'limiter' | 'nowMs'>,
+): ConsumerAllowance | Rejected {
   const matches = limiter.forUserPath(userPath);
   const { lease, rejection } = limiter.admit(matches, Math.floor(nowMs()), 'reject');
-  return lease === undefined ? { rejection, matches } : { lease, matches };
+  return lease === undefined ? { rejection, matches, told } : { lease, matches, told };
 }
 
 /**
@@ -36,14 +47,14 @@ export function admit(userPath: string, { limiter, nowMs }: Pick<Gateway, 'limit
  * any more; everything is given back then. Its wait suits the consumer and some target of the route.
  */
 export function renew(
-  { lease, matches }: Allowance,
+  { lease, matches, told }: ConsumerAllowance,
   route: Route,
   { limiter, metrics, nowMs }: Pick<Gateway, 'limiter' | 'metrics' | 'nowMs'>,
 ): void {
   const now = Math.floor(nowMs());
   const rejection = renewLease(lease, matches, now);
   if (rejection === undefined) return;
-  throw limitRefusal(explain(targetRules(route, limiter), matches, now), metrics);
+  throw limitRefusal(explain(targetRules(route, limiter), matches, now), told, metrics);
 }
 
 /** The rules of each target of a route, in declared order. */
@@ -52,10 +63,10 @@ export function targetRules({ targets }: Route, limiter: Gateway['limiter']): Ma
 }
 
 /** The answer to a request that a rule refuses: 429 with what is used up and when to come again (spec, Errors). */
-export function limitRefusal(rejection: Rejection, metrics: Gateway['metrics']): Refusal {
+export function limitRefusal(rejection: Rejection, told: ToldLimits, metrics: Gateway['metrics']): Refusal {
   const words = rejectionWords(rejection);
   metrics.retryAfter(words.seconds);
   const { id, scope } = rejection.rule;
   const rule = { id, scope, label: ruleLabel(rejection.rule) };
-  return refusal('rate_limit_exceeded', { fill: { ...words }, headers: rejectionHeaders(rejection), rule });
+  return refusal('rate_limit_exceeded', { fill: { ...words }, headers: rejectionHeaders(rejection, told), rule });
 }

@@ -5,7 +5,8 @@ import type { Accepted } from './attempt.ts';
 
 /** The headers of an accepted answer besides the answer's own, names and values in turn. `nowMs` in whole milliseconds. */
 export function announce({ allowance, routed, upstreamId }: Accepted, nowMs: number): string[] {
-  const headers = rateLimitHeaders(allowance.matches, routed.consumer.matches, nowMs);
+  const { matches, told } = routed.consumer;
+  const headers = rateLimitHeaders(allowance.matches, matches, nowMs, told);
   if (upstreamId !== undefined) headers.push(upstreamIdHeader, upstreamId);
   return headers;
 }

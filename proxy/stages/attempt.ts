@@ -14,14 +14,14 @@ import type { Route, Target, Upstream } from '../snapshot/snapshot.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 import { send } from '../upstream/send.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
-import { type Allowance, limitRefusal, targetRules } from './admit.ts';
+import { type Allowance, type ConsumerAllowance, limitRefusal, targetRules } from './admit.ts';
 
 /** A call, where it may go, and what its consumer was allowed. */
 export interface RoutedCall {
   readonly operation: Operation;
   readonly call: Call;
   readonly route: Route;
-  readonly consumer: Allowance;
+  readonly consumer: ConsumerAllowance;
 }
 
 /** A target that was asked. Moments in milliseconds of the gateway's clock. */
@@ -241,5 +241,5 @@ function unreadable(answer: UpstreamAnswer, upstream: Upstream): Refusal | undef
  */
 function saturated({ route, consumer }: RoutedCall, { limiter, metrics }: Parts, nowMs: number): Refusal {
   consumer.lease.refund(nowMs);
-  return limitRefusal(rejectTargets(targetRules(route, limiter), consumer.matches, nowMs), metrics);
+  return limitRefusal(rejectTargets(targetRules(route, limiter), consumer.matches, nowMs), consumer.told, metrics);
 }

@@ -31,14 +31,14 @@ export interface Asked extends Pick<Principal, 'allowedModels'> {
  * limit targets and the body is short, comes at once and names a model; else the consumer alone.
  */
 export async function foresee(
-  { rejection, matches }: Rejected,
+  { rejection, matches, told }: Rejected,
   asked: Asked,
   { limiter, metrics, nowMs }: Pick<Gateway, 'limiter' | 'metrics' | 'nowMs'>,
 ): Promise<Refusal> {
   const route = limiter.limitsTargets && isShort(asked.exchange) ? await routeOf(asked) : undefined;
-  if (route === undefined) return limitRefusal(rejection, metrics);
+  if (route === undefined) return limitRefusal(rejection, told, metrics);
   const rules = targetRules(route, limiter);
-  return limitRefusal(explain(rules, matches, Math.floor(nowMs()), rejection), metrics);
+  return limitRefusal(explain(rules, matches, Math.floor(nowMs()), rejection), told, metrics);
 }
 
 function isShort({ head }: Exchange): boolean {

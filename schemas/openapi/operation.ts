@@ -142,6 +142,16 @@ export const headers = {
     description: '`false` when Retry-After is longer than a client should sleep.',
     schema: { const: 'false' },
   },
+  'RateLimit-Policy': {
+    description:
+      'With `server.ratelimit_headers: [ietf]`: the limits on requests and tokens with the least left. `q` is the cap, `qu` its unit where that is not requests, `w` the window in seconds, `pk` the user path.',
+    schema: { type: 'string' },
+  },
+  RateLimit: {
+    description:
+      'The same limits as they stand: `r` is what is left, `t` the seconds until the window ends or a request is admitted again.',
+    schema: { type: 'string' },
+  },
   'x-ratelimit-limit-requests': requests.limit,
   'x-ratelimit-remaining-requests': requests.remaining,
   'x-ratelimit-reset-requests': requests.reset,
@@ -163,6 +173,8 @@ export const limitHeaders = [
   'x-ratelimit-limit-tokens',
   'x-ratelimit-remaining-tokens',
   'x-ratelimit-reset-tokens',
+  'RateLimit-Policy',
+  'RateLimit',
 ] as const satisfies readonly HeaderName[];
 
 /** The headers of a provider's answer on a limited path. */

@@ -32,6 +32,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       cut_revoked_streams: false,
       keep_alive: '75s',
       access_log: 'failures',
+      ratelimit_headers: ['openai'],
       timeouts: { headers: '10s', body: '300ms', write_idle: '1m' },
     },
     providers: Object.fromEntries(whole),

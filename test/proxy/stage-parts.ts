@@ -7,11 +7,12 @@ import { readHead } from '../../proxy/call/head.ts';
 import { type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { createKeyStreams } from '../../proxy/key-streams.ts';
+import { openaiOnly } from '../../proxy/limits/headers.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics, type Metrics } from '../../proxy/metrics.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route } from '../../proxy/snapshot/snapshot.ts';
-import { type Allowance, admit } from '../../proxy/stages/admit.ts';
+import { admit, type ConsumerAllowance } from '../../proxy/stages/admit.ts';
 import { type Accepted, attempt, type FailedAttempt, type RoutedCall } from '../../proxy/stages/attempt.ts';
 import { type Delivery, type Ending, relay } from '../../proxy/stages/relay.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
@@ -49,8 +50,8 @@ export function partsOf() {
 }
 
 /** An admitted consumer at the root. */
-export function admitted(parts: Parameters<typeof admit>[1]): Allowance {
-  const admission = admit('/', parts);
+export function admitted(parts: Parameters<typeof admit>[2]): ConsumerAllowance {
+  const admission = admit('/', openaiOnly, parts);
   if (admission.lease === undefined) throw new Error('was rejected');
   return admission;
 }

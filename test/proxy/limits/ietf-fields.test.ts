@@ -1,0 +1,107 @@
+// The IETF's fields: the numbers of the other headers, written as structured fields, on answers and on refusals.
+import { test } from 'tap';
+import { rateLimitHeaders, rejectionHeaders } from '../../../proxy/limits/headers.ts';
+import { addIetfFields, type LimitState } from '../../../proxy/limits/ietf-fields.ts';
+import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
+import type { Rule } from '../../../schemas/rules/rule.ts';
+import { startFakeUpstream } from '../../support/fake-upstream.ts';
+import { startGateway } from '../../support/gateway.ts';
+import { ruleOf } from './rule-of.ts';
+
+const start = 1_800_000_000_000;
+const ietf = { openai: false, ietf: true };
+
+function limiterOf(...rules: Rule[]): Limiter {
+  const limiter = createLimiter();
+  limiter.reconcile(rules);
+  return limiter;
+}
+
+function fieldsOf(...states: LimitState[]): string[] {
+  const headers: string[] = [];
+  addIetfFields(headers, states);
+  return headers;
+}
+
+await test('each dimension speaks of its own limit, with a partition where a user path shares it', async (t) => {
+  const limiter = limiterOf(
+    ruleOf('user_path', '/team', 300, { maxRequests: 5 }),
+    ruleOf('provider', 'p', 3_600, { maxTokens: 1_000 }),
+  );
+  const [target, path] = [limiter.forTarget('p', 'm'), limiter.forUserPath('/team/app')];
+  limiter.admit(path, start, 'reject');
+  limiter.charge(target, 400, start);
+  const partition = `:${Buffer.from('/team').toString('base64')}:`;
+  t.same(rateLimitHeaders(target, path, start, ietf), [
+    'ratelimit-policy',
+    `"requests-per-300s";q=5;w=300;pk=${partition}, "tokens-per-hour";q=1000;qu="tokens";w=3600`,
+    'ratelimit',
+    `"requests-per-300s";r=4;t=305;pk=${partition}, "tokens-per-hour";r=600;t=3660`,
+  ]);
+  const both = rateLimitHeaders(target, path, start, { openai: true, ietf: true });
+  t.same(both, [...rateLimitHeaders(target, path, start), ...rateLimitHeaders(target, path, start, ietf)]);
+  t.same(rateLimitHeaders(target, path, start, { openai: false, ietf: false }), []);
+  t.same(rateLimitHeaders(limiter.forTarget('q', 'm'), limiter.forUserPath('/x'), start, ietf), []);
+});
+
+await test('a refusal tells of what ran out, slots included', async (t) => {
+  const slots = limiterOf(ruleOf('user_path', '/é', 0, { maxRequests: 1 }));
+  slots.admit(slots.forUserPath('/é'), start, 'reject');
+  const { rejection } = slots.admit(slots.forUserPath('/é'), start, 'reject');
+  if (rejection === undefined) throw new Error('was admitted');
+  t.same(rejectionHeaders(rejection, ietf), {
+    'retry-after': '1',
+    'ratelimit-policy': '"concurrent-requests";q=1;qu="concurrent-requests";pk=:L8Op:',
+    ratelimit: '"concurrent-requests";r=0;t=1;pk=:L8Op:',
+  });
+});
+
+await test('an integer has at most 15 digits', async (t) => {
+  const rule = { scope: 'provider', periodSeconds: 60 } as const;
+  const cap = Number.MAX_SAFE_INTEGER;
+  t.same(fieldsOf({ rule, subject: 'p', dimension: 'requests', cap, remaining: cap, resetSeconds: 60 }), [
+    'ratelimit-policy',
+    '"requests-per-minute";q=999999999999999;w=60',
+    'ratelimit',
+    '"requests-per-minute";r=999999999999999;t=60',
+  ]);
+  t.same(fieldsOf(), []);
+});
+
+await test('server.ratelimit_headers chooses the headers of answers and refusals, and is hot', async (t) => {
+  const upstream = await startFakeUpstream({ t });
+  const config = (server: object) => ({
+    server,
+    rate_limits: { user_paths: [{ path: '/', limits: [{ period: 'minute', max_requests: 2 }] }] },
+  });
+  const gateway = await startGateway(t, { upstream, config: config({ ratelimit_headers: ['openai', 'ietf'] }) });
+  const ask = async () => {
+    const body = { model: 'fake/fake-small', messages: [{ role: 'user', content: 'hello' }] };
+    const { status, headers, text } = await gateway
+      .fetch('/v1/chat/completions', { method: 'POST', body })
+      .then(async (response) => ({ status: response.status, headers: response.headers, text: await response.text() }));
+    const limit = headers.get('ratelimit') ?? '';
+    const [, remaining, reset] = /^"requests-per-minute";r=(\d+);t=(\d+);pk=:Lw==:$/.exec(limit) ?? [];
+    return { status, headers, remaining, reset, text };
+  };
+  for (const [status, left] of [
+    [200, '1'],
+    [200, '0'],
+    [429, '0'],
+  ] as const) {
+    const answer = await ask();
+    t.equal(answer.status, status, answer.text);
+    t.equal(answer.headers.get('ratelimit-policy'), '"requests-per-minute";q=2;w=60;pk=:Lw==:');
+    t.equal(answer.remaining, left);
+    t.equal(answer.headers.get('x-ratelimit-remaining-requests'), left);
+    t.equal(answer.headers.get('x-ratelimit-reset-requests'), answer.reset);
+  }
+  await gateway.applyConfig({ 'gateway.yaml': config({ ratelimit_headers: [] }) });
+  const { status, headers } = await ask();
+  t.equal(status, 429);
+  t.same(
+    [...headers.keys()].filter((name) => name.includes('ratelimit')),
+    [],
+  );
+  t.match(headers.get('retry-after'), /^\d+$/);
+});
