@@ -28,7 +28,8 @@ change. A provider's own error keeps the code that the provider gave it.`;
 
 const metricsIntroduction = `In the text format of Prometheus, at \`GET /metrics\` of each process, beside those of the process (\`process_…\`, \`nodejs_…\`).
 At most ${mostLabelledRules} rules have series of their own; the decisions of all others are added up under the rule \`other\`. Every label has a bounded
-number of values; no user path is ever one.`;
+number of values: providers and models are those of the config in force, and what still ends under one that was removed counts as
+\`other\`; no user path is ever a label. [Alerts and a dashboard](../examples/observability/README.md) use them.`;
 
 /** Endpoints outside /v1 and /admin. They ask for no key. */
 const openEndpoints = [

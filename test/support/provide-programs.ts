@@ -14,7 +14,7 @@ interface Package {
 const packages: readonly Package[] = [
   { name: 'redis-server', programs: ['redis-server'], mark: /redis/i },
   { name: 'openssl', programs: ['openssl'], mark: /redis/i },
-  { name: 'prometheus', programs: ['promtool', 'prometheus'], mark: /promtool/i },
+  { name: 'prometheus', programs: ['promtool'], mark: /promtool/i },
 ];
 
 const missing = (): Package[] =>
