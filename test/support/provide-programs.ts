@@ -13,7 +13,7 @@ interface Package {
 
 const packages: readonly Package[] = [
   { name: 'redis-server', programs: ['redis-server'], mark: /redis/i },
-  { name: 'openssl', programs: ['openssl'], mark: /redis/i },
+  { name: 'openssl', programs: ['openssl'], mark: /\btls: true/ },
   { name: 'prometheus', programs: ['promtool'], mark: /promtool/i },
 ];
 
