@@ -5,6 +5,7 @@ import type { ErrorCode, Refusal } from './errors.ts';
 export const attemptOutcomes = [
   'success',
   'client_error',
+  'unauthorized',
   'rate_limited',
   'server_error',
   'timeout',
@@ -38,5 +39,6 @@ export function failedOutcome({ code, status }: Refusal, isCancelled: boolean): 
   const known = byCode.get(code);
   if (known !== undefined) return known;
   if (status === 429) return 'rate_limited';
+  if (status === 401 || status === 403) return 'unauthorized';
   return status < 500 ? 'client_error' : 'server_error';
 }

@@ -29,7 +29,9 @@ await test('every attempt counts under what came of it', async (t) => {
   const cases: [behaviour: Behaviour, outcome: string, stream?: true][] = [
     [{ kind: 'openai' }, 'success'],
     [{ kind: 'openai' }, 'success', true],
-    [{ kind: 'error', status: 404 }, 'client_error'],
+    [{ kind: 'error', status: 400 }, 'client_error'],
+    [{ kind: 'error', status: 401 }, 'unauthorized'],
+    [{ kind: 'error', status: 403 }, 'unauthorized'],
     [{ kind: 'error', status: 429 }, 'rate_limited'],
     [{ kind: 'error', status: 503 }, 'server_error'],
     [{ kind: 'hang' }, 'timeout'],
