@@ -72,15 +72,11 @@ const scrape = (): Promise<Scrape> =>
 
 /** The scrape in which this sample has this value wherever it is exposed. */
 const scrapeWith = (name: string, wanted: number, labels: Record<string, string> = {}): Promise<Scrape> =>
-  waitFor(
-    `${name} to be ${wanted}`,
-    async () => {
-      const found = await scrape();
-      const values = found.map(({ text }) => readMetric(text, name, labels)).filter((value) => value !== undefined);
-      return values.length > 0 && values.every((value) => value === wanted) && found;
-    },
-    3_000,
-  );
+  waitFor(`${name} to be ${wanted}`, async () => {
+    const found = await scrape();
+    const values = found.map(({ text }) => readMetric(text, name, labels)).filter((value) => value !== undefined);
+    return values.length > 0 && values.every((value) => value === wanted) && found;
+  });
 
 const chat = (more: object = {}) =>
   proxy.fetch('/v1/chat/completions', {
@@ -124,7 +120,10 @@ const used = [
 ];
 
 await test('both planes expose what promtool accepts, and a healthy gateway raises no alert', (t) => {
-  for (const { job, text } of healthy) t.equal(promtoolComplaints(['check', 'metrics'], text), '', job);
+  for (const { job, text } of healthy) {
+    t.equal(promtoolComplaints(['check', 'metrics'], text), '', job);
+    t.equal(readMetric(text, 'gateway_build_info', { plane: job.replace('gateway-', '') }), 1);
+  }
   t.equal(firing(fresh, healthy, {}), '');
   t.end();
 });
