@@ -42,19 +42,21 @@ class ProviderFigures {
   }
 }
 
-/** The labels of targets that have gone since they were asked: their series would add up over the months. */
-const removed = 'other';
+/** Counts for targets that have gone since they were asked: series of their own would add up over the months. */
+const removed: CountedTarget = { upstream: { name: 'other' }, model: 'other' };
 
 /** Without targets at first. */
 export class UpstreamTally {
-  #providers = new Map<string, ProviderFigures>();
-  readonly #removedModel = new ModelFigures();
-  readonly #removedProvider = new ProviderFigures();
+  #providers: ReadonlyMap<string, ProviderFigures> = new Map();
+
+  constructor() {
+    this.keep([]);
+  }
 
   /** Only these targets have series of their own from now on. Those that had them before keep their figures. */
-  keep(targets: Iterable<CountedTarget>): void {
+  keep(targets: readonly CountedTarget[]): void {
     const kept = new Map<string, ProviderFigures>();
-    for (const { upstream, model } of targets) {
+    for (const { upstream, model } of [...targets, removed]) {
       const before = this.#providers.get(upstream.name);
       const figures = kept.get(upstream.name) ?? new ProviderFigures(before);
       kept.set(upstream.name, figures);
@@ -65,22 +67,31 @@ export class UpstreamTally {
 
   /** An attempt is over. */
   ended(target: CountedTarget, outcome: AttemptOutcome, seconds: number): void {
-    const provider = this.#providers.get(target.upstream.name) ?? this.#removedProvider;
-    const { attempts } = provider.models.get(target.model) ?? this.#removedModel;
-    attempts[places[outcome]] = (attempts[places[outcome]] ?? 0) + 1;
-    if (outcome !== 'unreachable' && outcome !== 'cancelled') provider.durations.observe(seconds);
+    const attempts = this.#model(target)?.attempts;
+    if (attempts !== undefined) attempts[places[outcome]] = (attempts[places[outcome]] ?? 0) + 1;
+    if (outcome !== 'unreachable' && outcome !== 'cancelled') this.#provider(target)?.durations.observe(seconds);
   }
 
   /** An answer can be relayed. */
   begun(target: CountedTarget, seconds: number): void {
-    (this.#providers.get(target.upstream.name) ?? this.#removedProvider).firstBytes.observe(seconds);
+    this.#provider(target)?.firstBytes.observe(seconds);
   }
 
   /** What an answer cost. */
   charged(target: CountedTarget, promptTokens: number, completionTokens: number): void {
-    const figures = this.#providers.get(target.upstream.name)?.models.get(target.model) ?? this.#removedModel;
+    const figures = this.#model(target);
+    if (figures === undefined) return;
     figures.promptTokens += promptTokens;
     figures.completionTokens += completionTokens;
+  }
+
+  #provider({ upstream }: CountedTarget): ProviderFigures | undefined {
+    return this.#providers.get(upstream.name) ?? this.#providers.get(removed.upstream.name);
+  }
+
+  #model({ upstream, model }: CountedTarget): ModelFigures | undefined {
+    const own = this.#providers.get(upstream.name)?.models.get(model);
+    return own ?? this.#providers.get(removed.upstream.name)?.models.get(removed.model);
   }
 
   /** The samples of the four metrics. */
@@ -98,12 +109,11 @@ export class UpstreamTally {
       to.sample(tokens.name, { provider, model, type: 'completion' }, completionTokens);
       await to.pause(2);
     }
-    const all = [...this.#providers, [removed, this.#removedProvider] as const];
     to.metric(upstreamDuration);
-    for (const [provider, { durations }] of all)
+    for (const [provider, { durations }] of this.#providers)
       await to.pause(durations.write(to, upstreamDuration.name, { provider }));
     to.metric(upstreamFirstByte);
-    for (const [provider, { firstBytes }] of all)
+    for (const [provider, { firstBytes }] of this.#providers)
       await to.pause(firstBytes.write(to, upstreamFirstByte.name, { provider }));
   }
 
@@ -113,8 +123,10 @@ export class UpstreamTally {
     for (const { models } of this.#providers.values()) modelCount += models.size;
     const isAll = modelCount <= mostShownAtStart;
     for (const [provider, { models }] of this.#providers) {
-      for (const [model, figures] of models) if (isAll || figures.isAsked) yield [provider, model, figures];
+      for (const [model, figures] of models) {
+        const isRemoved = provider === removed.upstream.name && model === removed.model;
+        if (figures.isAsked || (isAll && !isRemoved)) yield [provider, model, figures];
+      }
     }
-    if (this.#removedModel.isAsked) yield [removed, removed, this.#removedModel];
   }
 }

@@ -50,6 +50,18 @@ await test('a hundred configs with other providers and models leave the series o
   t.equal(readMetric(text, 'gateway_http_requests_total', { trip: 'model' }), 400, 'of all providers that ever were');
 });
 
+await test('a provider that is named like the sum has one series with it', async (t) => {
+  const tally = new UpstreamTally();
+  tally.keep([target('other', 'other'), target('other', 'm')]);
+  for (const each of [target('other', 'other'), target('other', 'm'), target('gone', 'm')]) {
+    tally.begun(each, 1);
+    tally.ended(each, 'success', 1);
+  }
+  const samples = samplesOf(await textOf(tally)).map((line) => line.replace(/ \S+$/, ''));
+  t.equal(new Set(samples).size, samples.length, 'no sample twice');
+  t.equal(readMetric(await textOf(tally), attempts, { model: 'other', outcome: 'success' }), 2);
+});
+
 await test('the failures of a few models are there at 0 from the start; of many models those that were asked', async (t) => {
   const few = new UpstreamTally();
   few.keep([target('p', 'm')]);
