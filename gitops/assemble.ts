@@ -1,7 +1,7 @@
 // Makes one configuration of many files: merges them and checks the sections against each other.
 import { parseSelector } from '../schemas/selector.ts';
 import type { Config } from '../schemas/types.ts';
-import { quote } from '../schemas/validation/path.ts';
+import { type Path, quote } from '../schemas/validation/path.ts';
 import type { Variables } from '../schemas/variables.ts';
 import type { AssembledConfig, KeyFile } from './assembled.ts';
 import { checkAliases, targetsOf, type WrittenAlias } from './check-aliases.ts';
@@ -100,17 +100,16 @@ function resolveAliases(
     for (const { model, weight, path } of targetsOf(alias, index)) {
       const provider = parseSelector(model)?.provider;
       if (provider === undefined || !keyless.has(provider)) targets.push({ model, weight });
-      else warnings.push(sources.problem(path, `is dropped, because the provider ${quote(provider)} is left out`));
+      else warn(path, `is dropped, because the provider ${quote(provider)} is left out`);
     }
     const { source, strategy } = alias;
+    const named = sources.quoted(['aliases', index, 'source']);
     if (targets.length > 0) resolved.push({ source, targets, strategy });
-    else
-      warnings.push(
-        sources.problem(
-          ['aliases', index],
-          `the alias ${sources.quoted(['aliases', index, 'source'])} is left out, because it has no target left`,
-        ),
-      );
+    else warn(['aliases', index], `the alias ${named} is left out, because it has no target left`);
   });
   return resolved;
+
+  function warn(path: Path, message: string): void {
+    warnings.push({ ...sources.problem(path, message), environmental: true });
+  }
 }

@@ -84,7 +84,8 @@ function checkKey(
   if (provider.api_key === undefined || sources.isUnknown(path)) return;
   if (provider.api_key === '') {
     keyless.add(name);
-    warnings.push(sources.problem(path, `expands to nothing, so the provider ${quote(name)} is left out`));
+    const message = `expands to nothing, so the provider ${quote(name)} is left out`;
+    warnings.push({ ...sources.problem(path, message), environmental: true });
     return;
   }
   if (!/^[\u0021-\u007e]+$/.test(provider.api_key)) {

@@ -1,40 +1,68 @@
 // `npm run check-config -- DIR`: reports the problems of a directory in a terminal, an editor or a pull request, as the gateway would.
 
 import { existsSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { parseArgs } from 'node:util';
-import { parseList } from '../schemas/variables.ts';
+import { parseList, type Variables } from '../schemas/variables.ts';
 import type { AssembledConfig } from './assembled.ts';
+import { type CheckResult, countedWarnings, formats } from './check-formats.ts';
+import { compare, readAgainst } from './compare.ts';
 import { listRules } from './list-rules.ts';
+import type { LoadContext } from './load.ts';
 import { firstLoadBytes, load } from './load-off-thread.ts';
-import { formatProblem, type Problem, sortProblems } from './problem.ts';
+import { type Problem, sortProblems } from './problem.ts';
 import { readDirectory, revisionOf } from './read.ts';
 
-const usage = 'usage: npm run check-config -- DIR [--format text|json|github] [--rules] [--help]';
+const usage =
+  'usage: npm run check-config -- DIR [--strict] [--diff DIR|REF] [--rules] [--format text|json|github] [--help]';
 const help = `${usage}
 
-Says what the gateway would say about the configuration in DIR. Variables that are not set are warnings.
+Says what the gateway would say about the configuration in DIR and in the directories in it. Paths are relative to where it was called.
 
-  --format text    one line for each problem: file:line:column, the place in the document, a sentence (the default)
-  --format json    one object: ok, files, revision, problems[], warnings[], rules[]
-  --format github  annotations for a pull request, with paths from the top of the git repository
+  --strict         warnings fail too, except those about variables of this machine: one that is not set, a provider without its key
+  --diff DIR|REF   what was added, removed, loosened, tightened or changed since another directory, or since a branch, tag or commit of
+                   the git repository of DIR; it never fetches and never fails because of a change
   --rules          list the rate-limit rules by the ids that metrics use
+  --format text    one line for each problem: file:line:column, the place in the document, a sentence (the default)
+  --format json    one object: ok, files, revision, problems[], warnings[], rules[] and diff.changes[] with kind, name, change, effect,
+                   before, after and words
+  --format github  annotations for a pull request; call it from the top of the repository
   --help           this text
 
-exit code: 0 the gateway can use it (warnings do not count), 1 it cannot, 2 the command itself is wrong`;
+exit code: 0 the gateway can use it, 1 it cannot, or there are warnings with --strict, 2 the command itself is wrong`;
 
-interface CheckResult {
+const options = {
+  format: { type: 'string', default: 'text' },
+  strict: { type: 'boolean', default: false },
+  diff: { type: 'string' },
+  rules: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+interface Command {
   directory: string;
-  ok: boolean;
-  files: number;
-  revision: string;
-  problems: Problem[];
-  warnings: Problem[];
-  /** The rate-limit rules by id; present with `--rules`. */
-  rules: string[];
+  format: (result: CheckResult) => string;
+  strict: boolean;
+  rules: boolean;
+  diff?: string;
 }
 
-const formats: Record<string, (result: CheckResult) => string> = { text, json, github };
+/** The command, or what to print and the exit code when there is nothing to check. */
+function readCommand(args: readonly string[]): Command | { output: string; code: 0 | 2 } {
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
+    if (values.help) return { output: help, code: 0 };
+    const [directory, ...rest] = positionals;
+    const format = Object.hasOwn(formats, values.format) ? formats[values.format] : undefined;
+    const { strict, rules, diff } = values;
+    const isComplete = directory !== undefined && rest.length === 0 && format !== undefined;
+    // An empty name is a variable of a shell that was not set.
+    if (!isComplete || diff === '') return { output: usage, code: 2 };
+    return { directory, format, strict, rules, ...(diff === undefined ? {} : { diff }) };
+  } catch (error) {
+    return { output: `${error instanceof Error ? error.message : 'unknown option'}\n${usage}`, code: 2 };
+  }
+}
 
 /**
  * Checks one directory and gives the text to print and the exit code: 0 usable, 1 not, 2 the command itself is wrong. Variables that
@@ -42,99 +70,60 @@ const formats: Record<string, (result: CheckResult) => string> = { text, json, g
  */
 export async function checkConfig(
   args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Variables,
 ): Promise<{ output: string; code: 0 | 1 | 2 }> {
-  let parsed: { positionals: string[]; values: { format?: string; rules?: boolean; help?: boolean } };
-  try {
-    const options = {
-      format: { type: 'string' },
-      rules: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
-    } as const;
-    parsed = parseArgs({ args: [...args], allowPositionals: true, options });
-  } catch (error) {
-    return { output: `${error instanceof Error ? error.message : 'unknown option'}\n${usage}`, code: 2 };
-  }
-  if (parsed.values.help) return { output: help, code: 0 };
-  const [directory, ...rest] = parsed.positionals;
-  const format = formats[parsed.values.format ?? 'text'];
-  if (directory === undefined || rest.length > 0 || format === undefined) return { output: usage, code: 2 };
-
-  const { files, problems: unreadable, hash } = await readDirectory(directory);
+  const command = readCommand(args);
+  if ('code' in command) return command;
+  const { format, strict } = command;
+  const from = calledFrom(environment);
+  const directory = resolve(from, command.directory);
+  const shown = showPath(from, command.directory);
+  const { files, problems: unreadable, hash } = await readDirectory(directory, shown);
+  const diff = files.length === 0 ? undefined : command.diff;
+  const against = diff === undefined ? undefined : await readAgainst(diff, { from, directory }, environment);
+  if (against?.problem !== undefined)
+    return { output: `--diff: ${JSON.stringify(diff)} ${against.problem}\n${usage}`, code: 2 };
   const entitlements = new Set(parseList(environment['GATEWAY_ENTITLEMENTS'] ?? ''));
-  const loaded = await load(files, { environment, variables: 'warning', entitlements }, firstLoadBytes);
-  const problems = sortProblems([...unreadable, ...loaded.problems]);
-  const ok = problems.length === 0;
-  const result = {
-    directory,
+  const context: LoadContext = { environment, variables: 'warning', entitlements };
+  const { config, warnings: said, problems: found } = await load(files, context, firstLoadBytes);
+  const problems = sortProblems([...unreadable, ...found]);
+  const warnings = sortProblems([...said, ...absentKeyFiles(config)]);
+  const usable = problems.length === 0 ? config : undefined;
+  const ok = usable !== undefined && !(strict && countedWarnings(warnings).length > 0);
+  const result: CheckResult = {
+    directory: shown,
     ok,
+    strict,
     files: files.length,
     revision: revisionOf(hash),
     problems,
-    warnings: sortProblems([...loaded.warnings, ...absentKeyFiles(loaded.config)]),
-    rules: parsed.values.rules && loaded.config ? listRules(loaded.config.rate_limits) : [],
+    warnings,
+    rules: command.rules && config !== undefined ? listRules(config.rate_limits) : [],
   };
+  if (diff !== undefined && against !== undefined)
+    result.diff = await compare(diff, against.reading, { config: usable, context });
   return { output: format(result), code: ok ? 0 : 1 };
 }
 
 /** A machine that checks a directory does not need the secrets: the files are not read. */
 function absentKeyFiles(config: AssembledConfig | undefined): Problem[] {
   const absent = (config?.keyFiles ?? []).filter(({ path }) => !existsSync(path));
-  return absent.map(({ place }) => ({ ...place, message: 'names a file that does not exist here; a proxy needs it' }));
+  const message = 'names a file that does not exist here; a proxy needs it';
+  return absent.map(({ place }) => ({ ...place, message, environmental: true }));
 }
 
-function text({ directory, ok, files, revision, problems, warnings, rules }: CheckResult): string {
-  const lines = [
-    ...problems.map((problem) => formatProblem(problem)),
-    ...warnings.map((problem) => `warning: ${formatProblem(problem)}`),
-    ...rules,
-  ];
-  const counted = `${files} ${files === 1 ? 'file' : 'files'}`;
-  lines.push(
-    ok
-      ? `${directory}: ok, ${counted}, revision ${revision}`
-      : `${directory}: ${problems.length} to correct in ${counted}`,
-  );
-  return lines.join('\n');
+/** npm runs a script in the directory of its package; the directory of the caller is in INIT_CWD. */
+function calledFrom(environment: Variables): string {
+  const caller = environment['npm_lifecycle_event'] === 'check-config' ? environment['INIT_CWD'] : undefined;
+  return caller ?? process.cwd();
 }
 
-function json(result: CheckResult): string {
-  return JSON.stringify(result, null, 2);
-}
-
-/** Workflow commands that a GitHub runner shows beside the lines of a pull request. */
-function github({ directory, problems, warnings }: CheckResult): string {
-  const top = topOf(directory);
-  const fromTop = (problem: Problem): Problem => ({ ...problem, file: pathFrom(top, problem.file) });
-  return [
-    ...problems.map((problem) => annotation('error', fromTop(problem))),
-    ...warnings.map((problem) => annotation('warning', fromTop(problem))),
-  ].join('\n');
-}
-
-/** The top of the git repository that holds a directory, or the working directory. Paths of annotations are relative to it. */
-function topOf(directory: string): string {
-  for (let at = resolve(directory); at !== dirname(at); at = dirname(at)) if (existsSync(join(at, '.git'))) return at;
-  return process.cwd();
-}
-
-/** The path relative to `top`. A path outside `top` and the name of a variable stay unchanged. */
-function pathFrom(top: string, file: string): string {
-  const path = relative(top, resolve(file));
-  return path.startsWith('..') || isAbsolute(path) ? file : path.replaceAll(sep, '/') || '.';
-}
-
-function annotation(level: string, { file, line, column, path, message }: Problem): string {
-  const place = line === 0 ? '' : `,line=${line},col=${column}`;
-  return `::${level} file=${property(file)}${place}::${data(path === '' ? message : `${path}  ${message}`)}`;
-}
-
-function data(value: string): string {
-  return value.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-}
-
-function property(value: string): string {
-  return data(value).replaceAll(':', '%3A').replaceAll(',', '%2C');
+/** The path as messages show it: relative to the caller, with slashes; unchanged when it is absolute and elsewhere. */
+function showPath(from: string, given: string): string {
+  const path = relative(from, resolve(from, given));
+  const isElsewhere = path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path);
+  if (isElsewhere && isAbsolute(given)) return join(given, '.');
+  return path === '' ? '.' : path.replaceAll(sep, '/');
 }
 
 // This file is the entry of a process, so it reads the environment variables itself.

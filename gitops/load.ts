@@ -58,7 +58,7 @@ function loadPart(
     return { file: parsed.file, ...parsed.locate(path), path: formatPath(path), message };
   };
   problems.push(...expanded.errors.map(place));
-  warnings.push(...expanded.warnings.map(place));
+  warnings.push(...expanded.warnings.map((warning) => ({ ...place(warning), environmental: true })));
   const validity = validate(parsed, expanded.value, expanded.unknown);
   problems.push(...validity.problems);
   const { unsound, unlisted } = validity;

@@ -14,6 +14,8 @@ export interface Problem {
   fatal?: boolean;
   /** Listed before all other problems, because it may be their cause. */
   first?: boolean;
+  /** A warning that depends on the variables of this machine: `check-config --strict` does not count it. */
+  environmental?: boolean;
 }
 
 /** Bounds the time to make the list, the messages between threads and the log. */

@@ -1,8 +1,8 @@
 // The check-config command: reports the problems that the gateway would report, in three formats.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { before, test } from 'tap';
 import { checkConfig } from '../../gitops/check.ts';
 
@@ -78,7 +78,11 @@ await test('the rules are listed by the ids that metrics use, when asked for', a
   t.notMatch((await checkConfig([directory], {})).output, /in flight/);
   const template = ['examples/per-child/config', '--rules', '--format', 'json'];
   const { rules } = JSON.parse((await checkConfig(template, { GATEWAY_ENTITLEMENTS: 'quota_templates' })).output);
-  t.match(rules, [/for each child$/, /for each child$/, /10000 requests per hour$/]);
+  t.match(rules, [
+    { per_child: true, period_label: 'concurrent', period_seconds: 0, max_requests: 4 },
+    { id: /^[a-z2-7]{8}$/, scope: 'user_path', subject: '/customers', mode: 'enforce', words: /for each child$/ },
+    { period_label: 'hour', max_requests: 10_000, per_child: false, words: '10000 requests per hour' },
+  ]);
   t.match(await checkConfig([fixture('bad/cap-zero'), '--rules'], {}), { code: 1 });
 });
 
@@ -99,26 +103,51 @@ await test('github prints annotations that cannot be forged', async (t) => {
   );
 });
 
-await test('annotations name files from the top of the repository, wherever the command runs', async (t) => {
-  const top = mkdtempSync(join(tmpdir(), 'gateway-check-'));
-  t.teardown(() => rmSync(top, { recursive: true }));
-  mkdirSync(join(top, '.git'));
+await test('paths are relative to where the command was called, in every format', async (t) => {
+  const top = realpathSync(mkdtempSync(join(tmpdir(), 'gateway-check-')));
+  t.teardown(() => {
+    process.chdir(repository);
+    rmSync(top, { recursive: true });
+  });
   cpSync(fixture('bad/cap-zero'), join(top, 'deep/config'), { recursive: true });
+  const fileOf = async (given: string, environment: Record<string, string> = {}): Promise<unknown> =>
+    JSON.parse((await checkConfig([given, '--format', 'json'], environment)).output).problems[0].file;
+  t.equal(await fileOf(join(top, 'deep/config')), join(top, 'deep/config/a.yaml'), 'an absolute path elsewhere');
+  const called = { npm_lifecycle_event: 'check-config', INIT_CWD: top };
+  t.equal(await fileOf('deep/config', called), 'deep/config/a.yaml', 'npm says where it was called');
+  process.chdir(top);
   for (const given of [
+    'deep/config',
     join(top, 'deep/config'),
     `${join(top, 'deep')}/./config/`,
-    relative('.', join(top, 'deep/config')),
+    './deep/../deep/config',
   ]) {
+    t.equal(await fileOf(given), 'deep/config/a.yaml', given);
     const { output } = await checkConfig([given, '--format', 'github'], {});
     t.match(output, /^::error file=deep\/config\/a\.yaml,line=5,col=43::/, given);
   }
-  rmSync(join(top, '.git'), { recursive: true });
-  const { output } = await checkConfig([join(repository, fixture('bad/cap-zero')), '--format', 'github'], {});
-  t.match(output, `::error file=${fixture('bad/cap-zero/a.yaml')},`, 'an absolute path');
-  const outside = await checkConfig([join(top, 'deep/config'), '--format', 'github'], {});
-  t.match(outside.output, `::error file=${join(top, 'deep/config/a.yaml')},`, 'in no repository, and not below here');
+  process.chdir(join(top, 'deep/config'));
+  t.equal(await fileOf('.'), 'a.yaml');
+  t.equal(await fileOf('../config'), 'a.yaml');
+  process.chdir(repository);
   const variable = await checkConfig([fixture('good/empty'), '--format', 'github'], { SET_RATE_LIMIT_A: 'rpm=x' });
   t.match(variable.output, '::error file=SET_RATE_LIMIT_A,', 'a variable is no path');
+});
+
+await test('with --strict a warning fails, unless it is about a variable of this machine', async (t) => {
+  const phantom = await checkConfig([fixture('good/rule-for-a-provider-to-come'), '--strict'], { OPENAI_API_KEY: 'k' });
+  t.match(phantom, { code: 1, output: /^warning: .*so the rule matches nothing[\s\S]*--strict counts warnings$/ });
+  const loose = await checkConfig([fixture('good/rule-for-a-provider-to-come')], { OPENAI_API_KEY: 'k' });
+  t.match(loose, { code: 0 });
+  const unset = await checkConfig([fixture('good/minimal'), '--strict'], {});
+  t.match(unset, { code: 0, output: /^note: .*OPENAI_API_KEY is not set/ });
+  t.match(
+    (await checkConfig([fixture('good/minimal'), '--strict', '--format', 'github'], {})).output,
+    /^::notice file=/,
+  );
+  const args = [fixture('good/rule-for-a-provider-to-come'), '--strict', '--format'];
+  t.match((await checkConfig([...args, 'github'], {})).output, /^::error file=.*so the rule matches nothing/m);
+  t.match(JSON.parse((await checkConfig([...args, 'json'], {})).output), { ok: false, strict: true, problems: [] });
 });
 
 await test('help says how it is used, what the formats are and what the exit code means', async (t) => {
@@ -126,7 +155,15 @@ await test('help says how it is used, what the formats are and what the exit cod
     const { output, code } = await checkConfig(args, {});
     t.equal(code, 0);
     t.match(output, /^usage: npm run check-config -- DIR/);
-    for (const word of ['--format text', '--format json', '--format github', '--rules', 'exit code: 0 ']) {
+    for (const word of [
+      '--format text',
+      '--format json',
+      '--format github',
+      '--rules',
+      '--strict',
+      '--diff',
+      'exit code: 0 ',
+    ]) {
       t.match(output, word);
     }
   }
