@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, posix } from 'node:path';
+import { join, posix } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'tap';
 import { cycleIn, roomsOf } from './support/architecture/cycles.ts';
@@ -42,12 +42,14 @@ const loadedByTests = new Set(
 
 /** What is wrong with an example: a name, and its files' paths from its own folder. */
 function exampleProblems(name: string, files: readonly string[]): string[] {
-  const yaml = files.filter((file) => /\.ya?ml$/.test(file));
+  // Workflows are no configuration.
+  const yaml = files.filter((file) => /\.ya?ml$/.test(file) && !file.startsWith('.github/'));
+  const isLoaded = (file: string): boolean => /^config\/(?!\.)/.test(file) && !file.includes('/.');
   return [
     ...(files.includes('README.md') ? [] : [`${name} has no README.md`]),
-    ...(yaml.some((file) => dirname(file) === 'config') ? [] : [`${name} has no config/*.yaml`]),
+    ...(yaml.some(isLoaded) ? [] : [`${name} has no config/**/*.yaml`]),
     ...yaml
-      .filter((file) => dirname(file) !== 'config' && !loadedByTests.has(`${name}/${file}`))
+      .filter((file) => !isLoaded(file) && !loadedByTests.has(`${name}/${file}`))
       .map((file) => `${name}/${file} is loaded by nothing`),
   ];
 }
@@ -207,11 +209,12 @@ await test('every example is complete, reachable from the README, and all of its
     t.same(exampleProblems(name, inside), []);
     t.ok(readme.includes(`examples/${name}`), `README.md mentions examples/${name}`);
   }
-  t.same(exampleProblems('x', ['README.md', 'config', 'config/a.yaml']), []);
-  t.same(exampleProblems('x', ['config/deep/a.yaml']), [
+  t.same(exampleProblems('x', ['README.md', 'config', 'config/a/b.yaml', '.github/workflows/check.yml']), []);
+  t.same(exampleProblems('x', ['deep/a.yaml', 'config/.b/a.yaml']), [
     'x has no README.md',
-    'x has no config/*.yaml',
-    'x/config/deep/a.yaml is loaded by nothing',
+    'x has no config/**/*.yaml',
+    'x/deep/a.yaml is loaded by nothing',
+    'x/config/.b/a.yaml is loaded by nothing',
   ]);
 });
 

@@ -1,7 +1,7 @@
 // The examples are promises: each config loads, each command names what exists, and the demo provider speaks the API it stands in for.
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import OpenAI, { APIError } from 'openai';
 import tap, { test } from 'tap';
 import { loadFiles } from '../gitops/load.ts';
@@ -61,10 +61,10 @@ for (const example of examples) {
 
   await test(`every YAML file of ${example} tells editors its schema`, async (t) => {
     const folder = join(top, example, 'config');
-    for (const file of readdirSync(folder)) {
+    for (const file of globSync('**/*.yaml', { cwd: folder })) {
       const [, schema] =
         /^# yaml-language-server: \$schema=(\S+)\n/.exec(readFileSync(join(folder, file), 'utf8')) ?? [];
-      t.ok(schema !== undefined && existsSync(join(folder, schema)), file);
+      t.ok(schema !== undefined && existsSync(join(folder, dirname(file), schema)), file);
     }
   });
 }
