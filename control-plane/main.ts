@@ -5,6 +5,7 @@ import type { Follower } from '../gitops/follow.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { boundAddress } from '../plane/bound-address.ts';
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
+import { createExpiryLines } from '../plane/expired-rules.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
 import { asInstance, identityOf } from '../plane/identity.ts';
 import { keepText } from '../plane/kept-text.ts';
@@ -14,6 +15,8 @@ import { logStateEvent } from '../plane/log-events.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
+import { manualRules } from '../schemas/documents/kinds.ts';
+import { readKind } from '../schemas/documents/managed-kind.ts';
 import { ownDirectory } from '../store/own-files.ts';
 import { followState } from '../store/state/follow-state.ts';
 import { openPlaneStore } from '../store/state/open.ts';
@@ -134,7 +137,16 @@ endOnUncaught(log, () => undefined);
 reloadOnHangUp(() => follower?.reload());
 
 const fleetWatch = await watchFleet({ fleet, signOfLife, stateFollower, log });
-expiry = removeExpired(documents, () => config.rules, nowMs);
+const tellExpired = createExpiryLines(log);
+expiry = removeExpired(
+  documents,
+  () => config.rules,
+  nowMs,
+  (now) => {
+    const manual = readKind(manualRules, managed.documents).values;
+    tellExpired({ manual, config: config.rules, prerequisites: config.prerequisites() }, now);
+  },
+);
 const resealer = resealOutdated({ store: documents, seals: store, state: () => stateFollower.state(), log });
 stopOnSignals({
   log,

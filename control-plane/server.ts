@@ -37,8 +37,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The operator; on public routes the anonymous one. */
     operator: Operator;
-    /** Logs a finished write: the operator, and what it changed (the key of a rule, the id of a key). */
-    wrote(about: string): void;
+    /** Logs a finished write: the operator, what it changed (the key of a rule, the id of a key), and further facts such as before and after. */
+    wrote(about: string, facts?: object): void;
   }
 }
 
@@ -87,8 +87,8 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
   app.server.on('checkExpectation', refuseExpectation);
 
   app.decorateRequest('operator');
-  app.decorateRequest('wrote', function (this: FastifyRequest, about: string) {
-    record(this, 'done', logger, about);
+  app.decorateRequest('wrote', function (this: FastifyRequest, about: string, facts: object = {}) {
+    record(this, 'done', logger, { about, ...facts });
   });
   app.addHook('onRoute', (route) => {
     checkAccess(route.config?.access, `${String(route.method)} ${route.url}`);
@@ -125,10 +125,10 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
 }
 
 /** One line about a write. When the outcome is unknown, only the request shows what it would have changed. */
-function record(request: FastifyRequest, outcome: string, logger: Pick<Logger, 'info'>, about?: string): void {
+function record(request: FastifyRequest, outcome: string, logger: Pick<Logger, 'info'>, facts: object = {}): void {
   const { method, routeOptions, id } = request;
-  const said = { operator: who(request), method, route: routeOptions.url, ...(about === undefined ? {} : { about }) };
-  logger.info({ ...said, outcome, request_id: id }, 'admin write');
+  const said = { operator: who(request), method, route: routeOptions.url };
+  logger.info({ ...said, ...facts, outcome, request_id: id }, 'admin write');
 }
 
 function render(refused: Refusal, request: FastifyRequest, reply: FastifyReply): void {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
+import { createExpiryLines } from '../plane/expired-rules.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
 import { asInstance, identityOf } from '../plane/identity.ts';
 import { keepText } from '../plane/kept-text.ts';
@@ -75,6 +76,7 @@ const publisher = createPublisher({
     lifecycle.isEnforcing = enforcement.isEnforced;
   },
   warn: logRuleProblems(log),
+  tellExpired: createExpiryLines(log),
   nowMs: tickMs,
 });
 const connections = (): ConnectionCounts => server.connections();

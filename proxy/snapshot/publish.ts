@@ -1,5 +1,6 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
 import type { AssembledConfig } from '../../gitops/assembled.ts';
+import type { StandingRules } from '../../plane/expired-rules.ts';
 import { managedKeys, manualRules, readManaged, resets } from '../../schemas/documents/kinds.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
@@ -25,6 +26,8 @@ export interface PublishOptions {
   readonly put: (snapshot: Snapshot, rules: readonly Rule[], enforcement: Required<Enforcement>) => void;
   /** Something was left out, or is not enforced; a sentence each. Called when that changes. */
   readonly warn: (problems: readonly RuleProblem[]) => void;
+  /** Called at each publication, and when a manual rule ends. */
+  readonly tellExpired: (rules: StandingRules, nowMs: number) => void;
   /** Whole milliseconds. */
   readonly nowMs: () => number;
 }
@@ -41,7 +44,7 @@ const longestWaitMs = 3_600_000;
 
 /** Nothing is put in force before there is a config. */
 export function createPublisher(options: PublishOptions): Publisher {
-  const { masterKeyDigest, hasTemplates, usageEnabled, put, warn, nowMs } = options;
+  const { masterKeyDigest, hasTemplates, usageEnabled, put, warn, tellExpired, nowMs } = options;
   let config: { rules: readonly Rule[]; prerequisites: RulePrerequisites; maxChildren: number } | undefined;
   let snapshot: Snapshot | undefined;
   let managed = readManaged([]);
@@ -59,6 +62,7 @@ export function createPublisher(options: PublishOptions): Publisher {
     const counted = merged.filter((rule) => rule.counted);
     put(next, counted, { isEnforced: prerequisites.enabled, maxChildren });
     tell(unenforcedProblems(merged, prerequisites));
+    tellExpired({ manual, config: rules, prerequisites }, now);
     clearTimeout(expiry);
     const nextMs = nextExpiryMs(manual, now);
     if (nextMs === undefined) return;

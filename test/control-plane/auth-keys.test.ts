@@ -184,18 +184,21 @@ await test('each write leaves a line that says who did it, and to which key', as
   await stand.ask('DELETE', `${route}/${id}`, undefined, admin.value);
   t.equal((await stand.ask('DELETE', `${route}/${id}`)).status, 404);
   await stand.ask('GET', route);
-  const line = (operator: string, method: string, below: string, about = id) => [
-    { operator, method, route: `${route}${below}`, about, request_id: String },
+  const line = (operator: string, method: string, below: string, facts: object = {}) => [
+    { operator, method, route: `${route}${below}`, about: id, request_id: String, ...facts },
     'admin write',
   ];
   t.match(stand.logged, [
-    line('master_key', 'POST', '', admin.id),
+    line('master_key', 'POST', '', { about: admin.id, before: null, after: { enabled: true } }),
     line('master_key', 'POST', ''),
     line(admin.id, 'PUT', '/:id/labels'),
     line('master_key', 'PUT', '/:id/allowed-models'),
     line('master_key', 'PUT', '/:id/dashboard-access'),
-    line('master_key', 'POST', '/:id/deactivate'),
-    line(admin.id, 'DELETE', '/:id'),
+    line('master_key', 'POST', '/:id/deactivate', {
+      before: { enabled: true, active: true },
+      after: { enabled: false, active: false },
+    }),
+    line(admin.id, 'DELETE', '/:id', { before: { enabled: false }, after: null }),
   ]);
   t.equal(stand.logged.length, 7);
   for (const secret of [value, admin.value, digestOf(value)]) t.notMatch(JSON.stringify(stand.logged), secret);

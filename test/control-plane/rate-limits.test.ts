@@ -55,21 +55,41 @@ await test('a rule is listed, put, changed, reset and deleted', async (t) => {
   t.same(plane.logged, []);
 });
 
-await test('each write leaves a line that says who did it, and to what', async (t) => {
+await test('each write leaves a line that says who did it, to what, what was in force before and after, and why', async (t) => {
   const plane = await startPlane(t);
   const id = (name: string) => ({ 'x-request-id': name });
-  await plane.put({ ...teamRule, reason: 'a secret reason' }, id('one'));
+  await plane.put({ ...teamRule, reason: 'noisy', expires_at: '2026-06-02T00:00:00Z' }, id('one'));
   await plane.resetOne({ user_path: '/team', period: 'minute' }, { ...id('two'), ...as('key-9') });
   await plane.reset({ confirmation: 'reset' }, id('three'));
   const app = { ...teamRule, user_path: '/team/app' };
   await plane.put(app, { ...id('four'), ...as('key-team') });
   await plane.list(id('five'));
+  const override = { user_path: '/config', ...minute };
+  await plane.put({ ...override, max_requests: 0, expires_at: '2026-06-02T00:00:00Z' }, id('seven'));
+  await plane.remove(override, id('eight'));
   t.equal((await plane.remove({ ...team, user_path: '/gone' }, id('six'))).status, 404);
   t.equal((await plane.put({ ...teamRule, user_path: '/other' }, as('key-team'))).status, 403);
   const route = '/admin/rate-limits';
   const about = 'user_path 60 /team';
+  const rule = { per_child: false, mode: 'enforce' };
+  const ours = { expires_at: '2026-06-02T00:00:00.000Z', updated_by: 'master_key' };
+  const noisy = { reason: 'noisy', ...ours };
+  const manual = { source: 'manual', ...rule, max_requests: 5 };
+  const declared = { source: 'config', name: 'declared', ...rule, max_requests: 10 };
+  const block = { source: 'manual', name: 'declared', ...rule, max_requests: 0, ...ours };
+  const blocked = { operator: 'master_key', method: 'PUT', route, about: 'user_path 60 /config' };
   t.strictSame(plane.written, [
-    { operator: 'master_key', method: 'PUT', route, about, outcome: 'done', request_id: 'one' },
+    {
+      operator: 'master_key',
+      method: 'PUT',
+      route,
+      about,
+      before: null,
+      after: { ...manual, ...noisy },
+      ...noisy,
+      outcome: 'done',
+      request_id: 'one',
+    },
     { operator: 'key-9', method: 'POST', route: `${route}/reset-one`, about, outcome: 'done', request_id: 'two' },
     {
       operator: 'master_key',
@@ -79,7 +99,19 @@ await test('each write leaves a line that says who did it, and to what', async (
       outcome: 'done',
       request_id: 'three',
     },
-    { operator: 'key-team', method: 'PUT', route, about: `${about}/app`, outcome: 'done', request_id: 'four' },
+    {
+      operator: 'key-team',
+      method: 'PUT',
+      route,
+      about: `${about}/app`,
+      before: null,
+      after: { ...manual, updated_by: 'key-team' },
+      updated_by: 'key-team',
+      outcome: 'done',
+      request_id: 'four',
+    },
+    { ...blocked, before: declared, after: block, ...ours, outcome: 'done', request_id: 'seven' },
+    { ...blocked, method: 'DELETE', before: block, after: declared, ...ours, outcome: 'done', request_id: 'eight' },
   ]);
 });
 

@@ -1,5 +1,6 @@
 // What is put in force: config and managed documents together, whichever comes first and whatever is wrong with single documents.
 import { test } from 'tap';
+import { createExpiryLines } from '../../plane/expired-rules.ts';
 import { createPublisher } from '../../proxy/snapshot/publish.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
 import { authKeyKind } from '../../schemas/keys/auth-key.ts';
@@ -19,12 +20,14 @@ const written = { created_at: timestamp(start), updated_at: timestamp(start) };
 function startPublisher({ hasTemplates = true, usageEnabled = true, nowMs = () => start } = {}) {
   const put: { snapshot: Snapshot; rules: readonly Rule[]; isEnforced: boolean }[] = [];
   const said: (readonly string[])[] = [];
+  const ended: object[] = [];
   const publishing = createPublisher({
     masterKeyDigest: digestOf('sk-master'),
     hasTemplates,
     usageEnabled,
     put: (snapshot, rules, { isEnforced }) => void put.push({ snapshot, rules, isEnforced }),
     warn: (problems) => void said.push(problems.map(({ level, text }) => `${level}: ${text}`)),
+    tellExpired: createExpiryLines({ info: (fields, text) => void ended.push({ ...fields, text }) }),
     nowMs,
   });
   type Documents = typeof publishing.documents;
@@ -42,6 +45,7 @@ function startPublisher({ hasTemplates = true, usageEnabled = true, nowMs = () =
     publisher,
     put,
     said,
+    ended,
     isEnforced: () => latest().isEnforced,
     /** `path cap` of each rule that has counters. */
     caps: () => latest().rules.map((rule) => `${rule.matchSubject} ${rule.maxRequests}`),
@@ -253,11 +257,12 @@ await test('manual rules without a subject, or with tokens that are not counted,
 
 await test('an override ends when it expires, without a message', async (t) => {
   const beganMs = performance.now();
-  const { publisher, caps } = startPublisher({ nowMs: () => start + Math.floor(performance.now() - beganMs) });
+  const { publisher, caps, ended } = startPublisher({ nowMs: () => start + Math.floor(performance.now() - beganMs) });
   publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r1');
   const override = ruleDocument('/a', 9, { expires_at: timestamp(start + 300) });
   publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [override] });
   t.same(caps(), ['/a 9']);
   await waitFor('the override to end', () => caps()[0] === '/a 1', 2_000);
   t.ok(performance.now() - beganMs >= 300, 'not before');
+  t.match(ended, [{ about: 'user_path 60 /a', text: 'override expired' }], 'the log says so');
 });

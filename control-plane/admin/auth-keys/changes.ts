@@ -16,6 +16,11 @@ export interface Decision extends Decided {
   readonly key: AuthKey;
 }
 
+/** The deletion of a key; undefined: its document cannot be read. */
+interface Deletion extends Decided {
+  readonly key: AuthKey | undefined;
+}
+
 /** The stored keys that an operator may see, and the operator with the rights of the stored key. */
 export interface View {
   readonly operator: Operator;
@@ -81,10 +86,10 @@ export function deactivateKey(key: AuthKey, nowMs: number): Decision {
  * Deletes the document of a key. An operator of the whole gateway may also delete a document that cannot be read, because its user path
  * is unknown. Throws 404 `auth_key_not_found`.
  */
-export function deleteKey(state: Pick<StoredState, 'documents' | 'skipped'>, view: View, id: string): Decided {
+export function deleteKey(state: Pick<StoredState, 'documents' | 'skipped'>, view: View, id: string): Deletion {
   const { unreadable } = readKind(managedKeys, state.documents, state.skipped);
-  if (!isInScope(view.operator, undefined) || !unreadable.includes(id)) findKey(view, id);
-  return { changes: [removed(managedKeys, id)] };
+  const isUnreadable = isInScope(view.operator, undefined) && unreadable.includes(id);
+  return { key: isUnreadable ? undefined : findKey(view, id), changes: [removed(managedKeys, id)] };
 }
 
 /** Replaces the labels of a key. Throws 400 when the key would become too large. */

@@ -14,3 +14,10 @@ export function keyRecord(key: AuthKey, { nowMs, isStale = false }: RecordFacts)
   const { digest: _, ...shown } = authKeyBody(key);
   return { id: key.id, ...shown, active: isActive(key, nowMs), ...(isStale ? { stale: true } : {}) };
 }
+
+/** What the log says of a key: what it may do and for how long, and nothing of its secret. Null: there is none, or it cannot be read. */
+export function keyFacts(key: AuthKey | undefined, nowMs: number): object | null {
+  if (key === undefined) return null;
+  const { digest: _, redacted_value: __, created_at: ___, updated_at: ____, ...said } = authKeyBody(key);
+  return { ...said, active: isActive(key, nowMs) };
+}

@@ -28,7 +28,7 @@ import {
 } from './changes.ts';
 import { checkQuota } from './check-quota.ts';
 import { readAllowedModelsBody, readChange, readDashboardAccessBody, readDraft, readLabelsBody } from './read-draft.ts';
-import { keyRecord } from './record.ts';
+import { keyFacts, keyRecord } from './record.ts';
 
 /** The parts of the process that this resource uses. */
 export interface AuthKeyParts {
@@ -72,11 +72,13 @@ function createKeyWriter(parts: AuthKeyParts): KeyWriter {
     write,
     async change(request, reply, decide) {
       const { params, operator } = request;
+      let before: AuthKey | undefined;
       const { key } = await write(reply, (state) => {
         const seen = view(state, operator);
-        return decide(findKey(seen, params.id), seen);
+        before = findKey(seen, params.id);
+        return decide(before, seen);
       });
-      request.wrote(params.id);
+      request.wrote(params.id, { before: keyFacts(before, nowMs()), after: keyFacts(key, nowMs()) });
       return keyRecord(key, { nowMs: nowMs() });
     },
   };
@@ -111,7 +113,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
       checkQuota(state, seen.operator, parts.quotas());
       return issueKey(draft, making, seen);
     });
-    request.wrote(making.id);
+    request.wrote(making.id, { before: null, after: keyFacts(issued.key, nowMs()) });
     return reply.code(201).send({ ...keyRecord(issued.key, { nowMs: nowMs() }), value: secret });
   });
 
@@ -123,8 +125,8 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
 
   app.delete('/admin/auth-keys/:id', { config }, async (request: OneKey, reply) => {
     const { params, operator } = request;
-    await write(reply, (state) => deleteKey(state, view(state, operator), params.id));
-    request.wrote(params.id);
+    const { key } = await write(reply, (state) => deleteKey(state, view(state, operator), params.id));
+    request.wrote(params.id, { before: keyFacts(key, nowMs()), after: null });
     return reply.code(204).send();
   });
 

@@ -15,8 +15,16 @@ export interface Expiry {
   close(): void;
 }
 
-/** Begins at once. `config`: the rules of the configuration in force. `nowMs`: Unix milliseconds. After a failure of the store it tries again. */
-export function removeExpired(store: DocumentStore, config: () => readonly Rule[], nowMs: () => number): Expiry {
+/**
+ * Begins at once. `config`: the rules of the configuration in force. `nowMs`: Unix milliseconds. `tell` is called before rules that have
+ * ended are removed. After a failure of the store it tries again.
+ */
+export function removeExpired(
+  store: DocumentStore,
+  config: () => readonly Rule[],
+  nowMs: () => number,
+  tell: (nowMs: number) => void,
+): Expiry {
   const unneeded: UnneededEpochs = new Map();
   let nextAtMs = 0;
 
@@ -24,6 +32,7 @@ export function removeExpired(store: DocumentStore, config: () => readonly Rule[
     const now = Math.floor(nowMs());
     if (now < nextAtMs) return;
     nextAtMs = now + restMs;
+    tell(now);
     const dueMs = await tidyRules(store, config(), now, unneeded).catch(() => now);
     nextAtMs = Math.min(nextAtMs, dueMs);
   }

@@ -17,6 +17,7 @@ import {
 import { delegatedRemoval, delegatedReset, delegatedWrite } from './delegation.ts';
 import { readFilter } from './filter.ts';
 import { checkConfirmation, type RuleName, readDelete, readResetOne, readWrite } from './read-write.ts';
+import { writeFacts } from './write-facts.ts';
 
 export interface RateLimitOptions {
   readonly parts: RateLimitParts;
@@ -33,8 +34,14 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
     about: string,
     decide: Decide,
   ): Promise<object> => {
-    const body = await show(reply, write(decide, conditionsOf(request)));
-    request.wrote(about);
+    let facts = {};
+    const noting: Decide = (known) => {
+      const changes = decide(known);
+      facts = writeFacts(known, changes, about, parts.prerequisites());
+      return changes;
+    };
+    const body = await show(reply, write(noting, conditionsOf(request)));
+    request.wrote(about, facts);
     return body;
   };
   const config = { access: 'operator' } as const;

@@ -1,0 +1,30 @@
+// One log line for each manual rule that has ended by itself: nobody wrote anything then, so no other line says it.
+import { expiryMs, type ManualRule } from '../schemas/rules/manual-rule.ts';
+import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';
+import type { Rule } from '../schemas/rules/rule.ts';
+import { authorFacts, ruleFacts } from '../schemas/rules/rule-facts.ts';
+
+/** The stored manual rules, ended ones included, and the configuration. */
+export interface StandingRules {
+  readonly manual: readonly ManualRule[];
+  readonly config: readonly Rule[];
+  readonly prerequisites: RulePrerequisites;
+}
+
+/** Tells of the rules that have ended since the last call, as of `nowMs` (Unix milliseconds). */
+export function createExpiryLines(
+  log: Record<'info', (fields: object, text: string) => void>,
+): (rules: StandingRules, nowMs: number) => void {
+  let toldMs = Number.NEGATIVE_INFINITY;
+  return ({ manual, config, prerequisites }, nowMs) => {
+    for (const rule of manual) {
+      const endedMs = expiryMs(rule);
+      if (endedMs > nowMs || endedMs <= toldMs) continue;
+      const declared = config.find(({ key }) => key === rule.key);
+      const before = ruleFacts({ declared, manual: rule }, prerequisites);
+      const after = ruleFacts({ declared, manual: undefined }, prerequisites);
+      log.info({ about: rule.key, before, after, ...authorFacts(rule) }, 'override expired');
+    }
+    toldMs = Math.max(toldMs, nowMs);
+  };
+}

@@ -1,0 +1,64 @@
+// A manual rule that ends by itself has a line, once, that says what is in force instead.
+import { test } from 'tap';
+import { createExpiryLines } from '../../plane/expired-rules.ts';
+import { readManualRule } from '../../schemas/rules/manual-rule.ts';
+import { compileRules } from '../../schemas/rules/rule.ts';
+import { timestamp } from '../../schemas/timestamp.ts';
+import { rulePrerequisites } from '../support/rule-prerequisites.ts';
+
+const start = Date.UTC(2026, 5, 1);
+
+function manual(path: string, endsMs: number | undefined) {
+  const body = {
+    scope: 'user_path',
+    subject: path,
+    per_child: false,
+    period_seconds: 60,
+    max_requests: 2,
+    mode: 'enforce',
+    reason: 'runaway batch job',
+    ...(endsMs === undefined ? {} : { expires_at: timestamp(endsMs) }),
+    created_at: timestamp(start),
+    updated_at: timestamp(start),
+    updated_by: 'key-9',
+  };
+  const rule = readManualRule(`user_path 60 ${path}`, body);
+  if (rule === undefined) throw new Error(`no rule: ${path}`);
+  return rule;
+}
+
+await test('each end is told once, at the first look after it, with what is in force instead', async (t) => {
+  const limits = [{ period: 'minute' as const, max_requests: 10, mode: 'enforce' as const, name: 'team A' }];
+  const config = compileRules({
+    enabled: true,
+    user_paths: [{ path: '/a', per_child: false, limits }],
+    providers: [],
+    models: [],
+  });
+  const said: object[] = [];
+  const tell = createExpiryLines({ info: (fields, text) => void said.push({ ...fields, text }) });
+  const rules = {
+    manual: [manual('/a', start + 10), manual('/b', start + 20), manual('/c', undefined)],
+    config,
+    prerequisites: rulePrerequisites(),
+  };
+  const at = (ms: number): object[] => {
+    tell(rules, start + ms);
+    return said.splice(0);
+  };
+  t.same(at(9), []);
+  const rule = { per_child: false, mode: 'enforce' };
+  const author = { reason: 'runaway batch job', expires_at: timestamp(start + 10), updated_by: 'key-9' };
+  t.strictSame(at(10), [
+    {
+      about: 'user_path 60 /a',
+      before: { source: 'manual', name: 'team A', ...rule, max_requests: 2, ...author },
+      after: { source: 'config', name: 'team A', ...rule, max_requests: 10 },
+      ...author,
+      text: 'override expired',
+    },
+  ]);
+  t.same(at(11), []);
+  t.match(at(5_000), [{ about: 'user_path 60 /b', after: null }]);
+  t.same(at(50_000), []);
+});
