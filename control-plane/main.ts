@@ -51,6 +51,7 @@ const identity = asInstance(anyPlane, `${anyPlane.instance}:${port}`);
 const output = standardOutput();
 const log = createLog(identity, environment.logLevel, output);
 tellOfDropped(log, output);
+endOnUncaught(log, () => undefined);
 const nowMs = (): number => Date.now();
 const ownFolder = join(dataDirectory, 'control-plane');
 ownDirectory(dataDirectory);
@@ -133,7 +134,6 @@ await app.register(configRoutes, {
 });
 await app.register(status, { parts: { fleet, desired, config: configStatus, state, engine, nowMs } });
 await app.register(openapi);
-endOnUncaught(log, () => undefined);
 reloadOnHangUp(() => follower?.reload());
 
 const fleetWatch = await watchFleet({ fleet, signOfLife, stateFollower, log });

@@ -54,6 +54,7 @@ const flushIntervalMs = environment.flushIntervalSeconds * 1000;
 const lock = claimInstance({ identity, directory: environment.dataDirectory, former: environment.formerInstance }, log);
 
 const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmentFingerprint(variables) }, log);
+endOnUncaught(log, () => lifecycle.counters?.flush());
 const current = createCurrent();
 const pools = createPools(roomOfProcess().most);
 const isExported = flushIntervalMs > 0;
@@ -115,7 +116,6 @@ const server = await createProxyServer({
   readiness,
   reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
 });
-endOnUncaught(log, () => lifecycle.counters?.flush());
 reloadOnHangUp(() => lifecycle.configFollower?.reload());
 
 const stateFollower = await followManagedState({ store, ownFolder, publisher, limiter, log });
@@ -167,5 +167,5 @@ lifecycle.heartbeats = startHeartbeats({
   log,
 });
 lifecycle.controlPlaneWatch = watchControlPlane(pools, controlPlane, log);
-log.info({ address, instance, revision: current.get().revision }, 'listening');
+log.info({ address, revision: current.get().revision }, 'listening');
 logSettings(log, environment, 'every client is let in');

@@ -33,8 +33,7 @@ const config = (access_log?: string) => ({
 const gateway = await startGateway(suite, { files: config() });
 
 /** The lines of requests with this id; each request has one at most. */
-const linesOf = (id: string): LogLine[] =>
-  gateway.process.logs().filter((line) => line['msg'] === 'request' && line['request_id'] === id);
+const linesOf = (id: string): LogLine[] => gateway.process.requests().filter((line) => line['request_id'] === id);
 
 const lineOf = (id: string): Promise<LogLine> => waitFor(`the line of ${id}`, () => linesOf(id)[0], 2_000);
 

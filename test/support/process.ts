@@ -68,8 +68,10 @@ export interface RunningProcess {
   readonly running: boolean;
   /** The last lines of the current run, for error messages. */
   lastLines(): string;
-  /** The JSON lines of both outputs, every run. */
+  /** The JSON lines of both outputs, every run, without those of the access log. */
   logs(): LogLine[];
+  /** The lines of the access log, every run. */
+  requests(): LogLine[];
   /** The first line, of any run and either output, that contains the text or matches. */
   waitForLine(match: string | RegExp, deadlineMs?: number): Promise<string>;
   signal(name: NodeJS.Signals): void;
@@ -181,7 +183,8 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
     stdout,
     stderr,
     lastLines,
-    logs: () => parseLogs([...stdout, ...stderr]),
+    logs: () => parseLogs([...stdout, ...stderr]).filter(({ msg }) => msg !== 'request'),
+    requests: () => parseLogs(stdout).filter(({ msg }) => msg === 'request'),
     waitForLine: (match, lineDeadlineMs) =>
       waitFor(
         `a line with ${match}`,
