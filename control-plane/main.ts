@@ -128,7 +128,7 @@ const rateLimitParts = {
 };
 const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 await app.register(rateLimits, { parts: rateLimitParts, who });
-await app.register(authKeys, { parts: { ...admin, known: () => config.known } });
+await app.register(authKeys, { parts: { ...admin, uses: store.uses, known: () => config.known } });
 await app.register(configRoutes, {
   parts: { rules: rateLimitParts, inForce: () => config, status: configStatus },
 });

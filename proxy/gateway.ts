@@ -5,6 +5,7 @@ import type { AccessLog } from './access-log.ts';
 import type { Balance } from './balance.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { KeyStreams } from './key-streams.ts';
+import type { KeyUses } from './key-uses.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
 import type { Overload } from './overload.ts';
@@ -42,6 +43,7 @@ export interface Gateway {
   managedState(): Pick<StateFollower, 'status' | 'refresh'>;
   readonly overload: Overload;
   readonly keyStreams: KeyStreams;
+  readonly keyUses: KeyUses;
   /** What the bodies of open requests may take of memory. */
   readonly bodies: BodyBudget;
   /** Monotonic milliseconds, anchored to wall time at start. */

@@ -9,6 +9,7 @@ import type { ControlPlaneWatch } from './control-plane-watch.ts';
 import { type Readiness, readinessOf } from './readiness.ts';
 import type { KeptCounters } from './store/counters.ts';
 import { type Heartbeats, heartbeatBody, type OwnFacts } from './store/heartbeat.ts';
+import type { KeptKeyUses } from './store/keep-key-uses.ts';
 
 /** What does not change while the process runs. */
 export type Identity = Pick<OwnFacts, 'startedAtMs' | 'environment'>;
@@ -21,6 +22,7 @@ export class Lifecycle {
   stateFollower: StateFollower | undefined;
   configFollower: Follower | undefined;
   counters: KeptCounters | undefined;
+  keyUses: KeptKeyUses | undefined;
   heartbeats: Heartbeats | undefined;
   controlPlaneWatch: ControlPlaneWatch | undefined;
   /** For readers that ask at every scrape. */
@@ -97,6 +99,7 @@ export class Lifecycle {
   async close(): Promise<void> {
     await this.configFollower?.close();
     await this.counters?.close();
+    await this.keyUses?.close();
     await this.heartbeats?.close();
   }
 }

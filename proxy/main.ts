@@ -21,6 +21,7 @@ import { controlPlaneLink } from './control-plane-link.ts';
 import { watchControlPlane } from './control-plane-watch.ts';
 import { readEnvironment } from './environment.ts';
 import { createKeyStreams } from './key-streams.ts';
+import { KeyUses } from './key-uses.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { counterBudgetBytes, keepLimiter, logRuleProblems } from './limit-upkeep.ts';
 import { createLimiter } from './limits/limiter.ts';
@@ -35,6 +36,7 @@ import { createPublisher } from './snapshot/publish.ts';
 import { claimInstance } from './store/claim-instance.ts';
 import { keepCounters } from './store/counters.ts';
 import { startHeartbeats } from './store/heartbeat.ts';
+import { keepKeyUses } from './store/keep-key-uses.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
 import { createPools } from './upstream/pools.ts';
 
@@ -60,6 +62,7 @@ const pools = createPools(roomOfProcess().most);
 const isExported = flushIntervalMs > 0;
 const limiter = createLimiter({ tokensEnforced: usageEnabled, isExported, mostBytes: counterBudgetBytes() });
 const store = openPlaneStore(environment);
+const keyUses = new KeyUses();
 const controlPlane = controlPlaneLink(environment);
 const memory = memoryLimits([...(variables['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv]);
 const overload = watchMemory(memory, logOverload(log));
@@ -113,12 +116,13 @@ const server = await createProxyServer({
   failedLogins,
   ownNames: environment.ownNames,
   keyStreams: createKeyStreams(() => current.get(), nowMs),
+  keyUses,
   readiness,
   reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
 });
 reloadOnHangUp(() => lifecycle.configFollower?.reload());
 
-const stateFollower = await followManagedState({ store, ownFolder, publisher, limiter, log });
+const stateFollower = await followManagedState({ store, ownFolder, publisher, limiter, keyUses, log });
 lifecycle.stateFollower = stateFollower;
 lifecycle.configFollower = await followConfigOrExit(identity, {
   settings: environment,
@@ -137,6 +141,7 @@ lifecycle.counters = await keepCounters({
   onTrouble: (trouble) => lifecycle.countersTaken(trouble),
   warn: (sentence) => log.warn(sentence),
 });
+lifecycle.keyUses = keepKeyUses(keyUses, store.uses);
 keepLimiter(limiter, tickMs, log);
 stopOnSignals({
   log,

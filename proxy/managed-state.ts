@@ -1,7 +1,8 @@
-// The managed state as the proxy follows it: rules and keys go to the publisher; counters that a store has lost are written to it again.
+// The managed state as the proxy follows it: rules and keys go to the publisher; what a store has lost of this proxy's own is written to it again.
 import { join } from 'node:path';
 import { type Log, logStateEvent } from '../plane/log-events.ts';
 import { type FollowStateOptions, followState, reseededKind, type StateFollower } from '../store/state/follow-state.ts';
+import type { KeyUses } from './key-uses.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Publisher } from './snapshot/publish.ts';
 
@@ -10,26 +11,31 @@ export interface ManagedStateParts extends Pick<FollowStateOptions, 'store'> {
   readonly ownFolder: string;
   readonly publisher: Pick<Publisher, 'documents'>;
   readonly limiter: Pick<Limiter, 'exportAgain'>;
+  readonly keyUses: Pick<KeyUses, 'writeAgain'>;
   readonly log: Log;
 }
 
 /** Resolves with the first state in force: the store's, else the copy's, else an empty one. */
 export function followManagedState(parts: ManagedStateParts): Promise<StateFollower> {
-  const { store, ownFolder, publisher, limiter, log } = parts;
+  const { store, ownFolder, publisher, limiter, keyUses, log } = parts;
   let lastReseeded: number | undefined;
+  const writeAgain = (): void => {
+    limiter.exportAgain();
+    keyUses.writeAgain();
+  };
   return followState({
     store,
     copyPath: join(ownFolder, 'last-good-state.json'),
     apply(state, origin) {
       const reseeded = state.kinds.get(reseededKind);
-      if (reseeded !== lastReseeded) limiter.exportAgain();
+      if (reseeded !== lastReseeded) writeAgain();
       lastReseeded = reseeded;
       publisher.documents(state, origin);
     },
     report(event) {
       logStateEvent(log, event);
-      // With the documents the counters went.
-      if (event.kind === 'emptied' || event.kind === 'replaced') limiter.exportAgain();
+      // With the documents went the counters and the uses of keys.
+      if (event.kind === 'emptied' || event.kind === 'replaced') writeAgain();
     },
   });
 }

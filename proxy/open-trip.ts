@@ -65,6 +65,12 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
     }
   }
 
+  /** Who calls; the key counts as used from here on. */
+  takeCaller(principal: Principal): void {
+    this.principal = principal;
+    this.gateway.keyUses.note(principal.keyId, this.exchange.startedAtMs);
+  }
+
   takeBody(body: Buffer): void {
     this.step(this.#line.body, body);
   }

@@ -30,7 +30,7 @@ function takeHead(trip: OpenTrip): void {
   const { exchange, gateway, snapshot } = trip;
   if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
   const principal = authenticate(exchange, snapshot.credentials, gateway.failedLogins);
-  trip.principal = principal;
+  trip.takeCaller(principal);
   const { keyId, userPath, allowedModels } = principal;
   expectJson(exchange, snapshot.bodyLimitBytes);
   const admission = admit(userPath, snapshot.toldLimits, gateway);

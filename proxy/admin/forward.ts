@@ -21,10 +21,11 @@ const bodyLimit: BodyLimit = { bytes: 1024 * 1024, setting: '' };
  */
 export async function forwardAdmin(
   exchange: Exchange,
-  gateway: Pick<Gateway, 'current' | 'failedLogins' | 'bodies' | 'pools' | 'controlPlane' | 'managedState'>,
+  gateway: Pick<Gateway, 'current' | 'failedLogins' | 'bodies' | 'pools' | 'controlPlane' | 'managedState' | 'keyUses'>,
 ): Promise<void> {
   const snapshot = gateway.current();
   const { kind, key } = authenticateAdmin(exchange, snapshot.credentials, gateway.failedLogins);
+  gateway.keyUses.note(key?.id, exchange.startedAtMs);
   const held = gateway.bodies.open(key?.id ?? kind, snapshot);
   try {
     expectLength(exchange.head, bodyLimit);

@@ -91,6 +91,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
   register?.(app);
   const parts = {
     store,
+    uses: store.uses,
     quotas: () => ({ ...defaultQuotas, ...quotas }),
     known: () =>
       knownModels({

@@ -268,7 +268,7 @@ async function startAdmin(t: Test) {
   await app.register(rateLimits, { parts: rules, who });
   const empty = new ConfigInForce({ hasTemplates: true, usageEnabled: true });
   await app.register(configRoutes, { parts: { rules, inForce: () => empty, status: () => undefined } });
-  await app.register(authKeys, { parts: { store, quotas, known: () => nothingKnown, nowMs } });
+  await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
   const state = () =>
     ({
       storeId: undefined,

@@ -1,5 +1,9 @@
 // A managed key as answers show it: every member except its digest.
+
 import { type AuthKey, authKeyBody, isActive } from '../../../schemas/keys/auth-key.ts';
+import { timestamp } from '../../../schemas/timestamp.ts';
+
+const hourMs = 3_600_000;
 
 /** What a record shows beside the stored key. */
 export interface RecordFacts {
@@ -7,12 +11,20 @@ export interface RecordFacts {
   readonly nowMs: number;
   /** The store did not answer, and the key is the one in force here. */
   readonly isStale?: boolean;
+  /** The hour of the last use: whole hours since 1970. Undefined: never, or not known. */
+  readonly usedHour?: number | undefined;
 }
 
 /** The record of `schemas/admin/auth-key.schema.json`. */
-export function keyRecord(key: AuthKey, { nowMs, isStale = false }: RecordFacts): object {
+export function keyRecord(key: AuthKey, { nowMs, isStale = false, usedHour }: RecordFacts): object {
   const { digest: _, ...shown } = authKeyBody(key);
-  return { id: key.id, ...shown, active: isActive(key, nowMs), ...(isStale ? { stale: true } : {}) };
+  return {
+    id: key.id,
+    ...shown,
+    active: isActive(key, nowMs),
+    ...(usedHour === undefined ? {} : { last_used_at: timestamp(usedHour * hourMs) }),
+    ...(isStale ? { stale: true } : {}),
+  };
 }
 
 /** What the log says of a key: what it may do and for how long, and nothing of its secret. Null: there is none, or it cannot be read. */

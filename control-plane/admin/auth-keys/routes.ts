@@ -6,12 +6,12 @@ import type { AuthKey } from '../../../schemas/keys/auth-key.ts';
 import { newSecret } from '../../../schemas/keys/secret.ts';
 import type { KnownModels } from '../../../schemas/rules/known-models.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
-import type { StoredState } from '../../../store/state/state-store.ts';
+import type { DocumentUses, StoredState } from '../../../store/state/state-store.ts';
 import { type Operator, who } from '../../authenticate.ts';
 import { createCommitter, type Decided, type DocumentStore } from '../commit.ts';
 import type { Quotas } from '../quotas.ts';
 import { readQuery } from '../read-query.ts';
-import { readStored, staleHeader } from '../read-stored.ts';
+import { type Known, readStored, staleHeader, unlessUnavailable } from '../read-stored.ts';
 import {
   amendKey,
   type Decision,
@@ -33,6 +33,8 @@ import { keyFacts, keyRecord } from './record.ts';
 /** The parts of the process that this resource uses. */
 export interface AuthKeyParts {
   readonly store: DocumentStore;
+  /** When keys were used last, as the proxies have written it. */
+  readonly uses: Pick<DocumentUses, 'of' | 'forget'>;
   /** The limits on what operators may store. */
   quotas(): Quotas;
   /** Providers, models and aliases of the config in force. */
@@ -92,15 +94,23 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
   const writer = createKeyWriter(parts);
   const { nowMs, view, write } = writer;
 
+  /** The records of keys, with their last use. */
+  const show = async (keys: readonly AuthKey[], known: Known, reply: FastifyReply): Promise<object[]> => {
+    const ids = keys.map(({ id }) => id);
+    const uses = known.isStale ? undefined : await unlessUnavailable(parts.uses.of(managedKeys.kind, ids));
+    const isStale = uses === undefined;
+    reply.headers(staleHeader(isStale));
+    return keys.map((key) => keyRecord(key, { nowMs: nowMs(), isStale, usedHour: uses?.get(key.id) }));
+  };
+
   // An answer may hold a secret, and may be out of date at once.
   app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
 
   app.get('/admin/auth-keys', { config }, async ({ operator, query }, reply) => {
     readQuery(query, []);
-    const { state, isStale } = await readStored(store);
-    reply.headers(staleHeader(isStale));
-    const { keys } = view(state, operator);
-    return keys.toSorted(newestFirst).map((key) => keyRecord(key, { nowMs: nowMs(), isStale }));
+    const known = await readStored(store);
+    const { keys } = view(known.state, operator);
+    return show(keys.toSorted(newestFirst), known, reply);
   });
 
   app.post('/admin/auth-keys', { config }, async (request, reply) => {
@@ -118,14 +128,16 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
   });
 
   app.get('/admin/auth-keys/:id', { config }, async ({ params, operator }: OneKey, reply) => {
-    const { state, isStale } = await readStored(store);
-    reply.headers(staleHeader(isStale));
-    return keyRecord(findKey(view(state, operator), params.id), { nowMs: nowMs(), isStale });
+    const known = await readStored(store);
+    const [shown] = await show([findKey(view(known.state, operator), params.id)], known, reply);
+    return shown;
   });
 
   app.delete('/admin/auth-keys/:id', { config }, async (request: OneKey, reply) => {
     const { params, operator } = request;
     const { key } = await write(reply, (state) => deleteKey(state, view(state, operator), params.id));
+    // The key is deleted whatever becomes of this; proxies note no use of a key that is not stored.
+    await parts.uses.forget(managedKeys.kind, [params.id]).catch(() => undefined);
     request.wrote(params.id, { before: keyFacts(key, nowMs()), after: null });
     return reply.code(204).send();
   });
