@@ -1,6 +1,7 @@
 // Authenticates operators: the master key, or a managed key with dashboard access, which may be scoped to a user path.
 import type { IncomingMessage } from 'node:http';
 import type { FailedLogins } from '../plane/failed-logins.ts';
+import type { KeyUses } from '../plane/key-uses.ts';
 import { foreignPart } from '../plane/own-names.ts';
 import { type AuthKey, isActive } from '../schemas/keys/auth-key.ts';
 import { clientAddressHeader, readClientAddress } from '../schemas/keys/client-address.ts';
@@ -39,6 +40,8 @@ export interface AccessParts {
   readonly ownNames?: ReadonlySet<string> | undefined;
   /** Unix milliseconds. */
   nowMs(): number;
+  /** Hears of each request that a managed key was let in with. */
+  readonly keyUses?: Pick<KeyUses, 'note'>;
 }
 
 /** A caller without a key: may use public routes, and every route of a gateway without a master key. */
@@ -86,6 +89,7 @@ export function authenticate(request: IncomingMessage, access: Access | undefine
   if (key === undefined) return kind === 'anonymous' ? anonymous : { ...anonymous, kind };
   if (!key.dashboardAccess) parts.failedLogins.note('denied');
   const operator = operatorOf(key);
+  parts.keyUses?.note(key.id, nowMs);
   // A scoped operator may use routes with the access `operator` only.
   if (access !== 'operator' && isScoped(operator))
     throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });

@@ -8,7 +8,9 @@ import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createExpiryLines } from '../plane/expired-rules.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
 import { asInstance, identityOf } from '../plane/identity.ts';
+import { keepKeyUses } from '../plane/keep-key-uses.ts';
 import { keepText } from '../plane/kept-text.ts';
+import { KeyUses } from '../plane/key-uses.ts';
 import { standardOutput } from '../plane/line-writer.ts';
 import { createLog, logSettings, tellOfDropped } from '../plane/log.ts';
 import { logStateEvent } from '../plane/log-events.ts';
@@ -75,6 +77,7 @@ const desired = (): Desired => ({
   stateRevision: state().revision,
   environment: fingerprint,
 });
+const keyUses = new KeyUses();
 const fleet = createFleet(store, desired, nowMs);
 const stateFollower = await followState({
   store,
@@ -85,7 +88,11 @@ const stateFollower = await followState({
     warnUnenforced();
     expiry?.changed();
   },
-  report: (event) => logStateEvent(log, event),
+  report(event) {
+    logStateEvent(log, event);
+    // With the documents went the uses of keys.
+    if (event.kind === 'reseeded') keyUses.writeAgain();
+  },
 });
 const declaredDates = await keepDeclaredDates(join(ownFolder, 'declared-rules.json'), (problem) => log.warn(problem));
 follower = await followConfigOrExit(identity, {
@@ -116,6 +123,7 @@ const app = createServer({
     masterKey,
     ownNames: environment.ownNames,
     nowMs,
+    keyUses,
   },
   readiness: () => readinessOf(configStatus(), state(), signOfLife.isTaken()),
 });
@@ -147,6 +155,7 @@ expiry = removeExpired(
     tellExpired({ manual, config: config.rules, prerequisites: config.prerequisites() }, now);
   },
 );
+const keptKeyUses = keepKeyUses(keyUses, store.uses);
 const resealer = resealOutdated({ store: documents, seals: store, state: () => stateFollower.state(), log });
 stopOnSignals({
   log,
@@ -160,6 +169,7 @@ stopOnSignals({
   async close() {
     await follower?.close();
     await signOfLife.close();
+    await keptKeyUses.close();
     await Promise.all([store.close(), stateFollower.kept()]);
   },
 });

@@ -1,11 +1,11 @@
 // The parts a request needs, wired by main.ts and passed as arguments; there are no globals.
 import type { FailedLogins } from '../plane/failed-logins.ts';
+import type { KeyUses } from '../plane/key-uses.ts';
 import type { StateFollower } from '../store/state/follow-state.ts';
 import type { AccessLog } from './access-log.ts';
 import type { Balance } from './balance.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { KeyStreams } from './key-streams.ts';
-import type { KeyUses } from './key-uses.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
 import type { Overload } from './overload.ts';

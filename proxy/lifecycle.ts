@@ -1,6 +1,7 @@
 // The proxy from start to end: its phase, the parts that come up one after the other, and what is known of it through them.
 import type { FollowStatus } from '../gitops/config-status.ts';
 import type { Follower } from '../gitops/follow.ts';
+import type { KeptKeyUses } from '../plane/keep-key-uses.ts';
 import type { Log } from '../plane/log-events.ts';
 import type { StateFollower } from '../store/state/follow-state.ts';
 import type { HeartbeatBody } from '../store/state/heartbeat-body.ts';
@@ -9,7 +10,6 @@ import type { ControlPlaneWatch } from './control-plane-watch.ts';
 import { type Readiness, readinessOf } from './readiness.ts';
 import type { KeptCounters } from './store/counters.ts';
 import { type Heartbeats, heartbeatBody, type OwnFacts } from './store/heartbeat.ts';
-import type { KeptKeyUses } from './store/keep-key-uses.ts';
 
 /** What does not change while the process runs. */
 export type Identity = Pick<OwnFacts, 'startedAtMs' | 'environment'>;

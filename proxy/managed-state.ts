@@ -1,8 +1,8 @@
 // The managed state as the proxy follows it: rules and keys go to the publisher; what a store has lost of this proxy's own is written to it again.
 import { join } from 'node:path';
+import type { KeyUses } from '../plane/key-uses.ts';
 import { type Log, logStateEvent } from '../plane/log-events.ts';
 import { type FollowStateOptions, followState, reseededKind, type StateFollower } from '../store/state/follow-state.ts';
-import type { KeyUses } from './key-uses.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Publisher } from './snapshot/publish.ts';
 

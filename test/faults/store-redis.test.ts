@@ -185,6 +185,9 @@ async function checkGoodCopies(t: Test, key: string): Promise<void> {
   const limited = listing.rules.find(({ subject }) => subject === '/limited');
   t.match(limited, { max_requests: 3, updated_by: 'master_key' });
   t.notOk('requests_used' in (limited ?? {}), 'usage is not known, so it is not shown');
+  const shown = (await (await first.fetch('/admin/config')).json()) as { stale?: boolean; rate_limits: object[] };
+  t.match(shown, { stale: true, providers: [{ name: 'fake' }] });
+  t.equal(shown.rate_limits.length, listing.rules.length);
   const keys = await first.fetch('/admin/auth-keys');
   t.equal(keys.headers.get('x-gateway-stale'), 'true');
   t.match(await keys.json(), [{ name: 'client', stale: true }]);

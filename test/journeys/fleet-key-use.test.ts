@@ -44,6 +44,7 @@ for (const store of scenarioStores) {
       asked: await issue(fleet, 'asked'),
       listed: await issue(fleet, 'listed'),
       operating: await issue(fleet, 'operating'),
+      direct: await issue(fleet, 'direct'),
       atTheEnd: await issue(fleet, 'at the end'),
       unused: await issue(fleet, 'unused'),
     };
@@ -52,6 +53,7 @@ for (const store of scenarioStores) {
       asked: undefined,
       listed: undefined,
       operating: undefined,
+      direct: undefined,
       'at the end': undefined,
       unused: undefined,
     });
@@ -59,9 +61,10 @@ for (const store of scenarioStores) {
     t.equal((await ask(first, '/', {}, as(keys.asked))).status, 200);
     await second.fetch('/v1/models', as(keys.listed));
     await second.fetch('/admin/rate-limits', as(keys.operating));
-    await waitFor('three uses', async () => {
+    t.equal((await fleet.admin('/admin/rate-limits', as(keys.direct))).status, 200);
+    await waitFor('four uses', async () => {
       const uses = await usesOf(fleet);
-      return ['asked', 'listed', 'operating'].every((name) => isThisHour(uses[name]));
+      return ['asked', 'listed', 'operating', 'direct'].every((name) => isThisHour(uses[name]));
     });
     const one = (await (await fleet.admin(`/admin/auth-keys/${keys.asked.id}`)).json()) as { last_used_at?: string };
     t.ok(isThisHour(one.last_used_at), 'one key shows it too');

@@ -33,7 +33,7 @@ import { keyFacts, keyRecord } from './record.ts';
 /** The parts of the process that this resource uses. */
 export interface AuthKeyParts {
   readonly store: DocumentStore;
-  /** When keys were used last, as the proxies have written it. */
+  /** When keys were used last, as proxies and control planes have written it. */
   readonly uses: Pick<DocumentUses, 'of' | 'forget'>;
   /** The limits on what operators may store. */
   quotas(): Quotas;

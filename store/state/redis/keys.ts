@@ -12,7 +12,7 @@ export interface RedisKeys {
   readonly heartbeats: string;
   /** A sorted set beside it: instance → when it was written, to forget those that are gone. */
   readonly heartbeatTimes: string;
-  /** A hash, by every proxy: id of a document of that kind → the hour of its last use. The control plane removes those of deleted ones. */
+  /** A hash, by every process: id of a document of that kind → the hour of its last use. The control plane removes those of deleted ones. */
   uses(kind: string): string;
   /** A hash, by the proxy of that instance: `sequence`, and a field for each counter. */
   counters(instance: string): string;

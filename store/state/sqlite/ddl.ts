@@ -1,6 +1,6 @@
 // The tables of the embedded state store, and who writes each.
 
-/** Made with the first use that is written: files of older versions have none, and those versions pass it over. By every proxy. */
+/** Made with the first use that is written: files of older versions have none, and those versions pass it over. By every process. */
 export const createUses = `
 CREATE TABLE IF NOT EXISTS document_use (
   kind TEXT NOT NULL,

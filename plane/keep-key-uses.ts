@@ -1,26 +1,21 @@
 // Writes the hours of key uses to the store: each key once an hour at most, so that the value outlives the process.
-import { managedKeys } from '../../schemas/documents/kinds.ts';
-import { singleFlight } from '../../store/single-flight.ts';
-import type { DocumentUse, DocumentUses } from '../../store/state/state-store.ts';
+import { managedKeys } from '../schemas/documents/kinds.ts';
+import { singleFlight } from '../store/single-flight.ts';
+import type { DocumentUses } from '../store/state/state-store.ts';
+import type { KeyUses } from './key-uses.ts';
 
 /** How often it is looked for uses to write. Milliseconds. */
 const intervalMs = 1_000;
 /** Uses of one write. */
 const usesPerWrite = 500;
 
-/** What is to be written. */
-export interface NotedUses {
-  unwritten(limit: number): DocumentUse[];
-  written(uses: readonly DocumentUse[]): void;
-}
-
 export interface KeptKeyUses {
   /** The last write; the store may fail. */
   close(): Promise<void>;
 }
 
-/** While the store fails, uses stay in memory and are written later; the heartbeats tell of the failure. */
-export function keepKeyUses(keyUses: NotedUses, store: Pick<DocumentUses, 'note'>): KeptKeyUses {
+/** While the store fails, uses stay in memory and are written later; other writes tell of the failure. */
+export function keepKeyUses(keyUses: KeyUses, store: Pick<DocumentUses, 'note'>): KeptKeyUses {
   async function write(): Promise<void> {
     for (let isMore = true; isMore; ) {
       const uses = keyUses.unwritten(usesPerWrite);

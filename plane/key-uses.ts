@@ -1,4 +1,4 @@
-// In which hour each managed key was used last, as this proxy has seen it. A request costs one look-up.
+// In which hour each managed key was used last, as this process has seen it. A request costs one look-up.
 import type { DocumentUse } from '../store/state/state-store.ts';
 
 const hourMs = 3_600_000;
