@@ -4,9 +4,10 @@ import { Server as NetServer } from 'node:net';
 import { boundAddress } from '../plane/bound-address.ts';
 import { createServer } from '../plane/http.ts';
 import { forwardAdmin } from './admin/forward.ts';
-import { checkPath, maxHeaderBytes, maxHeaders, originForm, pathOf, readHead } from './call/head.ts';
+import { checkPath, maxHeaderBytes, maxHeaders, originForm, pathOf } from './call/head.ts';
 import { answerRefusal } from './connection/answer-refusal.ts';
 import { type ConnectionCounts, watchConnections } from './connection/connections.ts';
+import { shareAcrossOrigins } from './connection/cross-origin.ts';
 import { type Exchange, openExchange } from './connection/exchange.ts';
 import { isUnder } from './connection/known-routes.ts';
 import { answerParseErrors } from './connection/parse-errors.ts';
@@ -77,8 +78,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   let writeIdleMs = Number.POSITIVE_INFINITY;
   let trips: readonly Trip[] = [];
   const pipelining = createPipelining(
-    (request, response) =>
-      openExchange(request, response, readHead(request, gateway.current().userPathHeader), gateway.nowMs()),
+    (request, response) => openExchange(request, response, gateway.current(), gateway.nowMs()),
     (exchange) => begin(exchange, trips, gateway),
   );
   const server = createServer(options, pipelining.take);
@@ -117,10 +117,15 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
 /** Lets a request begin the trip of its line, unless its head makes it unacceptable for all of them. */
 function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): void {
   const { request, head } = exchange;
+  const { crossOrigin } = gateway.current();
   let name: Exclude<TripName, 'model'> = 'none';
   try {
+    if (crossOrigin !== undefined && shareAcrossOrigins(exchange, crossOrigin)) {
+      gateway.metrics.requests.answered('other', statusOf(exchange));
+      return;
+    }
     if (head.fault) throw head.fault;
-    if (gateway.ownNames !== undefined) refuseForeign(exchange, gateway.ownNames);
+    if (gateway.ownNames !== undefined) refuseForeign(exchange, gateway.ownNames, crossOrigin?.origins);
     request.url = originForm(request.url ?? '', head.host);
     const path = pathOf(request.url);
     const endpoint = request.method === 'POST' ? modelTrips.get(path) : undefined;

@@ -63,12 +63,30 @@ export interface Server {
    */
   keep_alive: string;
   /**
+   * Addresses and CIDR ranges of proxies in front of the gateway. On their connections the address of the client is the last one in X-Forwarded-For that is not theirs; without X-Forwarded-For, in Forwarded. Each of them must append to the header that it uses, and remove the other one.
+   *
+   * Items: An IPv4 or IPv6 address, or a CIDR range.
+   */
+  trusted_proxies: string[];
+  cors: CrossOriginAccess;
+  /**
    * Which headers tell clients of their limits: openai, the six x-ratelimit-* headers; ietf, RateLimit-Policy and RateLimit. An empty list sends none of them. Retry-After is always sent.
    *
    * Items: A family of headers.
    */
   ratelimit_headers: ('openai' | 'ietf')[];
   timeouts: ServerTimeouts;
+}
+/**
+ * Lets web pages of other origins call the gateway from a browser (CORS), with a key. /admin and /metrics are never opened.
+ */
+export interface CrossOriginAccess {
+  /**
+   * Origins exactly as a browser sends them, or "*" for all. Without a master key only origins that are named may write.
+   *
+   * Items: Scheme, host and port, if it is not the default, without a path; or *.
+   */
+  origins: string[];
 }
 /**
  * Timeouts on the client side.

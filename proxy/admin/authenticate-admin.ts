@@ -9,11 +9,8 @@ import { type Refusal, refusal } from '../errors.ts';
  * every failure, 429 `too_many_failed_logins` after too many from one client address (design section 4, Wrong keys), and 400
  * `ambiguous_credentials`. While the keys could not be read yet, an unknown one gets 503 `store_unavailable`.
  */
-export function authenticateAdmin(
-  { head, request, startedAtMs }: Exchange,
-  credentials: Credentials,
-  failedLogins: FailedLogins,
-): Caller {
+export function authenticateAdmin(exchange: Exchange, credentials: Credentials, failedLogins: FailedLogins): Caller {
+  const { head, startedAtMs } = exchange;
   // The control plane sees joined headers only, so what is ambiguous must end here.
   if (head.ambiguousCredentials) {
     failedLogins.note('ambiguous');
@@ -26,7 +23,7 @@ export function authenticateAdmin(
   // A request without a key tries none, so it is not counted as a failure.
   if (shown === undefined) throw refusal('invalid_api_key');
   if (!credentials.isComplete) throw refusal('store_unavailable', { headers: { 'retry-after': '1' } });
-  throw failure(request.socket.remoteAddress, failedLogins, startedAtMs);
+  throw failure(exchange.clientAddress, failedLogins, startedAtMs);
 }
 
 function failure(address: string | undefined, failedLogins: FailedLogins, nowMs: number): Refusal {

@@ -44,7 +44,7 @@ async function handOn(
   const { request, response, id } = exchange;
   // The origin was compared with the Host of this request; the control plane sees another one.
   const { [clientAddressHeader]: _, origin: __, ...given } = endToEndHeaders(request.headers);
-  const address = controlPlane.signAddress(request.socket.remoteAddress ?? '');
+  const address = controlPlane.signAddress(exchange.clientAddress);
   const headers = {
     ...given,
     'x-request-id': id,

@@ -1,8 +1,9 @@
 // One request of a client and its answer, from socket to settle.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Head } from '../call/head.ts';
+import { type Head, readHead } from '../call/head.ts';
 import type { Refusal } from '../errors.ts';
+import { clientAddressOf, type TrustedProxies } from './client-address.ts';
 
 /** A step that waits for something of a request, and is told once when that will not come. */
 export interface Waiting {
@@ -20,17 +21,29 @@ export interface Exchange {
   /** Echoed as x-request-id and sent upstream. */
   readonly id: string;
   readonly startedAtMs: number;
-  /** Empty when the connection was gone before anybody asked. */
-  readonly clientAddress: string;
   /** The client left before its answer was complete. */
   gone: boolean;
   /** Set by the step that waits. */
   waiting: Waiting | undefined;
+  /** Where the client is, as far as trusted proxies tell. Worked out when it is first asked for; empty when its connection is gone then. */
+  readonly clientAddress: string;
+}
+
+/** What opening an exchange needs of a snapshot. */
+export interface ExchangeSettings {
+  /** In lower case. */
+  readonly userPathHeader: string;
+  readonly trustedProxies: TrustedProxies | undefined;
 }
 
 /** Opens the exchange and gives it its id. */
-export function openExchange(request: IncomingMessage, response: ServerResponse, head: Head, nowMs: number): Exchange {
-  return new OpenExchange(request, response, head, nowMs);
+export function openExchange(
+  request: IncomingMessage,
+  response: ServerResponse,
+  settings: ExchangeSettings,
+  nowMs: number,
+): Exchange {
+  return new OpenExchange(request, response, settings, nowMs);
 }
 
 class OpenExchange implements Exchange {
@@ -41,21 +54,28 @@ class OpenExchange implements Exchange {
   readonly startedAtMs: number;
   gone = false;
   waiting: Waiting | undefined = undefined;
+  readonly #trustedProxies: TrustedProxies | undefined;
+  #clientAddress: string | undefined = undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, head: Head, nowMs: number) {
+  constructor(request: IncomingMessage, response: ServerResponse, settings: ExchangeSettings, nowMs: number) {
     this.request = request;
     this.response = response;
-    this.head = head;
-    this.id = requestId(head.requestId);
+    this.head = readHead(request, settings.userPathHeader);
+    this.id = requestId(this.head.requestId);
     this.startedAtMs = nowMs;
+    this.#trustedProxies = settings.trustedProxies;
   }
 
-  /** That of the socket. */
   get clientAddress(): string {
-    const address = this.request.socket.remoteAddress ?? '';
-    // A socket for IPv4 and IPv6 reports an IPv4 address as ::ffff:127.0.0.1.
-    return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+    const { socket, rawHeaders } = this.request;
+    this.#clientAddress ??= clientAddressOf(socket.remoteAddress, rawHeaders, this.#trustedProxies);
+    return plain(this.#clientAddress ?? '');
   }
+}
+
+/** A socket for IPv4 and IPv6 reports an IPv4 address as ::ffff:127.0.0.1. */
+function plain(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
 }
 
 /** The response was closed: when its answer is not complete, the client has left. */

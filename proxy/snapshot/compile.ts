@@ -4,6 +4,8 @@ import type { Credentials } from '../../schemas/keys/credentials.ts';
 import { foldCase, isQualified } from '../../schemas/selector.ts';
 import type { Alias, Provider } from '../../schemas/types.ts';
 import { durationMs, sizeBytes } from '../../schemas/units.ts';
+import { trustedProxies } from '../connection/client-address.ts';
+import type { CrossOrigin } from '../connection/cross-origin.ts';
 import { dialects } from '../providers/index.ts';
 import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.ts';
 
@@ -56,6 +58,8 @@ export function compile(config: AssembledConfig, revision: string, credentials: 
     cutsRevokedStreams: server.cut_revoked_streams,
     connections: Object.freeze({ most: server.max_connections, mostPerAddress: server.max_connections_per_address }),
     accessLog: server.access_log,
+    trustedProxies: trustedProxies(server.trusted_proxies),
+    crossOrigin: compileCrossOrigin(server.cors.origins),
     toldLimits: Object.freeze({
       openai: server.ratelimit_headers.includes('openai'),
       ietf: server.ratelimit_headers.includes('ietf'),
@@ -67,6 +71,11 @@ export function compile(config: AssembledConfig, revision: string, credentials: 
     providers: Object.freeze(known),
     credentials,
   });
+}
+
+function compileCrossOrigin(origins: readonly string[]): CrossOrigin | undefined {
+  if (origins.length === 0) return undefined;
+  return Object.freeze({ every: origins.includes('*'), origins: Object.freeze(new Set(origins)) });
 }
 
 /** The same config with other keys. */

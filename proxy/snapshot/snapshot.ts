@@ -1,7 +1,9 @@
 // The compiled form of the config with the keys: frozen, replaced as a whole. A request uses one snapshot from its head to settle.
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import type { AccessLogScope } from '../access-log.ts';
+import type { TrustedProxies } from '../connection/client-address.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
+import type { CrossOrigin } from '../connection/cross-origin.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { ToldLimits } from '../limits/headers.ts';
 import type { Patience } from '../upstream/patience.ts';
@@ -78,6 +80,10 @@ export interface Snapshot {
   readonly cutsRevokedStreams: boolean;
   readonly connections: ConnectionSettings;
   readonly accessLog: AccessLogScope;
+  /** Proxies that tell the truth about the address of their client; undefined: none. */
+  readonly trustedProxies: TrustedProxies | undefined;
+  /** Whose pages may read answers; undefined: no others than our own. */
+  readonly crossOrigin: CrossOrigin | undefined;
   /** Which headers speak of limits. */
   readonly toldLimits: ToldLimits;
   /** Name of the header that holds a request's user path, in lower case. */

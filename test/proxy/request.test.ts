@@ -358,7 +358,8 @@ await test('the request id is the client’s own when it is harmless, else a new
 await test('an exchange whose answer is not complete when it closes tells who waits that the client left', async (t) => {
   const request = requestWith(host);
   const response = new ServerResponse(request);
-  const exchange = openExchange(request, response, readHead(request, 'x-path'), 5);
+  const settings = { userPathHeader: 'x-path', trustedProxies: undefined };
+  const exchange = openExchange(request, response, settings, 5);
   t.match(exchange, { startedAtMs: 5, gone: false, waiting: undefined });
   let told = 0;
   exchange.waiting = {
@@ -373,7 +374,7 @@ await test('an exchange whose answer is not complete when it closes tells who wa
   const answered = openExchange(
     request,
     Object.defineProperty(new ServerResponse(request), 'writableFinished', { value: true }),
-    readHead(request, 'x-path'),
+    settings,
     5,
   );
   answered.waiting = { gone: () => t.fail('the answer was complete') };

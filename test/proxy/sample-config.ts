@@ -33,6 +33,8 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       keep_alive: '75s',
       access_log: 'failures',
       ratelimit_headers: ['openai'],
+      trusted_proxies: [],
+      cors: { origins: [] },
       timeouts: { headers: '10s', body: '300ms', write_idle: '1m' },
     },
     providers: Object.fromEntries(whole),

@@ -3,7 +3,6 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
-import { readHead } from '../../proxy/call/head.ts';
 import { type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { createKeyStreams } from '../../proxy/key-streams.ts';
@@ -20,6 +19,9 @@ import { createPools } from '../../proxy/upstream/pools.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { sampleConfig } from './sample-config.ts';
 
+/** What opening an exchange needs of a snapshot. */
+export const headSettings = { userPathHeader: 'x-gateway-user-path', trustedProxies: undefined };
+
 export const nowMs = (): number => performance.now();
 
 /** An exchange on a socket that is not connected: for stages that only read. */
@@ -27,7 +29,7 @@ export function exchangeOf(headers: Record<string, string>, socket = new Socket(
   const request = new IncomingMessage(socket);
   const rawHeaders = ['Host', 'gateway.test', ...Object.entries(headers).flat()];
   Object.assign(request, { rawHeaders, httpVersionMajor: 1, httpVersionMinor: 1, method: 'POST' });
-  return openExchange(request, new ServerResponse(request), readHead(request, 'x-gateway-user-path'), startedAtMs);
+  return openExchange(request, new ServerResponse(request), headSettings, startedAtMs);
 }
 
 /** Unexpected failures. */

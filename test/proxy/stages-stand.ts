@@ -2,7 +2,6 @@
 import { createServer } from 'node:http';
 import type { Test } from 'tap';
 import { readCall } from '../../proxy/call/call.ts';
-import { readHead } from '../../proxy/call/head.ts';
 import { answerRefusal } from '../../proxy/connection/answer-refusal.ts';
 import { closeExchange, type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
@@ -16,7 +15,7 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { listen } from '../support/ports.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { sampleConfig } from './sample-config.ts';
-import { admitted, attempted, held, named, nowMs, open, partsOf, relayed } from './stage-parts.ts';
+import { admitted, attempted, headSettings, held, named, nowMs, open, partsOf, relayed } from './stage-parts.ts';
 
 /** How a request ended: its status and the provider that answered. */
 export interface Outcome {
@@ -69,7 +68,7 @@ export async function startStand(t: Test, count = 2): Promise<Stand> {
     }
   };
   const server = createServer((request, response) => {
-    const exchange = openExchange(request, response, readHead(request, 'x-gateway-user-path'), nowMs());
+    const exchange = openExchange(request, response, headSettings, nowMs());
     response.on('close', () => closeExchange(exchange));
     void serve(exchange);
   });

@@ -2,7 +2,6 @@
 import { createServer } from 'node:http';
 import { type Test, test } from 'tap';
 import type { Answer, Failure, Sink, Tap } from '../../../proxy/answer.ts';
-import { readHead } from '../../../proxy/call/head.ts';
 import { closeExchange, openExchange } from '../../../proxy/connection/exchange.ts';
 import { createKeyStreams } from '../../../proxy/key-streams.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
@@ -60,7 +59,7 @@ async function relayed(t: Test, answer: Answer, taps: readonly Tap[]) {
   };
   const ended = Promise.withResolvers<Ending>();
   const server = createServer((request, response) => {
-    const exchange = openExchange(request, response, readHead(request, 'x-gateway-user-path'), 0);
+    const exchange = openExchange(request, response, { userPathHeader: 'x-path', trustedProxies: undefined }, 0);
     response.on('close', () => closeExchange(exchange));
     const delivery = { answer, provider: undefined, taps, headers: ['x-kept', 'yes'], keyId: undefined };
     relay(delivery, exchange, parts, ended.resolve);
