@@ -57,7 +57,7 @@ export interface RefusedRequest {
   readonly refused: Refusal;
 }
 
-/** The parts of lines that are kept, because they come again: of callers, targets and models. */
+/** How many texts are kept as JSON, because they come again: of callers and targets. */
 const mostKept = 1024;
 const thousandths = Array.from({ length: 1000 }, (_, index) => String(index).padStart(3, '0'));
 
@@ -85,7 +85,7 @@ export class AccessLines {
     }
     line += `,"method":"POST","endpoint":${this.#text(trip.path)}`;
     if (call !== undefined) {
-      line += `,"requested_model":${this.#text(call.model)}${call.stream ? ',"stream":true' : ',"stream":false'}`;
+      line += `,"requested_model":${quoted(call.model)}${call.stream ? ',"stream":true' : ',"stream":false'}`;
     }
     const target = resolvedOf(trip);
     if (target !== undefined) line += `,"resolved_model":${this.#text(`${target.upstream.name}/${target.model}`)}`;
@@ -150,7 +150,7 @@ export class AccessLines {
     if (known !== undefined) return known;
     const made = quoted(text);
     if (text.length > longestValue) return made;
-    // Paths and models of strangers are kept only for a while.
+    // Paths of strangers are kept only for a while.
     if (this.#kept.size >= mostKept) this.#kept.clear();
     this.#kept.set(text, made);
     return made;

@@ -51,12 +51,13 @@ export function settle(trip: Trip, parts: Parts): void {
     metrics.upstream.ended(accepted.target, relayedOutcome(ending.refused), (now - accepted.startedAtMs) / 1000);
   }
   const usage = usageOf(trip, parts);
+  if (usage !== undefined) {
+    charge(limiter, consumer, usage, now);
+    charge(limiter, accepted?.allowance, usage, now);
+    metrics.tokens(usage.source, usage.totalTokens);
+    if (accepted !== undefined) metrics.upstream.charged(accepted.target, usage.inputTokens, usage.outputTokens);
+  }
   parts.accessLog.trip(trip, { status, usage, nowMs: now });
-  if (usage === undefined) return;
-  charge(limiter, consumer, usage, now);
-  charge(limiter, accepted?.allowance, usage, now);
-  metrics.tokens(usage.source, usage.totalTokens);
-  if (accepted !== undefined) metrics.upstream.charged(accepted.target, usage.inputTokens, usage.outputTokens);
 }
 
 function charge(limiter: Limiter, allowance: Allowance | undefined, { totalTokens }: TokenUsage, nowMs: number): void {
