@@ -7,6 +7,7 @@ import type { AssembledConfig } from './assembled.ts';
 import { type ConfigChange, describeChange, nameSome } from './config-change.ts';
 import { diffRules } from './diff-rules.ts';
 import { mayHoldVariable } from './expand.ts';
+import { isSecret } from './problem.ts';
 
 /**
  * The changes of providers, aliases, rules and settings, in this order. Never the value of a key, a header or an address. More than
@@ -60,7 +61,12 @@ function diffNamed(
 /** The part of an entry that may be shown: what variables may fill in may be a secret. */
 function show(entry: Entry): object {
   if ('source' in entry) return entry;
-  return Object.fromEntries(Object.entries(entry).filter(([key]) => !mayHoldVariable(key)));
+  return Object.fromEntries(Object.entries(entry).filter(([key]) => !isHidden(key)));
+}
+
+/** Whether the value of a key of a provider may be a secret, or a place where one was written by mistake. */
+function isHidden(key: string): boolean {
+  return mayHoldVariable(key) || isSecret(['providers', '', key]);
 }
 
 function sayContent(entry: Entry | undefined): string {
@@ -76,7 +82,7 @@ function sayDifferences(before: Entry, after: Entry): string {
   const said = keys.flatMap((key) => {
     const [from, to] = [old.get(key), present.get(key)];
     if (isDeepStrictEqual(from, to)) return [];
-    if (mayHoldVariable(key.split('.')[0] ?? '')) return [key.split('.')[0] ?? ''];
+    if (isHidden(key.split('.')[0] ?? '')) return [key.split('.')[0] ?? ''];
     if (Array.isArray(from) && Array.isArray(to))
       return [`${key} ${sayListDifference(from.map(String), to.map(String))}`];
     return [`${key} ${sayValue(from)} → ${sayValue(to)}`];
@@ -118,7 +124,8 @@ function diffProviderOrder(before: AssembledConfig, after: AssembledConfig): Con
 /** Every value that is not an entry of a list or a provider. */
 function diffSettings(before: AssembledConfig, after: AssembledConfig): ConfigChange[] {
   const [old, present] = [before, after].map((config) => {
-    const { providers: _providers, aliases: _aliases, providerNames: _names, rate_limits, ...rest } = config;
+    // Without the entries, and without what an assembled config has beside the document.
+    const { providers: _1, aliases: _2, providerNames: _3, places: _4, keyFiles: _5, rate_limits, ...rest } = config;
     const { user_paths: _paths, providers: _limits, models: _models, ...limits } = rate_limits;
     return flatten({ ...rest, rate_limits: limits });
   });

@@ -92,6 +92,14 @@ await test('another spelling of the same configuration is no change', async (t) 
   t.same(diffConfigs(before, after), []);
 });
 
+await test('an entry in another place is no change, and the file of a key is named without its path', async (t) => {
+  const kept = (text: string): AssembledConfig =>
+    one(text, { ...entitled, variables: 'keep' }).config ?? config('no configuration');
+  const provider = (path: string): string => `providers: { a: { type: openai, models: [m], api_key_file: ${path} } }\n`;
+  t.same(diffConfigs(kept(provider('/run/key')), kept(`\n\n${provider('/run/key')}`)), []);
+  t.same(words(kept(provider('/run/key')), kept(provider('/run/other'))), ['changed: provider a: api_key_file']);
+});
+
 await test('aliases, providers and settings say what changed in them', async (t) => {
   const file = (openai: string, aliases: string, more = ''): AssembledConfig =>
     config(
