@@ -1,8 +1,8 @@
-// Following a directory: the event of an applied configuration says what changed with it.
-import { writeFileSync } from 'node:fs';
+// Following a directory: the event of an applied configuration says what changed with it; a copy keeps nested paths.
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { folder, limit, start } from './following.ts';
+import { broken, folder, limit, start } from './following.ts';
 
 await test('an applied configuration says what changed', async (t) => {
   const directory = folder(t, { 'a.yaml': limit(10) });
@@ -34,4 +34,19 @@ await test('an applied configuration says what changed', async (t) => {
     ['changed: rule among 1001 rules: too many to compare'],
     'so many changes at once would keep requests waiting',
   );
+});
+
+await test('a restart with a broken nested file uses the copy of all files', async (t) => {
+  const directory = folder(t, { 'a.yaml': 'aliases: []\n' });
+  const lastGoodFolder = folder(t);
+  mkdirSync(join(directory, 'teams/a'), { recursive: true });
+  writeFileSync(join(directory, 'teams/a/limits.yaml'), limit(10));
+  const first = await start(t, directory, { lastGoodFolder });
+  const { revision } = first.follower.status();
+  await first.follower.close();
+  writeFileSync(join(directory, 'teams/a/limits.yaml'), broken);
+  const second = await start(t, directory, { lastGoodFolder });
+  t.equal(second.cap(), 10);
+  t.match(second.follower.status(), { revision, source: 'last-good' });
+  t.match(second.events[0]?.problems, [{ file: join(directory, 'teams/a/limits.yaml'), line: 2 }]);
 });
