@@ -23,7 +23,7 @@ interface Alert {
 const groups = (parse(textOf('alerts.yaml')) as { groups: { rules: Alert[] }[] }).groups;
 const alerts = groups.flatMap(({ rules }) => rules);
 
-await test('promtool finds every alert as its tests say, and every alert has a test and words for whoever is woken', (t) => {
+await test('promtool finds every alert as its tests say, and every alert has a test and says what to do', (t) => {
   t.equal(promtoolComplaints(['check', 'config', join(folder, 'prometheus.yml')]), '');
   t.equal(promtoolComplaints(['test', 'rules', join(folder, 'alerts.test.yaml')]), '');
   const tests = textOf('alerts.test.yaml');
