@@ -47,8 +47,8 @@ export class KeyFiles {
     this.#loaded = loaded.config?.keyFiles ?? [];
     const wanting: KeyFile[] = [];
     for (const file of this.#loaded) {
-      const known = this.#known.get(file.path) ?? this.#note(file.path, await readKeyFile(file.path));
-      if (known.key === undefined) wanting.push(file);
+      if (this.#known.get(file.path)?.key !== undefined) continue;
+      if (this.#note(file.path, await readKeyFile(file.path)).key === undefined) wanting.push(file);
     }
     if (wanting.length === 0) return loaded;
     this.#wanting = wanting;
