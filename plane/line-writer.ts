@@ -4,9 +4,9 @@ import { writeSync } from 'node:fs';
 
 /** Requests' lines wait this long for others. Milliseconds. */
 const batchMs = 100;
-/** So many characters are written without waiting. */
-const batchLength = 64 * 1024;
-/** What is held for a reader that has stopped, in characters: requests' lines may take the first half, events all of it. */
+/** So many bytes are written without waiting. */
+const batchBytes = 64 * 1024;
+/** What is held for a reader that has stopped, in bytes: requests' lines may take the first half, events all of it. */
 const mostHeld = 2 * 1024 * 1024;
 /** Pauses between two attempts to write, in milliseconds; each is twice the one before. */
 const shortestPauseMs = 1;
@@ -23,16 +23,26 @@ export interface Dropped {
   readonly events: number;
 }
 
+/** Lines as bytes, in one piece. */
+interface Batch {
+  readonly bytes: Buffer;
+  /** How many of them are of requests. */
+  readonly requests: number;
+}
+
 export class LineWriter {
   /** Lines of requests that were dropped since the start. */
   droppedRequests = 0;
   readonly #fd: number;
-  /** Lines that no attempt to write has seen. */
-  #waiting = '';
-  #waitingRequests = 0;
+  /** Lines that no attempt to write has seen: each is turned into bytes at once, because a text of thousands of pieces is slow to put together. */
+  #open: Buffer | undefined;
+  #openBytes = 0;
+  #openRequests = 0;
+  /** Full batches behind the one that is being written. */
+  readonly #full: Batch[] = [];
+  #fullBytes = 0;
   /** What is left of the batch that is being written. */
-  #batch: Buffer | undefined;
-  #batchRequests = 0;
+  #batch: Batch | undefined;
   #droppedEvents = 0;
   #told: Dropped = { requests: 0, events: 0 };
   #timer: NodeJS.Timeout | undefined;
@@ -47,7 +57,7 @@ export class LineWriter {
   /** Takes the line of an event, with its line break, and writes all that waits. pino calls it. */
   write(line: string): void {
     if (this.#held() + line.length > mostHeld) this.#droppedEvents += 1;
-    else this.#waiting += line;
+    else this.#add(line);
     if (this.#batch === undefined) this.flush();
   }
 
@@ -57,9 +67,10 @@ export class LineWriter {
       this.droppedRequests += 1;
       return;
     }
-    this.#waiting += line;
-    this.#waitingRequests += 1;
-    if (this.#batch === undefined && this.#waiting.length >= batchLength) this.flush();
+    this.#add(line);
+    this.#openRequests += 1;
+    const isFull = this.#full.length > 0 || this.#openBytes >= batchBytes;
+    if (this.#batch === undefined && isFull) this.flush();
     else this.#timer ??= setTimeout(this.#flushLater, batchMs).unref();
   }
 
@@ -90,16 +101,31 @@ export class LineWriter {
   }
 
   #held(): number {
-    return this.#waiting.length + (this.#batch?.length ?? 0);
+    return this.#openBytes + this.#fullBytes + (this.#batch?.bytes.length ?? 0);
+  }
+
+  #add(line: string): void {
+    // A character has at most three bytes.
+    const most = line.length * 3;
+    if (this.#openBytes + most > batchBytes) this.#closeOpen();
+    this.#open ??= Buffer.allocUnsafe(Math.max(batchBytes, most));
+    this.#openBytes += this.#open.write(line, this.#openBytes);
+  }
+
+  #closeOpen(): void {
+    if (this.#open === undefined || this.#openBytes === 0) return;
+    this.#full.push({ bytes: this.#open.subarray(0, this.#openBytes), requests: this.#openRequests });
+    this.#fullBytes += this.#openBytes;
+    this.#open = undefined;
+    this.#openBytes = 0;
+    this.#openRequests = 0;
   }
 
   #nextBatch(): boolean {
-    if (this.#batch === undefined && this.#waiting !== '') {
-      this.#batch = Buffer.from(this.#waiting);
-      this.#batchRequests = this.#waitingRequests;
-      this.#waiting = '';
-      this.#waitingRequests = 0;
-    }
+    if (this.#batch !== undefined) return true;
+    if (this.#full.length === 0) this.#closeOpen();
+    this.#batch = this.#full.shift();
+    this.#fullBytes -= this.#batch?.bytes.length ?? 0;
     return this.#batch !== undefined;
   }
 
@@ -108,22 +134,29 @@ export class LineWriter {
     const batch = this.#batch;
     if (batch === undefined) return true;
     try {
-      const written = writeSync(this.#fd, batch);
-      this.#batch = written < batch.length ? batch.subarray(written) : undefined;
+      const { bytes, requests } = batch;
+      const written = writeSync(this.#fd, bytes);
       this.#pauseMs = shortestPauseMs;
-      return true;
+      this.#batch = written < bytes.length ? { bytes: bytes.subarray(written), requests } : undefined;
+      if (this.#batch === undefined) return true;
+      this.#tryAgain();
+      return false;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EAGAIN' || code === 'EINTR') {
-        this.#timer = setTimeout(this.#flushLater, this.#pauseMs).unref();
-        this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
+        this.#tryAgain();
         return false;
       }
       // A full disk, or a reader that is gone for good: a batch that was written in part counts as lost.
-      this.droppedRequests += this.#batchRequests;
+      this.droppedRequests += batch.requests;
       this.#batch = undefined;
       return true;
     }
+  }
+
+  #tryAgain(): void {
+    this.#timer = setTimeout(this.#flushLater, this.#pauseMs).unref();
+    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
   }
 }
 
