@@ -57,7 +57,7 @@ export interface RefusedRequest {
   readonly refused: Refusal;
 }
 
-/** How many texts are kept as JSON, because they come again: of callers and targets. */
+/** How many texts are kept as JSON, because they come again: addresses, endpoints, revisions. */
 const mostKept = 1024;
 const thousandths = Array.from({ length: 1000 }, (_, index) => String(index).padStart(3, '0'));
 
@@ -69,6 +69,9 @@ export class AccessLines {
   #begun = '';
   /** Texts as JSON. */
   readonly #kept = new Map<string, string>();
+  /** The members about a caller and about a target, which stay the same for many requests. */
+  readonly #callers = new WeakMap<object, string>();
+  readonly #targets = new WeakMap<object, { readonly resolved: string; readonly asked: string }>();
 
   constructor({ service, plane, instance, version }: Identity) {
     const members = JSON.stringify({ service, plane, instance, version, msg: 'request' });
@@ -79,16 +82,13 @@ export class AccessLines {
   ofTrip(trip: LoggedTrip, { status, usage, nowMs, wallMs }: Finish): string {
     const { exchange, principal, call, accepted, ending, snapshot } = trip;
     let line = this.#begin(exchange, wallMs);
-    if (principal !== undefined) {
-      const { keyId, kind, userPath } = principal;
-      line += `,"key_id":${this.#text(keyId ?? kind)},"user_path":${this.#text(userPath)}`;
-    }
+    if (principal !== undefined) line += this.#callers.get(principal) ?? this.#caller(principal);
     line += `,"method":"POST","endpoint":${this.#text(trip.path)}`;
     if (call !== undefined) {
       line += `,"requested_model":${quoted(call.model)}${call.stream ? ',"stream":true' : ',"stream":false'}`;
     }
     const target = resolvedOf(trip);
-    if (target !== undefined) line += `,"resolved_model":${this.#text(`${target.upstream.name}/${target.model}`)}`;
+    if (target !== undefined) line += this.#target(target).resolved;
     line += `,"status":${status}`;
     if (ending.refused !== undefined) line += refusalMembers(ending.refused);
     line += `,"attempts":[${this.#attempts(trip)}]`;
@@ -137,11 +137,26 @@ export class AccessLines {
 
   /** `ms`: until its answer could be relayed, or it had failed. */
   #attempt({ target, startedAtMs, endedAtMs, answer }: LoggedAttempt, refused: Refusal | undefined): string {
-    const { upstream, model } = target;
     const status = answer === undefined || answer.status === 0 ? '' : `,"status":${answer.status}`;
     const error = refused === undefined || refused.code === null ? '}' : `,"error_code":${quoted(refused.code)}}`;
-    const asked = `{"provider":${this.#text(upstream.name)},"model":${this.#text(model)}${status}`;
-    return `${asked},"ms":${tenths(endedAtMs - startedAtMs)}${error}`;
+    return `${this.#target(target).asked}${status},"ms":${tenths(endedAtMs - startedAtMs)}${error}`;
+  }
+
+  #caller(principal: NonNullable<LoggedTrip['principal']>): string {
+    const { keyId, kind, userPath } = principal;
+    const made = `,"key_id":${quoted(keyId ?? kind)},"user_path":${quoted(userPath)}`;
+    this.#callers.set(principal, made);
+    return made;
+  }
+
+  #target(target: LoggedTarget): { readonly resolved: string; readonly asked: string } {
+    const known = this.#targets.get(target);
+    if (known !== undefined) return known;
+    const { upstream, model } = target;
+    const resolved = `,"resolved_model":${quoted(`${upstream.name}/${model}`)}`;
+    const made = { resolved, asked: `{"provider":${quoted(upstream.name)},"model":${quoted(model)}` };
+    this.#targets.set(target, made);
+    return made;
   }
 
   /** As `quoted`, of a text that comes again. */
@@ -150,7 +165,7 @@ export class AccessLines {
     if (known !== undefined) return known;
     const made = quoted(text);
     if (text.length > longestValue) return made;
-    // Paths of strangers are kept only for a while.
+    // There may be many addresses: they are kept only for a while.
     if (this.#kept.size >= mostKept) this.#kept.clear();
     this.#kept.set(text, made);
     return made;
