@@ -51,6 +51,7 @@ await test('a refusal tells of what ran out, slots included', async (t) => {
   if (rejection === undefined) throw new Error('was admitted');
   t.same(rejectionHeaders(rejection, ietf), {
     'retry-after': '1',
+    'x-gateway-rule': rejection.rule.id,
     'ratelimit-policy': '"concurrent-requests";q=1;qu="concurrent-requests";pk=:L8Op:',
     ratelimit: '"concurrent-requests";r=0;t=1;pk=:L8Op:',
   });
