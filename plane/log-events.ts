@@ -24,7 +24,7 @@ export function logConfigEvent(log: Log, { kind, revision, problems, changes }: 
   if (kind !== 'last-good-used') {
     for (const problem of problems) log[level](problemFields(problem), formatProblem(problem));
   }
-  if (kind !== 'warning') log[level]({ revision, ...changeFields(changes) }, configTexts[kind]);
+  if (kind !== 'warning') log[level]({ config_revision: revision, ...changeFields(changes) }, configTexts[kind]);
 }
 
 const stateTexts: Readonly<Record<StateEvent['kind'], readonly [Level, string]>> = {
@@ -42,6 +42,7 @@ const stateTexts: Readonly<Record<StateEvent['kind'], readonly [Level, string]>>
 /** One line for the event. */
 export function logStateEvent(log: Log, { kind, revision, problem }: StateEvent): void {
   const [level, text] = stateTexts[kind];
-  if (typeof problem === 'string') log[level]({ revision }, problem);
-  else log[level]({ revision, ...(problem === undefined ? {} : { err: problem }) }, text);
+  const fields = { state_revision: revision };
+  if (typeof problem === 'string') log[level](fields, problem);
+  else log[level]({ ...fields, ...(problem === undefined ? {} : { err: problem }) }, text);
 }

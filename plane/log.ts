@@ -1,6 +1,7 @@
 // Creates the log of a process: one JSON line per event, with the level as a word and the time in ISO 8601. Also logs settings that should
 // be changed.
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
+import { StoreUnavailable } from '../store/state/store-unavailable.ts';
 import type { PlaneSettings } from './environment.ts';
 import type { Identity } from './identity.ts';
 import type { LineWriter } from './line-writer.ts';
@@ -20,9 +21,16 @@ export function createLog(
       base: { service, plane, instance, version },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: describeError },
     },
     to,
   );
+}
+
+/** A store that is away is no mistake of the program: its message says what to do, and a stack would hide it. */
+function describeError(error: Error): object {
+  if (!(error instanceof StoreUnavailable)) return stdSerializers.err(error);
+  return { type: error.name, reason: error.reason, message: error.message };
 }
 
 /** From now on a line says how many lines were dropped, as soon as standard output is read again. */

@@ -172,5 +172,5 @@ lifecycle.heartbeats = startHeartbeats({
   log,
 });
 lifecycle.controlPlaneWatch = watchControlPlane(pools, controlPlane, log);
-log.info({ address, revision: current.get().revision }, 'listening');
+log.info({ address, config_revision: current.get().revision }, 'listening');
 logSettings(log, environment, 'every client is let in');

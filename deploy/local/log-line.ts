@@ -47,5 +47,8 @@ function renderValue(value: unknown): string {
   if (typeof value === 'object' && value !== null && 'stack' in value && typeof value.stack === 'string') {
     return value.stack;
   }
+  if (typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string') {
+    return JSON.stringify(value.message);
+  }
   return JSON.stringify(value);
 }

@@ -111,7 +111,7 @@ await test('each write leaves a line that says who did it, to what, what was in 
       request_id: 'four',
     },
     { ...blocked, before: declared, after: block, ...ours, outcome: 'done', request_id: 'seven' },
-    { ...blocked, method: 'DELETE', before: block, after: declared, ...ours, outcome: 'done', request_id: 'eight' },
+    { ...blocked, method: 'DELETE', before: block, after: declared, outcome: 'done', request_id: 'eight' },
   ]);
 });
 

@@ -308,6 +308,11 @@ const rendered: [claim: string, line: string, shown: string][] = [
     'proxy          error  x  err=Error: y\n    at z',
   ],
   [
+    'an error without a stack is its message',
+    '{"level":"error","msg":"x","err":{"type":"StoreUnavailable","message":"is gone"}}',
+    'proxy          error  x  err="is gone"',
+  ],
+  [
     'no field is left out because of what the message says',
     '{"level":"error","msg":"a.yaml:1:2  x  bad","file":"a.yaml","n":1}',
     'proxy          error  a.yaml:1:2  x  bad  file=a.yaml  n=1',

@@ -23,14 +23,14 @@ await test('an applied configuration says what changed, by name and in words', a
   const added: ConfigChange = { kind: 'alias', name: 'chat', change: 'added', words: 'added: alias chat: a/m' };
   t.strictSame(lineFor([added, loosened('user_path /a minute')]), {
     fields: {
-      revision: 'abc',
+      config_revision: 'abc',
       added: ['alias chat'],
       loosened: ['rule user_path /a minute'],
       changes: 'added: alias chat: a/m; loosened: rule user_path /a minute',
     },
     text: 'config applied',
   });
-  t.strictSame(lineFor([]), { fields: { revision: 'abc' }, text: 'config applied' });
+  t.strictSame(lineFor([]), { fields: { config_revision: 'abc' }, text: 'config applied' });
 });
 
 await test('thousands of changes are twenty names and a number', async (t) => {

@@ -21,7 +21,7 @@ await test('each line has level, time and identity; each problem of the config h
     [
       { ...place, msg: 'config/aliases.yaml:3:13  aliases[0].target  is wrong' },
       { file: 'config/b.yaml', msg: 'config/b.yaml  cannot be read' },
-      { revision: 'r1', msg: 'config rejected' },
+      { config_revision: 'r1', msg: 'config rejected' },
     ],
   );
 });

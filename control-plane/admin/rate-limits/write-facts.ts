@@ -8,8 +8,8 @@ import type { Change } from '../../../store/state/state-store.ts';
 import type { KnownRules } from './changes.ts';
 
 /**
- * Members for the line of a write to the rule `key`: `before` and `after` (null: no rule), and of the rule that is written or deleted its
- * reason, end and author. None for a write that changes counters alone.
+ * Members for the line of a write to the rule `key`: `before` and `after` (null: no rule), and of the rule that is written its reason, end
+ * and author. None for a write that changes counters alone.
  */
 export function writeFacts(
   known: KnownRules,
@@ -24,6 +24,5 @@ export function writeFacts(
   const next = change.body === undefined ? undefined : readManualRule(key, change.body);
   const before = ruleFacts({ declared, manual }, prerequisites);
   const after = ruleFacts({ declared, manual: next }, prerequisites);
-  const about = next ?? manual;
-  return { before, after, ...(about === undefined ? {} : authorFacts(about)) };
+  return { before, after, ...(next === undefined ? {} : authorFacts(next)) };
 }
