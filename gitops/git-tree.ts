@@ -9,6 +9,8 @@ import { type Reading, readDirectory } from './read.ts';
 
 const run = promisify(execFile);
 const patienceMs = 60_000;
+/** Of one command of git, a line for each file of the directory. Bytes. */
+const mostOutput = 64 * 1024 * 1024;
 
 /** What a hook that calls the checker may have set: here it would name another repository or index. */
 const ofCaller = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX', 'GIT_OBJECT_DIRECTORY', 'GIT_COMMON_DIR'];
@@ -27,7 +29,12 @@ export async function readAtCommit(directory: string, ref: string, environment: 
   for (const name of ofCaller) env[name] = undefined;
   const git = async (cwd: string, args: readonly string[], index?: string): Promise<string> => {
     const given = index === undefined ? env : { ...env, GIT_INDEX_FILE: index };
-    const { stdout } = await run('git', [...settings, ...args], { cwd, env: given, timeout: patienceMs });
+    const { stdout } = await run('git', [...settings, ...args], {
+      cwd,
+      env: given,
+      timeout: patienceMs,
+      maxBuffer: mostOutput,
+    });
     return stdout;
   };
   // A ref cannot begin with a hyphen; git would read it as an option.
@@ -45,9 +52,12 @@ export async function readAtCommit(directory: string, ref: string, environment: 
       return { reading: { files: [], problems: [], hash: '' } };
     folder = await mkdtemp(join(tmpdir(), 'gateway-check-'));
     const index = join(folder, 'index');
-    await git(top, ['read-tree', tree], index);
+    // A link may lead to anywhere in the repository.
+    const hasLinks = /^120000 /m.test(await git(top, ['ls-tree', '-r', tree]));
+    await git(top, ['read-tree', hasLinks ? commit : tree], index);
     await git(top, ['checkout-index', '--all', `--prefix=${folder}/tree/`], index);
-    return { reading: await readDirectory(join(folder, 'tree'), `${ref}:${path === '' ? '.' : path}`) };
+    const place = join(folder, 'tree', hasLinks ? path : '');
+    return { reading: await readDirectory(place, `${ref}:${path === '' ? '.' : path}`) };
   } catch (error) {
     return { problem: `cannot be read with git: ${sayFailure(error)}` };
   } finally {

@@ -50,8 +50,8 @@ export class KeyFiles {
       if (this.#known.get(file.path)?.key !== undefined) continue;
       if (this.#note(file.path, await readKeyFile(file.path)).key === undefined) wanting.push(file);
     }
-    if (wanting.length === 0) return loaded;
     this.#wanting = wanting;
+    if (wanting.length === 0) return loaded;
     const problems = wanting.map((file) => problemOf(file, this.#known.get(file.path)?.trouble));
     return { problems: sortProblems([...loaded.problems, ...problems]), warnings: loaded.warnings };
   }

@@ -1,6 +1,6 @@
 // `check-config --diff`: what changed since another directory or a commit of a real git repository.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Test, test } from 'tap';
@@ -132,4 +132,16 @@ await test('a hostile name is only a name', async (t) => {
     code: 2,
     output: /^--diff: "main" cannot be read with git: .*not a git repository/,
   });
+});
+
+await test('what a link of the commit leads to is compared, too', async (t) => {
+  const { top, write, git } = folder(t, { 'config/base.yaml': '{}\n', 'shared/limits.yaml': rule(60) });
+  symlinkSync('../shared', join(top, 'config/linked'));
+  git('init', '-b', 'main');
+  git('add', '-A');
+  git('commit', '-m', 'first');
+  const words = async (): Promise<string> => (await checkConfig([join(top, 'config'), '--diff', 'main'], path)).output;
+  t.match(await words(), /^compared with main: nothing changed$/m);
+  write({ 'shared/limits.yaml': rule(600) });
+  t.match(await words(), /^ {2}loosened: rule user_path \/team-a minute: max_requests 60 → 600$/m);
 });

@@ -1,9 +1,11 @@
 // Reading the file of a secret: what it may hold, and what is said of others, the same at once and later.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { readKeyFile, readKeyFileSync } from '../../gitops/key-file.ts';
+import { KeyFiles } from '../../gitops/key-files.ts';
+import { defaultConfig } from '../../gitops/validate.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 await test('a file of a key is read whole, or what is wrong with it is said without its content', async (t) => {
@@ -39,5 +41,19 @@ await test('a file of a key is read whole, or what is wrong with it is said with
   for (const [path, reading] of paths) {
     t.strictSame(await readKeyFile(path), reading);
     t.strictSame(readKeyFileSync(path), reading);
+  }
+});
+
+await test('the file of a configuration that is no longer wanted is not looked at', async (t) => {
+  const path = join(temporaryDirectory(t, 'key-file'), 'key');
+  const keyFiles = [{ provider: 'a', path, place: { file: 'a.yaml', line: 1, column: 1, path: 'providers.a' } }];
+  const keys = new KeyFiles();
+  const asked = await keys.complete({ config: { ...defaultConfig(), keyFiles }, problems: [], warnings: [] });
+  t.equal(asked.problems.length, 1);
+  await keys.complete({ config: defaultConfig(), problems: [], warnings: [] });
+  const none = { renewed: [], found: [], lost: [] };
+  for (const change of [() => writeFileSync(path, 'sk-1'), () => rmSync(path)]) {
+    change();
+    for (let look = 0; look < 2; look += 1) t.strictSame(await keys.look(), none);
   }
 });
