@@ -48,13 +48,15 @@ export interface Finish {
   readonly wallMs: number;
 }
 
-/** A request that was refused before it had a trip of its own. */
-export interface RefusedRequest {
+/** A request that is none of a model. */
+export interface OtherRequest {
   readonly exchange: LoggedTrip['exchange'];
   readonly method: string;
   readonly path: string;
   readonly revision: string;
-  readonly refused: Refusal;
+  readonly status: number;
+  /** Undefined: it was answered, if only with an error of the control plane. */
+  readonly refused: Refusal | undefined;
 }
 
 /** How many texts are kept as JSON, because they come again: addresses, endpoints, revisions. */
@@ -97,15 +99,17 @@ export class AccessLines {
         usage.totalTokens
       }${usage.source === 'reported' ? ',"tokens_source":"reported"' : ',"tokens_source":"estimated"'}`;
     }
-    if (accepted !== undefined) line += `,"first_byte_ms":${tenths(accepted.endedAtMs - exchange.startedAtMs)}`;
+    // Of an answer that a client did not wait for, nothing may have come.
+    if (accepted?.answer?.status) line += `,"first_byte_ms":${tenths(accepted.endedAtMs - exchange.startedAtMs)}`;
     return line + this.#end(nowMs - exchange.startedAtMs, snapshot.revision);
   }
 
   /** The line of a request that is none of a model. */
-  ofRefused({ exchange, method, path, revision, refused }: RefusedRequest, nowMs: number, wallMs: number): string {
+  ofOther({ exchange, method, path, revision, status, refused }: OtherRequest, nowMs: number, wallMs: number): string {
     const begin = this.#begin(exchange, wallMs);
-    const asked = `,"method":${quoted(method)},"endpoint":${quoted(path)},"status":${refused.status}`;
-    return begin + asked + refusalMembers(refused) + this.#end(nowMs - exchange.startedAtMs, revision);
+    const asked = `,"method":${quoted(method)},"endpoint":${quoted(path)},"status":${status}`;
+    const error = refused === undefined ? '' : refusalMembers(refused);
+    return begin + asked + error + this.#end(nowMs - exchange.startedAtMs, revision);
   }
 
   #begin({ id, clientAddress }: LoggedTrip['exchange'], wallMs: number): string {

@@ -118,10 +118,11 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
 function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): void {
   const { request, head } = exchange;
   const { crossOrigin } = gateway.current();
-  let name: Exclude<TripName, 'model'> = 'none';
+  const trip: OtherTrip = { name: 'none', refused: undefined };
   try {
     if (crossOrigin !== undefined && shareAcrossOrigins(exchange, crossOrigin)) {
-      gateway.metrics.requests.answered('other', statusOf(exchange));
+      trip.name = 'other';
+      end(exchange, trip, gateway);
       return;
     }
     if (head.fault) throw head.fault;
@@ -133,13 +134,32 @@ function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): vo
       serve(endpoint, exchange, gateway);
       return;
     }
-    const trip = tripOf(trips, request.method, path);
-    name = trip.name;
-    serveChecked(trip, exchange, gateway).catch((error: unknown) => answer(exchange, error, gateway));
+    const row = tripOf(trips, request.method, path);
+    trip.name = row.name;
+    serveChecked(row, exchange, gateway).catch((error: unknown) => refuse(exchange, error, trip, gateway));
   } catch (error) {
-    answer(exchange, error, gateway);
+    refuse(exchange, error, trip, gateway);
   }
-  exchange.response.once('close', () => gateway.metrics.requests.answered(name, statusOf(exchange)));
+  exchange.response.once('close', () => end(exchange, trip, gateway));
+}
+
+/** What is known of a request that is none of a model. */
+interface OtherTrip {
+  name: Exclude<TripName, 'model'>;
+  refused: Refusal | undefined;
+}
+
+/** Counts and logs a request that is none of a model. */
+function end(exchange: Exchange, { name, refused }: OtherTrip, gateway: Gateway): void {
+  const { request } = exchange;
+  const status = statusOf(exchange);
+  gateway.metrics.requests.answered(name, status);
+  const asked = { exchange, method: request.method ?? '', path: pathOf(request.url ?? ''), status, refused };
+  gateway.accessLog.other(asked, gateway.current(), gateway.nowMs());
+}
+
+function refuse(exchange: Exchange, thrown: unknown, trip: OtherTrip, gateway: Gateway): void {
+  trip.refused = answer(exchange, thrown, gateway);
 }
 
 /** Rejects rather than throws: a request without a body is complete by the time that its refusal is written. */
@@ -158,15 +178,14 @@ function statusOf({ gone, response }: Exchange): number {
   return gone ? 499 : response.statusCode;
 }
 
-function answer(exchange: Exchange, thrown: unknown, gateway: Gateway): void {
+/** What it was answered with; undefined when it could not be. */
+function answer(exchange: Exchange, thrown: unknown, gateway: Gateway): Refusal | undefined {
   if (!(thrown instanceof Refusal)) gateway.reportFailure(thrown, exchange.id);
   try {
-    const refused = answerRefusal(thrown, exchange);
-    const { request } = exchange;
-    const asked = { exchange, method: request.method ?? '', path: pathOf(request.url ?? ''), refused };
-    gateway.accessLog.refused(asked, gateway.current(), gateway.nowMs());
+    return answerRefusal(thrown, exchange);
   } catch (error) {
     giveUp(exchange, error, gateway);
+    return undefined;
   }
 }
 

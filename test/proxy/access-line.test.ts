@@ -163,26 +163,27 @@ await test('a line is bounded, whatever is in it', async (t) => {
   }
 });
 
-await test('the scope decides who has a line; of other requests only those whose caller was not let in', async (t) => {
+await test('the scope decides which requests have a line', async (t) => {
   const written: string[] = [];
   const log = createAccessLog(identityOf('proxy', '1'), { writeSoon: (line) => void written.push(line) }, () => wallMs);
   const count = (): number => written.splice(0).length;
   const finish = (status: number) => ({ status, usage: undefined, nowMs: 1_034 });
   const asked = { exchange: least.exchange, method: 'GET', path: '/v1/models' };
-  const rows = { off: [0, 0, 0, 0, 0], failures: [0, 1, 1, 1, 0], all: [1, 1, 1, 1, 0] } as const;
+  const rows = { off: [0, 0, 0, 0, 0], failures: [0, 1, 1, 1, 0], all: [1, 1, 1, 1, 1] } as const;
   for (const accessLog of ['off', 'failures', 'all'] as const) {
     const snapshot = { accessLog, revision: 'r' };
     const counted = [200, 400, 499].map((status) => {
       log.trip({ ...least, snapshot }, finish(status));
       return count();
     });
-    for (const code of ['invalid_api_key', 'route_not_found'] as const) {
-      log.refused({ ...asked, refused: refusal(code) }, snapshot, 1_034);
+    for (const status of [404, 200]) {
+      log.other({ ...asked, status, refused: undefined }, snapshot, 1_034);
       counted.push(count());
     }
     t.same(counted, rows[accessLog], accessLog);
   }
-  log.refused({ ...asked, refused: refusal('invalid_api_key') }, { accessLog: 'all', revision: 'r' }, 1_034);
+  const refused = refusal('invalid_api_key');
+  log.other({ ...asked, status: 401, refused }, { accessLog: 'all', revision: 'r' }, 1_034);
   t.match(JSON.parse(written[0] ?? ''), {
     endpoint: '/v1/models',
     method: 'GET',
