@@ -39,10 +39,12 @@ export interface ProxyServer {
 /** Rejects with the Refusal to answer with, or unexpectedly. */
 type Serve = (exchange: Exchange, gateway: Gateway) => Promise<void>;
 
+type OtherTrip = Exclude<TripName, 'model'>;
+
 /** A kind of request and what serves it. */
 interface Trip {
   /** As the metrics call it. */
-  readonly name: Exclude<TripName, 'model' | 'none'>;
+  readonly name: Exclude<OtherTrip, 'none'>;
   /** A path; with `*` at its end all that begin so. */
   readonly path: string;
   readonly serve: Serve;
@@ -118,11 +120,10 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
 function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): void {
   const { request, head } = exchange;
   const { crossOrigin } = gateway.current();
-  const trip: OtherTrip = { name: 'none', refused: undefined };
+  let name: OtherTrip = 'none';
   try {
     if (crossOrigin !== undefined && shareAcrossOrigins(exchange, crossOrigin)) {
-      trip.name = 'other';
-      end(exchange, trip, gateway);
+      end(exchange, 'other', gateway);
       return;
     }
     if (head.fault) throw head.fault;
@@ -134,32 +135,22 @@ function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): vo
       serve(endpoint, exchange, gateway);
       return;
     }
-    const row = tripOf(trips, request.method, path);
-    trip.name = row.name;
-    serveChecked(row, exchange, gateway).catch((error: unknown) => refuse(exchange, error, trip, gateway));
+    const trip = tripOf(trips, request.method, path);
+    name = trip.name;
+    serveChecked(trip, exchange, gateway).catch((error: unknown) => answer(exchange, error, gateway));
   } catch (error) {
-    refuse(exchange, error, trip, gateway);
+    answer(exchange, error, gateway);
   }
-  exchange.response.once('close', () => end(exchange, trip, gateway));
-}
-
-/** What is known of a request that is none of a model. */
-interface OtherTrip {
-  name: Exclude<TripName, 'model'>;
-  refused: Refusal | undefined;
+  exchange.response.once('close', () => end(exchange, name, gateway));
 }
 
 /** Counts and logs a request that is none of a model. */
-function end(exchange: Exchange, { name, refused }: OtherTrip, gateway: Gateway): void {
-  const { request } = exchange;
+function end(exchange: Exchange, name: OtherTrip, gateway: Gateway): void {
+  const { request, refused } = exchange;
   const status = statusOf(exchange);
   gateway.metrics.requests.answered(name, status);
   const asked = { exchange, method: request.method ?? '', path: pathOf(request.url ?? ''), status, refused };
   gateway.accessLog.other(asked, gateway.current(), gateway.nowMs());
-}
-
-function refuse(exchange: Exchange, thrown: unknown, trip: OtherTrip, gateway: Gateway): void {
-  trip.refused = answer(exchange, thrown, gateway);
 }
 
 /** Rejects rather than throws: a request without a body is complete by the time that its refusal is written. */
@@ -178,14 +169,12 @@ function statusOf({ gone, response }: Exchange): number {
   return gone ? 499 : response.statusCode;
 }
 
-/** What it was answered with; undefined when it could not be. */
-function answer(exchange: Exchange, thrown: unknown, gateway: Gateway): Refusal | undefined {
+function answer(exchange: Exchange, thrown: unknown, gateway: Gateway): void {
   if (!(thrown instanceof Refusal)) gateway.reportFailure(thrown, exchange.id);
   try {
-    return answerRefusal(thrown, exchange);
+    answerRefusal(thrown, exchange);
   } catch (error) {
     giveUp(exchange, error, gateway);
-    return undefined;
   }
 }
 

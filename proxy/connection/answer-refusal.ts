@@ -22,10 +22,11 @@ let lingering = 0;
 
 /**
  * Answers with the refusal a thrown thing stands for, unless the client is gone or an answer has begun (then it is broken off).
- * Returns the refusal.
+ * Returns the refusal, and notes it.
  */
 export function answerRefusal(thrown: unknown, exchange: Exchange): Refusal {
   const refused = asRefusal(thrown, exchange.id);
+  exchange.refused = refused;
   const { response, request, gone } = exchange;
   if (gone) return refused;
   if (response.headersSent) {

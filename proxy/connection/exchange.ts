@@ -25,6 +25,8 @@ export interface Exchange {
   gone: boolean;
   /** Set by the step that waits. */
   waiting: Waiting | undefined;
+  /** What stood for its answer, or broke it off. */
+  refused: Refusal | undefined;
   /** Where the client is, as far as trusted proxies tell. Worked out when it is first asked for; empty when its connection is gone then. */
   readonly clientAddress: string;
 }
@@ -54,6 +56,7 @@ class OpenExchange implements Exchange {
   readonly startedAtMs: number;
   gone = false;
   waiting: Waiting | undefined = undefined;
+  refused: Refusal | undefined = undefined;
   readonly #trustedProxies: TrustedProxies | undefined;
   #clientAddress: string | undefined = undefined;
 
@@ -68,8 +71,8 @@ class OpenExchange implements Exchange {
 
   get clientAddress(): string {
     const { socket, rawHeaders } = this.request;
-    this.#clientAddress ??= clientAddressOf(socket.remoteAddress, rawHeaders, this.#trustedProxies);
-    return plain(this.#clientAddress ?? '');
+    this.#clientAddress ??= plain(clientAddressOf(socket.remoteAddress, rawHeaders, this.#trustedProxies) ?? '');
+    return this.#clientAddress;
   }
 }
 

@@ -104,6 +104,8 @@ await test('every request that fails has a line, wherever it knocks; its key is 
   t.match(await lineOf('models'), { ...code, method: 'GET', endpoint: '/v1/models', client_address: '127.0.0.1' });
   t.match(await lineOf('admin'), { ...code, endpoint: '/admin/keys' });
   t.notOk('key_id' in (await lineOf('m')));
+  await gateway.fetch('/v1/models/unknown', { headers: { 'x-request-id': 'unknown' } });
+  t.match(await lineOf('unknown'), { status: 404, error_code: 'model_not_found', endpoint: '/v1/models/unknown' });
   t.match(await lineOf('nothing'), { status: 404, error_code: 'route_not_found', endpoint: '/nothing' });
 });
 
