@@ -13,7 +13,7 @@ const maxRemembered = 10_000;
 export function createBalance(): Balance {
   const credits = new Map<string, number[]>();
   return (route) => {
-    const { targets, strategy } = route;
+    const { targets, weights, strategy } = route;
     if (targets.length === 1 || strategy === 'failover') return targets;
     let credit = credits.get(route.name);
     if (credit === undefined) {
@@ -22,16 +22,16 @@ export function createBalance(): Balance {
       credit = targets.map(() => 0);
       credits.set(route.name, credit);
     }
-    const chosen = spend(targets, credit);
+    const chosen = spend(weights, credit);
     return [targets[chosen] as Target, ...targets.filter((_, index) => index !== chosen)];
   };
 }
 
 /** Each target earns its weight; the richest is chosen and pays what all earned. */
-function spend(targets: readonly Target[], credit: number[]): number {
+function spend(weights: readonly number[], credit: number[]): number {
   let total = 0;
   let richest = 0;
-  for (const [index, { weight }] of targets.entries()) {
+  for (const [index, weight] of weights.entries()) {
     total += weight;
     credit[index] = (credit[index] ?? 0) + weight;
     if ((credit[index] ?? 0) > (credit[richest] ?? 0)) richest = index;

@@ -28,8 +28,8 @@ export function compile(config: AssembledConfig, revision: string, credentials: 
     const upstream = compileUpstream(name, provider, config.formerKeys?.[name] ?? []);
     upstreams.push(upstream);
     for (const model of new Set(provider.models)) {
-      const target = compileTarget(upstream, model, 1);
-      routes.set(`${name}/${model}`, compileRoute(`${name}/${model}`, [target], 'failover'));
+      const target = compileTarget(upstream, model);
+      routes.set(`${name}/${model}`, ordered(`${name}/${model}`, [target]));
       models.set(`${name}/${model}`, modelEntry(`${name}/${model}`, name));
       if (isQualified(model, known)) continue;
       const sharing = bareIds.get(model);
@@ -37,7 +37,7 @@ export function compile(config: AssembledConfig, revision: string, credentials: 
       else sharing.push(target);
     }
   }
-  for (const [model, targets] of bareIds) routes.set(model, compileRoute(model, targets, 'failover'));
+  for (const [model, targets] of bareIds) routes.set(model, ordered(model, targets));
   const aliases = config.aliases.map((alias): [string, Route] => [alias.source, compileAlias(alias, routes)]);
   for (const [source, route] of aliases) {
     routes.set(source, route);
@@ -130,22 +130,29 @@ function queryValues(address: string): string[] {
   return parameters.filter(([name]) => name !== 'api-version').map(([, value]) => value);
 }
 
-function compileRoute(name: string, targets: readonly Target[], strategy: Route['strategy']): Route {
-  return Object.freeze({ name, targets: Object.freeze(targets), strategy });
+/** The targets are tried in this order. */
+function ordered(name: string, targets: readonly Target[]): Route {
+  const weights = Object.freeze(targets.map(() => 1));
+  return Object.freeze({ name, targets: Object.freeze(targets), weights, strategy: 'failover' });
 }
 
-function compileTarget(upstream: Upstream, model: string, weight: number): Target {
-  return Object.freeze({ upstream, model, weight, modelJson: Buffer.from(JSON.stringify(model)) });
+function compileTarget(upstream: Upstream, model: string): Target {
+  return Object.freeze({ upstream, model, modelJson: Buffer.from(JSON.stringify(model)) });
 }
 
 /** The loader has checked that every target names a listed model of a known provider. */
 function compileAlias(alias: Alias, routes: ReadonlyMap<string, Route>): Route {
-  const targets = alias.targets.flatMap(({ model, weight }) => {
+  const shares = alias.targets.flatMap(({ model, weight }) => {
     const target = routes.get(model)?.targets[0];
-    return target ? [Object.freeze({ ...target, weight })] : [];
+    return target ? [{ target, weight }] : [];
   });
-  const shares = targets.map(({ upstream, model, weight }) => `${weight} ${upstream.name}/${model}`);
-  return compileRoute([alias.source, ...shares].join('\n'), targets, 'round_robin');
+  const words = shares.map(({ target: { upstream, model }, weight }) => `${weight} ${upstream.name}/${model}`);
+  return Object.freeze({
+    name: [alias.source, ...words].join('\n'),
+    targets: Object.freeze(shares.map(({ target }) => target)),
+    weights: Object.freeze(shares.map(({ weight }) => weight)),
+    strategy: 'round_robin',
+  });
 }
 
 function modelEntry(id: string, provider: string): ModelEntry {

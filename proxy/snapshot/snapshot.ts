@@ -31,14 +31,12 @@ export interface Upstream extends Origin {
   readonly patience: Patience;
 }
 
-/** One place a request may go. */
+/** One place a request may go; one object for all routes that lead there. */
 export interface Target {
   readonly upstream: Upstream;
   /** The model's id at the provider. */
   readonly model: string;
   readonly modelJson: Buffer;
-  /** Share of an alias's traffic, relative to the other targets. */
-  readonly weight: number;
 }
 
 /** Where a model name leads: one target, or those of an alias or a bare id in declared order. */
@@ -46,6 +44,8 @@ export interface Route {
   /** The same as long as the route means the same, across reloads: what balancing remembers hangs on it. */
   readonly name: string;
   readonly targets: readonly Target[];
+  /** The share of the traffic of each target, relative to the others. */
+  readonly weights: readonly number[];
   /** `failover`: always the first target first; else by the weights. */
   readonly strategy: 'round_robin' | 'failover';
 }

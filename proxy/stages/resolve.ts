@@ -48,5 +48,6 @@ function partOf(route: Route, isWanted: (target: Target) => boolean): Route | un
   if (targets.length === 0) return undefined;
   // Balancing goes by the name: callers with the same part of an alias share its turns.
   const indices = targets.map((target) => route.targets.indexOf(target));
-  return { ...route, name: `${route.name}\nonly ${indices.join(' ')}`, targets };
+  const weights = indices.map((index) => route.weights[index] ?? 1);
+  return { ...route, name: `${route.name}\nonly ${indices.join(' ')}`, targets, weights };
 }

@@ -11,7 +11,8 @@ const compiled = (sample: SampleConfig): Snapshot => compile(sampleConfig(sample
 
 /** Where a name leads, as `provider/model` (with `*weight` in an alias). */
 function routeOf(snapshot: Snapshot, name: string): string[] | undefined {
-  return snapshot.routes.get(name)?.targets.map(({ upstream, model, weight }) => `${upstream.name}/${model}*${weight}`);
+  const route = snapshot.routes.get(name);
+  return route?.targets.map(({ upstream, model }, index) => `${upstream.name}/${model}*${route.weights[index]}`);
 }
 
 await test('a model is found by its qualified name and by its bare id', async (t) => {
