@@ -8,6 +8,7 @@ import { createLimiter, type Limiter } from '../../proxy/limits/limiter.ts';
 import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics.ts';
 import type { Rule } from '../../schemas/rules/rule.ts';
 import { readMetric } from '../support/gateway.ts';
+import { longestBlock } from '../support/longest-block.ts';
 import { ruleOf } from './limits/rule-of.ts';
 
 const start = Date.UTC(2026, 0, 5, 12);
@@ -269,7 +270,7 @@ await test('the series of a rule outlives a cap edit, a reset and a toggled temp
   }
 });
 
-await test('thousands of rules and children are read in small steps, none of them longer than 20 ms', async (t) => {
+await test('thousands of rules and children are read in small steps, none of which takes more than 20 ms of the processor', async (t) => {
   const teams = Array.from({ length: 5_000 }, (_, index) =>
     ruleOf('user_path', `/teams/${index}`, 60, { maxRequests: 9 }),
   );
@@ -285,20 +286,14 @@ await test('thousands of rules and children are read in small steps, none of the
     children,
     'and each counter once',
   );
-  // What a busy machine does in between, it does not do every time.
+  // A garbage collection in one of them is not a long step.
   let leastMs = Number.POSITIVE_INFINITY;
-  for (let time = 0; time < 5; time += 1) {
+  for (let time = 0; time < 3; time += 1) {
     observed.at += 120_000;
-    let longestMs = 0;
-    let lastMs = performance.now();
-    const turn = (): void => {
-      longestMs = Math.max(longestMs, performance.now() - lastMs);
-      lastMs = performance.now();
-    };
-    const timer = setInterval(turn, 0);
-    const text = await observed.metrics.rulesText();
-    turn();
-    clearInterval(timer);
+    let text = '';
+    const longestMs = await longestBlock(async () => {
+      text = await observed.metrics.rulesText();
+    });
     leastMs = Math.min(leastMs, longestMs);
     t.equal(readMetric(text, rateLimitMetrics.utilization.name, { rule: guests.id }), 3 / 9);
   }

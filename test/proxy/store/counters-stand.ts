@@ -1,5 +1,4 @@
 // A real store that fails on order and limiters of a few rules, for the tests of counters.
-import { setImmediate } from 'node:timers/promises';
 import { t as suite } from 'tap';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import { type CounterKeeping, type KeptCounters, keepCounters } from '../../../proxy/store/counters.ts';
@@ -148,30 +147,6 @@ export async function stored({ instance }: BreakableStore, name = instance): Pro
 
 export function usedUnder(limiter: Limiter, path = '/'): (number | undefined)[] {
   return limiter.report(limiter.forUserPath(path), start).map(({ requestsUsed }) => requestsUsed);
-}
-
-/**
- * The longest time in milliseconds that one turn of the event loop took while `work` went on. Time of the thread, so that a machine
- * that gives the processor to another process is not taken for a block.
- */
-export async function longestBlock(work: () => Promise<void>): Promise<number> {
-  let longest = 0;
-  let last = threadMs();
-  const end = new AbortController();
-  const over = work().finally(() => end.abort());
-  while (!end.signal.aborted) {
-    await setImmediate();
-    const now = threadMs();
-    longest = Math.max(longest, now - last);
-    last = now;
-  }
-  await over;
-  return longest;
-}
-
-function threadMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
 }
 
 export function createBarrier(): { open: () => void; gate: Promise<void> } {

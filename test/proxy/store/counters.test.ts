@@ -5,6 +5,7 @@ import { createLimiter } from '../../../proxy/limits/limiter.ts';
 import { stateFilePath } from '../../../store/state/sqlite/file.ts';
 import { counterPageRows } from '../../../store/state/state-store.ts';
 import { extent } from '../../support/extent.ts';
+import { longestBlock } from '../../support/longest-block.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import {
   children,
@@ -14,7 +15,6 @@ import {
   hourly,
   keep,
   limiterOf,
-  longestBlock,
   openBreakable,
   recordPortions,
   start,
