@@ -29,4 +29,6 @@ export interface FollowStatus {
   problems: readonly Problem[];
   /** Files of providers' keys that cannot be read now, so that the last key is used; absent where keys are not read. */
   unreadableKeyFiles?: number;
+  /** Providers that are left out, because they have no key; absent where keys are not read. */
+  leftOut?: readonly string[];
 }

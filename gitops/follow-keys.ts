@@ -3,22 +3,27 @@ import { setTimeout } from 'node:timers/promises';
 import type { AssembledConfig } from './assembled.ts';
 import { type Follower, followConfig } from './follow.ts';
 import type { FollowOptions } from './follow-options.ts';
+import { lookMs } from './followed-secret.ts';
 import { KeyFiles } from './key-files.ts';
+import { namesLeftOut } from './leave-out.ts';
 import { load } from './load-off-thread.ts';
 import { problemOfFile } from './problem.ts';
-
-/** Between two looks at the files of keys; a change is in force after two looks. Milliseconds. */
-const lookMs = 500;
 
 /** As `followConfig`, which tells when it rejects. The configurations that are applied hold the keys of `api_key_file`. */
 export async function followConfigAndKeys(options: FollowOptions): Promise<Follower> {
   const keys = new KeyFiles();
   let inForce: { config: AssembledConfig; revision: string } | undefined;
+  let leftOut: readonly string[] = [];
+  const apply = (config: AssembledConfig, revision: string): void => {
+    const filled = keys.fill(config);
+    options.apply(filled, revision);
+    leftOut = namesLeftOut(filled);
+  };
   const follower = await followConfig({
     ...options,
     load: async (...given) => keys.complete(await load(...given)),
     apply(config, revision) {
-      options.apply(keys.fill(config), revision);
+      apply(config, revision);
       inForce = { config, revision };
     },
   });
@@ -42,17 +47,20 @@ export async function followConfigAndKeys(options: FollowOptions): Promise<Follo
     if (inForce === undefined || closing.signal.aborted) return;
     const { config, revision } = inForce;
     if (lost.length > 0) options.report({ kind: 'warning', revision, problems: lost });
-    if (renewed.length > 0) {
-      options.apply(keys.fill(config), revision);
-      const problems = renewed.map(({ place }) => ({ ...place, message: 'names a file with another key now' }));
+    if (renewed.length + found.length > 0) {
+      apply(config, revision);
+      const problems = [
+        ...renewed.map(({ place }) => ({ ...place, message: 'names a file with another key now' })),
+        ...found.map(({ place }) => ({ ...place, message: 'names a file with a key now' })),
+      ];
       options.report({ kind: 'key-renewed', revision, problems });
     }
-    // A configuration was rejected because it had no key.
+    // A configuration may have been rejected because it had no key.
     if (found.length > 0) await follower.reload();
   }
 
   return {
-    status: () => ({ ...follower.status(), unreadableKeyFiles: keys.unreadable }),
+    status: () => ({ ...follower.status(), unreadableKeyFiles: keys.unreadable, leftOut }),
     reload: () => follower.reload(),
     async close() {
       closing.abort();

@@ -1,24 +1,11 @@
 // The keys of providers that lie in files (`api_key_file`): read with the configuration, and again every half second, so that a rotated
-// key needs no restart. The content is compared: Kubernetes replaces mounted secrets by moving symbolic links.
+// key needs no restart.
+import { quote } from '../schemas/validation/path.ts';
 import type { AssembledConfig, KeyFile } from './assembled.ts';
-import { type KeyReading, readKeyFile } from './key-file.ts';
+import { FollowedSecret } from './followed-secret.ts';
+import { leaveOut } from './leave-out.ts';
 import type { Loaded } from './load.ts';
 import { type Problem, sortProblems } from './problem.ts';
-
-/** Keys before the one in force that answers must not tell either: a request under way may have been sent with one. */
-const mostFormer = 2;
-
-/** What is known of a file. */
-interface Known {
-  /** The last key that could be read; undefined: never. */
-  key: string | undefined;
-  /** The keys before, the latest first. */
-  former: readonly string[];
-  /** Why it cannot be read now. */
-  trouble: string | undefined;
-  /** What the last look found, when it differs from what is known: a file that is being written is read twice. */
-  seen: string | undefined;
-}
 
 /** What one look at all files has changed. */
 export interface KeyChanges {
@@ -30,93 +17,101 @@ export interface KeyChanges {
 }
 
 export class KeyFiles {
-  readonly #known = new Map<string, Known>();
+  readonly #followed = new Map<string, FollowedSecret>();
   /** Of the configuration that was loaded last. */
   #loaded: readonly KeyFile[] = [];
-  #inForce: readonly KeyFile[] = [];
+  /** Undefined before the first configuration is in force. */
+  #inForce: readonly KeyFile[] | undefined;
   /** Without a key, so that a configuration was rejected. */
   #wanting: readonly KeyFile[] = [];
 
   /** Files in use that cannot be read now. */
   get unreadable(): number {
-    return this.#inForce.filter(({ path }) => this.#known.get(path)?.trouble !== undefined).length;
+    return this.#inForce?.filter(({ path }) => this.#followed.get(path)?.trouble !== undefined).length ?? 0;
   }
 
-  /** Reads the files of a loaded configuration. Without a key of some provider, it has problems instead. */
+  /**
+   * Reads the files of a loaded configuration. A provider without its key is left out, with a warning, at a start and for as long as it
+   * is left out. Later a file without a key is a problem, because an edit must not end a provider that works.
+   */
   async complete(loaded: Loaded): Promise<Loaded> {
     this.#loaded = loaded.config?.keyFiles ?? [];
-    const wanting: KeyFile[] = [];
+    const lacking: KeyFile[] = [];
     for (const file of this.#loaded) {
-      if (this.#known.get(file.path)?.key !== undefined) continue;
-      if (this.#note(file.path, await readKeyFile(file.path)).key === undefined) wanting.push(file);
+      const followed = this.#followed.get(file.path) ?? new FollowedSecret(file.path);
+      this.#followed.set(file.path, followed);
+      if (followed.key === undefined) await followed.read();
+      if (followed.key === undefined) lacking.push(file);
     }
-    this.#wanting = wanting;
-    if (wanting.length === 0) return loaded;
-    const problems = wanting.map((file) => problemOf(file, this.#known.get(file.path)?.trouble));
-    return { problems: sortProblems([...loaded.problems, ...problems]), warnings: loaded.warnings };
+    const isStart = this.#inForce === undefined;
+    const accepted = new Set(isStart ? lacking.map(({ path }) => path) : this.#pathsWithoutKey());
+    this.#wanting = lacking.filter(({ path }) => !accepted.has(path));
+    const warnings = lacking.filter(({ path }) => accepted.has(path)).map((file) => this.#warningOf(file));
+    const problems = this.#wanting.map((file) => problemOf(file, this.#followed.get(file.path)?.trouble));
+    if (lacking.length === 0) return loaded;
+    const said = { warnings: sortProblems([...loaded.warnings, ...warnings]) };
+    if (problems.length === 0) return { ...loaded, ...said };
+    return { problems: sortProblems([...loaded.problems, ...problems]), ...said };
   }
 
-  /** The configuration with its keys, which is in force from now on. */
+  /** The configuration with its keys and without the providers that have none, which is in force from now on. */
   fill(config: AssembledConfig): AssembledConfig {
     this.#inForce = config.keyFiles ?? [];
     const wanted = new Set([...this.#inForce, ...this.#loaded, ...this.#wanting].map(({ path }) => path));
-    for (const path of this.#known.keys()) if (!wanted.has(path)) this.#known.delete(path);
+    for (const path of this.#followed.keys()) if (!wanted.has(path)) this.#followed.delete(path);
     if (this.#inForce.length === 0) return config;
     const providers = { ...config.providers };
     const formerKeys: Record<string, readonly string[]> = {};
+    const keyless = new Set<string>();
     for (const { provider: name, path } of this.#inForce) {
       const provider = providers[name];
-      const { key, former = [] } = this.#known.get(path) ?? {};
-      if (provider === undefined || key === undefined) continue;
+      const { key, former = [] } = this.#followed.get(path) ?? {};
+      if (provider === undefined || key === undefined) {
+        keyless.add(name);
+        continue;
+      }
       providers[name] = { ...provider, api_key: key };
       formerKeys[name] = former;
     }
-    return { ...config, providers, formerKeys };
+    return leaveOut({ ...config, providers, formerKeys }, keyless);
   }
 
-  /** Looks at all files. A change counts when two looks in a row have found it. */
+  /** Looks at all files. */
   async look(): Promise<KeyChanges> {
     const renewed: KeyFile[] = [];
     const found: KeyFile[] = [];
     const lost: Problem[] = [];
-    const files = new Map([...this.#wanting, ...this.#loaded, ...this.#inForce].map((file) => [file.path, file]));
-    for (const [path, file] of files) {
-      const reading = await readKeyFile(path);
-      const known = this.#known.get(path);
-      if (known === undefined || !isSteady(known, reading)) continue;
-      if ('trouble' in reading) {
-        if (known.trouble === undefined) lost.push(problemOf(file, `${reading.trouble}; the last key stays in force`));
-      } else if (known.key === undefined) found.push(file);
-      else if (known.key !== reading.key) renewed.push(file);
-      this.#note(path, reading);
+    // An entry of a rejected configuration may be at another place than that in force.
+    const byProvider = new Map<string, KeyFile>();
+    for (const file of [...this.#wanting, ...this.#loaded, ...(this.#inForce ?? [])])
+      byProvider.set(JSON.stringify([file.path, file.provider]), file);
+    for (const [path, followed] of this.#followed) {
+      const files = [...byProvider.values()].filter((file) => file.path === path);
+      if (files.length === 0) continue;
+      const change = await followed.look();
+      if (change === 'lost')
+        lost.push(...files.map((file) => problemOf(file, `${followed.trouble}; the last key stays in force`)));
+      else if (change === 'found') found.push(...files);
+      else if (change === 'renewed') renewed.push(...files);
     }
     return { renewed, found, lost };
   }
 
-  #note(path: string, reading: KeyReading): Known {
-    const { key, former = [] } = this.#known.get(path) ?? {};
-    const known: Known = { key, former, trouble: undefined, seen: undefined };
-    if ('trouble' in reading) known.trouble = reading.trouble;
-    else {
-      known.key = reading.key;
-      if (key !== undefined && key !== reading.key) known.former = [key, ...former].slice(0, mostFormer);
-    }
-    this.#known.set(path, known);
-    return known;
+  /** Of the configuration in force. */
+  #pathsWithoutKey(): string[] {
+    const paths = (this.#inForce ?? []).map(({ path }) => path);
+    return paths.filter((path) => this.#followed.get(path)?.key === undefined);
+  }
+
+  #warningOf(file: KeyFile): Problem {
+    const trouble = this.#followed.get(file.path)?.trouble ?? unread;
+    return problemOf(file, `${trouble}, so the provider ${quote(file.provider)} is left out until it can be read`);
   }
 }
 
-/** Whether a reading differs from what is known, and the one before it was the same. */
-function isSteady(known: Known, reading: KeyReading): boolean {
-  const isSame =
-    'trouble' in reading ? known.trouble === reading.trouble : known.trouble === undefined && known.key === reading.key;
-  const seen = isSame ? undefined : JSON.stringify(reading);
-  const isSteadyChange = seen !== undefined && known.seen === seen;
-  known.seen = seen;
-  return isSteadyChange;
-}
+const unread = 'cannot be read';
 
 /** The path itself stays out of the sentence: it may be a key, written there by mistake. */
-function problemOf({ place }: KeyFile, trouble = 'cannot be read'): Problem {
+function problemOf({ place }: KeyFile, trouble: string = unread): Problem {
   return { ...place, message: `names a file that ${trouble}` };
 }

@@ -122,7 +122,7 @@ export interface Provider {
    */
   api_key?: string;
   /**
-   * A file that holds the key, in place of api_key: at most 16 KiB, a line break at its end does not count. A relative path starts at the working directory of the proxy. The proxy reads the file again when it changes; while it cannot be read, the last key stays in force.
+   * A file that holds the key, in place of api_key: at most 16 KiB, a line break at its end does not count. A relative path starts at the working directory of the proxy. The proxy reads the file again when it changes; while it cannot be read, the last key stays in force. A start without the file leaves the provider out until it is there.
    */
   api_key_file?: string;
   /**

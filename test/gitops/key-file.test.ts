@@ -48,6 +48,7 @@ await test('the file of a configuration that is no longer wanted is not looked a
   const path = join(temporaryDirectory(t, 'key-file'), 'key');
   const keyFiles = [{ provider: 'a', path, place: { file: 'a.yaml', line: 1, column: 1, path: 'providers.a' } }];
   const keys = new KeyFiles();
+  keys.fill(defaultConfig());
   const asked = await keys.complete({ config: { ...defaultConfig(), keyFiles }, problems: [], warnings: [] });
   t.equal(asked.problems.length, 1);
   await keys.complete({ config: defaultConfig(), problems: [], warnings: [] });

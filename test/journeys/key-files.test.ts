@@ -96,7 +96,7 @@ await test('a file that becomes unreadable leaves the last key in force, with on
   t.equal(warnings.length, 1);
 });
 
-await test('without a key there is no start; a reload waits for it', async (t) => {
+await test('a reload waits for a key that is not there; a start leaves its provider out', async (t) => {
   const { path, lose } = mount(t, first);
   const gateway = await startGateway(t, { config: provider(path) });
   const other = join(temporaryDirectory(t, 'key-file'), 'key');
@@ -107,10 +107,52 @@ await test('without a key there is no start; a reload waits for it', async (t) =
   await untilSent(gateway, second);
   t.equal(await gateway.metric('gateway_config_last_reload_successful'), 1);
 
+  // With a broken directory the start uses the last good copy.
+  for (const [yaml, reasons] of [
+    [provider(path), ['provider_key_file_unreadable']],
+    ['providers: [', ['config_last_good', 'config_rejected', 'provider_key_file_unreadable']],
+  ] as const) {
+    const spare = { spare: { type: 'openai', base_url: upstream.url, models: upstream.models } };
+    const aliases = [{ source: 'both', targets: [{ model: 'fake/fake-small' }, { model: 'spare/fake-small' }] }];
+    const whole = { providers: { ...provider(path).providers, ...spare }, aliases };
+    if (typeof yaml !== 'string') {
+      lose();
+      gateway.writeConfig({ 'gateway.yaml': whole });
+    } else gateway.writeConfig({ 'gateway.yaml': yaml });
+    await gateway.restart();
+    t.match(await (await gateway.fetch('/health/ready')).json(), { status: 'degraded', reasons: [...reasons] });
+    t.match(await ask(gateway), { status: 404 }, 'only this provider is left out');
+    for (const model of ['spare/fake-small', 'both']) {
+      const body = { model, messages: [{ role: 'user', content: 'hello' }] };
+      const { status } = await gateway.fetch('/v1/chat/completions', { method: 'POST', body });
+      t.equal(status, 200, model);
+    }
+  }
+  t.match(gateway.process.stdout.join('\n'), 'does not exist, so the provider \\"fake\\" is left out');
+});
+
+await test('a start without a key is made up for as soon as the file is there, also after an edit', async (t) => {
+  const { path, swap, lose } = mount(t, first);
   lose();
-  const failed = await startGateway(t, { config: provider(path), ready: 'spawned' });
-  t.match(await failed.process.exited, { code: 1 });
-  t.match(failed.process.stderr.join('\n'), 'providers.fake.api_key_file  names a file that does not exist');
+  const gateway = await startGateway(t, { config: provider(path) });
+  await gateway.applyConfig({ 'gateway.yaml': provider(path, { stream_usage: false }) });
+  t.match(await ask(gateway), { status: 404 });
+  swap(second);
+  await untilSent(gateway, second);
+  t.match(await (await gateway.fetch('/health/ready')).json(), { status: 'ready' });
+});
+
+await test('a file that two providers share is renewed for both, and the log names both', async (t) => {
+  const { path, swap } = mount(t, first);
+  const { fake } = provider(path).providers;
+  const gateway = await startGateway(t, { config: { providers: { fake, twin: fake } } });
+  swap(second);
+  await untilSent(gateway, second);
+  const lines = gateway.process.logs().filter(({ msg }) => /names a file with another key now/.test(String(msg)));
+  t.same(
+    lines.map((line) => line['path']),
+    ['providers.fake.api_key_file', 'providers.twin.api_key_file'],
+  );
 });
 
 await test('check-config reads no key, and warns of a file that is not there', async (t) => {
