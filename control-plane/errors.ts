@@ -32,7 +32,7 @@ export const errors = {
     409,
   ),
   rate_limit_config_owned: bad(
-    'This rate limit is declared in the configuration. Remove it there, or override it with a PUT.',
+    'This rate limit is declared in {place}. Remove it there, or override it with a PUT.',
     409,
   ),
   quota_templates_not_entitled: {

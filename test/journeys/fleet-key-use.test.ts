@@ -78,6 +78,14 @@ for (const store of scenarioStores) {
     t.equal(uses['unused'], undefined);
     t.equal((await revisions(fleet)).revision, revision, 'a use is no change of the managed state');
 
+    for (const [method, below, body] of [
+      ['PATCH', '', { description: 'changed' }],
+      ['PUT', '/labels', { labels: ['changed'] }],
+    ] as const) {
+      const path = `/admin/auth-keys/${keys.asked.id}${below}`;
+      const changed = (await (await fleet.admin(path, { method, body })).json()) as { last_used_at?: string };
+      t.ok(isThisHour(changed.last_used_at), `so does the answer of ${method}`);
+    }
     await fleet.admin(`/admin/auth-keys/${keys.asked.id}`, { method: 'DELETE' });
     t.notOk('asked' in (await usesOf(fleet)));
   });

@@ -261,6 +261,7 @@ for (const store of scenarioStores) {
       t.equal(refused.status, 409);
       t.match(await refused.json(), {
         code: 'rate_limit_config_owned',
+        message: /^This rate limit is declared in gateway\.yaml:\d+\. Remove it there/,
         type: 'invalid_request_error',
         status_code: 409,
       });

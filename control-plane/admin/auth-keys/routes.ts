@@ -81,7 +81,9 @@ function createKeyWriter(parts: AuthKeyParts): KeyWriter {
         return decide(before, seen);
       });
       request.wrote(params.id, { before: keyFacts(before, nowMs()), after: keyFacts(key, nowMs()) });
-      return keyRecord(key, { nowMs: nowMs() });
+      // The key is written whatever becomes of this.
+      const uses = await unlessUnavailable(parts.uses.of(managedKeys.kind, [key.id]));
+      return keyRecord(key, { nowMs: nowMs(), usedHour: uses?.get(key.id) });
     },
   };
 }

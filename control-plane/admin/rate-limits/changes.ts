@@ -84,10 +84,13 @@ export function putRule(known: KnownRules, write: RuleWrite, by: string, hasTemp
   return raise === 0 ? changes : [...changes, raisedEpoch(known, key, raise)];
 }
 
-/** Removes a manual rule and its counters; a rule of the configuration with the same key is in force again. */
-export function deleteRule(known: KnownRules, { key }: RuleName): Change[] {
+/**
+ * Removes a manual rule and its counters; a rule of the configuration with the same key is in force again. Throws 409
+ * `rate_limit_config_owned` for a rule that only the configuration has; `declaredAt`: its file and line, or its variable.
+ */
+export function deleteRule(known: KnownRules, { key }: RuleName, declaredAt: string = 'the configuration'): Change[] {
   if (known.manual.has(key) || known.unreadable.has(key)) return removal(known, key);
-  if (known.config.has(key)) throw refusal('rate_limit_config_owned');
+  if (known.config.has(key)) throw refusal('rate_limit_config_owned', { fill: { place: declaredAt } });
   throw refusal('rate_limit_not_found');
 }
 

@@ -68,7 +68,7 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
     const name = readDelete(request.body);
     if (!isVisible(request, name)) throw refusal('rate_limit_not_found');
     return change(request, reply, name.key, (known) =>
-      deleteRule(known, delegatedRemoval(known, name, request.operator)),
+      deleteRule(known, delegatedRemoval(known, name, request.operator), parts.configRules().places.get(name.key)),
     );
   });
 
