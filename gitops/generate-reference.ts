@@ -45,7 +45,7 @@ const openEndpoints = [
 const generalRefusals: Refusals = {
   400: ['invalid_path', 'unexpected_body'],
   401: ['key_revoked'],
-  403: ['foreign_host', 'foreign_origin'],
+  403: ['foreign_host', 'foreign_origin', 'origin_not_allowed'],
   404: ['route_not_found'],
   405: ['method_not_allowed'],
   417: ['expectation_failed'],

@@ -55,6 +55,11 @@ export const errors = {
     'permission_error',
     'Without a master key no page of another origin may write. Set GATEWAY_MASTER_KEY.',
   ),
+  origin_not_allowed: entryOf(
+    403,
+    'permission_error',
+    'Web pages of the origin "{origin}" may not send this request: {reason}.',
+  ),
   key_revoked: entryOf(401, 'authentication_error', 'The API key of this stream was revoked or has expired.'),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
   invalid_user_path: bad('The user path of the request {reason}. Send one path such as /team/app.'),

@@ -7,7 +7,7 @@ import { forwardAdmin } from './admin/forward.ts';
 import { checkPath, maxHeaderBytes, maxHeaders, originForm, pathOf } from './call/head.ts';
 import { answerRefusal } from './connection/answer-refusal.ts';
 import { type ConnectionCounts, watchConnections } from './connection/connections.ts';
-import { shareAcrossOrigins } from './connection/cross-origin.ts';
+import { refusePreflight, shareAcrossOrigins } from './connection/cross-origin.ts';
 import { type Exchange, openExchange } from './connection/exchange.ts';
 import { isUnder } from './connection/known-routes.ts';
 import { answerParseErrors } from './connection/parse-errors.ts';
@@ -127,6 +127,7 @@ function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): vo
       return;
     }
     if (head.fault) throw head.fault;
+    refusePreflight(exchange, crossOrigin);
     if (gateway.ownNames !== undefined) refuseForeign(exchange, gateway.ownNames, crossOrigin?.origins);
     request.url = originForm(request.url ?? '', head.host);
     const path = pathOf(request.url);

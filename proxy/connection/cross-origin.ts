@@ -1,4 +1,5 @@
 // Lets pages of other origins read answers (`server.cors`): the CORS protocol of the Fetch standard. Nothing of it is for /admin.
+import { refusal } from '../errors.ts';
 import { fixedHeaderList } from './answer-headers.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -54,4 +55,23 @@ export function shareAcrossOrigins(
   response.setHeader('vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers');
   response.writeHead(204, ['x-request-id', id, ...fixedHeaderList]).end();
   return true;
+}
+
+/**
+ * Refuses a preflight that may not be answered: it has no key, so without this it would count as a failed login. Throws 403
+ * `origin_not_allowed`. Any other OPTIONS request is treated as every method that a path does not have.
+ */
+export function refusePreflight({ request }: Exchange, crossOrigin: CrossOrigin | undefined): void {
+  const { method, url = '', headers } = request;
+  const { origin } = headers;
+  if (method !== 'OPTIONS' || origin === undefined || headers['access-control-request-method'] === undefined) return;
+  if (!url.startsWith('/')) return;
+  const reason = notAllowed(url, origin, crossOrigin);
+  if (reason !== undefined) throw refusal('origin_not_allowed', { fill: { origin, reason } });
+}
+
+function notAllowed(url: string, origin: string, crossOrigin: CrossOrigin | undefined): string | undefined {
+  if (!isShared(url)) return '/admin and /metrics are not opened by server.cors.origins';
+  if (crossOrigin === undefined) return 'server.cors.origins is not set';
+  return crossOrigin.every || crossOrigin.origins.has(origin) ? undefined : 'server.cors.origins does not name it';
 }

@@ -2,6 +2,7 @@
 import { t as suite, test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const origin = 'https://app.test';
@@ -45,14 +46,42 @@ await test('a preflight of a configured origin is answered without a key', async
   t.equal(long.header('access-control-allow-headers'), null);
 });
 
-await test('another origin, another path or a body is no preflight', async (t) => {
-  t.match(await send('/v1/chat/completions', preflight('https://app.test.evil')), { status: 401, allowed: null });
-  t.match(await send('/v1/chat/completions', preflight('null')), { status: 401, allowed: null });
-  for (const path of ['/admin', '/admin/rate-limits', '/metrics', '/metrics?a']) {
-    const answer = await send(path, preflight(origin));
-    t.not(answer.status, 204, path);
-    t.match(answer, { allowed: null, vary: null }, path);
-  }
+await test('a preflight that may not be answered is a 403 that says why, and no failed login', async (t) => {
+  const failures = async () => (await gateway.metrics()).match(/^gateway_auth_failures_total.*$/gm);
+  const before = await failures();
+  const refused = async (path: string, from: string) => {
+    const answer = await send(path, preflight(from, { 'x-request-id': `preflight${path.replaceAll(/\W/g, '-')}` }));
+    t.match(answer, { status: 403, allowed: null }, path);
+    return JSON.parse(answer.text) as { error?: object };
+  };
+  const type = 'permission_error';
+  t.match(await refused('/v1/chat/completions', 'https://app.test.evil'), {
+    error: {
+      code: 'origin_not_allowed',
+      type,
+      message: /"https:\/\/app\.test\.evil".*server\.cors\.origins does not name it/,
+    },
+  });
+  t.match(await refused('/v1/models', 'null'), { error: { message: /"null"/ } });
+  t.ok(JSON.stringify(await refused('/v1/models', `https://${'x'.repeat(4_000)}\u00a0`)).length < 500, 'bounded');
+  t.match(await refused('/admin/rate-limits', origin), {
+    code: 'origin_not_allowed',
+    message: /\/admin/,
+    status_code: 403,
+  });
+  t.match(await refused('/metrics?a', origin), { error: { message: /\/metrics/ } });
+  t.same(await failures(), before);
+  const line = await waitFor('its line', () =>
+    gateway.process.requests().find(({ request_id }) => request_id === 'preflight-v1-chat-completions'),
+  );
+  t.match(line, { status: 403, error_code: 'origin_not_allowed', method: 'OPTIONS', endpoint: '/v1/chat/completions' });
+});
+
+await test('any other OPTIONS request is one of a method that the path does not have: a key is asked for, then 405', async (t) => {
+  const { 'access-control-request-method': _, authorization: __, ...headers } = preflight(origin).headers;
+  t.match(await send('/v1/chat/completions', { method: 'OPTIONS', headers }), { status: 405, allowed: origin });
+  t.match(await send('/health', { method: 'OPTIONS', headers: { authorization: '' } }), { status: 405 });
+  t.match(await send('/v1/chat/completions', { method: 'OPTIONS', headers: { authorization: '' } }), { status: 401 });
   t.match(await send('/v1/chat/completions', { ...preflight(origin), body: 'x' }), { status: 401, allowed: origin });
 });
 
@@ -86,7 +115,8 @@ await test('origins are hot, * is every origin, and without them nothing is said
   t.match(await send('/v1/models', { headers: { origin: 'null' } }), { status: 200, allowed: '*' });
   await gateway.applyConfig({ 'gateway.yaml': config({}) });
   t.match(await send('/v1/models', { headers: { origin } }), { status: 200, allowed: null, vary: null, exposed: null });
-  t.match(await send('/v1/chat/completions', preflight(origin)), { status: 401, allowed: null });
+  const off = await send('/v1/chat/completions', preflight(origin));
+  t.match(off, { status: 403, text: /server\.cors\.origins is not set/, allowed: null });
 });
 
 await test('without a master key only origins that are named may write', async (t) => {
