@@ -5,7 +5,7 @@ import type { KeyUses } from '../plane/key-uses.ts';
 import { foreignPart } from '../plane/own-names.ts';
 import { type AuthKey, isActive } from '../schemas/keys/auth-key.ts';
 import { clientAddressHeader, readClientAddress } from '../schemas/keys/client-address.ts';
-import { bearerToken, type Caller, type Credentials, identify, loginFailure } from '../schemas/keys/credentials.ts';
+import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../schemas/keys/credentials.ts';
 import { isWithin } from '../schemas/user-path.ts';
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
 import { type Refusal, refusal } from './errors.ts';
@@ -79,7 +79,8 @@ export function authenticate(request: IncomingMessage, access: Access | undefine
   const shown = bearerToken(authorization);
   const credentials = parts.credentials();
   const caller = identify(shown, credentials, nowMs);
-  if (caller === undefined) parts.failedLogins.note(loginFailure(shown, authorization !== undefined, credentials));
+  if (caller === undefined)
+    parts.failedLogins.note(failedLogin(shown, authorization !== undefined, credentials).reason);
   // A request without a key does not guess one, so it is not counted as a failed login.
   if (caller === undefined && shown === undefined) throw unknownKey();
   if (caller === undefined && !credentials.isComplete)

@@ -2,7 +2,7 @@
 // put in is bounded and escaped; bodies, headers and keys are not among what is taken.
 import type { Identity } from '../plane/identity.ts';
 import { timestamp } from '../schemas/timestamp.ts';
-import type { Exchange } from './connection/exchange.ts';
+import type { Exchange, LoggedCaller } from './connection/exchange.ts';
 import type { Refusal } from './errors.ts';
 import type { TokenUsage } from './tokens/token-usage.ts';
 
@@ -28,11 +28,9 @@ interface LoggedAttempt {
 /** What the line says of a model request: the part of `Trip` (stages/settle.ts) that it needs. */
 export interface LoggedTrip {
   readonly path: string;
-  readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress'>;
+  readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller'>;
   readonly snapshot: { readonly revision: string };
-  readonly principal:
-    | { readonly kind: string; readonly keyId: string | undefined; readonly userPath: string }
-    | undefined;
+  readonly principal: Extract<LoggedCaller, { readonly kind: string }> | undefined;
   readonly call: { readonly model: string; readonly stream: boolean } | undefined;
   readonly route: { readonly targets: readonly LoggedTarget[] } | undefined;
   readonly failed: readonly LoggedAttempt[];
@@ -59,6 +57,14 @@ export interface OtherRequest {
   readonly refused: Refusal | undefined;
 }
 
+/** A request that could not be read: it has neither a method nor a path. */
+export interface UnreadRequest {
+  readonly id: string;
+  readonly clientAddress: string;
+  readonly revision: string;
+  readonly refused: Refusal;
+}
+
 /** How many texts are kept as JSON, because they come again: addresses, endpoints, revisions. */
 const mostKept = 1024;
 const thousandths = Array.from({ length: 1000 }, (_, index) => String(index).padStart(3, '0'));
@@ -83,8 +89,8 @@ export class AccessLines {
   /** The line of a model request. */
   ofTrip(trip: LoggedTrip, { status, usage, nowMs, wallMs }: Finish): string {
     const { exchange, principal, call, accepted, ending, snapshot } = trip;
-    let line = this.#begin(exchange, wallMs);
-    if (principal !== undefined) line += this.#callers.get(principal) ?? this.#caller(principal);
+    const begin = this.#begin(exchange, wallMs);
+    let line = begin + this.#caller(principal ?? exchange.caller);
     line += `,"method":"POST","endpoint":${this.#text(trip.path)}`;
     if (call !== undefined) {
       line += `,"requested_model":${quoted(call.model)}${call.stream ? ',"stream":true' : ',"stream":false'}`;
@@ -106,13 +112,20 @@ export class AccessLines {
 
   /** The line of a request that is none of a model. */
   ofOther({ exchange, method, path, revision, status, refused }: OtherRequest, nowMs: number, wallMs: number): string {
-    const begin = this.#begin(exchange, wallMs);
+    const begin = this.#begin(exchange, wallMs) + this.#caller(exchange.caller);
     const asked = `,"method":${quoted(method)},"endpoint":${quoted(path)},"status":${status}`;
     const error = refused === undefined ? '' : refusalMembers(refused);
     return begin + asked + error + this.#end(nowMs - exchange.startedAtMs, revision);
   }
 
-  #begin({ id, clientAddress }: LoggedTrip['exchange'], wallMs: number): string {
+  /** The line of a request that could not be read; `further`: how many more there were, that have no line of their own. */
+  ofUnread({ id, clientAddress, refused, revision }: UnreadRequest, further: number, wallMs: number): string {
+    const begin = this.#begin({ id, clientAddress }, wallMs);
+    const more = further === 0 ? '' : `,"further":${further}`;
+    return `${begin},"status":${refused.status}${refusalMembers(refused)}${more},"config_revision":${this.#text(revision)}}\n`;
+  }
+
+  #begin({ id, clientAddress }: Pick<LoggedTrip['exchange'], 'id' | 'clientAddress'>, wallMs: number): string {
     const second = Math.floor(wallMs / 1000);
     if (second !== this.#second) {
       this.#second = second;
@@ -146,10 +159,15 @@ export class AccessLines {
     return `${this.#target(target).asked}${status},"ms":${tenths(endedAtMs - startedAtMs)}${error}`;
   }
 
-  #caller(principal: NonNullable<LoggedTrip['principal']>): string {
-    const { keyId, kind, userPath } = principal;
-    const made = `,"key_id":${quoted(keyId ?? kind)},"user_path":${quoted(userPath)}`;
-    this.#callers.set(principal, made);
+  #caller(caller: LoggedCaller | undefined): string {
+    if (caller === undefined) return '';
+    const known = this.#callers.get(caller);
+    if (known !== undefined) return known;
+    const { keyId = caller.kind, userPath, reason } = caller;
+    const key = keyId === undefined ? '' : `,"key_id":${quoted(keyId)}`;
+    const path = userPath === undefined ? '' : `,"user_path":${quoted(userPath)}`;
+    const made = reason === undefined ? key + path : `${key}${path},"reason":"${reason}"`;
+    this.#callers.set(caller, made);
     return made;
   }
 

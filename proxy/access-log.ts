@@ -2,7 +2,8 @@
 import type { Identity } from '../plane/identity.ts';
 import type { LineWriter } from '../plane/line-writer.ts';
 import type { Config } from '../schemas/types.ts';
-import { AccessLines, type Finish, type LoggedTrip, type OtherRequest } from './access-line.ts';
+import { AccessLines, type Finish, type LoggedTrip, type OtherRequest, type UnreadRequest } from './access-line.ts';
+import { UnreadRequests } from './unread-requests.ts';
 
 /** Which requests have a line. `failures`: those with a status from 400 on, clients that left (499), and answers that broke off. */
 export type AccessLogScope = Config['server']['access_log'];
@@ -12,6 +13,8 @@ export interface AccessLog {
   trip(trip: LoggedTrip & Scoped, finish: Omit<Finish, 'wallMs'>): void;
   /** Any other request is over, at `nowMs` of the gateway's clock. */
   other(request: Omit<OtherRequest, 'revision'>, scope: Scoped['snapshot'], nowMs: number): void;
+  /** A request could not be read. */
+  unread(request: Omit<UnreadRequest, 'revision'>, scope: Scoped['snapshot']): void;
 }
 
 interface Scoped {
@@ -29,6 +32,9 @@ export function createAccessLog(
   wallMs: () => number,
 ): AccessLog {
   const lines = new AccessLines(identity);
+  const unread = new UnreadRequests<UnreadRequest>((request, further) =>
+    output.writeSoon(lines.ofUnread(request, further, wallMs())),
+  );
   return {
     trip(trip, { status, usage, nowMs }) {
       if (isLogged(trip.snapshot.accessLog, status))
@@ -37,6 +43,9 @@ export function createAccessLog(
     other(request, { accessLog, revision }, nowMs) {
       if (isLogged(accessLog, request.status))
         output.writeSoon(lines.ofOther({ ...request, revision }, nowMs, wallMs()));
+    },
+    unread(request, { accessLog, revision }) {
+      if (isLogged(accessLog, request.refused.status)) unread.note({ ...request, revision });
     },
   };
 }

@@ -92,7 +92,10 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   watchWriteProgress({ sockets: pipelining.sockets, idleMs: () => writeIdleMs, nowMs: () => gateway.nowMs() });
   const { app, serve: servePlugin } = await createPluginServer(gateway, {
     server,
-    clientErrorHandler: answerParseErrors(pipelining, (status) => gateway.metrics.requests.answered('none', status)),
+    clientErrorHandler: answerParseErrors(pipelining, (unread) => {
+      gateway.metrics.requests.answered('none', unread.refused.status);
+      gateway.accessLog.unread(unread, gateway.current());
+    }),
     answer: (exchange, thrown) => answer(exchange, thrown, gateway),
   });
   trips = tableOf(servePlugin);

@@ -1,6 +1,6 @@
 // Who asks under /admin: known before a byte of the body is read. What the caller may do there, the control plane decides.
 import type { FailedLogins } from '../../plane/failed-logins.ts';
-import { bearerToken, type Caller, type Credentials, identify, loginFailure } from '../../schemas/keys/credentials.ts';
+import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../../schemas/keys/credentials.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
 
@@ -14,12 +14,18 @@ export function authenticateAdmin(exchange: Exchange, credentials: Credentials, 
   // The control plane sees joined headers only, so what is ambiguous must end here.
   if (head.ambiguousCredentials) {
     failedLogins.note('ambiguous');
+    exchange.caller = { reason: 'ambiguous' };
     throw refusal('ambiguous_credentials');
   }
   const shown = bearerToken(head.authorization);
   const caller = identify(shown, credentials, startedAtMs);
-  if (caller !== undefined) return caller;
-  failedLogins.note(loginFailure(shown, head.authorization !== undefined, credentials));
+  if (caller !== undefined) {
+    exchange.caller = { kind: caller.kind, keyId: caller.key?.id, userPath: caller.key?.userPath };
+    return caller;
+  }
+  const failed = failedLogin(shown, head.authorization !== undefined, credentials);
+  failedLogins.note(failed.reason);
+  exchange.caller = failed;
   // A request without a key tries none, so it is not counted as a failure.
   if (shown === undefined) throw refusal('invalid_api_key');
   if (!credentials.isComplete) throw refusal('store_unavailable', { headers: { 'retry-after': '1' } });

@@ -1,6 +1,7 @@
 // One request of a client and its answer, from socket to settle.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FailedLogin } from '../../schemas/keys/credentials.ts';
 import { type Head, readHead } from '../call/head.ts';
 import type { Refusal } from '../errors.ts';
 import { clientAddressOf, type TrustedProxies } from './client-address.ts';
@@ -12,6 +13,16 @@ export interface Waiting {
   /** The rest of the request is unreadable; not there: nothing of it is awaited. */
   broken?(refused: Refusal): void;
 }
+
+/** Who calls, as the access log says it: a caller who was let in, or a login that failed. */
+export type LoggedCaller =
+  | {
+      readonly kind: string;
+      readonly keyId: string | undefined;
+      readonly userPath: string | undefined;
+      readonly reason?: never;
+    }
+  | (FailedLogin & { readonly kind?: never });
 
 /** What every stage may know of the request at hand. */
 export interface Exchange {
@@ -27,6 +38,8 @@ export interface Exchange {
   waiting: Waiting | undefined;
   /** What stood for its answer, or broke it off. */
   refused: Refusal | undefined;
+  /** Undefined while nobody asked for a key. Of a model request that was let in, its trip knows the caller. */
+  caller: LoggedCaller | undefined;
   /** Where the client is, as far as trusted proxies tell. Worked out when it is first asked for; empty when its connection is gone then. */
   readonly clientAddress: string;
 }
@@ -57,6 +70,7 @@ class OpenExchange implements Exchange {
   gone = false;
   waiting: Waiting | undefined = undefined;
   refused: Refusal | undefined = undefined;
+  caller: LoggedCaller | undefined = undefined;
   readonly #trustedProxies: TrustedProxies | undefined;
   #clientAddress: string | undefined = undefined;
 
@@ -71,13 +85,13 @@ class OpenExchange implements Exchange {
 
   get clientAddress(): string {
     const { socket, rawHeaders } = this.request;
-    this.#clientAddress ??= plain(clientAddressOf(socket.remoteAddress, rawHeaders, this.#trustedProxies) ?? '');
+    this.#clientAddress ??= plainAddress(clientAddressOf(socket.remoteAddress, rawHeaders, this.#trustedProxies) ?? '');
     return this.#clientAddress;
   }
 }
 
 /** A socket for IPv4 and IPv6 reports an IPv4 address as ::ffff:127.0.0.1. */
-function plain(address: string): string {
+export function plainAddress(address: string): string {
   return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
 }
 

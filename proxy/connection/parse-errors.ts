@@ -3,8 +3,16 @@ import type { Socket } from 'node:net';
 import { type Refusal, refusal } from '../errors.ts';
 import { answerRefusal, rawRefusal } from './answer-refusal.ts';
 import { cut } from './cut.ts';
-import { requestId } from './exchange.ts';
+import { plainAddress, requestId } from './exchange.ts';
 import type { Pipelining } from './pipelining.ts';
+
+/** An answer to what never became an exchange. */
+export interface AnsweredUnread {
+  /** As its answer says it. */
+  readonly id: string;
+  readonly clientAddress: string;
+  readonly refused: Refusal;
+}
 
 /** How long a refused client may go on sending before the connection is cut. Milliseconds. */
 const lingerMs = 500;
@@ -12,12 +20,12 @@ const lingerMs = 500;
 const lingerErrors = 256;
 
 /**
- * Makes the handler of a server's `clientError`. Of a connection it acts on the first error only. `answered` is told the status of an
- * answer to what never became an exchange.
+ * Makes the handler of a server's `clientError`. Of a connection it acts on the first error only. `answered` is told of each answer to
+ * what never became an exchange. The address in it is the socket's: headers that name another one were not read.
  */
 export function answerParseErrors(
   pipelining: Pipelining,
-  answered: (status: number) => void,
+  answered: (unread: AnsweredUnread) => void,
 ): (error: Error & { code?: string }, socket: Socket) => void {
   const seen = new WeakMap<Socket, number>();
   return (error, socket) => {
@@ -33,8 +41,10 @@ export function answerParseErrors(
     if (earlier > 0) return;
     const answer = (): void => {
       const refused = parseRefusal(error);
-      socket.end(rawRefusal(refused, requestId(undefined)));
-      answered(refused.status);
+      const id = requestId(undefined);
+      const clientAddress = plainAddress(socket.remoteAddress ?? '');
+      socket.end(rawRefusal(refused, id));
+      answered({ id, clientAddress, refused });
       // Reading on lets the client take the answer before the connection goes.
       socket.resume();
       setTimeout(() => socket.destroy(), lingerMs).unref();

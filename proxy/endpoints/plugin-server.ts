@@ -93,6 +93,7 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
       const { credentials } = gateway.current();
       const isPublic = publicPaths.has(path);
       const principal = isPublic ? anonymous : authenticate(exchange, credentials, gateway.failedLogins);
+      if (!isPublic) exchange.caller = principal;
       gateway.keyUses.note(principal.keyId, exchange.startedAtMs);
       const refused = noRoute(request.method ?? '', path, known);
       if (refused) throw refused;

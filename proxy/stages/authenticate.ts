@@ -1,7 +1,7 @@
 // Stage 1: who is calling. Every refusal is the same, so that a caller without a key learns nothing.
 import type { Socket } from 'node:net';
 import type { FailedLogins } from '../../plane/failed-logins.ts';
-import { bearerToken, type Caller, type Credentials, identify, loginFailure } from '../../schemas/keys/credentials.ts';
+import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../../schemas/keys/credentials.ts';
 import type { ModelAccess } from '../../schemas/keys/model-access.ts';
 import { readUserPath } from '../call/user-path.ts';
 import type { Exchange } from '../connection/exchange.ts';
@@ -39,13 +39,15 @@ const accepted = new WeakMap<Socket, Accepted>();
  * none. While the keys could not be read yet, an unknown one gets 503 `store_unavailable`.
  */
 export function authenticate(
-  { head, request, startedAtMs }: Exchange,
+  exchange: Exchange,
   credentials: Credentials,
   failedLogins: Pick<FailedLogins, 'note'>,
 ): Principal {
+  const { head, request, startedAtMs } = exchange;
   const { authorization, apiKey, userPath } = head;
   if (isAmbiguous(head)) {
     failedLogins.note('ambiguous');
+    exchange.caller = { reason: 'ambiguous' };
     throw refusal('ambiguous_credentials');
   }
   // A connection is only compared with what it has sent itself, so the time this takes reveals nothing about other keys.
@@ -62,21 +64,25 @@ export function authenticate(
   const shown = authorization === undefined ? apiKey : bearerToken(authorization);
   const caller = identify(shown, credentials, startedAtMs);
   if (caller === undefined) {
-    failedLogins.note(loginFailure(shown, authorization !== undefined, credentials));
+    const failed = failedLogin(shown, authorization !== undefined, credentials);
+    failedLogins.note(failed.reason);
+    exchange.caller = failed;
     if (shown === undefined || credentials.isComplete) throw refusal('invalid_api_key');
     throw refusal('store_unavailable', { headers: { 'retry-after': '1' } });
   }
-  const principal = principalOf(caller, userPath);
+  const principal = principalOf(caller, exchange);
   const expiresAtMs = caller.key?.expiresAtMs ?? Number.POSITIVE_INFINITY;
   accepted.set(request.socket, { authorization, apiKey, userPath, credentials, expiresAtMs, principal });
   return principal;
 }
 
 /** The path a request names for itself. Throws 403 `user_path_denied` when its key may not: unseen, it would evade the caps of that path. */
-function namedPath(header: string | undefined, mayName: boolean): string {
-  const path = readUserPath(header);
-  if (path !== '/' && !mayName) throw refusal('user_path_denied');
-  return path;
+function namedPath({ kind, key }: Caller, exchange: Exchange): string {
+  exchange.caller = { kind, keyId: key?.id, userPath: undefined };
+  const path = readUserPath(exchange.head.userPath);
+  if (path === '/' || key === undefined || key.anyUserPath) return path;
+  exchange.caller = { reason: 'denied', keyId: key.id };
+  throw refusal('user_path_denied');
 }
 
 /** Whether a request shows two different keys. */
@@ -88,11 +94,12 @@ function isAmbiguous({ authorization, apiKey, ambiguousCredentials }: Exchange['
 }
 
 /** A path bound to the key always wins; the header of the request is then ignored. */
-function principalOf({ kind, key }: Caller, userPath: string | undefined): Principal {
+function principalOf(caller: Caller, exchange: Exchange): Principal {
+  const { kind, key } = caller;
   return {
     kind,
     keyId: key?.id,
-    userPath: key?.userPath ?? namedPath(userPath, key?.anyUserPath ?? true),
+    userPath: key?.userPath ?? namedPath(caller, exchange),
     allowedModels: key?.modelAccess,
   };
 }

@@ -52,7 +52,7 @@ export function identify(token: string | undefined, credentials: Credentials, no
   return isActive(key, nowMs) ? { kind: 'managed_key', key } : undefined;
 }
 
-/** Why a key is refused. `denied`: it is valid, but does not open the admin API. */
+/** Why a key is refused. `denied`: it is valid, but may not do this: open the admin API, name a user path. */
 export type LoginFailure =
   | 'missing'
   | 'malformed'
@@ -63,14 +63,21 @@ export type LoginFailure =
   | 'unavailable'
   | 'denied';
 
-/** Why `identify` knew no caller by this token, for metrics: no caller may learn it. `wasSent`: there was a header, with a token in it or not. */
-export function loginFailure(
+/** A login that failed; of a managed key that is still there, also its id and its user path. */
+export interface FailedLogin {
+  readonly reason: LoginFailure;
+  readonly keyId?: string;
+  readonly userPath?: string | undefined;
+}
+
+/** Why `identify` knew no caller by this token, for metrics and logs: no caller may learn it. `wasSent`: there was a header, with a token in it or not. */
+export function failedLogin(
   token: string | undefined,
   wasSent: boolean,
   { keys, isComplete }: Credentials,
-): LoginFailure {
-  if (token === undefined) return wasSent ? 'malformed' : 'missing';
+): FailedLogin {
+  if (token === undefined) return { reason: wasSent ? 'malformed' : 'missing' };
   const key = keys.get(digestOf(token));
-  if (key === undefined) return isComplete ? 'unknown' : 'unavailable';
-  return key.enabled ? 'expired' : 'revoked';
+  if (key === undefined) return { reason: isComplete ? 'unknown' : 'unavailable' };
+  return { reason: key.enabled ? 'expired' : 'revoked', keyId: key.id, userPath: key.userPath };
 }

@@ -5,6 +5,7 @@ import { t as suite, test } from 'tap';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey, providerKey, readMetric, startGateway, untilIdle, writeStartConfig } from '../support/gateway.ts';
 import type { LogLine } from '../support/process.ts';
+import { rawRequest } from '../support/raw-http.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -107,6 +108,23 @@ await test('every request that fails has a line, wherever it knocks; its key is 
   await gateway.fetch('/v1/models/unknown', { headers: { 'x-request-id': 'unknown' } });
   t.match(await lineOf('unknown'), { status: 404, error_code: 'model_not_found', endpoint: '/v1/models/unknown' });
   t.match(await lineOf('nothing'), { status: 404, error_code: 'route_not_found', endpoint: '/nothing' });
+});
+
+await test('a request that cannot be read has a line, too: by the id of its answer, without method and path', async (t) => {
+  const rows: [sent: string, status: number, code: string][] = [
+    ['BREW / HTTP/1.1\r\n\r\n', 400, 'malformed_request'],
+    [`GET / HTTP/1.1\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    ['GET / HTTP/1.1\r\nHost: a\r\n', 408, 'request_timeout'],
+  ];
+  const { 'gateway.yaml': settings } = config();
+  await gateway.applyConfig({ 'gateway.yaml': { ...settings, server: { timeouts: { headers: '200ms' } } } });
+  for (const [sent, status, error_code] of rows) {
+    const { responses } = await rawRequest(gateway.port, sent);
+    t.equal(responses[0]?.status, status, error_code);
+    const line = await lineOf(responses[0]?.header('x-request-id') ?? '');
+    t.match(line, { status, error_code, client_address: '127.0.0.1', config_revision: String, msg: 'request' });
+    t.notOk('method' in line || 'endpoint' in line || 'key_id' in line);
+  }
 });
 
 await test('every attempt is in the line, also of a request that went well in the end', async (t) => {

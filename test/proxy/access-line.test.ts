@@ -4,6 +4,7 @@ import { identityOf } from '../../plane/identity.ts';
 import { AccessLines, type LoggedTrip } from '../../proxy/access-line.ts';
 import { createAccessLog } from '../../proxy/access-log.ts';
 import { refusal, upstreamRefusal } from '../../proxy/errors.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const lines = new AccessLines(identityOf('proxy', '1.2.3', 'a:8080'));
 const wallMs = Date.UTC(2026, 0, 5, 12, 0, 7, 45) + 0.5;
@@ -12,7 +13,7 @@ const target = (name: string, model = 'm') => ({ upstream: { name }, model });
 /** A request that nothing is known of but that it was there. */
 const least: LoggedTrip = {
   path: '/v1/chat/completions',
-  exchange: { id: 'req_1', startedAtMs: 1_000, clientAddress: '192.0.2.7' },
+  exchange: { id: 'req_1', startedAtMs: 1_000, clientAddress: '192.0.2.7', caller: undefined },
   snapshot: { revision: '9f86d081884c' },
   principal: undefined,
   call: undefined,
@@ -150,7 +151,7 @@ await test('a line is bounded, whatever is in it', async (t) => {
     const attempt = { target: target(long, long), startedAtMs: 0, endedAtMs: 1, refused: undefined, answer: undefined };
     const line = lineOf({
       path: long,
-      exchange: { id: long, startedAtMs: -1e12, clientAddress: long },
+      exchange: { id: long, startedAtMs: -1e12, clientAddress: long, caller: undefined },
       principal: { kind: long, keyId: long, userPath: long },
       call: { model: long, stream: false },
       failed: Array.from({ length: 1_000 }, (_, index) => ({ ...attempt, endedAtMs: index })),
@@ -191,4 +192,27 @@ await test('the scope decides which requests have a line', async (t) => {
     error_code: 'invalid_api_key',
     duration_ms: 34,
   });
+});
+
+await test('a flood of requests that cannot be read has a hundred lines a second, and one that counts the others', async (t) => {
+  const written: string[] = [];
+  const log = createAccessLog(identityOf('proxy', '1'), { writeSoon: (line) => void written.push(line) }, () => wallMs);
+  const unread = { clientAddress: '192.0.2.7', refused: refusal('request_timeout') };
+  const snapshot = { accessLog: 'failures', revision: 'r' } as const;
+  for (let count = 0; count < 250; count += 1) log.unread({ ...unread, id: `req_${count}` }, snapshot);
+  log.unread({ ...unread, id: 'off' }, { ...snapshot, accessLog: 'off' });
+  t.equal(written.length, 100);
+  const last = await waitFor('the end of the second', () => written[100], 2_000);
+  const { instance: _, ...known } = begin;
+  t.match(JSON.parse(last), {
+    ...known,
+    version: '1',
+    request_id: 'req_249',
+    status: 408,
+    error_code: 'request_timeout',
+    further: 149,
+    config_revision: 'r',
+  });
+  log.unread({ ...unread, id: 'later' }, snapshot);
+  t.match(written.at(-1), '"later"', 'a new second begins');
 });

@@ -6,6 +6,7 @@ import { digestOf, newSecret } from '../../schemas/keys/secret.ts';
 import { createGate, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
 import { sampleKey } from '../support/managed-state.ts';
+import type { LogLine } from '../support/process.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 import { openSealedStore } from '../support/sealed.ts';
 import { commitAnyhow } from '../support/store-calls.ts';
@@ -160,6 +161,49 @@ await test('a key speaks for its own path, whatever the request says; one withou
   t.same([await userPath(plain.secret), await userPath(plain.secret, '/team')], ['/', 'user_path_denied']);
   t.equal(await userPath(masterKey, '/team'), '/team');
   t.equal(await userPath(free.secret, '/a/../b'), 'invalid_user_path');
+});
+
+await test('the line of a refused request names the key, as far as it is still there, and why it was refused', async (t) => {
+  const { gateway, issue } = stand;
+  const expired = await issue({ expiresAtMs: 1, userPath: '/team/app' });
+  const revoked = await issue({ enabled: false });
+  const plain = await issue({ anyUserPath: false });
+  const bound = await issue({ userPath: '/team' });
+  let count = 0;
+  const lineOf = async (path: string, secret: string, headers: Record<string, string> = {}): Promise<LogLine> => {
+    count += 1;
+    const id = `refused-${count}`;
+    const init = bearer(secret, { ...headers, 'x-request-id': id });
+    const response = await gateway.fetch(
+      path,
+      path.endsWith('completions') ? { ...init, method: 'POST', body: {} } : init,
+    );
+    await response.body?.cancel();
+    return waitFor('its line', () => gateway.process.requests().find(({ request_id }) => request_id === id));
+  };
+  const code = 'invalid_api_key';
+  for (const path of ['/v1/models', '/v1/chat/completions', '/admin/auth-keys']) {
+    t.match(await lineOf(path, expired.secret), {
+      error_code: code,
+      key_id: expired.key.id,
+      user_path: '/team/app',
+      reason: 'expired',
+    });
+    t.match(await lineOf(path, revoked.secret), { error_code: code, key_id: revoked.key.id, reason: 'revoked' });
+    const stranger = await lineOf(path, 'sk-gw-unknown');
+    t.match(stranger, { error_code: code, reason: 'unknown' });
+    t.notOk('key_id' in stranger || 'user_path' in stranger);
+  }
+  for (const path of ['/v1/models', '/v1/chat/completions']) {
+    const denied = await lineOf(path, plain.secret, { 'x-gateway-user-path': '/other' });
+    t.match(denied, { status: 403, error_code: 'user_path_denied', key_id: plain.key.id, reason: 'denied' });
+    const odd = await lineOf(path, masterKey, { 'x-gateway-user-path': '/a/../b' });
+    t.match(odd, { error_code: 'invalid_user_path', key_id: 'master_key' });
+  }
+  const absent = await lineOf('/v1/models/none', bound.secret);
+  t.match(absent, { error_code: 'model_not_found', key_id: bound.key.id, user_path: '/team' });
+  t.notOk('reason' in absent);
+  t.notMatch(gateway.process.stdout.join(''), /sk-gw-/);
 });
 
 await test('a key that is revoked is refused within a second, on open connections too, and its open stream may finish', async (t) => {
