@@ -37,7 +37,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The operator; on public routes the anonymous one. */
     operator: Operator;
-    /** Logs a finished write: the operator, what it changed (the key of a rule, the id of a key), and further facts such as before and after. */
+    /** Logs a finished write: the operator, what it changed (a rule by its title, a key by its id), and further facts such as before and after. */
     wrote(about: string, facts?: object): void;
   }
 }

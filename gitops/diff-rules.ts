@@ -1,7 +1,6 @@
 // The differences between the rate-limit rules of two configurations: which limits are looser, which are tighter. Pure.
 import { isDeepStrictEqual } from 'node:util';
-import { periodLabel } from '../schemas/rules/period.ts';
-import { type DeclaredRule, declaredRules, ruleKey } from '../schemas/rules/rule.ts';
+import { type DeclaredRule, declaredRules, ruleKey, ruleTitle } from '../schemas/rules/rule.ts';
 import { normaliseSubject, shownSubject } from '../schemas/rules/scope.ts';
 import type { RateLimits } from '../schemas/types.ts';
 import { type ConfigChange, describeChange } from './config-change.ts';
@@ -76,7 +75,7 @@ function subjectOf({ scope, subject }: DeclaredRule): string {
 }
 
 function nameOf(rule: DeclaredRule): string {
-  return `${rule.scope} ${shownSubject(rule.scope, rule.subject, subjectOf(rule))} ${periodLabel(rule.periodSeconds)}`;
+  return ruleTitle({ ...rule, subject: shownSubject(rule.scope, rule.subject, subjectOf(rule)) });
 }
 
 function shown({ perChild, limit }: DeclaredRule): ShownRule {

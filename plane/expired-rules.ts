@@ -1,7 +1,7 @@
 // One log line for each manual rule that has ended by itself: nobody wrote anything then, so no other line says it.
 import { expiryMs, type ManualRule } from '../schemas/rules/manual-rule.ts';
 import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';
-import type { Rule } from '../schemas/rules/rule.ts';
+import { type Rule, ruleTitle } from '../schemas/rules/rule.ts';
 import { authorFacts, ruleFacts } from '../schemas/rules/rule-facts.ts';
 
 /** The stored manual rules, ended ones included, and the configuration. */
@@ -23,7 +23,7 @@ export function createExpiryLines(
       const declared = config.find(({ key }) => key === rule.key);
       const before = ruleFacts({ declared, manual: rule }, prerequisites);
       const after = ruleFacts({ declared, manual: undefined }, prerequisites);
-      log.info({ about: rule.key, before, after, ...authorFacts(rule) }, 'override expired');
+      log.info({ about: `rule ${ruleTitle(rule)}`, before, after, ...authorFacts(rule) }, 'override expired');
     }
     toldMs = Math.max(toldMs, nowMs);
   };

@@ -1,6 +1,7 @@
 // The periodic work of the limiter: idle children are evicted, and the log says when children have to share a counter.
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
+import { ruleTitle } from '../schemas/rules/rule.ts';
 import type { RuleProblem } from '../schemas/rules/unenforced.ts';
 import type { Limiter } from './limits/limiter.ts';
 
@@ -34,10 +35,12 @@ export function keepLimiter(limiter: Limiter, nowMs: () => number, log: Pick<Log
       if (isOverflowing === told.has(rule.key)) continue;
       if (isOverflowing) {
         told.add(rule.key);
-        log.warn(`the per-child rule ${rule.id} has too many children: further ones share one counter (${bounds})`);
+        log.warn(
+          `the per-child rule ${ruleTitle(rule)} has too many children: further ones share one counter (${bounds})`,
+        );
       } else {
         told.delete(rule.key);
-        log.info(`the children of the per-child rule ${rule.id} have counters of their own again`);
+        log.info(`the children of the per-child rule ${ruleTitle(rule)} have counters of their own again`);
       }
     }
   }

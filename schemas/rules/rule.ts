@@ -1,6 +1,6 @@
 // A rate-limit rule, and its identity.
 import type { Limit, RateLimits } from '../types.ts';
-import { periodSeconds } from './period.ts';
+import { periodLabel, periodSeconds } from './period.ts';
 import { uniqueRuleIds } from './rule-id.ts';
 import { normaliseSubject, type Scope, shownSubject } from './scope.ts';
 
@@ -96,6 +96,15 @@ function rulesOf(
 /** What a refusal and the log call a rule: its name, else its id. Both are safe in a header. */
 export function ruleLabel({ name, id }: Pick<Rule, 'name' | 'id'>): string {
   return name ?? id;
+}
+
+/** How log lines, differences of configurations and sentences name one rule: for example `user_path /team-a minute`. */
+export function ruleTitle({
+  scope,
+  subject,
+  periodSeconds: seconds,
+}: Pick<Rule, 'scope' | 'subject' | 'periodSeconds'>): string {
+  return `${scope} ${subject} ${periodLabel(seconds)}`;
 }
 
 /** The order of rules for checks, ties and listings: scope, normalised subject, period. */

@@ -1,6 +1,7 @@
 // The sentences about rules that are not enforced, for the listing and the log of both planes.
 import type { MergedRule } from './merge.ts';
 import type { RulePrerequisites } from './obstacle.ts';
+import { ruleTitle } from './rule.ts';
 
 /** A log line about rules that are not enforced. */
 export interface RuleProblem {
@@ -43,9 +44,9 @@ export function unenforcedProblems(rules: readonly MergedRule[], prerequisites: 
   if (!prerequisites.enabled) return [];
   const manual = rules.filter(({ manual: set }) => set !== undefined);
   const problems = manual.flatMap((rule): RuleProblem[] => {
-    const { id, obstacle, perChild } = rule;
+    const { obstacle, perChild } = rule;
     if (obstacle === undefined || obstacle === 'no_usage') return [];
-    const text = `the manual ${perChild ? 'per-child ' : ''}rule ${id} is not enforced: ${explainUnenforced(rule, prerequisites)}`;
+    const text = `the manual ${perChild ? 'per-child ' : ''}rule ${ruleTitle(rule)} is not enforced: ${explainUnenforced(rule, prerequisites)}`;
     return [{ level: obstacle === 'not_entitled' ? 'error' : 'warn', text }];
   });
   const said = problems.slice(0, mostSaid);

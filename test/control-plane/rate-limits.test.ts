@@ -70,14 +70,14 @@ await test('each write leaves a line that says who did it, to what, what was in 
   t.equal((await plane.remove({ ...team, user_path: '/gone' }, id('six'))).status, 404);
   t.equal((await plane.put({ ...teamRule, user_path: '/other' }, as('key-team'))).status, 403);
   const route = '/admin/rate-limits';
-  const about = 'user_path 60 /team';
+  const about = 'rule user_path /team minute';
   const rule = { per_child: false, mode: 'enforce' };
   const ours = { expires_at: '2026-06-02T00:00:00.000Z', updated_by: 'master_key' };
   const noisy = { reason: 'noisy', ...ours };
   const manual = { source: 'manual', ...rule, max_requests: 5 };
   const declared = { source: 'config', name: 'declared', ...rule, max_requests: 10 };
   const block = { source: 'manual', name: 'declared', ...rule, max_requests: 0, ...ours };
-  const blocked = { operator: 'master_key', method: 'PUT', route, about: 'user_path 60 /config' };
+  const blocked = { operator: 'master_key', method: 'PUT', route, about: 'rule user_path /config minute' };
   t.strictSame(plane.written, [
     {
       operator: 'master_key',
@@ -103,7 +103,7 @@ await test('each write leaves a line that says who did it, to what, what was in 
       operator: 'key-team',
       method: 'PUT',
       route,
-      about: `${about}/app`,
+      about: 'rule user_path /team/app minute',
       before: null,
       after: { ...manual, updated_by: 'key-team' },
       updated_by: 'key-team',

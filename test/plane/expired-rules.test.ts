@@ -51,7 +51,7 @@ await test('each end is told once, at the first look after it, with what is in f
   const author = { reason: 'runaway batch job', expires_at: timestamp(start + 10), updated_by: 'key-9' };
   t.strictSame(at(10), [
     {
-      about: 'user_path 60 /a',
+      about: 'rule user_path /a minute',
       before: { source: 'manual', name: 'team A', ...rule, max_requests: 2, ...author },
       after: { source: 'config', name: 'team A', ...rule, max_requests: 10 },
       ...author,
@@ -59,6 +59,6 @@ await test('each end is told once, at the first look after it, with what is in f
     },
   ]);
   t.same(at(11), []);
-  t.match(at(5_000), [{ about: 'user_path 60 /b', after: null }]);
+  t.match(at(5_000), [{ about: 'rule user_path /b minute', after: null }]);
   t.same(at(50_000), []);
 });

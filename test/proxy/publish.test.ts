@@ -228,7 +228,9 @@ await test('a template without its entitlement is not in force, and said so', as
   publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [ruleDocument('/b', 5, { per_child: true })] });
   t.same(caps(), ['/a 1']);
   t.match(said, [
-    [/^error: the manual per-child rule [a-z2-7]{8} is not enforced: per_child needs the entitlement quota_templates$/],
+    [
+      /^error: the manual per-child rule user_path \/\S+ minute is not enforced: per_child needs the entitlement quota_templates$/,
+    ],
   ]);
   publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [ruleDocument('/a', 5, { per_child: true })] });
   t.same(caps(), ['/a 1'], 'and hides no rule of the configuration');
@@ -248,7 +250,7 @@ await test('manual rules without a subject, or with tokens that are not counted,
   publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r2');
   t.match(said, [
     [
-      /^warn: the manual rule [a-z2-7]{8} is not enforced: no provider lists the model "p\/gone"$/,
+      /^warn: the manual rule model p\/gone minute is not enforced: no provider lists the model "p\/gone"$/,
       /^warn: manual rules cap tokens, which are not counted: USAGE_ENABLED is false/,
     ],
   ]);
@@ -264,5 +266,5 @@ await test('an override ends when it expires, without a message', async (t) => {
   t.same(caps(), ['/a 9']);
   await waitFor('the override to end', () => caps()[0] === '/a 1', 2_000);
   t.ok(performance.now() - beganMs >= 300, 'not before');
-  t.match(ended, [{ about: 'user_path 60 /a', text: 'override expired' }], 'the log says so');
+  t.match(ended, [{ about: 'rule user_path /a minute', text: 'override expired' }], 'the log says so');
 });

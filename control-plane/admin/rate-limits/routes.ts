@@ -1,5 +1,6 @@
 // The routes of /admin/rate-limits: list, put, delete, reset one, reset all (spec, Endpoints).
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { ruleTitle } from '../../../schemas/rules/rule.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
@@ -31,17 +32,17 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
   const change = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    about: string,
+    about: RuleName | undefined,
     decide: Decide,
   ): Promise<object> => {
     let facts = {};
     const noting: Decide = (known) => {
       const changes = decide(known);
-      facts = writeFacts(known, changes, about, parts.prerequisites());
+      facts = about === undefined ? {} : writeFacts(known, changes, about.key, parts.prerequisites());
       return changes;
     };
     const body = await show(reply, write(noting, conditionsOf(request)));
-    request.wrote(about, facts);
+    request.wrote(about === undefined ? 'every rule' : `rule ${ruleTitle(about)}`, facts);
     return body;
   };
   const config = { access: 'operator' } as const;
@@ -54,7 +55,7 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
     const wanted = readWrite(request.body, parts.nowMs());
     if (!isVisible(request, wanted))
       throw refusal('admin_scope_denied', { fill: { what: 'change a rule outside of its user path' } });
-    return change(request, reply, wanted.key, (known) =>
+    return change(request, reply, wanted, (known) =>
       putRule(
         known,
         delegatedWrite(known, wanted, request.operator, parts.quotas().max_rules_per_scope),
@@ -67,7 +68,7 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
   app.delete('/admin/rate-limits', { config }, async (request, reply) => {
     const name = readDelete(request.body);
     if (!isVisible(request, name)) throw refusal('rate_limit_not_found');
-    return change(request, reply, name.key, (known) =>
+    return change(request, reply, name, (known) =>
       deleteRule(known, delegatedRemoval(known, name, request.operator), parts.configRules().places.get(name.key)),
     );
   });
@@ -75,12 +76,12 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
   app.post('/admin/rate-limits/reset-one', { config }, async (request, reply) => {
     const name = readResetOne(request.body);
     if (!isVisible(request, name)) throw refusal('rate_limit_not_found');
-    return change(request, reply, name.key, (known) => resetRule(known, delegatedReset(name, request.operator)));
+    return change(request, reply, name, (known) => resetRule(known, delegatedReset(name, request.operator)));
   });
 
   app.post('/admin/rate-limits/reset', { config: { access: 'admin' } }, async (request, reply) => {
     checkConfirmation(request.body);
-    await change(request, reply, 'every rule', resetEveryRule);
+    await change(request, reply, undefined, resetEveryRule);
     return { status: 'ok' };
   });
 };
