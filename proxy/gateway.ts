@@ -3,7 +3,7 @@ import type { FailedLogins } from '../plane/failed-logins.ts';
 import type { KeyUses } from '../plane/key-uses.ts';
 import type { StateFollower } from '../store/state/follow-state.ts';
 import type { AccessLog } from './access-log.ts';
-import type { Balance } from './balance.ts';
+import type { Balance } from './balance/balance.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { KeyStreams } from './key-streams.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -11,6 +11,7 @@ import type { Metrics } from './metrics.ts';
 import type { Overload } from './overload.ts';
 import type { Readiness } from './readiness.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
+import type { TargetStates } from './targets/target-states.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
 import type { Origin, Pools } from './upstream/pools.ts';
 
@@ -30,6 +31,8 @@ export interface Gateway {
   /** Without a master key: the only names in `Host` that are served. */
   readonly ownNames: ReadonlySet<string> | undefined;
   readonly balance: Balance;
+  /** What is remembered of each target between requests. */
+  readonly targets: TargetStates;
   readonly limiter: Limiter;
   readonly pools: Pools;
   readonly deadlines: Deadlines;

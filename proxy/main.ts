@@ -16,7 +16,7 @@ import { endOnUncaught } from '../plane/uncaught.ts';
 import { digestOf } from '../schemas/keys/secret.ts';
 import { openPlaneStore } from '../store/state/open.ts';
 import { createAccessLog } from './access-log.ts';
-import { createBalance } from './balance.ts';
+import { createBalance } from './balance/balance.ts';
 import { BodyBudget } from './body-budget.ts';
 import { type ConnectionCounts, roomOfProcess } from './connection/connections.ts';
 import { controlPlaneLink } from './control-plane-link.ts';
@@ -37,6 +37,7 @@ import { createPublisher } from './snapshot/publish.ts';
 import { claimInstance } from './store/claim-instance.ts';
 import { keepCounters } from './store/counters.ts';
 import { startHeartbeats } from './store/heartbeat.ts';
+import { TargetStates } from './targets/target-states.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
 import { createPools } from './upstream/pools.ts';
 
@@ -61,6 +62,7 @@ const current = createCurrent();
 const pools = createPools(roomOfProcess().most);
 const isExported = flushIntervalMs > 0;
 const limiter = createLimiter({ tokensEnforced: usageEnabled, isExported, mostBytes: counterBudgetBytes() });
+const targets = new TargetStates();
 const store = openPlaneStore(environment);
 const keyUses = new KeyUses();
 const controlPlane = controlPlaneLink(environment);
@@ -75,6 +77,7 @@ const publisher = createPublisher({
     pools.keep([...snapshot.upstreams, controlPlane]);
     server.apply(snapshot);
     observed.keep(snapshot);
+    targets.keep(snapshot.routes);
     limiter.reconcile(rules, enforcement);
     current.swap(snapshot);
     lifecycle.isEnforcing = enforcement.isEnforced;
@@ -110,7 +113,8 @@ const server = await createProxyServer({
   bodies,
   nowMs,
   current: () => current.get(),
-  balance: createBalance(),
+  balance: createBalance(targets),
+  targets,
   deadlines: createDeadlines(nowMs),
   isMetricsApart: metricsPort !== undefined,
   failedLogins,

@@ -37,7 +37,19 @@ export interface Target {
   /** The model's id at the provider. */
   readonly model: string;
   readonly modelJson: Buffer;
+  /** What tokens cost there; undefined: unknown. */
+  readonly price?: TokenPrice;
 }
+
+/** In one currency, per million tokens. */
+export interface TokenPrice {
+  readonly inputPerMtok: number;
+  readonly outputPerMtok: number;
+}
+
+/** `failover`: always the first target; `round_robin`: by the weights; the others by speed, by price, by conversation. */
+export const strategies = ['round_robin', 'failover', 'least_latency', 'cost', 'session_affinity'] as const;
+export type Strategy = (typeof strategies)[number];
 
 /** Where a model name leads: one target, or those of an alias or a bare id in declared order. */
 export interface Route {
@@ -46,8 +58,8 @@ export interface Route {
   readonly targets: readonly Target[];
   /** The share of the traffic of each target, relative to the others. */
   readonly weights: readonly number[];
-  /** `failover`: always the first target first; else by the weights. */
-  readonly strategy: 'round_robin' | 'failover';
+  /** Which of its targets is asked first (proxy/balance). */
+  readonly strategy: Strategy;
 }
 
 /** One entry of GET /v1/models. */

@@ -90,7 +90,8 @@ class Attempts {
   readonly #exchange: Exchange;
   readonly #parts: Parts;
   readonly #taker: AnswerTaker;
-  readonly #targets: readonly Target[];
+  /** In the order in which they are asked; undefined before the first is. */
+  #targets: readonly Target[] | undefined;
   #index = 0;
   #isCalled = false;
   #last: Refusal | undefined;
@@ -100,7 +101,6 @@ class Attempts {
     this.#exchange = exchange;
     this.#parts = parts;
     this.#taker = taker;
-    this.#targets = parts.balance(routed.route);
   }
 
   /** Asks the next target that has room, or refuses. */
@@ -119,13 +119,15 @@ class Attempts {
 
   /** Undefined when a target is being asked, else why none is. */
   #ask(): Refusal | undefined {
-    const { limiter, nowMs } = this.#parts;
-    const rejectedAs = this.#targets.length === 1 ? 'reject' : 'skip_target';
+    const { limiter, balance, nowMs } = this.#parts;
     // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
     const now = Math.floor(nowMs());
-    for (; this.#index < this.#targets.length; this.#index += 1) {
+    this.#targets ??= balance(this.#routed.route, { nowMs: now, thread: undefined });
+    const targets = this.#targets;
+    const rejectedAs = targets.length === 1 ? 'reject' : 'skip_target';
+    for (; this.#index < targets.length; this.#index += 1) {
       if (this.#exchange.gone) return refusal('client_left');
-      const target = this.#targets[this.#index] as Target;
+      const target = targets[this.#index] as Target;
       const matches = limiter.forTarget(target.upstream.name, target.model);
       const { lease } = limiter.admit(matches, now, rejectedAs);
       if (lease === undefined) continue;

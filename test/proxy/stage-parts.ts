@@ -14,6 +14,7 @@ import type { Route } from '../../proxy/snapshot/snapshot.ts';
 import { admit, type ConsumerAllowance } from '../../proxy/stages/admit.ts';
 import { type Accepted, attempt, type FailedAttempt, type RoutedCall } from '../../proxy/stages/attempt.ts';
 import { type Delivery, type Ending, relay } from '../../proxy/stages/relay.ts';
+import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
@@ -42,6 +43,7 @@ export function partsOf() {
     limiter,
     metrics: metricsOf(limiter),
     balance: (route: Route) => route.targets,
+    targets: new TargetStates(),
     pools: createPools(100),
     deadlines: createDeadlines(nowMs),
     usageEnabled: true,

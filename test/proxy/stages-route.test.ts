@@ -1,33 +1,16 @@
-// Where a call goes and what comes in: the targets that the caller may use, their turns, and bodies.
-import * as fc from 'fast-check';
+// Where a call goes and what comes in: the targets that the caller may use, and bodies.
 import { test } from 'tap';
-import { createBalance } from '../../proxy/balance.ts';
 import { closeExchange } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
-import type { Route, Target } from '../../proxy/snapshot/snapshot.ts';
 import { expectJson, received } from '../../proxy/stages/receive.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import { modelAccess } from '../../schemas/keys/model-access.ts';
-import { runs } from '../support/extent.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { sampleConfig } from './sample-config.ts';
 import { exchangeOf, held, named, open, refusedBy } from './stage-parts.ts';
 
 // --- resolve
-
-function routeWith(weights: readonly number[]): Route {
-  const models = weights.map((_, index) => `m${index}`);
-  const targets = weights.map((weight, index) => ({ model: `p/m${index}`, weight }));
-  const snapshot = compile(
-    sampleConfig({ providers: { p: { models } }, aliases: [{ source: 'a', targets }] }),
-    '',
-    open,
-  );
-  return resolve(named('a'), snapshot, undefined);
-}
-
-const firstOf = (targets: readonly Target[]): string => targets[0]?.model ?? '';
 
 await test('an unknown model is not found, and says its name harmlessly', async (t) => {
   const snapshot = compile(sampleConfig({ providers: { p: {} } }), '', open);
@@ -104,83 +87,6 @@ await test('a routing member takes a restricted caller only to providers that al
     await refusedBy(() => reached('p/m', ['q/m'])),
     { code: 'model_access_denied' },
     'what is worse is told first',
-  );
-});
-
-await test('a bare id always begins with the provider that is declared first', async (t) => {
-  const providers = { q: { models: ['m'] }, p: { models: ['m'] }, o: { models: ['m'] } };
-  const snapshot = compile(sampleConfig({ providers }), '', open);
-  const balance = createBalance();
-  const order = (access?: string[]) =>
-    balance(resolve(named('m'), snapshot, access && modelAccess(access))).map(({ upstream }) => upstream.name);
-  for (let request = 0; request < 3; request += 1) t.same(order(), ['q', 'p', 'o']);
-  for (let request = 0; request < 3; request += 1) t.same(order(['o/m', 'p/*']), ['p', 'o']);
-});
-
-await test('the granted part of an alias is balanced by itself', async (t) => {
-  const snapshot = compile(
-    sampleConfig({
-      providers: { p: { models: ['a', 'b', 'c'] } },
-      aliases: [{ source: 'mix', targets: [{ model: 'p/a', weight: 9 }, { model: 'p/b' }, { model: 'p/c' }] }],
-    }),
-    '',
-    open,
-  );
-  const access = modelAccess(['p/b', 'p/c']);
-  const balance = createBalance();
-  const firsts = Array.from({ length: 6 }, () => firstOf(balance(resolve(named('mix'), snapshot, access))));
-  t.same(firsts, ['b', 'c', 'b', 'c', 'b', 'c']);
-  const turns = Array.from({ length: 11 }, () => firstOf(balance(resolve(named('mix'), snapshot, undefined))));
-  t.equal(turns.filter((model) => model === 'a').length, 9, 'and leaves the turns of others alone');
-});
-
-await test('weights of 5, 1 and 1 are spread smoothly', async (t) => {
-  const balance = createBalance();
-  const route = routeWith([5, 1, 1]);
-  const order = Array.from({ length: 14 }, () => firstOf(balance(route)));
-  const cycle = ['m0', 'm0', 'm1', 'm0', 'm2', 'm0', 'm0'];
-  t.same(order, [...cycle, ...cycle]);
-});
-
-await test('over a cycle each target comes first exactly as often as its weight says', async () => {
-  fc.assert(
-    fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 }), (weights) => {
-      const balance = createBalance();
-      const route = routeWith(weights);
-      const counts = weights.map(() => 0);
-      const total = weights.reduce((sum, weight) => sum + weight, 0);
-      for (let request = 1; request <= total; request += 1) {
-        const index = Number(firstOf(balance(route)).slice(1));
-        counts[index] = (counts[index] ?? 0) + 1;
-        const skew = weights.map((weight, each) => Math.abs((counts[each] ?? 0) - (request * weight) / total));
-        if (Math.max(...skew) >= weights.length) return false;
-      }
-      return JSON.stringify(counts) === JSON.stringify(weights);
-    }),
-    runs(300),
-  );
-});
-
-await test('the other targets follow in declared order', async (t) => {
-  const balance = createBalance();
-  const route = routeWith([1, 1, 1]);
-  const orders = Array.from({ length: 3 }, () =>
-    balance(route)
-      .map(({ model }) => model)
-      .join(' '),
-  );
-  t.same(orders, ['m0 m1 m2', 'm1 m0 m2', 'm2 m0 m1']);
-  const single = routeWith([3]);
-  t.equal(balance(single), single.targets);
-});
-
-await test('a reload that leaves an alias as it is leaves its turn as it is', async (t) => {
-  const balance = createBalance();
-  const [before, after, changed] = [routeWith([1, 1]), routeWith([1, 1]), routeWith([2, 1])];
-  t.same(
-    [before, after, before, changed, before].map((route) => firstOf(balance(route))),
-    ['m0', 'm1', 'm0', 'm0', 'm1'],
-    'a changed alias begins anew, beside the old one',
   );
 });
 

@@ -181,6 +181,24 @@ export const roomRules: readonly Rule[] = [
     good: [['schemas/rules/a.ts', "import type { Limit } from '../types.ts';"]],
   },
   {
+    claim: 'what is remembered of targets is arithmetic, too',
+    check: only(/^proxy\/targets\//, /^(proxy\/(targets|bytes)|schemas\/rules)\//),
+    bad: [
+      ['proxy/targets/a.ts', "import { hash } from 'node:crypto';"],
+      ['proxy/targets/a.ts', "import type { Snapshot } from '../snapshot/snapshot.ts';"],
+    ],
+    good: [['proxy/targets/a.ts', "import { parseMoment } from '../../schemas/rules/moment.ts';"]],
+  },
+  {
+    claim: 'balancing knows routes and what is remembered of their targets, nothing else',
+    check: only(/^proxy\/balance\//, /^proxy\/((balance|targets)\/|snapshot\/snapshot\.ts$)/),
+    bad: [
+      ['proxy/balance/a.ts', "import { hash } from 'node:crypto';"],
+      ['proxy/balance/a.ts', "import type { Limiter } from '../limits/limiter.ts';"],
+    ],
+    good: [['proxy/balance/a.ts', "import type { Route } from '../snapshot/snapshot.ts';"]],
+  },
+  {
     claim: 'dialects translate and nothing else: no sockets, no stages, no limits',
     check: never(
       /^proxy\/dialects\//,
@@ -244,7 +262,7 @@ export const roomRules: readonly Rule[] = [
   {
     claim: 'the rooms below the line know nothing of the line',
     check: never(
-      /^proxy\/(bytes|call|connection|dialects|limits|providers|snapshot|store|tokens|upstream)\//,
+      /^proxy\/(balance|bytes|call|connection|dialects|limits|providers|snapshot|store|targets|tokens|upstream)\//,
       /^proxy\/(stages|endpoints)\/|^proxy\/(server|pipeline|gateway)\.ts$/,
     ),
     bad: [

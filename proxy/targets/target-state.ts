@@ -1,0 +1,45 @@
+// What is remembered of one target between requests.
+import { Breaker } from './breaker.ts';
+import { Latency } from './latency.ts';
+import { LearnedQuota } from './learned-quota.ts';
+
+/** However long a provider asks to be left alone. Milliseconds. */
+const longestRestMs = 60_000;
+
+/** Why a target is asked only when all others have failed. */
+export type Obstacle = 'breaker_open' | 'resting' | 'quota_used_up';
+
+/** Moments in Unix milliseconds. */
+export class TargetState {
+  readonly breaker = new Breaker();
+  readonly latency = new Latency();
+  readonly quota = new LearnedQuota();
+  #restsUntilMs = 0;
+
+  /** Until when the provider asked to be left alone; the past when it does not. */
+  get restsUntilMs(): number {
+    return this.#restsUntilMs;
+  }
+
+  /** Leaves the target alone until then, but for at most a minute from now. A longer rest stays. */
+  rest(untilMs: number, nowMs: number): void {
+    this.#restsUntilMs = Math.max(this.#restsUntilMs, Math.min(untilMs, nowMs + longestRestMs));
+  }
+
+  /** Whether a call is likely to be served; of a half-open breaker, true for one call. */
+  isUsable(nowMs: number): boolean {
+    return nowMs >= this.#restsUntilMs && !this.quota.isUsedUp(nowMs) && this.breaker.admits(nowMs);
+  }
+
+  /** The earliest moment at which it is usable, if nothing happens until then. */
+  usableAtMs(nowMs: number): number {
+    return Math.max(nowMs, this.#restsUntilMs, this.quota.usedUpUntilMs, this.breaker.admitsAtMs());
+  }
+
+  /** Why it is not usable, the longest-lasting reason first in rank: breaker, rest, quota; undefined when it is. */
+  obstacle(nowMs: number): Obstacle | undefined {
+    if (!this.breaker.admits(nowMs)) return 'breaker_open';
+    if (nowMs < this.#restsUntilMs) return 'resting';
+    return this.quota.isUsedUp(nowMs) ? 'quota_used_up' : undefined;
+  }
+}

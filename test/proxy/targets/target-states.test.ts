@@ -1,0 +1,70 @@
+// What is remembered of a target, and for how long.
+import { test } from 'tap';
+import { TargetState } from '../../../proxy/targets/target-state.ts';
+import { TargetStates } from '../../../proxy/targets/target-states.ts';
+
+const start = 1_800_000_000_000;
+const targetOf = (name: string, model = 'm', origin = 'http://127.0.0.1:9') => ({ upstream: { name, origin }, model });
+const routesOf = (...targets: ReturnType<typeof targetOf>[]) => new Map([['route', { targets }]]);
+
+await test('the state of a target survives a reload while provider, origin and model stay', async (t) => {
+  const states = new TargetStates();
+  const before = targetOf('p');
+  states.of(before).rest(start + 1000, start);
+  states.keep(routesOf(before, targetOf('p', 'n')));
+  const kept = states.of(before);
+  t.equal(kept.restsUntilMs, start + 1000, 'what was known before the first reload stays, too');
+  const same = targetOf('p');
+  const others = [targetOf('q'), targetOf('p', 'o'), targetOf('p', 'm', 'http://127.0.0.1:8')];
+  states.keep(routesOf(same, ...others));
+  t.equal(states.of(same), kept);
+  t.equal(states.of(before), kept, 'a request that began before shares it');
+  for (const other of others) t.not(states.of(other), kept);
+  t.same(
+    [...states.known()].map(({ provider, model }) => `${provider}/${model}`),
+    ['p/m', 'q/m', 'p/o', 'p/m'],
+  );
+  states.keep(routesOf(targetOf('q')));
+  states.keep(routesOf(targetOf('p')));
+  t.equal([...states.known()].length, 1);
+  t.not([...states.known()][0]?.state, kept, 'a target that was gone begins anew');
+});
+
+await test('the same target in several routes has one state', async (t) => {
+  const states = new TargetStates();
+  const [one, other] = [targetOf('p'), targetOf('p')];
+  states.keep(
+    new Map([
+      ['a', { targets: [one] }],
+      ['b', { targets: [other, one] }],
+    ]),
+  );
+  t.equal(states.of(one), states.of(other));
+  t.equal([...states.known()].length, 1);
+});
+
+await test('a rest never gets shorter and lasts at most a minute', async (t) => {
+  const state = new TargetState();
+  state.rest(start + 5000, start);
+  state.rest(start + 1000, start);
+  t.equal(state.usableAtMs(start), start + 5000);
+  t.equal(state.isUsable(start + 4999), false);
+  t.equal(state.obstacle(start), 'resting');
+  t.equal(state.isUsable(start + 5000), true);
+  t.equal(state.usableAtMs(start + 6000), start + 6000);
+  state.rest(start + 3_600_000, start);
+  t.equal(state.usableAtMs(start), start + 60_000);
+});
+
+await test('the obstacle that matters most is told', async (t) => {
+  const state = new TargetState();
+  t.equal(state.obstacle(start), undefined);
+  state.quota.learn({ quota: ['x-ratelimit-remaining-requests', '0'].map((text) => Buffer.from(text)) }, start);
+  t.equal(state.obstacle(start), 'quota_used_up');
+  t.equal(state.usableAtMs(start), start + 1000);
+  state.rest(start + 2000, start);
+  t.equal(state.obstacle(start), 'resting');
+  for (let failure = 0; failure < 5; failure += 1) state.breaker.failed(start + 1500);
+  t.equal(state.obstacle(start + 1500), 'breaker_open');
+  t.equal(state.usableAtMs(start + 1500), start + 2500);
+});
