@@ -6,7 +6,7 @@ interface YamlOptions {
   readonly generation?: number;
   /** False leaves out what gateways of older commits do not know. */
   readonly isCurrent?: boolean;
-  /** A line of the access log for each request. */
+  /** A line of the access log for each request; otherwise none at all. */
   readonly isLogged?: boolean;
 }
 
@@ -16,7 +16,8 @@ export function gatewayYaml(
   { generation = 0, isCurrent = true, isLogged = false }: YamlOptions = {},
 ): string {
   const limits = `[{ period: minute, max_requests: ${1_000_000_000 + generation}, max_tokens: 1000000000000 }]`;
-  return `${isCurrent ? SERVER : ''}${isLogged ? '  access_log: all\n' : ''}providers:
+  const server = isCurrent ? `${SERVER}  access_log: ${isLogged ? 'all' : 'off'}\n` : '';
+  return `${server}providers:
   bench:
     type: openai
     base_url: ${upstream}/v1
