@@ -111,7 +111,7 @@ follower = await followConfigOrExit(identity, {
 const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
 const documents = guardDocuments(store, stateFollower);
 const failedLogins = createFailedLogins();
-const metrics = createMetrics({ version: manifest.version, config: configStatus, state, fleet, failedLogins });
+const metrics = createMetrics({ version: manifest.version, config: configStatus, state, fleet, failedLogins, output });
 const app = createServer({
   logger: log,
   metrics: keepText(metrics, environment.metricsMaxAgeMs, nowMs),

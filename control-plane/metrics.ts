@@ -1,6 +1,7 @@
 // The metrics of the control plane for Prometheus; the only file of this plane that imports the metrics package.
 import type { FollowStatus } from '../gitops/config-status.ts';
 import type { FailedLogins } from '../plane/failed-logins.ts';
+import type { LineWriter } from '../plane/line-writer.ts';
 import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
 import { controlPlaneMetrics as defined } from '../schemas/control-plane-metrics.ts';
 import type { MetricDefinition } from '../schemas/metrics.ts';
@@ -21,10 +22,11 @@ export interface ObservedFacts {
   readonly state: () => StateStatus | undefined;
   readonly fleet: Pick<Fleet, 'proxies' | 'lagSeconds'>;
   readonly failedLogins: Pick<FailedLogins, 'counts'>;
+  readonly output: Pick<LineWriter, 'droppedEvents'>;
 }
 
 /** Creates a registry (no global state) with the metrics of the process and the fleet. */
-export function createMetrics({ version, config, state, fleet, failedLogins }: ObservedFacts): Metrics {
+export function createMetrics({ version, config, state, fleet, failedLogins, output }: ObservedFacts): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectProcessMetrics(registry);
@@ -35,6 +37,14 @@ export function createMetrics({ version, config, state, fleet, failedLogins }: O
     collect() {
       this.reset();
       for (const [reason, count] of Object.entries(failedLogins.counts())) this.inc({ reason }, count);
+    },
+  });
+  new Counter({
+    ...defined.logEventsDropped,
+    registers,
+    collect() {
+      this.reset();
+      this.inc(output.droppedEvents);
     },
   });
   const gauge = (definition: MetricDefinition, read: () => number): void => {

@@ -26,24 +26,27 @@ export interface Dropped {
 /** Lines as bytes, in one piece. */
 interface Batch {
   readonly bytes: Buffer;
-  /** How many of them are of requests. */
+  /** How many of them are of requests, and how many of events. */
   readonly requests: number;
+  readonly events: number;
 }
 
 export class LineWriter {
   /** Lines of requests that were dropped since the start. */
   droppedRequests = 0;
+  /** Lines of events that were dropped since the start. */
+  droppedEvents = 0;
   readonly #fd: number;
   /** Lines that no attempt to write has seen: each is turned into bytes at once, because a text of thousands of pieces is slow to put together. */
   #open: Buffer | undefined;
   #openBytes = 0;
   #openRequests = 0;
+  #openEvents = 0;
   /** Full batches behind the one that is being written. */
   readonly #full: Batch[] = [];
   #fullBytes = 0;
   /** What is left of the batch that is being written. */
   #batch: Batch | undefined;
-  #droppedEvents = 0;
   #told: Dropped = { requests: 0, events: 0 };
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = shortestPauseMs;
@@ -56,8 +59,11 @@ export class LineWriter {
 
   /** Takes the line of an event, with its line break, and writes all that waits. pino calls it. */
   write(line: string): void {
-    if (this.#held() + line.length > mostHeld) this.#droppedEvents += 1;
-    else this.#add(line);
+    if (this.#held() + line.length > mostHeld) this.droppedEvents += 1;
+    else {
+      this.#add(line);
+      this.#openEvents += 1;
+    }
     if (this.#batch === undefined) this.flush();
   }
 
@@ -94,9 +100,9 @@ export class LineWriter {
   /** What was dropped since this was asked last, once the reader has caught up; undefined: nothing, or it has not. */
   takeDropped(): Dropped | undefined {
     const { requests, events } = this.#told;
-    const news = { requests: this.droppedRequests - requests, events: this.#droppedEvents - events };
+    const news = { requests: this.droppedRequests - requests, events: this.droppedEvents - events };
     if (this.#batch !== undefined || news.requests + news.events === 0) return undefined;
-    this.#told = { requests: this.droppedRequests, events: this.#droppedEvents };
+    this.#told = { requests: this.droppedRequests, events: this.droppedEvents };
     return news;
   }
 
@@ -114,11 +120,13 @@ export class LineWriter {
 
   #closeOpen(): void {
     if (this.#open === undefined || this.#openBytes === 0) return;
-    this.#full.push({ bytes: this.#open.subarray(0, this.#openBytes), requests: this.#openRequests });
+    const bytes = this.#open.subarray(0, this.#openBytes);
+    this.#full.push({ bytes, requests: this.#openRequests, events: this.#openEvents });
     this.#fullBytes += this.#openBytes;
     this.#open = undefined;
     this.#openBytes = 0;
     this.#openRequests = 0;
+    this.#openEvents = 0;
   }
 
   #nextBatch(): boolean {
@@ -134,10 +142,10 @@ export class LineWriter {
     const batch = this.#batch;
     if (batch === undefined) return true;
     try {
-      const { bytes, requests } = batch;
+      const { bytes } = batch;
       const written = writeSync(this.#fd, bytes);
       this.#pauseMs = shortestPauseMs;
-      this.#batch = written < bytes.length ? { bytes: bytes.subarray(written), requests } : undefined;
+      this.#batch = written < bytes.length ? { ...batch, bytes: bytes.subarray(written) } : undefined;
       if (this.#batch === undefined) return true;
       this.#tryAgain();
       return false;
@@ -149,6 +157,7 @@ export class LineWriter {
       }
       // A full disk, or a reader that is gone for good: a batch that was written in part counts as lost.
       this.droppedRequests += batch.requests;
+      this.droppedEvents += batch.events;
       this.#batch = undefined;
       return true;
     }

@@ -43,7 +43,7 @@ export interface ObservedFacts {
   limiter: Limiter;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
   connections: () => ConnectionCounts;
-  output: Pick<LineWriter, 'droppedRequests'>;
+  output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
   /** The state store, and when the counters were last written there: Unix milliseconds, 0 for never. */
   store: () => { readonly isUp: boolean; readonly writtenAtMs: number };
   /** Whole milliseconds of the limiter's clock. */
@@ -136,6 +136,14 @@ function observeOutput(registers: Registry[], output: ObservedFacts['output']): 
     collect() {
       this.reset();
       this.inc(output.droppedRequests);
+    },
+  });
+  new Counter({
+    ...proxyMetrics.logEventsDropped,
+    registers,
+    collect() {
+      this.reset();
+      this.inc(output.droppedEvents);
     },
   });
 }

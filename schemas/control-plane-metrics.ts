@@ -1,9 +1,16 @@
 // The metrics of the control plane: names, labels, help.
-import { authFailuresMetric, buildMetric, type MetricDefinition, skippedMetric } from './metrics.ts';
+import {
+  authFailuresMetric,
+  buildMetric,
+  logEventsDroppedMetric,
+  type MetricDefinition,
+  skippedMetric,
+} from './metrics.ts';
 
 export const controlPlaneMetrics = {
   build: buildMetric,
   authFailures: authFailuresMetric,
+  logEventsDropped: logEventsDroppedMetric,
   configIsGood: {
     name: 'gateway_config_last_reload_successful',
     type: 'gauge',

@@ -94,3 +94,11 @@ export const authFailuresMetric = {
   help: 'Requests refused for their key, by reason: missing, malformed (not a bearer token), ambiguous (two keys), unknown, revoked, expired, unavailable (the keys could not be read yet), denied (a valid key that does not open the admin API).',
   labelNames: ['reason'],
 } as const satisfies MetricDefinition;
+
+/** A metric of both planes. */
+export const logEventsDroppedMetric = {
+  name: 'gateway_log_events_dropped_total',
+  type: 'counter',
+  help: 'Log lines of events that were dropped, because standard output was not read, or is gone.',
+  labelNames: [],
+} as const satisfies MetricDefinition;

@@ -1,5 +1,11 @@
 // The metrics of the proxy, without those of the rate limiter: names, labels, help. Every label has a bounded number of values.
-import { authFailuresMetric, buildMetric, type MetricDefinition, skippedMetric } from './metrics.ts';
+import {
+  authFailuresMetric,
+  buildMetric,
+  logEventsDroppedMetric,
+  type MetricDefinition,
+  skippedMetric,
+} from './metrics.ts';
 
 /** Upper bounds of durations, in seconds: an answer in half a second and one in ten minutes are both told from their neighbours. */
 const durationBuckets = [
@@ -166,7 +172,8 @@ export const proxyMetrics = {
   accessLogDropped: {
     name: 'gateway_access_log_dropped_total',
     type: 'counter',
-    help: 'Lines of the access log that were dropped, because standard output was not read; a later line of the log says how many, too.',
+    help: 'Lines of the access log that were dropped, because standard output was not read, or is gone; a later line of the log says how many, too.',
     labelNames: [],
   },
+  logEventsDropped: logEventsDroppedMetric,
 } as const satisfies Record<string, MetricDefinition>;

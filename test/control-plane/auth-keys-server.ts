@@ -79,7 +79,12 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
       error: (...said: unknown[]) => process.stderr.write(`${JSON.stringify(said)}\n`),
       info: (...said: unknown[]) => void logged.push(said),
     },
-    metrics: createMetrics({ ...facts, failedLogins, fleet: { proxies: () => [], lagSeconds: () => 0 } }),
+    metrics: createMetrics({
+      ...facts,
+      failedLogins,
+      output: { droppedEvents: 0 },
+      fleet: { proxies: () => [], lagSeconds: () => 0 },
+    }),
     access: {
       credentials: () => credentials,
       failedLogins,

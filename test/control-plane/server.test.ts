@@ -32,6 +32,7 @@ async function startServer(t: Test, masterKey?: string) {
       state: () => undefined,
       fleet: { proxies: () => [], lagSeconds: () => 0 },
       failedLogins,
+      output: { droppedEvents: 0 },
     }),
     access: {
       credentials: () => credentials,

@@ -68,7 +68,14 @@ async function startStatus(t: Test) {
   const failedLogins = createFailedLogins();
   const app = createServer({
     logger: { error: (...said: unknown[]) => void logged.push(said), info: () => undefined },
-    metrics: createMetrics({ version: '1', config: () => undefined, state: () => facts.state, fleet, failedLogins }),
+    metrics: createMetrics({
+      version: '1',
+      config: () => undefined,
+      state: () => facts.state,
+      fleet,
+      failedLogins,
+      output: { droppedEvents: 0 },
+    }),
     access: { credentials: () => credentials, failedLogins, masterKey: 'master', nowMs },
     readiness: () => ({ status: 'ready', reasons: [] }),
   });

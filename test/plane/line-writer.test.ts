@@ -74,5 +74,7 @@ await test('at the end what waits is written; a disk that is full or a reader th
   closeSync(fd);
   writer.writeSoon('lost\n');
   writer.write('lost too\n');
-  t.equal(writer.droppedRequests, 1);
+  writer.write('and lost as well\n');
+  t.same([writer.droppedRequests, writer.droppedEvents], [1, 2]);
+  t.same(writer.takeDropped(), { requests: 1, events: 2 });
 });

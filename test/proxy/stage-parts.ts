@@ -75,7 +75,7 @@ export function metricsOf(limiter = createLimiter()): Metrics {
       refused: { max_connections: 0, max_connections_per_address: 0 },
       cut: { pipelined: 0, tiny_chunks: 0, garbage: 0, unread: 0 },
     }),
-    output: { droppedRequests: 0 },
+    output: { droppedRequests: 0, droppedEvents: 0 },
     nowMs: () => 0,
     store: () => ({ isUp: true, writtenAtMs: 0 }),
   });

@@ -35,7 +35,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
       refused: { max_connections: 0, max_connections_per_address: 0 },
       cut: { pipelined: 0, tiny_chunks: 0, garbage: 0, unread: 0 },
     }),
-    output: { droppedRequests: 0 },
+    output: { droppedRequests: 0, droppedEvents: 0 },
     store: () => ({ isUp: true, writtenAtMs: 0 }),
     nowMs: () => 0,
   });
@@ -51,6 +51,7 @@ await test('the control plane exposes exactly the metrics that are defined for i
     state: () => undefined,
     fleet: { proxies: () => [], lagSeconds: () => 0 },
     failedLogins: createFailedLogins(),
+    output: { droppedEvents: 0 },
   });
   const text = await metrics.text();
   t.equal(promtoolComplaints(['check', 'metrics'], text), '', 'promtool agrees');
