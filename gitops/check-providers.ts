@@ -2,6 +2,7 @@
 import { foldCase } from '../schemas/selector.ts';
 import type { Config, Provider } from '../schemas/types.ts';
 import { quote } from '../schemas/validation/path.ts';
+import { hostKind } from './address-kind.ts';
 import { checkForwarded } from './check-forwarded.ts';
 import { refersToVariable } from './expand.ts';
 import type { Problem } from './problem.ts';
@@ -57,6 +58,18 @@ function checkBaseUrl(name: string, provider: Provider, sources: Sources, proble
   if (sources.isUnknown(path)) return;
   const message = problemOfBaseUrl(provider.base_url, refersToVariable(String(sources.written(path))));
   if (message !== undefined) problems.push(sources.problem(path, message));
+  else problems.push(...problemsOfAddress(path, provider, sources));
+}
+
+/** An address in place of a name is known before it is dialled. */
+function problemsOfAddress(path: string[], provider: Provider, sources: Sources): Problem[] {
+  const kind = hostKind(new URL(provider.base_url).hostname);
+  if (kind === undefined || kind === 'open' || (kind === 'private' && provider.allow_private)) return [];
+  const message =
+    kind === 'private'
+      ? 'is an address of a private network; write allow_private: true for this provider if it is meant'
+      : 'is an address that the gateway never connects to: link-local, multicast, or the metadata of a cloud';
+  return [sources.problem(path, message)];
 }
 
 function problemOfBaseUrl(text: string, isHidden: boolean): string | undefined {

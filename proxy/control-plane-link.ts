@@ -12,6 +12,8 @@ export function controlPlaneLink({
   return {
     origin: controlPlaneUrl,
     connectTimeoutMs: controlPlaneConnectMs,
+    // Its address is the operator's own setting, and a private one as a rule.
+    allowsPrivate: true,
     timeoutMs: controlPlaneTimeoutMs,
     signAddress: (address) => (masterKey === undefined ? undefined : signClientAddress(address, masterKey)),
   };

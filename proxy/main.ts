@@ -31,6 +31,7 @@ import { createMetrics } from './metrics.ts';
 import { listenForMetrics } from './metrics-server.ts';
 import { logOverload, memoryLimits, watchMemory } from './overload.ts';
 import type { Readiness } from './readiness.ts';
+import { createRefusedAddressLog } from './refused-address-log.ts';
 import { createProxyServer } from './server.ts';
 import { createCurrent } from './snapshot/current.ts';
 import { createPublisher } from './snapshot/publish.ts';
@@ -59,7 +60,7 @@ const lock = claimInstance({ identity, directory: environment.dataDirectory, for
 const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmentFingerprint(variables) }, log);
 endOnUncaught(log, () => lifecycle.counters?.flush());
 const current = createCurrent();
-const pools = createPools(roomOfProcess().most);
+const pools = createPools(roomOfProcess().most, { refused: createRefusedAddressLog(log, nowMs) });
 const isExported = flushIntervalMs > 0;
 const limiter = createLimiter({ tokensEnforced: usageEnabled, isExported, mostBytes: counterBudgetBytes() });
 const targets = new TargetStates();

@@ -154,6 +154,10 @@ export interface Provider {
    * Whether keys with allowed_models may send body members that make a provider, itself a gateway, use another model or address: models, fallbacks, route, provider, preset, api_base, api_key, base_url and similar ones. If false, such a request is answered 400. Keys without allowed_models are not affected.
    */
   allow_routing_members: boolean;
+  /**
+   * Whether base_url may lead to addresses of a private network: RFC 1918, fc00::/7, 100.64.0.0/10 and the like. Addresses of this machine are always allowed; link-local ones and those of cloud metadata never are. What counts is the address that is connected to, after DNS.
+   */
+  allow_private: boolean;
   timeouts: ProviderTimeouts;
 }
 /**

@@ -100,6 +100,7 @@ function compileUpstream(name: string, provider: Provider, formerKeys: readonly 
     streamUsage: provider.stream_usage,
     allowsRoutingMembers: provider.allow_routing_members,
     connectTimeoutMs: durationMs(timeouts.connect),
+    allowsPrivate: provider.allow_private,
     patience: Object.freeze({
       firstByteMs: durationMs(timeouts.first_byte),
       streamIdleMs: durationMs(timeouts.stream_idle),

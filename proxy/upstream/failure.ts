@@ -25,6 +25,7 @@ const table: Readonly<Record<string, Failure>> = {
   EHOSTUNREACH: unreachable('host unreachable'),
   ENETUNREACH: unreachable('network unreachable'),
   EADDRNOTAVAIL: unreachable('no local address left'),
+  ERR_IP_BLOCKED: unreachable('its address is not one that the gateway may connect to'),
   EMFILE: unreachable('the gateway has no more open files to spare'),
   ENFILE: unreachable('the machine has no more open files to spare'),
   UND_ERR_CONNECT_TIMEOUT: unreachable('no connection within the connect timeout'),

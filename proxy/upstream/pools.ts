@@ -1,12 +1,13 @@
-// Connections to the providers: a pool per origin and connect timeout, kept across reloads while some provider uses it.
+// Connections to the providers: a pool for each origin and way to reach it, kept across reloads while some provider uses it.
 import { ClientPool } from './client-pool.ts';
+import { dialler, type Network, type Reach, systemNetwork } from './dial.ts';
 import { SocketBudget } from './socket-budget.ts';
+import type { Connector } from './undici.ts';
 
 /** What decides whether two providers may share sockets. */
-export interface Origin {
+export interface Origin extends Reach {
   /** scheme://host:port */
   readonly origin: string;
-  readonly connectTimeoutMs: number;
 }
 
 export interface Pools {
@@ -18,8 +19,9 @@ export interface Pools {
   closeFree(): void;
 }
 
-/** `mostSockets`: how many there may be to all origins together. */
-export function createPools(mostSockets: number): Pools {
+/** `mostSockets`: how many there may be to all origins together. `given` takes the place of parts of the system's network. */
+export function createPools(mostSockets: number, given: Partial<Network> = {}): Pools {
+  const network = { ...systemNetwork, ...given };
   const pools = new Map<string, ClientPool>();
   /** A provider is the same object from one reload to the next, so a call finds its pool without making a text. */
   let known = new WeakMap<Origin, ClientPool>();
@@ -27,10 +29,12 @@ export function createPools(mostSockets: number): Pools {
     for (const pool of pools.values()) pool.closeFree();
   };
   const budget = new SocketBudget(mostSockets, closeFree);
-  const keyOf = ({ origin, connectTimeoutMs }: Origin): string => `${origin} ${connectTimeoutMs}`;
+  const bounded = (connect: Connector): Connector => budget.bounded(connect);
+  const keyOf = ({ origin, connectTimeoutMs, allowsPrivate = false }: Origin): string =>
+    `${origin} ${connectTimeoutMs} ${allowsPrivate}`;
   const poolOf = (target: Origin): ClientPool => {
     const key = keyOf(target);
-    const pool = pools.get(key) ?? new ClientPool(target.origin, budget.connector(target.connectTimeoutMs));
+    const pool = pools.get(key) ?? new ClientPool(target.origin, dialler(target, network, bounded));
     pools.set(key, pool);
     known.set(target, pool);
     return pool;

@@ -1,12 +1,12 @@
 // Bounds the sockets to providers, so that files, stores and clients always have descriptors left.
-import { buildConnector, type Connector } from './undici.ts';
+import type { Connector } from './undici.ts';
 
 /** How long idle sockets take to close, those of TLS too: some turns of the event loop. */
 const closingMs = 10;
 /** How many times idle ones are looked for before a connection is refused. */
 const mostTries = 5;
 
-/** Opens connections within the budget, with undici's own connector; `timeout`: how long one may take, in milliseconds. */
+/** Opens connections within the budget. */
 export class SocketBudget {
   readonly #most: number;
   /** Closes sockets without a call; those are the ones a budget is used up by as a rule. */
@@ -18,8 +18,8 @@ export class SocketBudget {
     this.#closeIdle = closeIdle;
   }
 
-  connector(timeout: number): Connector {
-    const connect = buildConnector({ timeout });
+  /** `connect`: undici's own connector. */
+  bounded(connect: Connector): Connector {
     const begin: Connector = (options, done) => {
       this.#open += 1;
       // It gives its socket, although its type does not say so.

@@ -19,6 +19,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       headers: {},
       stream_usage: true,
       allow_routing_members: false,
+      allow_private: false,
       ...given,
       timeouts: { ...timeouts, ...given.timeouts },
     },
