@@ -3,9 +3,8 @@ import { existsSync } from 'node:fs';
 import tap from 'tap';
 import { compareTrees, renderComparison } from './compare.ts';
 import { measureSlice } from './contest.ts';
-import { startClient } from './load.ts';
 import { memoryMiB, openFiles } from './measure.ts';
-import { startBare, startUpstream } from './processes.ts';
+import { startBare } from './processes.ts';
 import { openSession } from './session.ts';
 import { ownTree } from './tree.ts';
 import {
@@ -20,6 +19,13 @@ import {
 
 const skip = existsSync('/proc/self/stat') ? false : 'the bench needs /proc';
 
+/** For all tests, which run one after the other: client, provider, and a bare pass-through to it. */
+const { session, close } = await openSession(false);
+tap.teardown(close);
+const { client, upstream } = session;
+const bare = await startBare(upstream.url, undefined);
+tap.teardown(bare.stop);
+
 void tap.test('the bytes have the sizes they are said to have', async (t) => {
   const sizes = ['json', 'json-1k', 'json-8k', 'json-64k', 'sse', 'held'] as const;
   t.same(
@@ -32,10 +38,6 @@ void tap.test('the bytes have the sizes they are said to have', async (t) => {
 });
 
 void tap.test('200 requests through the bare pass-through are all answered and all counted', { skip }, async (t) => {
-  const upstream = await startUpstream();
-  t.teardown(upstream.stop);
-  const bare = await startBare(upstream.url, undefined);
-  t.teardown(bare.stop);
   const chat = async (url: string, workload: Workload): Promise<string> => {
     const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: requestBody(workload) });
     return await response.text();
@@ -47,8 +49,6 @@ void tap.test('200 requests through the bare pass-through are all answered and a
   }
   const before = await stats(upstream.url);
 
-  const client = startClient();
-  t.teardown(client.stop);
   const json = await measureSlice(client, bare, { workload: 'json', connections: 10, seconds: 20, requests: 190 });
   const paced = await measureSlice(client, bare, { workload: 'paced', connections: 10, seconds: 20, requests: 10 });
 
@@ -63,17 +63,18 @@ void tap.test(
   'a client that leaves a paced stream is noticed by the provider through the bare pass-through',
   { skip },
   async (t) => {
-    const upstream = await startUpstream();
-    t.teardown(upstream.stop);
-    const bare = await startBare(upstream.url, undefined);
-    t.teardown(bare.stop);
+    const before = await stats(upstream.url);
     const leave = new AbortController();
     const url = `${bare.url}/v1/chat/completions`;
     const response = await fetch(url, { method: 'POST', body: requestBody('paced'), signal: leave.signal });
     await response.body?.getReader().read();
     leave.abort();
-    await until(async () => (await stats(upstream.url)).streamsCut > 0);
-    t.match(await stats(upstream.url), { streamsCut: 1, streamsOpen: 0, streamsFinished: 0 });
+    await until(async () => (await stats(upstream.url)).streamsCut > before.streamsCut);
+    const { streamsCut, streamsOpen, streamsFinished } = await stats(upstream.url);
+    t.match(
+      { streamsCut, streamsOpen, streamsFinished },
+      { streamsCut: before.streamsCut + 1, streamsOpen: 0, streamsFinished: before.streamsFinished },
+    );
   },
 );
 
@@ -82,21 +83,17 @@ void tap.test('a process that ends before it listens is reported with its last w
 });
 
 void tap.test('streams that never end are opened, counted, measured and ended', { skip }, async (t) => {
-  const { session, close } = await openSession();
-  t.teardown(close);
-  const bare = await startBare(session.upstream.url, undefined);
-  const opened = await session.client.hold(bare.url, 20);
+  const before = await stats(upstream.url);
+  const opened = await client.hold(bare.url, 20);
   t.match(opened, { open: 20, problem: undefined });
-  const watched = await session.client.watch(bare.url, 1.5);
+  const watched = await client.watch(bare.url, 1.5);
   t.ok(watched.events > 0 && watched.events <= 60, `${watched.events} events of 20 streams in 1.5 s`);
-  await session.client.close(bare.url);
-  const isCut = async (): Promise<boolean> => (await stats(session.upstream.url)).streamsCut === 20;
+  await client.close(bare.url);
+  const isCut = async (): Promise<boolean> => (await stats(upstream.url)).streamsCut === before.streamsCut + 20;
   t.ok(await until(isCut), 'the provider is told that the clients left');
 });
 
 void tap.test('a comparison of this tree with itself finds pairs and no failure', { skip }, async (t) => {
-  const { session, close } = await openSession();
-  t.teardown(close);
   const trees = { before: ownTree(), after: ownTree() };
   const extent = { workloads: ['quarters'], pairs: 1, launches: 1, warmShare: 0.01 } as const;
   const compared = await compareTrees(session, trees, extent);

@@ -20,8 +20,8 @@ export interface Session {
   readonly atEnd: (undo: () => void) => void;
 }
 
-/** Starts load client and provider on the tool core. */
-export async function openSession(): Promise<{ session: Session; close: () => Promise<void> }> {
+/** Starts load client and provider on the tool core; `isAwake`: keeps that core from halting, which only figures need. */
+export async function openSession(isAwake = true): Promise<{ session: Session; close: () => Promise<void> }> {
   const toolCore = canPin ? 1 : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   const undoing = [(): void => rmSync(folder, { recursive: true, force: true })];
@@ -29,7 +29,7 @@ export async function openSession(): Promise<{ session: Session; close: () => Pr
     for (const undo of undoing.splice(0)) undo();
   };
   process.once('exit', undoAll);
-  undoing.push(keepAwake(toolCore));
+  if (isAwake) undoing.push(keepAwake(toolCore));
   const client = startClient(toolCore);
   const close = async (): Promise<void> => {
     await client.stop();
