@@ -2,7 +2,7 @@
 import { t as suite, type Test, test } from 'tap';
 import { firstEvent, lastEvent } from '../support/chat-call.ts';
 import { ask, type RuleRow, usageOf } from '../support/consumer.ts';
-import { extent } from '../support/extent.ts';
+import { extent, scenarioStores } from '../support/extent.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { delaysUntil, doorsOf, listRules } from '../support/operator.ts';
@@ -33,7 +33,8 @@ function judge(t: Test, what: string, delaysMs: readonly number[]): void {
   t.ok(at(0.99) < promisedMs, `${what}: 99 of 100 took less than ${p99} ms`);
 }
 
-for (const store of ['sqlite', 'redis'] as const) {
+// How soon an edit is in force on SQLite is in faults/store-sqlite, too.
+for (const store of scenarioStores) {
   void test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
     // Listing and convergence must not depend on how often counters are written.

@@ -1,11 +1,11 @@
 // A provider's key in a file: read at the start, and again when it changes, without a restart and without a trace of the key.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { t as suite, type Test, test } from 'tap';
+import { t as suite, test } from 'tap';
 import { checkConfig } from '../../gitops/check.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
-import { temporaryDirectory } from '../support/teardown.ts';
+import { startGateway } from '../support/gateway.ts';
+import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
@@ -16,7 +16,7 @@ const provider = (path: string, more: object = {}) => ({
 });
 
 /** The bearer that the provider gets, and the answer. */
-async function ask(gateway: Gateway) {
+async function ask() {
   const response = await gateway.fetch('/v1/chat/completions', {
     method: 'POST',
     body: { model: 'fake/fake-small', messages: [{ role: 'user', content: 'hello' }] },
@@ -25,11 +25,10 @@ async function ask(gateway: Gateway) {
   return { bearer: upstream.ledger.at(-1)?.header('authorization'), text, status: response.status };
 }
 
-const untilSent = (gateway: Gateway, key: string) =>
-  waitFor('the new key', async () => (await ask(gateway)).bearer === `Bearer ${key}`, 2_500);
+const untilSent = (key: string) => waitFor('the new key', async () => (await ask()).bearer === `Bearer ${key}`, 5_000);
 
 /** A secret as Kubernetes mounts it: the file is a link into a directory that is itself a link, which is replaced. */
-function mount(t: Test, key: string) {
+function mount(t: Teardown, key: string) {
   const folder = temporaryDirectory(t, 'key-files');
   let count = 0;
   const swap = (next: string): void => {
@@ -44,22 +43,25 @@ function mount(t: Test, key: string) {
   return { path: join(folder, 'key'), swap, lose: () => rmSync(join(folder, '..data')) };
 }
 
+/** The key that the gateway starts with; each later test gives it a file of its own. */
+const mounted = mount(suite, first);
+const gateway = await startGateway(suite, { config: provider(mounted.path) });
+
 await test('a rotated key is in force within seconds, and no key is told, kept or logged', async (t) => {
-  const { path, swap } = mount(t, first);
-  const gateway = await startGateway(t, { config: provider(path) });
-  t.match(await ask(gateway), { bearer: `Bearer ${first}`, status: 200 });
+  const { swap } = mounted;
+  t.match(await ask(), { bearer: `Bearer ${first}`, status: 200 });
   const started = performance.now();
   swap(`${second}\r\n`);
-  await untilSent(gateway, second);
+  await untilSent(second);
   t.comment(`renewed after ${Math.round(performance.now() - started)} ms`);
 
   await upstream.behave({ kind: 'error', status: 401, message: `No: ${first}, ${second}` });
-  const { text } = await ask(gateway);
+  const { text } = await ask();
   t.match(text, 'No: [redacted], [redacted]', 'neither the key nor the one before it');
   await upstream.behave({ kind: 'openai' });
 
   swap(third);
-  await untilSent(gateway, third);
+  await untilSent(third);
   const disk = readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
@@ -79,18 +81,18 @@ await test('a rotated key is in force within seconds, and no key is told, kept o
 
 await test('a file that becomes unreadable leaves the last key in force, with one warning', async (t) => {
   const { path, swap, lose } = mount(t, first);
-  const gateway = await startGateway(t, { config: provider(path) });
+  await gateway.applyConfig({ 'gateway.yaml': provider(path) });
   const unreadable = () => gateway.metric('gateway_provider_key_files_unreadable');
   t.equal(await unreadable(), 0);
   lose();
-  await waitFor('the metric', async () => (await unreadable()) === 1, 2_500);
-  t.match(await ask(gateway), { bearer: `Bearer ${first}`, status: 200 });
+  await waitFor('the metric', async () => (await unreadable()) === 1, 5_000);
+  t.match(await ask(), { bearer: `Bearer ${first}`, status: 200 });
   const ready = await gateway.fetch('/health/ready');
   t.match(await ready.json(), { status: 'degraded', reasons: ['provider_key_file_unreadable'] });
   await gateway.applyConfig({ 'gateway.yaml': provider(path, { stream_usage: false }) });
-  t.match(await ask(gateway), { bearer: `Bearer ${first}` }, 'an edit of the YAML does not lose it');
+  t.match(await ask(), { bearer: `Bearer ${first}` }, 'an edit of the YAML does not lose it');
   swap(second);
-  await untilSent(gateway, second);
+  await untilSent(second);
   t.equal(await unreadable(), 0);
   const warnings = gateway.process.logs().filter(({ msg }) => /does not exist; the last key stays/.test(String(msg)));
   t.equal(warnings.length, 1);
@@ -98,13 +100,13 @@ await test('a file that becomes unreadable leaves the last key in force, with on
 
 await test('a reload waits for a key that is not there; a start leaves its provider out', async (t) => {
   const { path, lose } = mount(t, first);
-  const gateway = await startGateway(t, { config: provider(path) });
+  await gateway.applyConfig({ 'gateway.yaml': provider(path) });
   const other = join(temporaryDirectory(t, 'key-file'), 'key');
   gateway.writeConfig({ 'gateway.yaml': provider(other) });
   await waitFor('the rejection', async () => (await gateway.metric('gateway_config_last_reload_successful')) === 0);
-  t.match(await ask(gateway), { bearer: `Bearer ${first}`, status: 200 });
+  t.match(await ask(), { bearer: `Bearer ${first}`, status: 200 });
   writeFileSync(other, second);
-  await untilSent(gateway, second);
+  await untilSent(second);
   t.equal(await gateway.metric('gateway_config_last_reload_successful'), 1);
 
   // With a broken directory the start uses the last good copy.

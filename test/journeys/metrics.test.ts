@@ -61,12 +61,12 @@ await test('with thousands of rules and a flood of scrapes the metrics are rende
   const startedMs = performance.now();
   const waits: number[] = [];
   const refused: number[] = [];
-  await waitFor('three seconds of chat', async () => {
+  await waitFor('enough of chat', async () => {
     const askedMs = performance.now();
     const { status } = await ask(busy, '/team-7');
     if (status !== 200) refused.push(status);
     waits.push(performance.now() - askedMs);
-    return performance.now() - startedMs > 3_000;
+    return performance.now() - startedMs > extent(3_000, 1_500);
   });
   const { scrapes, texts } = await stop();
   const seconds = (performance.now() - startedMs) / 1_000;
