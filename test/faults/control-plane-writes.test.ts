@@ -35,6 +35,10 @@ const ruleOf = (number: number) => ({
   reason: `number ${number}`,
 });
 
+/** On a busy machine Redis may take longer than the deadline of a write: whether it happened, its client does not know. */
+const isUnknown = ({ status, code }: Pick<AdminAnswer, 'status' | 'code'>): boolean =>
+  status === 503 && code === 'store_unavailable';
+
 const secondPlanes = new Map<Fleet, Promise<RunningProcess>>();
 
 /** Another control plane of the fleet, the same one for every test. */
@@ -130,21 +134,21 @@ for (const { store, fleet } of fleets) {
       t.comment(`${writes.length} writes in ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
     });
     t.comment(`the slowest took ${Math.max(...writes.map(({ answer }) => answer.tookMs)).toFixed(0)} ms`);
-    t.same(
-      writes.filter(({ answer }) => answer.status !== 200).map(({ answer }) => [answer.status, answer.code]),
-      [],
-    );
-    const revisions = writes.map(({ answer }) => Number(JSON.parse(answer.etag ?? '""'))).sort((a, b) => a - b);
-    t.same(
-      revisions,
-      Array.from({ length: 2 * writesOfEach }, (_, index) => before + index + 1),
-      'each has a revision of its own',
-    );
-    const last = writes.find(({ answer }) => answer.etag === `"${before + 2 * writesOfEach}"`);
+    const taken = writes.filter(({ answer }) => answer.status === 200);
+    const unknown = writes.filter(({ answer }) => isUnknown(answer));
+    t.equal(taken.length + unknown.length, 2 * writesOfEach, 'none is refused');
+    t.ok(taken.length > unknown.length, `${unknown.length} of ${writes.length} were too slow for the store's deadline`);
+    const revisions = taken.map(({ answer }) => Number(JSON.parse(answer.etag ?? '""')));
+    t.equal(new Set(revisions).size, taken.length, 'each has a revision of its own');
+    const revision = await stateRevisionOf(fleet);
+    t.ok(Math.min(...revisions) > before && Math.max(...revisions) <= revision, 'the next ones');
+    const happened = revision - before - taken.length;
+    t.ok(happened >= 0 && happened <= unknown.length, `one for each write, and for ${happened} of unknown outcome`);
+    const last = taken.filter(({ answer }) => answer.etag === `"${revision}"`);
     const [contended] = (await listRules(fleet)).filter(({ subject }) => subject === '/contended');
-    t.equal(contended?.max_requests, last?.cap, 'the last one is in force');
-    t.equal(await stateRevisionOf(fleet), before + 2 * writesOfEach);
-    for (const { cap, answer } of writes) {
+    const possible = (last.length > 0 ? last : unknown).map(({ cap }) => cap);
+    t.ok(possible.includes(contended?.max_requests ?? 0), 'the last one is in force');
+    for (const { cap, answer } of taken) {
       const shown = answer.rules.find(({ subject }) => subject === '/contended')?.max_requests;
       if (shown !== cap) t.fail(`the answer to ${cap} shows ${shown}`);
     }
@@ -160,6 +164,7 @@ for (const { store, fleet } of fleets) {
     const stair = (cap: number) => ({ user_path: '/stair', limit_key: { period: 'day' }, max_requests: cap });
     t.equal((await send(second.address, 'PUT', stair(1))).status, 200);
     const refusals: string[] = [];
+    let unknown = 0;
     await underLoad(t, fleet, async () => {
       const climb = async (address: string): Promise<void> => {
         for (let step = 0; step < stepsOfEach; ) {
@@ -167,6 +172,7 @@ for (const { store, fleet } of fleets) {
           const cap = rules.find(({ subject }) => subject === '/stair')?.max_requests ?? 0;
           const { status, code } = await send(address, 'PUT', stair(cap + 1), etag ?? '');
           if (status === 200) step += 1;
+          else if (isUnknown({ status, code })) unknown += 1;
           else refusals.push(`${status} ${code}`);
         }
       };
@@ -175,6 +181,7 @@ for (const { store, fleet } of fleets) {
     t.comment(`${refusals.length} came too late and looked again`);
     t.same([...new Set(refusals)], ['412 precondition_failed'], 'they met');
     const [stairs] = (await listRules(fleet)).filter(({ subject }) => subject === '/stair');
-    t.equal(stairs?.max_requests, 1 + 2 * stepsOfEach);
+    const unacknowledged = (stairs?.max_requests ?? 0) - (1 + 2 * stepsOfEach);
+    t.ok(unacknowledged >= 0 && unacknowledged <= unknown, `${unacknowledged} of ${unknown} of unknown outcome count`);
   });
 }
