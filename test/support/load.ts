@@ -32,7 +32,7 @@ export interface Load {
 export interface LoadOptions {
   /** Those that get it; default: all. */
   readonly proxies?: readonly Pick<Gateway, 'url'>[];
-  /** Default 300 in full, 100 in short. */
+  /** Default 300 in full, 20 in short. */
   readonly perSecond?: number;
 }
 
@@ -48,7 +48,7 @@ export function roomyConfig(...more: object[]): { rate_limits: object } {
 }
 
 const call = JSON.stringify({ model: 'fake-small', messages: [{ role: 'user', content: 'Hello' }] });
-export const usualPerSecond = extent(300, 30);
+export const usualPerSecond = extent(300, 20);
 const mostUnderWay = 500;
 /** Calls that each proxy gets at once at the start, so that the load has spare connections like a client that has run for a while. */
 const firstCalls = extent(32, 8);

@@ -3,11 +3,11 @@
 export type Found<T> = Exclude<T, undefined | null | false | 0 | ''>;
 
 /** The pause between two probes. Milliseconds. A probe is often a request: too many of them slow down what the test waits for. */
-const shortestPauseMs = 3;
-const longestPauseMs = 30;
+const shortestPauseMs = 4;
+const longestPauseMs = 40;
 
 /**
- * Calls `probe` until it gives something truthy, and gives that back; the pause between two calls is a fifth of the time waited so far.
+ * Calls `probe` until it gives something truthy, and gives that back; the pause between two calls is a quarter of the time waited so far.
  * Rejects after `deadlineMs`, naming `what`.
  */
 export async function waitFor<T>(what: string, probe: () => T | Promise<T>, deadlineMs = 10_000): Promise<Found<T>> {
@@ -17,7 +17,7 @@ export async function waitFor<T>(what: string, probe: () => T | Promise<T>, dead
     if (isFound<T>(found)) return found;
     const waitedMs = performance.now() - startedMs;
     if (waitedMs > deadlineMs) throw new Error(`waited ${deadlineMs} ms in vain for ${what}`);
-    const pauseMs = Math.min(Math.max(waitedMs / 5, shortestPauseMs), longestPauseMs);
+    const pauseMs = Math.min(Math.max(waitedMs / 4, shortestPauseMs), longestPauseMs);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
