@@ -3,13 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { before, test } from 'tap';
+import { test } from 'tap';
 import { checkConfig } from '../../gitops/check.ts';
 
 const repository = join(import.meta.dirname, '../..');
 const fixture = (name: string): string => join('test/fixtures/config', name);
 
-before(() => process.chdir(repository));
+process.chdir(repository);
 
 await test('a good directory is exit 0, a bad one 1, a wrong command 2', async (t) => {
   for (const name of readdirSync(fixture('good'))) {

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import tap, { test } from 'tap';
+import { t as suite, test } from 'tap';
 import { ConfigRejected } from '../../gitops/config-rejected.ts';
 import { lastGoodPath } from '../../gitops/last-good.ts';
 import { formatProblem } from '../../gitops/problem.ts';
@@ -32,7 +32,7 @@ import {
 } from './following.ts';
 
 // Most of the time here is waiting for the file system.
-tap.jobs = 4;
+suite.jobs = 4;
 
 void test('bad content changes nothing and is reported once, within a second', async (t) => {
   const directory = folder(t, { 'a.yaml': limit(10), 'b.yaml': 'aliases: []\n' });

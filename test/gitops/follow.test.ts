@@ -14,12 +14,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import tap, { test } from 'tap';
+import { t as suite, test } from 'tap';
 import { extent } from '../support/extent.ts';
 import { broken, folder, isLive, limit, pause, settle, soonMs, start, timed, until } from './following.ts';
 
 // Most of the time here is waiting for the file system.
-tap.jobs = 4;
+suite.jobs = 4;
 
 void test('every way of editing is live within a second', async (t) => {
   t.jobs = 4;

@@ -1,0 +1,28 @@
+// Runs test files one after the other in this process, each as one subtest: node test/together.ts a.test.ts b.test.ts
+// The start of a process, and the import of tap and of the product, take longer than most files do.
+import { registerHooks } from 'node:module';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { t } from 'tap';
+import { enter } from './support/tap-of-file.ts';
+
+const limitMs = Number(process.env['TAP_TIMEOUT'] ?? 30) * 1_000;
+/** After its time was up, a file may take so long to end; after the last file, the process. */
+const graceMs = 30_000;
+
+const { href } = new URL('support/tap-of-file.ts', import.meta.url);
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === 'tap' ? { url: href, format: 'module-typescript', shortCircuit: true } : next(specifier, context),
+});
+
+for (const file of process.argv.slice(2)) {
+  // Tells the runner too, which waits that long for each file.
+  t.setTimeout(limitMs + graceMs);
+  await t.test(file, { timeout: limitMs }, async (test) => {
+    enter(test);
+    await import(pathToFileURL(resolve(file)).href);
+  });
+}
+// What a file leaves open would hold the process up.
+t.setTimeout(graceMs);
