@@ -11,6 +11,9 @@ import { StateTables, transact } from './operations.ts';
 /** SQLITE_BUSY. */
 const busy = 5;
 
+/** How long an empty file may stand before it is taken for an emptied store: that of a copy, which cp and others begin with, is shorter. */
+const copyBeginsMs = 200;
+
 /** Where the store lies in the gateway's data directory. */
 export function stateFilePath(directory: string): string {
   return join(directory, 'state.sqlite');
@@ -32,13 +35,18 @@ function createFile(directory: string): void {
   ownFile(stateFilePath(directory));
 }
 
+/** Blocks the thread, which is the store's own. */
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 /** Write-ahead logging is a property of the file; two processes that switch it on at once get "locked" without waiting. */
 function switchToWal(database: DatabaseSync, tries: number): void {
   try {
     database.exec('PRAGMA journal_mode = WAL');
   } catch (error) {
     if (tries === 0 || (error as { errcode?: unknown }).errcode !== busy) throw error;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    pause(5);
     switchToWal(database, tries - 1);
   }
 }
@@ -104,6 +112,8 @@ export class StateFile {
     if (this.#open === undefined) {
       if (identity === undefined && this.#wasOpen && !mayCreate) throw this.#gone();
       if (identity === undefined) createFile(this.#directory);
+      // Tables that are made in a file that is being copied would end up in the copy, and hide what is in it.
+      else if (statSync(this.path).size === 0) pause(copyBeginsMs);
       this.#connect();
     }
     const open = this.#open;

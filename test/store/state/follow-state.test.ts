@@ -1,5 +1,5 @@
 // The managed state stays in force, whatever happens to its store; and an emptied store is not an order to delete.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
@@ -121,7 +121,8 @@ await test('a store that cannot be read at the start leaves the copy in force un
   t.same(applied.map(ids), [['a']]);
   t.match(follower.status(), { source: 'copy', isUp: false });
   t.ok(kinds().includes('copy-used') && kinds().includes('unavailable'));
-  writeFileSync(file, bytes);
+  writeFileSync(`${file}.whole`, bytes);
+  renameSync(`${file}.whole`, file);
   await waitFor('the store to be read', async () => {
     await follower.refresh();
     return follower.status().source === 'store';

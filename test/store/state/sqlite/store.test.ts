@@ -1,13 +1,16 @@
 // The embedded store when its file is the problem: gone, replaced, damaged, not writable, newer, or made by many at once.
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
   existsSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -55,6 +58,29 @@ await test('a file that vanished is not made anew, and works again when it is ba
   t.same(await ids(store), ['a']);
   await change(store, 'b');
   t.same(await ids(store), ['a', 'b']);
+});
+
+await test('a copy that is being written in its place is not taken for an emptied store', async (t) => {
+  const directory = temporaryDirectory(t);
+  const path = stateFilePath(directory);
+  const store = open(t, directory);
+  await change(store, 'a');
+  await store.close();
+  const copy = readFileSync(path);
+  writeFileSync(path, 'this is no database, and long enough to be looked at as if it were one');
+  const late = open(t, directory);
+  t.match(await refusal(late.read()), { reason: 'corrupt' });
+  const descriptor = openSync(path, 'w');
+  const asked = late.read();
+  // Time for the other thread to look at the empty file.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+  writeSync(descriptor, copy);
+  closeSync(descriptor);
+  t.same(
+    (await asked).documents.map(({ id }) => id),
+    ['a'],
+  );
+  t.same(await ids(late), ['a']);
 });
 
 await test('a vanished file is written back by reseed', async (t) => {
