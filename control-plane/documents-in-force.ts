@@ -10,11 +10,24 @@ export class DocumentsInForce {
   documents: readonly Document[] = [];
   credentials: Credentials;
   /** SHA-256 in hex. */
-  readonly #masterKeyDigest: string | undefined;
+  #masterKeyDigest: string | undefined;
+  #masterKey: string | undefined;
 
   constructor(masterKey: string | undefined) {
+    this.#masterKey = masterKey;
     this.#masterKeyDigest = masterKey === undefined ? undefined : digestOf(masterKey);
     this.credentials = credentialsOf(this.#masterKeyDigest, []);
+  }
+
+  get masterKey(): string | undefined {
+    return this.#masterKey;
+  }
+
+  /** Lets in another master key, and no longer the one before. */
+  renewMasterKey(masterKey: string | undefined): void {
+    this.#masterKey = masterKey;
+    this.#masterKeyDigest = masterKey === undefined ? undefined : digestOf(masterKey);
+    this.put(this.documents, this.credentials.isComplete);
   }
 
   /** `isComplete` is false until the store was read: until then an unknown key may be valid. */

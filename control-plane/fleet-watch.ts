@@ -1,8 +1,8 @@
 // Polls the heartbeats of the proxies twice a second. It refreshes the state when the store fails, is back, or has no id.
 import type { Log } from '../plane/log-events.ts';
 import { singleFlight } from '../store/single-flight.ts';
-import type { StateFollower } from '../store/state/follow-state.ts';
 import { heartbeatIntervalMs } from '../store/state/heartbeat-body.ts';
+import type { StateFollower } from '../store/state/state-follower.ts';
 import { createSharingWarnings, type Fleet } from './fleet.ts';
 import type { SignOfLife } from './store/sign-of-life.ts';
 

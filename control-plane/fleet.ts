@@ -48,6 +48,8 @@ export interface Fleet {
   heartbeats(): readonly Heartbeat[];
   /** The live proxies that know documents of the store; undefined when the last refresh failed, and before the first one. */
   witnesses(): Witnesses | undefined;
+  /** The live proxies that work with the master key of this mark; see `sealMark`. As of the last refresh. */
+  workingWith(mark: string): readonly string[];
   /** Seconds for which at least one live proxy has been behind; 0 when none is. */
   lagSeconds(): number;
 }
@@ -122,6 +124,10 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
     proxies,
     witnesses,
     heartbeats: () => heartbeats,
+    workingWith(mark) {
+      const live = proxies().filter(({ isLive }) => isLive);
+      return live.filter(({ body }) => body.master_key_mark === mark).map(({ instance }) => instance);
+    },
     lagSeconds: () => (behindSinceMs === undefined ? 0 : (nowMs() - behindSinceMs) / 1000),
   };
 }

@@ -7,6 +7,7 @@ import { boundAddress } from '../plane/bound-address.ts';
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createExpiryLines } from '../plane/expired-rules.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
+import { followSecrets } from '../plane/follow-secrets.ts';
 import { asInstance, identityOf } from '../plane/identity.ts';
 import { keepKeyUses } from '../plane/keep-key-uses.ts';
 import { keepText } from '../plane/kept-text.ts';
@@ -48,7 +49,7 @@ import { createSignOfLife } from './store/sign-of-life.ts';
 
 const anyPlane = identityOf('control-plane', manifest.version);
 const environment = settingsOrExit(anyPlane, readEnvironment());
-const { dataDirectory, entitlements, host, port, masterKey, usageEnabled } = environment;
+const { dataDirectory, entitlements, host, port, usageEnabled } = environment;
 const identity = asInstance(anyPlane, `${anyPlane.instance}:${port}`);
 const output = standardOutput();
 const log = createLog(identity, environment.logLevel, output);
@@ -60,9 +61,12 @@ ownDirectory(dataDirectory);
 ownDirectory(ownFolder);
 
 const fingerprint = environmentFingerprint(environment.variables);
-const store = openPlaneStore(environment, environment.adoptsUnsigned);
+const store = openPlaneStore(environment, {
+  adoptsUnsigned: environment.adoptsUnsigned,
+  isInUse: (mark) => fleet.workingWith(mark).length > 0,
+});
 const config = new ConfigInForce({ hasTemplates: entitlements.has('quota_templates'), usageEnabled });
-const managed = new DocumentsInForce(masterKey);
+const managed = new DocumentsInForce(environment.masterKey);
 const warnOfRules = createRuleWarnings(log);
 let follower: Follower | undefined;
 let expiry: Expiry | undefined;
@@ -110,8 +114,17 @@ follower = await followConfigOrExit(identity, {
 
 const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
 const documents = guardDocuments(store, stateFollower);
+const secretProblems = (): readonly string[] => secrets.problems();
 const failedLogins = createFailedLogins();
-const metrics = createMetrics({ version: manifest.version, config: configStatus, state, fleet, failedLogins, output });
+const metrics = createMetrics({
+  version: manifest.version,
+  config: configStatus,
+  state,
+  secretProblems,
+  fleet,
+  failedLogins,
+  output,
+});
 const app = createServer({
   logger: log,
   metrics: keepText(metrics, environment.metricsMaxAgeMs, nowMs),
@@ -120,12 +133,20 @@ const app = createServer({
     credentials: () =>
       state().standing === 'lost' ? { ...managed.credentials, isComplete: false } : managed.credentials,
     failedLogins,
-    masterKey,
+    get masterKey() {
+      return managed.masterKey;
+    },
     ownNames: environment.ownNames,
     nowMs,
     keyUses,
   },
-  readiness: () => readinessOf(configStatus(), state(), signOfLife.isTaken()),
+  readiness: () =>
+    readinessOf({
+      config: configStatus(),
+      state: state(),
+      takesWrites: signOfLife.isTaken(),
+      secretProblems: secretProblems(),
+    }),
 });
 const admin = { store: documents, quotas: () => config.quotas, nowMs };
 const rateLimitParts = {
@@ -140,7 +161,18 @@ await app.register(authKeys, { parts: { ...admin, uses: store.uses, known: () =>
 await app.register(configRoutes, {
   parts: { rules: rateLimitParts, inForce: () => config, status: configStatus },
 });
-await app.register(status, { parts: { fleet, desired, config: configStatus, state, engine, nowMs } });
+await app.register(status, {
+  parts: {
+    fleet,
+    desired,
+    config: configStatus,
+    state,
+    engine,
+    keyMark: () => store.keyMark(),
+    secretProblems,
+    nowMs,
+  },
+});
 await app.register(openapi);
 reloadOnHangUp(() => follower?.reload());
 
@@ -157,13 +189,23 @@ expiry = removeExpired(
 );
 const keptKeyUses = keepKeyUses(keyUses, store.uses);
 const resealer = resealOutdated({ store: documents, seals: store, state: () => stateFollower.state(), log });
+const secrets = followSecrets({
+  settings: environment,
+  reconnect: (...given) => store.reconnect(...given),
+  log,
+  renewKeys(keys) {
+    store.renewKeys(keys);
+    managed.renewMasterKey(keys.masterKey);
+    void stateFollower.recheckSeals().then(() => resealer.renewed());
+  },
+});
 stopOnSignals({
   log,
   messages: ['closing', 'closed'],
   atSecond: 'exit',
   mostMs: closeGraceMs,
   drain() {
-    for (const each of [fleetWatch, expiry, resealer]) each?.close();
+    for (const each of [fleetWatch, expiry, resealer, secrets]) each?.close();
     return drain(app);
   },
   async close() {

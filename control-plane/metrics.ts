@@ -20,13 +20,16 @@ export interface ObservedFacts {
   readonly version: string;
   readonly config: () => FollowStatus | undefined;
   readonly state: () => StateStatus | undefined;
+  /** Why files of secrets do not hold what is in force. */
+  readonly secretProblems: () => readonly string[];
   readonly fleet: Pick<Fleet, 'proxies' | 'lagSeconds'>;
   readonly failedLogins: Pick<FailedLogins, 'counts'>;
   readonly output: Pick<LineWriter, 'droppedEvents'>;
 }
 
 /** Creates a registry (no global state) with the metrics of the process and the fleet. */
-export function createMetrics({ version, config, state, fleet, failedLogins, output }: ObservedFacts): Metrics {
+export function createMetrics(facts: ObservedFacts): Metrics {
+  const { version, config, state, secretProblems, fleet, failedLogins, output } = facts;
   const registry = new Registry();
   const registers = [registry];
   collectProcessMetrics(registry);
@@ -71,6 +74,7 @@ export function createMetrics({ version, config, state, fleet, failedLogins, out
   gauge(defined.proxiesLive, () => live().length);
   gauge(defined.proxiesBehind, () => live().filter(({ isConverged }) => !isConverged).length);
   gauge(defined.instancesShared, () => fleet.proxies().filter(({ isShared }) => isShared).length);
+  gauge(defined.secretFilesUnusable, () => secretProblems().length);
   gauge(defined.convergenceLag, () => fleet.lagSeconds());
   return { contentType: registry.contentType, text: () => registry.metrics() };
 }

@@ -9,15 +9,21 @@ export interface Readiness {
   readonly reasons: readonly string[];
 }
 
-/** `takesWrites`: the last write of this plane to the store succeeded. */
-export function readinessOf(
-  config: FollowStatus | undefined,
-  { isUp, standing, skipped }: StateStatus,
-  takesWrites: boolean,
-): Readiness {
+export interface ReadinessFacts {
+  readonly config: FollowStatus | undefined;
+  readonly state: StateStatus;
+  /** The last write of this plane to the store succeeded. */
+  readonly takesWrites: boolean;
+  /** Files of the gateway's own secrets that do not hold what is in force. */
+  readonly secretProblems: readonly string[];
+}
+
+export function readinessOf({ config, state, takesWrites, secretProblems }: ReadinessFacts): Readiness {
+  const { isUp, standing, skipped } = state;
   const reasons = [
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
+    ...(secretProblems.length > 0 ? ['secret_file_unusable'] : []),
     ...(isUp && takesWrites ? [] : ['state_store_unavailable']),
     ...(isEmptied(standing) ? ['state_store_emptied'] : []),
     ...(skipped.unsealed > 0 ? ['state_documents_unsealed'] : []),

@@ -27,8 +27,8 @@ export interface FollowStatus {
   reloads: { success: number; failure: number };
   /** The problems of the directory now. */
   problems: readonly Problem[];
-  /** Files of providers' keys that cannot be read now, so that the last key is used; absent where keys are not read. */
-  unreadableKeyFiles?: number;
+  /** The files of providers' keys that cannot be read now; absent where keys are not read. */
+  keyFileProblems?: readonly Problem[];
   /** Providers that are left out, because they have no key; absent where keys are not read. */
   leftOut?: readonly string[];
 }

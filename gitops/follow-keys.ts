@@ -60,7 +60,7 @@ export async function followConfigAndKeys(options: FollowOptions): Promise<Follo
   }
 
   return {
-    status: () => ({ ...follower.status(), unreadableKeyFiles: keys.unreadable, leftOut }),
+    status: () => ({ ...follower.status(), keyFileProblems: keys.problems(), leftOut }),
     reload: () => follower.reload(),
     async close() {
       closing.abort();

@@ -25,9 +25,13 @@ export class KeyFiles {
   /** Without a key, so that a configuration was rejected. */
   #wanting: readonly KeyFile[] = [];
 
-  /** Files in use that cannot be read now. */
-  get unreadable(): number {
-    return this.#inForce?.filter(({ path }) => this.#followed.get(path)?.trouble !== undefined).length ?? 0;
+  /** A problem for each provider whose file cannot be read now. */
+  problems(): Problem[] {
+    return (this.#inForce ?? []).flatMap((file) => {
+      const { trouble, key } = this.#followed.get(file.path) ?? {};
+      if (trouble === undefined) return [];
+      return [key === undefined ? this.#warningOf(file) : problemOf(file, `${trouble}; ${lastKeyStays}`)];
+    });
   }
 
   /**
@@ -89,8 +93,7 @@ export class KeyFiles {
       const files = [...byProvider.values()].filter((file) => file.path === path);
       if (files.length === 0) continue;
       const change = await followed.look();
-      if (change === 'lost')
-        lost.push(...files.map((file) => problemOf(file, `${followed.trouble}; the last key stays in force`)));
+      if (change === 'lost') lost.push(...files.map((file) => problemOf(file, `${followed.trouble}; ${lastKeyStays}`)));
       else if (change === 'found') found.push(...files);
       else if (change === 'renewed') renewed.push(...files);
     }
@@ -110,6 +113,7 @@ export class KeyFiles {
 }
 
 const unread = 'cannot be read';
+const lastKeyStays = 'the last key stays in force';
 
 /** The path itself stays out of the sentence: it may be a key, written there by mistake. */
 function problemOf({ place }: KeyFile, trouble: string = unread): Problem {

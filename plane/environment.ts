@@ -2,9 +2,9 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { parseFlag, parseList, type Variables } from '../schemas/variables.ts';
-import { parseRedisUrl } from '../store/state/redis/address.ts';
 import { ownNames } from './own-names.ts';
-import { readSecret } from './secret-variable.ts';
+import { readOwnSecrets } from './own-secrets.ts';
+import type { SecretFile } from './secret-variable.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -35,6 +35,8 @@ export interface PlaneSettings {
   readonly redisUrl: string | undefined;
   /** Prefix of the names of all keys in Redis. */
   readonly redisPrefix: string;
+  /** The files that hold secrets of these settings: they may change while the process runs. */
+  readonly secretFiles: readonly SecretFile[];
 }
 
 /** Reads variables one by one and collects their problems. An empty variable counts as unset. */
@@ -50,9 +52,6 @@ export interface VariableReader {
   /** `host`: the address that the plane is bound to. */
   planeSettings(host: string): PlaneSettings;
 }
-
-/** A shorter master key can be guessed: `/v1` answers about ten thousand attempts per second. */
-const shortestMasterKey = 16;
 
 const knownEntitlements = ['quota_templates'];
 
@@ -71,13 +70,6 @@ export function readVariables(variables: Variables): VariableReader {
     const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
     if (!(number <= most)) problems.push(`${name} must be a whole number from 0 to ${most}`);
     return number;
-  };
-  const redisUrl = (): string | undefined => {
-    const url = readSecret('REDIS_URL', get, problems);
-    if (url !== undefined && parseRedisUrl(url) === undefined) {
-      problems.push('REDIS_URL must look like redis://user:password@host:6379/0, or rediss:// for TLS');
-    }
-    return url;
   };
   const redisPrefix = (): string => {
     const prefix = get('GATEWAY_REDIS_PREFIX') ?? 'gateway';
@@ -115,24 +107,25 @@ export function readVariables(variables: Variables): VariableReader {
     wholeNumber,
     planeSettings(host) {
       const insecure = flag('GATEWAY_INSECURE', false);
-      const key = readSecret('GATEWAY_MASTER_KEY', get, problems);
-      const previousKey = readSecret('GATEWAY_PREVIOUS_MASTER_KEY', get, problems);
-      const checked = checkMasterKey({ key, previousKey, insecure, host, file: get('GATEWAY_MASTER_KEY_FILE') });
-      problems.push(...checked.problems);
+      const { masterKey, previousMasterKey, redisUrl, secretFiles, warnings } = readOwnSecrets(get, problems, {
+        insecure,
+        host,
+      });
       return {
         insecure,
-        masterKey: key,
-        previousMasterKey: previousKey,
-        ownNames: key === undefined ? ownNames(host, hostname()) : undefined,
-        warnings: checked.warnings,
+        masterKey,
+        previousMasterKey,
+        ownNames: masterKey === undefined ? ownNames(host, hostname()) : undefined,
+        warnings,
         configDirectory: get('GATEWAY_CONFIG') ?? './config',
         dataDirectory: resolve(get('GATEWAY_DATA') ?? './data'),
         entitlements: entitlements(),
         logLevel: logLevel(),
         usageEnabled: flag('USAGE_ENABLED', true),
         metricsMaxAgeMs: wholeNumber('GATEWAY_METRICS_MAX_AGE_MS', 1_000, 60_000),
-        redisUrl: redisUrl(),
+        redisUrl,
         redisPrefix: redisPrefix(),
+        secretFiles,
       };
     },
   };
@@ -141,50 +134,6 @@ export function readVariables(variables: Variables): VariableReader {
 /** The address of the control plane, as both planes read it. */
 export function adminAddress(reader: VariableReader): { readonly host: string; readonly port: number } {
   return { host: reader.host('GATEWAY_ADMIN_HOST'), port: reader.port('GATEWAY_ADMIN_PORT', 8081) };
-}
-
-/** The master keys and the circumstances they are checked with. */
-interface MasterKeys {
-  readonly key: string | undefined;
-  readonly previousKey: string | undefined;
-  readonly insecure: boolean;
-  /** The address that the plane is bound to. */
-  readonly host: string;
-  /** The file that should hold the key; what is wrong with it has been said. */
-  readonly file: string | undefined;
-}
-
-/** Problems end the start; warnings do not. A sentence each. */
-function checkMasterKey({ key, previousKey, insecure, host, file }: MasterKeys): {
-  problems: string[];
-  warnings: string[];
-} {
-  const problems: string[] = [];
-  if (key === undefined) {
-    if (!insecure && file === undefined) {
-      problems.push(
-        'GATEWAY_MASTER_KEY is not set; set it to a long random text, or GATEWAY_INSECURE=true to go without',
-      );
-    }
-    if (previousKey !== undefined) {
-      problems.push('GATEWAY_PREVIOUS_MASTER_KEY is set without a GATEWAY_MASTER_KEY that follows it');
-    }
-    return { problems, warnings: [] };
-  }
-  // A bearer token is sent in a header, so a key with other characters could never match.
-  if (!/^[\x21-\x7e]+$/.test(key)) {
-    return { problems: ['GATEWAY_MASTER_KEY must consist of visible ASCII characters without spaces'], warnings: [] };
-  }
-  if (key.length >= shortestMasterKey) return { problems, warnings: [] };
-  const said = `GATEWAY_MASTER_KEY has fewer than ${shortestMasterKey} characters and can be guessed`;
-  return isLoopback(host)
-    ? { problems, warnings: [`${said}; a gateway that other machines reach does not start with it`] }
-    : { problems: [`${said}; set it to a long random text, or listen on 127.0.0.1 only`], warnings: [] };
-}
-
-/** Whether only this machine can reach a server on this address or name. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
 /** The settings, or every problem at once. */

@@ -1,18 +1,34 @@
 // A variable that holds a secret: the value itself, or, under the name with _FILE, a file that holds it.
 import { readKeyFileSync } from '../gitops/key-file.ts';
 
-/** The secret of `name`; undefined: neither is set, or a problem says what is wrong. `get`: undefined for an unset variable. */
-export function readSecret(
-  name: string,
-  get: (name: string) => string | undefined,
-  problems: string[],
-): string | undefined {
+export type SecretName = 'GATEWAY_MASTER_KEY' | 'GATEWAY_PREVIOUS_MASTER_KEY' | 'REDIS_URL';
+
+/** A file that holds a secret of the gateway. */
+export interface SecretFile {
+  readonly name: SecretName;
+  readonly path: string;
+  /** What it held at the start. */
+  readonly value: string;
+  /** What is wrong with a value, as the end of a sentence about the file; undefined: nothing. */
+  readonly problemOf: (value: string) => string | undefined;
+}
+
+/** A secret, and the file it came from. */
+export interface Secret {
+  /** Undefined: it is not set, or a problem says what is wrong. */
+  readonly value: string | undefined;
+  /** Undefined: it came from no file. */
+  readonly path: string | undefined;
+}
+
+/** Reads the secret of `name`. `get`: undefined for an unset variable. */
+export function readSecret(name: SecretName, get: (name: string) => string | undefined, problems: string[]): Secret {
   const value = get(name);
   const path = get(`${name}_FILE`);
-  if (path === undefined) return value;
+  if (path === undefined) return { value, path };
   if (value !== undefined) problems.push(`${name} and ${name}_FILE are both set; set one of them`);
   const reading = readKeyFileSync(path);
-  if ('key' in reading) return reading.key;
+  if ('key' in reading) return { value: reading.key, path };
   problems.push(`${name}_FILE names a file that ${reading.trouble}`);
-  return undefined;
+  return { value: undefined, path };
 }

@@ -4,17 +4,20 @@ import { controlPlaneConnectMs } from './control-plane-watch.ts';
 import type { Environment } from './environment.ts';
 import type { ControlPlaneLink } from './gateway.ts';
 
-export function controlPlaneLink({
-  controlPlaneUrl,
-  controlPlaneTimeoutMs,
-  masterKey,
-}: Pick<Environment, 'controlPlaneUrl' | 'controlPlaneTimeoutMs' | 'masterKey'>): ControlPlaneLink {
+/** `masterKey` gives the key in force. */
+export function controlPlaneLink(
+  { controlPlaneUrl, controlPlaneTimeoutMs }: Pick<Environment, 'controlPlaneUrl' | 'controlPlaneTimeoutMs'>,
+  masterKey: () => string | undefined,
+): ControlPlaneLink {
   return {
     origin: controlPlaneUrl,
     connectTimeoutMs: controlPlaneConnectMs,
     // Its address is the operator's own setting, and a private one as a rule.
     allowsPrivate: true,
     timeoutMs: controlPlaneTimeoutMs,
-    signAddress: (address) => (masterKey === undefined ? undefined : signClientAddress(address, masterKey)),
+    signAddress(address) {
+      const key = masterKey();
+      return key === undefined ? undefined : signClientAddress(address, key);
+    },
   };
 }

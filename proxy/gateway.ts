@@ -1,7 +1,7 @@
 // The parts a request needs, wired by main.ts and passed as arguments; there are no globals.
 import type { FailedLogins } from '../plane/failed-logins.ts';
 import type { KeyUses } from '../plane/key-uses.ts';
-import type { StateFollower } from '../store/state/follow-state.ts';
+import type { StateFollower } from '../store/state/state-follower.ts';
 import type { AccessLog } from './access-log.ts';
 import type { Balance } from './balance/balance.ts';
 import type { BodyBudget } from './body-budget.ts';

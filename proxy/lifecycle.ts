@@ -1,10 +1,12 @@
 // The proxy from start to end: its phase, the parts that come up one after the other, and what is known of it through them.
 import type { FollowStatus } from '../gitops/config-status.ts';
 import type { Follower } from '../gitops/follow.ts';
+import { formatProblem } from '../gitops/problem.ts';
+import type { SecretsFollower } from '../plane/follow-secrets.ts';
 import type { KeptKeyUses } from '../plane/keep-key-uses.ts';
 import type { Log } from '../plane/log-events.ts';
-import type { StateFollower } from '../store/state/follow-state.ts';
 import type { HeartbeatBody } from '../store/state/heartbeat-body.ts';
+import type { StateFollower } from '../store/state/state-follower.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 import type { ControlPlaneWatch } from './control-plane-watch.ts';
 import { type Readiness, readinessOf } from './readiness.ts';
@@ -19,6 +21,7 @@ export class Lifecycle {
   /** Rate limits are switched on. */
   isEnforcing = true;
   // In the order in which they come up.
+  secrets: SecretsFollower | undefined;
   stateFollower: StateFollower | undefined;
   configFollower: Follower | undefined;
   counters: KeptCounters | undefined;
@@ -31,6 +34,7 @@ export class Lifecycle {
     state: () => this.state(),
     store: () => this.store(),
     hasControlPlane: () => this.hasControlPlane(),
+    secretProblems: () => this.secretProblems(),
   };
   #takesCounters = true;
   #takesHeartbeats = true;
@@ -58,6 +62,11 @@ export class Lifecycle {
     return { isUp, writtenAtMs: this.counters?.writtenAtMs() ?? 0 };
   }
 
+  /** Why files of secrets do not hold what is in force, a sentence each. */
+  secretProblems(): readonly string[] {
+    return this.secrets?.problems() ?? [];
+  }
+
   /** Also before it was asked for the first time. */
   hasControlPlane(): boolean {
     return this.controlPlaneWatch?.answers() ?? true;
@@ -70,6 +79,7 @@ export class Lifecycle {
       state: this.state(),
       isStoreUp: this.store().isUp,
       hasControlPlane: this.hasControlPlane(),
+      secretProblems: this.secretProblems(),
       isOverloaded,
     });
   }
@@ -88,15 +98,21 @@ export class Lifecycle {
     if (this.#takesHeartbeats !== this.state()?.isUp) void this.stateFollower?.refresh();
   }
 
-  /** `live`: what is counted at this moment. Throws before the state is followed. */
-  heartbeat(live: OwnFacts['live']): HeartbeatBody {
+  /** `live`: what is counted at this moment. `keyMark`: see `SealedStore`. Throws before the state is followed. */
+  heartbeat(live: OwnFacts['live'], keyMark: string | undefined): HeartbeatBody {
     const state = this.state();
     if (state === undefined) throw new Error('a heartbeat before the store was read for the first time');
-    return heartbeatBody({ ...this.#identity, config: this.config(), state, isEnforcing: this.isEnforcing, live });
+    const { isEnforcing } = this;
+    // The files of providers' keys are secrets of the configuration.
+    const keyFileProblems = (this.config()?.keyFileProblems ?? []).map(formatProblem);
+    const secretProblems = [...this.secretProblems(), ...keyFileProblems];
+    const facts = { config: this.config(), state, isEnforcing, live, keyMark, secretProblems };
+    return heartbeatBody({ ...this.#identity, ...facts });
   }
 
   /** Ends what has come up, in the order in which each needs the others; what is counted is written. */
   async close(): Promise<void> {
+    this.secrets?.close();
     await this.configFollower?.close();
     await this.counters?.close();
     await this.keyUses?.close();

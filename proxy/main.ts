@@ -4,6 +4,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createExpiryLines } from '../plane/expired-rules.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
+import { followSecrets } from '../plane/follow-secrets.ts';
 import { asInstance, identityOf } from '../plane/identity.ts';
 import { keepKeyUses } from '../plane/keep-key-uses.ts';
 import { keepText } from '../plane/kept-text.ts';
@@ -13,7 +14,6 @@ import { createLog, logSettings, tellOfDropped } from '../plane/log.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
-import { digestOf } from '../schemas/keys/secret.ts';
 import { openPlaneStore } from '../store/state/open.ts';
 import { createAccessLog } from './access-log.ts';
 import { createBalance } from './balance/balance.ts';
@@ -44,7 +44,7 @@ import { createPools } from './upstream/pools.ts';
 
 const anyProxy = identityOf('proxy', manifest.version);
 const environment = settingsOrExit(anyProxy, readEnvironment());
-const { host, port, metricsPort, instance, masterKey, usageEnabled, variables } = environment;
+const { host, port, metricsPort, instance, usageEnabled, variables } = environment;
 const identity = asInstance(anyProxy, instance);
 const output = standardOutput();
 const log = createLog(identity, environment.logLevel, output);
@@ -66,12 +66,13 @@ const limiter = createLimiter({ tokensEnforced: usageEnabled, isExported, mostBy
 const targets = new TargetStates();
 const store = openPlaneStore(environment);
 const keyUses = new KeyUses();
-const controlPlane = controlPlaneLink(environment);
+let { masterKey } = environment;
+const controlPlane = controlPlaneLink(environment, () => masterKey);
 const memory = memoryLimits([...(variables['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv]);
 const overload = watchMemory(memory, logOverload(log));
 const bodies = new BodyBudget(Math.min(memory.heapBytes, memory.processBytes));
 const publisher = createPublisher({
-  masterKeyDigest: masterKey === undefined ? undefined : digestOf(masterKey),
+  masterKey: environment.masterKey,
   hasTemplates: environment.entitlements.has('quota_templates'),
   usageEnabled,
   put(snapshot, rules, enforcement) {
@@ -129,6 +130,17 @@ reloadOnHangUp(() => lifecycle.configFollower?.reload());
 
 const stateFollower = await followManagedState({ store, ownFolder, publisher, limiter, keyUses, log });
 lifecycle.stateFollower = stateFollower;
+lifecycle.secrets = followSecrets({
+  settings: environment,
+  reconnect: (...given) => store.reconnect(...given),
+  log,
+  renewKeys(keys) {
+    ({ masterKey } = keys);
+    store.renewKeys(keys);
+    publisher.renewMasterKey(keys.masterKey);
+    void stateFollower.recheckSeals();
+  },
+});
 lifecycle.configFollower = await followConfigOrExit(identity, {
   settings: environment,
   variables: 'expand',
@@ -171,7 +183,7 @@ lifecycle.phase = 'serving';
 lifecycle.heartbeats = startHeartbeats({
   store,
   instance,
-  body: () => lifecycle.heartbeat(limiter.live(tickMs())),
+  body: () => lifecycle.heartbeat(limiter.live(tickMs()), store.keyMark()),
   nowMs,
   onOutcome: (trouble) => lifecycle.heartbeatTaken(trouble),
   log,

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import type { KeyUses } from '../plane/key-uses.ts';
 import { type Log, logStateEvent } from '../plane/log-events.ts';
-import { type FollowStateOptions, followState, reseededKind, type StateFollower } from '../store/state/follow-state.ts';
+import { followState, reseededKind } from '../store/state/follow-state.ts';
+import type { FollowStateOptions, StateFollower } from '../store/state/state-follower.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Publisher } from './snapshot/publish.ts';
 

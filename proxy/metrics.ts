@@ -36,6 +36,8 @@ export interface ObservedFacts {
   readiness: () => Pick<Readiness, 'status'>;
   /** The control plane answers. */
   hasControlPlane: () => boolean;
+  /** Why files of the gateway's own secrets do not hold what is in force. */
+  secretProblems: () => readonly string[];
   /** The state of the config flow; undefined before the first load. */
   config: () => FollowStatus | undefined;
   /** The managed state; undefined before the first read. */
@@ -96,7 +98,8 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   };
 }
 
-function observeReadiness(registers: Registry[], { readiness, hasControlPlane }: ObservedFacts): void {
+function observeReadiness(registers: Registry[], facts: ObservedFacts): void {
+  const { readiness, hasControlPlane, secretProblems } = facts;
   const gauge = (definition: MetricDefinition, isSo: () => boolean): void => {
     new Gauge({
       ...definition,
@@ -109,6 +112,13 @@ function observeReadiness(registers: Registry[], { readiness, hasControlPlane }:
   gauge(proxyMetrics.ready, () => ['ready', 'degraded'].includes(readiness().status));
   gauge(proxyMetrics.overloaded, () => readiness().status === 'overloaded');
   gauge(proxyMetrics.controlPlaneUp, hasControlPlane);
+  new Gauge({
+    ...proxyMetrics.secretFilesUnusable,
+    registers,
+    collect() {
+      this.set(secretProblems().length);
+    },
+  });
 }
 
 function observeBodies(registers: Registry[], bodies: ObservedFacts['bodies']): void {
@@ -177,7 +187,7 @@ function observeConfig(registers: Registry[], config: ObservedFacts['config']): 
     ...proxyMetrics.keyFilesUnreadable,
     registers,
     collect() {
-      this.set(config()?.unreadableKeyFiles ?? 0);
+      this.set(config()?.keyFileProblems?.length ?? 0);
     },
   });
   new Gauge({

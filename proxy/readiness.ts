@@ -17,18 +17,21 @@ export interface ReadinessFacts {
   /** The store takes what this proxy writes. */
   readonly isStoreUp: boolean;
   readonly hasControlPlane: boolean;
+  /** Files of the gateway's own secrets that do not hold what is in force. */
+  readonly secretProblems: readonly string[];
   readonly isOverloaded: boolean;
 }
 
 /** Design section 5: `ready` and `degraded` want traffic; starting, draining and overloaded do not. */
 export function readinessOf(facts: ReadinessFacts): Readiness {
-  const { phase, config, state, isStoreUp, hasControlPlane, isOverloaded } = facts;
+  const { phase, config, state, isStoreUp, hasControlPlane, secretProblems, isOverloaded } = facts;
   if (phase !== 'serving') return { status: phase, reasons: [] };
   if (isOverloaded) return { status: 'overloaded', reasons: ['memory_nearly_full'] };
   const reasons = [
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
-    ...((config?.unreadableKeyFiles ?? 0) > 0 ? ['provider_key_file_unreadable'] : []),
+    ...((config?.keyFileProblems ?? []).length > 0 ? ['provider_key_file_unreadable'] : []),
+    ...(secretProblems.length > 0 ? ['secret_file_unusable'] : []),
     ...(isStoreUp && state?.isUp !== false ? [] : ['state_store_unavailable']),
     ...(isEmptied(state?.standing) ? ['state_store_emptied'] : []),
     ...((state?.skipped.unsealed ?? 0) > 0 ? ['state_documents_unsealed'] : []),

@@ -4,6 +4,7 @@ import {
   buildMetric,
   logEventsDroppedMetric,
   type MetricDefinition,
+  secretFilesMetric,
   skippedMetric,
 } from './metrics.ts';
 
@@ -60,4 +61,5 @@ export const controlPlaneMetrics = {
     help: 'Time for which at least one live proxy has been behind; 0 when none is.',
     labelNames: [],
   },
+  secretFilesUnusable: secretFilesMetric,
 } as const satisfies Record<string, MetricDefinition>;

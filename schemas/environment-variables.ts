@@ -14,7 +14,7 @@ export interface EnvironmentVariable {
 const both = 'both';
 const proxy = 'proxy';
 
-/** Read once, at the start of a process. An empty variable counts as unset. */
+/** Read once, at the start of a process; the files that some name are read again when they change. An empty variable counts as unset. */
 export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'GATEWAY_MASTER_KEY',
@@ -24,7 +24,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'GATEWAY_MASTER_KEY_FILE',
     readBy: both,
-    says: 'A file that holds the master key, in place of `GATEWAY_MASTER_KEY`: at most 16 KiB, a line break at its end does not count. It is read at the start only.',
+    says: 'A file that holds the master key, in place of `GATEWAY_MASTER_KEY`: at most 16 KiB, a line break at its end does not count. It is read again when it changes: the new key is accepted at once, the old one no longer.',
   },
   {
     name: 'GATEWAY_PREVIOUS_MASTER_KEY',
@@ -34,7 +34,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'GATEWAY_PREVIOUS_MASTER_KEY_FILE',
     readBy: both,
-    says: 'A file that holds it, in place of `GATEWAY_PREVIOUS_MASTER_KEY`.',
+    says: 'A file that holds it, in place of `GATEWAY_PREVIOUS_MASTER_KEY`. It is read again when it changes.',
   },
   {
     name: 'GATEWAY_INSECURE',
@@ -109,7 +109,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'REDIS_URL_FILE',
     readBy: both,
-    says: 'A file that holds the address, in place of `REDIS_URL`. It is read at the start only.',
+    says: 'A file that holds the address, in place of `REDIS_URL`. It is read again when it changes: the connection is made anew, and the one before serves until the new one works.',
   },
   {
     name: 'GATEWAY_REDIS_PREFIX',

@@ -102,3 +102,11 @@ export const logEventsDroppedMetric = {
   help: 'Log lines of events that were dropped, because standard output was not read, or is gone.',
   labelNames: [],
 } as const satisfies MetricDefinition;
+
+/** A metric of both planes. */
+export const secretFilesMetric = {
+  name: 'gateway_secret_files_unusable',
+  type: 'gauge',
+  help: 'Files of GATEWAY_MASTER_KEY_FILE, GATEWAY_PREVIOUS_MASTER_KEY_FILE and REDIS_URL_FILE that do not hold what is in force: they cannot be read, hold no such secret, or an address that does not work. The last good value stays in force.',
+  labelNames: [],
+} as const satisfies MetricDefinition;

@@ -4,6 +4,7 @@ import {
   buildMetric,
   logEventsDroppedMetric,
   type MetricDefinition,
+  secretFilesMetric,
   skippedMetric,
 } from './metrics.ts';
 
@@ -176,4 +177,5 @@ export const proxyMetrics = {
     labelNames: [],
   },
   logEventsDropped: logEventsDroppedMetric,
+  secretFilesUnusable: secretFilesMetric,
 } as const satisfies Record<string, MetricDefinition>;

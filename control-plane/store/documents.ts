@@ -2,8 +2,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { singleFlight } from '../../store/single-flight.ts';
 import { isEmptied } from '../../store/state/custody.ts';
-import type { StateFollower } from '../../store/state/follow-state.ts';
 import { heartbeatLifeMs } from '../../store/state/heartbeat-body.ts';
+import type { StateFollower } from '../../store/state/state-follower.ts';
 import type { StateStatus } from '../../store/state/state-status.ts';
 import type { StateStore, StoredState } from '../../store/state/state-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';

@@ -10,12 +10,14 @@ const mostCharacters = 1_048_576;
 
 export interface Resealing {
   readonly store: Pick<StateStore, 'read' | 'commit'>;
-  readonly seals: Pick<SealedStore, 'stopAdopting'>;
+  readonly seals: Pick<SealedStore, 'stopAdopting' | 'awaitedMark'>;
   readonly state: () => StoredState;
   readonly log: Pick<Log, 'warn'>;
 }
 
 export interface Resealer {
+  /** The master key is another one now. */
+  renewed(): void;
   /** Seals nothing more. */
   close(): void;
 }
@@ -25,12 +27,22 @@ const checkMs = 1_000;
 
 /**
  * Checks every second whether a document in force, as `state` gives it, must be sealed, and seals it. The first check that the store
- * answers is the last that takes over documents without a seal.
+ * answers is the last that takes over documents without a seal. While a live proxy works with a former master key, nothing is sealed
+ * anew, because what was sealed anew would not be in force there.
  */
 export function resealOutdated({ store, seals, state, log }: Resealing): Resealer {
   let hasChecked = false;
+  let isWaiting = false;
 
   async function check(): Promise<void> {
+    const isAwaited = seals.awaitedMark() !== undefined;
+    if (isAwaited && !isWaiting) {
+      log.warn(
+        'documents keep the seal of the previous master key until no live proxy works with it: /admin/status says which proxies do',
+      );
+    }
+    isWaiting = isAwaited;
+    if (isAwaited) return;
     const count = await resealDocuments(store, seals).catch(() => undefined);
     hasChecked ||= count !== undefined;
     if (count === undefined || count === 0) return;
@@ -44,7 +56,12 @@ export function resealOutdated({ store, seals, state, log }: Resealing): Reseale
   const timer = setInterval(() => {
     if (!hasChecked || state().documents.some(({ isOutdated }) => isOutdated === true)) void checking.join();
   }, checkMs);
-  return { close: () => clearInterval(timer) };
+  return {
+    renewed() {
+      hasChecked = false;
+    },
+    close: () => clearInterval(timer),
+  };
 }
 
 /**

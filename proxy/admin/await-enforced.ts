@@ -1,6 +1,6 @@
 // After a write of an operator: waits until this proxy enforces what was written, for at most a second.
 import { setTimeout } from 'node:timers/promises';
-import type { StateFollower } from '../../store/state/follow-state.ts';
+import type { StateFollower } from '../../store/state/state-follower.ts';
 
 /** In answers of the proxy to writes: `true` when it enforces them, `false` when it did not within a second. */
 export const enforcedHeader = 'x-gateway-enforced';

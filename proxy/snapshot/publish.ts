@@ -3,6 +3,7 @@ import type { AssembledConfig } from '../../gitops/assembled.ts';
 import type { StandingRules } from '../../plane/expired-rules.ts';
 import { managedKeys, manualRules, readManaged, resets } from '../../schemas/documents/kinds.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
+import { digestOf } from '../../schemas/keys/secret.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
 import { mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
 import type { RulePrerequisites } from '../../schemas/rules/obstacle.ts';
@@ -16,8 +17,7 @@ import { compile, withCredentials } from './compile.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export interface PublishOptions {
-  /** SHA-256 of the master key in hex. */
-  readonly masterKeyDigest: string | undefined;
+  readonly masterKey: string | undefined;
   /** Per-child templates are entitled. */
   readonly hasTemplates: boolean;
   /** Tokens are counted. */
@@ -37,6 +37,8 @@ export interface Publisher {
   config(config: AssembledConfig, revision: string): void;
   /** The managed documents changed; with the source `nothing` they could not be read yet. */
   documents(state: Pick<StoredState, 'documents' | 'kinds' | 'storeId'>, origin: StateOrigin): void;
+  /** Another master key lets in from now on, and the one before no longer. */
+  renewMasterKey(masterKey: string | undefined): void;
 }
 
 /** The expiry of rules is checked at least this often: a timer cannot be longer. Milliseconds. */
@@ -44,10 +46,11 @@ const longestWaitMs = 3_600_000;
 
 /** Nothing is put in force before there is a config. */
 export function createPublisher(options: PublishOptions): Publisher {
-  const { masterKeyDigest, hasTemplates, usageEnabled, put, warn, tellExpired, nowMs } = options;
+  const { hasTemplates, usageEnabled, put, warn, tellExpired, nowMs } = options;
   let config: { rules: readonly Rule[]; prerequisites: RulePrerequisites; maxChildren: number } | undefined;
   let snapshot: Snapshot | undefined;
   let managed = readManaged([]);
+  let masterKeyDigest = digestOfKey(options.masterKey);
   let credentials: Credentials = credentialsOf(masterKeyDigest, []);
   let keysRevision = '';
   let expiry: NodeJS.Timeout | undefined;
@@ -102,5 +105,18 @@ export function createPublisher(options: PublishOptions): Publisher {
       snapshot = withCredentials(snapshot, credentials);
       publish(snapshot, config);
     },
+    renewMasterKey(masterKey) {
+      masterKeyDigest = digestOfKey(masterKey);
+      credentials = credentialsOf(masterKeyDigest, managed.of(managedKeys), credentials.isComplete);
+      // The next documents may be others under the same revision: their seals are checked again.
+      keysRevision = '';
+      if (snapshot === undefined || config === undefined) return;
+      snapshot = withCredentials(snapshot, credentials);
+      publish(snapshot, config);
+    },
   };
+}
+
+function digestOfKey(masterKey: string | undefined): string | undefined {
+  return masterKey === undefined ? undefined : digestOf(masterKey);
 }

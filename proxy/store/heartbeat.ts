@@ -5,6 +5,7 @@ import { singleFlight } from '../../store/single-flight.ts';
 import {
   type HeartbeatBody,
   heartbeatIntervalMs,
+  mostLeftOut,
   mostProblems,
   readHeartbeatBody,
 } from '../../store/state/heartbeat-body.ts';
@@ -85,13 +86,19 @@ export interface OwnFacts {
   readonly config: FollowStatus | undefined;
   readonly state: StateStatus;
   readonly isEnforcing: boolean;
+  /** See `SealedStore`. */
+  readonly keyMark: string | undefined;
+  /** Files of secrets that cannot be used now, a sentence each. */
+  readonly secretProblems: readonly string[];
   /** See `environmentFingerprint`. */
   readonly environment: string;
   readonly live: Pick<HeartbeatBody, 'counters' | 'windows'>;
 }
 
 /** The same as a heartbeat says it. */
-export function heartbeatBody({ startedAtMs, config, state, isEnforcing, environment, live }: OwnFacts): HeartbeatBody {
+export function heartbeatBody(facts: OwnFacts): HeartbeatBody {
+  const { startedAtMs, config, state, isEnforcing, environment, live, keyMark, secretProblems } = facts;
+  const leftOut = config?.leftOut ?? [];
   return {
     started_at_ms: startedAtMs,
     config_revision: config?.revision ?? '',
@@ -102,6 +109,9 @@ export function heartbeatBody({ startedAtMs, config, state, isEnforcing, environ
     state_source: state.source,
     limiter: isEnforcing ? 'enforcing' : 'off',
     environment,
+    ...(keyMark === undefined ? {} : { master_key_mark: keyMark }),
+    ...(secretProblems.length === 0 ? {} : { secret_problems: secretProblems.slice(0, mostProblems) }),
+    ...(leftOut.length === 0 ? {} : { left_out_providers: leftOut.slice(0, mostLeftOut) }),
     ...live,
   };
 }

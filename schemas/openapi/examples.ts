@@ -78,6 +78,8 @@ const proxy = {
   environment: 'e3b0c44298fc',
   environment_matches: true,
   last_config_error: null,
+  secret_problems: [],
+  left_out_providers: [],
 } as const;
 
 const gpt = { id: 'openai/gpt-4o', object: 'model', created: 1_772_400_000, owned_by: 'openai' } as const;
@@ -162,6 +164,7 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
     desired: { config_revision: '9f86d081884c', state_revision: 42, environment: 'e3b0c44298fc' },
     proxies: [proxy],
     last_rejected_config: null,
+    secret_problems: [],
     store: { engine: 'redis', status: 'up', source: 'store', store_id: '6fa459ea-ee8a-4ca4-894e-db77e160355e' },
   },
   usage: {

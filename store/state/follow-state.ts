@@ -2,47 +2,12 @@
 import { dirname } from 'node:path';
 import { singleFlight } from '../single-flight.ts';
 import { stateAfter } from './changed-state.ts';
-import {
-  type Custody,
-  isEmptied,
-  judge,
-  lostAdvice,
-  type Standing,
-  type StateOwner,
-  unanswered,
-  unread,
-} from './custody.ts';
+import { type Custody, isEmptied, judge, lostAdvice, type Standing, unanswered, unread } from './custody.ts';
 import { createKeeper, type Keeper, recallState } from './last-good-state.ts';
-import type { SealedStore } from './sealed-store.ts';
 import { type SkippedDocuments, tellSkipped } from './skipped.ts';
-import type { StateEvent, StateOrigin, StateStatus } from './state-status.ts';
+import type { FollowStateOptions, StateFollower } from './state-follower.ts';
+import type { StateEvent, StateStatus } from './state-status.ts';
 import type { Commit, CommitResult, StoredState, StorePosition } from './state-store.ts';
-
-export interface FollowStateOptions {
-  readonly store: SealedStore;
-  /** Where the copy lies. */
-  readonly copyPath: string;
-  /** Of the process that owns the documents, the control plane; a proxy has none and writes nothing. */
-  readonly owner?: StateOwner;
-  /** Puts a state in force. */
-  readonly apply: (state: StoredState, origin: StateOrigin) => void;
-  readonly report: (event: StateEvent) => void;
-}
-
-export interface StateFollower {
-  /** What is in force. */
-  state(): StoredState;
-  status(): StateStatus;
-  /**
-   * Commits to the store. What was committed is in force when this resolves: worked out, when it was decided on what is in force, so
-   * that no commit reads what it does not need; else read. Rejects with `StoreUnavailable`.
-   */
-  commit(commit: Commit): Promise<CommitResult>;
-  /** Polls the store now. Resolves when what it says is in force, or when it gave no answer in time; never rejects. */
-  refresh(): Promise<void>;
-  /** Resolves when what is in force is copied, or after a second: a disk may hang. */
-  kept(): Promise<void>;
-}
 
 /** A kind whose revision is raised whenever an emptied store was given its documents back: counters were lost then. */
 export const reseededKind = 'store_reseeded';
@@ -68,6 +33,8 @@ class Following implements StateFollower {
   /** The settings of the server that answers were checked. */
   #isChecked = false;
   #outages = 0;
+  /** The documents are read although the store stands where it stood. */
+  #mustRead = false;
   readonly #polling = singleFlight(() => this.#pollAndReport());
   /** Polls wait for a commit of this process: it tells them what they would read. Never rejects. */
   #committing: Promise<unknown> = Promise.resolve();
@@ -147,6 +114,16 @@ class Following implements StateFollower {
     return this.#polling.next();
   }
 
+  async recheckSeals(): Promise<void> {
+    this.#mustRead = true;
+    await this.refresh();
+    if (!this.#mustRead) return;
+    const before = this.#current;
+    const checked = await this.#options.store.open(before);
+    // What was read meanwhile is checked.
+    if (this.#current === before) this.#putInForce(checked);
+  }
+
   async #pollAndReport(): Promise<void> {
     const problem = await this.#poll().then(
       () => undefined,
@@ -171,12 +148,21 @@ class Following implements StateFollower {
     if (this.#judge(mark) === 'emptied') return this.#writeBack();
     // A store that was away may have come back without its last changes, and count on from there.
     const isSame = mark.storeId === this.#current.storeId && mark.revision === this.#current.revision;
-    if (!(this.#source === 'store' && this.#isUp && isSame)) {
-      const state = await this.#options.store.read();
+    if (this.#mustRead || !(this.#source === 'store' && this.#isUp && isSame)) {
+      const state = await this.#readAll();
       if (this.#judge(state) === 'emptied') return this.#writeBack();
       this.#follow(state);
     }
     if (this.#custody.standing === 'new') await this.#initialise();
+  }
+
+  async #readAll(): Promise<StoredState> {
+    const must = this.#mustRead;
+    this.#mustRead = false;
+    return this.#options.store.read().catch((error: unknown) => {
+      this.#mustRead ||= must;
+      throw error;
+    });
   }
 
   #judge({ storeId }: StorePosition): Standing {

@@ -17,6 +17,12 @@ export interface HeartbeatBody {
   readonly limiter: 'enforcing' | 'off';
   /** See `environmentFingerprint`. */
   readonly environment: string;
+  /** Names the master key that it works with, see `sealMark`; absent without one, and in the heartbeat of an older proxy. */
+  readonly master_key_mark?: string;
+  /** Files of secrets that it cannot use now, one line each; absent when there are none. */
+  readonly secret_problems?: readonly string[];
+  /** Providers that it has left out, because they have no key; absent when there are none. */
+  readonly left_out_providers?: readonly string[];
   /** Rules that are no templates: rule key, epoch, requests used, tokens used, requests in flight. */
   readonly counters: readonly LiveCounter[];
   /** Of each of `counters`, in their order; absent in the heartbeat of an older proxy. */
@@ -43,6 +49,8 @@ const latestMomentMs = 8.64e15;
 
 /** Problems beyond these are left out of a heartbeat. */
 export const mostProblems = 20;
+/** Names of providers beyond these are left out of a heartbeat. */
+export const mostLeftOut = 500;
 
 /** A body as it was read from the store; undefined when it is not one. Members it does not know are ignored. */
 export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
@@ -54,13 +62,15 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
     Math.abs(said.started_at_ms) <= latestMomentMs &&
     isText(said.config_revision) &&
     isText(said.config_source) &&
-    Array.isArray(problems) &&
-    problems.every(isText) &&
+    isTexts(problems) &&
     (said.store_id === null || isText(said.store_id)) &&
     isNumber(said.state_revision) &&
     isText(said.state_source) &&
     (said.limiter === 'enforcing' || said.limiter === 'off') &&
     isText(said.environment) &&
+    (said.master_key_mark === undefined || isText(said.master_key_mark)) &&
+    (said.secret_problems === undefined || isTexts(said.secret_problems)) &&
+    (said.left_out_providers === undefined || isTexts(said.left_out_providers)) &&
     (said.instance_shared === undefined || typeof said.instance_shared === 'boolean') &&
     Array.isArray(counters) &&
     counters.every(isCounter) &&
@@ -79,6 +89,10 @@ function isWindow(value: unknown): value is LiveWindow | null {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every(isText);
 }
 
 function isNumber(value: unknown): value is number {

@@ -1,6 +1,7 @@
 // Opens the state store a plane is configured for: the one place that knows which engine that is.
 import { openRedisStore, type RedisStoreOptions } from './redis/store.ts';
 import { type SealedStore, sealDocuments } from './sealed-store.ts';
+import type { SealOptions } from './seals.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './sqlite/store.ts';
 import type { StateStore } from './state-store.ts';
 
@@ -24,9 +25,19 @@ export interface StoreSettings {
   readonly previousMasterKey: string | undefined;
 }
 
-/** The store of a plane with these settings, its documents sealed by the master key. `adoptsUnsigned`: see `sealDocuments`. */
-export function openPlaneStore(settings: StoreSettings, adoptsUnsigned = false): SealedStore {
+/** The store of a plane, whose secrets may be renewed while it runs. */
+export interface PlaneStore extends SealedStore {
+  /** See `RedisStore`. Without Redis it changes nothing. */
+  reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
+}
+
+/** The store of a plane with these settings, its documents sealed by the master key. `sealing`: see `SealOptions`. */
+export function openPlaneStore(
+  settings: StoreSettings,
+  sealing: Pick<SealOptions, 'adoptsUnsigned' | 'isInUse'> = {},
+): PlaneStore {
   const { dataDirectory: directory, redisUrl, redisPrefix: prefix, masterKey, previousMasterKey } = settings;
-  const store = openStateStore({ directory, prefix, ...(redisUrl === undefined ? {} : { redisUrl }) });
-  return sealDocuments(store, { masterKey, previousMasterKey, adoptsUnsigned });
+  const redis = redisUrl === undefined ? undefined : openRedisStore({ redisUrl, prefix });
+  const store = sealDocuments(redis ?? openSqliteStore({ directory }), { ...sealing, masterKey, previousMasterKey });
+  return { ...store, reconnect: async (...given) => (await redis?.reconnect(...given)) ?? false };
 }

@@ -11,6 +11,11 @@ export function sealKey(masterKey: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', masterKey, '', purpose, 32)));
 }
 
+/** Twelve hex digits that name a key of seals: processes tell each other by it which master key they have. */
+export function sealMark(key: KeyObject): string {
+  return createHmac('sha256', key).update('mark').digest('hex').slice(0, 12);
+}
+
 /**
  * HMAC-SHA-256 over kind, id and body. The body counts as JSON, whatever the order of its members. An older body of the same document
  * keeps its seal: the revision cannot be bound in, as the store assigns it after the seal was made.

@@ -81,6 +81,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
     },
     metrics: createMetrics({
       ...facts,
+      secretProblems: () => [],
       failedLogins,
       output: { droppedEvents: 0 },
       fleet: { proxies: () => [], lagSeconds: () => 0 },

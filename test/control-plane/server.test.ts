@@ -30,6 +30,7 @@ async function startServer(t: Test, masterKey?: string) {
       version: '1.2.3',
       config: () => undefined,
       state: () => undefined,
+      secretProblems: () => [],
       fleet: { proxies: () => [], lagSeconds: () => 0 },
       failedLogins,
       output: { droppedEvents: 0 },

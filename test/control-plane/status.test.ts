@@ -52,6 +52,8 @@ async function startStatus(t: Test) {
   const facts = {
     desired: { configRevision: 'c1', stateRevision: 4, environment: 'e1' } as Desired,
     config: undefined as FollowStatus | undefined,
+    keyMark: undefined as string | undefined,
+    secretProblems: [] as string[],
     state: {
       storeId: 's1',
       revision: 4,
@@ -72,6 +74,7 @@ async function startStatus(t: Test) {
       version: '1',
       config: () => undefined,
       state: () => facts.state,
+      secretProblems: () => [],
       fleet,
       failedLogins,
       output: { droppedEvents: 0 },
@@ -86,6 +89,8 @@ async function startStatus(t: Test) {
       config: () => facts.config,
       state: () => facts.state,
       engine: 'sqlite',
+      keyMark: () => facts.keyMark,
+      secretProblems: () => facts.secretProblems,
       nowMs,
     },
   });
@@ -132,6 +137,7 @@ await test('without a proxy nothing is converged, and nothing is behind', async 
     desired: { config_revision: 'c1', state_revision: 4, environment: 'e1' },
     proxies: [],
     last_rejected_config: null,
+    secret_problems: [],
     store: { engine: 'sqlite', status: 'up', source: 'store', store_id: 's1' },
   });
 });
@@ -157,8 +163,25 @@ await test('a proxy that enforces what is desired is shown with all it says', as
       environment: 'e1',
       environment_matches: true,
       last_config_error: null,
+      secret_problems: [],
+      left_out_providers: [],
     },
   ]);
+});
+
+await test('a proxy with another master key, an unusable secret and a provider without a key says so', async (t) => {
+  const plane = await startStatus(t);
+  plane.facts.keyMark = 'mark of ours';
+  plane.facts.secretProblems = ['REDIS_URL_FILE names a file that is empty'];
+  const told = { secret_problems: ['GATEWAY_MASTER_KEY_FILE names a file that is empty'], left_out_providers: ['a'] };
+  await plane.beat('proxy-1', { ...healthy, ...told, master_key_mark: 'another mark' });
+  await plane.beat('proxy-2', { ...healthy, master_key_mark: 'mark of ours' });
+  await plane.beat('proxy-3');
+  const shown = await plane.look();
+  t.match(shown, { secret_problems: plane.facts.secretProblems, proxies: [{ ...told, master_key_matches: false }] });
+  t.match(shown.proxies[1], { master_key_matches: true, secret_problems: [] });
+  t.notOk('master_key_matches' in (shown.proxies[2] ?? {}), 'an older proxy does not say');
+  t.notMatch(JSON.stringify(shown), /mark of ours|another mark/);
 });
 
 await test('a proxy that is behind is named, for how long, and no longer once it has caught up', async (t) => {

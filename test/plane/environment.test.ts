@@ -86,6 +86,26 @@ await test('a secret may lie in a file, but not in two places', async (t) => {
   }
 });
 
+await test('what a file of a secret may hold later is what it may hold at the start', async (t) => {
+  const path = join(temporaryDirectory(t, 'secrets'), 'secret');
+  const key = 'sk-test-master-key-0123456789';
+  const problemOf = (name: string, host: string, later: string): unknown => {
+    const isKey = name === 'GATEWAY_MASTER_KEY';
+    writeFileSync(path, isKey ? key : 'redis://h:1/0');
+    const variables = { ...(isKey ? {} : { GATEWAY_MASTER_KEY: key }), [`${name}_FILE`]: path };
+    return reading(variables, (reader) => {
+      const [file, ...others] = reader.planeSettings(host).secretFiles;
+      t.same([file?.name, file?.path, others], [name, path, []]);
+      return file?.problemOf(later);
+    });
+  };
+  t.equal(problemOf('GATEWAY_MASTER_KEY', '0.0.0.0', 'k'.repeat(16)), undefined);
+  t.match(problemOf('GATEWAY_MASTER_KEY', '0.0.0.0', 'k'.repeat(15)), /fewer than 16 characters/);
+  t.equal(problemOf('GATEWAY_MASTER_KEY', '127.0.0.1', 'k'), undefined);
+  t.equal(problemOf('REDIS_URL', '127.0.0.1', 'rediss://u:p@h/1'), undefined);
+  t.match(problemOf('REDIS_URL', '127.0.0.1', 'postgres://h'), /holds no address such as redis:/);
+});
+
 await test('a master key that can be guessed is warned about on loopback, and stops the start elsewhere', async (t) => {
   const said = (key: string, host: string): unknown =>
     reading({ GATEWAY_MASTER_KEY: key }, (reader) => reader.planeSettings(host).warnings);

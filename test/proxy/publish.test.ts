@@ -22,7 +22,7 @@ function startPublisher({ hasTemplates = true, usageEnabled = true, nowMs = () =
   const said: (readonly string[])[] = [];
   const ended: object[] = [];
   const publishing = createPublisher({
-    masterKeyDigest: digestOf('sk-master'),
+    masterKey: 'sk-master',
     hasTemplates,
     usageEnabled,
     put: (snapshot, rules, { isEnforced }) => void put.push({ snapshot, rules, isEnforced }),

@@ -66,6 +66,7 @@ export function metricsOf(limiter = createLimiter()): Metrics {
     failedLogins: createFailedLogins(),
     readiness: () => ({ status: 'ready' }),
     hasControlPlane: () => true,
+    secretProblems: () => [],
     config: () => undefined,
     state: () => undefined,
     limiter,

@@ -279,7 +279,16 @@ async function startAdmin(t: Test) {
       skipped: { unreadable: 0, unsealed: 0 },
     }) as const;
   await app.register(statusRoute, {
-    parts: { fleet, desired, config: () => undefined, state, engine: 'sqlite', nowMs },
+    parts: {
+      fleet,
+      desired,
+      config: () => undefined,
+      state,
+      engine: 'sqlite',
+      keyMark: () => 'mark',
+      secretProblems: () => [],
+      nowMs,
+    },
   });
   await app.register(openapi);
   const address = await app.listen({ host: '127.0.0.1', port: 0 });

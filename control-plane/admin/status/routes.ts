@@ -13,6 +13,10 @@ export interface StatusParts {
   config(): FollowStatus | undefined;
   state(): StateStatus;
   readonly engine: 'sqlite' | 'redis';
+  /** Names the master key of this plane; see `SealedStore`. */
+  keyMark(): string | undefined;
+  /** Why files of secrets do not hold what is in force here, a sentence each. */
+  secretProblems(): readonly string[];
   readonly nowMs: () => number;
 }
 
@@ -36,8 +40,9 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
         state_revision: desired.stateRevision,
         environment: desired.environment,
       },
-      proxies: proxies.map((proxy) => describeProxy(proxy, desired)),
+      proxies: proxies.map((proxy) => describeProxy(proxy, desired, parts.keyMark())),
       last_rejected_config: rejectedConfig(config),
+      secret_problems: parts.secretProblems(),
       store: {
         engine,
         status: isEmptied(standing) ? 'emptied' : isUp ? 'up' : 'down',
@@ -48,7 +53,7 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
   });
 };
 
-function describeProxy(proxy: ProxyView, desired: Desired): object {
+function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | undefined): object {
   const { instance, isShared, isLive, heardAtMs, body, isConverged } = proxy;
   return {
     instance,
@@ -65,6 +70,11 @@ function describeProxy(proxy: ProxyView, desired: Desired): object {
     environment: body.environment,
     environment_matches: body.environment === desired.environment,
     last_config_error: body.config_problems.length === 0 ? null : body.config_problems,
+    ...(keyMark === undefined || body.master_key_mark === undefined
+      ? {}
+      : { master_key_matches: body.master_key_mark === keyMark }),
+    secret_problems: body.secret_problems ?? [],
+    left_out_providers: body.left_out_providers ?? [],
   };
 }
 

@@ -26,7 +26,7 @@ const echoDenied = /^NOPERM .*'echo'/i;
 
 /** Operations on one client, each with its deadline. */
 export class RedisConnection {
-  readonly #settings: ConnectionSettings;
+  #settings: ConnectionSettings;
   readonly #opening: Promise<void>;
   readonly #running = new Set<Promise<unknown>>();
   #line: RedisLine | undefined;
@@ -34,6 +34,8 @@ export class RedisConnection {
   #lastError: Error | undefined;
   #isClosed = false;
   #asked = 0;
+  /** Gives up the connection that should replace this one. */
+  #abandon: (() => void) | undefined;
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
@@ -64,9 +66,57 @@ export class RedisConnection {
     }, deadlineMs);
   }
 
+  /**
+   * Replaces the connection by one with other settings as soon as that one works; until then it is tried for ever. What is under way
+   * ends on the connection it began on. `onTrouble` is called once, when the first try fails. True: it is replaced; false: another
+   * call or `close` came first.
+   */
+  async renew(settings: ConnectionSettings, onTrouble: (trouble: Error) => void): Promise<boolean> {
+    this.#abandon?.();
+    let isAbandoned = this.#isClosed;
+    let abandon = (): void => {
+      isAbandoned = true;
+    };
+    this.#abandon = () => abandon();
+    await this.#opening;
+    let isTold = false;
+    const line = await connectRedis(settings, (error) => {
+      if (this.#line === line) this.#lastError = error;
+      else if (!isTold && !isAbandoned) {
+        isTold = true;
+        onTrouble(explainRedisFailure(settings.address, error));
+      }
+    });
+    return new Promise((resolve) => {
+      abandon = () => {
+        isAbandoned = true;
+        line.client.disconnect();
+        resolve(false);
+      };
+      if (isAbandoned || this.#isClosed) return abandon();
+      line.client.on('ready', () => {
+        if (isAbandoned) return;
+        const isFirst = this.#line !== line;
+        if (isFirst) this.#replace(line, settings);
+        this.#isReady(line);
+        if (isFirst) resolve(true);
+      });
+    });
+  }
+
+  #replace(line: RedisLine, settings: ConnectionSettings): void {
+    const former = this.#line;
+    this.#line = line;
+    this.#settings = settings;
+    this.#abandon = undefined;
+    // What has begun on it ends at its deadline.
+    void Promise.allSettled(this.#running).then(() => former?.client.disconnect());
+  }
+
   /** Waits for what is under way, at most until its deadline. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#abandon?.();
     await Promise.allSettled(this.#running);
     await this.#opening;
     this.#line?.client.disconnect();
@@ -111,19 +161,23 @@ export class RedisConnection {
 
   async #open(): Promise<void> {
     const line = await connectRedis(this.#settings, (error) => {
-      this.#lastError = error;
+      if (this.#line === undefined || this.#line === line) this.#lastError = error;
     });
     this.#line = line;
-    line.client.on('ready', () => {
-      this.#lastError = undefined;
-      for (const go of this.#awaitingReady.splice(0)) go(line);
-    });
+    line.client.on('ready', () => this.#isReady(line));
+  }
+
+  /** Begins what has waited, unless another connection is in use. */
+  #isReady(line: RedisLine): void {
+    if (this.#line !== line) return;
+    this.#lastError = undefined;
+    for (const go of this.#awaitingReady.splice(0)) go(line);
   }
 
   #withDeadline<Result>(work: (line: RedisLine) => Promise<Result>, deadlineMs: number): Promise<Result> {
     return new Promise((resolve, reject) => {
       let isOver = false;
-      let isAsked = false;
+      let asked: RedisLine | undefined;
       const end = (then: () => void): void => {
         isOver = true;
         clearTimeout(timer);
@@ -131,14 +185,14 @@ export class RedisConnection {
       };
       const begin = (line: RedisLine): void => {
         if (isOver) return;
-        isAsked = true;
+        asked = line;
         work(line).then(
           (result) => {
-            isAsked = false;
+            asked = undefined;
             end(() => resolve(result));
           },
           (error: unknown) => {
-            isAsked = false;
+            asked = undefined;
             // The connection was lost a moment ago: the next one may be there before the deadline.
             if (wasNotSent(error) && !isOver) this.#awaitingReady.push(begin);
             else end(() => reject(error));
@@ -151,7 +205,7 @@ export class RedisConnection {
         const problem = redisFailure(this.#settings.address, 'timeout');
         // Why there is no connection says more than that there was no answer.
         end(() => reject(this.#lastError ?? problem));
-        if (isAsked) setTimeout(() => isAsked && this.#line?.cut(problem), patience * deadlineMs).unref();
+        if (asked !== undefined) setTimeout(() => asked?.cut(problem), patience * deadlineMs).unref();
       };
       // What has arrived while this process was busy is read before it counts as missing.
       const timer = setTimeout(() => setImmediate(expire), deadlineMs);

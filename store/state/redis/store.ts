@@ -1,27 +1,23 @@
 // The state store in Redis, for gateways on several machines.
 import { randomUUID } from 'node:crypto';
-import { encodeCounts, expiresAtMs } from '../../../schemas/rules/counter-row.ts';
 import {
   bodyText,
   type Commit,
   type CommitResult,
-  type CounterBatch,
-  counterPageRows,
   type DocumentUses,
   forgottenAfterMs,
   type Heartbeat,
-  outdatedCounters,
   type StateStore,
-  type StoredCounters,
   type StoredState,
   type StorePosition,
 } from '../state-store.ts';
 import { parseRedisUrl } from './address.ts';
 import type { ConnectionSettings } from './client.ts';
 import { type RedisCommand, RedisConnection } from './connection.ts';
+import { redisCounters } from './counters.ts';
 import { explainRedisFailure, ofAnotherType, redisFailure } from './failure.ts';
-import { counterField, keysVersion, kindField, type RedisKeys, redisKeys } from './keys.ts';
-import { type HashFields, type HashReading, readHash, readPortion, withChanges } from './portions.ts';
+import { keysVersion, kindField, type RedisKeys, redisKeys } from './keys.ts';
+import { type HashFields, type HashReading, readHash, withChanges } from './portions.ts';
 import {
   changesScript,
   commitScript,
@@ -30,9 +26,8 @@ import {
   type RedisScript,
   removeHeartbeatScript,
   reseedScript,
-  writeCountersScript,
 } from './scripts.ts';
-import { fieldOf, fieldsOf, parseCounters, parseHeartbeat, parsePosition, parseState } from './state.ts';
+import { fieldOf, fieldsOf, parseHeartbeat, parsePosition, parseState } from './state.ts';
 import { type Asking, redisUses } from './uses.ts';
 import { redisWarnings } from './warnings.ts';
 import { type RedisWatch, watchRedis } from './watch.ts';
@@ -54,23 +49,26 @@ const [documentsAtOnce, heartbeatsAtOnce] = [500, 8];
 const mostChangedBytes = 4 * 1024 * 1024;
 const mostReadings = 3;
 const version = String(keysVersion);
+const notAnAddress = 'the address of Redis must be redis[s]://[[user]:password@]host[:port]';
 
 /** Opens the store. Throws a TypeError for options that make no sense; what is wrong besides is said by the first operation. */
-export function openRedisStore(options: RedisStoreOptions): StateStore {
+export function openRedisStore(options: RedisStoreOptions): RedisStore {
   const { redisUrl, prefix = 'gateway', timeoutMs = 250, pollMs = 500 } = options;
   const address = parseRedisUrl(redisUrl);
-  if (address === undefined)
-    throw new TypeError('the address of Redis must be redis[s]://[[user]:password@]host[:port]');
+  if (address === undefined) throw new TypeError(notAnAddress);
   return new RedisStore({ address, timeoutMs }, redisKeys(prefix), pollMs);
 }
 
-class RedisStore implements StateStore {
-  readonly #settings: ConnectionSettings;
+/** The documents, counters and heartbeats of one prefix in a database of Redis. */
+export class RedisStore implements StateStore {
+  #settings: ConnectionSettings;
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
   readonly #pollMs: number;
-  readonly #watches: RedisWatch[] = [];
+  readonly #watches: { watch: RedisWatch; readonly onChange: () => void }[] = [];
   readonly uses: DocumentUses;
+  readonly loadCounters: StateStore['loadCounters'];
+  readonly writeCounters: StateStore['writeCounters'];
 
   constructor(settings: ConnectionSettings, keys: RedisKeys, pollMs: number) {
     this.#settings = settings;
@@ -79,6 +77,10 @@ class RedisStore implements StateStore {
     this.#pollMs = pollMs;
     const write: Asking['write'] = (...given) => this.#write(...given);
     this.uses = redisUses({ write, read: (command) => this.#readOwn(command) }, keys);
+    const explain = (error: unknown): Error => explainRedisFailure(this.#settings.address, error);
+    const counters = redisCounters({ ask: (command) => this.#connection.ask(command), write, explain }, keys);
+    this.loadCounters = counters.loadCounters;
+    this.writeCounters = counters.writeCounters;
   }
 
   async read(): Promise<StoredState> {
@@ -143,35 +145,27 @@ class RedisStore implements StateStore {
   }
 
   watch(onChange: () => void): void {
-    const settings = { ...this.#settings, channel: this.#keys.changed, pollMs: this.#pollMs };
-    this.#watches.push(watchRedis(settings, () => this.revision(), onChange));
+    this.#watches.push({ watch: this.#watch(onChange), onChange });
   }
 
-  async loadCounters(instance: string, from: string = '0'): Promise<StoredCounters> {
-    const key = this.#keys.counters(instance);
-    const ask = (command: RedisCommand): Promise<unknown> => this.#connection.ask(command);
-    const stored = await ask(['HGET', key, 'sequence']).catch(ofAnotherType);
-    // A cursor is a number; another text comes from another engine.
-    const portion = { key, cursor: /^\d+$/.test(from) ? from : '0', fieldsAtOnce: counterPageRows };
-    const [next, flat] = await readPortion(ask, portion)
-      .catch((error: unknown) => {
-        throw explainRedisFailure(this.#settings.address, error);
-      })
-      .catch(ofAnotherType)
-      .then((found) => found ?? (['0', ['', '']] as const));
-    const page = parseCounters(stored, flat);
-    return next === '0' ? page : { ...page, next };
-  }
-
-  async writeCounters(instance: string, { sequence, nowMs, removed, rows }: CounterBatch): Promise<void> {
-    const keys = [this.#keys.state, this.#keys.counters(instance), this.#keys.counterExpiry(instance)];
-    const now = String(Math.floor(nowMs));
-    const values = [version, String(sequence), now, String(forgottenAfterMs), String(removed.length), ...removed];
-    for (const row of rows) {
-      values.push(counterField(row.key, row.child), encodeCounts(row), String(expiresAtMs(row) ?? ''));
-    }
-    const stored = await this.#write(writeCountersScript, keys, values);
-    if (stored !== null) throw outdatedCounters(instance, sequence, Number(stored));
+  /**
+   * Goes over to another address of the same data, such as one with another password. The connection before serves until the new one
+   * works; until then it is tried for ever. `onTrouble` is called once, when the first try fails. Resolves to true when the new one
+   * is in use, to false when another call or `close` came first. Throws a TypeError for what is no address.
+   */
+  async reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean> {
+    const address = parseRedisUrl(redisUrl);
+    if (address === undefined) throw new TypeError(notAnAddress);
+    const settings = { ...this.#settings, address };
+    if (!(await this.#connection.renew(settings, onTrouble))) return false;
+    this.#settings = settings;
+    const replaced = this.#watches.map((each) => {
+      const { watch, onChange } = each;
+      each.watch = this.#watch(onChange);
+      return watch.close();
+    });
+    await Promise.all(replaced);
+    return true;
   }
 
   async writeHeartbeat({ instance, atMs, body }: Heartbeat): Promise<void> {
@@ -197,8 +191,13 @@ class RedisStore implements StateStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#watches.map((watch) => watch.close()));
+    await Promise.all(this.#watches.map(({ watch }) => watch.close()));
     await this.#connection.close();
+  }
+
+  #watch(onChange: () => void): RedisWatch {
+    const settings = { ...this.#settings, channel: this.#keys.changed, pollMs: this.#pollMs };
+    return watchRedis(settings, () => this.revision(), onChange);
   }
 
   /** The deadline is that of each portion. */

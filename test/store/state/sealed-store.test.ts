@@ -1,7 +1,8 @@
 // Seals on stored documents, in both engines: whoever may write to the store, but has no master key, gets nothing into force.
 import { type Test, test } from 'tap';
 import { sealKey, sealOf } from '../../../store/state/seal.ts';
-import { type SealedStore, type SealOptions, sealDocuments } from '../../../store/state/sealed-store.ts';
+import { type SealedStore, sealDocuments } from '../../../store/state/sealed-store.ts';
+import type { SealOptions } from '../../../store/state/seals.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
 import { type Engine, type Place, redis, sqlite } from '../../contracts/state-store-engines.ts';
 import { commitAnyhow } from '../../support/store-calls.ts';

@@ -1,0 +1,192 @@
+// The keys that documents are sealed with, and which of them counts when: the master key, the one before it by settings, and those
+// before it that were renewed while the process ran.
+import type { KeyObject } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { isSealed, sealKey, sealMark, sealOf } from './seal.ts';
+import { bodyText, type Document, type DocumentKey, type SkippedDocument, type StoredState } from './state-store.ts';
+
+export interface MasterKeys {
+  /** Undefined: nothing is sealed, and every document is taken as it is. */
+  readonly masterKey: string | undefined;
+  /** Documents sealed by it are in force too, and should be sealed anew. */
+  readonly previousMasterKey?: string | undefined;
+}
+
+export interface SealOptions extends MasterKeys {
+  /** Documents without any seal are in force too, until `stopAdopting`, and should be sealed. Default false. */
+  readonly adoptsUnsigned?: boolean;
+  /**
+   * Whether a live proxy works with the master key of this mark. While one works with a former key, documents are sealed with that key,
+   * because this proxy knows no other. Default: none does.
+   */
+  readonly isInUse?: (mark: string) => boolean;
+}
+
+/** The member of a stored body that holds the seal: versions that know nothing of it pass it over. */
+const member = 'seal';
+/** Documents checked at once: they hold the process up for a few milliseconds. */
+const checkedAtOnce = 200;
+/** Keys that were renewed while the process ran and still count for seals. */
+const mostFormer = 2;
+
+/** What was found good, to be compared instead of computed again: the text, because the body may have been changed under its revision. */
+interface Checked {
+  readonly text: string;
+  readonly seal: string;
+  readonly isOutdated: boolean;
+}
+
+interface MarkedKey {
+  readonly key: KeyObject;
+  readonly mark: string;
+}
+
+export class Seals {
+  #current: MarkedKey | undefined;
+  #previous: MarkedKey | undefined;
+  /** Renewed while the process ran, the latest first; until every document has the seal of the current key. */
+  #former: readonly MarkedKey[] = [];
+  #adopts: boolean;
+  readonly #isInUse: (mark: string) => boolean;
+  #checked: ReadonlyMap<string, Checked> = new Map();
+
+  constructor({ masterKey, previousMasterKey, adoptsUnsigned = false, isInUse = () => false }: SealOptions) {
+    this.#current = markedKey(masterKey);
+    this.#previous = markedKey(previousMasterKey);
+    this.#adopts = adoptsUnsigned;
+    this.#isInUse = isInUse;
+  }
+
+  /** Of the master key; undefined without one. */
+  get mark(): string | undefined {
+    return this.#current?.mark;
+  }
+
+  /** The mark of a former key that a live proxy works with. */
+  get awaited(): string | undefined {
+    return this.#awaited()?.mark;
+  }
+
+  renew({ masterKey, previousMasterKey }: MasterKeys): void {
+    const before = this.#current;
+    this.#current = markedKey(masterKey);
+    this.#previous = markedKey(previousMasterKey);
+    const isOther = before !== undefined && before.mark !== this.#current?.mark;
+    if (isOther) this.#former = [before, ...this.#former].slice(0, mostFormer);
+    this.#former = this.#former.filter(({ mark }) => mark !== this.#current?.mark);
+    this.#checked = new Map();
+  }
+
+  /** Every document is sealed: one without the seal of a key of the settings is not taken over any more. */
+  settle(): void {
+    this.#adopts = false;
+    this.#former = [];
+  }
+
+  /** The body with its seal; without a master key as it is. */
+  seal(key: DocumentKey, body: unknown): unknown {
+    const sealing = this.#awaited() ?? this.#current;
+    if (sealing === undefined) return body;
+    if (!isObject(body)) throw new TypeError('the body of a document that is sealed must be an object');
+    // What JSON leaves out is not sealed either.
+    const { [member]: _, ...plain } = JSON.parse(bodyText(body)) as Record<string, unknown>;
+    return { ...plain, [member]: sealOf(sealing.key, key, plain) };
+  }
+
+  /** A document of this body as `open` gives it, without checking a seal that this process has made. */
+  asRead(document: Document): Document {
+    const plain = unwrapped(document);
+    const isCurrent =
+      this.#current === undefined ||
+      (plain.seal !== undefined && isSealed(this.#current.key, plain, plain.body, plain.seal));
+    return isCurrent ? plain : { ...plain, isOutdated: true };
+  }
+
+  /** The documents plain, their seals beside them; those without a good one are in `skipped`. */
+  async open(state: StoredState): Promise<StoredState> {
+    const before = this.#checked;
+    const documents: Document[] = [];
+    const skipped: SkippedDocument[] = [...state.skipped];
+    const found = new Map<string, Checked>();
+    let number = 0;
+    for (const stored of state.documents) {
+      number += 1;
+      if (number % checkedAtOnce === 0) await setImmediate();
+      const document = unwrapped(stored);
+      const { kind, id, body, seal: given } = document;
+      const place = JSON.stringify([kind, id]);
+      const text = textOf(body);
+      const isOutdated = text === undefined ? undefined : this.#needsSeal(document, this.#checked.get(place), text);
+      if (text === undefined || isOutdated === undefined) {
+        skipped.push({ kind, id, isUnsealed: true });
+        continue;
+      }
+      documents.push(isOutdated ? { ...document, isOutdated } : document);
+      if (given !== undefined) found.set(place, { text, seal: given, isOutdated });
+    }
+    // Unless the keys have changed meanwhile.
+    if (this.#checked === before) {
+      this.#checked = found;
+      // Whoever seals has the new key, and so has every proxy that it knows of.
+      if (documents.length > 0 && documents.every(({ isOutdated }) => isOutdated !== true)) this.#former = [];
+    }
+    return { ...state, documents, skipped };
+  }
+
+  /** Whether the document should be sealed anew; undefined when its seal is not good. */
+  #needsSeal(document: Document, known: Checked | undefined, text: string): boolean | undefined {
+    const { body, seal: given } = document;
+    if (this.#current === undefined) return false;
+    if (given === undefined) return this.#adopts ? true : undefined;
+    if (known?.text === text && known.seal === given) return known.isOutdated;
+    try {
+      if (isSealed(this.#current.key, document, body, given)) return false;
+      return this.#older().some(({ key }) => isSealed(key, document, body, given)) ? true : undefined;
+    } catch (error) {
+      // Nested too deep.
+      if (error instanceof RangeError) return undefined;
+      throw error;
+    }
+  }
+
+  #older(): readonly MarkedKey[] {
+    return this.#previous === undefined ? this.#former : [...this.#former, this.#previous];
+  }
+
+  #awaited(): MarkedKey | undefined {
+    return this.#older().find(({ mark }) => mark !== this.#current?.mark && this.#isInUse(mark));
+  }
+}
+
+function markedKey(masterKey: string | undefined): MarkedKey | undefined {
+  if (masterKey === undefined) return undefined;
+  const key = sealKey(masterKey);
+  return { key, mark: sealMark(key) };
+}
+
+/** The body with a seal that it had, for a process without a key. */
+export function withSeal(body: Readonly<Record<string, unknown>>, seal: string): object {
+  return { ...body, [member]: seal };
+}
+
+/** The seal beside the body, whether it came inside it, as it lies in a store, or beside it, as it lies in a copy. */
+function unwrapped({ kind, id, revision, body, seal }: Document): Document {
+  if (seal !== undefined) return { kind, id, revision, body, seal };
+  if (!isObject(body) || typeof body[member] !== 'string') return { kind, id, revision, body };
+  const { [member]: inside, ...plain } = body;
+  return { kind, id, revision, body: plain, seal: inside };
+}
+
+/** Undefined for what is nested so deep that nothing of ours can have written it. */
+function textOf(body: unknown): string | undefined {
+  try {
+    return JSON.stringify(body);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+export function isObject(body: unknown): body is Readonly<Record<string, unknown>> {
+  return typeof body === 'object' && body !== null && !Array.isArray(body);
+}
