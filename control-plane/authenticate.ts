@@ -5,10 +5,18 @@ import type { KeyUses } from '../plane/key-uses.ts';
 import { foreignPart } from '../plane/own-names.ts';
 import { type AuthKey, isActive } from '../schemas/keys/auth-key.ts';
 import { clientAddressHeader, readClientAddress } from '../schemas/keys/client-address.ts';
-import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../schemas/keys/credentials.ts';
+import {
+  bearerToken,
+  type Caller,
+  type Credentials,
+  type FailedLogin,
+  failedLogin,
+  identify,
+} from '../schemas/keys/credentials.ts';
 import { isWithin } from '../schemas/user-path.ts';
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
 import { type Refusal, refusal } from './errors.ts';
+import type { FailedLoginLines } from './failed-login-lines.ts';
 
 const accesses = ['public', 'operator', 'admin'] as const;
 
@@ -34,6 +42,8 @@ export interface AccessParts {
   /** The keys in force. */
   credentials(): Credentials;
   readonly failedLogins: FailedLogins;
+  /** Hears of each of them, too. */
+  readonly failedLoginLines?: Pick<FailedLoginLines, 'note'>;
   /** Proves that the header with the client's address comes from a proxy; absent: the address of the socket counts. */
   readonly masterKey: string | undefined;
   /** The names in `Host` that are served without a master key. Absent with a master key. */
@@ -72,15 +82,14 @@ export function authenticate(request: IncomingMessage, access: Access | undefine
   if (access === 'public') return anonymous;
   const [authorization, another] = valuesOf(request, 'authorization');
   if (another !== undefined) {
-    parts.failedLogins.note('ambiguous');
+    note({ reason: 'ambiguous' }, request, parts);
     throw refusal('ambiguous_credentials');
   }
   const nowMs = parts.nowMs();
   const shown = bearerToken(authorization);
   const credentials = parts.credentials();
   const caller = identify(shown, credentials, nowMs);
-  if (caller === undefined)
-    parts.failedLogins.note(failedLogin(shown, authorization !== undefined, credentials).reason);
+  if (caller === undefined) note(failedLogin(shown, authorization !== undefined, credentials), request, parts);
   // A request without a key does not guess one, so it is not counted as a failed login.
   if (caller === undefined && shown === undefined) throw unknownKey();
   if (caller === undefined && !credentials.isComplete)
@@ -88,7 +97,7 @@ export function authenticate(request: IncomingMessage, access: Access | undefine
   if (caller === undefined) throw failure(addressOf(request, parts.masterKey), parts.failedLogins, nowMs);
   const { kind, key } = caller;
   if (key === undefined) return kind === 'anonymous' ? anonymous : { ...anonymous, kind };
-  if (!key.dashboardAccess) parts.failedLogins.note('denied');
+  if (!key.dashboardAccess) note({ reason: 'denied', keyId: key.id }, request, parts);
   const operator = operatorOf(key);
   parts.keyUses?.note(key.id, nowMs);
   // A scoped operator may use routes with the access `operator` only.
@@ -137,6 +146,12 @@ function addressOf(request: IncomingMessage, masterKey: string | undefined): str
   const [given, another] = valuesOf(request, clientAddressHeader);
   const vouchedFor = another === undefined ? readClientAddress(given, masterKey) : undefined;
   return vouchedFor ?? request.socket.remoteAddress;
+}
+
+/** Counts a refused request, and has the log tell of it. */
+function note(failed: FailedLogin, request: IncomingMessage, parts: AccessParts): void {
+  parts.failedLogins.note(failed.reason);
+  parts.failedLoginLines?.note(addressOf(request, parts.masterKey) ?? '', failed, parts.nowMs());
 }
 
 function failure(address: string | undefined, failedLogins: FailedLogins, nowMs: number): Refusal {

@@ -38,6 +38,7 @@ import { ConfigInForce } from './config-in-force.ts';
 import { DocumentsInForce } from './documents-in-force.ts';
 import { closeGraceMs, drain } from './drain.ts';
 import { readEnvironment } from './environment.ts';
+import { createFailedLoginLines } from './failed-login-lines.ts';
 import { createFleet, type Desired } from './fleet.ts';
 import { watchFleet } from './fleet-watch.ts';
 import { createMetrics } from './metrics.ts';
@@ -116,6 +117,8 @@ const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
 const documents = guardDocuments(store, stateFollower);
 const secretProblems = (): readonly string[] => secrets.problems();
 const failedLogins = createFailedLogins();
+const failedLoginLines = createFailedLoginLines(log);
+setInterval(() => failedLoginLines.tell(nowMs()), 1_000).unref();
 const metrics = createMetrics({
   version: manifest.version,
   config: configStatus,
@@ -133,6 +136,7 @@ const app = createServer({
     credentials: () =>
       state().standing === 'lost' ? { ...managed.credentials, isComplete: false } : managed.credentials,
     failedLogins,
+    failedLoginLines,
     get masterKey() {
       return managed.masterKey;
     },

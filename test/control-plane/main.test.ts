@@ -68,6 +68,14 @@ await test('it answers health, metrics and a flat 404', async (t) => {
   t.match(await unknown.json(), { code: 'route_not_found', status_code: 404, type: 'not_found_error' });
 });
 
+await test('a wrong key leaves a line with the address of its client, and not the key', async (t) => {
+  const headers = { authorization: 'Bearer sk-gw-wrong-canary' };
+  t.equal((await fetch(`${plane.address}/admin/rate-limits`, { headers })).status, 401);
+  const line = await waitFor('the line', () => plane.logs().find(({ msg }) => msg === 'failed logins'));
+  t.match(line, { level: 'warn', client_address: '127.0.0.1', count: 1, reasons: { unknown: 1 } });
+  t.notMatch(plane.stdout.join(''), 'canary');
+});
+
 await test('a port in use stops the start with one line that says which and what to do', async (t) => {
   const port = new URL(plane.address).port;
   const second = await startControlPlane(t, { GATEWAY_ADMIN_PORT: port }, 'spawned');
@@ -91,7 +99,7 @@ await test('SIGTERM ends it with status 0 although an idle connection is open', 
   t.strictSame(await plane.stop(), { code: 0, signal: null });
   t.match(
     plane.logs().map(({ msg }) => msg),
-    ['managed state applied', 'config applied', 'listening', 'closing', 'closed'],
+    ['managed state applied', 'config applied', 'listening', 'failed logins', 'closing', 'closed'],
   );
   t.equal(plane.stderr.length, 0);
 });
