@@ -3,6 +3,7 @@
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import type { Exposition } from './exposition.ts';
 import { PlainHistogram } from './plain-histogram.ts';
+import { otherLabel, providerLabel } from './provider-label.ts';
 
 /** The kinds of requests: model calls, those for the control plane, all others, and those refused before they were any of these. */
 export type TripName = 'model' | 'admin' | 'other' | 'none';
@@ -18,9 +19,6 @@ export interface EndedRequest {
   readonly status: number;
   readonly seconds: number;
 }
-
-/** The label of providers that are no longer configured: their series would add up over the months. */
-const removed = 'other';
 
 /** How often each status came. */
 class StatusCounts {
@@ -51,7 +49,7 @@ export class RequestTally {
     this.#providers = providers;
     for (const byProvider of this.#model.values()) {
       for (const name of byProvider.keys()) {
-        if (name !== '' && name !== removed && !providers.has(name)) byProvider.delete(name);
+        if (name !== '' && name !== otherLabel && !providers.has(name)) byProvider.delete(name);
       }
     }
   }
@@ -69,7 +67,7 @@ export class RequestTally {
       byProvider = new Map();
       this.#model.set(endpoint, byProvider);
     }
-    const label = provider === '' || this.#providers.has(provider) ? provider : removed;
+    const label = provider === '' ? '' : providerLabel(provider, this.#providers);
     let requests = byProvider.get(label);
     if (requests === undefined) {
       requests = new ProviderRequests();

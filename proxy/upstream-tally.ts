@@ -3,6 +3,7 @@ import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import { type AttemptOutcome, attemptOutcomes } from './attempt-outcome.ts';
 import type { Exposition } from './exposition.ts';
 import { PlainHistogram } from './plain-histogram.ts';
+import { otherLabel, providerLabel } from './provider-label.ts';
 
 /** Where a request may go. */
 export interface CountedTarget {
@@ -42,8 +43,8 @@ class ProviderFigures {
   }
 }
 
-/** Counts for targets that have gone since they were asked: series of their own would add up over the months. */
-const removed: CountedTarget = { upstream: { name: 'other' }, model: 'other' };
+/** Counts for targets that have gone since they were asked. */
+const removed: CountedTarget = { upstream: { name: otherLabel }, model: otherLabel };
 
 /** Without targets at first. */
 export class UpstreamTally {
@@ -86,7 +87,7 @@ export class UpstreamTally {
   }
 
   #provider({ upstream }: CountedTarget): ProviderFigures | undefined {
-    return this.#providers.get(upstream.name) ?? this.#providers.get(removed.upstream.name);
+    return this.#providers.get(providerLabel(upstream.name, this.#providers));
   }
 
   #model({ upstream, model }: CountedTarget): ModelFigures | undefined {
