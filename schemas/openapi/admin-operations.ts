@@ -30,7 +30,7 @@ const rateLimitOperations: readonly Operation[] = [
     summary: 'Every rule with its usage.',
     description:
       'Usage is the sum over all live proxies. Several filters must all hold. While the store does not answer, the rules in force are listed without usage, marked `stale`.',
-    parameters: ['RuleUserPath', 'RuleScope', 'RuleSubject'],
+    parameters: ['RuleUserPath', 'RuleCovers', 'RuleScope', 'RuleSubject'],
     success: { ...listing, says: 'The rules.', headers: ['ETag', 'x-gateway-stale'] },
     refusals: { ...ruleRead, 400: ['invalid_query'] },
   },

@@ -69,6 +69,14 @@ export const parameters = {
     schema: { type: 'string' },
     example: '/team-a',
   },
+  RuleCovers: {
+    name: 'covers',
+    in: 'query',
+    description:
+      'Only the rules of user paths under which requests of this path count: its own, and those of the paths above it.',
+    schema: { type: 'string' },
+    example: '/team-a/app',
+  },
   RuleScope: {
     name: 'scope',
     in: 'query',

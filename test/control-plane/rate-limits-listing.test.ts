@@ -23,7 +23,7 @@ const rules: readonly [Scope, string][] = [
 
 const chosen = (query: object): string[] =>
   rules
-    .filter(([scope, matchSubject]) => readFilter(query)({ scope, matchSubject }))
+    .filter(([scope, matchSubject]) => readFilter(query)({ scope, matchSubject, perChild: false }))
     .map(([scope, subject]) => `${scope} ${subject}`);
 
 await test('filters name a subject exactly, in any form, and must all hold', async (t) => {
@@ -40,16 +40,31 @@ await test('filters name a subject exactly, in any form, and must all hold', asy
     [{ user_path: '/team', scope: 'provider' }, []],
     [{ user_path: '/team', subject: '/team/app' }, []],
     [{ subject: '/nobody' }, []],
+    [{ covers: 'team/app/deeper/' }, ['user_path /', 'user_path /team', 'user_path /team/app']],
+    [{ covers: '/team-b' }, ['user_path /']],
+    [{ covers: '/' }, ['user_path /']],
+    [{ covers: '/team/app', user_path: '/team' }, ['user_path /team']],
+    [{ covers: '/team', scope: 'model' }, []],
   ];
   for (const [query, found] of cases) t.same(chosen(query), found, JSON.stringify(query));
 });
 
+await test('a rule for each child covers what is below its path, and not the path itself', async (t) => {
+  const template = { scope: 'user_path', matchSubject: '/customers', perChild: true } as const;
+  const covered = ['/customers', '/customers/a', '/customers/a/b', '/'].map((path) =>
+    readFilter({ covers: path })(template),
+  );
+  t.same(covered, [false, true, true, false]);
+});
+
 await test('a query that means nothing is refused by its name', async (t) => {
   const cases: [query: object, param: string, message: RegExp][] = [
-    [{ page: '1' }, 'page', /"page" is unknown; known are user_path, scope, subject/],
+    [{ page: '1' }, 'page', /"page" is unknown; known are user_path, covers, scope, subject/],
     [{ scope: ['model', 'provider'] }, 'scope', /more than once/],
     [{ scope: 'key' }, 'scope', /one of user_path, provider, model/],
     [{ user_path: '/a/../b' }, 'user_path', /segment/],
+    [{ covers: '/a/../b' }, 'covers', /segment/],
+    [{ covers: ['/a', '/b'] }, 'covers', /more than once/],
     [{ scope: 'model', subject: 'a/' }, 'subject', /neither/],
   ];
   for (const [query, param, message] of cases) {
@@ -109,5 +124,8 @@ await test('while the store is away, what is in force is listed without usage an
     (await plane.list(as('key-team'))).items.map(({ subject }) => subject),
     ['/team'],
   );
+  const covering = async (path: string): Promise<unknown[]> =>
+    (await plane.list({}, `?covers=${path}`)).items.map(({ subject }) => subject);
+  t.same([await covering('/team/app'), await covering('/others')], [['/team'], []], 'filters hold');
   t.match((await plane.put({ ...teamRule, max_requests: 9 })).body, { code: 'store_unavailable' });
 });

@@ -156,7 +156,7 @@ export async function startPlane(
     directory,
     logged,
     written,
-    list: (headers?: object) => ask('GET', '', undefined, headers),
+    list: (headers?: object, query = '') => ask('GET', query, undefined, headers),
     put: (body: unknown, headers?: object) => ask('PUT', '', body, headers),
     remove: (body: unknown, headers?: object) => ask('DELETE', '', body, headers),
     resetOne: (body: unknown, headers?: object) => ask('POST', '/reset-one', body, headers),

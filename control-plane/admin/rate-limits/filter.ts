@@ -1,35 +1,42 @@
-// The filter of the listing: by user path, scope and subject, which must all hold. Pure.
+// The filter of the listing: by user path, scope and subject, which must all hold; or all rules that hold for a path. Pure.
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { normaliseSubject, type Scope } from '../../../schemas/rules/scope.ts';
-import { normaliseUserPath } from '../../../schemas/user-path.ts';
+import { directChild, isWithin, normaliseUserPath } from '../../../schemas/user-path.ts';
 import { invalidQuery, readQuery } from '../read-query.ts';
 
 /** Whether a rule is listed. */
-export type RuleFilter = (rule: Pick<Rule, 'scope' | 'matchSubject'>) => boolean;
+export type RuleFilter = (rule: Pick<Rule, 'scope' | 'matchSubject' | 'perChild'>) => boolean;
 
 const scopes: readonly Scope[] = ['user_path', 'provider', 'model'];
 
 /**
- * The filter of a query: `user_path` and `subject` mean a subject exactly, in any form that a rule may be written in. Throws 400
- * `invalid_query` for an unknown or repeated parameter, an unknown scope, and a text that is no subject of the scope.
+ * The filter of a query: `user_path` and `subject` mean a subject exactly, in any form that a rule may be written in; `covers` means the
+ * rules of user paths that count the requests of a path: its own, and those of the paths above it. Throws 400 `invalid_query` for an unknown or repeated parameter, an unknown scope, and a text that is no subject of the scope.
  */
 export function readFilter(query: unknown): RuleFilter {
-  const { user_path: userPath, scope, subject } = readQuery(query, ['user_path', 'scope', 'subject']);
+  const { user_path: userPath, covers, scope, subject } = readQuery(query, ['user_path', 'covers', 'scope', 'subject']);
   const wanted = scopes.find((each) => each === scope);
   if (scope !== undefined && wanted === undefined) {
     throw invalidQuery('scope', `must be one of ${scopes.join(', ')}`);
   }
-  const path = userPath === undefined ? undefined : pathOf(userPath);
+  const path = userPath === undefined ? undefined : pathOf('user_path', userPath);
+  const covered = covers === undefined ? undefined : pathOf('covers', covers);
   const subjects = subject === undefined ? undefined : subjectsOf(subject, wanted);
   return (rule) =>
     (wanted === undefined || rule.scope === wanted) &&
     (path === undefined || (rule.scope === 'user_path' && rule.matchSubject === path)) &&
+    (covered === undefined || (rule.scope === 'user_path' && isCovered(covered, rule))) &&
     (subjects === undefined || subjects.get(rule.scope) === rule.matchSubject);
 }
 
-function pathOf(text: string): string {
+/** Whether the requests of a path count under a rule of a user path: those of a template's own path do not. */
+function isCovered(path: string, { matchSubject, perChild }: Pick<Rule, 'matchSubject' | 'perChild'>): boolean {
+  return perChild ? directChild(path, matchSubject) !== undefined : isWithin(path, matchSubject);
+}
+
+function pathOf(param: string, text: string): string {
   const { path, problem } = normaliseUserPath(text);
-  if (problem !== undefined) throw invalidQuery('user_path', problem);
+  if (problem !== undefined) throw invalidQuery(param, problem);
   return path;
 }
 
