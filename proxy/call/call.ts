@@ -9,6 +9,8 @@ import { type ErrorCode, refusal } from '../errors.ts';
 export interface Call {
   /** The client's bytes, without a byte order mark. */
   readonly body: Buffer;
+  /** The members of its top level, in their order. */
+  readonly members: readonly Member[];
   readonly model: string;
   readonly modelStart: number;
   readonly modelEnd: number;
@@ -91,6 +93,7 @@ function callOf(body: Buffer, scanned: readonly Member[]): Call {
   }
   return {
     body,
+    members: scanned,
     model,
     modelStart: modelMember.valueStart,
     modelEnd: modelMember.valueEnd,

@@ -3,6 +3,7 @@ import type { Answer } from '../answer.ts';
 import { failedOutcome } from '../attempt-outcome.ts';
 import type { Call } from '../call/call.ts';
 import { addForwarded } from '../call/forwarded-headers.ts';
+import { CallContext } from '../call/thread.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type Refusal, refusal } from '../errors.ts';
@@ -122,7 +123,8 @@ class Attempts {
     const { limiter, balance, nowMs } = this.#parts;
     // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
     const now = Math.floor(nowMs());
-    this.#targets ??= balance(this.#routed.route, { nowMs: now, thread: undefined });
+    const { route, call } = this.#routed;
+    this.#targets ??= balance(route, new CallContext(now, this.#exchange.request.rawHeaders, call));
     const targets = this.#targets;
     const rejectedAs = targets.length === 1 ? 'reject' : 'skip_target';
     for (; this.#index < targets.length; this.#index += 1) {

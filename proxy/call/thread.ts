@@ -1,0 +1,143 @@
+// Which conversation a call belongs to, as far as it says: balancing by session affinity goes by it.
+import { createHash } from 'node:crypto';
+import { skipSpace } from '../bytes/json-tokens.ts';
+import { type Member, scanObject } from '../bytes/scan.ts';
+import { ScanError } from '../bytes/scan-error.ts';
+import { skipValue } from '../bytes/skip-value.ts';
+import { spells } from '../bytes/spells.ts';
+import type { Call } from './call.ts';
+import { isNamed } from './head.ts';
+
+/** Where clients name their session, the first that is there wins: our own, then those of Codex, Claude Code, LiteLLM, Helicone and others. */
+const headers = [
+  'x-session-id',
+  'session-id',
+  'session_id',
+  'x-claude-code-session-id',
+  'x-litellm-session-id',
+  'helicone-session-id',
+  'agent-session-id',
+];
+/** Members of the body that name a session; then those of `metadata`; then the user. */
+const members = ['prompt_cache_key', 'session_id', 'litellm_session_id', 'conversation'];
+const metadataMembers = ['session_id', 'user_id'];
+/** What comes before the messages and is as much the beginning of a conversation. */
+const prologues = ['system', 'instructions'];
+const conversations = ['messages', 'input'];
+
+/** Longer members are no names. Bytes. */
+const longestMember = 16 * 1024;
+/** So much of each part of a conversation's beginning tells it apart from others. Bytes. */
+const longestBeginning = 64 * 1024;
+
+type Said = Pick<Call, 'body' | 'members'>;
+
+/** A call as balancing sees it. Its thread is worked out only when it is asked for. */
+export class CallContext {
+  /** When it is balanced: Unix milliseconds. */
+  readonly nowMs: number;
+  readonly #rawHeaders: readonly string[];
+  readonly #call: Said;
+
+  constructor(nowMs: number, rawHeaders: readonly string[], call: Said) {
+    this.nowMs = nowMs;
+    this.#rawHeaders = rawHeaders;
+    this.#call = call;
+  }
+
+  /** The name of the conversation; see `threadOf`. */
+  get thread(): string | undefined {
+    return threadOf(this.#rawHeaders, this.#call);
+  }
+}
+
+/**
+ * The name of the conversation a call belongs to: what a header or the body calls it, else a digest of its beginning, up to and including
+ * the first message of the user, which every later call of the conversation repeats. Undefined for a call without messages.
+ */
+export function threadOf(rawHeaders: readonly string[], call: Said): string | undefined {
+  return threadOfHeaders(rawHeaders) ?? threadOfMembers(call) ?? digestOfBeginning(call);
+}
+
+function threadOfHeaders(rawHeaders: readonly string[]): string | undefined {
+  for (const wanted of headers) {
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const value = rawHeaders[index + 1];
+      if (value && isNamed(rawHeaders[index] ?? '', wanted)) return value;
+    }
+  }
+  return undefined;
+}
+
+function threadOfMembers(call: Said): string | undefined {
+  for (const name of members) {
+    const found = nameIn(readMember(call, name));
+    if (found !== undefined) return found;
+  }
+  const metadata = readMember(call, 'metadata');
+  for (const name of metadataMembers) {
+    const found = isObject(metadata) ? nameIn(metadata[name]) : undefined;
+    if (found !== undefined) return found;
+  }
+  return nameIn(readMember(call, 'user'));
+}
+
+/** A name, or an object with an `id` (`conversation` of OpenAI). */
+function nameIn(value: unknown): string | undefined {
+  const name = isObject(value) ? value['id'] : value;
+  return typeof name === 'string' && name !== '' ? name : undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The value of a member, unless it is very long. The body was checked to be JSON. */
+function readMember(call: Said, name: string): unknown {
+  const member = memberOf(call, name);
+  if (member === undefined || member.valueEnd - member.valueStart > longestMember) return undefined;
+  return JSON.parse(call.body.toString('utf8', member.valueStart, member.valueEnd));
+}
+
+function memberOf({ body, members: all }: Said, name: string): Member | undefined {
+  for (const member of all) {
+    if (member.keyEnd - member.keyStart === name.length && spells(body, member.keyStart, name)) return member;
+  }
+  return undefined;
+}
+
+function digestOfBeginning(call: Said): string | undefined {
+  const messages = conversations.map((name) => beginningOf(call, name)).find((text) => text?.[0] === 0x5b);
+  if (messages === undefined) return undefined;
+  const digest = createHash('sha256');
+  for (const name of prologues) digest.update(beginningOf(call, name) ?? '').update('\n');
+  return digest.update(messages.subarray(0, firstTurnEnd(messages))).digest('base64url');
+}
+
+/** The first bytes of a member's value. */
+function beginningOf(call: Said, name: string): Buffer | undefined {
+  const member = memberOf(call, name);
+  if (member === undefined) return undefined;
+  return call.body.subarray(member.valueStart, Math.min(member.valueEnd, member.valueStart + longestBeginning));
+}
+
+/** Just past the first message of the user in a list of messages; the end of the text when it is not in it. */
+function firstTurnEnd(list: Buffer): number {
+  try {
+    for (let at = skipSpace(list, 1); list[at] === 0x7b; ) {
+      const end = skipValue(list, at);
+      if (isOfUser(list.subarray(at, end))) return end;
+      const comma = skipSpace(list, end);
+      at = skipSpace(list, comma + 1);
+    }
+  } catch (error) {
+    // The text ends within a message.
+    if (!(error instanceof ScanError)) throw error;
+  }
+  return list.length;
+}
+
+function isOfUser(message: Buffer): boolean {
+  const role = memberOf({ body: message, members: scanObject(message) }, 'role');
+  return role !== undefined && role.valueEnd - role.valueStart === 6 && spells(message, role.valueStart, '"user"');
+}
