@@ -151,6 +151,10 @@ export interface Provider {
    */
   stream_usage: boolean;
   /**
+   * Whether what answers of this provider say of its own rate limits (x-ratelimit-*, anthropic-ratelimit-*) steers requests of an alias to its other targets before the provider answers 429. Set false for a provider whose figures are wrong. Retry-After is always heeded.
+   */
+  learn_limits: boolean;
+  /**
    * Whether keys with allowed_models may send body members that make a provider, itself a gateway, use another model or address: models, fallbacks, route, provider, preset, api_base, api_key, base_url and similar ones. If false, such a request is answered 400. Keys without allowed_models are not affected.
    */
   allow_routing_members: boolean;

@@ -98,6 +98,7 @@ function compileUpstream(name: string, provider: Provider, formerKeys: readonly 
     headers: Object.freeze([...dialect.headers(provider.api_key), ...Object.entries(provider.headers).flat()]),
     secrets: Object.freeze(secretsOf(provider, formerKeys)),
     streamUsage: provider.stream_usage,
+    learnsLimits: provider.learn_limits,
     allowsRoutingMembers: provider.allow_routing_members,
     connectTimeoutMs: durationMs(timeouts.connect),
     allowsPrivate: provider.allow_private,

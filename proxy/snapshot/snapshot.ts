@@ -28,6 +28,8 @@ export interface Upstream extends Origin {
   readonly streamUsage: boolean;
   /** Callers restricted to some models may send members that make this provider go elsewhere. */
   readonly allowsRoutingMembers: boolean;
+  /** What its answers say of its own limits steers balancing. */
+  readonly learnsLimits: boolean;
   readonly patience: Patience;
 }
 

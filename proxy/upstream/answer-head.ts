@@ -14,6 +14,8 @@ export interface AnswerHead {
   readonly shouldRetry: string | undefined;
   /** The provider's id of the request: `x-request-id`, else `request-id` or Azure's `apim-request-id`. */
   readonly requestId: string | undefined;
+  /** Headers that speak of the provider's own limits, names and values in turn. */
+  readonly quota: readonly Buffer[] | undefined;
   /** An event stream. */
   readonly stream: boolean;
   /** The end of the body is marked by its framing, not by the connection closing. */
@@ -23,6 +25,10 @@ export interface AnswerHead {
 const sseType = /^text\/event-stream\b/i;
 /** Nearly every answer has one of these types, and no text is made of them. */
 const usualTypes = ['application/json', 'text/event-stream', 'text/event-stream; charset=utf-8'];
+
+/** Names of headers about limits have these beginnings; but for two, all are at least so long. */
+const quotaPrefixes = ['x-ratelimit-', 'anthropic-ratelimit-'];
+const longQuotaName = 'x-ratelimit-remaining'.length;
 
 /** Reads names and values in turn. The lengths of the names tell nearly all others apart from these. */
 export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
@@ -35,6 +41,7 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
   let requestId: string | undefined;
   let otherId: string | undefined;
   let framed = false;
+  let quota: Buffer[] | undefined;
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as Buffer;
     const value = raw[index + 1] as Buffer;
@@ -64,6 +71,10 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
         break;
       case 17:
         if (spellsFolded(name, 0, 'transfer-encoding')) framed = true;
+        else if (isOfQuota(name)) quota = withPair(quota, name, value);
+        break;
+      default:
+        if (name.length >= longQuotaName && isOfQuota(name)) quota = withPair(quota, name, value);
         break;
     }
   }
@@ -77,6 +88,7 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
     retryAfterMs,
     shouldRetry,
     requestId,
+    quota,
     stream,
     framed,
   };
@@ -84,6 +96,16 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
 
 /** Before a head has come. */
 export const noHead: AnswerHead = readAnswerHead([]);
+
+function isOfQuota(name: Buffer): boolean {
+  for (const prefix of quotaPrefixes) if (spellsFolded(name, 0, prefix)) return true;
+  return false;
+}
+
+function withPair(pairs: Buffer[] = [], name: Buffer, value: Buffer): Buffer[] {
+  pairs.push(name, value);
+  return pairs;
+}
 
 function typeOf(value: Buffer): string {
   for (const usual of usualTypes) if (value.length === usual.length && spells(value, 0, usual)) return usual;

@@ -18,6 +18,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       models: ['m'],
       headers: {},
       stream_usage: true,
+      learn_limits: true,
       allow_routing_members: false,
       allow_private: false,
       ...given,
