@@ -16,8 +16,8 @@ const provider = (path: string, more: object = {}) => ({
 });
 
 /** The bearer that the provider gets, and the answer. */
-async function ask() {
-  const response = await gateway.fetch('/v1/chat/completions', {
+async function ask(through = gateway) {
+  const response = await through.fetch('/v1/chat/completions', {
     method: 'POST',
     body: { model: 'fake/fake-small', messages: [{ role: 'user', content: 'hello' }] },
   });
@@ -25,7 +25,8 @@ async function ask() {
   return { bearer: upstream.ledger.at(-1)?.header('authorization'), text, status: response.status };
 }
 
-const untilSent = (key: string) => waitFor('the new key', async () => (await ask()).bearer === `Bearer ${key}`, 5_000);
+const untilSent = (key: string, through = gateway) =>
+  waitFor('the new key', async () => (await ask(through)).bearer === `Bearer ${key}`, 5_000);
 
 /** A secret as Kubernetes mounts it: the file is a link into a directory that is itself a link, which is replaced. */
 function mount(t: Teardown, key: string) {
@@ -140,7 +141,7 @@ await test('a start without a key is made up for as soon as the file is there, a
   await gateway.applyConfig({ 'gateway.yaml': provider(path, { stream_usage: false }) });
   t.match(await ask(gateway), { status: 404 });
   swap(second);
-  await untilSent(gateway, second);
+  await untilSent(second, gateway);
   t.match(await (await gateway.fetch('/health/ready')).json(), { status: 'ready' });
 });
 
@@ -149,7 +150,7 @@ await test('a file that two providers share is renewed for both, and the log nam
   const { fake } = provider(path).providers;
   const gateway = await startGateway(t, { config: { providers: { fake, twin: fake } } });
   swap(second);
-  await untilSent(gateway, second);
+  await untilSent(second, gateway);
   const lines = gateway.process.logs().filter(({ msg }) => /names a file with another key now/.test(String(msg)));
   t.same(
     lines.map((line) => line['path']),
