@@ -1,10 +1,9 @@
 // Makes one configuration of many files: merges them and checks the sections against each other.
-import { parseSelector } from '../schemas/selector.ts';
 import type { Config } from '../schemas/types.ts';
-import { type Path, quote } from '../schemas/validation/path.ts';
 import type { Variables } from '../schemas/variables.ts';
+import { assembleAliases } from './assemble-aliases.ts';
 import type { AssembledConfig, KeyFile } from './assembled.ts';
-import { checkAliases, targetsOf, type WrittenAlias } from './check-aliases.ts';
+import { checkAliases } from './check-aliases.ts';
 import { checkProviders } from './check-providers.ts';
 import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
 import { checkServer } from './check-server.ts';
@@ -46,7 +45,8 @@ export function assemble(
   const warnings: Problem[] = [];
 
   const areComplete = complete && !isUnsound('providers');
-  const known = { providers: config.providers, aliases: config.aliases, areComplete };
+  const areAliasesComplete = complete && !isUnsound('aliases');
+  const known = { providers: config.providers, aliases: config.aliases, areComplete, areAliasesComplete };
   const providers = checkProviders(config, sources);
   const aliases = checkAliases(config.aliases, known, sources);
   const limits = checkRateLimits(config.rate_limits, known, sources);
@@ -66,8 +66,11 @@ export function assemble(
   warnings.push(...overrule(config.rate_limits, variables, sources, isDeclared('rate_limits')));
   warnings.push(...checkTokenCaps(config.rate_limits, variables));
 
-  config.aliases = resolveAliases(config.aliases, providers.keyless, sources, warnings);
   for (const name of providers.keyless) delete config.providers[name];
+  const isPartial = areComplete && providers.keyless.size > 0;
+  const assembledAliases = assembleAliases(config.aliases, { offer: { ...config, providerNames }, isPartial }, sources);
+  config.aliases = assembledAliases.aliases;
+  warnings.push(...assembledAliases.warnings);
   const isPlain = providerNames.join() === Object.keys(config.providers).join();
   const keyFiles = keyFilesOf(config.providers, sources);
   const assembled = {
@@ -85,31 +88,4 @@ function keyFilesOf(providers: Config['providers'], sources: Sources): KeyFile[]
     const { message: _, ...place } = sources.problem(['providers', provider, 'api_key_file'], '');
     return [{ provider, path, place }];
   });
-}
-
-/** Gives every alias its list of targets, without the targets of providers that are left out. */
-function resolveAliases(
-  written: readonly WrittenAlias[],
-  keyless: ReadonlySet<string>,
-  sources: Sources,
-  warnings: Problem[],
-): Config['aliases'] {
-  const resolved: Config['aliases'] = [];
-  written.forEach((alias, index) => {
-    const targets: Config['aliases'][number]['targets'] = [];
-    for (const { model, weight, path } of targetsOf(alias, index)) {
-      const provider = parseSelector(model)?.provider;
-      if (provider === undefined || !keyless.has(provider)) targets.push({ model, weight });
-      else warn(path, `is dropped, because the provider ${quote(provider)} is left out`);
-    }
-    const { source, strategy } = alias;
-    const named = sources.quoted(['aliases', index, 'source']);
-    if (targets.length > 0) resolved.push({ source, targets, strategy });
-    else warn(['aliases', index], `the alias ${named} is left out, because it has no target left`);
-  });
-  return resolved;
-
-  function warn(path: Path, message: string): void {
-    warnings.push({ ...sources.problem(path, message), environmental: true });
-  }
 }

@@ -1,115 +1,153 @@
-// Checks of aliases that the schema cannot express: a target exists, and is not another alias.
-import { foldCase, parseSelector } from '../schemas/selector.ts';
-import type { Config } from '../schemas/types.ts';
+// Checks of aliases that the schema cannot express: names, targets that exist, chains of aliases.
+import { findBadChains } from '../schemas/aliases/chains.ts';
+import { mostFamilyNames, sayChain, sourceProblem, targetProblem } from '../schemas/aliases/mistakes.ts';
+import { modelNames } from '../schemas/aliases/model-names.ts';
+import { type AliasTargets, familyPrefix, type NamedAlias, NameTable } from '../schemas/aliases/name-table.ts';
+import { foldCase } from '../schemas/selector.ts';
+import { normaliseUserPath } from '../schemas/user-path.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
 import { didYouMean } from '../schemas/validation/suggest.ts';
-import type { Problem } from './problem.ts';
+import { checkStrategies } from './check-alias-strategies.ts';
 import type { Sources } from './sources.ts';
+import {
+  type AliasFindings,
+  type IndexedAlias,
+  type KnownNames,
+  targetsOf,
+  type WrittenAlias,
+} from './written-aliases.ts';
 
-/** An alias as the document has it: `target` is short for one entry of `targets`. */
-export interface WrittenAlias {
-  source: string;
-  target?: string;
-  targets?: Config['aliases'][number]['targets'];
-  strategy: Config['aliases'][number]['strategy'];
-}
-
-/** What the files that could be read declare. */
-export interface KnownNames {
-  providers: Config['providers'];
-  aliases: readonly WrittenAlias[];
-  /** Whether these are all providers; if not, nothing is said about providers and models that are missing. */
-  areComplete: boolean;
-}
-
-/** Limits the number of suggestions, because each suggestion costs time. */
+/** Limits the number of sentences, because each suggestion costs time. */
 const enough = 100;
 
-/** Checks every alias. */
+/** Checks every alias; those that are not enabled, too. */
 export function checkAliases(
   aliases: readonly WrittenAlias[],
-  { providers, areComplete }: KnownNames,
+  known: Omit<KnownNames, 'aliases'>,
   sources: Sources,
-): { problems: Problem[]; warnings: Problem[] } {
-  const problems: Problem[] = [];
-  const warnings: Problem[] = [];
-  const offered = new Map(Object.entries(providers).map(([name, { models }]) => [name, new Set(models)]));
-  const bare = new Set([...offered.values()].flatMap((models) => [...models]));
-  const vague = new Map<string, boolean>();
-  const declared = new Map<string, { source: string; path: Path }>();
+): AliasFindings {
+  const list = aliases.map((written, index): IndexedAlias => {
+    const targets = targetsOf(written, index).map(({ model, weight }) => ({ model, weight }));
+    return { source: written.source, strategy: written.strategy, targets, index, written };
+  });
+  const table = new NameTable(
+    list.filter(({ index }) => !sources.isUnknown(['aliases', index, 'source'])),
+    modelNames(known),
+  );
+  const findings: AliasFindings = { problems: [], warnings: [] };
+  checkSources(list, table, sources, findings);
+  checkUserPaths(aliases, sources, findings);
+  checkTargets(list, table, { known, sources, findings });
+  checkChains(list, table, sources, findings);
+  // Only aliases that lead somewhere in the end can be judged further.
+  if (findings.problems.length === 0 && known.areComplete && known.areAliasesComplete) {
+    const { problems, warnings } = checkStrategies(list, table, { providers: known.providers, sources });
+    findings.problems.push(...problems);
+    findings.warnings.push(...warnings);
+  }
+  findings.problems.splice(enough);
+  return findings;
+}
 
-  aliases.forEach(({ source }, index) => {
+function checkSources(
+  list: readonly IndexedAlias[],
+  table: NameTable,
+  sources: Sources,
+  { problems, warnings }: AliasFindings,
+): void {
+  const declared = new Map<string, { source: string; path: Path }>();
+  for (const { source, index } of list) {
     const path = ['aliases', index, 'source'];
-    if (sources.isUnknown(path)) return;
+    if (sources.isUnknown(path)) continue;
     const twin = declared.get(foldCase(source));
     if (twin === undefined) declared.set(foldCase(source), { source, path });
-    else if (problems.length < enough) problems.push(sources.problem(path, sayTwin(source, path, twin)));
-    const { provider, model } = parseSelector(source) ?? {};
-    const isReal =
-      bare.has(source) || (provider !== undefined && model !== undefined && offered.get(provider)?.has(model) === true);
-    if (isReal)
-      warnings.push(sources.problem(path, `${sources.quoted(path)} is also a model of a provider; the alias wins`));
-  });
-
-  aliases.forEach((alias, index) => {
-    for (const { model, path } of targetsOf(alias, index)) {
-      if (sources.isUnknown(path) || problems.length >= enough) continue;
-      const message = problemOfTarget(alias.source, ['aliases', index, 'source'], model, path);
-      if (message !== undefined) problems.push(sources.problem(path, message));
-    }
-  });
-  return { problems, warnings };
+    else problems.push(sources.problem(path, sayTwin(source, path, twin)));
+    const problem = sourceProblem(source);
+    if (problem !== undefined) problems.push(sources.problem(path, problem));
+    const prefix = familyPrefix(source);
+    const quoted = sources.quoted(path);
+    if (prefix !== undefined && table.models.offered.has(prefix))
+      warnings.push(sources.problem(path, `${quoted} begins with the name of a provider; its names win`));
+    else if (table.modelsOf(source) !== undefined)
+      warnings.push(sources.problem(path, `${quoted} is also a model of a provider; the alias wins`));
+  }
 
   function sayTwin(source: string, path: Path, twin: { source: string; path: Path }): string {
     const [alias, other, place] = [sources.quoted(path), sources.quoted(twin.path), sources.place(twin.path)];
     if (source === twin.source) return `the alias ${alias} is already declared in ${place}`;
     return `the alias ${alias} differs from ${other} in ${place} only in letter case, which does not count`;
   }
+}
 
-  function problemOfTarget(source: string, sourcePath: Path, target: string, path: Path): string | undefined {
-    const other = declared.get(foldCase(target));
-    if (foldCase(target) === foldCase(source)) return `the alias ${sources.quoted(sourcePath)} leads to itself`;
-    if (other !== undefined) {
-      return `leads to the alias ${sources.quoted(other.path)} (${sources.place(other.path)}); an alias must lead to a <provider>/<model>`;
-    }
-    const { provider, model } = parseSelector(target) ?? {};
-    const isQualified = provider !== undefined && offered.has(provider);
-    const owner = isQualified ? undefined : [...offered].find(([, models]) => models.has(target))?.[0];
-    // A bare id may contain a slash, where no provider is named like its first part.
-    if (provider === undefined || model === undefined || owner !== undefined) {
-      const guess = owner === undefined ? '' : `; did you mean ${quote(`${owner}/${target}`)}?`;
-      return `must be a selector <provider>/<model>, found ${sources.quoted(path)}${guess}`;
-    }
-    const models = offered.get(provider);
-    if (models === undefined) {
-      if (!areComplete) return undefined;
-      const guess = didYouMean(provider, offered.keys());
-      const known =
-        offered.size === 0
-          ? '; no providers are configured'
-          : `; known: ${[...offered.keys()].slice(0, 20).join(', ')}`;
-      return `there is no provider ${quote(provider)}${guess === '' ? known : guess}`;
-    }
-    if (models.has(model) || isVague(provider)) return undefined;
-    const guess = didYouMean(model, models);
-    return `the provider ${quote(provider)} does not list the model ${quote(model)}${guess === '' ? '; add it to its models' : guess}`;
-  }
+function checkUserPaths(aliases: readonly WrittenAlias[], sources: Sources, { problems }: AliasFindings): void {
+  aliases.forEach(({ user_paths: userPaths = [] }, index) => {
+    userPaths.forEach((text, position) => {
+      const path = ['aliases', index, 'user_paths', position];
+      const { problem } = normaliseUserPath(text);
+      if (problem !== undefined && !sources.isUnknown(path))
+        problems.push(sources.problem(path, `${sources.quoted(path)} ${problem}`));
+    });
+  });
+}
 
-  /** Whether a provider lists a model whose text is unknown because of a variable: it may be the missing model. */
-  function isVague(provider: string): boolean {
-    const models = providers[provider]?.models ?? [];
-    const found =
-      vague.get(provider) ?? models.some((_, at) => sources.isUnknown(['providers', provider, 'models', at]));
-    vague.set(provider, found);
-    return found;
+function checkTargets(
+  list: readonly IndexedAlias[],
+  table: NameTable,
+  {
+    known,
+    sources,
+    findings: { problems },
+  }: { known: Omit<KnownNames, 'aliases'>; sources: Sources; findings: AliasFindings },
+): void {
+  const vague = new Map<string, boolean>();
+  const has = {
+    providers: known.areComplete,
+    aliases: known.areAliasesComplete,
+    /** Whether a provider lists a model whose text is unknown because of a variable: it may be the missing model. */
+    isVague(provider: string): boolean {
+      const { models = [] } = known.providers[provider] ?? {};
+      const found =
+        vague.get(provider) ?? models.some((_, at) => sources.isUnknown(['providers', provider, 'models', at]));
+      vague.set(provider, found);
+      return found;
+    },
+  };
+  for (const { written, index } of list) {
+    for (const { model, path } of targetsOf(written, index)) {
+      if (sources.isUnknown(path) || problems.length >= enough) continue;
+      const message = targetProblem(written, model, { table, guess: didYouMean, has });
+      if (message !== undefined) problems.push(sources.problem(path, message));
+    }
   }
 }
 
-/** Every target of an alias with the path where it is written. */
-export function targetsOf(alias: WrittenAlias, index: number): { model: string; weight: number; path: Path }[] {
-  const { target, targets } = alias;
-  if (target !== undefined) return [{ model: target, weight: 1, path: ['aliases', index, 'target'] }];
-  return (targets ?? []).map(({ model, weight }, position) => {
-    return { model, weight, path: ['aliases', index, 'targets', position, 'model'] };
-  });
+function checkChains(
+  list: readonly IndexedAlias[],
+  table: NameTable,
+  sources: Sources,
+  { problems }: AliasFindings,
+): void {
+  const indices = new Map<AliasTargets, number>(list.map((alias) => [alias, alias.index]));
+  const indexOf = (alias: NamedAlias): number => indices.get(alias.family ?? alias) ?? 0;
+  const placeOf = (alias: NamedAlias): Path => ['aliases', indexOf(alias), 'source'];
+  const named = (alias: NamedAlias): string => {
+    const quoted = alias.family === undefined ? sources.quoted(placeOf(alias)) : quote(alias.source);
+    return `${quoted} (${sources.place(placeOf(alias))})`;
+  };
+  for (const chain of findBadChains(list, table).slice(0, enough)) {
+    const [first] = chain.aliases;
+    if (first === undefined) continue;
+    const index = indexOf(first);
+    const written = list[index]?.written;
+    const targets = written === undefined || first.family !== undefined ? [] : targetsOf(written, index);
+    const path = targets[chain.target]?.path ?? placeOf(first);
+    problems.push(sources.problem(path, sayChain(chain, named)));
+  }
+  if (problems.length > 0) return;
+  let count = 0;
+  for (const { names } of table.families()) count += names.length;
+  if (count > mostFamilyNames) {
+    const message = `the families stand for ${count} names; at most ${mostFamilyNames} are supported`;
+    problems.push(sources.problem(['aliases'], message, 'key'));
+  }
 }

@@ -1,4 +1,5 @@
 // Checks of providers that the schema cannot express: addresses, keys, headers, and names that differ only in letter case.
+import { modelId } from '../schemas/listed-models.ts';
 import { foldCase } from '../schemas/selector.ts';
 import type { Config, Provider } from '../schemas/types.ts';
 import { quote } from '../schemas/validation/path.ts';
@@ -131,9 +132,15 @@ function checkHeaders(name: string, provider: Provider, sources: Sources, proble
 
 /** Clients ask for the listed names, so a pattern in the list would be a name that no upstream knows. */
 function checkModels(name: string, { models }: Provider, sources: Sources, problems: Problem[]): void {
-  models.forEach((model, index) => {
-    const path = ['providers', name, 'models', index];
-    if (!model.includes('*') || sources.isUnknown(path)) return;
+  const firsts = new Map<string, number>();
+  models.forEach((entry, index) => {
+    const model = modelId(entry);
+    const path = ['providers', name, 'models', index, ...(typeof entry === 'string' ? [] : ['id'])];
+    if (sources.isUnknown(path)) return;
+    const first = firsts.get(model);
+    if (first === undefined) firsts.set(model, index);
+    else problems.push(sources.problem(path, `is the same model as entry [${first}]; remove one of them`));
+    if (!model.includes('*')) return;
     const message = `must be the id of one model, found the pattern ${quote(model)}; list every model that may be used`;
     problems.push(sources.problem(path, message));
   });

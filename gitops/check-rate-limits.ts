@@ -5,10 +5,10 @@ import { normaliseSubject } from '../schemas/rules/scope.ts';
 import type { RateLimits } from '../schemas/types.ts';
 import type { Path } from '../schemas/validation/path.ts';
 import { valueAt } from '../schemas/validation/value-at.ts';
-import type { KnownNames } from './check-aliases.ts';
 import { unknownModels, unknownProviders } from './check-rule-subjects.ts';
 import type { Problem } from './problem.ts';
 import { type Part, problemIn, type Sources } from './sources.ts';
+import type { KnownNames } from './written-aliases.ts';
 
 /** The problem of a template without its entitlement. */
 export const templateProblem =

@@ -1,10 +1,11 @@
 // Warnings about rules for providers, models and aliases that do not exist. Not problems: a provider may list the model later.
+import { modelIds } from '../schemas/listed-models.ts';
 import { foldCase, parseSelector } from '../schemas/selector.ts';
 import type { RateLimits } from '../schemas/types.ts';
 import { didYouMean } from '../schemas/validation/suggest.ts';
-import type { KnownNames } from './check-aliases.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
+import type { KnownNames } from './written-aliases.ts';
 
 /** Limits the number of warnings, because each suggestion costs time. */
 const enough = 100;
@@ -28,10 +29,10 @@ export function unknownProviders(config: RateLimits, { providers }: KnownNames, 
 /** A warning for each of the first rules for a model that no provider lists. */
 export function unknownModels(config: RateLimits, { providers, aliases }: KnownNames, sources: Sources): Problem[] {
   const names = new Set(Object.keys(providers).map(foldCase));
-  const qualified = Object.entries(providers).flatMap(([name, { models }]) =>
-    models.map((model) => `${name}/${model}`),
+  const qualified = Object.entries(providers).flatMap(([name, provider]) =>
+    modelIds(provider).map((model) => `${name}/${model}`),
   );
-  const bare = Object.values(providers).flatMap(({ models }) => models);
+  const bare = Object.values(providers).flatMap(modelIds);
   const known = { qualified: new Set(qualified.map(foldCase)), bare: new Set(bare.map(foldCase)) };
   const sourceNames = new Set(aliases.map(({ source }) => foldCase(source)));
   const warnings: Problem[] = [];

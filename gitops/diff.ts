@@ -1,5 +1,6 @@
 // The differences between two assembled configurations, for `check-config --diff` and for the log. Pure.
 import { isDeepStrictEqual } from 'node:util';
+import { modelIds } from '../schemas/listed-models.ts';
 import { foldCase } from '../schemas/selector.ts';
 import type { Alias, Provider } from '../schemas/types.ts';
 import { isTree } from '../schemas/validation/value-at.ts';
@@ -71,31 +72,34 @@ function isHidden(key: string): boolean {
 
 function sayContent(entry: Entry | undefined): string {
   if (entry === undefined) return '';
-  return 'source' in entry ? sayTargets(entry) : nameSome(entry.models);
+  return 'source' in entry ? sayTargets(entry) : nameSome(modelIds(entry));
 }
 
 /** The changed members: lists by what came and went, aliases by their targets, anything that may be secret by its name alone. */
 function sayDifferences(before: Entry, after: Entry): string {
   if ('source' in before && 'source' in after) return sayAliasDifferences(before, after);
-  const [old, present] = [flatten(before), flatten(after)];
+  return nameSome([...new Set(sayMembers(flatten(before), flatten(after)))]);
+}
+
+function sayMembers(old: ReadonlyMap<string, unknown>, present: ReadonlyMap<string, unknown>): string[] {
   const keys = [...new Set([...old.keys(), ...present.keys()])].sort();
-  const said = keys.flatMap((key) => {
+  return keys.flatMap((key) => {
     const [from, to] = [old.get(key), present.get(key)];
     if (isDeepStrictEqual(from, to)) return [];
     if (isHidden(key.split('.')[0] ?? '')) return [key.split('.')[0] ?? ''];
     if (Array.isArray(from) && Array.isArray(to))
-      return [`${key} ${sayListDifference(from.map(String), to.map(String))}`];
+      return [`${key} ${sayListDifference(from.map(sayValue), to.map(sayValue))}`];
     return [`${key} ${sayValue(from)} → ${sayValue(to)}`];
   });
-  return nameSome([...new Set(said)]);
 }
 
 function sayAliasDifferences(before: Alias, after: Alias): string {
   const said: string[] = [];
   if (before.source !== after.source) said.push(`source ${before.source} → ${after.source}`);
-  if (!isDeepStrictEqual(before.strategy, after.strategy)) said.push('strategy');
   if (!isDeepStrictEqual(before.targets, after.targets)) said.push(`${sayTargets(before)} → ${sayTargets(after)}`);
-  return said.join(', ');
+  const { source: _1, targets: _2, ...old } = before;
+  const { source: _3, targets: _4, ...present } = after;
+  return [...said, ...sayMembers(flatten(old), flatten(present))].join(', ');
 }
 
 /** `a/m (weight 3), b/m (weight 1)`; weights only where they differ. */

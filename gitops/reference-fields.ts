@@ -110,6 +110,7 @@ function typeOf(schema: Tree): string {
   if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(' or ');
   if (type === 'array') return isTree(items) && '$ref' in items ? 'list' : 'list of strings';
   if (type === 'object') return isTree(schema['additionalProperties']) ? 'map' : 'object';
+  if (Array.isArray(type)) return type.join(' or ');
   if (typeof minimum !== 'number') return String(type);
   return `${String(type)}, ${typeof maximum === 'number' ? `${minimum} to ${maximum}` : `at least ${minimum}`}`;
 }

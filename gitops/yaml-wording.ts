@@ -18,6 +18,7 @@ export const yamlWording: Wording = {
     object: 'a mapping of keys to values',
     string: 'text',
     integer: 'a whole number',
+    number: 'a number',
     boolean: 'true or false',
     null: 'nothing',
   },
@@ -39,7 +40,8 @@ function typeHint({ type: expected, 'x-unit': unit, examples }: Schema, found: u
   const spelled = typeof found === 'string' ? spelledBooleans[found.toLowerCase()] : undefined;
   if (unit !== undefined && typeof found === 'number') return `; add a unit, such as ${quote(String(examples?.[0]))}`;
   if (expected === 'boolean' && spelled !== undefined) return `; write ${spelled}`;
-  if (expected === 'string' && (typeof found === 'number' || typeof found === 'boolean')) return '; put it in quotes';
+  if ([expected].flat().includes('string') && (typeof found === 'number' || typeof found === 'boolean'))
+    return '; put it in quotes';
   if (expected === 'integer' && typeof found === 'string') return '; write plain digits without quotes or separators';
   if (found === null) return '; give it a value or remove the key';
   if (expected === 'array' && typeof found === 'object') return '; begin every entry with "- "';

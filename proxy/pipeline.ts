@@ -38,7 +38,7 @@ function takeHead(trip: OpenTrip): void {
   trip.held = held;
   if (admission.lease === undefined) {
     const refuse = (reason: unknown): void => trip.refuse(reason);
-    foresee(admission, { exchange, snapshot, allowedModels, held }, gateway).then(refuse, refuse);
+    foresee(admission, { exchange, snapshot, allowedModels, userPath, held }, gateway).then(refuse, refuse);
     return;
   }
   trip.consumer = admission;
@@ -58,7 +58,7 @@ function takeCall(trip: OpenTrip, call: Call): void {
   const { endpoint, exchange, gateway, snapshot, principal, consumer } = trip;
   if (consumer === undefined) throw new Error('a body was read before the consumer was admitted');
   trip.call = call;
-  const route = resolve(call, snapshot, principal?.allowedModels);
+  const route = resolve(call, snapshot, principal?.allowedModels, principal?.userPath);
   trip.route = route;
   renew(consumer, route, gateway);
   attempt({ operation: endpoint.operation, call, route, consumer }, exchange, gateway, trip);

@@ -1,6 +1,19 @@
 // Generated from schemas/config and schemas/admin by `npm run generate`; a test compares the two. Do not edit.
 
 /**
+ * A model id as the upstream knows it, without blanks around it and without control characters; with a price, a mapping of id and pricing.
+ */
+export type Model =
+  | string
+  | {
+      /**
+       * A model id as the upstream knows it, without blanks around it and without control characters.
+       */
+      id: string;
+      pricing?: Pricing;
+    };
+
+/**
  * The configuration directory of the gateway: any number of *.yaml files in directories of any names. Entries of providers, aliases and rate_limits may be spread over files; every other key is in one file only. `{}` is the explicit empty configuration.
  */
 export interface Config {
@@ -127,10 +140,8 @@ export interface Provider {
   api_key_file?: string;
   /**
    * The models of this provider; a request for any other model is answered 404.
-   *
-   * Items: A model id as the upstream knows it, without blanks around it and without control characters.
    */
-  models: string[];
+  models: Model[];
   /**
    * Further request headers sent upstream. ${VAR} is filled in from the environment.
    */
@@ -165,6 +176,19 @@ export interface Provider {
   timeouts: ProviderTimeouts;
 }
 /**
+ * What tokens of this model cost; aliases with the strategy cost compare it.
+ */
+export interface Pricing {
+  /**
+   * US dollars per million tokens of the request.
+   */
+  input_per_mtok: number;
+  /**
+   * US dollars per million tokens of the answer.
+   */
+  output_per_mtok: number;
+}
+/**
  * Timeouts on the provider side.
  */
 export interface ProviderTimeouts {
@@ -194,30 +218,74 @@ export interface ProviderTimeouts {
  */
 export interface Alias {
   /**
-   * The name that clients ask for.
+   * The name that clients ask for. It may be the name of a model, which it then replaces. `<prefix>/*` stands for a family: every model of its targets, as `<prefix>/<model>`.
    */
   source: string;
   /**
-   * The selectors it leads to, in order.
+   * What it leads to, in order: each entry as `target`.
    */
   targets: AliasTarget[];
   /**
-   * How the first target of a request is chosen; round_robin honours the weights.
+   * Which target a request asks first; the others follow in order. round_robin: by weight. failover: the first one. least_latency: the one with the fastest first byte. cost: the cheapest with a price. session_affinity: always the same one for a conversation, by weight.
    */
-  strategy: 'round_robin';
+  strategy: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity';
+  /**
+   * Who may use it: these user paths and everything below them. For anyone else the alias does not exist. Absent: everyone.
+   *
+   * Items: A user path such as /team/app: no empty text, no colons, no invisible characters.
+   */
+  user_paths?: string[];
+  /**
+   * If false, the alias does not exist for clients: its name leads to the model of that name, if there is one.
+   */
+  enabled: boolean;
+  /**
+   * What it is for.
+   */
+  description?: string;
+  retry?: Retries;
+  /**
+   * Whether a second target is asked when the first one is slower than usual to begin its answer; the slower answer is cancelled. It needs two targets, and both calls cost.
+   */
+  hedge: boolean;
 }
 /**
  * One place an alias may lead to.
  */
 export interface AliasTarget {
   /**
-   * A selector <provider>/<model>.
+   * A selector <provider>/<model>, a bare model id, or another alias; for a family, <provider>/*.
    */
   model: string;
   /**
-   * Share of the traffic, relative to the other targets.
+   * Share of the requests, relative to the other targets; for round_robin and session_affinity.
    */
   weight: number;
+}
+/**
+ * How often a request to this alias may be sent, and after which failures. Without it, as the defaults say.
+ */
+export interface Retries {
+  /**
+   * The most calls to providers for one request, the first one included.
+   */
+  attempts: number;
+  /**
+   * The share of extra calls for this alias alone: in any 10 s at most 10 and this ratio of its requests. Without it, the alias shares the budget of the process, which is 0.2.
+   */
+  budget?: number;
+  /**
+   * The failures after which another call is made. Never once a client has got the first byte.
+   *
+   * Items: A kind of failure: connect, the provider was not reached; timeout; rate_limit, 429; server_error, 5xx; model_unavailable; unauthorized, it refuses our key; invalid_answer.
+   */
+  on: (
+    'connect' | 'timeout' | 'rate_limit' | 'server_error' | 'model_unavailable' | 'unauthorized' | 'invalid_answer'
+  )[];
+  /**
+   * No further call begins when this time has passed since the request came.
+   */
+  deadline?: string;
 }
 /**
  * Limits on what operators may store through the admin API.

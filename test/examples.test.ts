@@ -7,6 +7,7 @@ import tap, { test } from 'tap';
 import { loadFiles } from '../gitops/load.ts';
 import { formatProblem } from '../gitops/problem.ts';
 import { readDirectory } from '../gitops/read.ts';
+import { modelIds } from '../schemas/listed-models.ts';
 import type { Config } from '../schemas/types.ts';
 import { startProcess } from './support/process.ts';
 import { openRaw, rawRequest } from './support/raw-http.ts';
@@ -30,10 +31,10 @@ async function load(example: string, variables: Record<string, string>) {
 
 /** Everything a client may write into `model`. */
 function namesOf({ providers, aliases }: Config): Set<string> {
-  const qualified = Object.entries(providers).flatMap(([name, { models }]) =>
-    models.map((model) => `${name}/${model}`),
+  const qualified = Object.entries(providers).flatMap(([name, provider]) =>
+    modelIds(provider).map((model) => `${name}/${model}`),
   );
-  const bare = Object.values(providers).flatMap(({ models }) => models);
+  const bare = Object.values(providers).flatMap(modelIds);
   return new Set<string>([...aliases.map(({ source }) => source), ...qualified, ...bare]);
 }
 

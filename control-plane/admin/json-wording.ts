@@ -7,6 +7,7 @@ export const jsonWording: Wording = {
     object: 'an object',
     string: 'a string',
     integer: 'a whole number',
+    number: 'a number',
     boolean: 'true or false',
     null: 'null',
   },

@@ -8,6 +8,7 @@ import type { Dialect } from '../dialects/dialect.ts';
 import type { ToldLimits } from '../limits/headers.ts';
 import type { Patience } from '../upstream/patience.ts';
 import type { Origin } from '../upstream/pools.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 
 /** A named provider instance, ready to be called. */
 export interface Upstream extends Origin {
@@ -40,10 +41,10 @@ export interface Target {
   readonly model: string;
   readonly modelJson: Buffer;
   /** What tokens cost there; undefined: unknown. */
-  readonly price?: TokenPrice;
+  readonly price?: TokenPrice | undefined;
 }
 
-/** In one currency, per million tokens. */
+/** US dollars per million tokens. */
 export interface TokenPrice {
   readonly inputPerMtok: number;
   readonly outputPerMtok: number;
@@ -53,15 +54,27 @@ export interface TokenPrice {
 export const strategies = ['round_robin', 'failover', 'least_latency', 'cost', 'session_affinity'] as const;
 export type Strategy = (typeof strategies)[number];
 
-/** Where a model name leads: one target, or those of an alias or a bare id in declared order. */
+/** Where a model name leads: one target, or those of an alias or a bare id in declared order, none twice. */
 export interface Route {
   /** The same as long as the route means the same, across reloads: what balancing remembers hangs on it. */
   readonly name: string;
   readonly targets: readonly Target[];
-  /** The share of the traffic of each target, relative to the others. */
+  /**
+   * The share of the traffic of each target, relative to the others. 0: the target is never the choice of the strategy; it is only asked
+   * behind those with a share, in declared order. The first target of an alias has a share; in a part of a route none may have.
+   */
   readonly weights: readonly number[];
-  /** Which of its targets is asked first (proxy/balance). */
+  /** Which of those with a share is asked first (proxy/balance); failover: the first one. */
   readonly strategy: Strategy;
+  readonly policy: RetryPolicy;
+  /** A second target is asked when the first one is slow. */
+  readonly hedge: boolean;
+  /** Who may use it: these paths and everything below them; undefined: everyone. */
+  readonly userPaths: readonly string[] | undefined;
+  /** Where the name leads for everyone else; undefined: nowhere. */
+  readonly behind: Route | undefined;
+  /** GET /v1/models shows the name. */
+  readonly isListed: boolean;
 }
 
 /** One entry of GET /v1/models. */
@@ -104,8 +117,10 @@ export interface Snapshot {
   readonly userPathHeader: string;
   /** Every name a request may use: qualified, bare, alias. */
   readonly routes: ReadonlyMap<string, Route>;
-  /** What GET /v1/models lists, sorted by id. */
+  /** What GET /v1/models lists for those who may use everything, sorted by id. */
   readonly models: readonly ModelEntry[];
+  /** Some aliases are for some user paths alone. */
+  readonly hidesAliases: boolean;
   readonly upstreams: readonly Upstream[];
   /** The names of all configured providers, folded; those that are left out included. */
   readonly providers: ReadonlySet<string>;

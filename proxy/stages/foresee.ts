@@ -20,7 +20,7 @@ const patienceMs = 200;
 const unreadable: ReadonlySet<string | null> = new Set(['malformed_request', 'request_timeout', 'client_left']);
 
 /** The request that is refused. */
-export interface Asked extends Pick<Principal, 'allowedModels'> {
+export interface Asked extends Pick<Principal, 'allowedModels' | 'userPath'> {
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
   readonly held: HeldBody;
@@ -46,12 +46,12 @@ function isShort({ head }: Exchange): boolean {
 }
 
 /** Where the request would lead. Undefined when it would be refused for another reason, too: its limits answer first. */
-async function routeOf({ exchange, snapshot, allowedModels, held }: Asked): Promise<Route | undefined> {
+async function routeOf({ exchange, snapshot, allowedModels, userPath, held }: Asked): Promise<Route | undefined> {
   const late = refusal('request_timeout');
   const timer = setTimeout(() => exchange.waiting?.broken?.(late), patienceMs);
   try {
     const body = await received(exchange, snapshot.bodyLimitBytes, held);
-    return resolve(readCall(body), snapshot, allowedModels);
+    return resolve(readCall(body), snapshot, allowedModels, userPath);
   } catch (error) {
     // Who has left, or sent what is no HTTP, gets no such answer.
     const isOver = exchange.gone || (error !== late && error instanceof Refusal && unreadable.has(error.code));

@@ -1,20 +1,23 @@
 // Stage 2: a model name becomes an ordered list of places to try (spec: What the service does 2 and 4).
 import { allowsName, allowsTarget, type ModelAccess } from '../../schemas/keys/model-access.ts';
+import { isWithin } from '../../schemas/user-path.ts';
 import type { Call } from '../call/call.ts';
 import { refusal } from '../errors.ts';
 import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
 
 /**
- * Where a call leads for a caller restricted to `access` (undefined: to nothing). Throws 404 `model_not_found`, and 403
- * `model_access_denied` when none of its targets is granted. A restricted caller's routing member could lead a provider past the
- * restriction: targets at providers that do not allow that are left out, and when none remains it is 400 `routing_member_not_allowed`.
+ * Where a call leads for a caller at `userPath` restricted to `access` (undefined: to nothing). Throws 404 `model_not_found`, also for an
+ * alias of other user paths, and 403 `model_access_denied` when none of its targets is granted. A restricted caller's routing member could
+ * lead a provider past the restriction: targets at providers that do not allow that are left out, and when none remains it is 400
+ * `routing_member_not_allowed`.
  */
 export function resolve(
   { model, routingMember }: Pick<Call, 'model' | 'routingMember'>,
   snapshot: Snapshot,
   access: ModelAccess | undefined,
+  userPath = '/',
 ): Route {
-  const route = snapshot.routes.get(model);
+  const route = visibleRoute(snapshot, model, userPath);
   if (route === undefined) throw refusal('model_not_found', { param: 'model', fill: { model } });
   if (access === undefined) return route;
   const granted = grantedPart(route, model, access, snapshot.providers);
@@ -25,6 +28,18 @@ export function resolve(
     throw refusal('routing_member_not_allowed', { param: routingMember, fill: { member: routingMember } });
   }
   return part;
+}
+
+/** Where a name leads for a user path; undefined: nowhere. */
+export function visibleRoute({ routes }: Snapshot, model: string, userPath: string): Route | undefined {
+  let route = routes.get(model);
+  while (route?.userPaths !== undefined && !includesPath(route.userPaths, userPath)) route = route.behind;
+  return route;
+}
+
+function includesPath(paths: readonly string[], userPath: string): boolean {
+  for (const path of paths) if (isWithin(userPath, path)) return true;
+  return false;
 }
 
 /**

@@ -1,4 +1,5 @@
 // The names that rules may refer to: providers, the models they list, and aliases.
+import { modelIds } from '../listed-models.ts';
 import { foldCase, isQualified } from '../selector.ts';
 import type { Alias, Provider } from '../types.ts';
 
@@ -34,8 +35,8 @@ export function knownModels({ providers, aliases, providerNames }: Offer): Known
   const names = providerNames ?? Object.keys(providers);
   const folded = new Set(names.map(foldCase));
   const models = new Set<string>();
-  for (const [name, { models: listed }] of Object.entries(providers)) {
-    for (const model of listed) {
+  for (const [name, provider] of Object.entries(providers)) {
+    for (const model of modelIds(provider)) {
       models.add(foldCase(`${name}/${model}`));
       if (!isQualified(model, folded)) models.add(foldCase(model));
     }

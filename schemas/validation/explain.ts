@@ -27,7 +27,7 @@ export interface Schema {
 /** The words of sentences: those about a YAML file differ from those about a JSON body. */
 export interface Wording {
   /** Names of expected types by their JSON Schema name, and of found values other than text, numbers and booleans. */
-  readonly kinds: Readonly<Record<'array' | 'boolean' | 'integer' | 'null' | 'object' | 'string', string>>;
+  readonly kinds: Readonly<Record<'array' | 'boolean' | 'integer' | 'null' | 'number' | 'object' | 'string', string>>;
   readonly found: Readonly<Record<'null' | 'array' | 'object', string>>;
   /** What to write instead of a value of the wrong type; begins with a semicolon, or is empty. */
   typeHint(schema: Schema, found: unknown): string;

@@ -216,7 +216,7 @@ await test('a hundred thousand limits are the most a directory may hold', async 
           providers: [],
           models: [],
         },
-        { providers: {}, aliases: [], areComplete: false },
+        { providers: {}, aliases: [], areComplete: false, areAliasesComplete: false },
         sources,
       ).problems,
     );

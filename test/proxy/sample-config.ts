@@ -5,7 +5,8 @@ const timeouts = { connect: '300ms', first_byte: '300ms', stream_idle: '300ms', 
 
 export interface SampleConfig {
   readonly providers?: Readonly<Record<string, Partial<Provider>>>;
-  readonly aliases?: readonly (Pick<Alias, 'source'> & { targets: readonly Partial<Alias['targets'][number]>[] })[];
+  readonly aliases?: readonly (Pick<Alias, 'source'> &
+    Partial<Omit<Alias, 'targets'>> & { targets: readonly Partial<Alias['targets'][number]>[] })[];
 }
 
 /** A config with these providers (by default of type openai, with one model `m`) and aliases (weight 1). */
@@ -40,10 +41,12 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       timeouts: { headers: '10s', body: '300ms', write_idle: '1m' },
     },
     providers: Object.fromEntries(whole),
-    aliases: aliases.map(({ source, targets }) => ({
-      source,
-      targets: targets.map((target) => ({ model: 'p/m', weight: 1, ...target })),
+    aliases: aliases.map(({ targets, ...alias }) => ({
       strategy: 'round_robin',
+      enabled: true,
+      hedge: false,
+      ...alias,
+      targets: targets.map((target) => ({ model: 'p/m', weight: 1, ...target })),
     })),
     admin: { max_keys: 10_000, max_keys_per_scope: 1_000, max_rules_per_scope: 1_000 },
     rate_limits: { enabled: true, max_children: 100_000, user_paths: [], providers: [], models: [] },

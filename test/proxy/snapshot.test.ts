@@ -19,7 +19,7 @@ await test('a model is found by its qualified name and by its bare id', async (t
   const snapshot = compiled({ providers: { b: { models: ['x', 'meta/llama'] }, a: { models: ['x', 'y'] } } });
   t.same(routeOf(snapshot, 'a/x'), ['a/x*1']);
   t.same(routeOf(snapshot, 'b/x'), ['b/x*1']);
-  t.same(routeOf(snapshot, 'x'), ['b/x*1', 'a/x*1'], 'a bare id is every provider’s that lists it, as declared');
+  t.same(routeOf(snapshot, 'x'), ['b/x*1', 'a/x*0'], 'a bare id is every provider’s that lists it, as declared');
   t.equal(snapshot.routes.get('x')?.strategy, 'failover');
   t.same(routeOf(snapshot, 'y'), ['a/y*1']);
   t.same(routeOf(snapshot, 'b/meta/llama'), ['b/meta/llama*1']);
@@ -32,7 +32,7 @@ await test('a model is found by its qualified name and by its bare id', async (t
 await test('an order that an object does not keep is kept, and a provider that is left out still owns its name', async (t) => {
   const config = sampleConfig({ providers: { b: { models: ['x', 'gone/x'] }, 7: { models: ['x'] } } });
   const snapshot = compile({ ...config, providerNames: ['b', 'Gone', '7'] }, '', nobody);
-  t.same(routeOf(snapshot, 'x'), ['b/x*1', '7/x*1']);
+  t.same(routeOf(snapshot, 'x'), ['b/x*1', '7/x*0']);
   t.equal(routeOf(snapshot, 'gone/x'), undefined);
   t.same(routeOf(snapshot, 'b/gone/x'), ['b/gone/x*1']);
 });
@@ -50,7 +50,7 @@ await test('a qualified name wins over a bare id that looks like one, also where
   }
 });
 
-await test('an alias wins over models of its name, and leads to models, never to aliases', async (t) => {
+await test('an alias wins over models of its name, in requests and as a target', async (t) => {
   const snapshot = compiled({
     providers: { p: { models: ['m', 'n', 'chat'] }, q: { models: ['m'] } },
     aliases: [
@@ -61,7 +61,7 @@ await test('an alias wins over models of its name, and leads to models, never to
   });
   t.same(routeOf(snapshot, 'chat'), ['q/m*3', 'p/n*1'], 'in declared order');
   t.same(routeOf(snapshot, 'p/m'), ['q/m*1']);
-  t.same(routeOf(snapshot, 'second'), ['p/m*2', 'p/chat*1'], 'the model p/m, not the alias');
+  t.same(routeOf(snapshot, 'second'), ['q/m*2', 'p/chat*1'], 'the alias p/m, not the model');
   t.same(routeOf(snapshot, 'p/chat'), ['p/chat*1'], 'the model stays reachable by its full name');
 });
 

@@ -2,6 +2,7 @@
 
 import type { AssembledConfig } from '../../../gitops/assembled.ts';
 import type { FollowStatus } from '../../../gitops/config-status.ts';
+import { modelIds } from '../../../schemas/listed-models.ts';
 import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import { type RateLimitParts, rowsWithoutUsage } from '../rate-limits/commit.ts';
@@ -35,8 +36,8 @@ export function describeConfig({ rules, inForce, status }: ConfigParts, { state,
     providers: [...places.providers].flatMap(([name, declaredAt]) => {
       const provider = providers[name];
       if (provider === undefined) return [];
-      const { type, models, stream_usage: streamUsage } = provider;
-      return [{ name, type, models, stream_usage: streamUsage, declared_at: declaredAt }];
+      const { type, stream_usage: streamUsage } = provider;
+      return [{ name, type, models: modelIds(provider), stream_usage: streamUsage, declared_at: declaredAt }];
     }),
     aliases: aliases.map(({ source: name, strategy, targets }) => ({
       source: name,

@@ -77,7 +77,7 @@ await test('the cheapest comes first, the unpriced last, equals in declared orde
       prices.map(() => 1),
       'cost',
     );
-    const targets = route.targets.map((target, index) => ({ ...target, price: prices[index] }) as typeof target);
+    const targets = route.targets.map((target, index) => ({ ...target, price: prices[index] }));
     return { ...route, targets };
   };
   const price = (inputPerMtok: number, outputPerMtok: number): TokenPrice => ({ inputPerMtok, outputPerMtok });

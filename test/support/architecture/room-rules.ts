@@ -156,11 +156,13 @@ export const roomRules: readonly Rule[] = [
   {
     claim: 'kinds of managed documents are named in their registry alone',
     check: standsIn(
-      /'(auth_key|rate_limit|reset_epoch)'|\b(authKey|manualRule|resetEpoch)Kind\b/,
-      /^schemas\/(documents|keys|rules)\//,
+      // 'rate_limit' is also a reason to retry.
+      /'(auth_key|reset_epoch|virtual_model)'|kinds?\b\W{0,5}'rate_limit'|\b(authKey|manualAlias|manualRule|resetEpoch)Kind\b/,
+      /^schemas\/(aliases|documents|keys|rules)\//,
     ),
     bad: [
       ['proxy/snapshot/a.ts', "const kinds = ['auth_key'];"],
+      ['proxy/snapshot/a.ts', "const kinds = ['rate_limit'];"],
       ['control-plane/admin/a.ts', "import { authKeyKind } from '../../schemas/keys/auth-key.ts';"],
     ],
     good: [['control-plane/admin/a.ts', "import { managedKeys } from '../../schemas/documents/kinds.ts';"]],
@@ -168,8 +170,8 @@ export const roomRules: readonly Rule[] = [
   {
     claim: 'arithmetic imports no package and no node module',
     check: only(
-      /^(proxy\/limits\/|schemas\/rules\/|schemas\/(user-path|selector)\.ts$)/,
-      /^(proxy\/limits|schemas\/rules)\/|^schemas\/(user-path|selector|types)\.ts$/,
+      /^(proxy\/limits\/|schemas\/rules\/|schemas\/(listed-models|user-path|selector)\.ts$)/,
+      /^(proxy\/limits|schemas\/rules)\/|^schemas\/(listed-models|user-path|selector|types)\.ts$/,
     ),
     bad: [
       ['proxy/limits/a.ts', "import { hash } from 'node:crypto';"],

@@ -1,0 +1,106 @@
+// Checks of where aliases lead in the end: enough targets, targets named twice, strategies and prices that do not count.
+import { createFlattener, type Flattened } from '../schemas/aliases/flatten.ts';
+import { mostLeaves } from '../schemas/aliases/mistakes.ts';
+import { type AliasTargets, familyPrefix, type NamedAlias, type NameTable } from '../schemas/aliases/name-table.ts';
+import { modelId, pricingOf } from '../schemas/listed-models.ts';
+import type { Config } from '../schemas/types.ts';
+import { quote } from '../schemas/validation/path.ts';
+import type { Sources } from './sources.ts';
+import { type AliasFindings, type IndexedAlias, targetsOf } from './written-aliases.ts';
+
+interface Judging extends AliasFindings {
+  readonly table: NameTable;
+  readonly sources: Sources;
+  readonly flatten: (alias: AliasTargets) => Flattened | undefined;
+  readonly disabled: ReadonlySet<string>;
+  /** `<provider>/<model>` of every model with a price. */
+  readonly priced: ReadonlySet<string>;
+}
+
+/** Judges every alias; all their targets exist, and none leads to itself. */
+export function checkStrategies(
+  list: readonly IndexedAlias[],
+  table: NameTable,
+  { providers, sources }: { readonly providers: Config['providers']; readonly sources: Sources },
+): AliasFindings {
+  const priced = Object.entries(providers).flatMap(([name, { models }]) =>
+    models.filter((model) => pricingOf(model) !== undefined).map((model) => `${name}/${modelId(model)}`),
+  );
+  const judging: Judging = {
+    table,
+    sources,
+    flatten: createFlattener(table),
+    disabled: new Set(list.filter(({ written }) => !written.enabled).map(({ source }) => source)),
+    priced: new Set(priced),
+    problems: [],
+    warnings: [],
+  };
+  const families = new Map([...table.families()].map(({ family, names }) => [family, names]));
+  for (const alias of list) {
+    const names = families.get(alias) ?? [];
+    const isFamily = familyPrefix(alias.source) !== undefined;
+    const meant = isFamily ? names.flatMap((name) => table.leadOf(name)?.alias ?? []) : [alias];
+    checkLeaves(alias, meant, judging);
+    if (isFamily) checkFamilyTwins(alias, judging);
+    else checkTargets(alias, judging);
+  }
+  return judging;
+}
+
+/** Whether there are enough targets, not too many, and one with a price where prices decide. */
+function checkLeaves(
+  { index, written, strategy }: IndexedAlias,
+  meant: readonly NamedAlias[],
+  { flatten, priced, sources, problems, warnings }: Judging,
+): void {
+  const flattened = meant.flatMap((each) => flatten(each) ?? []);
+  const most = flattened.reduce((count, { leaves }) => Math.max(count, leaves.length), 0);
+  if (most > mostLeaves) {
+    const message = `leads to ${most} models; at most ${mostLeaves} are supported`;
+    problems.push(sources.problem(['aliases', index, 'source'], message));
+  }
+  if (written.hedge && most < 2) {
+    const message = 'needs two targets, and the alias leads to one';
+    problems.push(sources.problem(['aliases', index, 'hedge'], message));
+  }
+  const hasPrice = flattened.some(({ leaves }) =>
+    leaves.some(({ provider, model }) => priced.has(`${provider}/${model}`)),
+  );
+  if (strategy !== 'cost' || hasPrice) return;
+  const message =
+    'compares prices, but no target has one: the first target is always asked first; add pricing to models';
+  warnings.push(sources.problem(['aliases', index, 'strategy'], message));
+}
+
+function checkTargets(alias: IndexedAlias, { table, flatten, disabled, sources, warnings }: Judging): void {
+  const firsts = new Map<string, number>();
+  targetsOf(alias.written, alias.index).forEach(({ model, path }, position) => {
+    const lead = table.leadOf(model);
+    const warn = (message: string): void => void warnings.push(sources.problem(path, message));
+    const inner = lead?.alias === undefined ? undefined : flatten(lead.alias);
+    if (disabled.has(model)) warn(`leads to the alias ${quote(model)}, which is not enabled`);
+    else if (inner !== undefined && inner.strategy !== 'failover') {
+      const says = `the strategy ${inner.strategy} of ${quote(model)} does not count here`;
+      if (alias.strategy !== 'failover' && alias.strategy !== inner.strategy)
+        warn(`${says}: its targets are targets of ${quote(alias.source)}, by weight`);
+      if (alias.strategy === 'failover' && position > 0)
+        warn(`${says}: behind the first target of a failover alias, targets are asked in order`);
+    }
+    const leaves = inner?.leaves ?? lead?.models ?? [];
+    const keys = leaves.map((leaf) => `${leaf.provider}/${leaf.model}`);
+    const again = keys.find((key) => firsts.has(key));
+    if (again !== undefined) {
+      const first = targetsOf(alias.written, alias.index)[firsts.get(again) ?? 0]?.path ?? path;
+      warn(`leads to ${quote(again)}, as ${sources.place(first)} does; it is asked once, with both shares`);
+    }
+    for (const key of keys) if (!firsts.has(key)) firsts.set(key, position);
+  });
+}
+
+function checkFamilyTwins({ written, index }: IndexedAlias, { sources, warnings }: Judging): void {
+  const seen = new Set<string>();
+  for (const { model, path } of targetsOf(written, index)) {
+    if (seen.has(model)) warnings.push(sources.problem(path, `${quote(model)} is a target already; both shares count`));
+    seen.add(model);
+  }
+}

@@ -1,0 +1,124 @@
+// Names of models → routes: qualified names, bare ids, names of families, aliases. A later kind wins over an earlier one.
+import type { AssembledConfig } from '../../gitops/assembled.ts';
+import { createFlattener, type Flattened, weightsOf } from '../../schemas/aliases/flatten.ts';
+import { modelNames } from '../../schemas/aliases/model-names.ts';
+import { familyPrefix, NameTable } from '../../schemas/aliases/name-table.ts';
+import { modelId, pricingOf } from '../../schemas/listed-models.ts';
+import type { Alias, Model } from '../../schemas/types.ts';
+import { compileRetryPolicy, defaultRetryPolicy } from './retry-policy.ts';
+import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.ts';
+
+/** `<provider>/<model>` → the one target of that model. */
+type Targets = ReadonlyMap<string, Target>;
+
+/**
+ * The routes of all names, one map, so that a request looks its name up once. A name of a family is in it, too. An alias that is not
+ * enabled has no route, and none that leads nowhere.
+ */
+export function compileRoutes(
+  config: Pick<AssembledConfig, 'providers' | 'providerNames' | 'aliases'>,
+  upstreams: readonly Upstream[],
+): Pick<Snapshot, 'routes' | 'models' | 'hidesAliases'> {
+  const targets = compileTargets(config, upstreams);
+  const models = modelNames(config);
+  const routes = new Map<string, Route>();
+  for (const [name, target] of targets) routes.set(name, plain(name, [target], true));
+  // A qualified name is no bare id, so nothing is replaced here.
+  for (const [id, sharing] of models.bare) routes.set(id, plain(id, targetsOf(sharing, targets), false));
+
+  const enabled = config.aliases.filter((alias) => alias.enabled);
+  const settings = new Map<unknown, Alias>(enabled.map((alias) => [alias, alias]));
+  const table = new NameTable(enabled, models);
+  const flatten = createFlattener(table);
+  const add = (name: string, alias: Alias, flattened: Flattened | undefined): void => {
+    if (flattened === undefined) return;
+    routes.set(name, compileAlias(name, alias, { flattened, targets, behind: routes.get(name) }));
+  };
+  for (const { family, names } of table.families()) {
+    const alias = settings.get(family);
+    if (alias === undefined) continue;
+    for (const name of names) {
+      const member = table.memberOf(name);
+      if (member !== undefined) add(name, alias, flatten(member));
+    }
+  }
+  for (const alias of enabled) if (familyPrefix(alias.source) === undefined) add(alias.source, alias, flatten(alias));
+  return { routes, models: entriesOf(routes), hidesAliases: enabled.some((alias) => alias.user_paths !== undefined) };
+}
+
+function compileTargets({ providers }: Pick<AssembledConfig, 'providers'>, upstreams: readonly Upstream[]): Targets {
+  const targets = new Map<string, Target>();
+  for (const upstream of upstreams) {
+    for (const model of providers[upstream.name]?.models ?? []) {
+      targets.set(`${upstream.name}/${modelId(model)}`, compileTarget(upstream, model));
+    }
+  }
+  return targets;
+}
+
+function compileTarget(upstream: Upstream, listed: Model): Target {
+  const model = modelId(listed);
+  const pricing = pricingOf(listed);
+  const price = pricing && { inputPerMtok: pricing.input_per_mtok, outputPerMtok: pricing.output_per_mtok };
+  return Object.freeze({
+    upstream,
+    model,
+    modelJson: Buffer.from(JSON.stringify(model)),
+    price: price && Object.freeze(price),
+  });
+}
+
+function targetsOf(
+  list: readonly { readonly provider: string; readonly model: string }[],
+  targets: Targets,
+): readonly Target[] {
+  return list.flatMap(({ provider, model }) => targets.get(`${provider}/${model}`) ?? []);
+}
+
+/** Without an alias: the targets are tried in this order. */
+function plain(name: string, targets: readonly Target[], isListed: boolean): Route {
+  return Object.freeze({
+    name,
+    targets: Object.freeze(targets),
+    weights: Object.freeze(targets.map((_, index) => (index === 0 ? 1 : 0))),
+    strategy: 'failover',
+    policy: defaultRetryPolicy,
+    hedge: false,
+    userPaths: undefined,
+    behind: undefined,
+    isListed,
+  });
+}
+
+function compileAlias(
+  name: string,
+  alias: Alias,
+  { flattened, targets, behind }: { flattened: Flattened; targets: Targets; behind: Route | undefined },
+): Route {
+  const { strategy, leaves } = flattened;
+  const weights = weightsOf(flattened);
+  const words = leaves.map(({ provider, model }, index) => `${weights[index]} ${provider}/${model}`);
+  const userPaths = alias.user_paths === undefined ? undefined : Object.freeze([...alias.user_paths]);
+  return Object.freeze({
+    name: [name, strategy, ...words].join('\n'),
+    targets: Object.freeze(targetsOf(leaves, targets)),
+    weights: Object.freeze(weights),
+    strategy,
+    policy: compileRetryPolicy(alias.retry),
+    hedge: alias.hedge,
+    userPaths,
+    behind: userPaths === undefined ? undefined : behind,
+    isListed: true,
+  });
+}
+
+function entriesOf(routes: ReadonlyMap<string, Route>): readonly ModelEntry[] {
+  const entries: ModelEntry[] = [];
+  for (const [id, { isListed, targets }] of routes) if (isListed) entries.push(modelEntry(id, targets));
+  return Object.freeze(entries.sort((a, b) => (a.id < b.id ? -1 : 1)));
+}
+
+/** Owned by the provider of the first target. */
+export function modelEntry(id: string, targets: readonly Target[]): ModelEntry {
+  return Object.freeze({ id, object: 'model', created: 0, owned_by: targets[0]?.upstream.name ?? '' });
+}

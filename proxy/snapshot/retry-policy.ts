@@ -1,0 +1,46 @@
+// After which failures a request is sent again, and how often.
+import type { Alias } from '../../schemas/types.ts';
+import { durationMs } from '../../schemas/units.ts';
+
+/** The kinds of failures after which another call may be made, as `retry.on` of an alias names them. */
+export const retryReasons = [
+  'connect',
+  'timeout',
+  'rate_limit',
+  'server_error',
+  'model_unavailable',
+  'unauthorized',
+  'invalid_answer',
+] as const;
+
+export type RetryReason = (typeof retryReasons)[number];
+
+/** The rules for the calls of one request. */
+export interface RetryPolicy {
+  /** The most calls to providers, the first one included. */
+  readonly attempts: number;
+  /** The ratio of extra calls to requests for this alias alone; undefined: the budget of the process. */
+  readonly budget: number | undefined;
+  readonly on: ReadonlySet<RetryReason>;
+  /** No further call begins this many milliseconds after the request came; undefined: no such end. */
+  readonly deadlineMs: number | undefined;
+}
+
+/** The rules for every name without rules of its own. */
+export const defaultRetryPolicy: RetryPolicy = Object.freeze({
+  attempts: 3,
+  budget: undefined,
+  on: Object.freeze(new Set(retryReasons)),
+  deadlineMs: undefined,
+});
+
+/** The policy of an alias; undefined members mean the defaults. */
+export function compileRetryPolicy(retry: Alias['retry']): RetryPolicy {
+  if (retry === undefined) return defaultRetryPolicy;
+  return Object.freeze({
+    attempts: retry.attempts,
+    budget: retry.budget,
+    on: Object.freeze(new Set(retry.on)),
+    deadlineMs: retry.deadline === undefined ? undefined : durationMs(retry.deadline),
+  });
+}

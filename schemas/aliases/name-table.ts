@@ -1,0 +1,109 @@
+// What a model name leads to: an alias, a member of a family, a model of one provider, or a bare id on every provider that lists it. Pure.
+import { parseSelector } from '../selector.ts';
+import type { Alias } from '../types.ts';
+import type { ModelNames, ModelTarget } from './model-names.ts';
+
+/** The part of an alias that says where it leads. */
+export type AliasTargets = Pick<Alias, 'source' | 'targets' | 'strategy'>;
+
+/** An alias, or a name of a family: then `family` is the alias that declares it. */
+export interface NamedAlias extends AliasTargets {
+  readonly family?: AliasTargets;
+}
+
+/** `alias` leads further; `models` are tried in order. */
+export type Lead =
+  | { readonly alias: NamedAlias; readonly models?: undefined }
+  | { readonly alias?: undefined; readonly models: readonly ModelTarget[] };
+
+/** `eu/*` → `eu`; undefined for a name that is no family. A prefix has no slash. */
+export function familyPrefix(name: string): string | undefined {
+  return /^[^/*]+\/\*$/.test(name) ? name.slice(0, -2) : undefined;
+}
+
+/** Names are looked up exactly as they are written. An alias wins over a name of a family, and both win over models. */
+export class NameTable {
+  readonly models: ModelNames;
+  readonly #aliases = new Map<string, AliasTargets>();
+  readonly #families = new Map<string, AliasTargets>();
+  /** By prefix. */
+  readonly #under = new Map<string, ReadonlySet<string>>();
+  readonly #members = new Map<string, NamedAlias | undefined>();
+
+  /** Of two aliases with the same source the first counts. */
+  constructor(aliases: Iterable<AliasTargets>, models: ModelNames) {
+    this.models = models;
+    for (const alias of aliases) {
+      if (this.#aliases.has(alias.source)) continue;
+      this.#aliases.set(alias.source, alias);
+      const prefix = familyPrefix(alias.source);
+      if (prefix !== undefined) this.#families.set(prefix, alias);
+    }
+  }
+
+  /** Undefined when there is nothing of this name. */
+  leadOf(name: string): Lead | undefined {
+    const alias = this.#aliases.get(name) ?? this.memberOf(name);
+    if (alias !== undefined) return { alias };
+    const models = this.modelsOf(name);
+    return models === undefined ? undefined : { models };
+  }
+
+  /** The name as one of a family, also where an alias has it; undefined when it is none. */
+  memberOf(name: string): NamedAlias | undefined {
+    const slash = name.indexOf('/');
+    const family = slash === -1 ? undefined : this.#families.get(name.slice(0, slash));
+    if (family === undefined || this.#members.has(name)) return this.#members.get(name);
+    // A name that leads to itself leads nowhere.
+    this.#members.set(name, undefined);
+    const rest = name.slice(slash);
+    const targets = family.targets
+      .map(({ model, weight }) => ({ model: `${familyPrefix(model)}${rest}`, weight }))
+      .filter(({ model }) => this.leadOf(model) !== undefined);
+    const member = targets.length === 0 ? undefined : { source: name, targets, strategy: family.strategy, family };
+    this.#members.set(name, member);
+    return member;
+  }
+
+  /** What the name leads to without aliases; undefined when no provider has it. */
+  modelsOf(name: string): readonly ModelTarget[] | undefined {
+    const { provider, model } = parseSelector(name) ?? {};
+    if (provider !== undefined && model !== undefined && this.models.offered.get(provider)?.has(model) === true)
+      return [{ provider, model }];
+    return this.models.bare.get(name);
+  }
+
+  /** The sources of all aliases. */
+  sources(): IterableIterator<string> {
+    return this.#aliases.keys();
+  }
+
+  /** The families, each with the names in it. */
+  *families(): Generator<{ readonly family: AliasTargets; readonly names: readonly string[] }> {
+    for (const [prefix, family] of this.#families) {
+      yield { family, names: [...this.#modelsOfFamily(family)].map((model) => `${prefix}/${model}`) };
+    }
+  }
+
+  #modelsOfFamily({ targets }: AliasTargets): ReadonlySet<string> {
+    const found = new Set<string>();
+    for (const { model } of targets) {
+      const prefix = familyPrefix(model);
+      if (prefix !== undefined) for (const each of this.#modelsUnder(prefix)) found.add(each);
+    }
+    return found;
+  }
+
+  /** Every `x` for which `<prefix>/x` is a model of a provider, or a name of a family. */
+  #modelsUnder(prefix: string): ReadonlySet<string> {
+    const known = this.#under.get(prefix);
+    if (known !== undefined) return known;
+    const own = this.models.offered.get(prefix) ?? new Set();
+    // A family that leads to itself finds what is known so far.
+    this.#under.set(prefix, own);
+    const family = this.#families.get(prefix);
+    const all = family === undefined ? own : new Set([...own, ...this.#modelsOfFamily(family)]);
+    this.#under.set(prefix, all);
+    return all;
+  }
+}

@@ -1,0 +1,139 @@
+// Aliases in a snapshot: what nested ones and families lead to, with which weights, for whom, and under which policy.
+import { test } from 'tap';
+import { compile } from '../../proxy/snapshot/compile.ts';
+import { defaultRetryPolicy, retryReasons } from '../../proxy/snapshot/retry-policy.ts';
+import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
+import { resolve } from '../../proxy/stages/resolve.ts';
+import { credentialsOf } from '../../schemas/keys/credentials.ts';
+import { modelAccess } from '../../schemas/keys/model-access.ts';
+import { type SampleConfig, sampleConfig } from './sample-config.ts';
+
+type Aliases = NonNullable<SampleConfig['aliases']>;
+
+const providers = { a: { models: ['x', 'y'] }, b: { models: ['x', 'z'] }, c: { models: ['w'] } };
+const compiled = (aliases: Aliases): Snapshot =>
+  compile(sampleConfig({ providers, aliases }), '', credentialsOf(undefined, []));
+const to = (...models: (string | [string, number])[]) =>
+  models.map((each) => (typeof each === 'string' ? { model: each } : { model: each[0], weight: each[1] }));
+
+/** `round_robin a/x*3 b/x*1`, or undefined. */
+function routeOf(snapshot: Snapshot, name: string): string | undefined {
+  const route = snapshot.routes.get(name);
+  const words = route?.targets.map(({ upstream, model }, index) => `${upstream.name}/${model}*${route.weights[index]}`);
+  return words === undefined ? undefined : [route?.strategy, ...words].join(' ');
+}
+
+/** The first target of a request, or the error code. */
+function asked(snapshot: Snapshot, model: string, userPath: string, allowed?: readonly string[]): string {
+  try {
+    const access = allowed === undefined ? undefined : modelAccess(allowed);
+    const [target] = resolve({ model, routingMember: undefined }, snapshot, access, userPath).targets;
+    return `${target?.upstream.name}/${target?.model}`;
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+await test('an alias of aliases has the models of all of them, each once, with exact shares', async (t) => {
+  const snapshot = compiled([
+    { source: 'halves', targets: to('a/x', 'b/x') },
+    { source: 'thirds', targets: to(['halves', 2], 'c/w') },
+    { source: 'again', targets: to('halves', 'a/x') },
+    { source: 'ordered', strategy: 'failover', targets: to('a/y', 'b/z') },
+    { source: 'mixed', targets: to(['ordered', 3], 'c/w') },
+    { source: 'bare', targets: to('x', 'c/w') },
+    { source: 'backed', strategy: 'failover', targets: to('thirds', 'a/y', 'b/z') },
+    { source: 'in order', strategy: 'failover', targets: to('a/y', 'halves') },
+    { source: 'same', strategy: 'cost', targets: to('a/x', 'a/x') },
+  ]);
+  t.equal(routeOf(snapshot, 'thirds'), 'round_robin a/x*1 b/x*1 c/w*1');
+  t.equal(routeOf(snapshot, 'again'), 'round_robin a/x*3 b/x*1', 'a target that is reached twice has both shares');
+  t.equal(routeOf(snapshot, 'mixed'), 'round_robin a/y*3 b/z*0 c/w*1', 'the first of a failover takes its turns');
+  t.equal(routeOf(snapshot, 'bare'), 'round_robin a/x*1 b/x*0 c/w*1', 'and so the first provider of a bare id');
+  t.equal(
+    routeOf(snapshot, 'backed'),
+    'round_robin a/x*1 b/x*1 c/w*1 a/y*0 b/z*0',
+    'a balanced alias, others behind it',
+  );
+  t.equal(routeOf(snapshot, 'in order'), 'failover a/y*1 a/x*0 b/x*0');
+  t.equal(routeOf(snapshot, 'same'), 'failover a/x*1', 'one target is no choice');
+  t.equal(snapshot.routes.get('thirds')?.targets[0], snapshot.routes.get('a/x')?.targets[0], 'targets are shared');
+});
+
+await test('a family stands for every model of its targets; an alias of the same name wins', async (t) => {
+  const snapshot = compiled([
+    { source: 'eu/*', targets: to(['a/*', 2], 'b/*') },
+    { source: 'all/*', strategy: 'failover', targets: to('c/*', 'eu/*') },
+    { source: 'eu/z', targets: to('c/w') },
+    { source: 'c/*', targets: to('b/*') },
+    { source: 'plain', targets: to('all/y') },
+  ]);
+  t.equal(routeOf(snapshot, 'eu/x'), 'round_robin a/x*2 b/x*1');
+  t.equal(routeOf(snapshot, 'eu/y'), 'failover a/y*1', 'only those that have the model');
+  t.equal(routeOf(snapshot, 'eu/z'), 'failover c/w*1');
+  t.equal(routeOf(snapshot, 'all/z'), 'failover b/z*1 c/w*0');
+  t.equal(routeOf(snapshot, 'plain'), 'failover a/y*1');
+  t.equal(routeOf(snapshot, 'c/x'), 'failover b/x*1', 'a family may have the name of a provider');
+  t.equal(routeOf(snapshot, 'c/w'), 'failover c/w*1', 'whose other models stay');
+  for (const name of ['eu/*', 'eu/', 'eu', 'eu/w', 'all/*']) t.equal(routeOf(snapshot, name), undefined, name);
+  const listed = new Set(snapshot.models.map(({ id }) => id));
+  t.ok(['eu/x', 'eu/z', 'all/w', 'c/x', 'c/w'].every((id) => listed.has(id)));
+  t.notOk(listed.has('eu/*'));
+});
+
+await test('an alias of some user paths does not exist for others, a disabled one for nobody', async (t) => {
+  const snapshot = compiled([
+    { source: 'fast', targets: to('a/x'), user_paths: ['/team-a', '/b/app'] },
+    { source: 'a/y', targets: to('c/w'), user_paths: ['/team-a'] },
+    { source: 'x', targets: to('c/w'), user_paths: ['/team-a'] },
+    { source: 'eu/*', targets: to('a/*'), user_paths: ['/team-a'] },
+    { source: 'eu/x', targets: to('c/w'), user_paths: ['/b'] },
+    { source: 'off', targets: to('a/x'), enabled: false },
+    { source: 'b/z', targets: to('a/x'), enabled: false },
+    { source: 'outer', targets: to('fast', 'off') },
+    { source: 'nothing', targets: to('off') },
+  ]);
+  const cases: [string, string, string][] = [
+    ['fast', '/team-a', 'a/x'],
+    ['fast', '/team-a/app', 'a/x'],
+    ['fast', '/b/app', 'a/x'],
+    ['fast', '/b', 'model_not_found'],
+    ['fast', '/team-alpha', 'model_not_found'],
+    ['fast', '/', 'model_not_found'],
+    ['a/y', '/team-a', 'c/w'],
+    ['a/y', '/', 'a/y'],
+    ['x', '/team-a', 'c/w'],
+    ['x', '/', 'a/x'],
+    ['eu/x', '/b', 'c/w'],
+    ['eu/x', '/team-a', 'a/x'],
+    ['eu/x', '/', 'model_not_found'],
+    ['off', '/', 'model_not_found'],
+    ['b/z', '/', 'b/z'],
+    ['outer', '/', 'a/x'],
+    ['nothing', '/', 'model_not_found'],
+  ];
+  for (const [model, path, wanted] of cases) t.equal(asked(snapshot, model, path), wanted, `${model} at ${path}`);
+  t.equal(asked(snapshot, 'fast', '/', ['fast']), 'model_not_found', 'a key cannot grant it');
+  t.equal(asked(snapshot, 'fast', '/team-a', ['b/*']), 'model_access_denied');
+});
+
+await test('an alias carries its policy and whether it hedges, every other name the defaults', async (t) => {
+  const retry = { attempts: 2, budget: 0.5, on: ['connect'], deadline: '30s' } as const;
+  const snapshot = compiled([
+    { source: 'own', targets: to('x'), hedge: true, retry: { ...retry, on: [...retry.on] } },
+    { source: 'usual', targets: to('own') },
+  ]);
+  const policy = { attempts: 2, budget: 0.5, on: new Set(['connect']), deadlineMs: 30_000 };
+  t.match(snapshot.routes.get('own'), { hedge: true, policy });
+  t.equal(snapshot.routes.get('usual')?.policy, defaultRetryPolicy, 'an inner alias decides nothing');
+  t.equal(snapshot.routes.get('a/x')?.policy, defaultRetryPolicy);
+  t.same(defaultRetryPolicy, { attempts: 3, budget: undefined, on: new Set(retryReasons), deadlineMs: undefined });
+});
+
+await test('prices of models are prices of targets', async (t) => {
+  const pricing = { input_per_mtok: 2.5, output_per_mtok: 10 };
+  const config = sampleConfig({ providers: { p: { models: [{ id: 'm', pricing }, { id: 'n' }, 'o'] } } });
+  const { routes } = compile(config, '', credentialsOf(undefined, []));
+  t.same(routes.get('p/m')?.targets[0]?.price, { inputPerMtok: 2.5, outputPerMtok: 10 });
+  for (const name of ['p/n', 'p/o']) t.equal(routes.get(name)?.targets[0]?.price, undefined);
+});
