@@ -17,9 +17,9 @@ export interface BalanceContext {
 }
 
 /**
- * Gives all targets of a route in the order in which they are to be asked. The strategy chooses among the usable ones. Behind them, as a
- * last resort, stand those that rest or have used up what their provider grants, the soonest usable first, and those whose
- * breaker is open. A target whose breaker is half-open comes first: the request is its probe.
+ * Gives all targets of a route in the order in which they are to be asked. The strategy chooses among the usable ones with a share; those
+ * without one follow. Behind them, as a last resort, stand those that rest or have used up what their provider grants, the soonest usable
+ * first, and those whose breaker is open. A target whose breaker is half-open comes first: the request is its probe.
  */
 export type Balance = (route: Route, context: BalanceContext) => readonly Target[];
 
@@ -29,7 +29,7 @@ export function createBalance(states: Pick<TargetStates, 'of'>): Balance {
   return (route, context) => {
     const { targets, strategy } = route;
     if (targets.length === 1) return targets;
-    const isCalm = ballot.open(targets, states, context.nowMs);
+    const isCalm = ballot.open(route, states, context.nowMs);
     if (strategy === 'failover') return isCalm ? targets : ballot.ordered(targets);
     if (strategy === 'cost') rankByCost(targets, ballot);
     else if (strategy === 'least_latency') rankByLatency(targets.length, turns.of(route), ballot);

@@ -1,13 +1,14 @@
 // The order of targets while it is being found: a place for each target, in arrays that all requests share.
-import type { Target } from '../snapshot/snapshot.ts';
+import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 
-/** Who comes before whom, whatever the strategy: a probe, the usable, those that will be usable, those that fail. */
+/** Who comes before whom, whatever the strategy: a probe, the usable, those of them without a share, those that will be usable, those that fail. */
 const probe = 0;
 const usable = 1;
-const waiting = 2;
-const broken = 3;
+const spare = 2;
+const waiting = 3;
+const broken = 4;
 
 /** Finding an order is synchronous, so one ballot serves every request. */
 export class Ballot {
@@ -19,13 +20,15 @@ export class Ballot {
   readonly #ranks: number[] = [];
   readonly #order: number[] = [];
 
-  /** Looks at the targets of a request. True when all are usable and none has a breaker that must be tried. */
-  open(targets: readonly Target[], states: Pick<TargetStates, 'of'>, nowMs: number): boolean {
+  /** Looks at the targets of a request. True when all are usable, have a share, and none has a breaker that must be tried. */
+  open({ targets, weights, strategy }: Route, states: Pick<TargetStates, 'of'>, nowMs: number): boolean {
+    const hasShares = strategy !== 'failover';
     let isCalm = true;
     this.hasProbe = false;
     for (let index = 0; index < targets.length; index += 1) {
       const state = states.of(targets[index] as Target);
-      const rank = rankOf(state, nowMs);
+      const found = rankOf(state, nowMs);
+      const rank = found === usable && hasShares && weights[index] === 0 ? spare : found;
       this.states[index] = state;
       this.#ranks[index] = rank;
       this.keys[index] = rank === waiting ? state.usableAtMs(nowMs) : 0;

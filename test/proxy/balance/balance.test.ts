@@ -143,6 +143,27 @@ await test('whatever the strategy, the unusable follow: the soonest usable first
   }
 });
 
+await test('whatever the strategy, a target without a share follows those that are usable and have one', async (t) => {
+  for (const strategy of strategies.filter((each) => each !== 'failover')) {
+    const { order, first, states } = stand();
+    const route = { ...routeWith([1, 1, 1, 1], strategy), weights: [2, 0, 1, 0] };
+    const price = { inputPerMtok: 0, outputPerMtok: 0 };
+    const cheap = {
+      ...route,
+      targets: route.targets.map((target, index) => (index % 2 === 1 ? { ...target, price } : target)),
+    };
+    for (const target of route.targets.filter((_, index) => index % 2 === 1))
+      states.of(target).latency.observe(1, start);
+    for (let request = 0; request < 60; request += 1) {
+      const models = order(cheap, start, `thread ${request}`);
+      t.same(models.slice(2), ['m1', 'm3'], strategy);
+    }
+    for (const index of [0, 2]) states.of(targetAt(cheap, index)).rest(start + 1000, start);
+    t.same(order(cheap, start, 'thread').slice(0, 2), ['m1', 'm3'], `${strategy}: in declared order`);
+    t.ok(['m0', 'm2'].includes(first(cheap, start + 1000, 'thread')), strategy);
+  }
+});
+
 await test('whatever the strategy, a half-open breaker makes its target the first choice of one request', async (t) => {
   for (const strategy of strategies) {
     const { order, first, states } = stand();
