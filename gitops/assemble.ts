@@ -83,9 +83,14 @@ export function assemble(
 }
 
 function keyFilesOf(providers: Config['providers'], sources: Sources): KeyFile[] {
-  return Object.entries(providers).flatMap(([provider, { api_key_file: path }]) => {
-    if (path === undefined) return [];
-    const { message: _, ...place } = sources.problem(['providers', provider, 'api_key_file'], '');
-    return [{ provider, path, place }];
+  return Object.entries(providers).flatMap(([provider, { api_key_file: single, api_key_files: several = [] }]) => {
+    const fileAt = (path: string, ...place: (string | number)[]): KeyFile => {
+      const { message: _, ...at } = sources.problem(['providers', provider, ...place], '');
+      return { provider, path, place: at };
+    };
+    return [
+      ...(single === undefined ? [] : [fileAt(single, 'api_key_file')]),
+      ...several.map((path, index) => fileAt(path, 'api_key_files', index)),
+    ];
   });
 }

@@ -4,7 +4,7 @@ import type { Config } from '../schemas/types.ts';
 import type { DeclaredPlaces } from './places.ts';
 import type { Problem } from './problem.ts';
 
-/** A provider whose key lies in a file. */
+/** A file with a key of a provider. */
 export interface KeyFile {
   readonly provider: string;
   /** As it is written: relative to the working directory. */

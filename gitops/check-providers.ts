@@ -5,6 +5,7 @@ import type { Config, Provider } from '../schemas/types.ts';
 import { quote } from '../schemas/validation/path.ts';
 import { hostKind } from './address-kind.ts';
 import { checkForwarded } from './check-forwarded.ts';
+import { checkKeys, type ProviderFindings } from './check-keys.ts';
 import { refersToVariable } from './expand.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
@@ -24,13 +25,6 @@ const reservedHints: Readonly<Record<string, string>> = {
   'x-request-id': '; it carries the id of each request',
 };
 
-export interface ProviderFindings {
-  problems: Problem[];
-  warnings: Problem[];
-  /** Providers with a key that expands to an empty text: they cannot be called, so they are left out. */
-  keyless: Set<string>;
-}
-
 /** Checks every provider; values of keys and headers never enter a message. */
 export function checkProviders(
   { providers, server }: Pick<Config, 'providers' | 'server'>,
@@ -46,7 +40,7 @@ export function checkProviders(
       findings.problems.push(sources.problem(['providers', name], message, 'key'));
     }
     checkBaseUrl(name, provider, sources, findings.problems);
-    checkKey(name, provider, sources, findings);
+    checkKeys(name, provider, sources, findings);
     checkHeaders(name, provider, sources, findings.problems);
     findings.problems.push(...checkForwarded(name, provider, server.user_path_header, sources));
     checkModels(name, provider, sources, findings.problems);
@@ -82,38 +76,6 @@ function problemOfBaseUrl(text: string, isHidden: boolean): string | undefined {
   if (!/^https?:\/\/[^/]/i.test(text)) return 'must have a host after http:// or https://';
   if (url.username !== '' || url.password !== '') return 'must not hold credentials; use api_key';
   return text.includes('#') ? 'must not have a fragment (#...)' : undefined;
-}
-
-function checkKey(
-  name: string,
-  provider: Provider,
-  sources: Sources,
-  { problems, warnings, keyless }: ProviderFindings,
-): void {
-  const path = ['providers', name, 'api_key'];
-  if (provider.api_key !== undefined && provider.api_key_file !== undefined) {
-    const message = `stands beside api_key (${sources.place(path, 'key')}); a provider has one of the two`;
-    problems.push(sources.problem(['providers', name, 'api_key_file'], message, 'key'));
-  }
-  if (provider.api_key === undefined || sources.isUnknown(path)) return;
-  if (provider.api_key === '') {
-    keyless.add(name);
-    const message = `expands to nothing, so the provider ${quote(name)} is left out`;
-    warnings.push({ ...sources.problem(path, message), environmental: true });
-    return;
-  }
-  if (!/^[\u0021-\u007e]+$/.test(provider.api_key)) {
-    problems.push(
-      sources.problem(path, 'cannot be sent in a header: it holds a blank, a line break or a character outside ASCII'),
-    );
-  }
-  const written = sources.written(path);
-  if (typeof written === 'string' && !refersToVariable(written)) {
-    const variable = `${name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_API_KEY`;
-    warnings.push(
-      sources.problem(path, `is written out in the file; keep it in the environment and write \${${variable}}`),
-    );
-  }
 }
 
 function checkHeaders(name: string, provider: Provider, sources: Sources, problems: Problem[]): void {

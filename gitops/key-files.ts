@@ -1,5 +1,5 @@
-// The keys of providers that lie in files (`api_key_file`): read with the configuration, and again every half second, so that a rotated
-// key needs no restart.
+// The keys of providers that lie in files (`api_key_file`, `api_key_files`): read with the configuration, and again every half second, so
+// that a rotated key needs no restart.
 import { quote } from '../schemas/validation/path.ts';
 import type { AssembledConfig, KeyFile } from './assembled.ts';
 import { FollowedSecret } from './followed-secret.ts';
@@ -35,7 +35,7 @@ export class KeyFiles {
   }
 
   /**
-   * Reads the files of a loaded configuration. A provider without its key is left out, with a warning, at a start and for as long as it
+   * Reads the files of a loaded configuration. A provider without any key is left out, with a warning, at a start and for as long as it
    * is left out. Later a file without a key is a problem, because an edit must not end a provider that works.
    */
   async complete(loaded: Loaded): Promise<Loaded> {
@@ -67,15 +67,17 @@ export class KeyFiles {
     const providers = { ...config.providers };
     const formerKeys: Record<string, readonly string[]> = {};
     const keyless = new Set<string>();
-    for (const { provider: name, path } of this.#inForce) {
+    for (const [name, files] of Map.groupBy(this.#inForce, ({ provider }) => provider)) {
       const provider = providers[name];
-      const { key, former = [] } = this.#followed.get(path) ?? {};
-      if (provider === undefined || key === undefined) {
-        keyless.add(name);
-        continue;
+      const followed = files.map(({ path }) => this.#followed.get(path));
+      // A key that is not there keeps its place, so that the others keep theirs.
+      const keys = followed.map((file) => file?.key ?? '');
+      const [single = ''] = keys;
+      if (provider === undefined || keys.every((key) => key === '')) keyless.add(name);
+      else {
+        providers[name] = { ...provider, ...(provider.api_key_files ? { api_keys: keys } : { api_key: single }) };
+        formerKeys[name] = followed.flatMap((file) => file?.former ?? []);
       }
-      providers[name] = { ...provider, api_key: key };
-      formerKeys[name] = former;
     }
     return leaveOut({ ...config, providers, formerKeys }, keyless);
   }
@@ -108,7 +110,10 @@ export class KeyFiles {
 
   #warningOf(file: KeyFile): Problem {
     const trouble = this.#followed.get(file.path)?.trouble ?? unread;
-    return problemOf(file, `${trouble}, so the provider ${quote(file.provider)} is left out until it can be read`);
+    const others = this.#loaded.filter(({ provider }) => provider === file.provider);
+    const hasKey = others.some(({ path }) => this.#followed.get(path)?.key !== undefined);
+    const what = hasKey ? 'goes without this key' : 'is left out';
+    return problemOf(file, `${trouble}, so the provider ${quote(file.provider)} ${what} until it can be read`);
   }
 }
 

@@ -40,10 +40,12 @@ export function problemOfFile(file: string, message: string): Problem {
   return { file, line: 0, column: 0, path: '', message };
 }
 
+const secretKeys: ReadonlySet<unknown> = new Set(['api_key', 'api_key_file', 'api_keys', 'api_key_files', 'headers']);
+
 /** Whether the value at a path may be a secret: then no sentence quotes it. */
 export function isSecret(path: Path): boolean {
   // A key may stand in the place of its file by mistake.
-  return path[0] === 'providers' && (path[2] === 'api_key' || path[2] === 'api_key_file' || path[2] === 'headers');
+  return path[0] === 'providers' && secretKeys.has(path[2]);
 }
 
 /** Sorted by `first`, file, line, column and path, so that the same mistakes always give the same list. */

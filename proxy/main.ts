@@ -39,6 +39,7 @@ import { claimInstance } from './store/claim-instance.ts';
 import { keepCounters } from './store/counters.ts';
 import { startHeartbeats } from './store/heartbeat.ts';
 import { TargetStates } from './targets/target-states.ts';
+import { ProviderKeys } from './upstream/api-keys.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
 import { createPools } from './upstream/pools.ts';
 
@@ -61,6 +62,9 @@ const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmen
 endOnUncaught(log, () => lifecycle.counters?.flush());
 const current = createCurrent();
 const pools = createPools(roomOfProcess().most, { refused: createRefusedAddressLog(log, nowMs) });
+const providerKeys = new ProviderKeys(({ provider, position, count }) => {
+  log.warn({ provider, key: position }, `the provider refuses the API key (401), number ${position} of ${count}`);
+});
 const isExported = flushIntervalMs > 0;
 const limiter = createLimiter({ tokensEnforced: usageEnabled, isExported, mostBytes: counterBudgetBytes() });
 const targets = new TargetStates();
@@ -75,8 +79,10 @@ const publisher = createPublisher({
   masterKey: environment.masterKey,
   hasTemplates: environment.entitlements.has('quota_templates'),
   usageEnabled,
+  providerKeys,
   put(snapshot, rules, enforcement) {
     pools.keep([...snapshot.upstreams, controlPlane]);
+    providerKeys.keep(snapshot.upstreams);
     server.apply(snapshot);
     observed.keep(snapshot);
     targets.keep(snapshot.routes);

@@ -77,6 +77,8 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   const requests = new RequestTally();
   const upstream = new UpstreamTally();
   let kept: Snapshot['routes'] | undefined;
+  let providers: Snapshot['upstreams'] = [];
+  observeKeys(registers, () => providers, facts.nowMs);
   return {
     ...limits,
     contentType: registry.contentType,
@@ -86,6 +88,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       // The same object when only keys have changed.
       if (routes === kept) return;
       kept = routes;
+      providers = upstreams;
       requests.keep(new Set(upstreams.map(({ name }) => name)));
       upstream.keep([...routes.values()].flatMap(({ targets }) => targets));
     },
@@ -135,6 +138,21 @@ function observeBodies(registers: Registry[], bodies: ObservedFacts['bodies']): 
     collect() {
       this.reset();
       this.inc(bodies.refused);
+    },
+  });
+}
+
+function observeKeys(registers: Registry[], upstreams: () => Snapshot['upstreams'], nowMs: () => number): void {
+  new Gauge({
+    ...proxyMetrics.providerKeyResting,
+    registers,
+    collect() {
+      this.reset();
+      for (const { name: provider, credentials } of upstreams()) {
+        if (credentials.count === 1) continue;
+        for (const { position, isResting } of credentials.rests(nowMs()))
+          this.set({ provider, key: String(position) }, isResting ? 1 : 0);
+      }
     },
   });
 }

@@ -145,6 +145,12 @@ export const proxyMetrics = {
     help: 'Files of api_key_file that cannot be read now; the last key of each stays in force, and a provider without one is left out.',
     labelNames: [],
   },
+  providerKeyResting: {
+    name: 'gateway_provider_key_resting',
+    type: 'gauge',
+    help: '1 while an API key of a provider with several rests, because it was refused (401) or rate limited (429); key: its place in the config, from 1.',
+    labelNames: ['provider', 'key'],
+  },
   stateStoreUp: {
     name: 'gateway_state_store_up',
     type: 'gauge',

@@ -139,6 +139,18 @@ export interface Provider {
    */
   api_key_file?: string;
   /**
+   * Several keys in place of one, used in turn: references to environment variables, as for api_key. A key that the provider refuses (401) rests for a minute, one that is rate limited (429) for the time that the provider asks for, at most a minute; while all rest, the one that is free soonest is used. Keys that expand to an empty text are left out.
+   *
+   * Items: A key sent upstream.
+   */
+  api_keys?: string[];
+  /**
+   * Files that hold one key each, in place of api_keys, read as for api_key_file.
+   *
+   * Items: A file that holds a key.
+   */
+  api_key_files?: string[];
+  /**
    * The models of this provider; a request for any other model is answered 404.
    */
   models: Model[];

@@ -1,11 +1,17 @@
-// A provider of the config → an upstream: addresses, headers as pairs, secrets, times in milliseconds.
+// A provider of the config → what is needed to call it.
 import type { Provider } from '../../schemas/types.ts';
 import { durationMs } from '../../schemas/units.ts';
 import { dialects } from '../providers/index.ts';
+import type { GivenKey, ProviderKeys } from '../upstream/api-keys.ts';
 import type { Upstream } from './snapshot.ts';
 
-/** `formerKeys`: keys that were in force before; secrets as well. */
-export function compileUpstream(name: string, provider: Provider, formerKeys: readonly string[]): Upstream {
+/** `formerKeys`: keys that were in force before, which are secrets as well. `keys`: what is remembered of the keys of providers. */
+export function compileUpstream(
+  name: string,
+  provider: Provider,
+  formerKeys: readonly string[],
+  keys: ProviderKeys,
+): Upstream {
   const url = new URL(provider.base_url);
   const dialect = dialects[provider.type];
   const { timeouts } = provider;
@@ -17,7 +23,7 @@ export function compileUpstream(name: string, provider: Provider, formerKeys: re
     basePath: url.pathname.replace(/\/+$/, ''),
     query: url.search,
     forwarded: forwardedOf(provider),
-    headers: Object.freeze([...dialect.headers(provider.api_key), ...Object.entries(provider.headers).flat()]),
+    credentials: keys.of(name, givenKeys(provider)),
     secrets: Object.freeze(secretsOf(provider, formerKeys)),
     streamUsage: provider.stream_usage,
     learnsLimits: provider.learn_limits,
@@ -33,16 +39,36 @@ export function compileUpstream(name: string, provider: Provider, formerKeys: re
   });
 }
 
+/** The keys of a provider by position; those that are empty are left out, and the same one counts once. */
+function givenKeys(provider: Provider): GivenKey[] {
+  const dialect = dialects[provider.type];
+  const further = Object.entries(provider.headers).flat();
+  const given = new Map<string | undefined, GivenKey>();
+  keysOf(provider).forEach((secret, index) => {
+    if (secret === '' || given.has(secret)) return;
+    const headers = Object.freeze([...dialect.headers(secret), ...further]);
+    given.set(secret, { position: index + 1, secret, headers });
+  });
+  return [...given.values()];
+}
+
+/** Undefined: a provider that is asked without a key. */
+function keysOf({ api_key, api_keys }: Provider): readonly (string | undefined)[] {
+  return api_keys ?? [api_key];
+}
+
 function forwardedOf({ forward_headers = [] }: Provider): readonly string[] | undefined {
   return forward_headers.length === 0 ? undefined : Object.freeze(forward_headers.map((name) => name.toLowerCase()));
 }
 
 /**
- * The key and those before it, the values of configured headers and of the query, and the words of these: `Token abc` may come back as `abc`. Longest
+ * The keys and those before them, the values of configured headers and of the query, and the words of these: `Token abc` may come back as `abc`. Longest
  * first.
  */
-function secretsOf({ api_key = '', headers, base_url }: Provider, formerKeys: readonly string[]): string[] {
-  const values = [api_key, ...formerKeys, ...Object.values(headers), ...queryValues(base_url)];
+function secretsOf(provider: Provider, formerKeys: readonly string[]): string[] {
+  const { headers, base_url } = provider;
+  const keys = keysOf(provider).map((key = '') => key);
+  const values = [...keys, ...formerKeys, ...Object.values(headers), ...queryValues(base_url)];
   const words = values.flatMap((value) => [value, ...value.split(/[\s,;=]+/)]);
   // Shorter ones are words such as `true`; taking them out of messages would only mangle these.
   return [...new Set(words)].filter((word) => word.length >= 8).sort((a, b) => b.length - a.length);

@@ -5,16 +5,22 @@ import { foldCase } from '../../schemas/selector.ts';
 import { durationMs, sizeBytes } from '../../schemas/units.ts';
 import { trustedProxies } from '../connection/client-address.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
+import { ProviderKeys } from '../upstream/api-keys.ts';
 import { compileRoutes } from './compile-routes.ts';
 import { compileUpstream } from './compile-upstream.ts';
 import type { Snapshot, Upstream } from './snapshot.ts';
 
-/** Compiles a validated config; what each name leads to, `compile-routes.ts` says. */
-export function compile(config: AssembledConfig, revision: string, credentials: Credentials): Snapshot {
+/** Compiles a validated config; what each name leads to, `compile-routes.ts` says. `keys`: what is remembered of the keys of providers. */
+export function compile(
+  config: AssembledConfig,
+  revision: string,
+  credentials: Credentials,
+  keys: ProviderKeys = new ProviderKeys(),
+): Snapshot {
   const { server, providers, providerNames = Object.keys(providers) } = config;
   const upstreams = providerNames.flatMap((name): Upstream[] => {
     const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
-    return provider === undefined ? [] : [compileUpstream(name, provider, config.formerKeys?.[name] ?? [])];
+    return provider === undefined ? [] : [compileUpstream(name, provider, config.formerKeys?.[name] ?? [], keys)];
   });
   const { routes, models, hidesAliases } = compileRoutes(config, upstreams);
 

@@ -13,6 +13,7 @@ import { type RuleProblem, unenforcedProblems } from '../../schemas/rules/unenfo
 import type { StateOrigin } from '../../store/state/state-status.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
 import type { Enforcement } from '../limits/enforcement.ts';
+import { ProviderKeys } from '../upstream/api-keys.ts';
 import { compile, withCredentials } from './compile.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -22,6 +23,8 @@ export interface PublishOptions {
   readonly hasTemplates: boolean;
   /** Tokens are counted. */
   readonly usageEnabled: boolean;
+  /** What is remembered of the keys of providers; by default nothing yet. */
+  readonly providerKeys?: ProviderKeys;
   /** Puts both in force, in one go. */
   readonly put: (snapshot: Snapshot, rules: readonly Rule[], enforcement: Required<Enforcement>) => void;
   /** Something was left out, or is not enforced; a sentence each. Called when that changes. */
@@ -47,6 +50,7 @@ const longestWaitMs = 3_600_000;
 /** Nothing is put in force before there is a config. */
 export function createPublisher(options: PublishOptions): Publisher {
   const { hasTemplates, usageEnabled, put, warn, tellExpired, nowMs } = options;
+  const { providerKeys = new ProviderKeys() } = options;
   let config: { rules: readonly Rule[]; prerequisites: RulePrerequisites; maxChildren: number } | undefined;
   let snapshot: Snapshot | undefined;
   let managed = readManaged([]);
@@ -84,7 +88,7 @@ export function createPublisher(options: PublishOptions): Publisher {
 
   return {
     config(next, revision) {
-      const compiled = compile(next, revision, credentials);
+      const compiled = compile(next, revision, credentials, providerKeys);
       const { enabled, max_children: maxChildren } = next.rate_limits;
       const prerequisites = { enabled, hasTemplates, usageEnabled, known: knownModels(next) };
       const rules = { rules: compileRules(next.rate_limits), prerequisites, maxChildren };

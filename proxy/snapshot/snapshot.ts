@@ -6,6 +6,7 @@ import type { ConnectionSettings } from '../connection/connections.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { ToldLimits } from '../limits/headers.ts';
+import type { ApiKeys } from '../upstream/api-keys.ts';
 import type { Patience } from '../upstream/patience.ts';
 import type { Origin } from '../upstream/pools.ts';
 import type { RetryPolicy } from './retry-policy.ts';
@@ -22,9 +23,9 @@ export interface Upstream extends Origin {
   readonly query: string;
   /** Headers of the client that are passed on, in lower case; undefined: none. */
   readonly forwarded: readonly string[] | undefined;
-  /** Headers of every request, alternating names and values, the credential included. */
-  readonly headers: readonly string[];
-  /** What must never be shown to a client: the key and the values of configured headers. */
+  /** Its API keys, each with the headers of every request. */
+  readonly credentials: ApiKeys;
+  /** What must never be shown to a client: the keys and the values of configured headers. */
   readonly secrets: readonly string[];
   readonly streamUsage: boolean;
   /** Callers restricted to some models may send members that make this provider go elsewhere. */

@@ -12,6 +12,7 @@ import { rejectTargets } from '../limits/rejection.ts';
 import { failureRefusal, invalid, rejectionOf } from '../providers/provider-error.ts';
 import { passableId } from '../providers/upstream-id.ts';
 import type { Route, Target, Upstream } from '../snapshot/snapshot.ts';
+import type { ApiKey } from '../upstream/api-keys.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 import { send } from '../upstream/send.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
@@ -82,6 +83,8 @@ interface Asking {
   readonly allowance: Allowance;
   readonly startedAtMs: number;
   readonly answer: UpstreamAnswer;
+  /** The provider's key that it is asked with. */
+  readonly key: ApiKey;
   readonly injectedUsage: boolean;
 }
 
@@ -143,8 +146,8 @@ class Attempts {
 
   #send(target: Target, allowance: Allowance, startedAtMs: number): void {
     try {
-      const { answer, injectedUsage } = ask(target, this.#routed, this.#exchange, this.#parts);
-      const asking = { target, allowance, startedAtMs, answer, injectedUsage };
+      const { answer, key, injectedUsage } = ask(target, this.#routed, this.#exchange, this.#parts);
+      const asking = { target, allowance, startedAtMs, answer, key, injectedUsage };
       answer.whenReady((failure) => this.#judge(asking, failure));
     } catch (error) {
       allowance.lease.release();
@@ -155,11 +158,11 @@ class Attempts {
   /** Something has come of asking a target. */
   #judge(asking: Asking, failure: UpstreamFailure | undefined): void {
     const { target, allowance, startedAtMs, answer, injectedUsage } = asking;
-    const { nowMs } = this.#parts;
-    const endedAtMs = nowMs();
+    const endedAtMs = this.#parts.nowMs();
+    if (failure === undefined) target.upstream.credentials.answered(asking.key, answer.status, answer.head, endedAtMs);
     let refused: Refusal | undefined;
     try {
-      refused = refusalOf(asking, failure, this.#exchange, nowMs);
+      refused = refusalOf(asking, failure, this.#exchange, this.#parts.nowMs);
     } catch (error) {
       this.#parts.metrics.upstream.ended(target, 'cancelled', 0);
       answer.cancel();
@@ -172,9 +175,8 @@ class Attempts {
     if (refused === undefined) {
       if (!gone) this.#parts.metrics.upstream.begun(target, seconds);
       const upstreamId = passableId(answer.head.requestId, target.upstream.secrets);
-      const routed = this.#routed;
       const accepted = {
-        routed,
+        routed: this.#routed,
         target,
         startedAtMs,
         endedAtMs,
@@ -206,16 +208,17 @@ function ask(
   { operation, call }: RoutedCall,
   exchange: Exchange,
   { pools, deadlines, usageEnabled }: Parts,
-): Pick<Asking, 'answer' | 'injectedUsage'> {
+): Pick<Asking, 'answer' | 'key' | 'injectedUsage'> {
   const { upstream } = target;
   const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, usageEnabled);
-  const headers = [...upstream.headers, 'x-request-id', exchange.id];
+  const key = upstream.credentials.pick(deadlines.coarseNowMs);
+  const headers = [...key.headers, 'x-request-id', exchange.id];
   const { forwarded } = upstream;
   if (forwarded !== undefined) addForwarded(headers, exchange.request.rawHeaders, forwarded);
   const outgoing = { path: upstream.basePath + path + upstream.query, headers, body };
   const answer = send(pools.get(upstream), outgoing, upstream.patience, deadlines);
   exchange.waiting = answer;
-  return { answer, injectedUsage };
+  return { answer, key, injectedUsage };
 }
 
 /** Why an answer cannot be relayed; undefined when it can. */

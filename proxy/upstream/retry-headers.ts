@@ -18,7 +18,7 @@ export function retryHeaders(head: AnswerHead, status: number, nowMs: () => numb
   const { shouldRetry, retryAfter, retryAfterMs } = head;
   if (shouldRetry === 'true' || shouldRetry === 'false') headers['x-should-retry'] = shouldRetry;
   if (status !== 429 && status !== 503) return headers;
-  const seconds = retryAfter === undefined ? undefined : secondsOf(retryAfter, nowMs);
+  const seconds = retryAfter === undefined ? undefined : secondsOf(retryAfter, nowMs());
   if (seconds !== undefined) headers['retry-after'] = within(seconds, longestSeconds);
   if (retryAfterMs !== undefined && number.test(retryAfterMs)) {
     headers['retry-after-ms'] = within(Number(retryAfterMs), longestSeconds * 1000);
@@ -26,12 +26,19 @@ export function retryHeaders(head: AnswerHead, status: number, nowMs: () => numb
   return headers;
 }
 
-function secondsOf(text: string, nowMs: () => number): number | undefined {
+/** How long a provider asks to be left alone, the more exact header first; undefined when it does not say. Milliseconds, from `nowMs` on. */
+export function askedWaitMs({ retryAfter, retryAfterMs }: AnswerHead, nowMs: number): number | undefined {
+  if (retryAfterMs !== undefined && number.test(retryAfterMs)) return Number(retryAfterMs);
+  const seconds = retryAfter === undefined ? undefined : secondsOf(retryAfter, nowMs);
+  return seconds === undefined ? undefined : Math.max(seconds * 1000, 0);
+}
+
+function secondsOf(text: string, nowMs: number): number | undefined {
   if (number.test(text)) return Number(text);
   const [, day, month = '', year, time] = httpDate.exec(text) ?? [];
   if (day === undefined) return undefined;
   const moment = parseMoment(`${year}-${String(months.indexOf(month) + 1).padStart(2, '0')}-${day}T${time}Z`);
-  return moment === undefined ? undefined : (moment - nowMs()) / 1000;
+  return moment === undefined ? undefined : (moment - nowMs) / 1000;
 }
 
 function within(value: number, most: number): string {

@@ -1,0 +1,75 @@
+// Checks of the keys of a provider: that they stand in one place, can be sent, and are not written out in the file.
+import type { Provider } from '../schemas/types.ts';
+import { type Path, quote } from '../schemas/validation/path.ts';
+import { refersToVariable } from './expand.ts';
+import type { Problem } from './problem.ts';
+import type { Sources } from './sources.ts';
+
+export interface ProviderFindings {
+  problems: Problem[];
+  warnings: Problem[];
+  /** Providers all of whose keys expand to an empty text: they cannot be called, so they are left out. */
+  keyless: Set<string>;
+}
+
+/** Where keys may stand: a provider has one of these. */
+const places = ['api_key', 'api_key_file', 'api_keys', 'api_key_files'] as const;
+
+/** No value of a key enters a message. */
+export function checkKeys(name: string, provider: Provider, sources: Sources, findings: ProviderFindings): void {
+  const [first, ...others] = places.filter((place) => provider[place] !== undefined);
+  for (const place of others) {
+    const message = `stands beside ${first} (${sources.place(['providers', name, first ?? ''], 'key')}); a provider has one of the two`;
+    findings.problems.push(sources.problem(['providers', name, place], message, 'key'));
+  }
+  if (provider.api_key !== undefined) {
+    const path = ['providers', name, 'api_key'];
+    if (provider.api_key === '' && !sources.isUnknown(path)) {
+      findings.keyless.add(name);
+      warn(path, `expands to nothing, so the provider ${quote(name)} is left out`);
+    } else checkKey(path, provider.api_key, variableOf(name), { sources, findings });
+  }
+  const keys = provider.api_keys ?? [];
+  const listed = ['providers', name, 'api_keys'];
+  if (keys.length > 0 && keys.every((key, index) => key === '' && !sources.isUnknown([...listed, index]))) {
+    findings.keyless.add(name);
+    warn(listed, `expands to nothing, so the provider ${quote(name)} is left out`);
+    return;
+  }
+  const seen = new Map<string, number>();
+  keys.forEach((key, index) => {
+    const path = [...listed, index];
+    if (sources.isUnknown(path)) return;
+    const twin = seen.get(key);
+    seen.set(key, index);
+    if (key === '') warn(path, 'expands to nothing, so this key is left out');
+    else if (twin === undefined) checkKey(path, key, `${variableOf(name)}_${index + 1}`, { sources, findings });
+    else warn(path, `is the same key as api_keys[${twin}], so it adds nothing`);
+  });
+
+  function warn(at: Path, message: string): void {
+    findings.warnings.push({ ...sources.problem(at, message), environmental: true });
+  }
+}
+
+/** `variable`: where a key that is written out should stand instead. */
+function checkKey(
+  path: Path,
+  key: string,
+  variable: string,
+  { sources, findings }: { sources: Sources; findings: ProviderFindings },
+): void {
+  if (sources.isUnknown(path)) return;
+  if (!/^[\u0021-\u007e]+$/.test(key)) {
+    const message = 'cannot be sent in a header: it holds a blank, a line break or a character outside ASCII';
+    findings.problems.push(sources.problem(path, message));
+  }
+  const written = sources.written(path);
+  if (typeof written !== 'string' || refersToVariable(written)) return;
+  const message = `is written out in the file; keep it in the environment and write \${${variable}}`;
+  findings.warnings.push(sources.problem(path, message));
+}
+
+function variableOf(name: string): string {
+  return `${name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_API_KEY`;
+}

@@ -1,0 +1,128 @@
+// The API keys of the providers. Those of one provider are used in turn; a key that was refused (401), or was asked to wait (429), rests.
+import type { AnswerHead } from './answer-head.ts';
+import { askedWaitMs } from './retry-headers.ts';
+
+/** How long a key rests after a 401: it was revoked as a rule, and seldom comes back. Milliseconds. */
+const refusedMs = 60_000;
+/** How long a key rests after a 429 that says nothing, and at most. Milliseconds. */
+const limitedMs = 1_000;
+const longestLimitedMs = 60_000;
+
+/** A key as it is configured. */
+export interface GivenKey {
+  /** Its place in the configuration, from 1. */
+  readonly position: number;
+  /** Undefined: the provider is asked without one. */
+  readonly secret: string | undefined;
+  /** Headers of every request with this key, names and values in turn. */
+  readonly headers: readonly string[];
+}
+
+/** What is remembered of a key, also when the configuration is read again. */
+interface KeyState {
+  restsUntilMs: number;
+  /** The last answer was a 401. */
+  isRefused: boolean;
+}
+
+export interface ApiKey extends GivenKey {
+  readonly state: KeyState;
+}
+
+/** A key that a provider refuses. */
+export interface RefusedKey {
+  readonly provider: string;
+  readonly position: number;
+  /** How many keys the provider has. */
+  readonly count: number;
+}
+
+/** The keys of one provider; at least one. */
+export class ApiKeys {
+  readonly #keys: readonly ApiKey[];
+  readonly #refused: (position: number) => void;
+  #next = 0;
+
+  /** `refused` is told of a key when its first 401 comes. */
+  constructor(given: readonly GivenKey[], former: ApiKeys | undefined, refused: (position: number) => void) {
+    const known = former === undefined ? [] : former.#keys;
+    const states = new Map(known.map(({ secret, state }) => [secret, state]));
+    this.#keys = given.map((key) => {
+      return { ...key, state: states.get(key.secret) ?? { restsUntilMs: 0, isRefused: false } };
+    });
+    this.#refused = refused;
+  }
+
+  get count(): number {
+    return this.#keys.length;
+  }
+
+  /** The next key that does not rest; when all do, the one that is free soonest. Moments in milliseconds of one clock. */
+  pick(nowMs: number): ApiKey {
+    const keys = this.#keys;
+    let soonest = keys[0] as ApiKey;
+    if (keys.length === 1) return soonest;
+    for (let step = 0; step < keys.length; step += 1) {
+      const index = (this.#next + step) % keys.length;
+      const key = keys[index] as ApiKey;
+      if (key.state.restsUntilMs <= nowMs) {
+        this.#next = index + 1;
+        return key;
+      }
+      if (key.state.restsUntilMs < soonest.state.restsUntilMs) soonest = key;
+    }
+    return soonest;
+  }
+
+  /** Some key does not rest. */
+  hasFree(nowMs: number): boolean {
+    return this.#keys.some(({ state }) => state.restsUntilMs <= nowMs);
+  }
+
+  /** The key is used only when no other can be, until then. */
+  rest({ state }: ApiKey, untilMs: number): void {
+    state.restsUntilMs = Math.max(state.restsUntilMs, untilMs);
+  }
+
+  /** What an answer says of the key it was asked with. `nowMs`: Unix milliseconds. */
+  answered(key: ApiKey, status: number, head: AnswerHead, nowMs: number): void {
+    const { state } = key;
+    if (status === 401) {
+      this.rest(key, nowMs + refusedMs);
+      if (!state.isRefused) this.#refused(key.position);
+      state.isRefused = true;
+    } else if (status === 429) {
+      this.rest(key, nowMs + Math.min(askedWaitMs(head, nowMs) ?? limitedMs, longestLimitedMs));
+    } else if (status < 400) state.isRefused = false;
+  }
+
+  /** Each key, and whether it rests. */
+  rests(nowMs: number): { readonly position: number; readonly isResting: boolean }[] {
+    return this.#keys.map(({ position, state }) => ({ position, isResting: state.restsUntilMs > nowMs }));
+  }
+}
+
+/** The keys of all providers. What is remembered of a key stays while its provider has it. */
+export class ProviderKeys {
+  #providers = new Map<string, ApiKeys>();
+  readonly #refused: (refused: RefusedKey) => void;
+
+  /** `refused` is told of a key when its first 401 comes. */
+  constructor(refused: (refused: RefusedKey) => void = () => undefined) {
+    this.#refused = refused;
+  }
+
+  /** The keys of a provider as they are configured now. */
+  of(provider: string, given: readonly GivenKey[]): ApiKeys {
+    const refused = (position: number): void => this.#refused({ provider, position, count: given.length });
+    const keys = new ApiKeys(given, this.#providers.get(provider), refused);
+    Object.freeze(keys);
+    this.#providers.set(provider, keys);
+    return keys;
+  }
+
+  /** Forgets all other providers. */
+  keep(upstreams: readonly { readonly name: string; readonly credentials: ApiKeys }[]): void {
+    this.#providers = new Map(upstreams.map(({ name, credentials }) => [name, credentials]));
+  }
+}
