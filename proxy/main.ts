@@ -38,6 +38,8 @@ import { createPublisher } from './snapshot/publish.ts';
 import { claimInstance } from './store/claim-instance.ts';
 import { keepCounters } from './store/counters.ts';
 import { startHeartbeats } from './store/heartbeat.ts';
+import { keepTargetLines } from './target-lines.ts';
+import { reportTargets } from './target-report.ts';
 import { TargetStates } from './targets/target-states.ts';
 import { ProviderKeys } from './upstream/api-keys.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
@@ -103,6 +105,7 @@ const observed = createMetrics({
   readiness,
   failedLogins,
   limiter,
+  targets,
   bodies,
   connections,
   output,
@@ -166,6 +169,7 @@ lifecycle.counters = await keepCounters({
 });
 lifecycle.keyUses = keepKeyUses(keyUses, store.uses);
 keepLimiter(limiter, tickMs, log);
+keepTargetLines(targets, tickMs, log);
 stopOnSignals({
   log,
   messages: ['draining', 'stopped'],
@@ -189,7 +193,7 @@ lifecycle.phase = 'serving';
 lifecycle.heartbeats = startHeartbeats({
   store,
   instance,
-  body: () => lifecycle.heartbeat(limiter.live(tickMs()), store.keyMark()),
+  body: () => lifecycle.heartbeat({ ...limiter.live(tickMs()), ...reportTargets(targets, tickMs()) }, store.keyMark()),
   nowMs,
   onOutcome: (trouble) => lifecycle.heartbeatTaken(trouble),
   log,

@@ -16,6 +16,8 @@ import type { Limiter } from './limits/limiter.ts';
 import type { Readiness } from './readiness.ts';
 import { RequestTally } from './request-tally.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
+import { writeTargets } from './target-metrics.ts';
+import type { TargetStates } from './targets/target-states.ts';
 import { UpstreamTally } from './upstream-tally.ts';
 
 export interface Metrics extends LimitMetrics {
@@ -43,6 +45,7 @@ export interface ObservedFacts {
   /** The managed state; undefined before the first read. */
   state: () => StateStatus | undefined;
   limiter: Limiter;
+  targets: Pick<TargetStates, 'known'>;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
   connections: () => ConnectionCounts;
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
@@ -96,6 +99,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       const exposition = new Exposition();
       await requests.write(exposition);
       await upstream.write(exposition);
+      await writeTargets(exposition, facts.targets, facts.nowMs());
       return `${await registry.metrics()}\n${exposition.text()}${await limits.rulesText()}`;
     },
   };

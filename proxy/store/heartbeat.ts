@@ -92,7 +92,7 @@ export interface OwnFacts {
   readonly secretProblems: readonly string[];
   /** See `environmentFingerprint`. */
   readonly environment: string;
-  readonly live: Pick<HeartbeatBody, 'counters' | 'windows'>;
+  readonly live: Pick<HeartbeatBody, 'counters' | 'windows' | 'unusable_targets' | 'unusable_target_count'>;
 }
 
 /** The same as a heartbeat says it. */

@@ -51,9 +51,10 @@ class LearnedLimit {
 
   /** Until when less than `needed` is left; 0 when there is enough now. */
   usedUpUntilMs(needed: number): number {
-    const { limit = 0, remaining = Number.POSITIVE_INFINITY, learnedAtMs } = this;
+    const { limit = 0, remaining = Number.POSITIVE_INFINITY, resetAtMs, learnedAtMs } = this;
     if (remaining >= needed) return 0;
-    const resetMs = Math.max(0, (this.resetAtMs ?? learnedAtMs + unknownResetMs) - learnedAtMs);
+    if (resetAtMs === undefined) return learnedAtMs + unknownResetMs;
+    const resetMs = Math.max(0, resetAtMs - learnedAtMs);
     const share = limit > remaining ? Math.min(1, (needed - remaining) / (limit - remaining)) : 1;
     return learnedAtMs + Math.min(resetMs * share, longestMs);
   }

@@ -6,8 +6,8 @@ import { LearnedQuota } from './learned-quota.ts';
 /** However long a provider asks to be left alone. Milliseconds. */
 const longestRestMs = 60_000;
 
-/** Why a target is asked only when all others have failed. */
-export type Obstacle = 'breaker_open' | 'resting' | 'quota_used_up';
+/** Why others are preferred to a target. Half-open: one request will find out whether it works again. */
+export type Obstacle = 'breaker_open' | 'breaker_half_open' | 'resting' | 'quota_used_up';
 
 /** Moments in Unix milliseconds. */
 export class TargetState {
@@ -36,9 +36,15 @@ export class TargetState {
     return Math.max(nowMs, this.#restsUntilMs, this.quota.usedUpUntilMs, this.breaker.admitsAtMs());
   }
 
-  /** Why it is not usable, the longest-lasting reason first in rank: breaker, rest, quota; undefined when it is. */
+  /** Something is known of it. */
+  get wasAsked(): boolean {
+    return this.#restsUntilMs > 0 || this.breaker.transitions.open > 0 || this.latency.mean() !== undefined;
+  }
+
+  /** The obstacle that matters most: its breaker, a rest, what it has used up; undefined when there is none. */
   obstacle(nowMs: number): Obstacle | undefined {
-    if (!this.breaker.admits(nowMs)) return 'breaker_open';
+    const breaker = this.breaker.state(nowMs);
+    if (breaker !== 'closed') return breaker === 'open' ? 'breaker_open' : 'breaker_half_open';
     if (nowMs < this.#restsUntilMs) return 'resting';
     return this.quota.isUsedUp(nowMs) ? 'quota_used_up' : undefined;
   }

@@ -80,6 +80,8 @@ const proxy = {
   last_config_error: null,
   secret_problems: [],
   left_out_providers: [],
+  unusable_targets: [{ provider: 'openai', model: 'gpt-4o', reason: 'resting', until: '2026-03-01T21:04:40.000Z' }],
+  unusable_target_count: 1,
 } as const;
 
 const gpt = { id: 'openai/gpt-4o', object: 'model', created: 1_772_400_000, owned_by: 'openai' } as const;

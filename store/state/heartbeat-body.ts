@@ -27,7 +27,14 @@ export interface HeartbeatBody {
   readonly counters: readonly LiveCounter[];
   /** Of each of `counters`, in their order; absent in the heartbeat of an older proxy. */
   readonly windows?: readonly (LiveWindow | null)[];
+  /** Targets that other ones are preferred to at this moment, up to `mostUnusableTargets`; absent in the heartbeat of an older proxy. */
+  readonly unusable_targets?: readonly UnusableTarget[];
+  /** How many there are. */
+  readonly unusable_target_count?: number;
 }
+
+/** `reason`: see the schema of /admin/status. `untilMs`: when it is asked again, in Unix milliseconds. */
+export type UnusableTarget = readonly [provider: string, model: string, reason: string, untilMs: number];
 
 export type LiveCounter = readonly [
   key: string,
@@ -52,11 +59,14 @@ export const mostProblems = 20;
 /** Names of providers beyond these are left out of a heartbeat. */
 export const mostLeftOut = 500;
 
+/** The same of targets that are not usable. */
+export const mostUnusableTargets = 100;
+
 /** A body as it was read from the store; undefined when it is not one. Members it does not know are ignored. */
 export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const said = body as Partial<Record<keyof HeartbeatBody, unknown>>;
-  const { counters, windows, config_problems: problems } = said;
+  const { counters, windows, config_problems: problems, unusable_targets: unusable } = said;
   const isWhole =
     isNumber(said.started_at_ms) &&
     Math.abs(said.started_at_ms) <= latestMomentMs &&
@@ -74,7 +84,9 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
     (said.instance_shared === undefined || typeof said.instance_shared === 'boolean') &&
     Array.isArray(counters) &&
     counters.every(isCounter) &&
-    (windows === undefined || (Array.isArray(windows) && windows.every(isWindow)));
+    (windows === undefined || (Array.isArray(windows) && windows.every(isWindow))) &&
+    (unusable === undefined || (Array.isArray(unusable) && unusable.every(isUnusable))) &&
+    (said.unusable_target_count === undefined || isNumber(said.unusable_target_count));
   return isWhole ? (body as HeartbeatBody) : undefined;
 }
 
@@ -82,8 +94,15 @@ function isCounter(value: unknown): value is LiveCounter {
   return Array.isArray(value) && value.length >= 5 && isText(value[0]) && value.slice(1, 5).every(isNumber);
 }
 
+function isUnusable(value: unknown): value is UnusableTarget {
+  return Array.isArray(value) && value.length >= 4 && value.slice(0, 3).every(isText) && isMoment(value[3]);
+}
+
+function isMoment(value: unknown): value is number {
+  return isNumber(value) && Math.abs(value) <= latestMomentMs;
+}
+
 function isWindow(value: unknown): value is LiveWindow | null {
-  const isMoment = (moment: unknown): boolean => isNumber(moment) && Math.abs(moment) <= latestMomentMs;
   return value === null || (Array.isArray(value) && value.length === 2 && value.every(isMoment));
 }
 

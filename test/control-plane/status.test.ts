@@ -165,6 +165,8 @@ await test('a proxy that enforces what is desired is shown with all it says', as
       last_config_error: null,
       secret_problems: [],
       left_out_providers: [],
+      unusable_targets: [],
+      unusable_target_count: 0,
     },
   ]);
 });
@@ -182,6 +184,25 @@ await test('a proxy with another master key, an unusable secret and a provider w
   t.match(shown.proxies[1], { master_key_matches: true, secret_problems: [] });
   t.notOk('master_key_matches' in (shown.proxies[2] ?? {}), 'an older proxy does not say');
   t.notMatch(JSON.stringify(shown), /mark of ours|another mark/);
+});
+
+await test('the targets to which a proxy prefers others are shown with the reason', async (t) => {
+  const plane = await startStatus(t);
+  const broken = (index: number) => ['p', `m${index}`, 'breaker_open', start + 2000] as const;
+  await plane.beat('proxy-1', { ...healthy, unusable_targets: [broken(0)], unusable_target_count: 7 });
+  const until = '2026-06-01T00:00:02.000Z';
+  t.match((await plane.look()).proxies, [
+    {
+      unusable_targets: [{ provider: 'p', model: 'm0', reason: 'breaker_open', until }],
+      unusable_target_count: 7,
+    },
+  ]);
+  const many = Array.from({ length: 150 }, (_, index) => broken(index));
+  await plane.beat('proxy-1', { ...healthy, unusable_targets: many, unusable_target_count: 150 }, start + 1);
+  t.match((await plane.look()).proxies, [{ unusable_target_count: 150 }], 'the schema allows a hundred');
+  const odd = { ...healthy, unusable_targets: [['p', 'm', 'resting', '2026']] };
+  await plane.beat('proxy-2', odd);
+  t.equal((await plane.look()).proxies.length, 1, 'what is no heartbeat is left out');
 });
 
 await test('a proxy that is behind is named, for how long, and no longer once it has caught up', async (t) => {

@@ -60,7 +60,7 @@ export function admitted(parts: Parameters<typeof admit>[2]): ConsumerAllowance 
   return admission;
 }
 
-export function metricsOf(limiter = createLimiter()): Metrics {
+export function metricsOf(limiter = createLimiter(), targets = new TargetStates()): Metrics {
   return createMetrics({
     version: '1.2.3',
     failedLogins: createFailedLogins(),
@@ -70,6 +70,7 @@ export function metricsOf(limiter = createLimiter()): Metrics {
     config: () => undefined,
     state: () => undefined,
     limiter,
+    targets,
     bodies: new BodyBudget(0),
     connections: () => ({
       open: 0,

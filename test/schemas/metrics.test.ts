@@ -5,6 +5,7 @@ import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics as createProxyMetrics } from '../../proxy/metrics.ts';
+import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { controlPlaneMetrics } from '../../schemas/control-plane-metrics.ts';
 import { type MetricDefinition, rateLimitMetrics } from '../../schemas/metrics.ts';
 import { proxyMetrics } from '../../schemas/proxy-metrics.ts';
@@ -30,6 +31,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     config: () => undefined,
     state: () => undefined,
     limiter: createLimiter(),
+    targets: new TargetStates(),
     bodies: new BodyBudget(0),
     connections: () => ({
       open: 0,

@@ -4,6 +4,7 @@ import type { FollowStatus } from '../../../gitops/config-status.ts';
 import { formatProblem } from '../../../gitops/problem.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import { isEmptied } from '../../../store/state/custody.ts';
+import { mostUnusableTargets } from '../../../store/state/heartbeat-body.ts';
 import type { StateStatus } from '../../../store/state/state-status.ts';
 import type { Desired, Fleet, ProxyView } from '../../fleet.ts';
 
@@ -75,6 +76,15 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
       : { master_key_matches: body.master_key_mark === keyMark }),
     secret_problems: body.secret_problems ?? [],
     left_out_providers: body.left_out_providers ?? [],
+    unusable_targets: (body.unusable_targets ?? [])
+      .slice(0, mostUnusableTargets)
+      .map(([provider, model, reason, untilMs]) => ({
+        provider,
+        model,
+        reason,
+        until: timestamp(untilMs),
+      })),
+    unusable_target_count: body.unusable_target_count ?? 0,
   };
 }
 

@@ -69,7 +69,7 @@ await test('what is used up is so until enough of it has come back', async (t) =
       },
       388,
     ],
-    ['Azure tells no reset', { 'x-ratelimit-remaining-requests': '0' }, 1000],
+    ['Azure tells no reset', { 'x-ratelimit-limit-requests': '60', 'x-ratelimit-remaining-requests': '0' }, 1000],
     ['a reset without a limit', { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '3s' }, 3000],
     [
       'Anthropic',
