@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { t as suite, test } from 'tap';
 import { chatCall, chatHead, firstEvent } from '../support/chat-call.ts';
+import { complaintsOf } from '../support/complaints.ts';
 import { extent, isFull } from '../support/extent.ts';
 import { createGate, fin, rst, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, readMetric, startGateway } from '../support/gateway.ts';
@@ -61,7 +62,7 @@ async function slots(through: Gateway): Promise<number> {
   return (await through.metric('gateway_rate_limit_in_flight')) ?? Number.NaN;
 }
 
-async function untilFree(through: Gateway, deadlineMs = 1000): Promise<void> {
+async function untilFree(through: Gateway, deadlineMs = 5000): Promise<void> {
   await waitFor(
     'every slot to be free and no request open',
     async () => {
@@ -115,6 +116,7 @@ await test('a client that leaves while the provider thinks: the provider is let 
   await upstream.behave({ kind: 'hang' });
   const leavings = extent(20, 8);
   const delays: number[] = [];
+  const slowdown = watchSlowdown(gateway.process);
   const before = await charged(gateway);
   for (const ending of Array.from({ length: leavings }, (_, time) => (time % 2 === 0 ? fin : rst))) {
     const asked = upstream.ledger.length;
@@ -129,8 +131,9 @@ await test('a client that leaves while the provider thinks: the provider is let 
     connection.close();
   }
   t.comment(`let go after ${ms(delays, 0.5).toFixed(1)} ms, at most ${Math.max(...delays).toFixed(1)} ms`);
-  t.ok(ms(delays, 0.5) <= 100, 'as a rule within 100 ms');
-  t.ok(Math.max(...delays) <= 500, 'and never much later');
+  const factor = slowdown();
+  t.ok(ms(delays, 0.5) <= 100 * factor, 'as a rule within 100 ms');
+  t.ok(Math.max(...delays) <= 500 * factor, 'and never much later');
   const cost = minus(await charged(gateway), before);
   t.equal(cost.requests, leavings);
   t.equal(cost.reported, 0);
@@ -209,13 +212,15 @@ await test('a client that leaves behind the last words pays what the provider re
     t.same(reported, { requests: 1, tokens: 5555, reported: 5555, estimated: 0 });
     t.ok(reportedMs < defaultDrainMs, 'the provider is let go when it has reported');
 
+    const slowdown = watchSlowdown(gateway.process);
     const { ms: silentMs, ...silent } = await (await leave(ending, end)).cost();
     t.match(silent, { requests: 1, reported: 0 });
     t.equal(silent.tokens, silent.estimated, 'usage that is not reported is estimated');
-    t.ok(silentMs >= drainMs * 0.8 && silentMs < drainMs * 4, `let go after ${silentMs.toFixed(0)} ms of ${drainMs}`);
+    const mostMs = drainMs * 4 * slowdown();
+    t.ok(silentMs >= drainMs * 0.8 && silentMs < mostMs, `let go after ${silentMs.toFixed(0)} ms of ${drainMs}`);
 
-    const { ms: amidMs } = await (await leave(ending, firstEvent)).cost();
-    t.ok(amidMs < drainMs * 0.8, `amid the words the provider is let go at once: ${amidMs.toFixed(0)} ms`);
+    const { ms: amidMs } = await (await leave(ending, firstEvent, 'fake-small')).cost();
+    t.ok(amidMs < defaultDrainMs * 0.8, `amid the words the provider is let go at once: ${amidMs.toFixed(0)} ms`);
   }
 });
 
@@ -231,9 +236,9 @@ await test('a client that stops reading a stream is cut after write_idle, and li
     const stoppedAtMs = performance.now();
     t.equal(await slots(strict), 1);
     const closed = upstream.waitFor((ledger) => ledger[asked]?.clientClosedAtMs);
-    await untilFree(strict, 3000);
+    await untilFree(strict);
     const tookMs = performance.now() - stoppedAtMs;
-    t.ok(tookMs >= 150 && tookMs <= 2000, `its slot is back after ${tookMs.toFixed(0)} ms of 300`);
+    t.ok(tookMs >= 150 && tookMs <= 5000, `its slot is back after ${tookMs.toFixed(0)} ms of 300`);
     t.ok((await closed) >= stoppedAtMs, 'the provider is let go');
     connection.resume();
     await connection.waitFor(({ closedByServer }) => closedByServer);
@@ -257,7 +262,7 @@ await test('clients that read a byte a second do not slow others down', async (t
   };
   const calls = extent(300, 60);
   await normal(calls / 2);
-  const slowdowns = [watchSlowdown(gateway.process.pid), watchSlowdown()];
+  const slowdown = watchSlowdown(gateway.process);
   const alone = await normal(calls);
 
   // Each fills the buffers of the kernel: megabytes.
@@ -276,9 +281,9 @@ await test('clients that read a byte a second do not slow others down', async (t
   t.comment(
     `p50 ${ms(alone, 0.5).toFixed(2)} → ${ms(beside, 0.5).toFixed(2)} ms, p99 ${ms(alone, 0.99).toFixed(2)} → ${ms(beside, 0.99).toFixed(2)} ms`,
   );
-  const slowdown = Math.max(...slowdowns.map((factor) => factor()));
-  t.ok(ms(beside, 0.5) <= (3 * ms(alone, 0.5) + 5) * slowdown, 'as fast as before');
-  t.ok(ms(beside, 0.95) <= (5 * ms(alone, 0.95) + 100) * slowdown, 'nearly always');
+  const factor = slowdown();
+  t.ok(ms(beside, 0.5) <= (3 * ms(alone, 0.5) + 5) * factor, 'as fast as before');
+  t.ok(ms(beside, 0.95) <= (5 * ms(alone, 0.95) + 100) * factor, 'nearly always');
   t.equal(await slots(gateway), crawlers.length, 'clients that still wait keep them');
   t.ok(crawlers.every(({ bytes }) => bytes() < 100));
   for (const { stop } of crawlers) stop();
@@ -289,7 +294,7 @@ await test('clients that read a byte a second do not slow others down', async (t
   await upstream.behave([{ kind: 'endless-body' }]);
   cut.begin();
   await waitFor('it to be served', async () => (await slots(strict)) === 1);
-  await untilFree(strict, 3000);
+  await untilFree(strict);
   t.pass('where write_idle is short, a crawler is cut like one that stopped');
 });
 
@@ -307,8 +312,8 @@ await test('500 uploads that are broken off at once leave nothing behind', async
     );
     t.equal(await slots(gateway), uploads.length, 'each holds its slot while its body comes');
     for (const upload of uploads) upload.reset();
-    await untilFree(gateway, 3000);
-    await waitFor('their descriptors to be closed', () => openFiles(gateway) <= resting.files, 3000);
+    await untilFree(gateway);
+    await waitFor('their descriptors to be closed', () => openFiles(gateway) <= resting.files, 5000);
   };
   // What answers `charged` and `metric` keeps its connections.
   t.equal((await upstreamCall()).status, 200);
@@ -377,7 +382,7 @@ await test('the time zone of the machine changes nothing that clients see', asyn
 await test('nothing malformed was sent, nothing unexpected happened inside', async (t) => {
   t.same(upstream.malformed, []);
   for (const { process } of [gateway, strict]) {
-    t.notMatch([...process.stdout, ...process.stderr].join('\n'), /unexpected failure|"level":"(error|fatal)"|Warning/);
+    t.same(complaintsOf(process), []);
     t.ok(process.running);
   }
 });

@@ -102,7 +102,7 @@ await waitFor('the load to run', () => load.look().answered > 0);
 async function endure(t: Test, call: FloodCall): Promise<{ figures: LoadFigures; most: number; slowdown: number }> {
   let most = residentBytes(gateway.process);
   load.look();
-  const slowdowns = [watchSlowdown(gateway.process.pid), watchSlowdown()];
+  const slowdown = watchSlowdown(gateway.process);
   const endMs = performance.now() + lastsMs;
   const flood = startFloodThread(t, gateway.port, call);
   await waitFor(
@@ -116,9 +116,9 @@ async function endure(t: Test, call: FloodCall): Promise<{ figures: LoadFigures;
   // What waits still counts, too.
   await load.answered();
   const figures = load.look();
-  const slowdown = Math.max(...slowdowns.map((factor) => factor()));
+  const factor = slowdown();
   await flood.stop();
-  return { figures, most, slowdown };
+  return { figures, most, slowdown: factor };
 }
 
 for (const [name, call] of floods) {

@@ -10,6 +10,7 @@ import { askAdmin, dayRule, delaysUntilCap, manualCaps, untilDegraded } from '..
 import { residentBytes } from '../support/process.ts';
 import { createRandom } from '../support/random.ts';
 import { startDetour, startRedis } from '../support/redis.ts';
+import { watchSlowdown } from '../support/slowdown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
@@ -47,6 +48,7 @@ await test('answers 100 to 200 ms late: writes are taken, counters are written n
     const calm = await measured(load, 600);
     const before = await sequence();
     const startedMs = performance.now();
+    const slowdown = watchSlowdown(...planes);
     detour.delayMs = () => 100 + Math.random() * 80;
     load.look();
     const taken: number[] = [];
@@ -69,11 +71,11 @@ await test('answers 100 to 200 ms late: writes are taken, counters are written n
     );
     t.ok(taken.length > 0);
     // Some five round trips, each with its delay, and what a busy machine adds.
-    t.ok(Math.max(...times) < 4_000);
+    t.ok(Math.max(...times) < 4_000 * slowdown());
     await untilCap('/slow', taken.at(-1) ?? 0);
     t.ok(writes <= seconds + 2);
     await waitFor('the counters to be written', async () => (await sequence()) > before);
-    t.ok(slow.p50Ms < Math.max(100, 3 * calm.p50Ms));
+    t.ok(slow.p50Ms < Math.max(100, 3 * calm.p50Ms) * slowdown());
     t.ok(slow.perSecond > usualPerSecond * 0.5);
   });
 });
@@ -81,6 +83,7 @@ await test('answers 100 to 200 ms late: writes are taken, counters are written n
 await test('connections of subscribers are killed again and again: a change is in force within a second', async (t) => {
   await underLoad(t, fleet, async () => {
     const delays: number[] = [];
+    const slowdown = watchSlowdown(...planes);
     let killed = 0;
     for (let cap = 1; cap <= 3; cap += 1) {
       killed += Number(await client.call('CLIENT', 'KILL', 'TYPE', 'pubsub'));
@@ -94,7 +97,7 @@ await test('connections of subscribers are killed again and again: a change is i
     delays.push(...(await untilCap('/unheard', 4)));
     t.comment(`${killed} connections killed; in force after ${text(delays)}`);
     t.ok(killed >= planes.length);
-    t.ok(Math.max(...delays) < 1_000 + graceMs);
+    t.ok(Math.max(...delays) < (1_000 + graceMs) * slowdown());
   });
 });
 
@@ -121,6 +124,7 @@ await test('subscribers stay connected and hear nothing: a change is in force wi
   await underLoad(t, fleet, async () => {
     detour.isMuted = true;
     const delays: number[] = [];
+    const slowdown = watchSlowdown(...planes);
     for (let cap = 1; cap <= 4; cap += 1) {
       const { status } = await waitFor('a write that the store had time for', async () => {
         // At the control plane itself: a proxy answers a write only when it enforces it.
@@ -131,7 +135,7 @@ await test('subscribers stay connected and hear nothing: a change is in force wi
       delays.push(...(await untilCap('/muted', cap)));
     }
     t.comment(`in force after ${text(delays)}`);
-    t.ok(Math.max(...delays) < 1_000 + graceMs);
+    t.ok(Math.max(...delays) < (1_000 + graceMs) * slowdown());
     t.ok(Math.max(...delays) > 20, 'no notification came');
     detour.isMuted = false;
   });
@@ -246,11 +250,12 @@ await test('answers are lost and connections stay: it is said within a second, a
   await underLoad(t, fleet, async () => {
     for (const [cap, [what, swallows]] of losses.entries()) {
       detour.swallows = swallows;
+      const slowdown = watchSlowdown(...planes);
       const saidMs = await untilDegraded(fleet);
-      t.ok(saidMs < 1_000 + 2 * graceMs, `${what}: said after ${saidMs.toFixed(0)} ms`);
+      t.ok(saidMs < (1_000 + 2 * graceMs) * slowdown(), `${what}: said after ${saidMs.toFixed(0)} ms`);
       detour.swallows = () => false;
       const recoveredMs = await fleet.recovered();
-      t.ok(recoveredMs < 5_000, `${what}: well again after ${recoveredMs.toFixed(0)} ms`);
+      t.ok(recoveredMs < 5_000 * slowdown(), `${what}: well again after ${recoveredMs.toFixed(0)} ms`);
       t.equal((await put('/lossy', cap + 1)).status, 200);
       await untilCap('/lossy', cap + 1);
     }

@@ -22,7 +22,7 @@ export async function call(through: Gateway, model: string, stream = false): Pro
   const response = await through.fetch('/v1/chat/completions', {
     method: 'POST',
     body: { model, stream, messages: [{ role: 'user', content: 'hello' }] },
-    signal: AbortSignal.timeout(5000),
+    signal: AbortSignal.timeout(15_000),
   });
   const retryAfter = response.headers.get('retry-after');
   const heard = { status: response.status, start: '', end: '', bytes: 0, isBroken: false, ms: 0, retryAfter };

@@ -113,7 +113,7 @@ for (const [name, point] of Object.entries(abortPoints)) {
       await connection.send(how === 'FIN' ? fin : rst);
       await untilIdle(patient);
       const freedMs = performance.now() - leftAtMs;
-      t.ok(freedMs < 1000, `${how}: free again after ${freedMs.toFixed(0)} ms`);
+      t.ok(freedMs < 5000, `${how}: free again after ${freedMs.toFixed(0)} ms`);
       if (point.asked === true) {
         const closedAtMs = await upstream.waitFor((ledger) => ledger[before]?.clientClosedAtMs);
         delays.push(closedAtMs - leftAtMs);

@@ -6,6 +6,7 @@ import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
 import { listen } from '../support/ports.ts';
 import { openRaw, type RawConnection } from '../support/raw-http.ts';
+import { watchSlowdown } from '../support/slowdown.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { waitFor, waitForStandstill } from '../support/wait-for.ts';
 
@@ -69,7 +70,7 @@ await test('SIGTERM: not ready, no new connections, and open requests finish', a
   await waitFor('the listener to be closed', async () => (await tryConnect(port)) === 'ECONNREFUSED');
   const closedMs = performance.now() - signalledAtMs;
   t.comment(`the listener was closed ${closedMs.toFixed(1)} ms after SIGTERM (target 100)`);
-  t.ok(closedMs <= 500);
+  t.ok(closedMs <= 3_000, 'long before the grace has passed');
 
   await probe.send(`${lineHead}\r\n\r\n`);
   const draining = await probe.waitFor(({ responses }) => responses[1]?.complete && responses[1]);
@@ -90,7 +91,7 @@ await test('SIGTERM: not ready, no new connections, and open requests finish', a
   t.equal(latest.status, 200, 'a request that had begun is served, too');
   const releasedAtMs = performance.now();
   t.same(await process.exited, { code: 0, signal: null });
-  t.ok(performance.now() - releasedAtMs < 1000, 'it does not wait for the grace to pass');
+  t.ok(performance.now() - releasedAtMs < 5_000, 'it does not wait for the grace to pass');
   t.match(process.logs(), [...process.logs().slice(0, -2), { msg: 'draining', signal: 'SIGTERM' }, { msg: 'stopped' }]);
 });
 
@@ -105,7 +106,7 @@ await test('idle connections end at once, and requests that never arrive whole a
   // Its answer comes when the halves have been read, too.
   await idle.send(`GET /health HTTP/1.1\r\n${lineHead}\r\n\r\n`);
   await idle.waitFor(({ responses }) => responses[0]?.complete);
-  const stopped = gateway.process.stop(3200);
+  const stopped = gateway.process.stop(8_000);
   await idle.waitFor(({ closedByServer }) => closedByServer);
   await silent.waitFor(({ closedByServer }) => closedByServer);
   t.ok(gateway.process.running, 'the idle ones do not wait for the others');
@@ -136,11 +137,12 @@ await test('past the grace the rest is cut', async (t) => {
   const stream = await openStream(t, gateway);
   const entries = upstream.ledger.slice(-2);
   const signalledAtMs = performance.now();
-  t.same(await gateway.process.stop(3000), { code: 0, signal: null });
+  const slowdown = watchSlowdown();
+  t.same(await gateway.process.stop(8_000), { code: 0, signal: null });
   const tookMs = performance.now() - signalledAtMs;
   t.comment(`exit ${tookMs.toFixed(0)} ms after SIGTERM with a grace of 300 ms`);
   t.ok(tookMs >= 300, 'not before the grace');
-  t.ok(tookMs <= 1300, 'at most a second after it');
+  t.ok(tookMs <= 300 + 1_000 * slowdown(), 'at most a second after it');
   const { responses } = await json.waitFor((exchange) => exchange.closedByServer && exchange);
   t.notOk(responses[0]?.status === 200, 'no answer is made up');
   await stream.waitFor(({ closedByServer }) => closedByServer);
@@ -161,7 +163,7 @@ await test('a second signal ends it at once (SIGINT, SIGTERM)', async (t) => {
   const againAtMs = performance.now();
   gateway.process.signal('SIGTERM');
   t.same(await gateway.process.exited, { code: 0, signal: null });
-  t.ok(performance.now() - againAtMs < 1000);
+  t.ok(performance.now() - againAtMs < 5_000, 'long before the grace has passed');
 });
 
 await test('a port in use ends the start with one clear line', async (t) => {
