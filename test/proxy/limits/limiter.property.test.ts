@@ -1,4 +1,4 @@
-// The engine against an exact log: random rules, requests, reloads, resets, gaps and restarts, at least 50,000 operations.
+// The engine against an exact log: random rules, requests, reloads, resets, gaps and restarts.
 import { deepEqual } from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
@@ -10,7 +10,7 @@ import { ruleOf } from './rule-of.ts';
 import { story } from './stories.ts';
 import { matchesOf, start, World } from './world.ts';
 
-const wanted = 50_000;
+const wanted = extent(50_000, 20_000);
 const seed = Number(process.env['LIMITER_SEED'] ?? (isFull ? Date.now() % 2 ** 31 : 20_261_122));
 
 await test('whatever happens, the engine says what an exact log allows', { timeout: 90_000 }, async (t) => {
@@ -22,11 +22,11 @@ await test('whatever happens, the engine says what an exact log allows', { timeo
       world.run(steps);
       for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += world.seen[key];
     }),
-    { numRuns: extent(2_000, 600), seed },
+    { numRuns: extent(2_000, 240), seed },
   );
   t.comment(JSON.stringify(total));
   t.ok(total.operations >= wanted, `${total.operations} operations`);
-  t.ok(total.admitted > 5_000 && total.refused > 2_000, 'of which many were admitted and many refused');
+  t.ok(total.admitted > wanted / 10 && total.refused > wanted / 25, 'of which many were admitted and many refused');
 });
 
 await test('with 10,000 rules every request is decided as by trying them all', { timeout: 60_000 }, async (t) => {

@@ -86,6 +86,7 @@ await test('thousands of changed children are written in portions that block the
       portions,
       Array.from({ length: count / 100 }, () => 100),
     );
+    if (longest < 50) break;
   }
   // What the portions take they take every time; a pause of the collector comes and goes.
   t.ok(Math.min(...blocks) < 50, `${Math.min(...blocks).toFixed(1)} ms`);

@@ -133,7 +133,7 @@ await test('hostile streams cost time in proportion to their length', async (t) 
     pings: (count) => ': ping\n\n'.repeat(count / 2),
     'events of nothing': (count) => 'data: {"choices":[],"usage":{}}\n\n'.repeat(count / 4),
   };
-  const size = extent(100_000, 50_000);
+  const size = extent(100_000, 25_000);
   const slow = Object.entries(shapes).flatMap(([name, shape]) =>
     [64, 65_536].flatMap((chunk) => {
       const work = (count: number) => {
