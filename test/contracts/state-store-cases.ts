@@ -323,7 +323,7 @@ const documentCases: Readonly<Record<string, Case>> = {
     const errors = await Promise.all(attempts);
     const took = performance.now() - started;
     t.ok(errors.every((error) => error instanceof StoreUnavailable && error.reason === 'timeout'));
-    t.ok(took >= 100 && took < 2_000, `all were refused after ${Math.round(took)} ms`);
+    t.ok(took >= 100 && took < 10_000, `all were refused after ${Math.round(took)} ms`);
     await thaw();
     await waitFor('an answer', async () => (await rejection(change(store, put('a', '2')))) === undefined);
     const lost = (await store.read()).documents.filter(({ kind }) => kind === 'lost');

@@ -175,9 +175,9 @@ await test('texts as long as a body are judged in one pass over them', async (t)
   const long = 'a'.repeat(1_000_000);
   for (const text of [`${long}\u0001`, ' '.repeat(1_000_000)]) {
     for (const given of [{ user_path: text }, { labels: [text] }, { allowed_models: [text] }, { name: text }]) {
-      const beganMs = performance.now();
+      const before = process.threadCpuUsage();
       t.match(refusedBy({ name: 'x', ...given }), { status: 400, param: Object.keys(given)[0] ?? '' });
-      t.ok(performance.now() - beganMs < 2_000, 'and not for every part of it anew');
+      t.ok(process.threadCpuUsage(before).user < 2_000_000, 'and not for every part of it anew');
     }
   }
 });

@@ -196,6 +196,7 @@ await test('a store that cannot be used is a 503 that says when to come back', a
 });
 
 await test('ten thousand rules are listed within a second', async (t) => {
+  const count = extent(10_000, 3_000);
   const plane = await startPlane(t);
   const body = {
     scope: 'user_path',
@@ -207,7 +208,7 @@ await test('ten thousand rules are listed within a second', async (t) => {
     updated_at: '2026-06-01T00:00:00.000Z',
     updated_by: 'master_key',
   };
-  const paths = Array.from({ length: 10_000 }, (_, index) => `/team/app-${index}`);
+  const paths = Array.from({ length: count }, (_, index) => `/team/app-${index}`);
   await commitAnyhow(plane.store, {
     expected: new Map(),
     changes: paths.map((subject) => ({
@@ -221,12 +222,18 @@ await test('ten thousand rules are listed within a second', async (t) => {
     paths.map((subject) => [`user_path 60 ${subject}`, 0, 1, 0, 0]),
   );
   const answers: Answer[] = [];
-  for (let time = 0; time < extent(3, 1); time += 1) answers.push(await plane.list());
-  for (const { items } of answers) t.equal(items.length, 10_003);
-  const times = answers.map(({ tookMs }) => Math.round(tookMs));
+  const times: number[] = [];
+  for (let time = 0; time < extent(3, 1); time += 1) {
+    const before = process.threadCpuUsage();
+    answers.push(await plane.list());
+    const { user, system } = process.threadCpuUsage(before);
+    times.push(Math.round((user + system) / 1_000));
+  }
+  for (const { items } of answers) t.equal(items.length, count + 3);
   const { status, tookMs } = await plane.put(teamRule);
   t.equal(status, 200);
   t.comment(`list ${times.join(', ')} ms, put ${Math.round(tookMs)} ms`);
-  // The fastest: the machine may be busy with other tests.
-  t.ok(Math.min(...times) < 5_000, `a listing: ${Math.round(Math.min(...times))} ms (a second on an idle machine)`);
+  // Time of the processor, that of the client included: a second on most machines for ten thousand, and some are slower.
+  const mostMs = count / 2;
+  t.ok(Math.min(...times) < mostMs, `a listing: ${Math.min(...times)} ms, at most ${mostMs} ms`);
 });

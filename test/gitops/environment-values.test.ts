@@ -115,14 +115,14 @@ await test('two variables for one subject are a mistake that names both', async 
 });
 
 await test('a very long value is judged in no time', async (t) => {
-  const began = performance.now();
+  const before = process.threadCpuUsage();
   for (const value of [',', '"', '[', '[{', '[1,', '[{"a":1},', '[{"a":"', '\n', ' ', '[{"\\"', 'rpm=1,'].map((part) =>
     part.repeat(30_000),
   )) {
     const { problems } = load({ SET_RATE_LIMIT_TEAM: value });
     t.ok(problems.length > 0 && problems.length <= 20, `${quoted(value.slice(0, 12))}: ${problems.length} problems`);
   }
-  t.ok(performance.now() - began < 5_000);
+  t.ok(process.threadCpuUsage(before).user < 5_000_000);
 });
 
 const canary = 'Zq7-canary';

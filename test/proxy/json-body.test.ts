@@ -1,6 +1,7 @@
 // Bodies of model calls, byte by byte: what is not one clear JSON call is refused before the provider hears of it, all else passes untouched.
 import { readFileSync } from 'node:fs';
 import { type Test, test } from 'tap';
+import { cpuBetweenMs, markCpu } from '../bench/cpu-time.ts';
 import { extent } from '../support/extent.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 import {
@@ -117,7 +118,7 @@ async function checkDepth(t: Test, stand: Stand): Promise<void> {
   for (const [name, shape] of Object.entries(shapes)) {
     const sent = withMembers(`"x":${shape}`);
     await refuses(t, stand, [body(name, tooDeep, sent)]);
-    const tookMs = await fastestMs(5, 500, () => rawRequest(stand.gateway.port, chatCall(sent)));
+    const tookMs = await leastCpuMs(stand, 500, () => rawRequest(stand.gateway.port, chatCall(sent)));
     t.ok(tookMs < 500, `${name}: ${tookMs.toFixed(1)} ms`);
   }
 }
@@ -176,7 +177,7 @@ async function checkEndless(t: Test, { gateway, upstream }: Stand): Promise<void
   );
   t.ok(answeredAfter < 250e6, 'answered long before 1 GB was sent');
   t.ok(
-    connection.exchange().closedByServer && performance.now() - start < 2500,
+    connection.exchange().closedByServer && performance.now() - start < 8_000,
     'and closed, however much would follow',
   );
   connection.close();
@@ -256,20 +257,20 @@ async function checkCollisions(t: Test, stand: Stand): Promise<void> {
       chatCall(join('{"model":"nobody-has-it",', place(manyMembers(count, index(count))), '}'));
     const [few, many] = [sent(60_000), sent(240_000)];
     checkRefusal(t, (await rawRequest(stand.gateway.port, many)).responses[0], unknownModel);
-    const fewMs = await fastestMs(3, 0, () => rawRequest(stand.gateway.port, few));
+    const fewMs = await leastCpuMs(stand, 0, () => rawRequest(stand.gateway.port, few));
     const mostMs = Math.min(1000, 12 * fewMs + 50);
-    const manyMs = await fastestMs(3, mostMs, () => rawRequest(stand.gateway.port, many));
+    const manyMs = await leastCpuMs(stand, mostMs, () => rawRequest(stand.gateway.port, many));
     t.ok(manyMs < mostMs, `${name}: ${fewMs.toFixed(1)} ms, for four times the keys ${manyMs.toFixed(1)} ms`);
   }
 }
 
-/** How long the fastest of so many runs takes. A run below `enoughMs` is the last one. */
-async function fastestMs(most: number, enoughMs: number, work: () => Promise<unknown>): Promise<number> {
+/** The least processor time in milliseconds that the gateway takes for one of three runs. A run below `enoughMs` is the last one. */
+async function leastCpuMs({ gateway }: Stand, enoughMs: number, work: () => Promise<unknown>): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < most && best >= enoughMs; run += 1) {
-    const start = performance.now();
+  for (let run = 0; run < 3 && best >= enoughMs; run += 1) {
+    const before = markCpu(gateway.process.pid);
     await work();
-    best = Math.min(best, performance.now() - start);
+    best = Math.min(best, cpuBetweenMs(before, markCpu(gateway.process.pid)));
   }
   return best;
 }

@@ -266,7 +266,7 @@ await test('a client that leaves takes its upstream call with it', async (t) => 
     const leftAtMs = performance.now();
     socket.destroy();
     const closedAtMs = await first.waitFor((ledger) => ledger.at(-1)?.clientClosedAtMs);
-    t.ok(closedAtMs - leftAtMs < 500, `cancelled after ${Math.round(closedAtMs - leftAtMs)} ms`);
+    t.ok(closedAtMs - leftAtMs < 3_000, `cancelled after ${Math.round(closedAtMs - leftAtMs)} ms`);
     await waitFor('the outcome', () => outcomes.length > 0);
     t.equal(providers[1]?.ledger.length, 0, 'no other target is asked for a client that has left');
   }

@@ -9,7 +9,7 @@ import { waitFor } from '../../../support/wait-for.ts';
 /** For tests of deadlines; the others have time. */
 export const hasty = { timeoutMs: 250 };
 /** What a machine with other work may add to a deadline. */
-export const graceMs = 500;
+export const graceMs = 1_000;
 export const keys = redisKeys('gateway');
 
 export function open(t: Test, { url }: RedisServer, more: Partial<RedisStoreOptions> = {}): StateStore {

@@ -206,7 +206,7 @@ await test('a frozen server costs one deadline each time, piles up nothing, and 
     requests: [[1, 1]],
     tokens: [],
   } as const;
-  while (performance.now() - started < 2_000) {
+  while (performance.now() - started < 1_000) {
     const began = performance.now();
     const rows = Array.from({ length: 1_000 }, (_, index) => ({ ...large, child: `${index}` }));
     attempts += 1;
