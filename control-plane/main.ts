@@ -163,7 +163,7 @@ const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 await app.register(rateLimits, { parts: rateLimitParts, who });
 await app.register(authKeys, { parts: { ...admin, uses: store.uses, known: () => config.known } });
 await app.register(configRoutes, {
-  parts: { rules: rateLimitParts, inForce: () => config, status: configStatus },
+  parts: { rules: rateLimitParts, inForce: () => config, status: configStatus, fleet },
 });
 await app.register(status, {
   parts: {

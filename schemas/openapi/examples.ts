@@ -118,7 +118,18 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
     config_source: 'directory',
     state_revision: 42,
     providers: [
-      { name: 'openai', type: 'openai', models: ['gpt-4o'], stream_usage: true, declared_at: 'providers.yaml:3' },
+      {
+        name: 'openai',
+        type: 'openai',
+        origin: 'https://api.openai.com',
+        models: ['gpt-4o'],
+        forward_headers: ['OpenAI-Organization'],
+        stream_usage: true,
+        allow_routing_members: false,
+        timeouts: { connect: '5s', first_byte: '600s', stream_idle: '120s', total: '60m', usage_drain: '2s' },
+        left_out_by: [],
+        declared_at: 'providers.yaml:3',
+      },
     ],
     aliases: [
       {

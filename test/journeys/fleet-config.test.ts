@@ -18,6 +18,17 @@ const files = {
     api_key: ${canary}
     models: [fake-small]
     headers: { X-Secret: ${canary} }
+    forward_headers: [OpenAI-Organization]
+    timeouts: { connect: 3s }
+  spare:
+    type: openai
+    base_url: https://\${SPARE_HOST:-host-of-${canary}}/v1
+    api_key: \${SPARE_KEY:-}
+    models: [spare-small]
+  elsewhere:
+    type: openai
+    base_url: https://elsewhere.example:8443/${canary}?key=${canary}
+    models: [other-small]
 `,
   'teams.yaml': `# two teams
 aliases:
@@ -58,8 +69,22 @@ await test('everything in force is shown with its place or its author, and nothi
   await fleet.write('PUT', { user_path: '/d', period: 'minute', max_requests: 2 });
   const config = await shown(t);
   t.match(config.providers, [
-    { name: 'fake', type: 'openai', models: ['fake-small'], declared_at: 'providers.yaml:2' },
+    {
+      name: 'fake',
+      type: 'openai',
+      origin: new URL(upstream.url).origin,
+      models: ['fake-small'],
+      forward_headers: ['OpenAI-Organization'],
+      stream_usage: true,
+      allow_routing_members: false,
+      timeouts: { connect: '3s', first_byte: '600s' },
+      left_out_by: [],
+      declared_at: 'providers.yaml:2',
+    },
+    { name: 'spare', left_out_by: ['proxy-1'] },
+    { name: 'elsewhere', origin: 'https://elsewhere.example:8443', left_out_by: [] },
   ]);
+  t.notOk('origin' in (config.providers[1] ?? {}), 'a variable fills it in');
   t.same(config.aliases, [
     {
       source: 'chat',

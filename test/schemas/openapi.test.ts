@@ -267,7 +267,7 @@ async function startAdmin(t: Test) {
   const rules = { store, quotas, configRules, live, prerequisites: () => rulePrerequisites(), nowMs };
   await app.register(rateLimits, { parts: rules, who });
   const empty = new ConfigInForce({ hasTemplates: true, usageEnabled: true });
-  await app.register(configRoutes, { parts: { rules, inForce: () => empty, status: () => undefined } });
+  await app.register(configRoutes, { parts: { rules, inForce: () => empty, status: () => undefined, fleet } });
   await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
   const state = () =>
     ({

@@ -5,6 +5,8 @@ import type { FollowStatus } from '../../../gitops/config-status.ts';
 import { modelIds } from '../../../schemas/listed-models.ts';
 import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
+import type { Provider } from '../../../schemas/types.ts';
+import type { Fleet } from '../../fleet.ts';
 import { type RateLimitParts, rowsWithoutUsage } from '../rate-limits/commit.ts';
 import type { Known } from '../read-stored.ts';
 
@@ -20,13 +22,16 @@ export interface ConfigParts {
   readonly rules: RateLimitParts;
   readonly inForce: () => ShownConfig;
   readonly status: () => Pick<FollowStatus, 'revision' | 'source'> | undefined;
+  /** The proxies, as their heartbeats say: only they know which providers have a key. */
+  readonly fleet: Pick<Fleet, 'proxies'>;
 }
 
 /** The body of `schemas/admin/config.schema.json`. */
-export function describeConfig({ rules, inForce, status }: ConfigParts, { state, isStale }: Known): object {
+export function describeConfig({ rules, inForce, status, fleet }: ConfigParts, { state, isStale }: Known): object {
   const config = inForce();
   const { providers, aliases, places } = config;
   const { revision = '', source = 'directory' } = status() ?? {};
+  const live = fleet.proxies().filter(({ isLive }) => isLive);
   return {
     server_time: timestamp(rules.nowMs()),
     config_revision: revision,
@@ -36,8 +41,9 @@ export function describeConfig({ rules, inForce, status }: ConfigParts, { state,
     providers: [...places.providers].flatMap(([name, declaredAt]) => {
       const provider = providers[name];
       if (provider === undefined) return [];
-      const { type, stream_usage: streamUsage } = provider;
-      return [{ name, type, models: modelIds(provider), stream_usage: streamUsage, declared_at: declaredAt }];
+      const without = live.filter(({ body }) => body.left_out_providers?.includes(name) === true);
+      const leftOutBy = without.map(({ instance }) => instance);
+      return [{ name, ...describeProvider(provider), left_out_by: leftOutBy, declared_at: declaredAt }];
     }),
     aliases: aliases.map(({ source: name, strategy, targets }) => ({
       source: name,
@@ -48,5 +54,21 @@ export function describeConfig({ rules, inForce, status }: ConfigParts, { state,
     rate_limits_enabled: config.prerequisites().enabled,
     rate_limits: rowsWithoutUsage(rules, state),
     ...(isStale ? { stale: true } : {}),
+  };
+}
+
+/** What cannot hold a secret. The path and query of the address may, and so may a part of it that a variable fills in. */
+function describeProvider(provider: Provider): object {
+  const { type, base_url: baseUrl, forward_headers: forwarded = [], timeouts } = provider;
+  // A reference to a variable is no part of a host, so an address whose origin has one cannot be parsed.
+  const origin = URL.parse(baseUrl)?.origin;
+  return {
+    type,
+    ...(origin === undefined ? {} : { origin }),
+    models: modelIds(provider),
+    forward_headers: forwarded,
+    stream_usage: provider.stream_usage,
+    allow_routing_members: provider.allow_routing_members,
+    timeouts,
   };
 }
