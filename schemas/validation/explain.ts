@@ -17,6 +17,8 @@ export interface Schema {
   readonly [word: string]: unknown;
   readonly type?: string | readonly string[];
   readonly description?: string;
+  /** What its pattern means; continues "must be". */
+  readonly 'x-form'?: string;
   readonly examples?: readonly unknown[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly propertyNames?: { readonly description?: string };
@@ -110,7 +112,7 @@ function say({ error, path }: Complaint, found: unknown, hidden: string | undefi
     case 'const':
       return here(`must be ${JSON.stringify(params['allowedValue'])}${andFound}`);
     case 'pattern':
-      return here(`has the wrong form${andFound}${sayExpected(schema)}`);
+      return here(`${sayForm(schema)}${andFound}${sayExpected(schema)}`);
     case 'format':
       return here(`must be a time in RFC 3339 such as 2030-01-31T12:00:00Z${andFound}`);
     case 'x-unit':
@@ -178,6 +180,10 @@ function saySize(
 
 function guessKey(error: ErrorObject): string | undefined {
   return closest(String(error.params['additionalProperty']), Object.keys(schemaOf(error).properties ?? {}));
+}
+
+function sayForm({ 'x-form': form }: Schema): string {
+  return form === undefined ? 'has the wrong form' : `must be ${form}`;
 }
 
 function sayExpected(schema: Schema): string {
