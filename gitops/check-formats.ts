@@ -19,7 +19,11 @@ export interface CheckResult {
   diff?: Comparison;
 }
 
-export const formats: Readonly<Record<string, (result: CheckResult) => string>> = { text, json, github };
+export const formats: Readonly<Record<'text' | 'json' | 'github', (result: CheckResult) => string>> = {
+  text,
+  json,
+  github,
+};
 
 /** The warnings that `--strict` counts: what depends on the machine that checks is not among them. */
 export function countedWarnings(warnings: readonly Problem[]): Problem[] {

@@ -1,10 +1,10 @@
 // `npm run check-config -- DIR`: reports the problems of a directory in a terminal, an editor or a pull request, as the gateway would.
 
 import { existsSync } from 'node:fs';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { parseArgs } from 'node:util';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { parseList, type Variables } from '../schemas/variables.ts';
 import type { AssembledConfig } from './assembled.ts';
+import { readCommand } from './check-command.ts';
 import { type CheckResult, countedWarnings, formats } from './check-formats.ts';
 import { compare, readAgainst } from './compare.ts';
 import { listRules } from './list-rules.ts';
@@ -26,43 +26,10 @@ Says what the gateway would say about the configuration in DIR and in the direct
   --format text    one line for each problem: file:line:column, the place in the document, a sentence (the default)
   --format json    one object: ok, files, revision, problems[], warnings[], rules[] and diff.changes[] with kind, name, change, effect,
                    before, after and words
-  --format github  annotations for a pull request; call it from the top of the repository
+  --format github  annotations for a pull request; paths are relative to GITHUB_WORKSPACE, else to the git repository of DIR
   --help           this text
 
 exit code: 0 the gateway can use it, 1 it cannot, or there are warnings with --strict, 2 the command itself is wrong`;
-
-const options = {
-  format: { type: 'string', default: 'text' },
-  strict: { type: 'boolean', default: false },
-  diff: { type: 'string' },
-  rules: { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h', default: false },
-} as const;
-
-interface Command {
-  directory: string;
-  format: (result: CheckResult) => string;
-  strict: boolean;
-  rules: boolean;
-  diff?: string;
-}
-
-/** The command, or what to print and the exit code when there is nothing to check. */
-function readCommand(args: readonly string[]): Command | { output: string; code: 0 | 2 } {
-  try {
-    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
-    if (values.help) return { output: help, code: 0 };
-    const [directory, ...rest] = positionals;
-    const format = Object.hasOwn(formats, values.format) ? formats[values.format] : undefined;
-    const { strict, rules, diff } = values;
-    const isComplete = directory !== undefined && rest.length === 0 && format !== undefined;
-    // An empty name is a variable of a shell that was not set.
-    if (!isComplete || diff === '') return { output: usage, code: 2 };
-    return { directory, format, strict, rules, ...(diff === undefined ? {} : { diff }) };
-  } catch (error) {
-    return { output: `${error instanceof Error ? error.message : 'unknown option'}\n${usage}`, code: 2 };
-  }
-}
 
 /**
  * Checks one directory and gives the text to print and the exit code: 0 usable, 1 not, 2 the command itself is wrong. Variables that
@@ -72,12 +39,14 @@ export async function checkConfig(
   args: readonly string[],
   environment: Variables,
 ): Promise<{ output: string; code: 0 | 1 | 2 }> {
-  const command = readCommand(args);
-  if ('code' in command) return command;
+  const command = readCommand(args, ['text', 'json', 'github']);
+  if (typeof command === 'string') return { output: `${command}\n${usage}`, code: 2 };
+  if (command.help) return { output: help, code: 0 };
   const { format, strict } = command;
   const from = calledFrom(environment);
   const directory = resolve(from, command.directory);
-  const shown = showPath(from, command.directory);
+  const top = format === 'github' ? annotationTop(directory, environment) : undefined;
+  const shown = top === undefined ? showPath(from, command.directory) : showPath(top, directory);
   const { files, problems: unreadable, hash } = await readDirectory(directory, shown);
   const diff = files.length === 0 ? undefined : command.diff;
   const against = diff === undefined ? undefined : await readAgainst(diff, { from, directory }, environment);
@@ -102,7 +71,7 @@ export async function checkConfig(
   };
   if (diff !== undefined && against !== undefined)
     result.diff = await compare(diff, against.reading, { config: usable, context });
-  return { output: format(result), code: ok ? 0 : 1 };
+  return { output: formats[format](result), code: ok ? 0 : 1 };
 }
 
 /** A machine that checks a directory does not need the secrets: the files are not read. */
@@ -120,10 +89,26 @@ function calledFrom(environment: Variables): string {
 
 /** The path as messages show it: relative to the caller, with slashes; unchanged when it is absolute and elsewhere. */
 function showPath(from: string, given: string): string {
-  const path = relative(from, resolve(from, given));
-  const isElsewhere = path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path);
-  if (isElsewhere && isAbsolute(given)) return join(given, '.');
+  const whole = resolve(from, given);
+  if (!isInside(whole, from) && isAbsolute(given)) return join(given, '.');
+  const path = relative(from, whole);
   return path === '' ? '.' : path.replaceAll(sep, '/');
+}
+
+/** The directory that paths of annotations begin at; undefined when there is none around this one. */
+function annotationTop(directory: string, environment: Variables): string | undefined {
+  const workspace = environment['GITHUB_WORKSPACE'];
+  if (workspace && isAbsolute(workspace) && isInside(directory, workspace)) return workspace;
+  for (let top = directory; ; top = dirname(top)) {
+    // In a work tree `.git` is a file.
+    if (existsSync(join(top, '.git'))) return top;
+    if (top === dirname(top)) return undefined;
+  }
+}
+
+function isInside(path: string, top: string): boolean {
+  const way = relative(top, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 // This file is the entry of a process, so it reads the environment variables itself.

@@ -126,7 +126,7 @@ await test('a hostile name is only a name', async (t) => {
     t.match({ code, output }, { code: 2, output: /^--diff: ".*" is neither a directory nor a commit/ }, name);
   }
   t.notOk(existsSync(mark));
-  t.match(await checkConfig([join(top, 'config'), '--diff='], path), { code: 2, output: /^usage/ });
+  t.match(await checkConfig([join(top, 'config'), '--diff='], path), { code: 2, output: /^--diff needs a value/ });
   const { top: plain } = folder(t, { 'a.yaml': '{}' });
   t.match(await checkConfig([plain, '--diff', 'main'], { ...path, GIT_CEILING_DIRECTORIES: dirname(plain) }), {
     code: 2,

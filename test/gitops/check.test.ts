@@ -1,6 +1,6 @@
 // The check-config command: reports the problems that the gateway would report, in three formats.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
@@ -24,6 +24,46 @@ await test('a good directory is exit 0, a bad one 1, a wrong command 2', async (
     const { code, output } = await checkConfig(args, {});
     t.match({ code, output }, { code: 2, output: /usage: npm run check-config/ }, args.join(' '));
   }
+});
+
+await test('a wrong command says what is wrong with it, in one sentence', async (t) => {
+  const rows: [args: string[], sentence: string][] = [
+    [[], 'no directory is named'],
+    [['a', 'b'], 'only one directory is checked at a time; "b" is too many'],
+    [['a', '--stric'], 'the option --stric is unknown; did you mean "--strict"?'],
+    [['a', '-x'], 'the option -x is unknown'],
+    [['a', '--format'], '--format needs a value: text, json or github'],
+    [['a', '--format', 'jsn'], 'the format "jsn" is unknown; did you mean "json"?; known are text, json, github'],
+    [['--diff', '--strict', 'a'], '--diff needs a value: a directory, or a branch, tag or commit of git'],
+    [['a', '--strict=no'], '--strict takes no value'],
+  ];
+  for (const [args, sentence] of rows) {
+    const { code, output } = await checkConfig(args, {});
+    t.same([code, output.split('\n')[0]], [2, sentence], args.join(' '));
+  }
+  t.match(await checkConfig(['-h'], {}), { code: 0, output: /exit code: 0/ });
+});
+
+await test('the paths of annotations begin at the top of the repository, wherever the command was called', async (t) => {
+  const top = realpathSync(mkdtempSync(join(tmpdir(), 'gateway-check-')));
+  t.teardown(() => {
+    process.chdir(repository);
+    rmSync(top, { recursive: true });
+  });
+  cpSync(fixture('bad/cap-zero'), join(top, 'repo/config'), { recursive: true });
+  mkdirSync(join(top, 'repo/.git'));
+  mkdirSync(join(top, 'repo/scripts'));
+  process.chdir(join(top, 'repo/scripts'));
+  const fileOf = async (given: string, environment: Record<string, string> = {}): Promise<string | undefined> =>
+    /^::error file=([^,]*)/.exec((await checkConfig([given, '--format', 'github'], environment)).output)?.[1];
+  for (const given of ['../config', join(top, 'repo/config')]) t.equal(await fileOf(given), 'config/a.yaml', given);
+  t.equal(await fileOf('../config', { GITHUB_WORKSPACE: top }), 'repo/config/a.yaml');
+  t.equal(await fileOf('../config', { GITHUB_WORKSPACE: join(top, 'elsewhere') }), 'config/a.yaml');
+  t.match(
+    (await checkConfig(['../config'], {})).output,
+    /^\.\.\/config\/a\.yaml:5/,
+    'in text they begin at the caller',
+  );
 });
 
 await test('text is one line for each mistake, then the result', async (t) => {
