@@ -11,6 +11,7 @@ import { followSecrets } from '../plane/follow-secrets.ts';
 import { asInstance, identityOf } from '../plane/identity.ts';
 import { keepKeyUses } from '../plane/keep-key-uses.ts';
 import { keepText } from '../plane/kept-text.ts';
+import { createKeyPathWarnings } from '../plane/key-path-warnings.ts';
 import { KeyUses } from '../plane/key-uses.ts';
 import { standardOutput } from '../plane/line-writer.ts';
 import { createLog, logSettings, tellOfDropped } from '../plane/log.ts';
@@ -69,6 +70,7 @@ const store = openPlaneStore(environment, {
 const config = new ConfigInForce({ hasTemplates: entitlements.has('quota_templates'), usageEnabled });
 const managed = new DocumentsInForce(environment.masterKey);
 const warnOfRules = createRuleWarnings(log);
+const warnOfKeyPaths = createKeyPathWarnings(environment.variables, log);
 let follower: Follower | undefined;
 let expiry: Expiry | undefined;
 const warnUnenforced = (): void => {
@@ -91,6 +93,7 @@ const stateFollower = await followState({
   apply({ documents }, { source }) {
     managed.put(documents, source !== 'nothing');
     warnUnenforced();
+    warnOfKeyPaths(documents);
     expiry?.changed();
   },
   report(event) {

@@ -1,10 +1,11 @@
-// Warnings about rules for user paths that do nothing: a cap above that of a parent, a variable for a path in another letter case.
+// Warnings about rules for user paths that do nothing: a cap above that of a parent, a variable for a path that is spelt otherwise.
 import { periodLabel, periodSeconds } from '../schemas/rules/period.ts';
 import { declaredRules } from '../schemas/rules/rule.ts';
 import type { Limit, RateLimits } from '../schemas/types.ts';
 import { normaliseUserPath } from '../schemas/user-path.ts';
 import { quote } from '../schemas/validation/path.ts';
 import type { GivenRules } from './environment-rules.ts';
+import { hyphenAdvice, hyphenatedPath } from './hyphenated-path.ts';
 import { type Problem, problemOfFile } from './problem.ts';
 import type { Sources } from './sources.ts';
 
@@ -30,7 +31,8 @@ export function checkUserPaths(config: RateLimits, given: readonly GivenRules[],
   const replaced = new Set(variables.map(({ subject }) => subject));
   const declared = limitsOfFiles(config, sources);
   const rules = [...declared.filter(({ path }) => !replaced.has(path)), ...variables.flatMap(limitsOfVariable)];
-  return [...checkCaps(rules), ...checkLetterCase(declared, variables)].slice(0, enough);
+  const spelling = [...checkLetterCase(declared, variables), ...checkHyphens(declared, variables)];
+  return [...checkCaps(rules), ...spelling].slice(0, enough);
 }
 
 function limitsOfFiles(config: RateLimits, sources: Sources): Placed[] {
@@ -94,5 +96,17 @@ function checkLetterCase(declared: readonly Placed[], variables: readonly GivenR
       return [problemOfFile(variable, `limits ${quote(subject)}, ${meant}: ${advice}`)];
     }
     return /[a-z]/.test(variable) ? [problemOfFile(variable, `limits ${quote(subject)}: ${advice}`)] : [];
+  });
+}
+
+/** The name of a variable cannot have a hyphen. */
+function checkHyphens(declared: readonly Placed[], variables: readonly GivenRules[]): Problem[] {
+  const paths = new Set(declared.map(({ path }) => path));
+  return variables.flatMap(({ variable, subject }) => {
+    if (paths.has(subject)) return [];
+    const other = declared.find(({ path }) => hyphenatedPath(subject, path) !== undefined);
+    if (other === undefined) return [];
+    const meant = quote(hyphenatedPath(subject, other.path) ?? '');
+    return [problemOfFile(variable, `limits ${quote(subject)}, not ${meant} of ${other.place()}: ${hyphenAdvice}`)];
   });
 }

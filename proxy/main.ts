@@ -8,6 +8,7 @@ import { followSecrets } from '../plane/follow-secrets.ts';
 import { asInstance, identityOf } from '../plane/identity.ts';
 import { keepKeyUses } from '../plane/keep-key-uses.ts';
 import { keepText } from '../plane/kept-text.ts';
+import { createKeyPathWarnings } from '../plane/key-path-warnings.ts';
 import { KeyUses } from '../plane/key-uses.ts';
 import { standardOutput } from '../plane/line-writer.ts';
 import { createLog, logSettings, tellOfDropped } from '../plane/log.ts';
@@ -137,7 +138,15 @@ const server = await createProxyServer({
 });
 reloadOnHangUp(() => lifecycle.configFollower?.reload());
 
-const stateFollower = await followManagedState({ store, ownFolder, publisher, limiter, keyUses, log });
+const stateFollower = await followManagedState({
+  store,
+  ownFolder,
+  publisher,
+  limiter,
+  keyUses,
+  warnOfKeyPaths: createKeyPathWarnings(variables, log),
+  log,
+});
 lifecycle.stateFollower = stateFollower;
 lifecycle.secrets = followSecrets({
   settings: environment,

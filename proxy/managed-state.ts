@@ -4,6 +4,7 @@ import type { KeyUses } from '../plane/key-uses.ts';
 import { type Log, logStateEvent } from '../plane/log-events.ts';
 import { followState, reseededKind } from '../store/state/follow-state.ts';
 import type { FollowStateOptions, StateFollower } from '../store/state/state-follower.ts';
+import type { StoredState } from '../store/state/state-store.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Publisher } from './snapshot/publish.ts';
 
@@ -13,12 +14,14 @@ export interface ManagedStateParts extends Pick<FollowStateOptions, 'store'> {
   readonly publisher: Pick<Publisher, 'documents'>;
   readonly limiter: Pick<Limiter, 'exportAgain'>;
   readonly keyUses: Pick<KeyUses, 'writeAgain'>;
+  /** See `createKeyPathWarnings`. */
+  readonly warnOfKeyPaths: (documents: StoredState['documents']) => void;
   readonly log: Log;
 }
 
 /** Resolves with the first state in force: the store's, else the copy's, else an empty one. */
 export function followManagedState(parts: ManagedStateParts): Promise<StateFollower> {
-  const { store, ownFolder, publisher, limiter, keyUses, log } = parts;
+  const { store, ownFolder, publisher, limiter, keyUses, warnOfKeyPaths, log } = parts;
   let lastReseeded: number | undefined;
   const writeAgain = (): void => {
     limiter.exportAgain();
@@ -32,6 +35,7 @@ export function followManagedState(parts: ManagedStateParts): Promise<StateFollo
       if (reseeded !== lastReseeded) writeAgain();
       lastReseeded = reseeded;
       publisher.documents(state, origin);
+      warnOfKeyPaths(state.documents);
     },
     report(event) {
       logStateEvent(log, event);

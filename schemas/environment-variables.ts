@@ -142,7 +142,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'SET_RATE_LIMIT_<PATH>',
     readBy: both,
-    says: 'The limits of a user path, in place of its YAML entry. `SET_RATE_LIMIT_TEAM__APP="rpm=60,tpm=100000"` is for `/team/app`, `SET_RATE_LIMIT_` for `/`. Names: `rpm` `tpm` `rph` `tph` `rpd` `tpd` `concurrent`; or a JSON array of limits.',
+    says: 'The limits of a user path, in place of its YAML entry. `SET_RATE_LIMIT_TEAM__APP="rpm=60,tpm=100000"` is for `/team/app`, `SET_RATE_LIMIT_` for `/`. `SET_RATE_LIMIT_TEAM_B` is for `/team_b`: a name cannot have hyphens, and a warning says so where `/team-b` is in use. Names: `rpm` `tpm` `rph` `tph` `rpd` `tpd` `concurrent`; or a JSON array of limits.',
   },
   {
     name: 'SET_PROVIDER_RATE_LIMIT_<NAME>',

@@ -60,3 +60,19 @@ await test('a variable names a path in lower case, whatever the case of its own 
     [],
   );
 });
+
+await test('a variable for a path with underscores is told from the path with hyphens that it may mean', async (t) => {
+  const minute = limits('period: minute, max_requests: 5');
+  const advice =
+    'an underscore in the name of a variable stays an underscore; limit paths with hyphens in the YAML files';
+  const team = { SET_RATE_LIMIT_TEAM_B: 'rpm=4' };
+  t.same(warningsOf([`path: /team-b, ${minute}`], team), [
+    `SET_RATE_LIMIT_TEAM_B  limits "/team_b", not "/team-b" of a.yaml:3:33: ${advice}`,
+  ]);
+  t.same(warningsOf([`path: /Team-B/app, ${minute}`], team), [
+    `SET_RATE_LIMIT_TEAM_B  limits "/team_b", not "/Team-B" of a.yaml:3:37: ${advice}`,
+  ]);
+  t.same(warningsOf([`path: /a/team-b, ${minute}`, `path: /team-bc, ${minute}`, `path: /teamb, ${minute}`], team), []);
+  const both = warningsOf([`path: /team-b, ${minute}`, `path: /team_b, ${minute}`], team);
+  t.notMatch(both.join('\n'), /not "\/team-b"/, 'both paths are meant');
+});

@@ -5,6 +5,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { listRules } from '../support/operator.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(60_000);
 
@@ -43,7 +44,7 @@ rate_limits:
         - { period: hour, max_requests: 20 }
 `,
 };
-const env = { SET_RATE_LIMIT_C: 'rpm=5' };
+const env = { SET_RATE_LIMIT_C: 'rpm=5', SET_RATE_LIMIT_TEAM_B: 'rpm=5' };
 const fleet = await startFleet(suite, { store: 'sqlite', upstream, files, env, proxies: 1 });
 const [proxy] = fleet.proxies as readonly [Gateway];
 
@@ -140,4 +141,15 @@ await test('only operators of the whole gateway may ask, and without a query', a
   const denied = await proxy.fetch('/admin/config', { headers: { authorization: `Bearer ${value}` } });
   t.match(await denied.json(), { status_code: 403, code: 'admin_scope_denied' });
   t.match(await (await proxy.fetch('/admin/config?path=/a')).json(), { status_code: 400, code: 'invalid_query' });
+});
+
+await test('a variable for /team_b beside a key of /team-b is a warning in the log of both planes', async (t) => {
+  const body = { name: 'ann', user_path: '/team-b/ann' };
+  const { id } = (await (await proxy.fetch('/admin/auth-keys', { method: 'POST', body })).json()) as { id: string };
+  const sentence = `SET_RATE_LIMIT_TEAM_B limits "/team_b", not "/team-b" of the key ${id}`;
+  for (const plane of [proxy.process, fleet.controlPlane]) {
+    const isSaid = () => plane.logs().some(({ level, msg }) => level === 'warn' && String(msg).startsWith(sentence));
+    await waitFor('the warning', isSaid);
+  }
+  t.pass('both say so');
 });
