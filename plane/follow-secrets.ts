@@ -62,7 +62,10 @@ class Following implements SecretsFollower {
     const { signal } = this.#closing;
     while (this.#files.length > 0 && !signal.aborted) {
       await setTimeout(lookMs, undefined, { signal, ref: false }).catch(() => undefined);
-      if (!signal.aborted) await this.#look();
+      if (signal.aborted) return;
+      await this.#look().catch((error: unknown) => {
+        this.#parts.log.error({ err: error }, 'a renewed secret could not be put in force');
+      });
     }
   }
 
@@ -102,11 +105,11 @@ class Following implements SecretsFollower {
       this.#unreached = `REDIS_URL_FILE names a file with an address that does not work yet; the connection before stays in use, and the new one is tried again: ${trouble.message}`;
       log.error(this.#unreached);
     };
-    void reconnect(redisUrl, onTrouble).then((isInUse) => {
+    reconnect(redisUrl, onTrouble).then((isInUse) => {
       if (number !== this.#reconnections) return;
       this.#unreached = undefined;
       if (isInUse) log.info('the renewed address of Redis is in use');
-    });
+    }, onTrouble);
   }
 
   #valueOf(name: SecretName): string | undefined {

@@ -141,6 +141,41 @@ const cases: Readonly<Record<string, (t: Test, engine: Engine) => Promise<void>>
     t.same(found(await place.store.read()), { plain: body, sealed: sealedBody(ours, 'sealed', body) });
   },
 
+  async 'a renewed key: the former one seals while a proxy works with it, and counts until all are sealed anew'(
+    t,
+    engine,
+  ) {
+    const place = await engine.start(t);
+    const marks = new Set<string>();
+    const store = open(place, { masterKey: former, isInUse: (mark) => marks.has(mark) });
+    const reader = open(place, { masterKey: former });
+    const formerMark = store.keyMark() ?? '';
+    t.notMatch(formerMark, /key/);
+    marks.add(formerMark);
+    await put(store, 'before');
+
+    store.renewKeys({ masterKey: ours });
+    t.equal(store.awaitedMark(), formerMark);
+    t.not(store.keyMark(), formerMark);
+    const change = { kind, id: 'meanwhile', body };
+    const result = await commitAnyhow(store, { expected: new Map(), changes: [change] });
+    marks.clear();
+    // It lies there with the former seal, although the new key seals by now.
+    t.match(store.asRead(change, result.revision ?? 0), { isOutdated: true, seal: seal(former, 'meanwhile', body) });
+    t.same(outdated(await store.read()), ['before', 'meanwhile']);
+    t.same(found(await reader.read()), { before: body, meanwhile: body }, 'what the former key reads');
+
+    reader.renewKeys({ masterKey: ours });
+    await put(store, 'before');
+    t.same([outdated(await store.read()), outdated(await reader.read())], [['meanwhile'], ['meanwhile']]);
+    await put(store, 'meanwhile');
+    store.stopAdopting();
+    t.same(outdated(await reader.read()), []);
+    await forge(place, engine, 'late', sealedBody(former, 'late', body));
+    for (const each of [store, reader])
+      t.same(unsealed(await each.read()), ['late'], 'the former key is worth nothing');
+  },
+
   async 'an emptied store gets its documents back sealed; a copy elsewhere is believed by its seals alone'(t, engine) {
     const place = await engine.start(t);
     const store = open(place, { previousMasterKey: former });
