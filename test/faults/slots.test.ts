@@ -18,7 +18,7 @@ import { figuresOf, isFree, isSame, minus, none, type PerRule, slotsAndWindow } 
 import { waitFor } from '../support/wait-for.ts';
 
 /** Clients that leave a moment later each time, over the first milliseconds of their request. */
-const moments = extent(48, 16);
+const moments = extent(48, 10);
 const lastMomentMs = 6;
 /** Clients that leave while their large body is read, for each kind of target. */
 const largeBodies = extent(3, 1);
