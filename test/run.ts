@@ -6,7 +6,9 @@
 //   npm run test:long               what package.json excludes too: loads like those of a soak, the tests of the test support
 //   npm test -- --tap …             the whole TAP
 
-import { globSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { globSync, readdirSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { Transform } from 'node:stream';
 import { t } from 'tap';
@@ -91,6 +93,15 @@ async function runTogether(directory: string, names: readonly string[]): Promise
   ended.subtest?.parser.on('assert', (result) => seen.add(result.name));
   await ended;
   await Promise.all(names.filter((file) => !seen.has(file)).map((file) => run(file, true)));
+}
+
+// Tests kill the planes that they start, and what is killed keeps nothing of what it compiled: without this, a first run after
+// `npm ci` would compile them at every start. They end at once, because no master key is set.
+const { NODE_COMPILE_CACHE, PATH } = process.env;
+const compiled = getCompileCacheDir();
+if (compiled !== undefined && readdirSync(compiled).length === 0) {
+  const env = { PATH, NODE_COMPILE_CACHE };
+  for (const plane of ['proxy', 'control-plane']) spawnSync(process.execPath, [`${plane}/main.ts`], { env });
 }
 
 t.register();

@@ -1,6 +1,6 @@
 // Runs test files one after the other in this process, each as one subtest: node test/together.ts a.test.ts b.test.ts
 // The start of a process, and the import of tap and of the product, take longer than most files do.
-import { registerHooks } from 'node:module';
+import { flushCompileCache, registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { t } from 'tap';
@@ -23,6 +23,8 @@ for (const file of process.argv.slice(2)) {
     enter(test);
     await import(pathToFileURL(resolve(file)).href);
   });
+  // The processes that the other files start read it.
+  flushCompileCache();
 }
 // What a file leaves open would hold the process up.
 t.setTimeout(graceMs);
