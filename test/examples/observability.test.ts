@@ -182,6 +182,8 @@ await test('the first refusal of a team shows', async (t) => {
   t.strictSame(statuses, [200, 200, 200, 429]);
   const after = await scrapeWith('gateway_rate_limit_decisions_total', 1, { outcome: 'reject' });
   t.equal(firing(before, after, { GatewayTeamRefused: 1 }), '');
+  const info = after.map(({ text }) => readMetric(text, 'gateway_rate_limit_rule_info', { name: 'team A per minute' }));
+  t.same(info, [1, undefined], 'what the alert reads the name of the rule from');
 });
 
 await test('a lost store shows on both planes, until it is back', async (t) => {
