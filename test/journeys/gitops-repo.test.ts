@@ -82,7 +82,9 @@ await test('one team cannot take the limit of another, or more than its own', as
     1,
     /^::error file=config\/teams\/b\/limits\.yaml,line=5,col=13::.*"\/team-a" has limits in config\/platform\/limits\.yaml:11:13 already/m,
   );
-  edit('teams/b/limits.yaml', 'path: /team-a', 'path: /team-b/nightly');
+  edit('teams/b/limits.yaml', 'path: /team-a', 'path: /team-a/other');
+  matches(t, run(command), 0, /added.*: rule user_path \/team-a\/other concurrent/);
+  edit('teams/b/limits.yaml', 'path: /team-a/other', 'path: /team-b/nightly');
   edit('teams/a/limits.yaml', 'max_requests: 40', 'max_requests: 80');
   matches(t, run(command), 1, /^::error file=config\/teams\/a\/limits\.yaml,.*above the 60 of "\/team-a"/m);
 });
