@@ -83,14 +83,17 @@ export function assemble(
 }
 
 function keyFilesOf(providers: Config['providers'], sources: Sources): KeyFile[] {
-  return Object.entries(providers).flatMap(([provider, { api_key_file: single, api_key_files: several = [] }]) => {
-    const fileAt = (path: string, ...place: (string | number)[]): KeyFile => {
-      const { message: _, ...at } = sources.problem(['providers', provider, ...place], '');
-      return { provider, path, place: at };
-    };
-    return [
-      ...(single === undefined ? [] : [fileAt(single, 'api_key_file')]),
-      ...several.map((path, index) => fileAt(path, 'api_key_files', index)),
-    ];
-  });
+  return Object.entries(providers).flatMap(
+    ([provider, { api_key_file: single, api_key_files: several = [], ca_file }]) => {
+      const fileAt = (path: string, holds: KeyFile['holds'], ...place: (string | number)[]): KeyFile => {
+        const { message: _, ...at } = sources.problem(['providers', provider, ...place], '');
+        return { provider, holds, path, place: at };
+      };
+      return [
+        ...(single === undefined ? [] : [fileAt(single, 'key', 'api_key_file')]),
+        ...several.map((path, index) => fileAt(path, 'key', 'api_key_files', index)),
+        ...(ca_file === undefined ? [] : [fileAt(ca_file, 'certificates', 'ca_file')]),
+      ];
+    },
+  );
 }

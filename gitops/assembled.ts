@@ -4,9 +4,10 @@ import type { Config } from '../schemas/types.ts';
 import type { DeclaredPlaces } from './places.ts';
 import type { Problem } from './problem.ts';
 
-/** A file with a key of a provider. */
+/** A file with a key or certificates of a provider. */
 export interface KeyFile {
   readonly provider: string;
+  readonly holds: 'key' | 'certificates';
   /** As it is written: relative to the working directory. */
   readonly path: string;
   /** Where that is written. */
@@ -23,6 +24,8 @@ export interface AssembledConfig extends Config {
   readonly places?: DeclaredPlaces;
   /** The files with keys of providers; absent when there are none. */
   readonly keyFiles?: readonly KeyFile[];
+  /** By provider, the certificates that its file holds: PEM. */
+  readonly authorities?: Readonly<Record<string, string>>;
   /** By provider, keys that were in force before: secrets as well. */
   readonly formerKeys?: Readonly<Record<string, readonly string[]>>;
 }

@@ -6,6 +6,7 @@ import { quote } from '../schemas/validation/path.ts';
 import { hostKind } from './address-kind.ts';
 import { checkForwarded } from './check-forwarded.ts';
 import { checkKeys, type ProviderFindings } from './check-keys.ts';
+import { checkProxyUrl } from './check-proxy-url.ts';
 import { refersToVariable } from './expand.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
@@ -41,6 +42,7 @@ export function checkProviders(
     }
     checkBaseUrl(name, provider, sources, findings.problems);
     checkKeys(name, provider, sources, findings);
+    checkProxyUrl(name, provider, sources, findings);
     checkHeaders(name, provider, sources, findings.problems);
     findings.problems.push(...checkForwarded(name, provider, server.user_path_header, sources));
     checkModels(name, provider, sources, findings.problems);

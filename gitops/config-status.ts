@@ -4,11 +4,11 @@ import type { Problem } from './problem.ts';
 
 /**
  * `applied`: in force now. `recovered`: the directory holds the configuration in force again. `rejected`: nothing changed.
- * `key-renewed`: the file of a provider's key has another one, which is in force now; the problems say where it is named.
+ * `key-renewed`, `certificates-renewed`: a file of a provider has another content, which is in force now; the problems say where it is named.
  * `last-good-used`: the process started with the copy; the problems say why. `warning`: changes nothing.
  */
 export interface ConfigEvent {
-  kind: 'applied' | 'recovered' | 'rejected' | 'key-renewed' | 'last-good-used' | 'warning';
+  kind: 'applied' | 'recovered' | 'rejected' | 'key-renewed' | 'certificates-renewed' | 'last-good-used' | 'warning';
   /** The revision of the content that the event is about. */
   revision: string;
   problems: readonly Problem[];

@@ -28,7 +28,7 @@ const inside = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([^$]*))?$/;
 const ownVariable = /^(GATEWAY_.*|REDIS_URL|DATABASE_URL|PGPASSWORD|PGPASSFILE)$/i;
 
 /** The keys of a provider that may hold a variable: their texts are sent upstream and never shown to a client. */
-const openKeys: ReadonlySet<unknown> = new Set(['api_key', 'api_keys', 'base_url', 'headers']);
+const openKeys: ReadonlySet<unknown> = new Set(['api_key', 'api_keys', 'base_url', 'proxy_url', 'headers']);
 
 /** Whether the value of this key of a provider may hold a variable, and so a secret. */
 export function mayHoldVariable(key: string): boolean {
@@ -127,7 +127,7 @@ function problemOf(text: string, path: Path, environment: Environment): string |
 
 const malformed = `has a malformed variable; write $\{NAME} or $\{NAME:-default}, and $$ for a dollar sign`;
 const closed =
-  'holds a variable, but variables are filled in only in api_key, api_keys, base_url and headers of a provider, because other values may be shown to clients; write the value itself';
+  'holds a variable, but variables are filled in only in api_key, api_keys, base_url, proxy_url and headers of a provider, because other values may be shown to clients; write the value itself';
 
 /** The text after a dollar sign may be part of a password: the message repeats it only when it is the name of a set variable. */
 function problemOfBare(text: string, bare: string, environment: Environment): string {

@@ -1,4 +1,4 @@
-// Keeps the configuration in force equal to the directory, and the keys of its providers equal to their files.
+// Keeps the configuration in force equal to the directory, and the keys and certificates of its providers equal to their files.
 import { setTimeout } from 'node:timers/promises';
 import type { AssembledConfig } from './assembled.ts';
 import { type Follower, followConfig } from './follow.ts';
@@ -8,6 +8,11 @@ import { KeyFiles } from './key-files.ts';
 import { namesLeftOut } from './leave-out.ts';
 import { load } from './load-off-thread.ts';
 import { problemOfFile } from './problem.ts';
+
+const words = {
+  key: ['names a file with another key now', 'names a file with a key now'],
+  certificates: ['names a file with other certificates now', 'names a file with certificates now'],
+} as const;
 
 /** As `followConfig`, which tells when it rejects. The configurations that are applied hold the keys of `api_key_file`. */
 export async function followConfigAndKeys(options: FollowOptions): Promise<Follower> {
@@ -49,11 +54,14 @@ export async function followConfigAndKeys(options: FollowOptions): Promise<Follo
     if (lost.length > 0) options.report({ kind: 'warning', revision, problems: lost });
     if (renewed.length + found.length > 0) {
       apply(config, revision);
-      const problems = [
-        ...renewed.map(({ place }) => ({ ...place, message: 'names a file with another key now' })),
-        ...found.map(({ place }) => ({ ...place, message: 'names a file with a key now' })),
-      ];
-      options.report({ kind: 'key-renewed', revision, problems });
+      for (const holds of ['key', 'certificates'] as const) {
+        const [another, some] = words[holds];
+        const problems = [
+          ...renewed.filter((file) => file.holds === holds).map(({ place }) => ({ ...place, message: another })),
+          ...found.filter((file) => file.holds === holds).map(({ place }) => ({ ...place, message: some })),
+        ];
+        if (problems.length > 0) options.report({ kind: `${holds}-renewed`, revision, problems });
+      }
     }
     // A configuration may have been rejected because it had no key.
     if (found.length > 0) await follower.reload();

@@ -1,5 +1,5 @@
-// One file with a secret that is read again while the process runs: the keys of providers, and the gateway's own secrets. Its content is
-// compared, because Kubernetes replaces mounted secrets by moving symbolic links.
+// One file with a secret that is read again while the process runs: the keys of providers, and the gateway's own secrets; also certificates.
+// Its content is compared, because Kubernetes replaces mounted secrets by moving symbolic links.
 import { type KeyReading, readKeyFile } from './key-file.ts';
 
 /** Between two looks at a file; a change counts after two looks. Milliseconds. */
@@ -25,12 +25,22 @@ export class FollowedSecret {
   /** What the last look found, when it differs from what is known: a file that is being written is read twice. */
   #seen: string | undefined;
   readonly #problemOf: (key: string) => string | undefined;
+  readonly #read: (path: string) => Promise<KeyReading>;
 
-  /** `problemOf` says what is wrong with a secret that was read, as the end of a sentence. `key`: what was read before. */
-  constructor(path: string, key?: string, problemOf: (key: string) => string | undefined = () => undefined) {
+  /**
+   * `problemOf` says what is wrong with a secret that was read, as the end of a sentence. `key`: what was read before. `read` never
+   * rejects.
+   */
+  constructor(
+    path: string,
+    key?: string,
+    problemOf: (key: string) => string | undefined = () => undefined,
+    read: (path: string) => Promise<KeyReading> = readKeyFile,
+  ) {
     this.path = path;
     this.key = key;
     this.#problemOf = problemOf;
+    this.#read = read;
   }
 
   /** Reads the file and takes what it holds. Never rejects. */
@@ -50,7 +60,7 @@ export class FollowedSecret {
   }
 
   async #reading(): Promise<KeyReading> {
-    const reading = await readKeyFile(this.path);
+    const reading = await this.#read(this.path);
     const problem = 'key' in reading ? this.#problemOf(reading.key) : undefined;
     return problem === undefined ? reading : { trouble: problem };
   }

@@ -12,12 +12,23 @@ export type KeyReading = { readonly key: string } | { readonly trouble: string }
 
 /** Reads without blocking the thread; never rejects. */
 export async function readKeyFile(path: string): Promise<KeyReading> {
+  const reading = await readBytes(path, mostBytes);
+  return 'trouble' in reading ? reading : keyOf(reading.bytes);
+}
+
+/** Reads a regular file, of a longer one the first `most` bytes and one more. Never rejects. */
+export async function readBytes(
+  path: string,
+  most: number,
+): Promise<{ readonly bytes: Buffer } | { readonly trouble: string }> {
   try {
     const handle = await open(path, flags);
     try {
-      if (!(await handle.stat()).isFile()) return notRegular;
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(mostBytes + 1), 0, mostBytes + 1, 0);
-      return keyOf(buffer.subarray(0, bytesRead));
+      const facts = await handle.stat();
+      if (!facts.isFile()) return notRegular;
+      const room = Math.min(facts.size, most) + 1;
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(room), 0, room, 0);
+      return { bytes: buffer.subarray(0, bytesRead) };
     } finally {
       await handle.close();
     }
@@ -42,7 +53,7 @@ export function readKeyFileSync(path: string): KeyReading {
   }
 }
 
-const notRegular: KeyReading = { trouble: 'is not a regular file' };
+const notRegular = { trouble: 'is not a regular file' };
 
 function keyOf(bytes: Buffer): KeyReading {
   if (bytes.length > mostBytes) return { trouble: 'is larger than 16 KiB' };
@@ -62,7 +73,7 @@ const reasons: Readonly<Record<string, string>> = {
   ELOOP: 'is a symbolic link to itself',
 };
 
-function troubleOf(error: unknown): KeyReading {
+function troubleOf(error: unknown): { readonly trouble: string } {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
   return { trouble: reasons[code] ?? `cannot be read (${code})` };
 }

@@ -40,7 +40,14 @@ export function problemOfFile(file: string, message: string): Problem {
   return { file, line: 0, column: 0, path: '', message };
 }
 
-const secretKeys: ReadonlySet<unknown> = new Set(['api_key', 'api_key_file', 'api_keys', 'api_key_files', 'headers']);
+const secretKeys: ReadonlySet<unknown> = new Set([
+  'api_key',
+  'api_key_file',
+  'api_keys',
+  'api_key_files',
+  'proxy_url',
+  'headers',
+]);
 
 /** Whether the value at a path may be a secret: then no sentence quotes it. */
 export function isSecret(path: Path): boolean {

@@ -14,6 +14,7 @@ const configTexts: Readonly<Record<ConfigEvent['kind'], string>> = {
   recovered: 'config good again, nothing changed',
   rejected: 'config rejected',
   'key-renewed': 'provider key renewed',
+  'certificates-renewed': 'provider certificates renewed',
   'last-good-used': 'serving the last good config',
   warning: 'config warning',
 };

@@ -142,7 +142,7 @@ export const proxyMetrics = {
   keyFilesUnreadable: {
     name: 'gateway_provider_key_files_unreadable',
     type: 'gauge',
-    help: 'Files of api_key_file that cannot be read now; the last key of each stays in force, and a provider without one is left out.',
+    help: 'Files of keys and certificates of providers that cannot be read now; what was read last stays in force, and a provider without any is left out.',
     labelNames: [],
   },
   providerKeyResting: {

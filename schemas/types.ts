@@ -185,6 +185,14 @@ export interface Provider {
    * Whether base_url may lead to addresses of a private network: RFC 1918, fc00::/7, 100.64.0.0/10 and the like. Addresses of this machine are always allowed; link-local ones and those of cloud metadata never are. What counts is the address that is connected to, after DNS.
    */
   allow_private: boolean;
+  /**
+   * The HTTP proxy through which this provider is reached by CONNECT: http or https, with credentials if it asks for them. ${VAR} is filled in from the environment; an empty text means no proxy. The variables HTTPS_PROXY and NO_PROXY are not read; refer to them here. The proxy resolves the name of the provider; the address of the proxy itself may be private.
+   */
+  proxy_url?: string;
+  /**
+   * A file with certificates of authorities (PEM, at most 1 MiB) that are trusted for this provider and its proxy besides those of the system. A relative path starts at the working directory of the proxy. The proxy reads the file again when it changes, as it does for api_key_file.
+   */
+  ca_file?: string;
   timeouts: ProviderTimeouts;
 }
 /**

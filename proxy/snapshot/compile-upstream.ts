@@ -3,13 +3,23 @@ import type { Provider } from '../../schemas/types.ts';
 import { durationMs } from '../../schemas/units.ts';
 import { dialects } from '../providers/index.ts';
 import type { GivenKey, ProviderKeys } from '../upstream/api-keys.ts';
+import { authoritiesOf } from '../upstream/trust.ts';
+import type { HttpProxy } from '../upstream/tunnel.ts';
 import type { Upstream } from './snapshot.ts';
 
-/** `formerKeys`: keys that were in force before, which are secrets as well. `keys`: what is remembered of the keys of providers. */
+/** What the files of a provider hold or held. */
+export interface FromFiles {
+  /** Keys that were in force before, which are secrets as well. */
+  readonly formerKeys: readonly string[];
+  /** Certificates, PEM; undefined: it has no file of them. */
+  readonly authorities: string | undefined;
+}
+
+/** `keys`: what is remembered of the keys of providers. */
 export function compileUpstream(
   name: string,
   provider: Provider,
-  formerKeys: readonly string[],
+  { formerKeys, authorities }: FromFiles,
   keys: ProviderKeys,
 ): Upstream {
   const url = new URL(provider.base_url);
@@ -30,6 +40,8 @@ export function compileUpstream(
     allowsRoutingMembers: provider.allow_routing_members,
     connectTimeoutMs: durationMs(timeouts.connect),
     allowsPrivate: provider.allow_private,
+    proxy: proxyOf(provider),
+    authorities: authorities === undefined ? undefined : authoritiesOf(authorities),
     patience: Object.freeze({
       firstByteMs: durationMs(timeouts.first_byte),
       streamIdleMs: durationMs(timeouts.stream_idle),
@@ -57,6 +69,14 @@ function keysOf({ api_key, api_keys }: Provider): readonly (string | undefined)[
   return api_keys ?? [api_key];
 }
 
+function proxyOf({ proxy_url: text = '' }: Provider): HttpProxy | undefined {
+  if (text === '') return undefined;
+  const { origin, username, password } = new URL(text);
+  if (username === '' && password === '') return { origin, authorization: undefined };
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { origin, authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+}
+
 function forwardedOf({ forward_headers = [] }: Provider): readonly string[] | undefined {
   return forward_headers.length === 0 ? undefined : Object.freeze(forward_headers.map((name) => name.toLowerCase()));
 }
@@ -68,7 +88,13 @@ function forwardedOf({ forward_headers = [] }: Provider): readonly string[] | un
 function secretsOf(provider: Provider, formerKeys: readonly string[]): string[] {
   const { headers, base_url } = provider;
   const keys = keysOf(provider).map((key = '') => key);
-  const values = [...keys, ...formerKeys, ...Object.values(headers), ...queryValues(base_url)];
+  const values = [
+    ...keys,
+    ...formerKeys,
+    ...Object.values(headers),
+    ...queryValues(base_url),
+    ...proxyPasswords(provider),
+  ];
   const words = values.flatMap((value) => [value, ...value.split(/[\s,;=]+/)]);
   // Shorter ones are words such as `true`; taking them out of messages would only mangle these.
   return [...new Set(words)].filter((word) => word.length >= 8).sort((a, b) => b.length - a.length);
@@ -78,4 +104,10 @@ function secretsOf(provider: Provider, formerKeys: readonly string[]): string[] 
 function queryValues(address: string): string[] {
   const parameters = [...new URL(address).searchParams];
   return parameters.filter(([name]) => name !== 'api-version').map(([, value]) => value);
+}
+
+/** The password of a proxy, as it is written and as it is meant. */
+function proxyPasswords({ proxy_url: text = '' }: Provider): string[] {
+  const { password } = text === '' ? { password: '' } : new URL(text);
+  return [password, decodeURIComponent(password)];
 }

@@ -20,7 +20,9 @@ export function compile(
   const { server, providers, providerNames = Object.keys(providers) } = config;
   const upstreams = providerNames.flatMap((name): Upstream[] => {
     const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
-    return provider === undefined ? [] : [compileUpstream(name, provider, config.formerKeys?.[name] ?? [], keys)];
+    if (provider === undefined) return [];
+    const files = { formerKeys: config.formerKeys?.[name] ?? [], authorities: config.authorities?.[name] };
+    return [compileUpstream(name, provider, files, keys)];
   });
   const { routes, models, hidesAliases } = compileRoutes(config, upstreams);
 

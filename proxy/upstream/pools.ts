@@ -30,8 +30,8 @@ export function createPools(mostSockets: number, given: Partial<Network> = {}): 
   };
   const budget = new SocketBudget(mostSockets, closeFree);
   const bounded = (connect: Connector): Connector => budget.bounded(connect);
-  const keyOf = ({ origin, connectTimeoutMs, allowsPrivate = false }: Origin): string =>
-    `${origin} ${connectTimeoutMs} ${allowsPrivate}`;
+  const keyOf = ({ origin, connectTimeoutMs, allowsPrivate = false, proxy, authorities }: Origin): string =>
+    JSON.stringify([origin, connectTimeoutMs, allowsPrivate, proxy?.origin, proxy?.authorization, authorities?.id]);
   const poolOf = (target: Origin): ClientPool => {
     const key = keyOf(target);
     const pool = pools.get(key) ?? new ClientPool(target.origin, dialler(target, network, bounded));

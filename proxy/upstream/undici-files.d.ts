@@ -18,3 +18,15 @@ declare module 'undici/lib/api/api-request.js' {
 
   export { request as default };
 }
+
+declare module 'undici/lib/api/api-connect.js' {
+  import type { Dispatcher, Pool } from 'undici';
+
+  const connect: (
+    this: Pick<Pool, 'dispatch'>,
+    options: Dispatcher.ConnectOptions,
+    callback: (error: Error | null, answer: Dispatcher.ConnectData) => void,
+  ) => void;
+
+  export { connect as default };
+}

@@ -1,6 +1,7 @@
 // The parts of undici that the proxy uses, each from its own file: its index also loads fetch, WebSocket, caches and mocks, 90 files that
 // take 50 ms of each start.
 import type * as undici from 'undici';
+import tunnel from 'undici/lib/api/api-connect.js';
 import send from 'undici/lib/api/api-request.js';
 import build from 'undici/lib/core/connect.js';
 import ClientAlone from 'undici/lib/dispatcher/client.js';
@@ -21,4 +22,13 @@ export function request(
   options: undici.Dispatcher.RequestOptions,
 ): Promise<undici.Dispatcher.ResponseData> {
   return send.call(pool, options);
+}
+
+/** What `client.connect(options, callback)` is in undici's index: sends CONNECT, and gives the socket of the tunnel. */
+export function requestTunnel(
+  client: Client,
+  options: undici.Dispatcher.ConnectOptions,
+  callback: (error: Error | null, answer: undici.Dispatcher.ConnectData) => void,
+): void {
+  tunnel.call(client, options, callback);
 }

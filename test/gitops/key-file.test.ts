@@ -46,7 +46,8 @@ await test('a file of a key is read whole, or what is wrong with it is said with
 
 await test('the file of a configuration that is no longer wanted is not looked at', async (t) => {
   const path = join(temporaryDirectory(t, 'key-file'), 'key');
-  const keyFiles = [{ provider: 'a', path, place: { file: 'a.yaml', line: 1, column: 1, path: 'providers.a' } }];
+  const place = { file: 'a.yaml', line: 1, column: 1, path: 'providers.a' };
+  const keyFiles = [{ provider: 'a', holds: 'key', path, place }] as const;
   const keys = new KeyFiles();
   keys.fill(defaultConfig());
   const asked = await keys.complete({ config: { ...defaultConfig(), keyFiles }, problems: [], warnings: [] });
