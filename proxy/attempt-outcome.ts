@@ -22,6 +22,7 @@ const outcomes: readonly (readonly [ErrorCode, AttemptOutcome])[] = [
   ['upstream_tls', 'unreachable'],
   ['upstream_timeout', 'timeout'],
   ['upstream_invalid_response', 'invalid_response'],
+  ['upstream_unauthorized', 'unauthorized'],
   ['upstream_disconnected', 'cut'],
   ['stream_incomplete', 'cut'],
 ];
@@ -39,6 +40,5 @@ export function failedOutcome({ code, status }: Refusal, isCancelled: boolean): 
   const known = byCode.get(code);
   if (known !== undefined) return known;
   if (status === 429) return 'rate_limited';
-  if (status === 401 || status === 403) return 'unauthorized';
   return status < 500 ? 'client_error' : 'server_error';
 }

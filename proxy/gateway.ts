@@ -10,6 +10,7 @@ import type { Limiter } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
 import type { Overload } from './overload.ts';
 import type { Readiness } from './readiness.ts';
+import type { RetryBudgets } from './retry/retry-budgets.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import type { TargetStates } from './targets/target-states.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
@@ -33,6 +34,7 @@ export interface Gateway {
   readonly balance: Balance;
   /** What is remembered of each target between requests. */
   readonly targets: TargetStates;
+  readonly retries: RetryBudgets;
   readonly limiter: Limiter;
   readonly pools: Pools;
   readonly deadlines: Deadlines;

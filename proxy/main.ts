@@ -33,6 +33,7 @@ import { listenForMetrics } from './metrics-server.ts';
 import { logOverload, memoryLimits, watchMemory } from './overload.ts';
 import type { Readiness } from './readiness.ts';
 import { createRefusedAddressLog } from './refused-address-log.ts';
+import { RetryBudgets } from './retry/retry-budgets.ts';
 import { createProxyServer } from './server.ts';
 import { createCurrent } from './snapshot/current.ts';
 import { createPublisher } from './snapshot/publish.ts';
@@ -100,6 +101,7 @@ const publisher = createPublisher({
 const connections = (): ConnectionCounts => server.connections();
 const readiness = (): Readiness => lifecycle.readiness(overload.isOverloaded());
 const failedLogins = createFailedLogins();
+const retries = new RetryBudgets();
 const observed = createMetrics({
   ...lifecycle.sources,
   version: manifest.version,
@@ -110,6 +112,7 @@ const observed = createMetrics({
   bodies,
   connections,
   output,
+  retries,
   nowMs: tickMs,
 });
 const metrics = keepText(observed, environment.metricsMaxAgeMs, nowMs);
@@ -125,6 +128,7 @@ const server = await createProxyServer({
   bodies,
   nowMs,
   current: () => current.get(),
+  retries,
   balance: createBalance(targets),
   targets,
   deadlines: createDeadlines(nowMs),

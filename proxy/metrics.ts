@@ -1,12 +1,9 @@
 // What Prometheus sees of the data plane; what each metric means is written in schemas/proxy-metrics.ts and schemas/metrics.ts.
-import type { FollowStatus } from '../gitops/config-status.ts';
 import type { FailedLogins } from '../plane/failed-logins.ts';
 import type { LineWriter } from '../plane/line-writer.ts';
 import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
 import type { MetricDefinition } from '../schemas/metrics.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
-import { isEmptied } from '../store/state/custody.ts';
-import type { StateStatus } from '../store/state/state-status.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { ConnectionCounts } from './connection/connections.ts';
 import { observeConnections } from './connection-metrics.ts';
@@ -15,7 +12,9 @@ import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Readiness } from './readiness.ts';
 import { RequestTally } from './request-tally.ts';
+import { type RetryBudgets, retryKinds } from './retry/retry-budgets.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
+import { observeConfig, observeStore, type StateFacts } from './state-metrics.ts';
 import { writeTargets } from './target-metrics.ts';
 import type { TargetStates } from './targets/target-states.ts';
 import { UpstreamTally } from './upstream-tally.ts';
@@ -31,7 +30,7 @@ export interface Metrics extends LimitMetrics {
 }
 
 /** What is asked at every scrape instead of being counted along. */
-export interface ObservedFacts {
+export interface ObservedFacts extends StateFacts {
   /** Of the product. */
   version: string;
   failedLogins: Pick<FailedLogins, 'counts'>;
@@ -40,17 +39,12 @@ export interface ObservedFacts {
   hasControlPlane: () => boolean;
   /** Why files of the gateway's own secrets do not hold what is in force. */
   secretProblems: () => readonly string[];
-  /** The state of the config flow; undefined before the first load. */
-  config: () => FollowStatus | undefined;
-  /** The managed state; undefined before the first read. */
-  state: () => StateStatus | undefined;
   limiter: Limiter;
   targets: Pick<TargetStates, 'known'>;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
   connections: () => ConnectionCounts;
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
-  /** The state store, and when the counters were last written there: Unix milliseconds, 0 for never. */
-  store: () => { readonly isUp: boolean; readonly writtenAtMs: number };
+  retries: Pick<RetryBudgets, 'counts' | 'refused'>;
   /** Whole milliseconds of the limiter's clock. */
   nowMs: () => number;
 }
@@ -76,6 +70,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeStore(registers, facts);
   observeConnections(registers, facts.connections);
   observeOutput(registers, facts.output);
+  observeRetries(registers, facts.retries);
   const limits = observeLimits(registers, facts.limiter, facts.nowMs);
   const requests = new RequestTally();
   const upstream = new UpstreamTally();
@@ -180,85 +175,21 @@ function observeOutput(registers: Registry[], output: ObservedFacts['output']): 
   });
 }
 
-function observeConfig(registers: Registry[], config: ObservedFacts['config']): void {
+function observeRetries(registers: Registry[], retries: ObservedFacts['retries']): void {
   new Counter({
-    ...proxyMetrics.configReloads,
+    ...proxyMetrics.retries,
     registers,
     collect() {
-      const { success, failure } = config()?.reloads ?? { success: 0, failure: 0 };
       this.reset();
-      this.inc({ result: 'success' }, success);
-      this.inc({ result: 'failure' }, failure);
+      for (const kind of retryKinds) this.inc({ kind }, retries.counts[kind]);
     },
   });
-  new Gauge({
-    ...proxyMetrics.configIsGood,
+  new Counter({
+    ...proxyMetrics.retriesRefused,
     registers,
     collect() {
-      this.set(config()?.lastReloadSuccessful ? 1 : 0);
-    },
-  });
-  new Gauge({
-    ...proxyMetrics.configLastGood,
-    registers,
-    collect() {
-      this.set((config()?.lastSuccessMs ?? 0) / 1000);
-    },
-  });
-  new Gauge({
-    ...proxyMetrics.keyFilesUnreadable,
-    registers,
-    collect() {
-      this.set(config()?.keyFileProblems?.length ?? 0);
-    },
-  });
-  new Gauge({
-    ...proxyMetrics.configInfo,
-    registers,
-    collect() {
-      const status = config();
       this.reset();
-      if (status) this.set({ revision: status.revision, source: status.source }, 1);
-    },
-  });
-}
-
-function observeStore(registers: Registry[], { store, state }: ObservedFacts): void {
-  new Gauge({
-    ...proxyMetrics.stateStoreUp,
-    registers,
-    collect() {
-      this.set(store().isUp ? 1 : 0);
-    },
-  });
-  new Gauge({
-    ...proxyMetrics.stateSkipped,
-    registers,
-    collect() {
-      for (const [reason, count] of Object.entries(state()?.skipped ?? {})) this.set({ reason }, count);
-    },
-  });
-  new Gauge({
-    ...proxyMetrics.countersWritten,
-    registers,
-    collect() {
-      this.set(store().writtenAtMs / 1000);
-    },
-  });
-  new Gauge({
-    ...proxyMetrics.stateRevision,
-    registers,
-    collect() {
-      const status = state();
-      this.reset();
-      if (status) this.set({ source: status.source }, status.revision);
-    },
-  });
-  new Gauge({
-    ...proxyMetrics.stateStoreEmptied,
-    registers,
-    collect() {
-      this.set(isEmptied(state()?.standing) ? 1 : 0);
+      this.inc(retries.refused);
     },
   });
 }

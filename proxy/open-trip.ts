@@ -10,7 +10,7 @@ import { Refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import type { Route, Snapshot } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
-import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempt.ts';
+import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempts.ts';
 import type { Principal } from './stages/authenticate.ts';
 import type { Ending } from './stages/relay.ts';
 import { settle, type Trip } from './stages/settle.ts';

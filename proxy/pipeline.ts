@@ -9,7 +9,8 @@ import { type Line, OpenTrip } from './open-trip.ts';
 import { SecretsTap } from './providers/secrets-tap.ts';
 import { admit, renew } from './stages/admit.ts';
 import { announce } from './stages/announce.ts';
-import { type Accepted, attempt } from './stages/attempt.ts';
+import { attempt } from './stages/attempt.ts';
+import type { Accepted } from './stages/attempts.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { foresee } from './stages/foresee.ts';
 import { expectJson, receive } from './stages/receive.ts';
@@ -72,8 +73,7 @@ function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
   trip.usageTap = usageTap;
   const headers = announce(accepted, Math.floor(gateway.nowMs()));
   const { name: provider, secrets } = target.upstream;
-  const isWatched = answer.stream && answer.contentEncoding === undefined;
-  const taps = [usageTap, new SecretsTap(secrets, isWatched)];
+  const taps = [usageTap, new SecretsTap(secrets, answer.stream && answer.contentEncoding === undefined)];
   relay({ answer, provider, taps, headers, keyId: principal?.keyId }, exchange, gateway, (ending) => trip.end(ending));
 }
 

@@ -65,6 +65,18 @@ export const proxyMetrics = {
     labelNames: ['provider'],
     buckets: durationBuckets,
   },
+  retries: {
+    name: 'gateway_retries_total',
+    type: 'counter',
+    help: 'Calls of providers beyond the first of a request: failover (another target), retry (the same target again), reconnect (the provider had closed a kept connection, so nothing was sent).',
+    labelNames: ['kind'],
+  },
+  retriesRefused: {
+    name: 'gateway_retry_budget_exhausted_total',
+    type: 'counter',
+    help: 'Calls beyond the first that were not made because the retry budget was used up.',
+    labelNames: [],
+  },
   upstreamFirstByte: {
     name: 'gateway_upstream_first_byte_seconds',
     type: 'histogram',

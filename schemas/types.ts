@@ -174,9 +174,13 @@ export interface Provider {
    */
   stream_usage: boolean;
   /**
-   * Whether what answers of this provider say of its own rate limits (x-ratelimit-*, anthropic-ratelimit-*) steers requests of an alias to its other targets before the provider answers 429. Set false for a provider whose figures are wrong. Retry-After is always heeded.
+   * Whether what answers of this provider say of its own rate limits (x-ratelimit-*, anthropic-ratelimit-*) steers requests of an alias to its other targets before the provider answers 429. The same holds for its 429s, Retry-After and refusals of our key. Set false for a provider whose figures are wrong.
    */
   learn_limits: boolean;
+  /**
+   * Whether a model of this provider that fails (5 times in a row, or half of at least 20 calls in 10 s) is asked only when no other target of the alias is left, until a probe succeeds. It never refuses a request.
+   */
+  circuit_breaker: boolean;
   /**
    * Whether keys with allowed_models may send body members that make a provider, itself a gateway, use another model or address: models, fallbacks, route, provider, preset, api_base, api_key, base_url and similar ones. If false, such a request is answered 400. Keys without allowed_models are not affected.
    */
@@ -220,6 +224,10 @@ export interface ProviderTimeouts {
    * Time from the request to the first byte of the answer.
    */
   first_byte: string;
+  /**
+   * Time from the request to the end of the first event of a stream; comments are none. Without it first_byte counts. Another target of an alias is asked afterwards.
+   */
+  first_event?: string;
   /**
    * Longest silence within an answer.
    */

@@ -59,6 +59,24 @@ export function firstEventEnd(bytes: Buffer, from: number, before?: number): num
   return 0;
 }
 
+/** Whether an event with data ends in the first bytes of a stream; comments are none. */
+export function hasEvent(bytes: Buffer): boolean {
+  for (let start = 0; ; ) {
+    const end = firstEventEnd(bytes, start);
+    if (end === 0) return false;
+    if (hasData(bytes, start, end)) return true;
+    start = end;
+  }
+}
+
+/** Whether a line of an event begins with `data:`. */
+function hasData(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = bytes.indexOf('data:', start); at !== -1 && at < end; at = bytes.indexOf('data:', at + 1)) {
+    if (at === start || isLineEnd(bytes[at - 1])) return true;
+  }
+  return false;
+}
+
 /**
  * Passes whole events on, and in the place of each in which `find` finds something (its offset, from an offset on, or -1) what `edit`
  * makes of it, which is told whether it is the last. An event begins at `from`, and those before it pass. Time is linear in their length.

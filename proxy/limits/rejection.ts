@@ -82,6 +82,12 @@ export function explain(targets: readonly Matches[], consumer: Matches, nowMs: n
   return exhausted.length === 0 && before !== undefined ? before : decide(exhausted);
 }
 
+/** Whole seconds until all enforcing rules admit; 0: they do now. */
+export function waitOf(matches: Matches, nowMs: number): number {
+  const exhausted = exhaustedIn(matches.matched(), nowMs);
+  return exhausted.length === 0 ? 0 : decide(exhausted).retryAfterSeconds;
+}
+
 /** The same for a request of which every target was skipped: the used-up caps of the soonest target count a `reject` too. */
 export function rejectTargets(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
   // A single target was rejected instead of skipped, and that was counted.

@@ -1,6 +1,6 @@
 // What a provider's error answer means for the client: status and type by one table, the provider's words without its secrets.
 import { type ErrorType, errorTypes } from '../../schemas/error-type.ts';
-import { dataOf } from '../bytes/events.ts';
+import { dataOf, hasEvent } from '../bytes/events.ts';
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -16,8 +16,6 @@ import { upstreamIdHeaders } from './upstream-id.ts';
 
 /** What these statuses mean is the same for every provider; with others the provider may say it, if it says it in our words. */
 const types: Readonly<Record<number, ErrorType>> = {
-  401: 'authentication_error',
-  403: 'permission_error',
   404: 'not_found_error',
   429: 'rate_limit_error',
 };
@@ -46,7 +44,7 @@ export interface Provider {
 
 /** The provider failed to answer completely: the table entry, naming the provider. `head`: what came of the answer's. */
 export function failureRefusal(
-  { failure }: UpstreamFailure,
+  { failure }: Pick<UpstreamFailure, 'failure'>,
   { name: provider, secrets }: Pick<Provider, 'name' | 'secrets'>,
   head: Pick<AnswerHead, 'requestId'>,
 ): Refusal {
@@ -66,6 +64,9 @@ export function rejectionOf(answer: UpstreamAnswer, upstream: Provider, nowMs: (
   const body = answer.body();
   const { stream, contentType = '', receivedEncoding } = answer.head;
   if (stream && body.length === 0) return invalid(answer, upstream, 'the stream is empty');
+  if (stream && answer.complete && receivedEncoding === undefined && !hasEvent(body)) {
+    return invalid(answer, upstream, 'the stream ends before its first event');
+  }
   if (!stream && !isJson.test(contentType)) return invalid(answer, upstream, 'it is not JSON');
   if (!stream && !isWhole(answer, body)) return invalid(answer, upstream, 'it is not a complete JSON object');
   const plain = stream ? body.subarray(0, 256) : decodeBody(body, receivedEncoding);
@@ -90,6 +91,10 @@ function spoken(status: number, text: string, answer: UpstreamAnswer, { upstream
   const { name: provider, secrets } = upstream;
   const said = upstream.dialect.readError(text);
   const clean = (words: string): string => redact(words, secrets).trim().slice(0, maxMessage);
+  if (status === 401 || status === 403) {
+    const reason = clean(readable(said.message, status, answer));
+    return keyRefused(answer, { provider, secrets, status, reason });
+  }
   const own = errorTypes.find((known) => known === said.type);
   const type = types[status] ?? own ?? (status < 500 ? 'invalid_request_error' : 'provider_error');
   const foreign = said.type === null || said.type === type ? {} : { provider_type: clean(said.type) };
@@ -110,6 +115,20 @@ function spoken(status: number, text: string, answer: UpstreamAnswer, { upstream
       further: { ...furtherMembers(said.further, secrets), ...foreign },
     },
   );
+}
+
+/** It is our key, not the client's: for the client the provider is broken, and trying again does not help. */
+function keyRefused(
+  { head }: UpstreamAnswer,
+  {
+    provider,
+    secrets,
+    status,
+    reason,
+  }: { provider: string; secrets: readonly string[]; status: number; reason: string },
+): Refusal {
+  const headers = { 'x-should-retry': 'false', ...upstreamIdHeaders(head.requestId, secrets) };
+  return refusal('upstream_unauthorized', { provider, fill: { status, reason: reason || 'no reason given' }, headers });
 }
 
 /** A page that was meant for a browser becomes a sentence with its title. */
@@ -194,5 +213,5 @@ export function invalid(
   reason: string,
 ): Refusal {
   const failure = { code: 'upstream_invalid_response', reason } as const;
-  return failureRefusal({ failure, sent: true }, upstream, head);
+  return failureRefusal({ failure }, upstream, head);
 }

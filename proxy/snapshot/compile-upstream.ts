@@ -37,6 +37,7 @@ export function compileUpstream(
     secrets: Object.freeze(secretsOf(provider, formerKeys)),
     streamUsage: provider.stream_usage,
     learnsLimits: provider.learn_limits,
+    hasBreaker: provider.circuit_breaker,
     allowsRoutingMembers: provider.allow_routing_members,
     connectTimeoutMs: durationMs(timeouts.connect),
     allowsPrivate: provider.allow_private,
@@ -44,6 +45,7 @@ export function compileUpstream(
     authorities: authorities === undefined ? undefined : authoritiesOf(authorities),
     patience: Object.freeze({
       firstByteMs: durationMs(timeouts.first_byte),
+      firstEventMs: durationMs(timeouts.first_event ?? timeouts.first_byte),
       streamIdleMs: durationMs(timeouts.stream_idle),
       totalMs: durationMs(timeouts.total),
       usageDrainMs: durationMs(timeouts.usage_drain),

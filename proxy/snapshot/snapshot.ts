@@ -32,6 +32,8 @@ export interface Upstream extends Origin {
   readonly allowsRoutingMembers: boolean;
   /** What its answers say of its own limits steers balancing. */
   readonly learnsLimits: boolean;
+  /** Failures make others be asked first. */
+  readonly hasBreaker: boolean;
   readonly patience: Patience;
 }
 

@@ -4,11 +4,12 @@ import type { Call } from '../call/call.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import { noteBreak } from '../retry/learn.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { UsageTap } from '../tokens/usage-tap.ts';
 import type { Allowance } from './admit.ts';
-import type { Accepted, FailedAttempt } from './attempt.ts';
+import type { Accepted, FailedAttempt } from './attempts.ts';
 import type { Principal } from './authenticate.ts';
 import type { Ending } from './relay.ts';
 
@@ -32,7 +33,7 @@ export interface Trip {
   readonly ending: Ending;
 }
 
-type Parts = Pick<Gateway, 'accessLog' | 'metrics' | 'limiter' | 'nowMs' | 'reportFailure'>;
+type Parts = Pick<Gateway, 'accessLog' | 'metrics' | 'limiter' | 'nowMs' | 'reportFailure' | 'targets'>;
 
 /** Gives the slots back, counts and logs how the trip ended, and charges its tokens to every rule it was admitted under. */
 export function settle(trip: Trip, parts: Parts): void {
@@ -48,7 +49,11 @@ export function settle(trip: Trip, parts: Parts): void {
   const stream = trip.call?.stream ?? false;
   metrics.requests.end({ endpoint: trip.path, provider, stream, status, seconds: (now - exchange.startedAtMs) / 1000 });
   if (accepted !== undefined) {
-    metrics.upstream.ended(accepted.target, relayedOutcome(ending.refused), (now - accepted.startedAtMs) / 1000);
+    const outcome = relayedOutcome(ending.refused);
+    metrics.upstream.ended(accepted.target, outcome, (now - accepted.startedAtMs) / 1000);
+    if (outcome !== 'success' && outcome !== 'cancelled') {
+      noteBreak({ target: accepted.target, state: parts.targets.of(accepted.target) }, now);
+    }
   }
   const usage = usageOf(trip, parts);
   if (usage !== undefined) {

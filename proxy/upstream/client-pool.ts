@@ -4,11 +4,23 @@
 import type { Dispatcher } from 'undici';
 import { Client, type Connector } from './undici.ts';
 
+/** What is told of a call. */
+export interface CallHandler extends Dispatcher.DispatchHandler {
+  /** The request goes out on a connection that was kept from a call before; `onConnect` follows. */
+  onReuse?(): void;
+}
+
+/** One connection. */
+class PooledClient extends Client {
+  /** The connection has carried a call. */
+  isUsed = false;
+}
+
 export class ClientPool {
   readonly #origin: string;
   readonly #connect: Connector;
   /** Connected and without a call; the last of them was used last. */
-  readonly #free: Client[] = [];
+  readonly #free: PooledClient[] = [];
 
   /** `origin`: scheme://host:port. */
   constructor(origin: string, connect: Connector) {
@@ -17,8 +29,14 @@ export class ClientPool {
   }
 
   /** Makes a call, on a new connection where none is free. Whatever goes wrong is told to the handler. */
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+  dispatch(options: Dispatcher.DispatchOptions, handler: CallHandler): boolean {
     const client = this.#free.pop() ?? this.#open();
+    return client.dispatch(options, new Call(handler, client, this.#free));
+  }
+
+  /** The same, always on a new connection: those that are free may have been closed together. */
+  dispatchFresh(options: Dispatcher.DispatchOptions, handler: CallHandler): boolean {
+    const client = this.#open();
     return client.dispatch(options, new Call(handler, client, this.#free));
   }
 
@@ -32,13 +50,16 @@ export class ClientPool {
     for (const client of this.#free.splice(0)) void client.close();
   }
 
-  #open(): Client {
+  #open(): PooledClient {
     // Deadlines are ours (upstream/deadlines.ts): undici's own tick too coarsely, so they are off.
-    const client = new Client(this.#origin, {
+    const client = new PooledClient(this.#origin, {
       connect: this.#connect,
       headersTimeout: 0,
       bodyTimeout: 0,
       pipelining: 1,
+    });
+    client.on('connect', () => {
+      client.isUsed = false;
     });
     client.on('disconnect', () => {
       const index = this.#free.indexOf(client);
@@ -50,17 +71,19 @@ export class ClientPool {
 
 /** Tells everything to the handler, and frees the client when the call is complete. A client whose call failed has lost its connection. */
 class Call implements Dispatcher.DispatchHandler {
-  readonly #handler: Dispatcher.DispatchHandler;
-  readonly #client: Client;
-  readonly #free: Client[];
+  readonly #handler: CallHandler;
+  readonly #client: PooledClient;
+  readonly #free: PooledClient[];
 
-  constructor(handler: Dispatcher.DispatchHandler, client: Client, free: Client[]) {
+  constructor(handler: CallHandler, client: PooledClient, free: PooledClient[]) {
     this.#handler = handler;
     this.#client = client;
     this.#free = free;
   }
 
   onConnect(abort: (reason?: Error) => void): void {
+    if (this.#client.isUsed) this.#handler.onReuse?.();
+    this.#client.isUsed = true;
     this.#handler.onConnect?.(abort);
   }
 

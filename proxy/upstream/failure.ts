@@ -6,6 +6,20 @@ export interface UpstreamFailure {
   readonly failure: Failure;
   /** The provider may have seen the request: sending it again could do its work twice. */
   readonly sent: boolean;
+  /** The provider had closed the connection, which was kept from a call before, when the request was sent. */
+  readonly isStale: boolean;
+}
+
+/**
+ * A kept connection that breaks so soon behind the request, without a byte of an answer, was closed by the provider before the request came:
+ * none has done anything in that time. Milliseconds, about.
+ */
+const staleMs = 200;
+
+/** The failure of a call. `sinceSentMs`: how long ago the request was sent on a kept connection that gave nothing; else undefined. */
+export function sendFailure(failure: Failure, sent: boolean, sinceSentMs: number | undefined): UpstreamFailure {
+  const isStale = failure.code === 'upstream_disconnected' && sinceSentMs !== undefined && sinceSentMs <= staleMs;
+  return { failure, sent: sent && !isStale, isStale };
 }
 
 export const clientLeft: Failure = { code: 'upstream_disconnected', reason: 'the client left' };

@@ -4,6 +4,8 @@
 export interface Patience {
   /** From sending to the first byte of the body. */
   readonly firstByteMs: number;
+  /** From sending to the end of the first event of a stream. */
+  readonly firstEventMs: number;
   /** Between two chunks of the body. */
   readonly streamIdleMs: number;
   /** For all of it. */

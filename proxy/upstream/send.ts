@@ -10,17 +10,24 @@ export interface Outgoing {
   readonly path: string;
   readonly headers: string[];
   readonly body: Buffer;
+  /** As in CallFacts. */
+  readonly latestMs: number;
+  readonly needsEvent: boolean;
+  /** Not on a connection that was kept from a call before. */
+  readonly isFresh: boolean;
 }
 
 /** Sends a POST. The answer is returned at once, for cancelling it; `whenReady` tells what has come of it. */
 export function send(
   pool: ClientPool,
-  { path, headers, body }: Outgoing,
+  { path, headers, body, latestMs, needsEvent, isFresh }: Outgoing,
   patience: Patience,
   deadlines: Deadlines,
 ): UpstreamAnswer {
-  const answer = new UpstreamAnswer(patience, deadlines);
+  const answer = new UpstreamAnswer(patience, deadlines, { latestMs, needsEvent });
   // Not "blocking": a client has one call at a time, so nothing waits for the head of its answer.
-  pool.dispatch({ method: 'POST', path, headers, body, blocking: false }, answer);
+  const options = { method: 'POST', path, headers, body, blocking: false } as const;
+  if (isFresh) pool.dispatchFresh(options, answer);
+  else pool.dispatch(options, answer);
   return answer;
 }

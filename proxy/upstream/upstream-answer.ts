@@ -1,14 +1,16 @@
 // One answer of a provider as it arrives, handed over whole (short, and not a stream) or open (the rest still arriving). On undici's raw
 // handler interface: one object per call. undici hands over each HTTP chunk by itself; those of one read go to the sink together.
-import type { Dispatcher } from 'undici';
 import type { Answer, Failure, Sink } from '../answer.ts';
+import { hasEvent } from '../bytes/events.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { ReadPieces } from '../bytes/read-pieces.ts';
 import { type AnswerHead, noHead, readAnswerHead } from './answer-head.ts';
+import { CallDeadline, type CallFacts, type Late } from './call-deadline.ts';
 import { ChunkGuard } from './chunk-guard.ts';
-import type { Deadlines, Timed } from './deadlines.ts';
+import type { CallHandler } from './client-pool.ts';
+import type { Deadlines } from './deadlines.ts';
 import { type DecodedSink, decodedSink, isDecodable } from './decoded-sink.ts';
-import { clientLeft, failureOf, timedOut, type UpstreamFailure } from './failure.ts';
+import { clientLeft, failureOf, sendFailure, type UpstreamFailure } from './failure.ts';
 import type { Patience } from './patience.ts';
 
 /** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error. */
@@ -21,15 +23,14 @@ const maxInformational = 100;
 const passRead = (answer: UpstreamAnswer): void => answer.passRead();
 
 /** One answer of a provider, in whatever state it is. */
-export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler {
+export class UpstreamAnswer implements Answer, Late, CallHandler {
   status = 0;
   /** All of the body is in `held`. */
   complete = false;
-  deadlineMs: number;
   head: AnswerHead = noHead;
-  readonly #patience: Patience;
-  readonly #deadlines: Deadlines;
-  #totalDeadlineMs: number;
+  readonly #deadline: CallDeadline;
+  readonly #facts: CallFacts;
+  #isReused = false;
   /** What came before there was a sink. */
   readonly #held = new HeldBytes();
   /** What came of the read that is being parsed, of an answer that is not held whole. */
@@ -41,7 +42,6 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
   #informational = 0;
   #sent = false;
   #over = false;
-  #waitingFor = '';
   #failure: Failure | undefined;
   #isReady = false;
   #whenReady: ((failure: UpstreamFailure | undefined) => void) | undefined;
@@ -50,13 +50,9 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
   #abort: ((reason: Error) => void) | undefined;
   #resume: (() => void) | undefined;
 
-  constructor(patience: Patience, deadlines: Deadlines) {
-    this.#patience = patience;
-    this.#deadlines = deadlines;
-    this.#totalDeadlineMs = deadlines.coarseNowMs + patience.totalMs;
-    // Connecting has a timeout of its own (upstream/pools.ts).
-    this.deadlineMs = this.#totalDeadlineMs;
-    deadlines.add(this);
+  constructor(patience: Patience, deadlines: Deadlines, facts: CallFacts) {
+    this.#facts = facts;
+    this.#deadline = new CallDeadline(patience, deadlines, facts.latestMs, this);
   }
 
   /** Calls `listener` once: when the answer is complete, or open with its first bytes held, or has failed before. */
@@ -109,7 +105,7 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
   }
 
   finishSoon(): void {
-    this.#totalDeadlineMs = Math.min(this.#totalDeadlineMs, this.#deadlines.coarseNowMs + this.#patience.usageDrainMs);
+    this.#deadline.finishSoon();
     this.#readOn();
     this.#decoder?.resume();
   }
@@ -119,14 +115,12 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     this.#fail(failure ?? clientLeft);
   }
 
-  /** The client left before there was an answer to relay. */
-  gone(): void {
-    this.cancel();
+  late(failure: Failure): void {
+    this.#fail(failure);
   }
 
-  expire(): void {
-    const total = this.#deadlines.coarseNowMs >= this.#totalDeadlineMs;
-    this.#fail(timedOut(total ? 'the answer was not complete within timeouts.total' : this.#waitingFor));
+  onReuse(): void {
+    this.#isReused = true;
   }
 
   onConnect(abort: (reason?: Error) => void): void {
@@ -136,7 +130,7 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     }
     this.#abort = abort;
     this.#sent = true;
-    this.#await('no first byte within timeouts.first_byte', this.#patience.firstByteMs);
+    this.#deadline.sent();
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
@@ -150,12 +144,13 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     this.status = status;
     this.#resume = resume;
     this.head = readAnswerHead(rawHeaders);
+    if (this.head.stream) this.#deadline.awaitFirstEvent();
     return true;
   }
 
   onData(chunk: Buffer): boolean {
     if (this.#over) return true;
-    this.#await('the stream was silent for timeouts.stream_idle', this.#patience.streamIdleMs);
+    if (!this.#isFull && (this.#sink !== undefined || !this.stream)) this.#deadline.awaitMore();
     if (this.#guard.isCrumbling(chunk.length)) {
       this.#fail({ code: 'upstream_invalid_response', reason: 'it comes in chunks of a few bytes each' });
       return true;
@@ -183,15 +178,21 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
     if (!bytes?.length) return;
     if (this.#sink) this.#pass(bytes);
     else {
-      // Also those that came just before a failure belong to the client.
       this.#held.add(bytes);
+      if (!this.#isReadable()) return;
+      this.#deadline.awaitMore();
       this.#tellReady(undefined);
     }
   }
 
+  #isReadable(): boolean {
+    if (!this.#facts.needsEvent || !this.stream || this.head.receivedEncoding !== undefined) return true;
+    return this.#held.length > maxHeldBytes || hasEvent(this.#held.peek());
+  }
+
   #pass(bytes: Buffer): void {
     this.#isFull = bytes.length > 0 && this.#sink?.write(bytes) === false;
-    if (this.#isFull) this.deadlineMs = this.#totalDeadlineMs;
+    if (this.#isFull) this.#deadline.pause();
   }
 
   onComplete(): void {
@@ -208,20 +209,13 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
   #readOn(): void {
     if (this.#over) return;
     this.#isFull = false;
-    this.#await('the stream was silent for timeouts.stream_idle', this.#patience.streamIdleMs);
+    this.#deadline.awaitMore();
     this.#resume?.();
-  }
-
-  #await(what: string, patienceMs: number): void {
-    this.#waitingFor = what;
-    const dueMs = this.#deadlines.coarseNowMs + patienceMs;
-    // While the client does not read, no deadline runs for the provider.
-    this.deadlineMs = this.#isFull ? this.#totalDeadlineMs : Math.min(dueMs, this.#totalDeadlineMs);
   }
 
   /** Nothing more comes. An answer that is handed over only now ends when it gets its sink. */
   #end(): void {
-    this.#deadlines.remove(this);
+    this.#deadline.stop();
     const sink = this.#sink;
     this.passRead();
     if (sink === undefined) this.#tellReady(this.#sendFailure());
@@ -236,7 +230,10 @@ export class UpstreamAnswer implements Answer, Timed, Dispatcher.DispatchHandler
   }
 
   #sendFailure(): UpstreamFailure | undefined {
-    return this.#failure && { failure: this.#failure, sent: this.#sent };
+    const isUnanswered = this.#isReused && this.#sent && this.status === 0;
+    return (
+      this.#failure && sendFailure(this.#failure, this.#sent, isUnanswered ? this.#deadline.sinceSentMs : undefined)
+    );
   }
 
   /** Ends the call, tells the waiting stage, and frees the connection. */

@@ -48,14 +48,12 @@ const config = {
     unknown: { ...provider(upstream), base_url: 'http://no-such-host.invalid/v1' },
   },
   aliases: [
-    { source: 'pair', targets: [{ model: 'fake/fake-small', weight: 100_000 }, { model: 'second/fake-small' }] },
-    { source: 'lost', targets: [{ model: 'unknown/fake-small', weight: 100_000 }, { model: 'second/fake-small' }] },
     {
       source: 'weighted',
       targets: [
-        { model: 'fake/fake-small', weight: 5 },
-        { model: 'fake/fake-large', weight: 3 },
-        { model: 'fake/fake-embedding', weight: 2 },
+        { model: 'second/fake-small', weight: 5 },
+        { model: 'second/fake-large', weight: 3 },
+        { model: 'second/fake-embedding', weight: 2 },
       ],
     },
   ],
@@ -90,6 +88,8 @@ for (const [name, verdict] of Object.entries(verdicts)) {
     ] as const) {
       const behaviour = sized(fault, isStream);
       await upstream.behave({ kind: 'openai' });
+      // What comes on a kept connection and breaks at once was never sent: that is another promise (upstream-pair.test.ts).
+      upstream.dropConnections('fin');
       const asked = upstream.ledger.length;
       const isEncoded = fault.kind === 'gzip' || fault.kind === 'stacked-encodings';
       await upstream.behave(behaviour);
@@ -182,7 +182,7 @@ await test('bodies that are no answer, whatever their status says', async (t) =>
   for (const [code, status, type] of [
     [429, 429, 'rate_limit_error'],
     ['503', 503, 'provider_error'],
-    [401, 401, 'authentication_error'],
+    [401, 502, 'provider_error'],
     ['weird', 502, 'provider_error'],
     [null, 502, 'provider_error'],
     [200, 502, 'provider_error'],
@@ -192,7 +192,7 @@ await test('bodies that are no answer, whatever their status says', async (t) =>
       await upstream.behave(isStream ? { kind: 'sse', chunks: [`data: ${text}\n\n`] } : { kind: 'json', body: text });
       const heard = await call(gateway, 'fake/fake-small', isStream);
       t.equal(heard.status, status, `an error object with code ${code} inside a 200`);
-      t.match(envelopeIn(heard.end), { message: 'too much', type, provider: 'fake' });
+      t.match(envelopeIn(heard.end), { message: /too much$/, type, provider: 'fake' });
     }
   }
   await upstream.behave({ kind: 'sse', chunks: [] });
@@ -256,19 +256,25 @@ await test("the provider's own refusals keep their status; Retry-After becomes s
   for (const status of [400, 401, 403, 404, 409, 413, 422, 429, 500, 502, 503, 529]) {
     await upstream.behave({ kind: 'error', status, message: 'these words' });
     const heard = await call(gateway, 'fake/fake-small');
-    t.equal(heard.status, status);
-    t.match(envelopeIn(heard.end), { message: 'these words', provider: 'fake' });
+    // 401 and 403 are about the gateway's key: the client has another.
+    t.equal(heard.status, status === 401 || status === 403 ? 502 : status);
+    t.match(envelopeIn(heard.end), { message: /these words$/, provider: 'fake' });
   }
   for (const [retryAfter, relayed] of [
+    ['soon', '1'],
+    ['-5', '1'],
     ['7', '7'],
     ['0', '1'],
     ['1000000000', '86400'],
-    ['soon', null],
-    ['-5', null],
     ['1.5', '2'],
     ['Wed, 21 Oct 2015 07:28:00 GMT', '1'],
   ] as const) {
-    await upstream.behave({ kind: 'error', status: 429, retryAfter });
+    const headers: [string, string][] = [
+      ['retry-after', retryAfter],
+      // Else the gateway itself would wait for a moment, and ask again.
+      ['x-should-retry', 'false'],
+    ];
+    await upstream.behave({ kind: 'json', status: 429, body: {}, headers });
     t.equal((await call(gateway, 'fake/fake-small')).retryAfter, relayed, `Retry-After: ${retryAfter}`);
   }
 });
@@ -318,59 +324,15 @@ await test('each timeout takes as long as it says', async (t) => {
   }
 });
 
-await test('an alias goes on to its next target when that is safe, and only then', async (t) => {
-  for (const [name, behaviour, expected, attempts, stream] of [
-    ['refused', { kind: 'refused' }, 200, [0, 1], false],
-    ['not accepted', { kind: 'full-backlog' }, 200, [0, 1], false],
-    ['429', { kind: 'error', status: 429 }, 200, [1, 1], false],
-    ['500', { kind: 'error', status: 500 }, 200, [1, 1], false],
-    ['503', { kind: 'error', status: 503 }, 200, [1, 1], true],
-    ['529', { kind: 'error', status: 529 }, 200, [1, 1], true],
-    ['a reset once the request was sent', { kind: 'reset' }, 502, [1, 0], false],
-    ['a close once the request was sent', { kind: 'fin' }, 502, [1, 0], true],
-    ['silence once the request was sent', { kind: 'hang' }, 504, [1, 0], false],
-    ['nonsense', { kind: 'not-http' }, 502, [1, 0], false],
-    ['a broken body', { kind: 'short-body' }, 502, [1, 0], false],
-    ['a broken stream', { kind: 'reset-in-chunk' }, 200, [1, 0], true],
-    ['400', { kind: 'error', status: 400 }, 400, [1, 0], false],
-    ['401', { kind: 'error', status: 401 }, 401, [1, 0], false],
-    ['404', { kind: 'error', status: 404 }, 404, [1, 0], false],
-  ] as const) {
-    await upstream.behave(behaviour);
-    const before = [upstream.ledger.length, second.ledger.length];
-    const heard = await call(gateway, 'pair', stream);
-    t.equal(heard.status, expected, name);
-    const after = [upstream.ledger.length, second.ledger.length];
-    t.same(
-      after.map((length, index) => length - (before[index] ?? 0)),
-      attempts,
-      `${name}: attempts at the first and the second`,
-    );
-    if (expected !== 200) t.match(envelopeIn(heard.end), { provider: 'fake' });
-    await upstream.behave({ kind: 'openai' });
-  }
-  t.equal((await call(gateway, 'lost')).status, 200, 'a name that does not resolve');
-
-  await upstream.behave({ kind: 'error', status: 429, retryAfter: '5' });
-  await second.behave({ kind: 'error', status: 429, retryAfter: '9' });
-  const both = await call(gateway, 'pair');
-  t.equal(both.status, 429, 'all of them refuse');
-  t.match(envelopeIn(both.end), { type: 'rate_limit_error', provider: 'second' });
-  t.equal(both.retryAfter, '9');
-  await upstream.behave({ kind: 'refused' });
-  await second.behave({ kind: 'refused' });
-  t.equal((await call(gateway, 'pair')).status, 502, 'none of them is there');
-});
-
 await test('weighted round robin is exact over every ten requests, one by one or ten at a time', async (t) => {
   const times = extent(100, 40);
   for (const atOnce of [1, 10]) {
-    const before = upstream.ledger.length;
+    const before = second.ledger.length;
     for (let sent = 0; sent < times; sent += atOnce) {
       const calls = await Promise.all(Array.from({ length: atOnce }, () => call(gateway, 'weighted')));
       for (const { status } of calls) if (status !== 200) t.fail(`status ${status}`);
     }
-    const models = upstream.ledger.slice(before).map((entry) => (entry.json() as { model: string }).model);
+    const models = second.ledger.slice(before).map((entry) => (entry.json() as { model: string }).model);
     const count = (model: string, among = models) => among.filter((each) => each === model).length;
     t.same(
       [count('fake-small'), count('fake-large'), count('fake-embedding')],

@@ -137,21 +137,21 @@ await test('a reload waits for a key that is not there; a start leaves its provi
 await test('a start without a key is made up for as soon as the file is there, also after an edit', async (t) => {
   const { path, swap, lose } = mount(t, first);
   lose();
-  const gateway = await startGateway(t, { config: provider(path) });
-  await gateway.applyConfig({ 'gateway.yaml': provider(path, { stream_usage: false }) });
-  t.match(await ask(gateway), { status: 404 });
+  const own = await startGateway(t, { config: provider(path) });
+  await own.applyConfig({ 'gateway.yaml': provider(path, { stream_usage: false }) });
+  t.match(await ask(own), { status: 404 });
   swap(second);
-  await untilSent(second, gateway);
-  t.match(await (await gateway.fetch('/health/ready')).json(), { status: 'ready' });
+  await untilSent(second, own);
+  t.match(await (await own.fetch('/health/ready')).json(), { status: 'ready' });
 });
 
 await test('a file that two providers share is renewed for both, and the log names both', async (t) => {
   const { path, swap } = mount(t, first);
   const { fake } = provider(path).providers;
-  const gateway = await startGateway(t, { config: { providers: { fake, twin: fake } } });
+  const own = await startGateway(t, { config: { providers: { fake, twin: fake } } });
   swap(second);
-  await untilSent(second, gateway);
-  const lines = gateway.process.logs().filter(({ msg }) => /names a file with another key now/.test(String(msg)));
+  await untilSent(second, own);
+  const lines = own.process.logs().filter(({ msg }) => /names a file with another key now/.test(String(msg)));
   t.same(
     lines.map((line) => line['path']),
     ['providers.fake.api_key_file', 'providers.twin.api_key_file'],

@@ -20,6 +20,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       headers: {},
       stream_usage: true,
       learn_limits: true,
+      circuit_breaker: true,
       allow_routing_members: false,
       allow_private: false,
       ...given,

@@ -9,10 +9,12 @@ import { createKeyStreams } from '../../proxy/key-streams.ts';
 import { openaiOnly } from '../../proxy/limits/headers.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics, type Metrics } from '../../proxy/metrics.ts';
+import { RetryBudgets } from '../../proxy/retry/retry-budgets.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route } from '../../proxy/snapshot/snapshot.ts';
 import { admit, type ConsumerAllowance } from '../../proxy/stages/admit.ts';
-import { type Accepted, attempt, type FailedAttempt, type RoutedCall } from '../../proxy/stages/attempt.ts';
+import { attempt } from '../../proxy/stages/attempt.ts';
+import type { Accepted, FailedAttempt, RoutedCall } from '../../proxy/stages/attempts.ts';
 import { type Delivery, type Ending, relay } from '../../proxy/stages/relay.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
@@ -44,6 +46,7 @@ export function partsOf() {
     metrics: metricsOf(limiter),
     balance: (route: Route) => route.targets,
     targets: new TargetStates(),
+    retries: new RetryBudgets(),
     pools: createPools(100),
     deadlines: createDeadlines(nowMs),
     usageEnabled: true,
@@ -78,6 +81,7 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
       cut: { pipelined: 0, tiny_chunks: 0, garbage: 0, unread: 0 },
     }),
     output: { droppedRequests: 0, droppedEvents: 0 },
+    retries: new RetryBudgets(),
     nowMs: () => 0,
     store: () => ({ isUp: true, writtenAtMs: 0 }),
   });

@@ -6,7 +6,7 @@ import { answerRefusal } from '../../proxy/connection/answer-refusal.ts';
 import { closeExchange, type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
-import type { Accepted, RoutedCall } from '../../proxy/stages/attempt.ts';
+import type { Accepted, RoutedCall } from '../../proxy/stages/attempts.ts';
 import { received } from '../../proxy/stages/receive.ts';
 import type { Delivery } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';

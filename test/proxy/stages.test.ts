@@ -9,10 +9,11 @@ import { closeExchange, type Exchange } from '../../proxy/connection/exchange.ts
 import { refusal } from '../../proxy/errors.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
-import type { FailedAttempt, RoutedCall } from '../../proxy/stages/attempt.ts';
+import type { FailedAttempt, RoutedCall } from '../../proxy/stages/attempts.ts';
 import type { Ending } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import { settle, type Trip } from '../../proxy/stages/settle.ts';
+import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { compileRules } from '../../schemas/rules/rule.ts';
 import type { Limit } from '../../schemas/types.ts';
 import { type Behaviour, createGate, type FakeUpstream, fin } from '../support/fake-upstream.ts';
@@ -45,14 +46,15 @@ await test('the next target is tried only when the first cannot have done the wo
     [error(500), 200, 'p1'],
     [error(503), 200, 'p1'],
     [error(400), 400, 'p0'],
-    [error(401), 401, 'p0'],
-    [error(404), 404, 'p0'],
+    [error(401), 200, 'p1'],
+    [error(404), 200, 'p1'],
+    [{ kind: 'json', status: 404, body: { error: { message: 'No such file' } } }, 404, 'p0'],
     [{ kind: 'reset' }, 502, 'p0'],
     [{ kind: 'fin' }, 502, 'p0'],
-    [{ kind: 'hang' }, 504, 'p0'],
-    [{ kind: 'not-http' }, 502, 'p0'],
+    [{ kind: 'hang' }, 200, 'p1'],
+    [{ kind: 'not-http' }, 200, 'p1'],
     [{ kind: 'short-body' }, 502, 'p0'],
-    [{ kind: 'html' }, 502, 'p0'],
+    [{ kind: 'html' }, 200, 'p1'],
     [{ kind: 'refused' }, 200, 'p1'],
   ];
   for (const [behaviour, status, provider] of cases) {
@@ -317,7 +319,8 @@ await test('a request is counted and logged once, by how it ended and how long i
     exchange.waiting = { gone: () => t.fail('no step waits any more') };
     metrics.requests.begin();
     const reportFailure = (thrown: unknown) => void reported.push(thrown);
-    settle(tripOf(exchange, ending), { accessLog, metrics, limiter, reportFailure, nowMs: () => 250 });
+    const parts = { accessLog, metrics, limiter, reportFailure, targets: new TargetStates(), nowMs: () => 250 };
+    settle(tripOf(exchange, ending), parts);
     t.equal(exchange.waiting, undefined);
   };
   const failed = refusal('upstream_timeout', { provider: 'p' });

@@ -15,7 +15,13 @@ import { sampleConfig } from './sample-config.ts';
 
 const nowMs = (): number => performance.now();
 
-const patience: Patience = { firstByteMs: 300, streamIdleMs: 300, totalMs: 3_000, usageDrainMs: 300 };
+const patience: Patience = {
+  firstByteMs: 300,
+  firstEventMs: 300,
+  streamIdleMs: 300,
+  totalMs: 3_000,
+  usageDrainMs: 300,
+};
 const idle = createDeadlines(() => 0);
 const upstream = compile(
   sampleConfig({ providers: { p: { api_key: 'canary+key/1234', headers: { 'X-Org': 'canary-org' } } } }),
@@ -30,7 +36,10 @@ function answerOf(
   body: string | Buffer,
   complete = true,
 ): UpstreamAnswer {
-  const answer = new UpstreamAnswer(patience, idle);
+  const answer = new UpstreamAnswer(patience, idle, {
+    latestMs: Number.POSITIVE_INFINITY,
+    needsEvent: false,
+  });
   const raw = Object.entries(headers)
     .flat()
     .map((part) => Buffer.from(part, 'latin1'));
@@ -51,8 +60,6 @@ const said = (error: unknown): string => JSON.stringify({ error });
 
 await test('a provider’s status keeps its number and gets its type', async (t) => {
   const types: Record<string, number[]> = {
-    authentication_error: [401],
-    permission_error: [403],
     not_found_error: [404],
     rate_limit_error: [429],
     invalid_request_error: [400, 402, 405, 408, 409, 413, 415, 418, 422, 451, 499],
@@ -63,6 +70,15 @@ await test('a provider’s status keeps its number and gets its type', async (t)
       const refused = refusalOf(status, said({ message: 'no', code: 'c', param: 'q' }));
       t.match(refused, { status, type, message: 'no', code: 'c', param: 'q', provider: 'p' }, String(status));
     }
+  }
+});
+
+await test('a provider that refuses our key is broken for the client, who has another key', async (t) => {
+  for (const status of [401, 403]) {
+    const refused = refusalOf(status, said({ message: `wrong key ${upstream.secrets[0]}` }));
+    t.match(refused, { status: 502, type: 'provider_error', code: 'upstream_unauthorized', provider: 'p' });
+    t.match(refused?.message, `with status ${status}: wrong key [redacted]`);
+    t.equal(refused?.headers['x-should-retry'], 'false');
   }
 });
 
@@ -84,7 +100,6 @@ await test('a success is what the client can read', async (t) => {
     [{ 'CONTENT-TYPE': 'Application/JSON; charset=utf-8' }, ' {"a":1}\n'],
     [{ 'content-type': 'application/vnd.api+json' }, '{"a":1}'],
     [sse, 'data: {"choices":[]}\n\n'],
-    [sse, ': hello\n\n'],
   ];
   for (const [headers, body] of usable) t.equal(refusalOf(200, body, headers), undefined, body);
   t.equal(refusalOf(201, '{"a":1}'), undefined);
@@ -99,6 +114,8 @@ await test('a success is what the client can read', async (t) => {
     [{ 'content-type': 'application/json' }, '{"a":1'],
     [{ 'content-type': 'application/json' }, '{"a":1}}'],
     [sse, ''],
+    [sse, ': hello\n\n'],
+    [sse, 'data: {"choi'],
   ];
   for (const [headers, body] of useless) {
     t.match(
@@ -232,8 +249,8 @@ await test('what else an error of OpenAI’s shape holds survives', async (t) =>
   });
   t.same(sent({ ...error, type: 'rate_limit_error' }), { ...error, type: 'rate_limit_error', provider: 'p' });
   t.match(refusalOf(402, said({ message: 'no', type: 'rate_limit_error' })), { type: 'rate_limit_error', further: {} });
-  t.match(refusalOf(401, said({ message: 'no', type: 'invalid_request_error' })), {
-    type: 'authentication_error',
+  t.match(refusalOf(404, said({ message: 'no', type: 'invalid_request_error' })), {
+    type: 'not_found_error',
     further: { provider_type: 'invalid_request_error' },
   });
   t.match(sent({ message: 'no', provider: 'them', provider_type: 'x' }), { provider: 'p', provider_type: undefined });

@@ -18,7 +18,13 @@ import { waitFor } from '../support/wait-for.ts';
 
 const nowMs = (): number => performance.now();
 
-const patience: Patience = { firstByteMs: 300, streamIdleMs: 300, totalMs: 3_000, usageDrainMs: 300 };
+const patience: Patience = {
+  firstByteMs: 300,
+  firstEventMs: 300,
+  streamIdleMs: 300,
+  totalMs: 3_000,
+  usageDrainMs: 300,
+};
 
 // --- failures
 
@@ -204,7 +210,9 @@ async function startProvider(t: Test) {
     started: (answer: UpstreamAnswer) => void = () => undefined,
   ) => {
     const body = Buffer.from(JSON.stringify({ model: 'm', stream, messages: [] }));
-    const outgoing = { path: '/v1/chat/completions', headers: ['content-type', 'application/json'], body };
+    const headers = ['content-type', 'application/json'];
+    const facts = { latestMs: Number.POSITIVE_INFINITY, needsEvent: false, isFresh: false };
+    const outgoing = { path: '/v1/chat/completions', headers, body, ...facts };
     const answer = send(pool, outgoing, { ...patience, ...changes }, deadlines);
     started(answer);
     return new Promise<Sent>((resolve) => {
@@ -275,7 +283,7 @@ await test('a call that fails before its answer says whether the provider may ha
 
 await test('patience ends when it says: first byte, silence, all of it', async (t) => {
   const { provider, call } = await startProvider(t);
-  const short = { firstByteMs: 100, streamIdleMs: 100, totalMs: 3_000, usageDrainMs: 300 };
+  const short = { firstByteMs: 100, firstEventMs: 100, streamIdleMs: 100, totalMs: 3_000, usageDrainMs: 300 };
   const timedOut = (reason: RegExp) => ({ code: 'upstream_timeout', reason });
   await provider.behave({ kind: 'hang' });
   t.match((await call(false, short)).failure, { failure: timedOut(/first_byte/), sent: true });

@@ -5,6 +5,7 @@ import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics as createProxyMetrics } from '../../proxy/metrics.ts';
+import { RetryBudgets } from '../../proxy/retry/retry-budgets.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { controlPlaneMetrics } from '../../schemas/control-plane-metrics.ts';
 import { type MetricDefinition, rateLimitMetrics } from '../../schemas/metrics.ts';
@@ -39,6 +40,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
       cut: { pipelined: 0, tiny_chunks: 0, garbage: 0, unread: 0 },
     }),
     output: { droppedRequests: 0, droppedEvents: 0 },
+    retries: new RetryBudgets(),
     store: () => ({ isUp: true, writtenAtMs: 0 }),
     nowMs: () => 0,
   });

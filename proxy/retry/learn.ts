@@ -1,0 +1,69 @@
+// What is remembered of a target when a call of it has ended: its breaker, how long it rests, its speed, its limits.
+import type { RetryReason } from '../snapshot/retry-policy.ts';
+import type { Target } from '../snapshot/snapshot.ts';
+import type { TargetState } from '../targets/target-state.ts';
+import type { UpstreamFailure } from '../upstream/failure.ts';
+import { askedWaitMs } from '../upstream/retry-headers.ts';
+import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
+
+/**
+ * How long a target rests that does not say so itself, in milliseconds: one that has too much to do, one that refuses our key, and one that no
+ * longer has the model; the last two will do so again for a while.
+ */
+const restsMs: Partial<Record<RetryReason, number>> = {
+  rate_limit: 1_000,
+  unauthorized: 10_000,
+  model_unavailable: 10_000,
+};
+
+/** A call of a target. */
+interface Called {
+  readonly target: Target;
+  readonly state: TargetState;
+  readonly answer: UpstreamAnswer;
+}
+
+/** What went wrong with one. */
+interface Failed {
+  /** Undefined where it must not be tried again. */
+  readonly kind: RetryReason | undefined;
+  readonly failure: UpstreamFailure | undefined;
+  /** It was about the key, and another one can be used at once: the target need not rest. */
+  readonly hasOtherKey: boolean;
+}
+
+/** An answer can be relayed, or is measured although its client has gone. */
+export function noteSuccess(called: Called & { readonly startedAtMs: number }, nowMs: number, gone: boolean): void {
+  const { state, startedAtMs } = called;
+  learnQuota(called, nowMs);
+  if (gone) state.breaker.released(nowMs);
+  else {
+    state.breaker.succeeded(nowMs);
+    state.latency.observe(nowMs - startedAtMs, nowMs);
+  }
+}
+
+/** A call has failed, and not because its client left. */
+export function noteFailure(called: Called, { kind, failure, hasOtherKey }: Failed, nowMs: number): void {
+  const { state, answer } = called;
+  const { breaker } = state;
+  learnQuota(called, nowMs);
+  if (failure?.isStale === true) breaker.released(nowMs);
+  else if (failure !== undefined || answer.status >= 500 || kind === 'invalid_answer') noteBreak(called, nowMs);
+  // A provider that refuses a request is there.
+  else if (kind === undefined) breaker.succeeded(nowMs);
+  else breaker.released(nowMs);
+  if (hasOtherKey || !called.target.upstream.learnsLimits) return;
+  const saidMs = answer.status < 400 ? undefined : askedWaitMs(answer.head, nowMs);
+  const restMs = saidMs ?? (kind === undefined ? undefined : restsMs[kind]);
+  if (restMs !== undefined) state.rest(nowMs + restMs, nowMs);
+}
+
+/** The target itself has failed, before its answer began or in the middle of it. */
+export function noteBreak({ target, state }: Pick<Called, 'target' | 'state'>, nowMs: number): void {
+  if (target.upstream.hasBreaker) state.breaker.failed(nowMs);
+}
+
+function learnQuota({ target, state, answer }: Called, nowMs: number): void {
+  if (target.upstream.learnsLimits) state.quota.learn(answer.head, nowMs);
+}

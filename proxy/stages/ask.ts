@@ -1,0 +1,157 @@
+// One call of one target, from sending it to what has come of it: an answer that can be relayed, or a failure of some kind.
+import { failedOutcome } from '../attempt-outcome.ts';
+import { addForwarded } from '../call/forwarded-headers.ts';
+import type { Exchange } from '../connection/exchange.ts';
+import type { Refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { failureRefusal, invalid, rejectionOf } from '../providers/provider-error.ts';
+import { failureKind } from '../retry/failure-kind.ts';
+import { noteFailure, noteSuccess } from '../retry/learn.ts';
+import type { RetryReason } from '../snapshot/retry-policy.ts';
+import type { Target, Upstream } from '../snapshot/snapshot.ts';
+import type { TargetState } from '../targets/target-state.ts';
+import type { ApiKey } from '../upstream/api-keys.ts';
+import type { UpstreamFailure } from '../upstream/failure.ts';
+import { send } from '../upstream/send.ts';
+import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
+import type { Allowance } from './admit.ts';
+import type { RoutedCall } from './attempts.ts';
+
+/** How a call is made. */
+export interface Way {
+  /** Milliseconds of the gateway's clock. */
+  readonly startedAtMs: number;
+  /** When the answer must be complete, by the same clock. */
+  readonly latestMs: number;
+  /** On a new connection, because a kept one was closed. */
+  readonly isFresh: boolean;
+  /** Nothing else can be asked, so a stream may begin with whatever comes. */
+  readonly isLast: boolean;
+}
+
+/** A target that is being asked, and what the request holds under its rules. */
+export interface Asking extends Way {
+  readonly target: Target;
+  readonly state: TargetState;
+  readonly allowance: Allowance;
+  readonly answer: UpstreamAnswer;
+  /** The provider's key that it is asked with. */
+  readonly key: ApiKey;
+  /** The stream's usage event exists only because the gateway asked for it. */
+  readonly injectedUsage: boolean;
+}
+
+/** Why a call gave no answer that can be relayed. */
+export interface Verdict {
+  readonly refused: Refusal;
+  /** Undefined where the request must not be sent again. */
+  readonly kind: RetryReason | undefined;
+  /** The answer did not come completely; undefined: it did. */
+  readonly failure: UpstreamFailure | undefined;
+  /** It was about our key, and the provider has another one that can be used at once. */
+  readonly hasOtherKey: boolean;
+  readonly endedAtMs: number;
+}
+
+/** What is asked, for whom, by what means, and who wants to know what has come of it. */
+export interface Asker {
+  readonly routed: RoutedCall;
+  readonly exchange: Exchange;
+  readonly parts: Pick<Gateway, 'deadlines' | 'metrics' | 'nowMs' | 'pools' | 'targets' | 'usageEnabled'>;
+  /** The answer can be relayed; the allowance is still held. */
+  accepted(asking: Asking, endedAtMs: number): void;
+  /** It cannot; the allowance is still held. */
+  failed(asking: Asking, verdict: Verdict): void;
+  /** Something unexpected has happened; nothing is held. */
+  broke(asking: Asking, error: unknown): void;
+}
+
+/** Sends the call to one target. The asker is told once what has come of it; when sending throws, the allowance is given back. */
+export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way): Asking {
+  const state = asker.parts.targets.of(target);
+  state.breaker.begin(way.startedAtMs);
+  try {
+    return { ...sendTo(target, asker, way), ...way, target, state, allowance };
+  } catch (error) {
+    state.breaker.released(way.startedAtMs);
+    allowance.lease.release();
+    throw error;
+  }
+}
+
+function sendTo(
+  target: Target,
+  { routed: { operation, call }, exchange, parts: { pools, deadlines, usageEnabled } }: Asker,
+  { latestMs, isFresh, isLast }: Way,
+): Pick<Asking, 'answer' | 'key' | 'injectedUsage'> {
+  const { upstream } = target;
+  const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, usageEnabled);
+  const key = upstream.credentials.pick(deadlines.coarseNowMs);
+  const headers = [...key.headers, 'x-request-id', exchange.id];
+  const { forwarded } = upstream;
+  if (forwarded !== undefined) addForwarded(headers, exchange.request.rawHeaders, forwarded);
+  const outgoing = { path: upstream.basePath + path + upstream.query, headers, body };
+  const facts = { latestMs, isFresh, needsEvent: !isLast };
+  return {
+    answer: send(pools.get(upstream), { ...outgoing, ...facts }, upstream.patience, deadlines),
+    key,
+    injectedUsage,
+  };
+}
+
+/** Something has come of asking a target: it is counted, remembered of the target, and told to the asker. */
+export function judge(asking: Asking, failure: UpstreamFailure | undefined, asker: Asker): void {
+  const { target, state, allowance, answer, startedAtMs } = asking;
+  const { exchange, parts } = asker;
+  const { metrics, nowMs } = parts;
+  const endedAtMs = nowMs();
+  if (failure === undefined) target.upstream.credentials.answered(asking.key, answer.status, answer.head, endedAtMs);
+  let refused: Refusal | undefined;
+  try {
+    refused = refusalOf(asking, failure, exchange, nowMs);
+  } catch (error) {
+    metrics.upstream.ended(target, 'cancelled', 0);
+    state.breaker.released(endedAtMs);
+    answer.cancel();
+    allowance.lease.release();
+    asker.broke(asking, error);
+    return;
+  }
+  const { gone } = exchange;
+  const seconds = (endedAtMs - startedAtMs) / 1000;
+  if (refused === undefined) {
+    if (!gone) metrics.upstream.begun(target, seconds);
+    noteSuccess(asking, endedAtMs, gone);
+    asker.accepted(asking, endedAtMs);
+    return;
+  }
+  const isCancelled = gone && failure !== undefined;
+  metrics.upstream.ended(target, failedOutcome(refused, isCancelled), seconds);
+  answer.cancel();
+  const kind = failureKind({ refused, failure, status: answer.status, stream: answer.stream });
+  const isAboutKey = failure === undefined && (answer.status === 401 || answer.status === 429);
+  const hasOtherKey = isAboutKey && target.upstream.credentials.hasFree(endedAtMs);
+  if (isCancelled) state.breaker.released(endedAtMs);
+  else noteFailure(asking, { kind, failure, hasOtherKey }, endedAtMs);
+  asker.failed(asking, { refused, kind, failure, hasOtherKey, endedAtMs });
+}
+
+/** Why an answer cannot be relayed; undefined when it can. */
+function refusalOf(
+  { target: { upstream }, answer, injectedUsage }: Asking,
+  failure: UpstreamFailure | undefined,
+  { gone }: Exchange,
+  nowMs: () => number,
+): Refusal | undefined {
+  // Of an answer that was under way when the client left, what has come is measured.
+  if (failure !== undefined && !(gone && failure.sent)) return failureRefusal(failure, upstream, answer.head);
+  if (gone && answer.status < 400) return undefined;
+  return rejectionOf(answer, upstream, nowMs) ?? (injectedUsage ? unreadable(answer, upstream) : undefined);
+}
+
+/** A stream that cannot be decoded would hide the usage event that the client must not see. */
+function unreadable(answer: UpstreamAnswer, upstream: Upstream): Refusal | undefined {
+  const { stream, contentEncoding } = answer;
+  if (!stream || contentEncoding === undefined) return undefined;
+  return invalid(answer, upstream, `it is encoded as ${contentEncoding}, although plain bytes were asked for`);
+}

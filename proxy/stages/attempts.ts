@@ -1,0 +1,52 @@
+// What becomes of asking targets: the calls that failed, and the one whose answer is relayed.
+import type { Answer } from '../answer.ts';
+import type { Call } from '../call/call.ts';
+import type { Operation } from '../dialects/dialect.ts';
+import type { Refusal } from '../errors.ts';
+import type { Route, Target } from '../snapshot/snapshot.ts';
+import type { Allowance, ConsumerAllowance } from './admit.ts';
+
+/** A call, where it may go, and what its consumer was allowed. */
+export interface RoutedCall {
+  readonly operation: Operation;
+  readonly call: Call;
+  readonly route: Route;
+  readonly consumer: ConsumerAllowance;
+}
+
+/** A target that was asked. Moments in milliseconds of the gateway's clock. */
+interface Attempt {
+  readonly target: Target;
+  readonly startedAtMs: number;
+  /** When its answer could be relayed, or it had failed. */
+  readonly endedAtMs: number;
+}
+
+/** A target whose answer is relayed. */
+export interface Accepted extends Attempt {
+  readonly routed: RoutedCall;
+  readonly refused: undefined;
+  readonly answer: Answer;
+  /** What the request holds under the rules of its provider and model. */
+  readonly allowance: Allowance;
+  /** The stream's usage event exists only because the gateway asked for it. */
+  readonly injectedUsage: boolean;
+  /** The provider's id of the request, as it may be shown. */
+  readonly upstreamId: string | undefined;
+}
+
+/** A target whose answer is not relayed, or that gave none. */
+export interface FailedAttempt extends Attempt {
+  readonly refused: Refusal;
+  /** As much of an answer as came. */
+  readonly answer: Answer | undefined;
+}
+
+/** What targets are asked for. */
+export interface AnswerTaker {
+  /** The targets that failed; their slots are given back. */
+  readonly failed: FailedAttempt[];
+  takeAnswer(accepted: Accepted): void;
+  /** There is none: a Refusal, or an unexpected error. */
+  refuse(reason: unknown): void;
+}

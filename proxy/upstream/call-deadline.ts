@@ -1,0 +1,86 @@
+// How long one call of a provider may take: its timeouts, one after the other, and the whole.
+import type { Failure } from '../answer.ts';
+import type { Deadlines, Timed } from './deadlines.ts';
+import { timedOut } from './failure.ts';
+import type { Patience } from './patience.ts';
+
+/** What is known of a call when it is made. */
+export interface CallFacts {
+  /** When the answer must be complete, whatever its patience says: milliseconds of the shared clock. */
+  readonly latestMs: number;
+  /** A stream is handed over when its first event is there, so that one which says nothing or begins with an error can be had elsewhere. */
+  readonly needsEvent: boolean;
+}
+
+/** A call that took too long is told so. */
+export interface Late {
+  late(failure: Failure): void;
+}
+
+export class CallDeadline implements Timed {
+  deadlineMs: number;
+  readonly #patience: Patience;
+  readonly #deadlines: Deadlines;
+  readonly #call: Late;
+  #totalDeadlineMs: number;
+  #sentAtMs = 0;
+  #waitingFor = '';
+
+  /** Runs from now on. `latestMs`: when the answer must be complete, whatever `patience` says: milliseconds of the shared clock. */
+  constructor(patience: Patience, deadlines: Deadlines, latestMs: number, call: Late) {
+    this.#patience = patience;
+    this.#deadlines = deadlines;
+    this.#call = call;
+    this.#totalDeadlineMs = Math.min(deadlines.coarseNowMs + patience.totalMs, latestMs);
+    // Connecting has a timeout of its own (upstream/pools.ts).
+    this.deadlineMs = this.#totalDeadlineMs;
+    deadlines.add(this);
+  }
+
+  /** How long ago the request was sent. Milliseconds, as coarse as the shared clock. */
+  get sinceSentMs(): number {
+    return this.#deadlines.coarseNowMs - this.#sentAtMs;
+  }
+
+  /** The request is sent. */
+  sent(): void {
+    this.#sentAtMs = this.#deadlines.coarseNowMs;
+    this.#await('no first byte within timeouts.first_byte', this.#sentAtMs + this.#patience.firstByteMs);
+  }
+
+  /** A stream begins. */
+  awaitFirstEvent(): void {
+    this.#await('no first event within timeouts.first_event', this.#sentAtMs + this.#patience.firstEventMs);
+  }
+
+  /** A part of the body has come, or the call goes on after a pause. */
+  awaitMore(): void {
+    const dueMs = this.#deadlines.coarseNowMs + this.#patience.streamIdleMs;
+    this.#await('the stream was silent for timeouts.stream_idle', dueMs);
+  }
+
+  /** The client does not read: no deadline runs for the provider but that of the whole. */
+  pause(): void {
+    this.deadlineMs = this.#totalDeadlineMs;
+  }
+
+  /** The client has left: only what comes soon is worth waiting for. */
+  finishSoon(): void {
+    this.#totalDeadlineMs = Math.min(this.#totalDeadlineMs, this.#deadlines.coarseNowMs + this.#patience.usageDrainMs);
+  }
+
+  /** Nothing is awaited any more. */
+  stop(): void {
+    this.#deadlines.remove(this);
+  }
+
+  expire(): void {
+    const isTotal = this.#deadlines.coarseNowMs >= this.#totalDeadlineMs;
+    this.#call.late(timedOut(isTotal ? 'the answer was not complete within timeouts.total' : this.#waitingFor));
+  }
+
+  #await(what: string, dueMs: number): void {
+    this.#waitingFor = what;
+    this.deadlineMs = Math.min(dueMs, this.#totalDeadlineMs);
+  }
+}

@@ -1,0 +1,64 @@
+// Further calls stay within ten and a share of the requests, in any ten seconds.
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import { RetryBudget, usualShare } from '../../../proxy/retry/retry-budget.ts';
+import { RetryBudgets } from '../../../proxy/retry/retry-budgets.ts';
+import { defaultRetryPolicy } from '../../../proxy/snapshot/retry-policy.ts';
+import { runs } from '../../support/extent.ts';
+
+const start = Date.UTC(2026, 0, 5, 12);
+
+await test('a lonely request can fail over, and a storm of failures gets a fifth', async (t) => {
+  const budget = new RetryBudget();
+  budget.note(start);
+  t.equal(budget.take(usualShare, start), true);
+  let extras = 1;
+  for (let request = 1; request < 1000; request += 1) {
+    budget.note(start + request);
+    if (budget.take(usualShare, start + request)) extras += 1;
+  }
+  t.equal(extras, 210, 'ten, and a fifth of a thousand requests');
+  t.equal(budget.take(usualShare, start + 9_000), false, 'within ten seconds of them');
+  t.equal(budget.take(usualShare, start + 11_000), true, 'afterwards again');
+});
+
+await test('no ten seconds have more further calls than the budget allows', async () => {
+  const steps = fc.array(fc.record({ afterMs: fc.integer({ min: 0, max: 4_000 }), isRetry: fc.boolean() }), {
+    maxLength: 300,
+  });
+  fc.assert(
+    fc.property(steps, (events) => {
+      const budget = new RetryBudget();
+      const requests: number[] = [];
+      const extras: number[] = [];
+      let now = start;
+      for (const { afterMs, isRetry } of events) {
+        now += afterMs;
+        if (!isRetry) {
+          requests.push(now);
+          budget.note(now);
+        } else if (budget.take(usualShare, now)) extras.push(now);
+        // Of the slice that ends the window, a part is older than nine seconds.
+        const within = (moments: readonly number[], ms: number) => moments.filter((at) => at > now - ms).length;
+        if (within(extras, 9_000) > 10 + usualShare * within(requests, 10_000)) return false;
+      }
+      return true;
+    }),
+    runs(300),
+  );
+});
+
+await test('an alias with a budget of its own neither pays nor uses that of the process', async (t) => {
+  const budgets = new RetryBudgets();
+  const strict = { name: 'strict', policy: { ...defaultRetryPolicy, budget: 0 } };
+  const other = { name: 'other', policy: defaultRetryPolicy };
+  let taken = 0;
+  for (let call = 0; call < 20; call += 1) {
+    budgets.note(strict, start);
+    if (budgets.take(strict, 'failover', start)) taken += 1;
+  }
+  t.equal(taken, 10, 'its ten');
+  t.equal(budgets.take(other, 'retry', start), true);
+  t.same(budgets.counts, { failover: 10, retry: 1, reconnect: 0 });
+  t.equal(budgets.refused, 10);
+});
