@@ -4,10 +4,10 @@ import type { Identity } from '../plane/identity.ts';
 import { timestamp } from '../schemas/timestamp.ts';
 import type { Exchange, LoggedCaller } from './connection/exchange.ts';
 import type { Refusal } from './errors.ts';
+import { flat, quoted, tenths } from './line-text.ts';
 import type { TokenUsage } from './tokens/token-usage.ts';
 
-/** The most characters of one value, and the most attempts; the rest is left out. */
-const longestValue = 256;
+/** The most attempts of one line; the rest is left out. */
 const mostAttempts = 16;
 
 interface LoggedTarget {
@@ -65,21 +65,35 @@ export interface UnreadRequest {
   readonly refused: Refusal;
 }
 
-/** How many texts are kept as JSON, because they come again: addresses, endpoints, revisions. */
-const mostKept = 1024;
 const thousandths = Array.from({ length: 1000 }, (_, index) => String(index).padStart(3, '0'));
 
-/** Makes the lines of one process, each with its line break. */
+/** The members that stay the same while a caller asks the same endpoint on one connection. */
+interface CallerMembers {
+  readonly address: string;
+  readonly path: string;
+  readonly text: string;
+}
+
+interface TargetMembers {
+  readonly resolved: string;
+  /** The beginning of an attempt. */
+  readonly asked: string;
+  /** From `resolved` to the milliseconds of the only attempt, which went well. */
+  readonly answered: string;
+}
+
+/** Makes the lines of one process, each with its line break. What stays the same for many requests is put together once. */
 export class AccessLines {
   readonly #identity: string;
-  /** The time of a second is rendered once. */
+  /** All before the request's id, of this second and of this millisecond. */
   #second = -1;
-  #begun = '';
-  /** Texts as JSON. */
-  readonly #kept = new Map<string, string>();
-  /** The members about a caller and about a target, which stay the same for many requests. */
-  readonly #callers = new WeakMap<object, string>();
-  readonly #targets = new WeakMap<object, { readonly resolved: string; readonly asked: string }>();
+  #secondText = '';
+  #millisecond = -1;
+  #millisecondText = '';
+  #revision: string | undefined;
+  #revisionText = '';
+  readonly #callers = new WeakMap<object, CallerMembers>();
+  readonly #targets = new WeakMap<object, TargetMembers>();
 
   constructor({ service, plane, instance, version }: Identity) {
     const members = JSON.stringify({ service, plane, instance, version, msg: 'request' });
@@ -88,18 +102,16 @@ export class AccessLines {
 
   /** The line of a model request. */
   ofTrip(trip: LoggedTrip, { status, usage, nowMs, wallMs }: Finish): string {
-    const { exchange, principal, call, accepted, ending, snapshot } = trip;
-    const begin = this.#begin(exchange, wallMs);
-    let line = begin + this.#caller(principal ?? exchange.caller);
-    line += `,"method":"POST","endpoint":${this.#text(trip.path)}`;
+    const { exchange, call, accepted, failed, ending, snapshot } = trip;
+    let line = `${this.#begin(wallMs)}${quoted(exchange.id)}${this.#caller(trip)}`;
     if (call !== undefined) {
       line += `,"requested_model":${quoted(call.model)}${call.stream ? ',"stream":true' : ',"stream":false'}`;
     }
-    const target = resolvedOf(trip);
-    if (target !== undefined) line += this.#target(target).resolved;
-    line += `,"status":${status}`;
-    if (ending.refused !== undefined) line += refusalMembers(ending.refused);
-    line += `,"attempts":[${this.#attempts(trip)}]`;
+    const isAnswered = status === 200 && accepted?.answer?.status === 200;
+    if (isAnswered && failed.length === 0 && ending.refused === undefined) {
+      const { target, startedAtMs, endedAtMs } = accepted;
+      line += `${this.#target(target).answered}${tenths(endedAtMs - startedAtMs)}}]`;
+    } else line += this.#outcome(trip, status);
     if (usage !== undefined) {
       line += `,"prompt_tokens":${usage.inputTokens},"completion_tokens":${usage.outputTokens},"total_tokens":${
         usage.totalTokens
@@ -107,38 +119,64 @@ export class AccessLines {
     }
     // Of an answer that a client did not wait for, nothing may have come.
     if (accepted?.answer?.status) line += `,"first_byte_ms":${tenths(accepted.endedAtMs - exchange.startedAtMs)}`;
-    return line + this.#end(nowMs - exchange.startedAtMs, snapshot.revision);
+    return `${line},"duration_ms":${tenths(nowMs - exchange.startedAtMs)}${this.#end(snapshot.revision)}`;
   }
 
   /** The line of a request that is none of a model. */
   ofOther({ exchange, method, path, revision, status, refused }: OtherRequest, nowMs: number, wallMs: number): string {
-    const begin = this.#begin(exchange, wallMs) + this.#caller(exchange.caller);
+    const { id, clientAddress, caller, startedAtMs } = exchange;
+    const who = `${quoted(id)},"client_address":${quoted(clientAddress)}${callerMembers(caller)}`;
     const asked = `,"method":${quoted(method)},"endpoint":${quoted(path)},"status":${status}`;
     const error = refused === undefined ? '' : refusalMembers(refused);
-    return begin + asked + error + this.#end(nowMs - exchange.startedAtMs, revision);
+    return `${this.#begin(wallMs)}${who}${asked}${error},"duration_ms":${tenths(nowMs - startedAtMs)}${this.#end(revision)}`;
   }
 
   /** The line of a request that could not be read; `further`: how many more there were, that have no line of their own. */
   ofUnread({ id, clientAddress, refused, revision }: UnreadRequest, further: number, wallMs: number): string {
-    const begin = this.#begin({ id, clientAddress }, wallMs);
+    const who = `${quoted(id)},"client_address":${quoted(clientAddress)}`;
     const more = further === 0 ? '' : `,"further":${further}`;
-    return `${begin},"status":${refused.status}${refusalMembers(refused)}${more},"config_revision":${this.#text(revision)}}\n`;
+    return `${this.#begin(wallMs)}${who},"status":${refused.status}${refusalMembers(refused)}${more}${this.#end(revision)}`;
   }
 
-  #begin({ id, clientAddress }: Pick<LoggedTrip['exchange'], 'id' | 'clientAddress'>, wallMs: number): string {
-    const second = Math.floor(wallMs / 1000);
+  /** All before the request's id. */
+  #begin(wallMs: number): string {
+    const millisecond = Math.floor(wallMs);
+    if (millisecond === this.#millisecond) return this.#millisecondText;
+    const second = Math.floor(millisecond / 1000);
     if (second !== this.#second) {
       this.#second = second;
-      this.#begun = `{"level":"info","time":"${timestamp(second * 1000).slice(0, -4)}`;
+      this.#secondText = `{"level":"info","time":"${timestamp(second * 1000).slice(0, -4)}`;
     }
-    const millisecond = thousandths[Math.floor(wallMs) - second * 1000];
-    const address = this.#text(clientAddress);
-    return `${this.#begun}${millisecond}${this.#identity}${quoted(id)},"client_address":${address}`;
+    this.#millisecond = millisecond;
+    this.#millisecondText = `${this.#secondText}${thousandths[millisecond - second * 1000]}${this.#identity}`;
+    return this.#millisecondText;
   }
 
-  /** Milliseconds of the whole request; and what configuration it saw. */
-  #end(ms: number, revision: string): string {
-    return `,"duration_ms":${tenths(ms)},"config_revision":${this.#text(revision)}}\n`;
+  /** What configuration the request saw. */
+  #end(revision: string): string {
+    if (revision === this.#revision) return this.#revisionText;
+    this.#revision = revision;
+    this.#revisionText = flat(`,"config_revision":${quoted(revision)}}\n`);
+    return this.#revisionText;
+  }
+
+  #caller({ exchange, principal, path }: LoggedTrip): string {
+    const { clientAddress: address } = exchange;
+    const known = principal === undefined ? undefined : this.#callers.get(principal);
+    if (known !== undefined && known.address === address && known.path === path) return known.text;
+    const who = `,"client_address":${quoted(address)}${callerMembers(principal ?? exchange.caller)}`;
+    const text = flat(`${who},"method":"POST","endpoint":${quoted(path)}`);
+    if (principal !== undefined) this.#callers.set(principal, { address, path, text });
+    return text;
+  }
+
+  /** How it ended, and the attempts. */
+  #outcome(trip: LoggedTrip, status: number): string {
+    const { refused } = trip.ending;
+    const target = resolvedOf(trip);
+    const resolved = target === undefined ? '' : this.#target(target).resolved;
+    const error = refused === undefined ? '' : refusalMembers(refused);
+    return `${resolved},"status":${status}${error},"attempts":[${this.#attempts(trip)}]`;
   }
 
   /** The attempts in their order; of too many, the last ones. */
@@ -159,39 +197,28 @@ export class AccessLines {
     return `${this.#target(target).asked}${status},"ms":${tenths(endedAtMs - startedAtMs)}${error}`;
   }
 
-  #caller(caller: LoggedCaller | undefined): string {
-    if (caller === undefined) return '';
-    const known = this.#callers.get(caller);
-    if (known !== undefined) return known;
-    const { keyId = caller.kind, userPath, reason } = caller;
-    const key = keyId === undefined ? '' : `,"key_id":${quoted(keyId)}`;
-    const path = userPath === undefined ? '' : `,"user_path":${quoted(userPath)}`;
-    const made = reason === undefined ? key + path : `${key}${path},"reason":"${reason}"`;
-    this.#callers.set(caller, made);
-    return made;
-  }
-
-  #target(target: LoggedTarget): { readonly resolved: string; readonly asked: string } {
+  #target(target: LoggedTarget): TargetMembers {
     const known = this.#targets.get(target);
     if (known !== undefined) return known;
     const { upstream, model } = target;
     const resolved = `,"resolved_model":${quoted(`${upstream.name}/${model}`)}`;
-    const made = { resolved, asked: `{"provider":${quoted(upstream.name)},"model":${quoted(model)}` };
+    const asked = `{"provider":${quoted(upstream.name)},"model":${quoted(model)}`;
+    const made = {
+      resolved,
+      asked,
+      answered: flat(`${resolved},"status":200,"attempts":[${asked},"status":200,"ms":`),
+    };
     this.#targets.set(target, made);
     return made;
   }
+}
 
-  /** As `quoted`, of a text that comes again. */
-  #text(text: string): string {
-    const known = this.#kept.get(text);
-    if (known !== undefined) return known;
-    const made = quoted(text);
-    if (text.length > longestValue) return made;
-    // There may be many addresses: they are kept only for a while.
-    if (this.#kept.size >= mostKept) this.#kept.clear();
-    this.#kept.set(text, made);
-    return made;
-  }
+function callerMembers(caller: LoggedCaller | undefined): string {
+  if (caller === undefined) return '';
+  const { keyId = caller.kind, userPath, reason } = caller;
+  const key = keyId === undefined ? '' : `,"key_id":${quoted(keyId)}`;
+  const path = userPath === undefined ? '' : `,"user_path":${quoted(userPath)}`;
+  return reason === undefined ? key + path : `${key}${path},"reason":"${reason}"`;
 }
 
 /** The target that answered, or the last that was asked, or the only one there was. */
@@ -205,30 +232,4 @@ function refusalMembers({ code, rule }: Refusal): string {
   const error = code === null ? '' : `,"error_code":${quoted(code)}`;
   if (rule === undefined) return error;
   return `${error},"rule":${quoted(rule.label)},"rule_id":${quoted(rule.id)},"rule_scope":"${rule.scope}"`;
-}
-
-/** A number with one decimal. Integers are turned into text faster than fractions. */
-function tenths(ms: number): string {
-  const count = Math.max(0, Math.round(ms * 10));
-  return `${Math.floor(count / 10)}.${count % 10}`;
-}
-
-/** The text as JSON, bounded. Nearly all texts are plain ASCII, which needs no escape. */
-function quoted(text: string): string {
-  const isLong = text.length > longestValue;
-  for (let index = 0; index < text.length && index < longestValue; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) return escaped(text);
-  }
-  return isLong ? `"${text.slice(0, longestValue)}…"` : `"${text}"`;
-}
-
-function escaped(text: string): string {
-  const short = text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
-  // Control, format and separator characters could forge lines or hide text where the line is shown.
-  return JSON.stringify(short).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (found) =>
-    Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(
-      '',
-    ),
-  );
 }
