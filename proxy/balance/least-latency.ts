@@ -15,7 +15,7 @@ export function rankByLatency(count: number, turn: Turn, ballot: Ballot): void {
     if (!ballot.isUsable(index)) continue;
     const mean = ballot.states[index]?.latency.mean() ?? Number.POSITIVE_INFINITY;
     ballot.keys[index] = mean;
-    if (mean < (ballot.keys[best] ?? Number.POSITIVE_INFINITY)) best = index;
+    if (mean < (best === -1 ? Number.POSITIVE_INFINITY : (ballot.keys[best] ?? 0))) best = index;
   }
   if (ballot.hasProbe) return;
   turn.requests += 1;

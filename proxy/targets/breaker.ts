@@ -38,6 +38,10 @@ export class Breaker {
   #openForMs = firstOpenMs;
   #probeUntilMs = 0;
 
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   state(nowMs: number): BreakerState {
     if (this.#isClosed) return 'closed';
     return nowMs < this.#openUntilMs ? 'open' : 'half_open';

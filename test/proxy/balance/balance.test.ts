@@ -110,6 +110,14 @@ await test('the other targets follow in declared order, and nothing new is made 
     t.equal(balance(same, context), same.targets);
 });
 
+await test('an alias of forty targets is balanced as well', async (t) => {
+  const { order } = stand();
+  const route = routeWith(Array.from({ length: 40 }, () => 1));
+  const firsts = Array.from({ length: 40 }, () => order(route)[0]);
+  t.equal(new Set(firsts).size, 40);
+  t.equal(new Set(order(route)).size, 40);
+});
+
 await test('a reload that leaves an alias as it is leaves its turn as it is', async (t) => {
   const { first } = stand();
   const [before, after, changed] = [routeWith([1, 1]), routeWith([1, 1]), routeWith([2, 1])];
