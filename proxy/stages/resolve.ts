@@ -3,7 +3,8 @@ import { allowsName, allowsTarget, type ModelAccess } from '../../schemas/keys/m
 import { isWithin } from '../../schemas/user-path.ts';
 import type { Call } from '../call/call.ts';
 import { refusal } from '../errors.ts';
-import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
+import type { Route, Snapshot } from '../snapshot/snapshot.ts';
+import { partOf } from './route-part.ts';
 
 /**
  * Where a call leads for a caller at `userPath` restricted to `access` (undefined: to nothing). Throws 404 `model_not_found`, also for an
@@ -54,15 +55,4 @@ export function grantedPart(
 ): Route | undefined {
   if (allowsName(access, model)) return route;
   return partOf(route, ({ upstream, model: id }) => allowsTarget(access, upstream.name, id, providers));
-}
-
-/** The route with only the targets that are wanted; undefined when that is none. */
-function partOf(route: Route, isWanted: (target: Target) => boolean): Route | undefined {
-  const targets = route.targets.filter(isWanted);
-  if (targets.length === route.targets.length) return route;
-  if (targets.length === 0) return undefined;
-  // Balancing goes by the name: callers with the same part of an alias share its turns.
-  const indices = targets.map((target) => route.targets.indexOf(target));
-  const weights = indices.map((index) => route.weights[index] ?? 1);
-  return { ...route, name: `${route.name}\nonly ${indices.join(' ')}`, targets, weights };
 }

@@ -66,6 +66,28 @@ await test('a restricted caller reaches what is granted, by whatever name it ask
     t.equal(await reached(allowed, name), outcome, `${JSON.stringify(allowed)}: ${name}`);
 });
 
+await test('callers with the same part of an alias share one route, however many targets it has', async (t) => {
+  for (const count of [3, 40]) {
+    const models = Array.from({ length: count }, (_, index) => `m${index}`);
+    const targets = models.map((model, index) => ({ model: `p/${model}`, weight: index + 1 }));
+    const config = sampleConfig({ providers: { p: { models } }, aliases: [{ source: 'mix', targets }] });
+    const snapshot = compile(config, '', open);
+    const part = (...allowed: string[]) => resolve(named('mix'), snapshot, modelAccess(allowed));
+    const [one, same, other] = [part('p/m1', 'p/m2'), part('p/m2', 'p/m1', 'p/x'), part('p/m1')];
+    t.same(
+      [one.targets.map(({ model }) => model), one.weights],
+      [
+        ['m1', 'm2'],
+        [2, 3],
+      ],
+    );
+    t.equal(same.name, one.name);
+    t.same([other.weights, other.name === one.name], [[2], false]);
+    t.equal(part(...models.map((model) => `p/${model}`)), snapshot.routes.get('mix'), 'all of it is the route itself');
+    t.equal(same === one, count === 3, 'a part of a usual route is made once');
+  }
+});
+
 await test('a routing member takes a restricted caller only to providers that allow it', async (t) => {
   const snapshot = compile(
     sampleConfig({
