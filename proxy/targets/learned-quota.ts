@@ -77,6 +77,13 @@ export class LearnedQuota {
     this.#judge(nowMs);
   }
 
+  /** Knows nothing again. */
+  forget(): void {
+    this.#limits = undefined;
+    this.#usedUpUntilMs = 0;
+    this.#hasPlenty = false;
+  }
+
   /** Whether the next call is likely to be refused. */
   isUsedUp(nowMs: number): boolean {
     return nowMs < this.#usedUpUntilMs;

@@ -3,7 +3,12 @@ import { TargetState } from './target-state.ts';
 
 /** What tells targets apart. */
 export interface RememberedTarget {
-  readonly upstream: { readonly name: string; readonly origin: string };
+  readonly upstream: {
+    readonly name: string;
+    readonly origin: string;
+    /** False: what its answers said of limits is to be forgotten. */
+    readonly learnsLimits?: boolean;
+  };
   /** The model's id at the provider. */
   readonly model: string;
 }
@@ -41,6 +46,7 @@ export class TargetStates {
         const key = `${upstream.name}\n${upstream.origin}\n${model}`;
         const before = known.get(key) ?? this.#known.get(key);
         const state = this.#remember(target, before?.state ?? this.of(target));
+        if (upstream.learnsLimits === false) state.quota.forget();
         known.set(key, before ?? { provider: upstream.name, model, state });
       }
     }

@@ -30,6 +30,21 @@ await test('the state of a target survives a reload while provider, origin and m
   t.not([...states.known()][0]?.state, kept, 'a target that was gone begins anew');
 });
 
+await test('a provider whose limits are no longer learned has none', async (t) => {
+  const states = new TargetStates();
+  const before = targetOf('p');
+  states.keep(routesOf(before));
+  const { quota } = states.of(before);
+  quota.learn({ quota: ['x-ratelimit-remaining-requests', '0'].map((text) => Buffer.from(text)) }, start);
+  states.keep(routesOf(targetOf('p')));
+  t.equal(quota.isUsedUp(start), true);
+  states.keep(
+    new Map([['route', { targets: [{ upstream: { ...before.upstream, learnsLimits: false }, model: 'm' }] }]]),
+  );
+  t.equal(quota.isUsedUp(start), false);
+  t.same([...quota.remaining(start)], []);
+});
+
 await test('the same target in several routes has one state', async (t) => {
   const states = new TargetStates();
   const [one, other] = [targetOf('p'), targetOf('p')];
