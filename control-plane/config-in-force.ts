@@ -1,6 +1,9 @@
 // The configuration in force, in the forms that the control plane needs; made once per configuration.
 import type { AssembledConfig } from '../gitops/assembled.ts';
 import type { DeclaredPlaces } from '../gitops/places.ts';
+import type { ManualAlias } from '../schemas/aliases/manual-alias.ts';
+import { aliasesInForce, mergeAliases } from '../schemas/aliases/merge-aliases.ts';
+import { type ModelNames, modelNames } from '../schemas/aliases/model-names.ts';
 import { type KnownModels, knownModels, nothingKnown } from '../schemas/rules/known-models.ts';
 import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';
 import { compileRules, type Rule } from '../schemas/rules/rule.ts';
@@ -16,14 +19,19 @@ export type PlacesInForce = Readonly<Record<keyof DeclaredPlaces, ReadonlyMap<st
 export class ConfigInForce {
   isLoaded = false;
   rules: readonly Rule[] = [];
+  /** With the aliases of operators. */
   known: KnownModels = nothingKnown;
   /** The limits on what operators may store. */
   quotas: Quotas = defaultQuotas;
   /** As declared, references to variables unexpanded. It may hold secrets. */
   providers: AssembledConfig['providers'] = {};
+  /** As declared, without those of operators. */
   aliases: AssembledConfig['aliases'] = [];
+  models: ModelNames = modelNames({ providers: {} });
   places: PlacesInForce = { providers: new Map(), aliases: new Map(), rules: new Map() };
   #areLimitsEnabled = false;
+  #declared: AssembledConfig | undefined;
+  #manual: readonly ManualAlias[] = [];
   readonly #switches: Switches;
 
   constructor(switches: Switches) {
@@ -33,16 +41,30 @@ export class ConfigInForce {
   put(declared: AssembledConfig): void {
     this.isLoaded = true;
     this.rules = compileRules(declared.rate_limits);
-    this.known = knownModels(declared);
     this.quotas = declared.admin;
     this.providers = declared.providers;
     this.aliases = declared.aliases;
+    this.models = modelNames(declared);
+    this.#declared = declared;
     this.places = {
       providers: new Map(declared.places?.providers),
       aliases: new Map(declared.places?.aliases),
       rules: new Map(declared.places?.rules),
     };
     this.#areLimitsEnabled = declared.rate_limits.enabled;
+    this.#learn();
+  }
+
+  /** Takes the aliases of operators: their names are known, too. */
+  putAliases(manual: readonly ManualAlias[]): void {
+    this.#manual = manual;
+    this.#learn();
+  }
+
+  #learn(): void {
+    if (this.#declared === undefined) return;
+    const aliases = aliasesInForce(mergeAliases(this.aliases, this.#manual, this.models));
+    this.known = knownModels({ ...this.#declared, aliases });
   }
 
   /** Which rules can be enforced. */

@@ -31,6 +31,12 @@ export const errors = {
     'There are {count} keys {where} already; at most {limit} are allowed (the section admin of the configuration). Delete some first.',
     409,
   ),
+  too_many_virtual_models: bad('Operators have set {count} virtual models already; at most {limit} are allowed.', 409),
+  virtual_model_config_owned: bad(
+    'The virtual model "{source}" is declared in {place}. Remove it there, or override it with a PUT.',
+    409,
+  ),
+  virtual_model_in_use: bad('The virtual model "{source}" is a target of {users}. Change those first.', 409),
   rate_limit_config_owned: bad(
     'This rate limit is declared in {place}. Remove it there, or override it with a PUT.',
     409,
@@ -41,6 +47,7 @@ export const errors = {
     message: 'A per_child rule needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS). Nothing was stored.',
   },
   rate_limit_not_found: { status: 404, type: 'not_found_error', message: 'There is no such rate limit.' },
+  virtual_model_not_found: { status: 404, type: 'not_found_error', message: 'There is no virtual model "{source}".' },
   precondition_failed: bad('The resource has changed since; its entity tag is {current} now. Read it again.', 412),
   write_conflict: bad('Other requests kept changing the same data. Nothing was changed; try again.', 409),
   store_unavailable: unstored('The state store cannot be used ({reason}){consequence}.'),

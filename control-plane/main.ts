@@ -19,7 +19,7 @@ import { logStateEvent } from '../plane/log-events.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
-import { manualRules } from '../schemas/documents/kinds.ts';
+import { manualAliases, manualRules } from '../schemas/documents/kinds.ts';
 import { readKind } from '../schemas/documents/managed-kind.ts';
 import { ownDirectory } from '../store/own-files.ts';
 import { followState } from '../store/state/follow-state.ts';
@@ -34,6 +34,7 @@ import { readLiveCounters } from './admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from './admin/rate-limits/routes.ts';
 import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
 import { status } from './admin/status/routes.ts';
+import { virtualModels } from './admin/virtual-models/routes.ts';
 import { who } from './authenticate.ts';
 import { ConfigInForce } from './config-in-force.ts';
 import { DocumentsInForce } from './documents-in-force.ts';
@@ -92,6 +93,7 @@ const stateFollower = await followState({
   owner: { nowMs, witnesses: () => fleet.witnesses() },
   apply({ documents }, { source }) {
     managed.put(documents, source !== 'nothing');
+    config.putAliases(readKind(manualAliases, documents).values);
     warnUnenforced();
     warnOfKeyPaths(documents);
     expiry?.changed();
@@ -165,8 +167,13 @@ const rateLimitParts = {
 const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 await app.register(rateLimits, { parts: rateLimitParts, who });
 await app.register(authKeys, { parts: { ...admin, uses: store.uses, known: () => config.known } });
+const virtualModelParts = {
+  ...admin,
+  configAliases: () => ({ aliases: config.aliases, places: config.places.aliases, models: config.models }),
+};
+await app.register(virtualModels, { parts: virtualModelParts });
 await app.register(configRoutes, {
-  parts: { rules: rateLimitParts, inForce: () => config, status: configStatus, fleet },
+  parts: { rules: rateLimitParts, aliases: virtualModelParts, inForce: () => config, status: configStatus, fleet },
 });
 await app.register(status, {
   parts: {

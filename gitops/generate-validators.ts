@@ -18,16 +18,19 @@ async function configModule(): Promise<Record<string, string>> {
   const compiler = createCompiler({ findsAll: true });
   for (const name of configSchemas) compiler.addSchema(await readSchema('config', name), `${name}.schema.json`);
   compiler.addSchema(limitList(), 'limit-list');
+  compiler.addSchema({ $ref: 'aliases.schema.json#/$defs/alias' }, 'alias');
   const types = [
-    "import type { Config, Limit } from '../../types.ts';",
+    "import type { Alias, Config, Limit } from '../../types.ts';",
     "import type { Validator } from '../validator.ts';",
     '/** A configuration. */',
     'export declare const config: Validator<Config>;',
     '/** The limits in an environment variable: there `per_child` is a member of the limit, because no entry encloses it. */',
     'export declare const limitList: Validator<(Limit & { per_child: boolean })[]>;',
+    '/** An alias of the configuration; `target` may stand in place of `targets`. */',
+    'export declare const alias: Validator<Alias>;',
   ];
   return {
-    'config.js': banner + moduleOf(compiler, { config: 'config.schema.json', limitList: 'limit-list' }),
+    'config.js': banner + moduleOf(compiler, { config: 'config.schema.json', limitList: 'limit-list', alias: 'alias' }),
     'config.d.ts': `${banner}${types.join('\n')}\n`,
   };
 }

@@ -695,3 +695,91 @@ export interface AuthKeyDashboardAccess {
    */
   dashboard_access: boolean;
 }
+/**
+ * The body of PUT /admin/virtual-models: an alias, as in the configuration. The stored alias takes at most 16 KiB.
+ */
+export interface VirtualModelWrite {
+  /**
+   * The name that clients ask for. It may be the name of a model, which it then replaces. `<prefix>/*` stands for a family: every model of its targets, as `<prefix>/<model>`.
+   */
+  source: string;
+  /**
+   * What it leads to: a selector <provider>/<model>, a bare model id (that model on any provider), or another alias; for a family, <provider>/*. Short for one entry under targets.
+   */
+  target?: string;
+  /**
+   * The same as target.
+   */
+  target_model?: string;
+  /**
+   * What it leads to, in order: each entry as `target`.
+   *
+   * Items: One place an alias may lead to.
+   */
+  targets?: {
+    /**
+     * A selector <provider>/<model>, a bare model id, or another alias; for a family, <provider>/*.
+     */
+    model: string;
+    /**
+     * Share of the requests, relative to the other targets; for round_robin and session_affinity.
+     */
+    weight: number;
+  }[];
+  /**
+   * Which target a request asks first; the others follow in order. round_robin: by weight. failover: the first one. least_latency: the one with the fastest first byte. cost: the cheapest with a price. session_affinity: always the same one for a conversation, by weight.
+   */
+  strategy: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity';
+  /**
+   * Who may use it: these user paths and everything below them. For anyone else the alias does not exist. Absent: everyone.
+   *
+   * Items: A user path such as /team/app: no empty text, no colons, no invisible characters.
+   */
+  user_paths?: string[];
+  /**
+   * If false, the alias does not exist for clients: its name leads to the model of that name, if there is one. Absent: as it was, at first true.
+   */
+  enabled?: boolean;
+  /**
+   * What it is for.
+   */
+  description?: string;
+  /**
+   * How often a request to this alias may be sent, and after which failures. Without it, as the defaults say.
+   */
+  retry?: {
+    /**
+     * The most calls to providers for one request, the first one included.
+     */
+    attempts: number;
+    /**
+     * The share of extra calls for this alias alone: in any 10 s at most 10 and this ratio of its requests. Without it, the alias shares the budget of the process, which is 0.2.
+     */
+    budget?: number;
+    /**
+     * The failures after which another call is made. Never once a client has got the first byte.
+     *
+     * Items: A kind of failure: connect, the provider was not reached; timeout; rate_limit, 429; server_error, 5xx; model_unavailable; unauthorized, it refuses our key; invalid_answer.
+     */
+    on: (
+      'connect' | 'timeout' | 'rate_limit' | 'server_error' | 'model_unavailable' | 'unauthorized' | 'invalid_answer'
+    )[];
+    /**
+     * No further call begins when this time has passed since the request came. A whole number followed by ms, s, m or h.
+     */
+    deadline?: string;
+  };
+  /**
+   * Whether a second target is asked when the first one is slower than usual to begin its answer; the slower answer is cancelled. It needs two targets, and both calls cost.
+   */
+  hedge: boolean;
+}
+/**
+ * The body of DELETE /admin/virtual-models.
+ */
+export interface VirtualModelDelete {
+  /**
+   * Which one, by its source; letter case does not matter.
+   */
+  source: string;
+}

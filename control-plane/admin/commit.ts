@@ -71,3 +71,19 @@ export function expectedOf(
 ): ReadonlyMap<string, number> {
   return new Map(kinds.map(({ kind }) => [kind, revisions.get(kind) ?? 0]));
 }
+
+/** The documents after a successful commit of `changes`. */
+export function stateAfter(
+  state: StoredState,
+  changes: readonly Change[],
+  revision: number,
+): Pick<StoredState, 'documents' | 'kinds' | 'skipped'> {
+  const kinds = new Map(state.kinds);
+  const documents = new Map(state.documents.map((document) => [`${document.kind} ${document.id}`, document]));
+  for (const { kind, id, body } of changes) {
+    kinds.set(kind, revision);
+    if (body === undefined) documents.delete(`${kind} ${id}`);
+    else documents.set(`${kind} ${id}`, { kind, id, body, revision });
+  }
+  return { kinds, documents: [...documents.values()], skipped: state.skipped };
+}

@@ -86,6 +86,7 @@ function plain(name: string, targets: readonly Target[], isListed: boolean): Rou
     hedge: false,
     userPaths: undefined,
     behind: undefined,
+    family: undefined,
     isListed,
   });
 }
@@ -108,6 +109,7 @@ function compileAlias(
     hedge: alias.hedge,
     userPaths,
     behind: userPaths === undefined ? undefined : behind,
+    family: alias.source === name ? undefined : alias.source,
     isListed: true,
   });
 }

@@ -1,12 +1,10 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
 import type { AssembledConfig } from '../../gitops/assembled.ts';
 import type { StandingRules } from '../../plane/expired-rules.ts';
-import { managedKeys, manualRules, readManaged, resets } from '../../schemas/documents/kinds.ts';
+import { managedKeys, manualAliases, manualRules, readManaged, resets } from '../../schemas/documents/kinds.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
-import { knownModels } from '../../schemas/rules/known-models.ts';
 import { mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
-import type { RulePrerequisites } from '../../schemas/rules/obstacle.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type RuleProblem, unenforcedProblems } from '../../schemas/rules/unenforced.ts';
@@ -14,7 +12,8 @@ import type { StateOrigin } from '../../store/state/state-status.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
 import type { Enforcement } from '../limits/enforcement.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
-import { compile, withCredentials } from './compile.ts';
+import { withCredentials } from './compile.ts';
+import { compileManaged, type LoadedConfig, type Standing } from './compile-managed.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export interface PublishOptions {
@@ -51,16 +50,18 @@ const longestWaitMs = 3_600_000;
 export function createPublisher(options: PublishOptions): Publisher {
   const { hasTemplates, usageEnabled, put, warn, tellExpired, nowMs } = options;
   const { providerKeys = new ProviderKeys() } = options;
-  let config: { rules: readonly Rule[]; prerequisites: RulePrerequisites; maxChildren: number } | undefined;
+  let loaded: LoadedConfig | undefined;
+  let standing: Standing | undefined;
   let snapshot: Snapshot | undefined;
   let managed = readManaged([]);
   let masterKeyDigest = digestOfKey(options.masterKey);
   let credentials: Credentials = credentialsOf(masterKeyDigest, []);
   let keysRevision = '';
+  let aliasesRevision = '';
   let expiry: NodeJS.Timeout | undefined;
   let said = '';
 
-  function publish(next: Snapshot, { rules, prerequisites, maxChildren }: NonNullable<typeof config>): void {
+  function publish(next: Snapshot, { rules, prerequisites, maxChildren, problems }: Standing): void {
     const now = nowMs();
     const manual = managed.of(manualRules);
     const epochs = resetEpochs(managed.of(resets));
@@ -68,13 +69,13 @@ export function createPublisher(options: PublishOptions): Publisher {
     // Also while rate limits are switched off: their counters are kept for as long as their windows.
     const counted = merged.filter((rule) => rule.counted);
     put(next, counted, { isEnforced: prerequisites.enabled, maxChildren });
-    tell(unenforcedProblems(merged, prerequisites));
+    tell([...problems, ...unenforcedProblems(merged, prerequisites)]);
     tellExpired({ manual, config: rules, prerequisites }, now);
     clearTimeout(expiry);
     const nextMs = nextExpiryMs(manual, now);
     if (nextMs === undefined) return;
     const again = (): void => {
-      if (snapshot !== undefined && config !== undefined) publish(snapshot, config);
+      if (snapshot !== undefined && standing !== undefined) publish(snapshot, standing);
     };
     expiry = setTimeout(again, Math.min(Math.max(nextMs - now, 1), longestWaitMs)).unref();
   }
@@ -86,15 +87,18 @@ export function createPublisher(options: PublishOptions): Publisher {
     said = now;
   }
 
+  /** Puts a config in force with the aliases of operators. */
+  function compileAndPublish(next: LoadedConfig): void {
+    const settings = { hasTemplates, usageEnabled, providerKeys };
+    const compiled = compileManaged(next, managed.of(manualAliases), credentials, settings);
+    publish(compiled.snapshot, compiled.standing);
+    ({ snapshot, standing } = compiled);
+    loaded = next;
+  }
+
   return {
     config(next, revision) {
-      const compiled = compile(next, revision, credentials, providerKeys);
-      const { enabled, max_children: maxChildren } = next.rate_limits;
-      const prerequisites = { enabled, hasTemplates, usageEnabled, known: knownModels(next) };
-      const rules = { rules: compileRules(next.rate_limits), prerequisites, maxChildren };
-      publish(compiled, rules);
-      snapshot = compiled;
-      config = rules;
+      compileAndPublish({ config: next, revision, rules: compileRules(next.rate_limits) });
     },
     documents({ documents, kinds, storeId }, { source, outages }) {
       managed = readManaged(documents);
@@ -105,18 +109,23 @@ export function createPublisher(options: PublishOptions): Publisher {
         credentials = credentialsOf(masterKeyDigest, managed.of(managedKeys), isKnown);
       }
       keysRevision = revision;
-      if (snapshot === undefined || config === undefined) return;
+      const aliases = `${outages} ${storeId} ${kinds.get(manualAliases.kind) ?? 0}`;
+      const isChanged = aliases !== aliasesRevision;
+      aliasesRevision = aliases;
+      if (snapshot === undefined || standing === undefined || loaded === undefined) return;
+      if (isChanged) return compileAndPublish(loaded);
       snapshot = withCredentials(snapshot, credentials);
-      publish(snapshot, config);
+      publish(snapshot, standing);
     },
     renewMasterKey(masterKey) {
       masterKeyDigest = digestOfKey(masterKey);
       credentials = credentialsOf(masterKeyDigest, managed.of(managedKeys), credentials.isComplete);
       // The next documents may be others under the same revision: their seals are checked again.
       keysRevision = '';
-      if (snapshot === undefined || config === undefined) return;
+      aliasesRevision = '';
+      if (snapshot === undefined || standing === undefined) return;
       snapshot = withCredentials(snapshot, credentials);
-      publish(snapshot, config);
+      publish(snapshot, standing);
     },
   };
 }

@@ -76,6 +76,8 @@ export interface Route {
   readonly userPaths: readonly string[] | undefined;
   /** Where the name leads for everyone else; undefined: nowhere. */
   readonly behind: Route | undefined;
+  /** The source of the family that the name belongs to, such as `eu/*`; a key that may use it may use the name. */
+  readonly family: string | undefined;
   /** GET /v1/models shows the name. */
   readonly isListed: boolean;
 }

@@ -53,6 +53,6 @@ export function grantedPart(
   access: ModelAccess,
   providers: ReadonlySet<string>,
 ): Route | undefined {
-  if (allowsName(access, model)) return route;
+  if (allowsName(access, model) || (route.family !== undefined && allowsName(access, route.family))) return route;
   return partOf(route, ({ upstream, model: id }) => allowsTarget(access, upstream.name, id, providers));
 }

@@ -1,4 +1,5 @@
 // The registry of the documents that operators manage: one row per kind.
+import { type ManualAlias, manualAliasBody, manualAliasKind, readManualAlias } from '../aliases/manual-alias.ts';
 import { type AuthKey, authKeyBody, authKeyKind, readAuthKey } from '../keys/auth-key.ts';
 import { type ManualRule, manualRuleBody, manualRuleKind, readManualRule } from '../rules/manual-rule.ts';
 import { everyRule, type ResetEpoch, readResetEpoch, resetEpochBody, resetEpochKind } from '../rules/reset-epochs.ts';
@@ -30,8 +31,16 @@ export const managedKeys: ManagedKind<AuthKey> = {
   write: authKeyBody,
 };
 
+export const manualAliases: ManagedKind<ManualAlias> = {
+  kind: manualAliasKind,
+  noun: (id) => `virtual model "${id}"`,
+  consequence: ' and is not in force',
+  read: readManualAlias,
+  write: manualAliasBody,
+};
+
 /** In the order in which problems are reported. */
-export const managedKinds: readonly ManagedKind<unknown>[] = [manualRules, resets, managedKeys];
+export const managedKinds: readonly ManagedKind<unknown>[] = [manualRules, resets, managedKeys, manualAliases];
 
 /** Documents of every kind, read once. */
 export interface ManagedDocuments {

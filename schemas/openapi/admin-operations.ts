@@ -1,5 +1,6 @@
 // The operations under /admin, one row each.
-import { type Operation, type Refusals, writeHeaders } from './operation.ts';
+import { type Operation, type Refusals, storedRefusals, writeHeaders } from './operation.ts';
+import { virtualModelOperations } from './virtual-model-operations.ts';
 
 const listing = {
   status: 200,
@@ -7,7 +8,7 @@ const listing = {
   schema: 'rate-limits',
   headers: ['ETag', ...writeHeaders],
 } as const;
-const stored = ['store_unavailable', 'store_full', 'store_read_only'];
+const stored = storedRefusals;
 const rules = { tag: 'Rate limits', access: 'operator' } as const;
 const ruleRead: Refusals = { 503: ['store_unavailable'] };
 const ruleWrite: Refusals = {
@@ -223,5 +224,6 @@ const statusOperations: readonly Operation[] = [
 export const adminOperations: readonly Operation[] = [
   ...rateLimitOperations,
   ...authKeyOperations,
+  ...virtualModelOperations,
   ...statusOperations,
 ];

@@ -15,6 +15,9 @@ import rateLimitResetOne from '../admin/rate-limit-reset-one.schema.json' with {
 import rateLimitWrite from '../admin/rate-limit-write.schema.json' with { type: 'json' };
 import rateLimits from '../admin/rate-limits.schema.json' with { type: 'json' };
 import status from '../admin/status.schema.json' with { type: 'json' };
+import virtualModelDelete from '../admin/virtual-model-delete.schema.json' with { type: 'json' };
+import virtualModelWrite from '../admin/virtual-model-write.schema.json' with { type: 'json' };
+import virtualModels from '../admin/virtual-models.schema.json' with { type: 'json' };
 import chatCompletion from '../model-api/chat-completion.schema.json' with { type: 'json' };
 import chatCompletionRequest from '../model-api/chat-completion-request.schema.json' with { type: 'json' };
 import embeddingList from '../model-api/embedding-list.schema.json' with { type: 'json' };
@@ -54,6 +57,9 @@ const schemas = {
   'reset-done': resetDone,
   status,
   usage,
+  'virtual-model-delete': virtualModelDelete,
+  'virtual-model-write': virtualModelWrite,
+  'virtual-models': virtualModels,
 } satisfies Record<string, object>;
 
 /** A schema by the name of its file, such as `rate-limit-write`. */

@@ -87,6 +87,19 @@ const proxy = {
 const gpt = { id: 'openai/gpt-4o', object: 'model', created: 1_772_400_000, owned_by: 'openai' } as const;
 const tokenUsage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 } as const;
 
+const declaredAlias = {
+  source: 'chat',
+  target: 'openai/gpt-4o',
+  targets: [{ model: 'openai/gpt-4o', weight: 1 }],
+  strategy: 'round_robin',
+  enabled: true,
+  hedge: false,
+  managed_by: 'config',
+  overrides_config: false,
+  declared_at: 'aliases.yaml:4',
+  enforced: true,
+} as const;
+
 /** An example for each schema; each is valid under its schema. */
 export const examples: Readonly<Record<SchemaName, unknown>> = {
   'admin-error': {
@@ -131,14 +144,7 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
         declared_at: 'providers.yaml:3',
       },
     ],
-    aliases: [
-      {
-        source: 'chat',
-        strategy: 'round_robin',
-        targets: [{ model: 'openai/gpt-4o', weight: 1 }],
-        declared_at: 'aliases.yaml:4',
-      },
-    ],
+    aliases: [declaredAlias],
     rate_limits_enabled: true,
     rate_limits: [declaredRule],
   },
@@ -206,6 +212,35 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
         exhausted: false,
       },
     ],
+  },
+  'virtual-model-delete': { source: 'chat' },
+  'virtual-model-write': {
+    source: 'chat',
+    strategy: 'failover',
+    targets: [{ model: 'openai/gpt-4o' }, { model: 'azure/gpt-4o' }],
+    user_paths: ['/team-a'],
+  },
+  'virtual-models': {
+    virtual_models: [
+      declaredAlias,
+      {
+        source: 'fast',
+        targets: [
+          { model: 'openai/gpt-4o-mini', weight: 3 },
+          { model: 'azure/gpt-4o-mini', weight: 1 },
+        ],
+        strategy: 'round_robin',
+        hedge: false,
+        enabled: true,
+        managed_by: 'manual',
+        overrides_config: true,
+        enforced: true,
+        created_at: '2026-03-01T21:00:00.000Z',
+        updated_at: '2026-03-01T21:04:20.512Z',
+        updated_by: 'master_key',
+      },
+    ],
+    server_time: '2026-03-01T21:04:20.512Z',
   },
 };
 

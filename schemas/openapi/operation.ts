@@ -58,7 +58,7 @@ export const parameters = {
   IfMatch: {
     name: 'If-Match',
     in: 'header',
-    description: 'The ETag of a listing: the change is made only if the rules have not changed since.',
+    description: 'The ETag of a listing: the change is made only if what it lists has not changed since.',
     schema: { type: 'string' },
     example: '"42"',
   },
@@ -118,7 +118,7 @@ const [requests, tokens] = [trio('requests'), trio('tokens')];
 
 /** Headers of answers by name. */
 export const headers = {
-  ETag: { description: 'The version of the rules in the answer, for If-Match.', schema: { type: 'string' } },
+  ETag: { description: 'The version of what the answer lists, for If-Match.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds until a retry would be admitted.', schema: seconds },
   'x-gateway-state-revision': {
     description: 'The revision of the state store after the write, as in `/admin/status`.',
@@ -187,3 +187,6 @@ export const limitHeaders = [
 
 /** The headers of a provider's answer on a limited path. */
 export const answerHeaders = ['x-upstream-request-id', ...limitHeaders] as const satisfies readonly HeaderName[];
+
+/** The codes of a write that the state store does not take. */
+export const storedRefusals: readonly string[] = ['store_unavailable', 'store_full', 'store_read_only'];

@@ -89,9 +89,15 @@ await test('everything in force is shown with its place or its author, and nothi
   t.same(config.aliases, [
     {
       source: 'chat',
-      strategy: 'round_robin',
+      target: 'fake/fake-small',
       targets: [{ model: 'fake/fake-small', weight: 1 }],
+      strategy: 'round_robin',
+      enabled: true,
+      hedge: false,
+      managed_by: 'config',
+      overrides_config: false,
       declared_at: 'teams.yaml:3',
+      enforced: true,
     },
   ]);
   const rows = Object.fromEntries(config.rate_limits.map((row) => [row.subject, row]));

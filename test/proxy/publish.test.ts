@@ -3,6 +3,7 @@ import { test } from 'tap';
 import { createExpiryLines } from '../../plane/expired-rules.ts';
 import { createPublisher } from '../../proxy/snapshot/publish.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
+import { manualAliasKind } from '../../schemas/aliases/manual-alias.ts';
 import { authKeyKind } from '../../schemas/keys/auth-key.ts';
 import { identify } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
@@ -267,4 +268,44 @@ await test('an override ends when it expires, without a message', async (t) => {
   await waitFor('the override to end', () => caps()[0] === '/a 1', 2_000);
   t.ok(performance.now() - beganMs >= 300, 'not before');
   t.match(ended, [{ about: 'rule user_path /a minute', text: 'override expired' }], 'the log says so');
+});
+
+const aliasDocument = (source: string, model: string, more: object = {}) => ({
+  kind: manualAliasKind,
+  id: source,
+  revision: 1,
+  body: {
+    alias: { source, targets: [{ model, weight: 1 }], strategy: 'round_robin', enabled: true, hedge: false, ...more },
+    ...written,
+    updated_by: 'master_key',
+  },
+});
+
+await test('an alias of an operator is in force with any config that has its targets', async (t) => {
+  const { publisher, snapshot, said } = startPublisher();
+  const withModels = (...models: string[]): Config =>
+    sampleConfig({ providers: { p: { models } }, aliases: [{ source: 'chat', targets: [{ model: 'p/m' }] }] });
+  const leadsTo = (name: string) => snapshot().routes.get(name)?.targets[0]?.model;
+  const state = (revision: number, ...documents: ReturnType<typeof aliasDocument>[]) => ({
+    documents,
+    kinds: new Map([[manualAliasKind, revision]]),
+    storeId: 's',
+  });
+  publisher.documents(state(1, aliasDocument('chat', 'p/n'), aliasDocument('more', 'chat')));
+  publisher.config(withModels('m', 'n'), 'one');
+  t.same([leadsTo('chat'), leadsTo('more')], ['n', 'n']);
+  t.equal(snapshot().revision, 'one');
+  publisher.config(withModels('m'), 'two');
+  t.same([leadsTo('chat'), leadsTo('more')], ['m', 'm'], 'the declared one is back');
+  t.match(said.at(-1), [
+    /^warn: the virtual model "chat" is not in force: the provider "p" does not list the model "n"/,
+  ]);
+  publisher.config(withModels('m', 'n'), 'three');
+  t.equal(leadsTo('chat'), 'n');
+  t.same(said.at(-1), []);
+  const before = snapshot().routes;
+  publisher.documents(state(1, aliasDocument('chat', 'p/n'), aliasDocument('more', 'chat')));
+  t.equal(snapshot().routes, before, 'nothing is compiled again when no alias has changed');
+  publisher.documents(state(2));
+  t.same([leadsTo('chat'), leadsTo('more')], ['m', undefined]);
 });

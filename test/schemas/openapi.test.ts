@@ -10,6 +10,7 @@ import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
+import { virtualModels } from '../../control-plane/admin/virtual-models/routes.ts';
 import { who } from '../../control-plane/authenticate.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
 import { errors as adminErrors } from '../../control-plane/errors.ts';
@@ -267,7 +268,9 @@ async function startAdmin(t: Test) {
   const rules = { store, quotas, configRules, live, prerequisites: () => rulePrerequisites(), nowMs };
   await app.register(rateLimits, { parts: rules, who });
   const empty = new ConfigInForce({ hasTemplates: true, usageEnabled: true });
-  await app.register(configRoutes, { parts: { rules, inForce: () => empty, status: () => undefined, fleet } });
+  const aliases = { store, nowMs, configAliases: () => ({ aliases: [], places: new Map(), models: empty.models }) };
+  await app.register(virtualModels, { parts: aliases });
+  await app.register(configRoutes, { parts: { rules, aliases, inForce: () => empty, status: () => undefined, fleet } });
   await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
   const state = () =>
     ({

@@ -113,6 +113,8 @@ function checkEntry(entry: string, { providers, models, aliases }: KnownModels):
   }
   const { provider } = selector;
   if (provider === undefined || isQualified(entry, providers) || models.has(foldCase(entry))) return;
+  // A name of a family.
+  if (aliases.has(foldCase(`${provider}/*`))) return;
   const guess = closest(provider, providers);
   throw invalid(
     'allowed_models',

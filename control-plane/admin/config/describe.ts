@@ -9,17 +9,19 @@ import type { Provider } from '../../../schemas/types.ts';
 import type { Fleet } from '../../fleet.ts';
 import { type RateLimitParts, rowsWithoutUsage } from '../rate-limits/commit.ts';
 import type { Known } from '../read-stored.ts';
+import { rowsOfAliases, type VirtualModelParts } from '../virtual-models/known.ts';
 
 /** The configuration in force. */
-export interface ShownConfig extends Pick<AssembledConfig, 'providers' | 'aliases'> {
-  /** `<file>:<line>`: of providers by name, in the order of the file, and of aliases by source. */
-  readonly places: Readonly<Record<'providers' | 'aliases', ReadonlyMap<string, string>>>;
+export interface ShownConfig extends Pick<AssembledConfig, 'providers'> {
+  /** `<file>:<line>` of providers by name, in the order of the file. */
+  readonly places: Readonly<Record<'providers', ReadonlyMap<string, string>>>;
   prerequisites(): Pick<RulePrerequisites, 'enabled'>;
 }
 
 /** The parts of the process that this resource uses. */
 export interface ConfigParts {
   readonly rules: RateLimitParts;
+  readonly aliases: VirtualModelParts;
   readonly inForce: () => ShownConfig;
   readonly status: () => Pick<FollowStatus, 'revision' | 'source'> | undefined;
   /** The proxies, as their heartbeats say: only they know which providers have a key. */
@@ -27,9 +29,10 @@ export interface ConfigParts {
 }
 
 /** The body of `schemas/admin/config.schema.json`. */
-export function describeConfig({ rules, inForce, status, fleet }: ConfigParts, { state, isStale }: Known): object {
+export function describeConfig(parts: ConfigParts, { state, isStale }: Known): object {
+  const { rules, aliases, inForce, status, fleet } = parts;
   const config = inForce();
-  const { providers, aliases, places } = config;
+  const { providers, places } = config;
   const { revision = '', source = 'directory' } = status() ?? {};
   const live = fleet.proxies().filter(({ isLive }) => isLive);
   return {
@@ -45,12 +48,7 @@ export function describeConfig({ rules, inForce, status, fleet }: ConfigParts, {
       const leftOutBy = without.map(({ instance }) => instance);
       return [{ name, ...describeProvider(provider), left_out_by: leftOutBy, declared_at: declaredAt }];
     }),
-    aliases: aliases.map(({ source: name, strategy, targets }) => ({
-      source: name,
-      strategy,
-      targets: targets.map(({ model, weight }) => ({ model, weight })),
-      declared_at: places.aliases.get(name),
-    })),
+    aliases: rowsOfAliases(aliases, state),
     rate_limits_enabled: config.prerequisites().enabled,
     rate_limits: rowsWithoutUsage(rules, state),
     ...(isStale ? { stale: true } : {}),

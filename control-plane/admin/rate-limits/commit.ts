@@ -6,8 +6,8 @@ import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
 import { resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
-import { refusal } from '../../errors.ts';
-import { createCommitter, type DocumentStore, expectedOf } from '../commit.ts';
+import { createCommitter, type DocumentStore, expectedOf, stateAfter } from '../commit.ts';
+import { checkPrecondition, entityTag } from '../entity-tag.ts';
 import type { Quotas } from '../quotas.ts';
 import { readStored, unlessUnavailable } from '../read-stored.ts';
 import {
@@ -83,12 +83,10 @@ export function createWriter(
     // Counters are read before the commit, because nothing may fail after it. They may change during the write.
     const live = await parts.live();
     const { state, decision, revision } = await commit((current) => {
-      const etag = etagOf(current);
-      if (ifMatch !== undefined && !holds(ifMatch, etag))
-        throw refusal('precondition_failed', { fill: { current: etag } });
+      checkPrecondition(ifMatch, entityTag(current, manualRules));
       return { changes: decide(knownRules(current, parts.configRules().rules, parts.nowMs())) };
     });
-    const next = after(state, decision.changes, revision);
+    const next = stateAfter(state, decision.changes, revision);
     return { ...answer(parts, next, live, (rule) => canSee(userPathOf(rule))), revision };
   };
 }
@@ -121,7 +119,7 @@ function answer(
 ): RulesAnswer {
   const shown = shownRules(parts, state);
   const body = listing({ ...shown, rules: shown.rules.filter(filter), live });
-  return { body, etag: etagOf(state), isStale: live === undefined };
+  return { body, etag: entityTag(state, manualRules), isStale: live === undefined };
 }
 
 /** All rules of a state, and what their rows need besides usage. */
@@ -143,25 +141,4 @@ export function rowsWithoutUsage(parts: RateLimitParts, state: RuleState): objec
 /** The user path a rule belongs to; undefined when it is about a provider or a model, which belong to the whole gateway. */
 export function userPathOf({ scope, matchSubject }: Pick<Rule, 'scope' | 'matchSubject'>): string | undefined {
   return scope === 'user_path' ? matchSubject : undefined;
-}
-
-/** The documents of rules after a successful commit. */
-function after(state: StoredState, changes: readonly Change[], revision: number): RuleState {
-  const kinds = new Map(state.kinds);
-  const documents = new Map(state.documents.map((document) => [`${document.kind} ${document.id}`, document]));
-  for (const { kind, id, body } of changes) {
-    kinds.set(kind, revision);
-    if (body === undefined) documents.delete(`${kind} ${id}`);
-    else documents.set(`${kind} ${id}`, { kind, id, body, revision });
-  }
-  return { kinds, documents: [...documents.values()] };
-}
-
-function etagOf({ kinds }: RuleState): string {
-  return `"${kinds.get(manualRules.kind) ?? 0}"`;
-}
-
-/** Whether an If-Match header (RFC 9110, 13.1.1) names the current entity tag. */
-function holds(ifMatch: string, current: string): boolean {
-  return ifMatch.split(',').some((tag) => tag.trim() === '*' || tag.trim() === current);
 }

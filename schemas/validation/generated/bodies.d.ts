@@ -10,3 +10,5 @@ export declare const authKeyChange: BodyValidators<bodies.AuthKeyChange>;
 export declare const authKeyLabels: BodyValidators<bodies.AuthKeyLabels>;
 export declare const authKeyAllowedModels: BodyValidators<bodies.AuthKeyAllowedModels>;
 export declare const authKeyDashboardAccess: BodyValidators<bodies.AuthKeyDashboardAccess>;
+export declare const virtualModelWrite: BodyValidators<bodies.VirtualModelWrite>;
+export declare const virtualModelDelete: BodyValidators<bodies.VirtualModelDelete>;

@@ -1,6 +1,13 @@
 // The registry of managed documents: each kind reads what it writes; an unreadable document is named and skipped.
 import { test } from 'tap';
-import { managedKeys, managedKinds, manualRules, readManaged, resets } from '../../../schemas/documents/kinds.ts';
+import {
+  managedKeys,
+  managedKinds,
+  manualAliases,
+  manualRules,
+  readManaged,
+  resets,
+} from '../../../schemas/documents/kinds.ts';
 import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
 import { readManualRule } from '../../../schemas/rules/manual-rule.ts';
 import { sampleKey } from '../../support/managed-state.ts';
@@ -20,11 +27,28 @@ const rule = readManualRule(id, {
 });
 if (rule === undefined) throw new Error('the sample is no rule');
 const key = sampleKey('secret', { id: 'k' });
+const alias = {
+  key: 'fast',
+  alias: {
+    source: 'Fast',
+    targets: [{ model: 'p/m', weight: 2 }],
+    strategy: 'cost' as const,
+    user_paths: ['/a'],
+    enabled: false,
+    hedge: false,
+    description: 'x',
+    retry: { attempts: 2, on: ['connect' as const], budget: 0.1, deadline: '1s' },
+  },
+  createdAt: moment,
+  updatedAt: moment,
+  updatedBy: 'master_key',
+};
 const samples = [
   written(manualRules, id, rule),
   written(resets, id, { id, epoch: 2, raisedAtMs: Date.parse(moment) }),
   written(resets, '', { id: '', epoch: 3, raisedAtMs: Number.POSITIVE_INFINITY }),
   written(managedKeys, key.id, key),
+  written(manualAliases, alias.key, alias),
 ];
 
 await test('every kind has a unique name and reads what it writes', async (t) => {
@@ -53,7 +77,26 @@ await test('documents are read by kind; those that cannot be are named in the or
     'the stored reset of "b" cannot be read',
     'the stored reset of every rule cannot be read',
     'the stored key "b" cannot be read and is refused',
+    'the stored virtual model "b" cannot be read and is not in force',
   ]);
+});
+
+await test('an alias of a document is whole, or it is not read', async (t) => {
+  const { id: source, body } = written(manualAliases, alias.key, alias) as { id: string; body: { alias: object } };
+  const read = (change: object, other: object = {}) =>
+    manualAliases.read(source, { ...body, ...other, alias: { ...body.alias, ...change } });
+  t.ok(read({}));
+  for (const change of [
+    { source: 'slow' },
+    { source: 'fast*' },
+    { targets: [] },
+    { targets: undefined, target: 'p/m' },
+    { user_paths: ['a/'] },
+    { strategy: 'later' },
+    { region: 'eu' },
+  ])
+    t.equal(read(change), undefined, JSON.stringify(change));
+  for (const other of [{ created_at: 'x' }, { updated_by: 7 }]) t.equal(read({}, other), undefined);
 });
 
 await test('what the store skips is unreadable too', async (t) => {

@@ -1,0 +1,62 @@
+// Reads the bodies of writes to virtual models: normalises them and checks what the schemas cannot express. Pure.
+import { aliasKey } from '../../../schemas/aliases/manual-alias.ts';
+import { sourceProblem } from '../../../schemas/aliases/mistakes.ts';
+import type { Alias } from '../../../schemas/types.ts';
+import { normaliseUserPath } from '../../../schemas/user-path.ts';
+import { isWithinRange } from '../../../schemas/validation/formats.ts';
+import * as bodies from '../../../schemas/validation/generated/bodies.js';
+import { createBodyReader, invalid } from '../read-body.ts';
+
+/** The alias of a PUT. */
+export interface AliasWrite {
+  readonly key: string;
+  /** Absent: as it was. */
+  readonly enabled: boolean | undefined;
+  readonly alias: Omit<Alias, 'enabled'>;
+  /** The member that holds a target: `target`, `target_model` or `targets[0].model`. */
+  readonly memberOf: (target: number) => string;
+}
+
+const readWriteBody = createBodyReader(bodies.virtualModelWrite);
+const readDeleteBody = createBodyReader(bodies.virtualModelDelete);
+
+/** The body of PUT /admin/virtual-models (`schemas/admin/virtual-model-write.schema.json`). Throws the refusal. */
+export function readWrite(body: unknown): AliasWrite {
+  const {
+    target,
+    target_model: targetModel,
+    targets,
+    enabled,
+    user_paths: userPaths,
+    ...settings
+  } = readWriteBody(body);
+  const problem = sourceProblem(settings.source);
+  if (problem !== undefined) throw invalid('source', problem);
+  if (!isWithinRange('duration', settings.retry?.deadline ?? '1s'))
+    throw invalid('retry.deadline', 'is out of range; expected 1ms to 596h');
+  const single = target ?? targetModel;
+  const name = target === undefined ? 'target_model' : 'target';
+  const { source, ...rest } = settings;
+  return {
+    key: aliasKey(source),
+    enabled,
+    alias: {
+      source,
+      targets: single === undefined ? (targets ?? []) : [{ model: single, weight: 1 }],
+      ...rest,
+      ...(userPaths === undefined ? {} : { user_paths: userPaths.map(readUserPath) }),
+    },
+    memberOf: (index) => (single === undefined ? `targets[${index}].model` : name),
+  };
+}
+
+/** The source in the body of DELETE /admin/virtual-models (`schemas/admin/virtual-model-delete.schema.json`). Throws the refusal. */
+export function readDelete(body: unknown): string {
+  return readDeleteBody(body).source;
+}
+
+function readUserPath(text: string, index: number): string {
+  const { path, problem } = normaliseUserPath(text);
+  if (problem !== undefined) throw invalid('user_paths', `in entry [${index}] ${problem}`);
+  return path;
+}

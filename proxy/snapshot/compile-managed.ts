@@ -1,0 +1,50 @@
+// A config with the aliases of operators → a snapshot, and what its rules need.
+import type { AssembledConfig } from '../../gitops/assembled.ts';
+import type { ManualAlias } from '../../schemas/aliases/manual-alias.ts';
+import { aliasesInForce, aliasProblems, mergeAliases } from '../../schemas/aliases/merge-aliases.ts';
+import { modelNames } from '../../schemas/aliases/model-names.ts';
+import type { Credentials } from '../../schemas/keys/credentials.ts';
+import { knownModels } from '../../schemas/rules/known-models.ts';
+import type { RulePrerequisites } from '../../schemas/rules/obstacle.ts';
+import type { Rule } from '../../schemas/rules/rule.ts';
+import type { RuleProblem } from '../../schemas/rules/unenforced.ts';
+import type { ProviderKeys } from '../upstream/api-keys.ts';
+import { compile } from './compile.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** A config without the aliases of operators. */
+export interface LoadedConfig {
+  readonly config: AssembledConfig;
+  readonly revision: string;
+  readonly rules: readonly Rule[];
+}
+
+/** What is put in force beside a snapshot. */
+export interface Standing {
+  readonly rules: readonly Rule[];
+  readonly prerequisites: RulePrerequisites;
+  readonly maxChildren: number;
+  /** Of aliases of operators. */
+  readonly problems: readonly RuleProblem[];
+}
+
+/** What does not change while the process lives. */
+export interface CompileSettings extends Pick<RulePrerequisites, 'hasTemplates' | 'usageEnabled'> {
+  /** What is remembered of the keys of providers. */
+  readonly providerKeys: ProviderKeys;
+}
+
+export function compileManaged(
+  { config, revision, rules }: LoadedConfig,
+  manual: readonly ManualAlias[],
+  credentials: Credentials,
+  { providerKeys, ...switches }: CompileSettings,
+): { snapshot: Snapshot; standing: Standing } {
+  const merged = mergeAliases(config.aliases, manual, modelNames(config));
+  const whole = { ...config, aliases: aliasesInForce(merged) };
+  const { enabled, max_children: maxChildren } = whole.rate_limits;
+  const prerequisites = { ...switches, enabled, known: knownModels(whole) };
+  const problems = aliasProblems(merged).map((text): RuleProblem => ({ level: 'warn', text }));
+  const snapshot = compile(whole, revision, credentials, providerKeys);
+  return { snapshot, standing: { rules, prerequisites, maxChildren, problems } };
+}
