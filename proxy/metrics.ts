@@ -8,6 +8,7 @@ import type { BodyBudget } from './body-budget.ts';
 import type { ConnectionCounts } from './connection/connections.ts';
 import { observeConnections } from './connection-metrics.ts';
 import { Exposition } from './exposition.ts';
+import { observeKeys } from './key-metrics.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Readiness } from './readiness.ts';
@@ -137,21 +138,6 @@ function observeBodies(registers: Registry[], bodies: ObservedFacts['bodies']): 
     collect() {
       this.reset();
       this.inc(bodies.refused);
-    },
-  });
-}
-
-function observeKeys(registers: Registry[], upstreams: () => Snapshot['upstreams'], nowMs: () => number): void {
-  new Gauge({
-    ...proxyMetrics.providerKeyResting,
-    registers,
-    collect() {
-      this.reset();
-      for (const { name: provider, credentials } of upstreams()) {
-        if (credentials.count === 1) continue;
-        for (const { position, isResting } of credentials.rests(nowMs()))
-          this.set({ provider, key: String(position) }, isResting ? 1 : 0);
-      }
     },
   });
 }
