@@ -3,15 +3,10 @@
 import { ADDRCONFIG, type LookupAddress, lookup as lookUp } from 'node:dns';
 import type { SecureContext } from 'node:tls';
 import { type AddressKind, addressKind } from '../../gitops/address-kind.ts';
+import { type NameTimes, nameTimes, type Resolve } from './names.ts';
 import { type Authorities, contextOf } from './trust.ts';
 import { type HttpProxy, tunnelConnector } from './tunnel.ts';
 import { buildConnector, type Connector } from './undici.ts';
-
-/** Asks for all addresses of a name. Calls back once. */
-export type Resolve = (
-  name: string,
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
 
 /** An address that was not dialled. */
 export interface RefusedAddress {
@@ -24,6 +19,9 @@ export interface RefusedAddress {
 /** What connections are made with. */
 export interface Network {
   readonly resolve: Resolve;
+  readonly names: NameTimes;
+  /** Between two looks at whether names still lead where connections go. Milliseconds. */
+  readonly lookMs: number;
   /** Makes what opens sockets. */
   readonly connector: typeof buildConnector;
   /** Told of each refusal. */
@@ -33,6 +31,8 @@ export interface Network {
 /** Of the operating system. */
 export const systemNetwork: Network = {
   resolve: (name, done) => lookUp(name, { all: true, hints: ADDRCONFIG }, done),
+  names: nameTimes,
+  lookMs: 30_000,
   connector: buildConnector,
   refused: () => undefined,
 };

@@ -1,6 +1,8 @@
 // Connections to the providers: a pool for each origin and way to reach it, kept across reloads while some provider uses it.
+import { hostKind } from '../../gitops/address-kind.ts';
 import { ClientPool } from './client-pool.ts';
 import { dialler, type Network, type Reach, systemNetwork } from './dial.ts';
+import { Names } from './names.ts';
 import { SocketBudget } from './socket-budget.ts';
 import type { Connector } from './undici.ts';
 
@@ -21,12 +23,14 @@ export interface Pools {
 
 /** `mostSockets`: how many there may be to all origins together. `given` takes the place of parts of the system's network. */
 export function createPools(mostSockets: number, given: Partial<Network> = {}): Pools {
-  const network = { ...systemNetwork, ...given };
-  const pools = new Map<string, ClientPool>();
+  const system = { ...systemNetwork, ...given };
+  const names = new Names(system.resolve, system.names);
+  const network: Network = { ...system, resolve: (name, done) => names.resolve(name, done) };
+  const pools = new Map<string, { readonly pool: ClientPool; readonly name: string | undefined }>();
   /** A provider is the same object from one reload to the next, so a call finds its pool without making a text. */
   let known = new WeakMap<Origin, ClientPool>();
   const closeFree = (): void => {
-    for (const pool of pools.values()) pool.closeFree();
+    for (const { pool } of pools.values()) pool.closeFree();
   };
   const budget = new SocketBudget(mostSockets, closeFree);
   const bounded = (connect: Connector): Connector => budget.bounded(connect);
@@ -34,18 +38,34 @@ export function createPools(mostSockets: number, given: Partial<Network> = {}): 
     JSON.stringify([origin, connectTimeoutMs, allowsPrivate, proxy?.origin, proxy?.authorization, authorities?.id]);
   const poolOf = (target: Origin): ClientPool => {
     const key = keyOf(target);
-    const pool = pools.get(key) ?? new ClientPool(target.origin, dialler(target, network, bounded));
-    pools.set(key, pool);
+    const pool = pools.get(key)?.pool ?? new ClientPool(target.origin, dialler(target, network, bounded));
+    pools.set(key, { pool, name: nameOf(target) });
     known.set(target, pool);
     return pool;
   };
+  // Connections are kept for as long as they are used: without this they would outlive a move of their provider.
+  setInterval(() => {
+    for (const { pool, name } of pools.values()) {
+      if (name === undefined || pool.open === 0) continue;
+      names.resolve(name, (error, addresses) => {
+        if (error === null) pool.compare(new Set(addresses.map(({ address }) => address)));
+      });
+    }
+  }, system.lookMs).unref();
   return {
     get: (target) => known.get(target) ?? poolOf(target),
     keep(targets) {
       const kept = new Set(targets.map(keyOf));
       for (const key of pools.keys()) if (!kept.has(key)) pools.delete(key);
       known = new WeakMap();
+      names.keep(new Set(targets.flatMap((target) => nameOf(target) ?? [])));
     },
     closeFree,
   };
+}
+
+/** The name that is resolved for connections to an origin, or to the proxy on the way; undefined: none, but an address. */
+function nameOf({ origin, proxy }: Origin): string | undefined {
+  const { hostname } = new URL(proxy?.origin ?? origin);
+  return hostKind(hostname) === undefined ? hostname : undefined;
 }
