@@ -29,6 +29,9 @@ const files = {
   elsewhere:
     type: openai
     base_url: https://elsewhere.example:8443/${canary}?key=${canary}
+    api_keys: [${canary}1, ${canary}2]
+    proxy_url: http://user:${canary}@10.1.2.3:3128
+    allow_private: true
     models: [other-small]
 `,
   'teams.yaml': `# two teams
@@ -78,12 +81,21 @@ await test('everything in force is shown with its place or its author, and nothi
       forward_headers: ['OpenAI-Organization'],
       stream_usage: true,
       allow_routing_members: false,
+      allow_private: false,
+      keys: 1,
       timeouts: { connect: '3s', first_byte: '600s' },
       left_out_by: [],
       declared_at: 'providers.yaml:2',
     },
     { name: 'spare', left_out_by: ['proxy-1'] },
-    { name: 'elsewhere', origin: 'https://elsewhere.example:8443', left_out_by: [] },
+    {
+      name: 'elsewhere',
+      origin: 'https://elsewhere.example:8443',
+      keys: 2,
+      proxy_origin: 'http://10.1.2.3:3128',
+      allow_private: true,
+      left_out_by: [],
+    },
   ]);
   t.notOk('origin' in (config.providers[1] ?? {}), 'a variable fills it in');
   t.same(config.aliases, [

@@ -60,6 +60,7 @@ function describeProvider(provider: Provider): object {
   const { type, base_url: baseUrl, forward_headers: forwarded = [], timeouts } = provider;
   // A reference to a variable is no part of a host, so an address whose origin has one cannot be parsed.
   const origin = URL.parse(baseUrl)?.origin;
+  const proxyOrigin = URL.parse(provider.proxy_url ?? '')?.origin;
   return {
     type,
     ...(origin === undefined ? {} : { origin }),
@@ -67,6 +68,15 @@ function describeProvider(provider: Provider): object {
     forward_headers: forwarded,
     stream_usage: provider.stream_usage,
     allow_routing_members: provider.allow_routing_members,
+    allow_private: provider.allow_private,
+    keys: countKeys(provider),
+    ...(proxyOrigin === undefined ? {} : { proxy_origin: proxyOrigin }),
+    ...(provider.ca_file === undefined ? {} : { ca_file: provider.ca_file }),
     timeouts,
   };
+}
+
+function countKeys({ api_key, api_key_file, api_keys = [], api_key_files = [] }: Provider): number {
+  const single = api_key === undefined && api_key_file === undefined ? 0 : 1;
+  return single + api_keys.length + api_key_files.length;
 }
