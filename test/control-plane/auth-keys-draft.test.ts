@@ -9,7 +9,7 @@ import { knownModels } from '../../schemas/rules/known-models.ts';
 
 const known = knownModels({
   providers: { openai: { models: ['gpt-4o'] }, Local: { models: ['meta/llama'] } },
-  aliases: [{ source: 'fast' }, { source: 'team/chat' }],
+  aliases: [{ source: 'fast' }, { source: 'team/chat' }, { source: 'eu/*' }],
 });
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 
@@ -24,6 +24,7 @@ function refusedBy(body: unknown): Refusal {
 }
 
 const taken: [given: object, member: string, value: unknown][] = [
+  [{ allowed_models: ['eu/*', 'EU/gpt-4o'] }, 'allowedModels', ['eu/*', 'EU/gpt-4o']],
   [{ name: '  a key ' }, 'name', 'a key'],
   [{ name: 'x'.repeat(200) }, 'name', 'x'.repeat(200)],
   [{ name: '😀'.repeat(200) }, 'name', '😀'.repeat(200)],

@@ -198,6 +198,14 @@ await test('what could not be used is refused, and the member is named', async (
     [{ source: 'a', target: 'p/m', retry: { attempts: 11 } }, /^400 retry\.attempts:/],
     [{ source: 'a', target: 'p/m', retry: { deadline: '9999h' } }, /^400 retry\.deadline: .*out of range/],
     [{ source: 'a', target: 'p/m', description: 'x'.repeat(1001) }, /^400 description:/],
+    [
+      {
+        source: 'a',
+        target: 'p/m',
+        user_paths: Array.from({ length: 20 }, (_, index) => `/${index}${'x'.repeat(1000)}`),
+      },
+      /^400 targets: .*a virtual model may take 16384/,
+    ],
   ];
   for (const [body, said] of cases) t.match(await problem(body), said, JSON.stringify(body).slice(0, 80));
   t.equal((await ask('GET')).rows.length, 2, 'nothing was stored');

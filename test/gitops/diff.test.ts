@@ -125,6 +125,22 @@ await test('aliases, providers and settings say what changed in them', async (t)
   ]);
 });
 
+await test('settings of aliases and prices of models are told', async (t) => {
+  const file = (models: string, alias: string): AssembledConfig =>
+    config(`providers: { z: { type: openai, models: [${models}] } }\naliases: [{ source: x, target: m, ${alias} }]\n`);
+  const before = file('m', 'enabled: true');
+  const after = file(
+    '{ id: m, pricing: { input_per_mtok: 1, output_per_mtok: 2 } }',
+    'enabled: false, strategy: cost, user_paths: [a], retry: { attempts: 1 }',
+  );
+  t.same(words(before, after), [
+    'changed: provider z: models +{id:m,pricing:{input_per_mtok:1,output_per_mtok:2}}, -m',
+    'changed: alias x: enabled true → false, retry.attempts none → 1, retry.on none → ' +
+      '[connect,timeout,rate_limit,server_error,model_unavailable,unauthorized,invalid_answer], ' +
+      'strategy round_robin → cost, user_paths none → [/a]',
+  ]);
+});
+
 await test('no value that may be a secret is in a change', async (t) => {
   const text = `providers: { a: { type: openai, models: [m], base_url: "https://\${K}.example", api_key: "\${K}", headers: { X-A: "\${K}", X-B: b } } }\n`;
   const [before, after] = [config(text, { K: 'canary-1' }), config(text, { K: 'canary-2' })];

@@ -117,6 +117,19 @@ await test('an alias of some user paths does not exist for others, a disabled on
   t.equal(asked(snapshot, 'fast', '/team-a', ['b/*']), 'model_access_denied');
 });
 
+await test('a key that may use a family may use its names, and no other model of its targets', async (t) => {
+  const snapshot = compiled([
+    { source: 'eu/*', targets: to('a/*') },
+    { source: 'a/*', targets: to('c/*') },
+  ]);
+  t.equal(asked(snapshot, 'eu/x', '/', ['eu/*']), 'a/x');
+  t.equal(asked(snapshot, 'eu/x', '/', ['EU/X']), 'a/x', 'one name of it');
+  t.equal(asked(snapshot, 'eu/y', '/', ['eu/x']), 'model_access_denied');
+  t.equal(asked(snapshot, 'a/x', '/', ['eu/*']), 'model_access_denied');
+  t.equal(asked(snapshot, 'a/w', '/', ['a/*']), 'c/w', 'the family a/*, not the provider a');
+  t.equal(asked(snapshot, 'c/w', '/', ['a/*']), 'model_access_denied');
+});
+
 await test('an alias carries its policy and whether it hedges, every other name the defaults', async (t) => {
   const retry = { attempts: 2, budget: 0.5, on: ['connect'], deadline: '30s' } as const;
   const snapshot = compiled([
