@@ -59,7 +59,7 @@ export function createPublisher(options: PublishOptions): Publisher {
   let keysRevision = '';
   let aliasesRevision = '';
   let expiry: NodeJS.Timeout | undefined;
-  let said = '';
+  const tell = whenChanged(warn);
 
   function publish(next: Snapshot, { rules, prerequisites, maxChildren, problems }: Standing): void {
     const now = nowMs();
@@ -69,7 +69,8 @@ export function createPublisher(options: PublishOptions): Publisher {
     // Also while rate limits are switched off: their counters are kept for as long as their windows.
     const counted = merged.filter((rule) => rule.counted);
     put(next, counted, { isEnforced: prerequisites.enabled, maxChildren });
-    tell([...problems, ...unenforcedProblems(merged, prerequisites)]);
+    const unreadable = managed.problems.map((text): RuleProblem => ({ level: 'error', text }));
+    tell([...unreadable, ...problems, ...unenforcedProblems(merged, prerequisites)]);
     tellExpired({ manual, config: rules, prerequisites }, now);
     clearTimeout(expiry);
     const nextMs = nextExpiryMs(manual, now);
@@ -78,13 +79,6 @@ export function createPublisher(options: PublishOptions): Publisher {
       if (snapshot !== undefined && standing !== undefined) publish(snapshot, standing);
     };
     expiry = setTimeout(again, Math.min(Math.max(nextMs - now, 1), longestWaitMs)).unref();
-  }
-
-  function tell(unenforced: readonly RuleProblem[]): void {
-    const problems = [...managed.problems.map((text): RuleProblem => ({ level: 'error', text })), ...unenforced];
-    const now = problems.map(({ text }) => text).join();
-    if (now !== said) warn(problems);
-    said = now;
   }
 
   /** Puts a config in force with the aliases of operators. */
@@ -132,4 +126,14 @@ export function createPublisher(options: PublishOptions): Publisher {
 
 function digestOfKey(masterKey: string | undefined): string | undefined {
   return masterKey === undefined ? undefined : digestOf(masterKey);
+}
+
+/** Tells the same problems once. */
+function whenChanged(warn: PublishOptions['warn']): PublishOptions['warn'] {
+  let said = '';
+  return (problems) => {
+    const now = problems.map(({ text }) => text).join();
+    if (now !== said) warn(problems);
+    said = now;
+  };
 }

@@ -1,9 +1,10 @@
 // Builds the API description, an OpenAPI 3.1 document, from the tables of operations and the JSON Schemas of the bodies.
 import { adminOperations } from './admin-operations.ts';
 import { referenceTo, type SchemaName, schemaComponents } from './components.ts';
-import { examples, streamExample } from './examples.ts';
+import { examples } from './examples.ts';
 import { modelOperations } from './model-operations.ts';
 import { type HeaderName, headers, limitHeaders, type Operation, parameters, type Refusals } from './operation.ts';
+import { streamExample } from './stream-example.ts';
 
 /** The version of the programmatic interface (spec, Versioning 1). */
 const version = '1.0';

@@ -243,12 +243,3 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
     server_time: '2026-03-01T21:04:20.512Z',
   },
 };
-
-/** An event stream, as `stream: true` asks for it. */
-export const streamExample = [
-  'data: {"choices":[{"index":0,"delta":{"content":"Hello!"}}]}',
-  'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
-  'data: [DONE]',
-]
-  .map((line) => `${line}\n\n`)
-  .join('');
