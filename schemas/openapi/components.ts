@@ -98,14 +98,18 @@ function pointer(name: string, part = ''): string {
   return `#/components/schemas/${componentName(name, part)}`;
 }
 
-/** The schema with references to files and definitions replaced by references to components. */
+/** Our own keywords that say how a mistake is worded; no other tool knows them. */
+const wording: ReadonlySet<string> = new Set(['x-form']);
+
+/** The schema with references to files and definitions replaced by references to components, and without words for mistakes. */
 function rewritten(node: object, home: string): object {
   const rewrite = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(rewrite);
     return typeof value === 'object' && value !== null ? rewritten(value, home) : value;
   };
+  const kept = Object.entries(node).filter(([key]) => !wording.has(key));
   return Object.fromEntries(
-    Object.entries(node).map(([key, value]: [string, unknown]) => [
+    kept.map(([key, value]: [string, unknown]) => [
       key,
       key === '$ref' && typeof value === 'string' ? moved(value, home) : rewrite(value),
     ]),

@@ -139,6 +139,8 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
         forward_headers: ['OpenAI-Organization'],
         stream_usage: true,
         allow_routing_members: false,
+        allow_private: false,
+        keys: 1,
         timeouts: { connect: '5s', first_byte: '600s', stream_idle: '120s', total: '60m', usage_drain: '2s' },
         left_out_by: [],
         declared_at: 'providers.yaml:3',
