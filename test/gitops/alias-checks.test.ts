@@ -1,0 +1,67 @@
+// Any aliases at all: files are refused exactly when operators could not set the same aliases whole, and every route leads somewhere.
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import { stringify } from 'yaml';
+import type { AssembledConfig } from '../../gitops/assembled.ts';
+import { compile } from '../../proxy/snapshot/compile.ts';
+import { aliasesInForce, mergeAliases } from '../../schemas/aliases/merge-aliases.ts';
+import { modelNames } from '../../schemas/aliases/model-names.ts';
+import { credentialsOf } from '../../schemas/keys/credentials.ts';
+import type { Alias } from '../../schemas/types.ts';
+import { runs } from '../support/extent.ts';
+import { entitled, one } from './load-fixtures.ts';
+
+const providers = {
+  p: { type: 'openai', models: ['x', 'y', 'q/x'] },
+  q: { type: 'openai', models: ['x', 'z'] },
+};
+const names = ['a', 'b', 'c', 'x', 'p/x', 'q/x', 'e/x', 'f/y', 'e/q/x'];
+const families = ['e/*', 'f/*', 'p/*', 'q/*'];
+
+const aliasOf = (sources: readonly string[], models: readonly string[]): fc.Arbitrary<Alias> =>
+  fc.record({
+    source: fc.constantFrom(...sources),
+    targets: fc.array(fc.record({ model: fc.constantFrom(...models), weight: fc.integer({ min: 1, max: 9 }) }), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+    strategy: fc.constantFrom('round_robin' as const, 'failover' as const, 'cost' as const),
+    enabled: fc.boolean(),
+    hedge: fc.constant(false),
+  });
+const anyAliases = fc.uniqueArray(
+  fc.oneof(aliasOf(names, [...names, 'y', 'z', 'p/y', 'q/z']), aliasOf(families, families)),
+  { selector: ({ source }) => source, maxLength: 7 },
+);
+
+/** The names of routes that have no target, one twice, or no share at the first. */
+function wrongRoutes(config: AssembledConfig): string[] {
+  const { routes } = compile(config, '', credentialsOf(undefined, []));
+  const wrong = [...routes].filter(([, { targets, weights }]) => {
+    const isSound = targets.length === weights.length && new Set(targets).size === targets.length;
+    return !isSound || (weights[0] ?? 0) <= 0;
+  });
+  return wrong.map(([name]) => name);
+}
+
+await test('files and operators are judged alike, and every route leads somewhere', async (t) => {
+  const declared = one(stringify({ providers }), entitled).config;
+  if (declared === undefined) throw new Error('the providers have a mistake');
+  let good = 0;
+  fc.assert(
+    fc.property(anyAliases, (aliases) => {
+      const { config } = one(stringify({ providers, aliases }), entitled);
+      const manual = aliases.map((alias) => {
+        return { key: alias.source, alias, createdAt: '', updatedAt: '', updatedBy: '' };
+      });
+      const rows = mergeAliases([], manual, modelNames(declared));
+      const isWhole = rows.every(({ problem }) => problem === undefined);
+      const merged = { ...declared, aliases: aliasesInForce(rows) };
+      if (config !== undefined) good += 1;
+      const wrong = [merged, ...(config === undefined ? [] : [config])].flatMap(wrongRoutes);
+      return isWhole === (config !== undefined) && wrong.length === 0;
+    }),
+    runs(500),
+  );
+  t.ok(good > 0);
+});
