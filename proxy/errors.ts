@@ -92,7 +92,7 @@ export const errors = {
   upstream_tls: upstream('The TLS connection to the provider failed: {reason}.'),
   upstream_disconnected: upstream('The provider closed the connection before answering completely.'),
   upstream_invalid_response: upstream("The provider's answer could not be used: {reason}."),
-  upstream_unauthorized: upstream('The provider refuses the key of the gateway with status {status}: {reason}'),
+  upstream_unauthorized: upstream('The provider refuses the key of the gateway with status {status}: {reason}.'),
   upstream_timeout: upstream('The provider did not answer in time: {reason}.', 504),
   stream_incomplete: upstream('The provider stopped in the middle of the stream.'),
   overloaded: upstream('The gateway is short of memory and takes no new requests for a moment. Try again.', 503),

@@ -230,7 +230,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   }
 
   #sendFailure(): UpstreamFailure | undefined {
-    const isUnanswered = this.#isReused && this.#sent && this.status === 0;
+    const isUnanswered = this.#isReused && this.#sent && this.status === 0 && this.#failure !== clientLeft;
     return (
       this.#failure && sendFailure(this.#failure, this.#sent, isUnanswered ? this.#deadline.sinceSentMs : undefined)
     );

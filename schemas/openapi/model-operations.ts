@@ -25,6 +25,7 @@ const modelRefusals: Refusals = {
     'upstream_tls',
     'upstream_disconnected',
     'upstream_invalid_response',
+    'upstream_unauthorized',
     'stream_incomplete',
   ],
   504: ['upstream_timeout'],
