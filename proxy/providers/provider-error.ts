@@ -128,7 +128,11 @@ function keyRefused(
   }: { provider: string; secrets: readonly string[]; status: number; reason: string },
 ): Refusal {
   const headers = { 'x-should-retry': 'false', ...upstreamIdHeaders(head.requestId, secrets) };
-  return refusal('upstream_unauthorized', { provider, fill: { status, reason: reason.replace(/[.\s]+$/, '') || 'no reason given' }, headers });
+  return refusal('upstream_unauthorized', {
+    provider,
+    fill: { status, reason: reason.replace(/[.\s]+$/, '') || 'no reason given' },
+    headers,
+  });
 }
 
 /** A page that was meant for a browser becomes a sentence with its title. */

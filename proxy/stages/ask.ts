@@ -126,7 +126,9 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
     return;
   }
   const isCancelled = gone && failure !== undefined;
-  metrics.upstream.ended(target, failedOutcome(refused, isCancelled), seconds);
+  // What was never sent, because the connection had been closed, is no call.
+  const isCall = failure?.isStale !== true || asking.isFresh;
+  if (isCall) metrics.upstream.ended(target, failedOutcome(refused, isCancelled), seconds);
   answer.cancel();
   const kind = failureKind({ refused, failure, status: answer.status, stream: answer.stream });
   const isAboutKey = failure === undefined && (answer.status === 401 || answer.status === 429);

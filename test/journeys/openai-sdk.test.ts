@@ -6,7 +6,6 @@ import {
   InternalServerError,
   NotFoundError,
   OpenAI,
-  PermissionDeniedError,
   RateLimitError,
   UnprocessableEntityError,
 } from 'openai';
@@ -184,20 +183,21 @@ await test("the gateway's own refusals are typed errors without a provider", asy
 await test("the provider's refusals are typed errors that name it", async (t) => {
   const cases = [
     { status: 400, type: BadRequestError, shape: { type: 'invalid_request_error' } },
-    { status: 401, type: AuthenticationError, shape: { type: 'authentication_error' } },
-    { status: 403, type: PermissionDeniedError, shape: { type: 'permission_error' } },
+    // It is the gateway's key that is refused, not the client's.
+    { status: 401, told: 502, type: InternalServerError, shape: { code: 'upstream_unauthorized' } },
+    { status: 403, told: 502, type: InternalServerError, shape: { code: 'upstream_unauthorized' } },
     { status: 404, type: NotFoundError, shape: { type: 'not_found_error', code: 'model_not_found' } },
     { status: 422, type: UnprocessableEntityError, shape: { type: 'invalid_request_error' } },
     { status: 429, type: RateLimitError, shape: { type: 'rate_limit_error', code: 'rate_limit_exceeded' } },
     { status: 500, type: InternalServerError, shape: { type: 'provider_error' } },
     { status: 503, type: InternalServerError, shape: { type: 'provider_error' } },
   ];
-  for (const { status, type, shape } of cases) {
+  for (const { status, told = status, type, shape } of cases) {
     for (const stream of [false, true]) {
       const before = upstream.ledger.length;
       await upstream.behave({ kind: 'error', status, message: `said with ${status}`, retryAfter: '7' });
       const error = await thrownBy(client.chat.completions.create({ model: 'chat', messages, stream }), type);
-      t.match(error, { status, ...shape, error: { message: `said with ${status}`, provider: 'fake' } });
+      t.match(error, { status: told, ...shape, error: { message: `said with ${status}`, provider: 'fake' } });
       t.equal(error.requestID, last()?.header('x-request-id'));
       if (status === 429) t.equal(error.headers?.get('retry-after'), '7', 'Retry-After is relayed');
       t.equal(upstream.ledger.length, before + 1, 'one attempt');
