@@ -20,9 +20,18 @@ export interface LoadFigures {
   readonly p99Ms: number;
 }
 
+/** A call that got no whole answer. */
+export interface LostCall {
+  /** `performance.now()` when it was sent. */
+  readonly sentAtMs: number;
+  readonly failure: string;
+}
+
 export interface Load {
   /** Since the last look, or the beginning. */
   look(): LoadFigures;
+  /** Every call without a whole answer since the beginning. */
+  lost(): readonly LostCall[];
   /** Resolves when every call that was sent until now has ended; more are sent meanwhile. */
   answered(): Promise<unknown>;
   /** Sends no more; of everything since the beginning, once the last answer is there. */
@@ -47,18 +56,26 @@ export function roomyConfig(...more: object[]): { rate_limits: object } {
   return { rate_limits: { user_paths: [{ path: '/', limits }], providers: [{ name: 'fake', limits }] } };
 }
 
-const call = JSON.stringify({ model: 'fake-small', messages: [{ role: 'user', content: 'Hello' }] });
+const usualCall = JSON.stringify({ model: 'fake-small', messages: [{ role: 'user', content: 'Hello' }] });
 export const usualPerSecond = extent(300, 20);
 const mostUnderWay = 500;
 /** Calls that each proxy gets at once at the start, so that the load has spare connections like a client that has run for a while. */
 const firstCalls = extent(32, 8);
 
-/** Calls the model `fake-small` at a steady rate, whether answers come or not, each proxy in turn; until its end or the test's. */
-export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[], perSecond = usualPerSecond): Load {
+/**
+ * Calls the model `fake-small` at a steady rate, whether answers come or not, each proxy in turn; until its end or the test's.
+ * `nextCall` gives other chat completions, as JSON; a stream is whole when it ends with `[DONE]`.
+ */
+export function startLoad(
+  t: Teardown,
+  proxies: readonly Pick<Gateway, 'url'>[],
+  perSecond = usualPerSecond,
+  nextCall = () => usualCall,
+): Load {
   const pools = proxies.map(({ url }) => new Pool(url, { connections: 64, pipelining: 1 }));
   const headers = { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' };
   const underWay = new Set<Promise<void>>();
-  const answers: { tookMs: number; failure: string | undefined }[] = [];
+  const answers: { sentAtMs: number; tookMs: number; failure: string | undefined }[] = [];
   const startedMs = performance.now();
   let due = -firstCalls * pools.length;
   let leftOut = 0;
@@ -66,20 +83,22 @@ export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[],
 
   const send = async (pool: Pool | undefined): Promise<void> => {
     if (pool === undefined) throw new Error('a load needs a proxy');
-    const sentMs = performance.now();
+    const sentAtMs = performance.now();
+    const body = nextCall();
     const failure = await request(pool, {
       method: 'POST',
       path: '/v1/chat/completions',
       headers,
-      body: call,
+      body,
       headersTimeout: 5_000,
     })
-      .then(async ({ statusCode, body }) => {
-        const text = await body.text();
-        return statusCode === 200 ? undefined : `${statusCode} ${text.slice(0, 200)}`;
+      .then(async ({ statusCode, body: answer }) => {
+        const text = await answer.text();
+        const isWhole = !body.includes('"stream":true') || text.endsWith('data: [DONE]\n\n');
+        return statusCode === 200 && isWhole ? undefined : `${statusCode} ${text.slice(-300)}`;
       })
       .catch((error: unknown) => String(error));
-    answers.push({ tookMs: performance.now() - sentMs, failure });
+    answers.push({ sentAtMs, tookMs: performance.now() - sentAtMs, failure });
   };
   const timer = setInterval(() => {
     for (; due < ((performance.now() - startedMs) / 1000) * perSecond; due += 1) {
@@ -117,6 +136,7 @@ export function startLoad(t: Teardown, proxies: readonly Pick<Gateway, 'url'>[],
       seen = { answers: answers.length, leftOut, atMs: performance.now() };
       return found;
     },
+    lost: () => answers.flatMap(({ sentAtMs, failure }) => (failure === undefined ? [] : [{ sentAtMs, failure }])),
     answered: () => Promise.all(underWay),
     async end() {
       clearInterval(timer);
