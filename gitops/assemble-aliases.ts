@@ -6,6 +6,7 @@ import { parseSelector } from '../schemas/selector.ts';
 import type { Alias } from '../schemas/types.ts';
 import { normaliseUserPath } from '../schemas/user-path.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
+import type { DroppedTarget } from './assembled.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
 import { targetsOf, type WrittenAlias } from './written-aliases.ts';
@@ -18,7 +19,8 @@ export function assembleAliases(
   written: readonly WrittenAlias[],
   { offer, isPartial }: { readonly offer: ModelOffer; readonly isPartial: boolean },
   sources: Sources,
-): { aliases: Alias[]; warnings: Problem[] } {
+): { aliases: Alias[]; dropped: DroppedTarget[]; warnings: Problem[] } {
+  const dropped: DroppedTarget[] = [];
   const warnings: Problem[] = [];
   const warn = (path: Path, message: string): void => {
     warnings.push({ ...sources.problem(path, message), environmental: true });
@@ -32,6 +34,7 @@ export function assembleAliases(
       const reason = isLeftOut
         ? `the provider ${quote(provider)} is left out`
         : 'it leads only to providers that are left out';
+      dropped.push([alias.source, model]);
       warn(path, `is dropped, because ${reason}`);
       return [];
     });
@@ -40,7 +43,7 @@ export function assembleAliases(
     warn(['aliases', index], `the alias ${named} is left out, because it has no target left`);
     return [];
   });
-  return { aliases, warnings };
+  return { aliases, dropped, warnings };
 }
 
 /** Whether a target leads to a model in the end. */

@@ -9,7 +9,6 @@ import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
 import { checkServer } from './check-server.ts';
 import { checkUserPaths } from './check-user-paths.ts';
 import { readEnvironmentRules } from './environment-rules.ts';
-import type { VariableMode } from './expand.ts';
 import { mergeParts } from './merge-parts.ts';
 import { checkGivenProviders, checkTokenCaps, overrule } from './overrule.ts';
 import { placesOf } from './places.ts';
@@ -26,7 +25,6 @@ export interface Assembly {
 export interface AssemblyContext {
   readonly environment: Variables;
   readonly entitlements: ReadonlySet<string>;
-  readonly variables: VariableMode;
 }
 
 /**
@@ -39,7 +37,7 @@ export interface AssemblyContext {
 export function assemble(
   parts: readonly Part[],
   complete: boolean,
-  { environment, entitlements, variables: mode }: AssemblyContext,
+  { environment, entitlements }: AssemblyContext,
 ): Assembly {
   const { config, sources, problems, providerNames, isDeclared, isUnsound } = mergeParts(parts);
   const warnings: Problem[] = [];
@@ -61,8 +59,7 @@ export function assemble(
   if (problems.length > 0) return { problems, warnings };
 
   warnings.push(...checkUserPaths(config.rate_limits, variables.given, sources));
-  // Only the control plane keeps references to variables, and it alone shows places.
-  const places = mode === 'keep' ? { places: placesOf({ ...config, providerNames }, variables.given, sources) } : {};
+  const places = placesOf({ ...config, providerNames }, variables.given, sources);
   warnings.push(...overrule(config.rate_limits, variables, sources, isDeclared('rate_limits')));
   warnings.push(...checkTokenCaps(config.rate_limits, variables));
 
@@ -77,7 +74,8 @@ export function assemble(
     ...config,
     ...(isPlain ? {} : { providerNames }),
     ...(keyFiles.length === 0 ? {} : { keyFiles }),
-    ...places,
+    ...(assembledAliases.dropped.length === 0 ? {} : { droppedTargets: assembledAliases.dropped }),
+    places,
   };
   return { config: assembled, problems, warnings };
 }

@@ -14,14 +14,19 @@ export interface KeyFile {
   readonly place: Omit<Problem, 'message'>;
 }
 
+/** The source of an alias, and a target of it that is left out. */
+export type DroppedTarget = readonly [source: string, target: string];
+
 export interface AssembledConfig extends Config {
   /**
    * The names of all providers in the order of the file, including providers that are left out. `providers` is an object, which puts
    * names that are whole numbers first. Absent when `providers` has the same names in the same order.
    */
   readonly providerNames?: readonly string[];
-  /** Where the entries are declared. Absent in a proxy, which shows none. */
+  /** Where the entries are declared. Absent in a configuration that was not read from files. */
   readonly places?: DeclaredPlaces;
+  /** Targets of aliases that lead only to providers that are left out; absent when there are none. */
+  readonly droppedTargets?: readonly DroppedTarget[];
   /** The files with keys of providers; absent when there are none. */
   readonly keyFiles?: readonly KeyFile[];
   /** By provider, the certificates that its file holds: PEM. */

@@ -129,7 +129,16 @@ function diffProviderOrder(before: AssembledConfig, after: AssembledConfig): Con
 function diffSettings(before: AssembledConfig, after: AssembledConfig): ConfigChange[] {
   const [old, present] = [before, after].map((config) => {
     // Without the entries, and without what an assembled config has beside the document.
-    const { providers: _1, aliases: _2, providerNames: _3, places: _4, keyFiles: _5, rate_limits, ...rest } = config;
+    const {
+      providers: _1,
+      aliases: _2,
+      providerNames: _3,
+      places: _4,
+      keyFiles: _5,
+      droppedTargets: _6,
+      rate_limits,
+      ...rest
+    } = config;
     const { user_paths: _paths, providers: _limits, models: _models, ...limits } = rate_limits;
     return flatten({ ...rest, rate_limits: limits });
   });

@@ -1,4 +1,4 @@
-// Where each entry of a configuration is declared, for operators who look for it. Only the control plane keeps these places.
+// Where each entry of a configuration is declared, for operators who look for it.
 
 import { periodSeconds } from '../schemas/rules/period.ts';
 import { declaredRules, ruleKey } from '../schemas/rules/rule.ts';
