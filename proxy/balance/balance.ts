@@ -23,8 +23,8 @@ export interface BalanceContext {
  */
 export type Balance = (route: Route, context: BalanceContext) => readonly Target[];
 
-export function createBalance(states: Pick<TargetStates, 'of'>): Balance {
-  const turns = new Turns();
+/** `turns`: what is remembered of routes; with copies of it, the order is the one of the next request, which still has its turn. */
+export function createBalance(states: Pick<TargetStates, 'of'>, turns: Pick<Turns, 'of'> = new Turns()): Balance {
   const ballot = new Ballot();
   return (route, context) => {
     const { targets, strategy } = route;

@@ -13,18 +13,34 @@ export interface Turn {
   explored: number;
 }
 
+/** A route as far as its turns go. */
+interface TurnedRoute {
+  readonly name: string;
+  readonly targets: readonly unknown[];
+}
+
 /** Turns by the name of the route, so that a reload that leaves a route as it is leaves its turn as it is. */
 export class Turns {
   readonly #turns = new Map<string, Turn>();
 
-  of({ name, targets }: { readonly name: string; readonly targets: readonly unknown[] }): Turn {
+  of({ name, targets }: TurnedRoute): Turn {
     let turn = this.#turns.get(name);
     if (turn === undefined) {
       // Routes of old configs pile up here; forgetting a turn does no harm.
       if (this.#turns.size >= mostRemembered) this.#turns.clear();
-      turn = { credits: targets.map(() => 0), requests: 0, explored: -1 };
+      turn = firstTurn(targets);
       this.#turns.set(name, turn);
     }
     return turn;
   }
+
+  /** A copy: what becomes of it is not remembered. */
+  copyOf({ name, targets }: TurnedRoute): Turn {
+    const turn = this.#turns.get(name);
+    return turn === undefined ? firstTurn(targets) : { ...turn, credits: [...turn.credits] };
+  }
+}
+
+function firstTurn(targets: readonly unknown[]): Turn {
+  return { credits: targets.map(() => 0), requests: 0, explored: -1 };
 }

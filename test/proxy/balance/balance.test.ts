@@ -1,9 +1,12 @@
 // The order of targets: round robin by weights, the unusable behind the usable, and the probe before all.
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { createBalance } from '../../../proxy/balance/balance.ts';
+import { Turns } from '../../../proxy/balance/turns.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
 import { strategies } from '../../../proxy/snapshot/snapshot.ts';
 import { resolve } from '../../../proxy/stages/resolve.ts';
+import { TargetStates } from '../../../proxy/targets/target-states.ts';
 import { modelAccess } from '../../../schemas/keys/model-access.ts';
 import { runs } from '../../support/extent.ts';
 import { sampleConfig } from '../sample-config.ts';
@@ -45,6 +48,21 @@ await test('weights of 5, 1 and 1 are spread smoothly', async (t) => {
   const order = Array.from({ length: 14 }, () => first(route));
   const cycle = ['m0', 'm0', 'm1', 'm0', 'm2', 'm0', 'm0'];
   t.same(order, [...cycle, ...cycle]);
+});
+
+await test('with copies of its turns, the next order is foretold, and stays the next one', async (t) => {
+  const turns = new Turns();
+  const states = new TargetStates();
+  const [balance, foretell] = [createBalance(states, turns), createBalance(states, { of: (of) => turns.copyOf(of) })];
+  const context = { nowMs: start, thread: undefined };
+  for (const strategy of ['round_robin', 'least_latency'] as const) {
+    const route = routeWith([5, 1, 1], strategy);
+    for (let request = 0; request < 9; request += 1) {
+      const foretold = [foretell(route, context), foretell(route, context)];
+      const order = balance(route, context);
+      t.same(foretold, [order, order], `${strategy} ${request}`);
+    }
+  }
 });
 
 const weightLists = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 });
