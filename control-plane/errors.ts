@@ -75,6 +75,11 @@ export const errors = {
   ),
   admin_scope_denied: denied('This key may not {what}.'),
   auth_key_not_found: { status: 404, type: 'not_found_error', message: 'There is no key with the id "{id}".' },
+  answered_by_proxies: {
+    status: 404,
+    type: 'not_found_error',
+    message: 'Ask a proxy for GET {path}: it answers by its own counters, which the control plane does not have.',
+  },
   route_not_found: { status: 404, type: 'not_found_error', message: 'There is no {method} {path} here.' },
   internal_error: {
     status: 500,

@@ -27,6 +27,7 @@ import { openPlaneStore } from '../store/state/open.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { configRoutes } from './admin/config/routes.ts';
+import { explainRoutes } from './admin/explain/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
 import { keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
 import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
@@ -187,6 +188,7 @@ await app.register(status, {
     nowMs,
   },
 });
+await app.register(explainRoutes);
 await app.register(openapi);
 reloadOnHangUp(() => follower?.reload());
 

@@ -86,6 +86,14 @@ export const errors = {
   routing_member_not_allowed: bad(
     'This key is restricted to some models, so the body must not have "{member}": a provider might go elsewhere by it.',
   ),
+  dashboard_access_denied: entryOf(
+    403,
+    'permission_error',
+    'This key does not open the admin API. Use the master key or a key with dashboard access.',
+  ),
+  admin_scope_denied: entryOf(403, 'permission_error', 'This key may not {what}.'),
+  auth_key_not_found: entryOf(404, 'not_found_error', 'There is no key with the id "{id}".'),
+  invalid_query: bad('The query parameter {name} {problem}.'),
   route_not_found: entryOf(404, 'not_found_error', 'There is no {method} {path} here.'),
   upstream_unavailable: upstream('The provider could not be reached: {reason}.'),
   upstream_dns: upstream("The provider's host name could not be resolved."),

@@ -11,6 +11,7 @@ import type { Metrics } from './metrics.ts';
 import type { Overload } from './overload.ts';
 import type { Readiness } from './readiness.ts';
 import type { RetryBudgets } from './retry/retry-budgets.ts';
+import type { InForce } from './snapshot/in-force.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import type { TargetStates } from './targets/target-states.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
@@ -28,10 +29,16 @@ export interface Gateway {
   readonly accessLog: AccessLog;
   /** The snapshot in force; a request asks once. */
   current(): Snapshot;
+  /** The same as it is written. */
+  inForce(): InForce;
+  /** The name of this proxy. */
+  readonly instance: string;
   readonly failedLogins: FailedLogins;
   /** Without a master key: the only names in `Host` that are served. */
   readonly ownNames: ReadonlySet<string> | undefined;
   readonly balance: Balance;
+  /** Gives the order that `balance` would give, and takes no turn. */
+  readonly foretell: Balance;
   /** What is remembered of each target between requests. */
   readonly targets: TargetStates;
   readonly retries: RetryBudgets;

@@ -18,6 +18,7 @@ import { endOnUncaught } from '../plane/uncaught.ts';
 import { openPlaneStore } from '../store/state/open.ts';
 import { createAccessLog } from './access-log.ts';
 import { createBalance } from './balance/balance.ts';
+import { Turns } from './balance/turns.ts';
 import { BodyBudget } from './body-budget.ts';
 import { type ConnectionCounts, roomOfProcess } from './connection/connections.ts';
 import { controlPlaneLink } from './control-plane-link.ts';
@@ -72,6 +73,7 @@ const providerKeys = new ProviderKeys(({ provider, position, count }) => {
 const isExported = flushIntervalMs > 0;
 const limiter = createLimiter({ tokensEnforced: usageEnabled, isExported, mostBytes: counterBudgetBytes() });
 const targets = new TargetStates();
+const turns = new Turns();
 const store = openPlaneStore(environment);
 const keyUses = new KeyUses();
 let { masterKey } = environment;
@@ -129,7 +131,10 @@ const server = await createProxyServer({
   nowMs,
   current: () => current.get(),
   retries,
-  balance: createBalance(targets),
+  inForce: () => publisher.inForce(),
+  instance,
+  balance: createBalance(targets, turns),
+  foretell: createBalance(targets, { of: (route) => turns.copyOf(route) }),
   targets,
   deadlines: createDeadlines(nowMs),
   isMetricsApart: metricsPort !== undefined,

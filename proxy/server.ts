@@ -17,6 +17,7 @@ import { watchWriteProgress } from './connection/write-progress.ts';
 import { type ModelEndpoint, modelEndpoints } from './endpoints/model-endpoints.ts';
 import { createPluginServer } from './endpoints/plugin-server.ts';
 import { Refusal, refusal } from './errors.ts';
+import { answerExplain } from './explain/answer-explain.ts';
 import type { Gateway } from './gateway.ts';
 import { serve } from './pipeline.ts';
 import type { TripName } from './request-tally.ts';
@@ -58,6 +59,7 @@ const modelTrips: ReadonlyMap<string, ModelEndpoint> = new Map(
 /** The trip of any other request: the first row that matches its path. */
 function tableOf(plugins: Serve): readonly Trip[] {
   return [
+    { name: 'admin', path: '/admin/explain', serve: answerExplain },
     { name: 'admin', path: '/admin', serve: forwardAdmin },
     { name: 'admin', path: '/admin/*', serve: forwardAdmin },
     { name: 'other', path: '*', serve: plugins },

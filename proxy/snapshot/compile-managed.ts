@@ -1,7 +1,7 @@
 // A config with the aliases of operators → a snapshot, and what its rules need.
 import type { AssembledConfig } from '../../gitops/assembled.ts';
 import type { ManualAlias } from '../../schemas/aliases/manual-alias.ts';
-import { aliasesInForce, aliasProblems, mergeAliases } from '../../schemas/aliases/merge-aliases.ts';
+import { aliasesInForce, aliasProblems, type MergedAlias, mergeAliases } from '../../schemas/aliases/merge-aliases.ts';
 import { modelNames } from '../../schemas/aliases/model-names.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
@@ -26,6 +26,10 @@ export interface Standing {
   readonly maxChildren: number;
   /** Of aliases of operators. */
   readonly problems: readonly RuleProblem[];
+  /** As it was loaded. */
+  readonly config: AssembledConfig;
+  /** Those that are not in force included. */
+  readonly aliases: readonly MergedAlias[];
 }
 
 /** What does not change while the process lives. */
@@ -46,5 +50,5 @@ export function compileManaged(
   const prerequisites = { ...switches, enabled, known: knownModels(whole) };
   const problems = aliasProblems(merged).map((text): RuleProblem => ({ level: 'warn', text }));
   const snapshot = compile(whole, revision, credentials, providerKeys);
-  return { snapshot, standing: { rules, prerequisites, maxChildren, problems } };
+  return { snapshot, standing: { rules, prerequisites, maxChildren, problems, config, aliases: merged } };
 }

@@ -14,6 +14,7 @@ import type { Enforcement } from '../limits/enforcement.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
 import { withCredentials } from './compile.ts';
 import { compileManaged, type LoadedConfig, type Standing } from './compile-managed.ts';
+import type { InForce } from './in-force.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export interface PublishOptions {
@@ -41,6 +42,8 @@ export interface Publisher {
   documents(state: Pick<StoredState, 'documents' | 'kinds' | 'storeId'>, origin: StateOrigin): void;
   /** Another master key lets in from now on, and the one before no longer. */
   renewMasterKey(masterKey: string | undefined): void;
+  /** What was put in force last, as it is written. Throws before there is anything. */
+  inForce(): InForce;
 }
 
 /** The expiry of rules is checked at least this often: a timer cannot be longer. Milliseconds. */
@@ -58,10 +61,11 @@ export function createPublisher(options: PublishOptions): Publisher {
   let credentials: Credentials = credentialsOf(masterKeyDigest, []);
   let keysRevision = '';
   let aliasesRevision = '';
+  let inForce: InForce | undefined;
   let expiry: NodeJS.Timeout | undefined;
   const tell = whenChanged(warn);
 
-  function publish(next: Snapshot, { rules, prerequisites, maxChildren, problems }: Standing): void {
+  function publish(next: Snapshot, { rules, prerequisites, maxChildren, problems, ...written }: Standing): void {
     const now = nowMs();
     const manual = managed.of(manualRules);
     const epochs = resetEpochs(managed.of(resets));
@@ -69,6 +73,7 @@ export function createPublisher(options: PublishOptions): Publisher {
     // Also while rate limits are switched off: their counters are kept for as long as their windows.
     const counted = merged.filter((rule) => rule.counted);
     put(next, counted, { isEnforced: prerequisites.enabled, maxChildren });
+    inForce = { ...written, rules: merged, prerequisites };
     const unreadable = managed.problems.map((text): RuleProblem => ({ level: 'error', text }));
     tell([...unreadable, ...problems, ...unenforcedProblems(merged, prerequisites)]);
     tellExpired({ manual, config: rules, prerequisites }, now);
@@ -121,7 +126,13 @@ export function createPublisher(options: PublishOptions): Publisher {
       snapshot = withCredentials(snapshot, credentials);
       publish(snapshot, standing);
     },
+    inForce: () => published(inForce),
   };
+}
+
+function published(inForce: InForce | undefined): InForce {
+  if (inForce === undefined) throw new Error('no config was published yet');
+  return inForce;
 }
 
 function digestOfKey(masterKey: string | undefined): string | undefined {

@@ -1,4 +1,5 @@
 // The operations under /admin, one row each.
+import { explainOperations } from './explain-operations.ts';
 import { type Operation, type Refusals, storedRefusals, writeHeaders } from './operation.ts';
 import { virtualModelOperations } from './virtual-model-operations.ts';
 
@@ -220,10 +221,11 @@ const statusOperations: readonly Operation[] = [
   },
 ];
 
-/** Served by the control plane; the proxy passes them on. */
+/** Served by the control plane, but for the last ones, which a proxy answers; it passes the others on. */
 export const adminOperations: readonly Operation[] = [
   ...rateLimitOperations,
   ...authKeyOperations,
   ...virtualModelOperations,
   ...statusOperations,
+  ...explainOperations,
 ];

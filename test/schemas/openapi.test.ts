@@ -5,6 +5,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { configRoutes } from '../../control-plane/admin/config/routes.ts';
+import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
 import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
@@ -293,6 +294,7 @@ async function startAdmin(t: Test) {
       nowMs,
     },
   });
+  await app.register(explainRoutes);
   await app.register(openapi);
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(async () => {

@@ -262,6 +262,19 @@ export const roomRules: readonly Rule[] = [
     good: [['proxy/admin/a.ts', "import { b } from '../connection/b.ts';"]],
   },
   {
+    claim: 'an explanation sends nothing and stores nothing',
+    check: never(
+      /^proxy\/explain\//,
+      /^(node:(http|https|net|tls|fs)|proxy\/(upstream|store|retry|endpoints|dialects|tokens)\/|proxy\/(server|pipeline)\.ts$)/,
+    ),
+    bad: [
+      ['proxy/explain/a.ts', "import { send } from '../upstream/send.ts';"],
+      ['proxy/explain/a.ts', "import type { RetryBudgets } from '../retry/retry-budgets.ts';"],
+      ['proxy/explain/a.ts', "import { serve } from '../pipeline.ts';"],
+    ],
+    good: [['proxy/explain/a.ts', "import type { Limiter } from '../limits/limiter.ts';"]],
+  },
+  {
     claim: 'the rooms below the line know nothing of the line',
     check: never(
       /^proxy\/(balance|bytes|call|connection|dialects|limits|providers|snapshot|store|targets|tokens|upstream)\//,

@@ -1,0 +1,10 @@
+// The routes of /admin/explain: the control plane has no live counters and no breakers, so it names who has.
+import type { FastifyPluginAsync } from 'fastify';
+import { refusal } from '../../errors.ts';
+
+/** A proxy answers these paths itself; only a request to the control plane's own address comes here. */
+export const explainRoutes: FastifyPluginAsync = async (app) => {
+  app.get('/admin/explain', { config: { access: 'operator' } }, async () => {
+    throw refusal('answered_by_proxies', { fill: { path: '/admin/explain' } });
+  });
+};

@@ -1,0 +1,63 @@
+// GET /admin/explain: the proxy answers it itself, because it alone has the live counters, breakers and turns.
+import type { AuthKey } from '../../schemas/keys/auth-key.ts';
+import { authenticateAdmin } from '../admin/authenticate-admin.ts';
+import { pathOf } from '../call/head.ts';
+import { fixedHeaders } from '../connection/answer-headers.ts';
+import type { Exchange } from '../connection/exchange.ts';
+import { noRoute } from '../connection/known-routes.ts';
+import { expectNoBody } from '../connection/no-body.ts';
+import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { explainRequest } from './explain.ts';
+import { readQuestion } from './read-question.ts';
+
+const path = '/admin/explain';
+const routes = ['GET', 'HEAD'].map((method) => ({ path, method }));
+
+/**
+ * Serves one request. Throws what `authenticateAdmin` throws, 403 `dashboard_access_denied`, 404, 405, 400 `unexpected_body`, and what
+ * `readQuestion` throws.
+ */
+export async function answerExplain(exchange: Exchange, gateway: Gateway): Promise<void> {
+  const { request } = exchange;
+  const snapshot = gateway.current();
+  const { key } = authenticateAdmin(exchange, snapshot.credentials, gateway.failedLogins);
+  gateway.keyUses.note(key?.id, exchange.startedAtMs);
+  const scope = scopeOf(key, exchange, gateway);
+  const url = request.url ?? '';
+  const refused = noRoute(request.method ?? '', pathOf(url), routes);
+  if (refused !== undefined) throw refused;
+  await expectNoBody(exchange);
+  const nowMs = Math.floor(gateway.nowMs());
+  const question = readQuestion(url.slice(path.length + 1), { scope, nowMs, credentials: snapshot.credentials });
+  const { limiter, targets, foretell, instance } = gateway;
+  const explanation = explainRequest(question, { snapshot, inForce: gateway.inForce(), limiter, targets, foretell });
+  answer(exchange, { ...explanation, state_revision: gateway.managedState().status().revision, instance });
+}
+
+/** The user path that an operator may see. */
+function scopeOf(
+  key: AuthKey | undefined,
+  exchange: Exchange,
+  { failedLogins }: Pick<Gateway, 'failedLogins'>,
+): string {
+  if (key === undefined) return '/';
+  if (!key.dashboardAccess) {
+    failedLogins.note('denied');
+    exchange.caller = { reason: 'denied', keyId: key.id };
+    throw refusal('dashboard_access_denied');
+  }
+  return key.userPath ?? '/';
+}
+
+function answer({ request, response, id }: Exchange, body: object): void {
+  const text = JSON.stringify(body);
+  response.writeHead(200, {
+    ...fixedHeaders,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    'x-request-id': id,
+  });
+  response.end(request.method === 'HEAD' ? undefined : text);
+}

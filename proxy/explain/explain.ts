@@ -1,0 +1,81 @@
+// Explains what would become of a request, and sends nothing. Pure: it takes no turn, counts nothing, and asks no clock.
+import { isActive } from '../../schemas/keys/auth-key.ts';
+import { timestamp } from '../../schemas/timestamp.ts';
+import type { AskedKey, Explanation, ForeseenRefusal, TargetStep } from './explanation.ts';
+import { foreseenRefusal } from './foreseen-refusal.ts';
+import { matchingRules } from './matching-rules.ts';
+import { nearNames } from './near-names.ts';
+import { nearRules } from './near-rules.ts';
+import type { ExplainParts, Question } from './question.ts';
+import { resolveName } from './resolution.ts';
+import { targetSteps } from './target-steps.ts';
+
+/** The most near misses of rules, and of names. */
+const mostNear = 10;
+
+export function explainRequest(question: Question, parts: ExplainParts): Explanation {
+  const { model, stream, thread, key, nowMs } = question;
+  const { snapshot, inForce, limiter } = parts;
+  const allowed = consumerOf(question);
+  const userPath = allowed ?? question.userPath;
+  const resolved = resolveName(question, userPath, parts);
+  const targets = targetSteps(resolved, question, parts);
+  const refused = foreseenRefusal({ userPath: allowed, resolved }, question, parts);
+  const subjects = { userPath, model, targets: resolved.route?.targets ?? [] };
+  return {
+    request: {
+      user_path: userPath,
+      model,
+      stream,
+      ...(thread === undefined ? {} : { thread }),
+      ...(key === undefined ? {} : { key: describeKey(question, key) }),
+    },
+    outcome: outcomeOf(refused, targets),
+    ...(refused === undefined ? {} : { refusal: refused }),
+    resolution: resolved.resolution,
+    rate_limits_enabled: inForce.prerequisites.enabled,
+    rules: matchingRules(limiter.forUserPath(userPath), question, parts),
+    targets,
+    near_misses: [
+      ...nearNames(resolved, { ...question, consumer: userPath }, parts, mostNear),
+      ...nearRules(subjects, question, parts, mostNear),
+    ],
+    config_revision: snapshot.revision,
+    server_time: timestamp(nowMs),
+  };
+}
+
+/** The consumer whose rules apply: the path of the key, else the named one; undefined when the key may not name one. */
+function consumerOf({ userPath, key }: Question): string | undefined {
+  if (key === undefined) return userPath;
+  if (key.userPath !== undefined) return key.userPath;
+  return key.anyUserPath || userPath === '/' ? userPath : undefined;
+}
+
+function describeKey({ nowMs }: Question, key: NonNullable<Question['key']>): AskedKey {
+  const ended = key.enabled ? 'expired' : 'revoked';
+  return {
+    id: key.id,
+    name: key.name,
+    ...(key.userPath === undefined ? {} : { user_path: key.userPath }),
+    any_user_path: key.anyUserPath,
+    allowed_models: key.allowedModels,
+    state: isActive(key, nowMs) ? 'active' : ended,
+  };
+}
+
+function outcomeOf(refused: ForeseenRefusal | undefined, targets: readonly TargetStep[]): string {
+  if (refused !== undefined) {
+    const { status, code, rule, message } = refused;
+    const by = rule === undefined ? '' : ` by the rule "${rule}"`;
+    return `It would be refused with ${status} ${code}${by}: ${message}`;
+  }
+  const asked = targets.filter(({ would }) => would === 'ask').map(({ target }) => target);
+  const [first, ...others] = asked;
+  if (first === undefined) {
+    const last = targets.find(({ would }) => would === 'last_resort');
+    return `It would be sent to ${last?.target ?? 'no target'} as a last resort, because ${last?.says ?? 'there is none'}.`;
+  }
+  const behind = others.length === 0 ? '' : `; when that fails, to ${others.join(', then ')}`;
+  return `It would be sent to ${first}${behind}.`;
+}

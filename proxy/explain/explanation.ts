@@ -1,0 +1,150 @@
+// What an explanation says, in the words of `schemas/admin/explanation.schema.json`. Times are RFC 3339 in UTC.
+import type { Obstacle } from '../targets/target-state.ts';
+
+/** The request as the gateway understands it. */
+export interface AskedRequest {
+  /** The consumer whose rules apply. */
+  readonly user_path: string;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly thread?: string;
+  readonly key?: AskedKey;
+}
+
+export interface AskedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly user_path?: string;
+  readonly any_user_path: boolean;
+  /** Empty: every model. */
+  readonly allowed_models: readonly string[];
+  readonly state: 'active' | 'expired' | 'revoked';
+}
+
+/** Where something is declared, or who wrote it; absent for an operator whose user path it is not in. */
+export interface Source {
+  readonly source?: 'config' | 'manual';
+  readonly declared_at?: string;
+  readonly updated_by?: string;
+}
+
+export interface AliasStep extends Source {
+  /** The name that was asked for; of a family, one of its names. */
+  readonly name: string;
+  /** The family that declares it. */
+  readonly family?: string;
+  readonly strategy: string;
+  readonly targets: readonly string[];
+  readonly user_paths?: readonly string[];
+}
+
+export interface Resolution {
+  readonly kind: 'alias' | 'family' | 'bare_id' | 'model' | 'unknown';
+  /** The aliases on the way, the one that was asked for first. */
+  readonly aliases: readonly AliasStep[];
+  /** Of a name with several targets. */
+  readonly strategy?: string;
+  /** The most calls for one request. */
+  readonly attempts?: number;
+}
+
+/** A rule that holds for the request. The counters and the source are absent for an operator whose user path it is not in. */
+export interface MatchingRule extends Source {
+  readonly id: string;
+  readonly name?: string;
+  readonly scope: string;
+  readonly subject: string;
+  /** Whose counters these are: of a template, the child. */
+  readonly effective_subject: string;
+  readonly per_child: boolean;
+  readonly mode: 'enforce' | 'shadow';
+  readonly period_label: string;
+  readonly period_seconds: number;
+  readonly max_requests?: number;
+  readonly max_tokens?: number;
+  readonly exhausted: boolean;
+  /** Present when it is used up: until it admits a request. */
+  readonly retry_after_seconds?: number;
+  readonly requests_used?: number;
+  readonly requests_remaining?: number;
+  readonly tokens_used?: number;
+  readonly tokens_remaining?: number;
+  readonly in_flight?: number;
+  readonly resets_in_seconds?: number;
+  readonly overrides_config?: boolean;
+  readonly reason?: string;
+  readonly expires_at?: string;
+}
+
+export type TargetReason =
+  | Obstacle
+  | 'saturated'
+  | 'attempts_used_up'
+  | 'not_granted'
+  | 'provider_left_out'
+  | 'unknown_model';
+
+/** What would become of one target. */
+export interface TargetStep {
+  /** `<provider>/<model>`; as it is written for one that leads nowhere. */
+  readonly target: string;
+  /** The share of requests that ask it first, relative to the others. */
+  readonly weight?: number;
+  readonly would: 'ask' | 'last_resort' | 'skip';
+  /** Absent when nothing stands in its way. */
+  readonly reason?: TargetReason;
+  /** The end of a sentence about it. */
+  readonly says: string;
+  /** When the reason ends, if nothing happens until then. */
+  readonly until?: string;
+  /** The mean time to its first byte. Milliseconds. */
+  readonly first_byte_ms?: number;
+  /** What its provider said is left for us, by dimension. */
+  readonly learned_remaining?: Readonly<Record<string, number>>;
+  readonly rules: readonly MatchingRule[];
+}
+
+export type NearMissReason =
+  | 'alias_disabled'
+  | 'alias_not_in_force'
+  | 'alias_of_other_user_paths'
+  | 'letter_case'
+  | 'not_enforced'
+  | 'other_segment'
+  | 'rule_on_alias'
+  | 'separator'
+  | 'spelling'
+  | 'template_itself';
+
+/** Something that does not hold for the request, and was perhaps meant to. */
+export interface NearMiss extends Source {
+  readonly kind: 'rule' | 'alias' | 'model';
+  /** The title of a rule; a name. */
+  readonly name: string;
+  readonly reason: NearMissReason;
+  readonly says: string;
+}
+
+export interface ForeseenRefusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly retry_after_seconds?: number;
+  /** The rule that decides: its name, else its id. */
+  readonly rule?: string;
+}
+
+export interface Explanation {
+  readonly request: AskedRequest;
+  readonly outcome: string;
+  readonly refusal?: ForeseenRefusal;
+  readonly resolution: Resolution;
+  readonly rate_limits_enabled: boolean;
+  /** Of the user path. */
+  readonly rules: readonly MatchingRule[];
+  /** In the order in which they would be asked now. */
+  readonly targets: readonly TargetStep[];
+  readonly near_misses: readonly NearMiss[];
+  readonly config_revision: string;
+  readonly server_time: string;
+}

@@ -1,0 +1,39 @@
+// What is asked of an explanation, and by whose eyes the answer is read.
+import type { AuthKey } from '../../schemas/keys/auth-key.ts';
+import { isWithin } from '../../schemas/user-path.ts';
+import type { Balance } from '../balance/balance.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { InForce } from '../snapshot/in-force.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { TargetStates } from '../targets/target-states.ts';
+
+/** A request that is not sent. */
+export interface Question {
+  /** As a header would name it, normalised. */
+  readonly userPath: string;
+  readonly model: string;
+  readonly stream: boolean;
+  /** The conversation it belongs to. */
+  readonly thread: string | undefined;
+  /** Undefined: the master key, or none in a gateway without one. */
+  readonly key: AuthKey | undefined;
+  /** Whole Unix milliseconds. */
+  readonly nowMs: number;
+  /** The operator sees this user path and the paths below it; `/` is the whole gateway. */
+  readonly scope: string;
+}
+
+/** What the answer is read from. Nothing of it is changed. */
+export interface ExplainParts {
+  readonly snapshot: Snapshot;
+  readonly inForce: InForce;
+  readonly limiter: Pick<Limiter, 'forUserPath' | 'forTarget' | 'report'>;
+  readonly targets: Pick<TargetStates, 'of'>;
+  /** Gives the order of the next request, and takes no turn. */
+  readonly foretell: Balance;
+}
+
+/** Whether the operator may see what belongs to a user path (undefined: to the whole gateway). */
+export function sees({ scope }: Pick<Question, 'scope'>, userPath: string | undefined): boolean {
+  return scope === '/' || (userPath !== undefined && isWithin(userPath, scope));
+}

@@ -1,0 +1,117 @@
+// What would become of each target of a name, in the order in which they would be asked now.
+import { familyPrefix } from '../../schemas/aliases/name-table.ts';
+import { foldCase, parseSelector } from '../../schemas/selector.ts';
+import { timestamp } from '../../schemas/timestamp.ts';
+import { waitOf } from '../limits/rejection.ts';
+import type { InForce } from '../snapshot/in-force.ts';
+import type { Route, Target } from '../snapshot/snapshot.ts';
+import type { TargetState } from '../targets/target-state.ts';
+import type { TargetReason, TargetStep } from './explanation.ts';
+import { matchingRules } from './matching-rules.ts';
+import { type ExplainParts, type Question, sees } from './question.ts';
+import { type Resolved, tableOf } from './resolution.ts';
+
+const words: Readonly<Record<TargetReason, string>> = {
+  attempts_used_up: 'the calls that one request may make are used up before it',
+  breaker_half_open: 'its circuit breaker is half-open: one request finds out whether it works again',
+  breaker_open: 'its circuit breaker is open, because it failed',
+  not_granted: 'the key may not use it',
+  provider_left_out: 'its provider is left out, because it has no key',
+  quota_used_up: 'its provider said that nothing is left of its own limits',
+  resting: 'its provider asked to be left alone',
+  saturated: 'a rule on it is used up',
+  unknown_model: 'nothing has this name',
+};
+
+/** Those that can be asked first, behind them those that the key may not use, and those that lead nowhere. */
+export function targetSteps(
+  { route, granted, resolution }: Resolved,
+  question: Question,
+  parts: ExplainParts,
+): TargetStep[] {
+  const steps = granted === undefined ? [] : askable(granted, question, parts);
+  const kept = new Set(granted?.targets);
+  const denied = (route?.targets ?? []).filter((target) => !kept.has(target));
+  const away = resolution.aliases.flatMap(({ name, family }) => leadingAway(family ?? name, parts.inForce));
+  return [
+    ...steps,
+    ...denied.map((target) => ({ ...skipped(nameOf(target), 'not_granted'), rules: rulesOf(target, question, parts) })),
+    ...away.map(([target, reason]) => skipped(target, reason)),
+  ];
+}
+
+function askable(granted: Route, question: Question, parts: ExplainParts): TargetStep[] {
+  let calls = 0;
+  return parts.foretell(granted, question).map((target) => {
+    const state = parts.targets.of(target);
+    const found = judge(target, state, question, parts);
+    const isTooLate = found.would === 'ask' && calls >= granted.policy.attempts;
+    if (found.would === 'ask') calls += 1;
+    const { would, reason, until } = isTooLate
+      ? ({ would: 'skip', reason: 'attempts_used_up', until: undefined } as const)
+      : found;
+    return {
+      target: nameOf(target),
+      weight: granted.weights[granted.targets.indexOf(target)] ?? 0,
+      would,
+      ...(reason === undefined ? {} : { reason }),
+      says: reason === undefined ? 'nothing stands in its way' : words[reason],
+      ...(until === undefined ? {} : { until: timestamp(until) }),
+      ...(sees(question, undefined) ? remembered(state, question.nowMs) : {}),
+      rules: rulesOf(target, question, parts),
+    };
+  });
+}
+
+interface Judged {
+  readonly would: TargetStep['would'];
+  readonly reason: TargetReason | undefined;
+  /** Unix milliseconds. */
+  readonly until: number | undefined;
+}
+
+function judge({ upstream, model }: Target, state: TargetState, { nowMs }: Question, parts: ExplainParts): Judged {
+  const waitSeconds = waitOf(parts.limiter.forTarget(upstream.name, model), nowMs);
+  if (waitSeconds > 0) return { would: 'skip', reason: 'saturated', until: nowMs + waitSeconds * 1000 };
+  const reason = state.obstacle(nowMs);
+  if (state.isUsable(nowMs)) return { would: 'ask', reason, until: undefined };
+  return { would: 'last_resort', reason, until: Math.ceil(state.usableAtMs(nowMs)) };
+}
+
+function remembered({ latency, quota }: TargetState, nowMs: number): Partial<TargetStep> {
+  const mean = latency.mean();
+  const left = [...quota.remaining(nowMs)];
+  return {
+    ...(mean === undefined ? {} : { first_byte_ms: Math.round(mean) }),
+    ...(left.length === 0 ? {} : { learned_remaining: Object.fromEntries(left) }),
+  };
+}
+
+/** The targets of an alias that lead nowhere, as they are written. */
+function leadingAway(source: string, inForce: InForce): [string, TargetReason][] {
+  const { config, aliases, prerequisites } = inForce;
+  const dropped = (config.droppedTargets ?? []).filter(([from]) => from === source).map(([, target]) => target);
+  const row = aliases.find(({ enforced, alias }) => enforced && alias.source === source);
+  // The configuration was checked when it was loaded; the alias of an operator may have outlived its targets.
+  if (row?.manual === undefined) return dropped.map((target) => [target, 'provider_left_out']);
+  const { known } = prerequisites;
+  const table = tableOf(inForce);
+  return row.alias.targets.flatMap(({ model }): [string, TargetReason][] => {
+    const provider = foldCase(parseSelector(model)?.provider ?? '');
+    if (known.leftOut.has(provider)) return [[model, 'provider_left_out']];
+    return familyPrefix(model) === undefined && table.leadOf(model) === undefined ? [[model, 'unknown_model']] : [];
+  });
+}
+
+function skipped(target: string, reason: TargetReason): TargetStep {
+  return { target, would: 'skip', reason, says: words[reason], rules: [] };
+}
+
+function rulesOf({ upstream, model }: Target, question: Question, parts: ExplainParts) {
+  return matchingRules(parts.limiter.forTarget(upstream.name, model), question, parts);
+}
+
+/** `<provider>/<model>`. */
+export function nameOf({ upstream, model }: Target): string {
+  return `${upstream.name}/${model}`;
+}

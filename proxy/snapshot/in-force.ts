@@ -1,0 +1,16 @@
+// What is in force in the words of those who wrote it, for explanations: a snapshot has only what a request needs.
+import type { AssembledConfig } from '../../gitops/assembled.ts';
+import type { MergedAlias } from '../../schemas/aliases/merge-aliases.ts';
+import type { MergedRule } from '../../schemas/rules/merge.ts';
+import type { RulePrerequisites } from '../../schemas/rules/obstacle.ts';
+
+/** Another object whenever something of it changes. */
+export interface InForce {
+  /** Without the aliases of operators. */
+  readonly config: AssembledConfig;
+  /** Those of operators included, and those that are not in force. */
+  readonly aliases: readonly MergedAlias[];
+  /** Sorted; those that are not enforced included. */
+  readonly rules: readonly MergedRule[];
+  readonly prerequisites: RulePrerequisites;
+}

@@ -1,0 +1,22 @@
+// The operations of /admin/explain, one row each. A proxy answers them; the control plane says so.
+import type { Operation } from './operation.ts';
+
+export const explainOperations: readonly Operation[] = [
+  {
+    id: 'explainRequest',
+    method: 'get',
+    path: '/admin/explain',
+    tag: 'Status',
+    access: 'operator',
+    summary: 'What would become of a request: where it would go, under which rules, and why it would be refused.',
+    description:
+      'A proxy answers it by its own counters and breakers, and sends nothing. Ask a proxy, not the control plane. A scoped operator sees its own user path.',
+    parameters: ['ExplainedModel', 'ExplainedUserPath', 'ExplainedKey', 'ExplainedStream', 'ExplainedThread'],
+    success: { status: 200, says: 'The explanation.', schema: 'explanation' },
+    refusals: {
+      400: ['invalid_query'],
+      403: ['admin_scope_denied'],
+      404: ['auth_key_not_found', 'answered_by_proxies'],
+    },
+  },
+];

@@ -1,0 +1,81 @@
+// An explanation for readers of the API description: one target is used up, the other one is asked.
+
+const example = {
+  request: { user_path: '/team-a', model: 'chat', stream: false },
+  outcome: 'It would be sent to azure/gpt-4o.',
+  resolution: {
+    kind: 'alias',
+    aliases: [
+      {
+        name: 'chat',
+        strategy: 'failover',
+        targets: ['openai/gpt-4o', 'azure/gpt-4o'],
+        source: 'config',
+        declared_at: 'aliases.yaml:4',
+      },
+    ],
+    strategy: 'failover',
+    attempts: 3,
+  },
+  rate_limits_enabled: true,
+  rules: [],
+  targets: [
+    {
+      target: 'openai/gpt-4o',
+      weight: 1,
+      would: 'skip',
+      reason: 'saturated',
+      says: 'a rule on it is used up',
+      until: '2026-03-01T21:04:51.000Z',
+      first_byte_ms: 412,
+      rules: [
+        {
+          id: 'provider:minute:5b0c8e21d7f3a946',
+          name: 'openai per minute',
+          scope: 'provider',
+          subject: 'openai',
+          effective_subject: 'openai',
+          per_child: false,
+          mode: 'enforce',
+          period_label: 'minute',
+          period_seconds: 60,
+          max_requests: 500,
+          exhausted: true,
+          retry_after_seconds: 31,
+          requests_used: 500,
+          requests_remaining: 0,
+          tokens_used: 0,
+          in_flight: 0,
+          resets_in_seconds: 31,
+          source: 'config',
+          declared_at: 'limits.yaml:9',
+          overrides_config: false,
+        },
+      ],
+    },
+    {
+      target: 'azure/gpt-4o',
+      weight: 0,
+      would: 'ask',
+      says: 'nothing stands in its way',
+      learned_remaining: { requests: 1200 },
+      rules: [],
+    },
+  ],
+  near_misses: [
+    {
+      kind: 'rule',
+      name: 'user_path /team minute',
+      reason: 'other_segment',
+      says: 'its segment "team" is not "team-a": paths are compared by whole segments',
+      source: 'manual',
+      updated_by: 'master_key',
+    },
+  ],
+  config_revision: '9f86d081884c',
+  state_revision: 42,
+  instance: 'gateway-0:8080',
+  server_time: '2026-03-01T21:04:20.512Z',
+} as const;
+
+export const explanationExample: object = example;

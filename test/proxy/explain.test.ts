@@ -1,0 +1,72 @@
+// An explanation says what would become of a request, and changes nothing of it.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { test } from 'tap';
+import { readQuestion } from '../../proxy/explain/read-question.ts';
+import schema from '../../schemas/admin/explanation.schema.json' with { type: 'json' };
+import { credentialsOf } from '../../schemas/keys/credentials.ts';
+import { nearness } from '../../schemas/validation/nearness.ts';
+import { explainCases } from './explain-cases.ts';
+import { explainStand, limit, start } from './explain-stand.ts';
+import { refusedBy } from './stage-parts.ts';
+
+const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
+
+for (const { says, stand, asked, expected, gives } of explainCases) {
+  await test(says, async (t) => {
+    const explanation = stand().explain(asked);
+    t.strictSame(expected(explanation), gives);
+    // What the whole process adds.
+    t.ok(validate({ ...explanation, state_revision: 1, instance: 'p' }), JSON.stringify(validate.errors));
+  });
+}
+
+await test('there are at least thirty cases', async (t) => {
+  t.ok(explainCases.length >= 30, String(explainCases.length));
+});
+
+await test('asking takes no turn, counts nothing and opens no probe', async (t) => {
+  const aliases = [{ source: 'both', targets: [{ model: 'a/m' }, { model: 'b/m' }] }];
+  const rules = { providers: ['a', 'b'].map((name) => ({ name, limits: [limit({ max_requests: 5 })] })) };
+  const stand = explainStand({ providers: { a: {}, b: {} }, aliases, rules });
+  const { breaker } = stand.targets.of(stand.target('b'));
+  for (let failure = 0; failure < 5; failure += 1) breaker.failed(start - 1500);
+  const first = stand.explain({ model: 'both' });
+  for (let again = 0; again < 20; again += 1) t.strictSame(stand.explain({ model: 'both' }), first);
+  t.equal(stand.limiter.size, 2);
+  t.strictSame(stand.limiter.decisions(), []);
+  t.strictSame(breaker.transitions, { closed: 0, half_open: 0, open: 1 });
+});
+
+await test('a query that is no question is refused, naming the parameter', async (t) => {
+  const asker = { scope: '/team', nowMs: start, credentials: credentialsOf(undefined, []) };
+  const cases: [query: string, code: string, param: string | null][] = [
+    ['', 'invalid_query', 'model'],
+    ['model=', 'invalid_query', 'model'],
+    ['model=m&model=n', 'invalid_query', 'model'],
+    [`model=${'m'.repeat(1025)}`, 'invalid_query', 'model'],
+    ['model=m&path=/a', 'invalid_query', 'path'],
+    ['model=m&stream=yes', 'invalid_query', 'stream'],
+    ['model=m&user_path=/a/../b', 'invalid_query', 'user_path'],
+    ['model=m&user_path=/team-alpha', 'admin_scope_denied', null],
+    ['model=m&key_id=none', 'auth_key_not_found', null],
+  ];
+  for (const [query, code, param] of cases) {
+    const refused = await refusedBy(() => readQuestion(query, asker));
+    t.strictSame([refused.code, refused.param], [code, param], query);
+  }
+  const { userPath, model, stream } = readQuestion('model=a%2Fm&stream=true', asker);
+  t.strictSame([userPath, model, stream], ['/team', 'a/m', true]);
+});
+
+await test('names are near in letter case, separators, and one or two characters', async (t) => {
+  t.equal(nearness('Team', 'team'), 'letter_case');
+  t.equal(nearness('my_team', 'My-Team'), 'separator');
+  t.equal(nearness('gpt-4o-mni', 'gpt-4o-mini'), 'spelling');
+  for (const [one, other] of [
+    ['a', 'b'],
+    ['same', 'same'],
+    ['fake-small', 'fake-large'],
+    ['x'.repeat(300), 'X'.repeat(300)],
+  ] as const)
+    t.equal(nearness(one, other), undefined, one);
+});
