@@ -93,6 +93,11 @@ export const errors = {
   ),
   admin_scope_denied: entryOf(403, 'permission_error', 'This key may not {what}.'),
   auth_key_not_found: entryOf(404, 'not_found_error', 'There is no key with the id "{id}".'),
+  explanation_not_found: entryOf(
+    404,
+    'not_found_error',
+    'This proxy has no explanation with the id "{id}". It keeps each for ten minutes, the last 1,000 at most.',
+  ),
   invalid_query: bad('The query parameter {name} {problem}.'),
   route_not_found: entryOf(404, 'not_found_error', 'There is no {method} {path} here.'),
   upstream_unavailable: upstream('The provider could not be reached: {reason}.'),

@@ -5,6 +5,7 @@ import type { StateFollower } from '../store/state/state-follower.ts';
 import type { AccessLog } from './access-log.ts';
 import type { Balance } from './balance/balance.ts';
 import type { BodyBudget } from './body-budget.ts';
+import type { KeptExplanations } from './kept-explanations.ts';
 import type { KeyStreams } from './key-streams.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
@@ -54,6 +55,8 @@ export interface Gateway {
   /** The managed state that this proxy follows; requests are served only while there is one. */
   managedState(): Pick<StateFollower, 'status' | 'refresh'>;
   readonly overload: Overload;
+  /** Of requests that asked for an explanation. */
+  readonly keptExplanations: KeptExplanations;
   readonly keyStreams: KeyStreams;
   readonly keyUses: KeyUses;
   /** What the bodies of open requests may take of memory. */

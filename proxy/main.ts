@@ -24,6 +24,7 @@ import { type ConnectionCounts, roomOfProcess } from './connection/connections.t
 import { controlPlaneLink } from './control-plane-link.ts';
 import { watchControlPlane } from './control-plane-watch.ts';
 import { readEnvironment } from './environment.ts';
+import { KeptExplanations } from './kept-explanations.ts';
 import { createKeyStreams } from './key-streams.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { counterBudgetBytes, keepLimiter, logRuleProblems } from './limit-upkeep.ts';
@@ -131,6 +132,7 @@ const server = await createProxyServer({
   nowMs,
   current: () => current.get(),
   retries,
+  keptExplanations: new KeptExplanations(),
   inForce: () => publisher.inForce(),
   instance,
   balance: createBalance(targets, turns),

@@ -7,6 +7,7 @@ import type { Exchange } from './connection/exchange.ts';
 import type { BodyTaker } from './connection/read-body.ts';
 import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
 import { Refusal } from './errors.ts';
+import { type RequestRecord, recordRequest } from './explain/request-record.ts';
 import type { Gateway } from './gateway.ts';
 import type { Route, Snapshot } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
@@ -41,6 +42,8 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
   route: Route | undefined;
   accepted: Accepted | undefined;
   usageTap: UsageTap | undefined;
+  /** Of a request that asked for an explanation. */
+  record: RequestRecord | undefined;
   ending = unanswered;
   readonly #line: Line;
 
@@ -69,6 +72,15 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
   takeCaller(principal: Principal): void {
     this.principal = principal;
     this.gateway.keyUses.note(principal.keyId, this.exchange.startedAtMs);
+    const { exchange, snapshot, path } = this;
+    if (exchange.head.wantsExplanation)
+      this.record = recordRequest({ exchange, principal, snapshot, path }, this.gateway);
+  }
+
+  /** The body was read, and the consumer admitted. */
+  takeCall(call: Call): void {
+    this.call = call;
+    this.record?.called(call);
   }
 
   takeBody(body: Buffer): void {
@@ -100,6 +112,7 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
     this.held?.release();
     try {
       settle(this, this.gateway);
+      this.record?.ended(this);
     } catch (error) {
       this.#giveUp(error);
     }

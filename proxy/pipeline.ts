@@ -58,7 +58,7 @@ function takeBody(trip: OpenTrip, body: Buffer): void {
 function takeCall(trip: OpenTrip, call: Call): void {
   const { endpoint, exchange, gateway, snapshot, principal, consumer } = trip;
   if (consumer === undefined) throw new Error('a body was read before the consumer was admitted');
-  trip.call = call;
+  trip.takeCall(call);
   const route = resolve(call, snapshot, principal?.allowedModels, principal?.userPath);
   trip.route = route;
   renew(consumer, route, gateway);

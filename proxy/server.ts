@@ -60,6 +60,7 @@ const modelTrips: ReadonlyMap<string, ModelEndpoint> = new Map(
 function tableOf(plugins: Serve): readonly Trip[] {
   return [
     { name: 'admin', path: '/admin/explain', serve: answerExplain },
+    { name: 'admin', path: '/admin/explain/*', serve: answerExplain },
     { name: 'admin', path: '/admin', serve: forwardAdmin },
     { name: 'admin', path: '/admin/*', serve: forwardAdmin },
     { name: 'other', path: '*', serve: plugins },

@@ -23,6 +23,8 @@ export interface Head {
   readonly expectsContinue: boolean;
   /** The consumer's user path as sent, in the bytes of the wire (latin1). */
   readonly userPath: string | undefined;
+  /** `X-Gateway-Explain: 1`. */
+  readonly wantsExplanation: boolean;
   /** More than one credential of a kind. */
   readonly ambiguousCredentials: boolean;
   /** Why the request cannot be served, whatever it asks for. */
@@ -45,12 +47,11 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
   let host: string | undefined;
   let transferEncoding: string | undefined;
   let requestId: string | undefined;
-  let expectsContinue = false;
+  let expect: string | undefined;
   let userPath: string | undefined;
+  let wantsExplanation = false;
   let credentials = 0;
-  let unmet = false;
   let repeated: string | undefined;
-
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string;
     const value = raw[index + 1] as string;
@@ -65,9 +66,7 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
         host = value;
         break;
       case 6:
-        if (!isNamed(name, 'expect')) break;
-        expectsContinue = true;
-        if (!isNamed(value, '100-continue')) unmet = true;
+        if (isNamed(name, 'expect') && !isUnmet(expect)) expect = value;
         break;
       case 7:
       case 9:
@@ -90,10 +89,10 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
         if (isNamed(name, 'content-length')) contentLength = Number(value);
         break;
       case 16:
-        if (isNamed(name, 'content-encoding'))
-          contentEncoding = contentEncoding ? `${contentEncoding}, ${value}` : value;
+        if (isNamed(name, 'content-encoding')) contentEncoding = joined(contentEncoding, value);
         break;
       case 17:
+        if (isNamed(name, 'x-gateway-explain')) wantsExplanation = value === '1';
         if (!isNamed(name, 'transfer-encoding')) break;
         if (transferEncoding !== undefined) repeated = 'Transfer-Encoding';
         transferEncoding = value;
@@ -109,10 +108,13 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
     chunked: transferEncoding !== undefined,
     requestId,
     host,
-    expectsContinue,
+    expectsContinue: expect !== undefined,
     userPath,
+    wantsExplanation,
     ambiguousCredentials: credentials > 1,
-    fault: faultOf(request, host, transferEncoding, repeated) ?? (unmet ? refusal('expectation_failed') : undefined),
+    fault:
+      faultOf(request, host, transferEncoding, repeated) ??
+      (isUnmet(expect) ? refusal('expectation_failed') : undefined),
   };
 }
 
@@ -172,6 +174,15 @@ function faultOf(
   if (transferEncoding === undefined) return undefined;
   if (transferEncoding.toLowerCase() === 'chunked' && httpVersionMinor !== 0) return undefined;
   return unacceptable('Transfer-Encoding must be "chunked", on HTTP/1.1');
+}
+
+function joined(before: string | undefined, value: string): string {
+  return before ? `${before}, ${value}` : value;
+}
+
+/** Whether an Expect asks for something else than the one thing that is known. */
+function isUnmet(expect: string | undefined): boolean {
+  return expect !== undefined && !isNamed(expect, '100-continue');
 }
 
 function unacceptable(reason: string): Refusal {

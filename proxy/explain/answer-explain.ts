@@ -1,4 +1,4 @@
-// GET /admin/explain: the proxy answers it itself, because it alone has the live counters, breakers and turns.
+// GET /admin/explain and what was explained before, by id: the proxy answers it itself, because it alone has the live counters, breakers and turns.
 import type { AuthKey } from '../../schemas/keys/auth-key.ts';
 import { authenticateAdmin } from '../admin/authenticate-admin.ts';
 import { pathOf } from '../call/head.ts';
@@ -12,7 +12,7 @@ import { explainRequest } from './explain.ts';
 import { readQuestion } from './read-question.ts';
 
 const path = '/admin/explain';
-const routes = ['GET', 'HEAD'].map((method) => ({ path, method }));
+const routes = ['GET', 'HEAD'].flatMap((method) => [path, `${path}/*`].map((each) => ({ path: each, method })));
 
 /**
  * Serves one request. Throws what `authenticateAdmin` throws, 403 `dashboard_access_denied`, 404, 405, 400 `unexpected_body`, and what
@@ -29,10 +29,29 @@ export async function answerExplain(exchange: Exchange, gateway: Gateway): Promi
   if (refused !== undefined) throw refused;
   await expectNoBody(exchange);
   const nowMs = Math.floor(gateway.nowMs());
+  if (pathOf(url) !== path) {
+    answer(exchange, keptText(pathOf(url).slice(path.length + 1), scope, gateway));
+    return;
+  }
   const question = readQuestion(url.slice(path.length + 1), { scope, nowMs, credentials: snapshot.credentials });
   const { limiter, targets, foretell, instance } = gateway;
   const explanation = explainRequest(question, { snapshot, inForce: gateway.inForce(), limiter, targets, foretell });
-  answer(exchange, { ...explanation, state_revision: gateway.managedState().status().revision, instance });
+  const { revision } = gateway.managedState().status();
+  answer(exchange, JSON.stringify({ ...explanation, state_revision: revision, instance }));
+}
+
+/** Only an operator of the whole gateway may read it: it was made for the holder of the master key. */
+function keptText(
+  id: string,
+  scope: string,
+  { keptExplanations, nowMs }: Pick<Gateway, 'keptExplanations' | 'nowMs'>,
+): Buffer {
+  if (scope !== '/') {
+    throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
+  }
+  const text = keptExplanations.get(id, nowMs());
+  if (text === undefined) throw refusal('explanation_not_found', { fill: { id } });
+  return text;
 }
 
 /** The user path that an operator may see. */
@@ -50,8 +69,7 @@ function scopeOf(
   return key.userPath ?? '/';
 }
 
-function answer({ request, response, id }: Exchange, body: object): void {
-  const text = JSON.stringify(body);
+function answer({ request, response, id }: Exchange, text: string | Buffer): void {
   response.writeHead(200, {
     ...fixedHeaders,
     'content-type': 'application/json; charset=utf-8',

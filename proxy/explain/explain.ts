@@ -34,7 +34,7 @@ export function explainRequest(question: Question, parts: ExplainParts): Explana
     ...(refused === undefined ? {} : { refusal: refused }),
     resolution: resolved.resolution,
     rate_limits_enabled: inForce.prerequisites.enabled,
-    rules: matchingRules(limiter.forUserPath(userPath), question, parts),
+    rules: question.before ?? matchingRules(limiter.forUserPath(userPath), question, parts),
     targets,
     near_misses: [
       ...nearNames(resolved, { ...question, consumer: userPath }, parts, mostNear),

@@ -22,13 +22,13 @@ export function foreseenRefusal(
   question: Question,
   { limiter }: Pick<ExplainParts, 'limiter'>,
 ): ForeseenRefusal | undefined {
-  const { key, model, nowMs } = question;
+  const { key, model, nowMs, before } = question;
   if (key !== undefined && !isActive(key, nowMs)) return said(refusal('invalid_api_key'));
   if (userPath === undefined) return said(refusal('user_path_denied'));
   const { route, granted } = resolved;
-  const consumer = limiter.forUserPath(userPath);
+  const consumer = before === undefined ? limiter.forUserPath(userPath) : undefined;
   const targets = (granted?.targets ?? []).map(({ upstream, model: id }) => limiter.forTarget(upstream.name, id));
-  if (waitOf(consumer, nowMs) > 0) return limited(targets, consumer, nowMs);
+  if (consumer !== undefined && waitOf(consumer, nowMs) > 0) return limited(targets, consumer, nowMs);
   if (route === undefined) return said(refusal('model_not_found', { fill: { model } }));
   if (granted === undefined) return said(refusal('model_access_denied', { fill: { model } }));
   if (targets.every((matches) => waitOf(matches, nowMs) > 0)) return limited(targets, consumer, nowMs);
@@ -36,7 +36,7 @@ export function foreseenRefusal(
 }
 
 /** The rule that decides is the one of the answer that a client would get. */
-function limited(targets: readonly Matches[], consumer: Matches, nowMs: number): ForeseenRefusal {
+function limited(targets: readonly Matches[], consumer: Matches | undefined, nowMs: number): ForeseenRefusal {
   const rejection = explain(targets, consumer, nowMs);
   const refused = said(refusal('rate_limit_exceeded', { fill: { ...rejectionWords(rejection) } }));
   return { ...refused, retry_after_seconds: rejection.retryAfterSeconds, rule: ruleLabel(rejection.rule) };

@@ -6,6 +6,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { TargetStates } from '../targets/target-states.ts';
+import type { MatchingRule } from './explanation.ts';
 
 /** A request that is not sent. */
 export interface Question {
@@ -21,6 +22,8 @@ export interface Question {
   readonly nowMs: number;
   /** The operator sees this user path and the paths below it; `/` is the whole gateway. */
   readonly scope: string;
+  /** Of a request on its way: the rules of its consumer before it was counted. They have admitted it. */
+  readonly before?: readonly MatchingRule[];
 }
 
 /** What the answer is read from. Nothing of it is changed. */

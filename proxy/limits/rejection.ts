@@ -74,11 +74,18 @@ export function reject(matched: MatchedCounters, nowMs: number, rejectedAs: Outc
 /**
  * Explains why a request cannot be carried out under the rules of its consumer and of its targets: the first whole second at which a
  * retry would be admitted by the consumer's rules and by all rules of some target. Of each target the longest wait counts, of the
- * targets the shortest of these, then the longer of that and the consumer's. The consumer must hold nothing of the request. Counts nothing.
+ * targets the shortest of these, then the longer of that and the consumer's. The consumer must hold nothing of the request (undefined: its
+ * rules do not matter). Counts nothing.
  * When nothing is used up any more, gives what rejected the request `before`, or throws without it.
  */
-export function explain(targets: readonly Matches[], consumer: Matches, nowMs: number, before?: Rejection): Rejection {
-  const exhausted = [...soonestOf(targets, nowMs), ...exhaustedIn(consumer.matched(), nowMs)];
+export function explain(
+  targets: readonly Matches[],
+  consumer: Matches | undefined,
+  nowMs: number,
+  before?: Rejection,
+): Rejection {
+  const ofConsumer = consumer === undefined ? [] : exhaustedIn(consumer.matched(), nowMs);
+  const exhausted = [...soonestOf(targets, nowMs), ...ofConsumer];
   return exhausted.length === 0 && before !== undefined ? before : decide(exhausted);
 }
 

@@ -9,6 +9,7 @@ import authKeyLabels from '../admin/auth-key-labels.schema.json' with { type: 'j
 import authKeyList from '../admin/auth-key-list.schema.json' with { type: 'json' };
 import authKeyWrite from '../admin/auth-key-write.schema.json' with { type: 'json' };
 import configInForce from '../admin/config.schema.json' with { type: 'json' };
+import explainedRequest from '../admin/explained-request.schema.json' with { type: 'json' };
 import explanation from '../admin/explanation.schema.json' with { type: 'json' };
 import rateLimitDelete from '../admin/rate-limit-delete.schema.json' with { type: 'json' };
 import rateLimitReset from '../admin/rate-limit-reset.schema.json' with { type: 'json' };
@@ -47,6 +48,7 @@ const schemas = {
   config: configInForce,
   'embedding-list': embeddingList,
   'embedding-request': embeddingRequest,
+  'explained-request': explainedRequest,
   explanation,
   model,
   'model-error': modelError,

@@ -1,6 +1,6 @@
 // One example of every body, by the name of its schema, for readers of the API description.
 import type { SchemaName } from './components.ts';
-import { explanationExample } from './explanation-example.ts';
+import { explanationExamples } from './explanation-example.ts';
 
 const ruleOfTeamA = {
   id: 'user_path:minute:3f1c9a7be2d04856',
@@ -216,7 +216,7 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
       },
     ],
   },
-  explanation: explanationExample,
+  ...explanationExamples,
   'virtual-model-delete': { source: 'chat' },
   'virtual-model-write': {
     source: 'chat',

@@ -19,4 +19,17 @@ export const explainOperations: readonly Operation[] = [
       404: ['auth_key_not_found', 'answered_by_proxies'],
     },
   },
+  {
+    id: 'getExplainedRequest',
+    method: 'get',
+    path: '/admin/explain/{id}',
+    tag: 'Status',
+    access: 'admin',
+    summary: 'The explanation of a request that was sent with X-Gateway-Explain: 1, and what became of it.',
+    description:
+      'The proxy that served the request keeps it for ten minutes, the last 1,000 and 8 MiB at most. The explanation is of the moment before the first provider is asked.',
+    parameters: ['ExplanationId'],
+    success: { status: 200, says: 'What is known of the request.', schema: 'explained-request' },
+    refusals: { 404: ['explanation_not_found', 'answered_by_proxies'] },
+  },
 ];

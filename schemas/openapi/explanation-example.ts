@@ -1,6 +1,6 @@
-// An explanation for readers of the API description: one target is used up, the other one is asked.
+// Explanations for readers of the API description: one target is used up, the other one is asked.
 
-const example = {
+const explanation = {
   request: { user_path: '/team-a', model: 'chat', stream: false },
   outcome: 'It would be sent to azure/gpt-4o.',
   resolution: {
@@ -78,4 +78,25 @@ const example = {
   server_time: '2026-03-01T21:04:20.512Z',
 } as const;
 
-export const explanationExample: object = example;
+const explainedRequest = {
+  id: '0f1d7c52-6c9e-4d5a-9a63-0a4a3c1b7e21',
+  request_id: 'req_5f0c2b9e1a7d000012',
+  endpoint: '/v1/chat/completions',
+  received_at: '2026-03-01T21:04:20.498Z',
+  is_over: true,
+  duration_ms: 812,
+  answer: { status: 200 },
+  attempts: [
+    {
+      target: 'azure/gpt-4o',
+      outcome: 'accepted',
+      started_at: '2026-03-01T21:04:20.513Z',
+      duration_ms: 640,
+      status: 200,
+    },
+  ],
+  explanation,
+} as const;
+
+/** By the name of the schema. */
+export const explanationExamples = { explanation, 'explained-request': explainedRequest } as const;

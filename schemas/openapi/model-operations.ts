@@ -2,6 +2,7 @@
 import { answerHeaders, type Operation, type Refusals } from './operation.ts';
 
 const parameters = ['UserPath'] as const;
+const modelParameters = ['UserPath', 'Explain'] as const;
 const modelRefusals: Refusals = {
   400: [
     'invalid_json',
@@ -40,7 +41,7 @@ export const modelOperations: readonly Operation[] = [
     tag: 'Model API',
     access: 'client',
     summary: 'Asks a model; the answer is JSON, or an event stream with `stream: true`.',
-    parameters,
+    parameters: modelParameters,
     body: 'chat-completion-request',
     success: {
       status: 200,
@@ -58,7 +59,7 @@ export const modelOperations: readonly Operation[] = [
     tag: 'Model API',
     access: 'client',
     summary: 'Turns texts into vectors.',
-    parameters,
+    parameters: modelParameters,
     body: 'embedding-request',
     success: { status: 200, says: 'The answer of the provider.', schema: 'embedding-list', headers: answerHeaders },
     refusals: modelRefusals,

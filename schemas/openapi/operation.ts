@@ -1,5 +1,6 @@
 // The data of one operation, from which its description and its reference are generated.
 import type { SchemaName } from './components.ts';
+import { explainParameters } from './explain-parameters.ts';
 
 export interface Operation {
   /** Its name in generated clients. */
@@ -100,42 +101,7 @@ export const parameters = {
     schema: { type: 'string' },
     example: '/team/app',
   },
-  ExplainedModel: {
-    name: 'model',
-    in: 'query',
-    required: true,
-    description: 'The model or alias that the request would ask for.',
-    schema: { type: 'string', minLength: 1, maxLength: 1024 },
-    example: 'chat',
-  },
-  ExplainedUserPath: {
-    name: 'user_path',
-    in: 'query',
-    description: 'The user path that it would name; / without it, for a scoped operator its own.',
-    schema: { type: 'string' },
-    example: '/team-a/app',
-  },
-  ExplainedKey: {
-    name: 'key_id',
-    in: 'query',
-    description: 'The id of the managed key that it would have. Without it, the master key.',
-    schema: { type: 'string' },
-    example: '3b241101-e2bb-4255-8caf-4136c566a962',
-  },
-  ExplainedStream: {
-    name: 'stream',
-    in: 'query',
-    description: 'Whether it would ask for a stream.',
-    schema: { enum: ['true', 'false'] },
-    example: 'true',
-  },
-  ExplainedThread: {
-    name: 'thread',
-    in: 'query',
-    description: 'The conversation that it would belong to, for session_affinity.',
-    schema: { type: 'string', maxLength: 1024 },
-    example: 'conversation-17',
-  },
+  ...explainParameters,
 } as const;
 
 export type ParameterName = keyof typeof parameters;
@@ -169,6 +135,11 @@ export const headers = {
     description:
       '`true` while the store does not answer: what is shown is in force in this control plane. Absent otherwise.',
     schema: { const: 'true' },
+  },
+  'x-gateway-explain-id': {
+    description:
+      'In each answer to a request with the master key and `X-Gateway-Explain: 1`: read `/admin/explain/{id}` within ten minutes.',
+    schema: { type: 'string' },
   },
   'x-gateway-rule': {
     description: 'The rule that refuses: its name, else its id in the listing of /admin/rate-limits.',
@@ -222,7 +193,11 @@ export const limitHeaders = [
 ] as const satisfies readonly HeaderName[];
 
 /** The headers of a provider's answer on a limited path. */
-export const answerHeaders = ['x-upstream-request-id', ...limitHeaders] as const satisfies readonly HeaderName[];
+export const answerHeaders = [
+  'x-upstream-request-id',
+  'x-gateway-explain-id',
+  ...limitHeaders,
+] as const satisfies readonly HeaderName[];
 
 /** The codes of a write that the state store does not take. */
 export const storedRefusals: readonly string[] = ['store_unavailable', 'store_full', 'store_read_only'];

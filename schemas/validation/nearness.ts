@@ -19,6 +19,6 @@ export function nearness(one: string, other: string): Nearness | undefined {
   const [c, d] = [a.replaceAll('_', '-'), b.replaceAll('_', '-')];
   if (c === d) return 'separator';
   // In a short name, every other short name is near.
-  const most = Math.min(mostEdits, Math.floor(Math.min(c.length, d.length) / 3));
+  const most = Math.min(mostEdits, Math.floor(Math.min(c.length, d.length) / 2));
   return leven(c, d, { maxDistance: most + 1 }) <= most ? 'spelling' : undefined;
 }

@@ -115,6 +115,19 @@ await test('operators see their own user path, clients nothing', async (t) => {
   }
 });
 
+await test('what is explained of a request that is sent is for the holder of the master key', async (t) => {
+  const lead = await issue({ name: 'lead', user_path: '/team', dashboard_access: true });
+  const { authorization } = lead;
+  const headers = { authorization, 'x-gateway-explain': '1' };
+  const body = { model: 'chat', messages: [{ role: 'user', content: 'a' }] };
+  const response = await proxy.fetch('/v1/chat/completions', { method: 'POST', headers, body });
+  await response.body?.cancel();
+  t.same([response.status, response.headers.get('x-gateway-explain-id')], [200, null]);
+  const read = await proxy.fetch('/admin/explain/00000000-0000-4000-8000-000000000000', { headers: { authorization } });
+  t.equal(read.status, 403);
+  t.match(await read.json(), { code: 'admin_scope_denied' });
+});
+
 await test('the control plane itself says who answers, and no other method is served', async (t) => {
   const hint = await fleet.admin('/admin/explain?model=chat');
   t.equal(hint.status, 404);

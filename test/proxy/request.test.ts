@@ -222,6 +222,8 @@ await test('a head gives the few values the gateway acts on, whatever the letter
     'br',
     'X-PATH',
     '/team/app',
+    'X-GATEWAY-Explain',
+    '1',
   ]);
   t.strictSame(read, {
     authorization: 'Bearer k',
@@ -234,6 +236,7 @@ await test('a head gives the few values the gateway acts on, whatever the letter
     host: 'gateway.test',
     expectsContinue: true,
     userPath: '/team/app',
+    wantsExplanation: true,
     ambiguousCredentials: false,
     fault: undefined,
   });

@@ -7,4 +7,8 @@ export const explainRoutes: FastifyPluginAsync = async (app) => {
   app.get('/admin/explain', { config: { access: 'operator' } }, async () => {
     throw refusal('answered_by_proxies', { fill: { path: '/admin/explain' } });
   });
+
+  app.get('/admin/explain/:id', { config: { access: 'admin' } }, async () => {
+    throw refusal('answered_by_proxies', { fill: { path: '/admin/explain/{id}' } });
+  });
 };

@@ -1,0 +1,161 @@
+// The explanation of a request that is sent, made while it was on its way, and what has become of it. For `X-Gateway-Explain: 1`.
+import { randomUUID } from 'node:crypto';
+import { timestamp } from '../../schemas/timestamp.ts';
+import type { Call } from '../call/call.ts';
+import { threadOf } from '../call/thread.ts';
+import type { Exchange } from '../connection/exchange.ts';
+import type { Refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { Accepted, FailedAttempt } from '../stages/attempts.ts';
+import type { Principal } from '../stages/authenticate.ts';
+import type { Trip } from '../stages/settle.ts';
+import { explainRequest } from './explain.ts';
+import type { Explanation, MatchingRule } from './explanation.ts';
+import { matchingRules } from './matching-rules.ts';
+import type { Question } from './question.ts';
+import { nameOf } from './target-steps.ts';
+
+const header = 'x-gateway-explain-id';
+
+type Parts = Pick<
+  Gateway,
+  | 'foretell'
+  | 'inForce'
+  | 'instance'
+  | 'keptExplanations'
+  | 'limiter'
+  | 'managedState'
+  | 'nowMs'
+  | 'reportFailure'
+  | 'targets'
+>;
+
+/** A request that asked for it, its caller, and the snapshot it uses. */
+interface Recorded {
+  readonly exchange: Exchange;
+  readonly principal: Principal;
+  readonly snapshot: Snapshot;
+  /** Of its endpoint. */
+  readonly path: string;
+}
+
+/**
+ * Begins the record of a request before anything of it is counted, and names it in the answer, whatever that will be. Undefined for the holder
+ * of a managed key: the record shows more than it may see.
+ */
+export function recordRequest(recorded: Recorded, parts: Parts): RequestRecord | undefined {
+  if (recorded.principal.kind === 'managed_key') return undefined;
+  const record = new RequestRecord(recorded, parts);
+  recorded.exchange.response.setHeader(header, record.id);
+  return record;
+}
+
+/** Nothing here throws: a request must not fail because it is recorded. */
+export class RequestRecord {
+  readonly id = randomUUID();
+  readonly #recorded: Recorded;
+  readonly #parts: Parts;
+  /** The rules of the consumer before this request. */
+  readonly #rules: readonly MatchingRule[];
+  #explanation: Explanation | undefined;
+
+  constructor(recorded: Recorded, parts: Parts) {
+    this.#recorded = recorded;
+    this.#parts = parts;
+    const question = this.#questionOf(undefined);
+    const sources = { limiter: parts.limiter, inForce: parts.inForce() };
+    this.#rules = matchingRules(parts.limiter.forUserPath(question.userPath), question, sources);
+  }
+
+  /** Its consumer was admitted and its body was read; no target is asked yet. */
+  called(call: Call): void {
+    this.#try(() => {
+      this.#explanation = this.#explain({ ...this.#questionOf(call), before: this.#rules });
+      this.#keep({ is_over: false, attempts: [] });
+    });
+  }
+
+  /** It is over, and holds nothing any more. */
+  ended({ exchange, failed, accepted, ending }: Trip): void {
+    this.#try(() => {
+      // A consumer that is used up is refused before the body is read, so its model is not known.
+      const isLimited = ending.refused?.code === 'rate_limit_exceeded';
+      if (this.#explanation === undefined && isLimited) this.#explanation = this.#explain(this.#questionOf(undefined));
+      this.#keep({
+        is_over: true,
+        duration_ms: Math.round(this.#parts.nowMs() - exchange.startedAtMs),
+        answer: { status: exchange.gone ? 499 : ending.status, ...saidOf(ending.refused) },
+        attempts: [...failed, ...(accepted === undefined ? [] : [accepted])].map(describeAttempt),
+      });
+    });
+  }
+
+  #questionOf(call: Call | undefined): Question {
+    const { exchange, principal } = this.#recorded;
+    return {
+      userPath: principal.userPath,
+      model: call?.model ?? '',
+      stream: call?.stream ?? false,
+      thread: call === undefined ? undefined : threadOf(exchange.request.rawHeaders, call),
+      key: undefined,
+      nowMs: Math.floor(this.#parts.nowMs()),
+      scope: '/',
+    };
+  }
+
+  #explain(question: Question): Explanation {
+    const { limiter, targets, foretell, inForce } = this.#parts;
+    const { snapshot } = this.#recorded;
+    return explainRequest(question, { snapshot, inForce: inForce(), limiter, targets, foretell });
+  }
+
+  #keep(course: object): void {
+    const { instance, managedState, keptExplanations, nowMs } = this.#parts;
+    const { exchange, path } = this.#recorded;
+    const state = { state_revision: managedState().status().revision, instance };
+    const record = {
+      id: this.id,
+      request_id: exchange.id,
+      endpoint: path,
+      received_at: timestamp(exchange.startedAtMs),
+      ...course,
+    };
+    const explanation = this.#explanation && { explanation: { ...this.#explanation, ...state } };
+    // An alias of thousands of targets may take too much.
+    if (!keptExplanations.keep(this.id, JSON.stringify({ ...record, ...explanation }), nowMs()))
+      keptExplanations.keep(this.id, JSON.stringify(record), nowMs());
+  }
+
+  #try(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.#parts.reportFailure(error, this.#recorded.exchange.id);
+    }
+  }
+}
+
+function describeAttempt({ target, startedAtMs, endedAtMs, refused, answer }: FailedAttempt | Accepted): object {
+  const status = refused?.status ?? answer?.status;
+  return {
+    target: nameOf(target),
+    outcome: refused === undefined ? 'accepted' : 'failed',
+    started_at: timestamp(startedAtMs),
+    duration_ms: Math.round(endedAtMs - startedAtMs),
+    ...(status === undefined ? {} : { status }),
+    ...saidOf(refused),
+  };
+}
+
+function saidOf(refused: Refusal | undefined): object {
+  if (refused === undefined) return {};
+  const { code, message, headers, rule } = refused;
+  const seconds = headers['retry-after'];
+  return {
+    ...(code === null ? {} : { code }),
+    message,
+    ...(seconds === undefined ? {} : { retry_after_seconds: Number(seconds) }),
+    ...(rule === undefined ? {} : { rule: rule.label }),
+  };
+}

@@ -1,0 +1,55 @@
+// The parameters of explanations by their component name.
+
+export const explainParameters = {
+  ExplainedModel: {
+    name: 'model',
+    in: 'query',
+    required: true,
+    description: 'The model or alias that the request would ask for.',
+    schema: { type: 'string', minLength: 1, maxLength: 1024 },
+    example: 'chat',
+  },
+  ExplainedUserPath: {
+    name: 'user_path',
+    in: 'query',
+    description: 'The user path that it would name; / without it, for a scoped operator its own.',
+    schema: { type: 'string' },
+    example: '/team-a/app',
+  },
+  ExplainedKey: {
+    name: 'key_id',
+    in: 'query',
+    description: 'The id of the managed key that it would have. Without it, the master key.',
+    schema: { type: 'string' },
+    example: '3b241101-e2bb-4255-8caf-4136c566a962',
+  },
+  ExplainedStream: {
+    name: 'stream',
+    in: 'query',
+    description: 'Whether it would ask for a stream.',
+    schema: { enum: ['true', 'false'] },
+    example: 'true',
+  },
+  ExplainedThread: {
+    name: 'thread',
+    in: 'query',
+    description: 'The conversation that it would belong to, for session_affinity.',
+    schema: { type: 'string', maxLength: 1024 },
+    example: 'conversation-17',
+  },
+  ExplanationId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The X-Gateway-Explain-Id of an answer.',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0f1d7c52-6c9e-4d5a-9a63-0a4a3c1b7e21',
+  },
+  Explain: {
+    name: 'X-Gateway-Explain',
+    in: 'header',
+    description: '`1`, with the master key: the answer names an explanation of the request. Ignored otherwise.',
+    schema: { const: '1' },
+    example: '1',
+  },
+} as const;
