@@ -5,8 +5,8 @@ import leven from 'leven';
 export type Nearness = 'letter_case' | 'separator' | 'spelling';
 
 const mostEdits = 2;
-/** Longer names are not compared: it would take too long. */
-const longestName = 200;
+/** Longer names are not compared: it would keep requests waiting. Characters. */
+const longestName = 100;
 
 /** How near two different names are; undefined when they are equal, or not near. */
 export function nearness(one: string, other: string): Nearness | undefined {
