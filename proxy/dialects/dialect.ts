@@ -42,4 +42,8 @@ export interface Dialect {
   watchStream(options: WatchOptions): WatchedStream;
   /** The provider's own words in the text of an error body, its secrets still in them. */
   readError(text: string): ProviderWords;
+  /** Path of the list of models below the provider's base URL. */
+  readonly modelsPath: string;
+  /** The ids in the text of a list of models, whatever they are; undefined when it is none. */
+  readModels(text: string): readonly unknown[] | undefined;
 }

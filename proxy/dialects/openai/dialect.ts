@@ -4,6 +4,7 @@ import { type Edit, splice } from '../../bytes/splice.ts';
 import type { Call } from '../../call/call.ts';
 import type { Dialect, DialectTarget, Operation, UpstreamRequest } from '../dialect.ts';
 import { readError } from './read-error.ts';
+import { readModels } from './read-models.ts';
 import { StreamTap } from './stream-tap.ts';
 
 const paths: Record<Operation, string> = { chat: '/chat/completions', embeddings: '/embeddings' };
@@ -27,6 +28,8 @@ export const openai: Dialect = {
 
   watchStream: (options) => new StreamTap(options),
   readError,
+  modelsPath: '/models',
+  readModels,
 };
 
 function canInject(operation: Operation, call: Call, target: DialectTarget): boolean {

@@ -1,0 +1,62 @@
+// Asks a provider for something (GET) and reads all of the answer, up to a bound. Not for requests of clients: those are sent by send.ts.
+import type { Failure } from '../answer.ts';
+import type { AnswerHead } from './answer-head.ts';
+import type { ClientPool } from './client-pool.ts';
+import type { Deadlines } from './deadlines.ts';
+import { decodeBody } from './decode-body.ts';
+import type { Patience } from './patience.ts';
+import { UpstreamAnswer } from './upstream-answer.ts';
+
+export interface Question {
+  /** Path, the provider's base path included. */
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: string[];
+  /** A longer answer is a failure. Bytes. */
+  readonly mostBytes: number;
+}
+
+/** An answer that came completely, whatever its status. */
+export interface WholeAnswer {
+  readonly status: number;
+  readonly head: AnswerHead;
+  /** Decoded; empty when it is damaged, or decodes to more than `mostBytes`. */
+  readonly body: Buffer;
+  readonly failure?: undefined;
+}
+
+const tooLarge: Failure = { code: 'upstream_invalid_response', reason: 'it is too large' };
+
+/** Asks on a new connection, because a kept one may have been closed. Never rejects. */
+export function readWhole(
+  pool: ClientPool,
+  { path, headers, mostBytes }: Question,
+  patience: Patience,
+  deadlines: Deadlines,
+): Promise<WholeAnswer | { readonly failure: Failure }> {
+  const { promise, resolve } = Promise.withResolvers<WholeAnswer | { readonly failure: Failure }>();
+  const facts = { latestMs: Number.POSITIVE_INFINITY, needsEvent: false };
+  const answer = new UpstreamAnswer(patience, deadlines, facts);
+  const pieces: Buffer[] = [];
+  let length = 0;
+  answer.whenReady((broken) => {
+    if (broken !== undefined) return resolve({ failure: broken.failure });
+    answer.attach({
+      write(chunk) {
+        length += chunk.length;
+        if (length > mostBytes) answer.cancel(tooLarge);
+        // The chunk is the parser's memory, which is used again.
+        else pieces.push(Buffer.from(chunk));
+        return true;
+      },
+      end(failure) {
+        // An answer that is over already cannot be cancelled any more.
+        if (failure !== undefined || length > mostBytes) return resolve({ failure: failure ?? tooLarge });
+        const body = decodeBody(Buffer.concat(pieces), answer.contentEncoding, mostBytes);
+        resolve({ status: answer.status, head: answer.head, body });
+      },
+    });
+  });
+  pool.dispatchFresh({ method: 'GET', path, headers }, answer);
+  return promise;
+}
