@@ -1,8 +1,7 @@
 // Gives aliases the shape of the assembled configuration: a list of targets, normalised user paths, and no target of a provider that is left out.
-import { createFlattener } from '../schemas/aliases/flatten.ts';
-import { type ModelNames, type ModelOffer, modelNames } from '../schemas/aliases/model-names.ts';
+import { type ModelOffer, modelNames } from '../schemas/aliases/model-names.ts';
 import { type AliasTargets, familyPrefix, NameTable } from '../schemas/aliases/name-table.ts';
-import { parseSelector } from '../schemas/selector.ts';
+import { foldCase, isQualified, parseSelector } from '../schemas/selector.ts';
 import type { Alias } from '../schemas/types.ts';
 import { normaliseUserPath } from '../schemas/user-path.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
@@ -25,7 +24,7 @@ export function assembleAliases(
   const warn = (path: Path, message: string): void => {
     warnings.push({ ...sources.problem(path, message), environmental: true });
   };
-  const leads = isPartial ? createLeads(written.map(withTargets), modelNames(offer)) : () => true;
+  const leads = isPartial ? createLeads(written.map(withTargets), offer) : () => true;
   const aliases = written.flatMap((alias, index): Alias[] => {
     const targets = targetsOf(alias, index).flatMap(({ model, weight, path }) => {
       if (leads(model)) return [{ model, weight }];
@@ -47,16 +46,25 @@ export function assembleAliases(
 }
 
 /** Whether a target leads to a model in the end. */
-function createLeads(aliases: readonly AliasTargets[], models: ModelNames): (name: string) => boolean {
+function createLeads(aliases: readonly AliasTargets[], offer: ModelOffer): (name: string) => boolean {
+  const models = modelNames(offer);
+  const providers = new Set((offer.providerNames ?? Object.keys(offer.providers)).map(foldCase));
   const table = new NameTable(aliases, models);
-  const flatten = createFlattener(table);
-  const families = new Map([...table.families()].map(({ family, names }) => [family.source, names.length]));
-  return (name) => {
+  const families = new Map([...table.families()].map(({ family, names }) => [family.source, { family, names }]));
+  // Chains of aliases have been checked: they are short and have no cycle.
+  const leads = (name: string): boolean => {
     const prefix = familyPrefix(name);
-    if (prefix !== undefined) return (families.get(name) ?? models.offered.get(prefix)?.size ?? 0) > 0;
+    if (prefix !== undefined) {
+      const { family, names = [] } = families.get(name) ?? {};
+      if (family !== undefined) return names.length > 0 || family.targets.some(({ model }) => leads(model));
+      return models.discovering.has(prefix) || (models.offered.get(prefix)?.size ?? 0) > 0;
+    }
     const lead = table.leadOf(name);
-    return lead?.models !== undefined || (lead?.alias !== undefined && flatten(lead.alias) !== undefined);
+    if (lead?.alias !== undefined) return lead.alias.targets.some(({ model }) => leads(model));
+    // A bare id that no provider lists may be one of those that are asked.
+    return lead !== undefined || (models.discovering.size > 0 && !isQualified(name, providers));
   };
+  return leads;
 }
 
 function withTargets(alias: WrittenAlias, index: number): AliasTargets {

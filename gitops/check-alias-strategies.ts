@@ -23,7 +23,7 @@ export function checkStrategies(
   table: NameTable,
   { providers, sources }: { readonly providers: Config['providers']; readonly sources: Sources },
 ): AliasFindings {
-  const priced = Object.entries(providers).flatMap(([name, { models }]) =>
+  const priced = Object.entries(providers).flatMap(([name, { models = [] }]) =>
     models.filter((model) => pricingOf(model) !== undefined).map((model) => `${name}/${modelId(model)}`),
   );
   const judging: Judging = {
@@ -51,7 +51,7 @@ export function checkStrategies(
 function checkLeaves(
   { index, written, strategy }: IndexedAlias,
   meant: readonly NamedAlias[],
-  { flatten, priced, sources, problems, warnings }: Judging,
+  { table, flatten, priced, sources, problems, warnings }: Judging,
 ): void {
   const flattened = meant.flatMap((each) => flatten(each) ?? []);
   const most = flattened.reduce((count, { leaves }) => Math.max(count, leaves.length), 0);
@@ -59,7 +59,8 @@ function checkLeaves(
     const message = `leads to ${most} models; at most ${mostLeaves} are supported`;
     problems.push(sources.problem(['aliases', index, 'source'], message));
   }
-  if (written.hedge && most < 2) {
+  // With discovered models there may be a second one.
+  if (written.hedge && most < 2 && !table.models.discovering.size) {
     const message = 'needs two targets, and the alias leads to one';
     problems.push(sources.problem(['aliases', index, 'hedge'], message));
   }

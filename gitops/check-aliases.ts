@@ -68,7 +68,7 @@ function checkSources(
     const quoted = sources.quoted(path);
     if (prefix !== undefined && table.models.offered.has(prefix))
       warnings.push(sources.problem(path, `${quoted} begins with the name of a provider; its names win`));
-    else if (table.modelsOf(source) !== undefined)
+    else if (isListed(source, table))
       warnings.push(sources.problem(path, `${quoted} is also a model of a provider; the alias wins`));
   }
 
@@ -77,6 +77,12 @@ function checkSources(
     if (source === twin.source) return `the alias ${alias} is already declared in ${place}`;
     return `the alias ${alias} differs from ${other} in ${place} only in letter case, which does not count`;
   }
+}
+
+/** Whether a provider is known to have a model of this name. */
+function isListed(name: string, table: NameTable): boolean {
+  const found = table.modelsOf(name) ?? [];
+  return found.some(({ provider, model }) => table.models.offered.get(provider)?.has(model));
 }
 
 function checkUserPaths(aliases: readonly WrittenAlias[], sources: Sources, { problems }: AliasFindings): void {

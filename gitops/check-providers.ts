@@ -1,7 +1,8 @@
-// Checks of providers that the schema cannot express: addresses, keys, headers, and names that differ only in letter case.
+// Checks of providers that the schema cannot express: addresses, keys, headers, models, and names that differ only in letter case.
 import { modelId } from '../schemas/listed-models.ts';
 import { foldCase } from '../schemas/selector.ts';
 import type { Config, Provider } from '../schemas/types.ts';
+import { durationMs } from '../schemas/units.ts';
 import { quote } from '../schemas/validation/path.ts';
 import { hostKind } from './address-kind.ts';
 import { checkForwarded } from './check-forwarded.ts';
@@ -46,6 +47,7 @@ export function checkProviders(
     checkHeaders(name, provider, sources, findings.problems);
     findings.problems.push(...checkForwarded(name, provider, server.user_path_header, sources));
     checkModels(name, provider, sources, findings.problems);
+    checkDiscovery(name, provider, sources, findings.problems);
   }
   return findings;
 }
@@ -95,7 +97,7 @@ function checkHeaders(name: string, provider: Provider, sources: Sources, proble
 }
 
 /** Clients ask for the listed names, so a pattern in the list would be a name that no upstream knows. */
-function checkModels(name: string, { models }: Provider, sources: Sources, problems: Problem[]): void {
+function checkModels(name: string, { models = [] }: Provider, sources: Sources, problems: Problem[]): void {
   const firsts = new Map<string, number>();
   models.forEach((entry, index) => {
     const model = modelId(entry);
@@ -108,4 +110,18 @@ function checkModels(name: string, { models }: Provider, sources: Sources, probl
     const message = `must be the id of one model, found the pattern ${quote(model)}; list every model that may be used`;
     problems.push(sources.problem(path, message));
   });
+}
+
+/** The shortest time between two questions for models. Milliseconds. */
+const shortestRefreshMs = 100;
+
+function checkDiscovery(name: string, { models, discovery }: Provider, sources: Sources, problems: Problem[]): void {
+  if (discovery === undefined) return;
+  const path = ['providers', name, 'discovery'];
+  if (models !== undefined) {
+    const message = `stands beside models (${sources.place(['providers', name, 'models'], 'key')}): a provider with a list is never asked; remove one of them`;
+    problems.push(sources.problem(path, message, 'key'));
+  }
+  if (durationMs(discovery.refresh) < shortestRefreshMs)
+    problems.push(sources.problem([...path, 'refresh'], `must be at least 100ms, found ${quote(discovery.refresh)}`));
 }

@@ -1,5 +1,6 @@
 // Warnings about rules for providers, models and aliases that do not exist. Not problems: a provider may list the model later.
 import { modelIds } from '../schemas/listed-models.ts';
+import { knownModels, mayBeDiscovered } from '../schemas/rules/known-models.ts';
 import { foldCase, parseSelector } from '../schemas/selector.ts';
 import type { RateLimits } from '../schemas/types.ts';
 import { didYouMean } from '../schemas/validation/suggest.ts';
@@ -34,18 +35,18 @@ export function unknownModels(config: RateLimits, { providers, aliases }: KnownN
   );
   const bare = Object.values(providers).flatMap(modelIds);
   const known = { qualified: new Set(qualified.map(foldCase)), bare: new Set(bare.map(foldCase)) };
-  const sourceNames = new Set(aliases.map(({ source }) => foldCase(source)));
+  const all = knownModels({ providers, aliases });
   const warnings: Problem[] = [];
   config.models.forEach(({ model }, index) => {
     const path = ['rate_limits', 'models', index, 'model'];
     const subject = foldCase(model);
     const { provider } = parseSelector(subject) ?? {};
     const isQualified = provider !== undefined && names.has(provider);
-    if ((isQualified ? known.qualified : known.bare).has(subject)) return;
+    if ((isQualified ? known.qualified : known.bare).has(subject) || mayBeDiscovered(subject, all)) return;
     if (sources.isUnknown(path) || warnings.length >= enough) return;
     const quoted = sources.quoted(path);
     const guess = didYouMean(model, isQualified ? qualified : [...bare, ...qualified]);
-    const message = sourceNames.has(subject)
+    const message = all.aliases.has(subject)
       ? `${quoted} is an alias, so the rule matches nothing; limit the models it leads to`
       : `no provider lists the model ${quoted}, so the rule matches nothing${guess}`;
     warnings.push(sources.problem(path, message));

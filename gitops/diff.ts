@@ -1,6 +1,6 @@
 // The differences between two assembled configurations, for `check-config --diff` and for the log. Pure.
 import { isDeepStrictEqual } from 'node:util';
-import { modelIds } from '../schemas/listed-models.ts';
+import { isDiscovering, modelIds } from '../schemas/listed-models.ts';
 import { foldCase } from '../schemas/selector.ts';
 import type { Alias, Provider } from '../schemas/types.ts';
 import { isTree } from '../schemas/validation/value-at.ts';
@@ -72,7 +72,8 @@ function isHidden(key: string): boolean {
 
 function sayContent(entry: Entry | undefined): string {
   if (entry === undefined) return '';
-  return 'source' in entry ? sayTargets(entry) : nameSome(modelIds(entry));
+  if ('source' in entry) return sayTargets(entry);
+  return isDiscovering(entry) ? 'models discovered' : nameSome(modelIds(entry));
 }
 
 /** The changed members: lists by what came and went, aliases by their targets, anything that may be secret by its name alone. */

@@ -9,6 +9,7 @@ import type { HeartbeatBody } from '../store/state/heartbeat-body.ts';
 import type { StateFollower } from '../store/state/state-follower.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 import type { ControlPlaneWatch } from './control-plane-watch.ts';
+import type { Discovery } from './discovery/discovery.ts';
 import { type Readiness, readinessOf } from './readiness.ts';
 import type { KeptCounters } from './store/counters.ts';
 import { type Heartbeats, heartbeatBody, type OwnFacts } from './store/heartbeat.ts';
@@ -21,6 +22,7 @@ export class Lifecycle {
   /** Rate limits are switched on. */
   isEnforcing = true;
   // In the order in which they come up.
+  discovery: Discovery | undefined;
   secrets: SecretsFollower | undefined;
   stateFollower: StateFollower | undefined;
   configFollower: Follower | undefined;
@@ -80,6 +82,7 @@ export class Lifecycle {
       isStoreUp: this.store().isUp,
       hasControlPlane: this.hasControlPlane(),
       secretProblems: this.secretProblems(),
+      lacksModels: this.discovery?.isIncomplete === true,
       isOverloaded,
     });
   }
@@ -112,6 +115,7 @@ export class Lifecycle {
 
   /** Ends what has come up, in the order in which each needs the others; what is counted is written. */
   async close(): Promise<void> {
+    this.discovery?.close();
     this.secrets?.close();
     await this.configFollower?.close();
     await this.counters?.close();

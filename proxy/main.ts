@@ -23,6 +23,7 @@ import { BodyBudget } from './body-budget.ts';
 import { type ConnectionCounts, roomOfProcess } from './connection/connections.ts';
 import { controlPlaneLink } from './control-plane-link.ts';
 import { watchControlPlane } from './control-plane-watch.ts';
+import { openDiscovery } from './discovery/open.ts';
 import { readEnvironment } from './environment.ts';
 import { KeptExplanations } from './kept-explanations.ts';
 import { createKeyStreams } from './key-streams.ts';
@@ -75,6 +76,16 @@ const isExported = flushIntervalMs > 0;
 const limiter = createLimiter({ tokensEnforced: usageEnabled, isExported, mostBytes: counterBudgetBytes() });
 const targets = new TargetStates();
 const turns = new Turns();
+const deadlines = createDeadlines(nowMs);
+const discovery = await openDiscovery({
+  path: join(ownFolder, 'models.json'),
+  pools,
+  deadlines,
+  nowMs,
+  changed: () => publisher.models(),
+  log,
+});
+lifecycle.discovery = discovery;
 const store = openPlaneStore(environment);
 const keyUses = new KeyUses();
 let { masterKey } = environment;
@@ -87,9 +98,11 @@ const publisher = createPublisher({
   hasTemplates: environment.entitlements.has('quota_templates'),
   usageEnabled,
   providerKeys,
+  modelsOf: (name, provider) => discovery.modelsOf(name, provider),
   put(snapshot, rules, enforcement) {
     pools.keep([...snapshot.upstreams, controlPlane]);
     providerKeys.keep(snapshot.upstreams);
+    discovery.keep(snapshot.upstreams, snapshot.revision);
     server.apply(snapshot);
     observed.keep(snapshot);
     targets.keep(snapshot.routes);
@@ -112,6 +125,7 @@ const observed = createMetrics({
   failedLogins,
   limiter,
   targets,
+  discovery,
   bodies,
   connections,
   output,
@@ -138,7 +152,7 @@ const server = await createProxyServer({
   balance: createBalance(targets, turns),
   foretell: createBalance(targets, { of: (route) => turns.copyOf(route) }),
   targets,
-  deadlines: createDeadlines(nowMs),
+  deadlines,
   isMetricsApart: metricsPort !== undefined,
   failedLogins,
   ownNames: environment.ownNames,

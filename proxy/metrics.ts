@@ -7,6 +7,8 @@ import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { ConnectionCounts } from './connection/connections.ts';
 import { observeConnections } from './connection-metrics.ts';
+import type { Discovery } from './discovery/discovery.ts';
+import { observeDiscovery } from './discovery-metrics.ts';
 import { Exposition } from './exposition.ts';
 import { observeKeys } from './key-metrics.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
@@ -42,6 +44,7 @@ export interface ObservedFacts extends StateFacts {
   secretProblems: () => readonly string[];
   limiter: Limiter;
   targets: Pick<TargetStates, 'known'>;
+  discovery: Pick<Discovery, 'known'>;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
   connections: () => ConnectionCounts;
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
@@ -72,6 +75,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeConnections(registers, facts.connections);
   observeOutput(registers, facts.output);
   observeRetries(registers, facts.retries);
+  observeDiscovery(registers, facts.discovery);
   const limits = observeLimits(registers, facts.limiter, facts.nowMs);
   const requests = new RequestTally();
   const upstream = new UpstreamTally();

@@ -19,12 +19,14 @@ export interface ReadinessFacts {
   readonly hasControlPlane: boolean;
   /** Files of the gateway's own secrets that do not hold what is in force. */
   readonly secretProblems: readonly string[];
+  /** Some provider never said what models it has. */
+  readonly lacksModels: boolean;
   readonly isOverloaded: boolean;
 }
 
 /** Design section 5: `ready` and `degraded` want traffic; starting, draining and overloaded do not. */
 export function readinessOf(facts: ReadinessFacts): Readiness {
-  const { phase, config, state, isStoreUp, hasControlPlane, secretProblems, isOverloaded } = facts;
+  const { phase, config, state, isStoreUp, hasControlPlane, secretProblems, lacksModels, isOverloaded } = facts;
   if (phase !== 'serving') return { status: phase, reasons: [] };
   if (isOverloaded) return { status: 'overloaded', reasons: ['memory_nearly_full'] };
   const reasons = [
@@ -35,6 +37,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     ...(isStoreUp && state?.isUp !== false ? [] : ['state_store_unavailable']),
     ...(isEmptied(state?.standing) ? ['state_store_emptied'] : []),
     ...((state?.skipped.unsealed ?? 0) > 0 ? ['state_documents_unsealed'] : []),
+    ...(lacksModels ? ['provider_models_unknown'] : []),
     ...(hasControlPlane ? [] : ['control_plane_unavailable']),
   ];
   return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };

@@ -1,4 +1,4 @@
-// The models that a provider lists: an id, or an id with its price.
+// The models of a provider: those that the configuration lists, an id or an id with its price, or those that the provider says it has.
 import type { Model, Pricing, Provider } from './types.ts';
 
 /** The id of an entry of `models`. */
@@ -6,8 +6,16 @@ export function modelId(model: Model): string {
   return typeof model === 'string' ? model : model.id;
 }
 
-/** The ids of all models of a provider, in order. */
-export function modelIds({ models }: Pick<Provider, 'models'>): string[] {
+/** By provider without a list of models: the ids that it says it has. */
+export type Inventories = ReadonlyMap<string, readonly string[]>;
+
+/** Whether a provider is asked for its models. */
+export function isDiscovering({ models }: Pick<Provider, 'models'>): boolean {
+  return models === undefined;
+}
+
+/** The ids of all models that the configuration lists for a provider, in order. */
+export function modelIds({ models = [] }: Pick<Provider, 'models'>): string[] {
   return models.map(modelId);
 }
 

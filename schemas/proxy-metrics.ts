@@ -1,4 +1,5 @@
 // The metrics of the proxy, without those of the rate limiter: names, labels, help. Every label has a bounded number of values.
+import { discoveryMetrics } from './discovery-metrics.ts';
 import {
   authFailuresMetric,
   buildMetric,
@@ -232,4 +233,5 @@ export const proxyMetrics = {
     help: 'Time to the first byte that balancing goes by, by statistic: mean (of the last ten seconds or so), p95 (of the last 200 to 400 answers).',
     labelNames: ['provider', 'model', 'statistic'],
   },
+  ...discoveryMetrics,
 } as const satisfies Record<string, MetricDefinition>;

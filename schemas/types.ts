@@ -151,9 +151,10 @@ export interface Provider {
    */
   api_key_files?: string[];
   /**
-   * The models of this provider; a request for any other model is answered 404.
+   * The models of this provider; a request for any other model is answered 404. Without this list the proxy asks the provider for its models (GET <base_url>/models).
    */
-  models: Model[];
+  models?: Model[];
+  discovery?: Discovery;
   /**
    * Further request headers sent upstream. ${VAR} is filled in from the environment.
    */
@@ -211,6 +212,27 @@ export interface Pricing {
    * US dollars per million tokens of the answer.
    */
   output_per_mtok: number;
+}
+/**
+ * Which of the models that the provider lists are used, and how often it is asked. Only without models. Patterns: * stands for any text, letter case counts.
+ */
+export interface Discovery {
+  /**
+   * Only models that match one of these patterns are used. Absent: all.
+   *
+   * Items: A pattern for ids of models; * stands for any text.
+   */
+  include?: string[];
+  /**
+   * Models that match one of these patterns are not used.
+   *
+   * Items: A pattern for ids of models; * stands for any text.
+   */
+  exclude?: string[];
+  /**
+   * Time between two questions, at least 100ms; varied by a tenth. A provider that fails is asked again after a minute, or after this time when it is shorter.
+   */
+  refresh: string;
 }
 /**
  * Timeouts on the provider side.

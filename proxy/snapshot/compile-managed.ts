@@ -3,11 +3,14 @@ import type { AssembledConfig } from '../../gitops/assembled.ts';
 import type { ManualAlias } from '../../schemas/aliases/manual-alias.ts';
 import { aliasesInForce, aliasProblems, type MergedAlias, mergeAliases } from '../../schemas/aliases/merge-aliases.ts';
 import { modelNames } from '../../schemas/aliases/model-names.ts';
+import { sayUndiscovered } from '../../schemas/aliases/undiscovered.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
+import { type Inventories, isDiscovering } from '../../schemas/listed-models.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
 import type { RulePrerequisites } from '../../schemas/rules/obstacle.ts';
 import type { Rule } from '../../schemas/rules/rule.ts';
 import type { RuleProblem } from '../../schemas/rules/unenforced.ts';
+import type { Provider } from '../../schemas/types.ts';
 import type { ProviderKeys } from '../upstream/api-keys.ts';
 import { compile } from './compile.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -36,19 +39,30 @@ export interface Standing {
 export interface CompileSettings extends Pick<RulePrerequisites, 'hasTemplates' | 'usageEnabled'> {
   /** What is remembered of the keys of providers. */
   readonly providerKeys: ProviderKeys;
+  /** What a provider without a list of models says it has. */
+  readonly modelsOf: (name: string, provider: Provider) => readonly string[];
 }
 
 export function compileManaged(
   { config, revision, rules }: LoadedConfig,
   manual: readonly ManualAlias[],
   credentials: Credentials,
-  { providerKeys, ...switches }: CompileSettings,
+  { providerKeys, modelsOf, ...switches }: CompileSettings,
 ): { snapshot: Snapshot; standing: Standing } {
-  const merged = mergeAliases(config.aliases, manual, modelNames(config));
-  const whole = { ...config, aliases: aliasesInForce(merged) };
+  const inventories = inventoriesOf(config, modelsOf);
+  const models = modelNames({ ...config, inventories });
+  const merged = mergeAliases(config.aliases, manual, models);
+  const whole = { ...config, inventories, aliases: aliasesInForce(merged) };
   const { enabled, max_children: maxChildren } = whole.rate_limits;
   const prerequisites = { ...switches, enabled, known: knownModels(whole) };
-  const problems = aliasProblems(merged).map((text): RuleProblem => ({ level: 'warn', text }));
+  const problems = [...aliasProblems(merged), ...sayUndiscovered(whole.aliases, models)].map(
+    (text): RuleProblem => ({ level: 'warn', text }),
+  );
   const snapshot = compile(whole, revision, credentials, providerKeys);
   return { snapshot, standing: { rules, prerequisites, maxChildren, problems, config, aliases: merged } };
+}
+
+function inventoriesOf({ providers }: AssembledConfig, modelsOf: CompileSettings['modelsOf']): Inventories {
+  const discovering = Object.entries(providers).filter(([, provider]) => isDiscovering(provider));
+  return new Map(discovering.map(([name, provider]) => [name, modelsOf(name, provider)]));
 }

@@ -1,7 +1,8 @@
 // Names of models → routes: qualified names, bare ids, names of families, aliases. A later kind wins over an earlier one.
 import type { AssembledConfig } from '../../gitops/assembled.ts';
 import { createFlattener, type Flattened, weightsOf } from '../../schemas/aliases/flatten.ts';
-import { modelNames } from '../../schemas/aliases/model-names.ts';
+import { mostFamilyNames } from '../../schemas/aliases/mistakes.ts';
+import { type ModelOffer, modelNames } from '../../schemas/aliases/model-names.ts';
 import { familyPrefix, NameTable } from '../../schemas/aliases/name-table.ts';
 import { modelId, pricingOf } from '../../schemas/listed-models.ts';
 import type { Alias, Model } from '../../schemas/types.ts';
@@ -11,16 +12,20 @@ import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.t
 /** `<provider>/<model>` → the one target of that model. */
 type Targets = ReadonlyMap<string, Target>;
 
+/** What names are made of. */
+export type OfferedConfig = Pick<AssembledConfig, 'aliases'> & ModelOffer & Pick<AssembledConfig, 'providers'>;
+
 /**
  * The routes of all names, one map, so that a request looks its name up once. A name of a family is in it, too. An alias that is not
  * enabled has no route, and none that leads nowhere.
  */
 export function compileRoutes(
-  config: Pick<AssembledConfig, 'providers' | 'providerNames' | 'aliases'>,
+  config: OfferedConfig,
   upstreams: readonly Upstream[],
 ): Pick<Snapshot, 'routes' | 'models' | 'hidesAliases'> {
-  const targets = compileTargets(config, upstreams);
-  const models = modelNames(config);
+  const inventories = config.inventories ?? new Map();
+  const targets = compileTargets({ ...config, inventories }, upstreams);
+  const models = modelNames({ ...config, inventories });
   const routes = new Map<string, Route>();
   for (const [name, target] of targets) routes.set(name, plain(name, [target], true));
   // A qualified name is no bare id, so nothing is replaced here.
@@ -34,10 +39,14 @@ export function compileRoutes(
     if (flattened === undefined) return;
     routes.set(name, compileAlias(name, alias, { flattened, targets, behind: routes.get(name) }));
   };
+  let room = mostFamilyNames;
   for (const { family, names } of table.families()) {
     const alias = settings.get(family);
     if (alias === undefined) continue;
-    for (const name of names) {
+    // Names of discovered models could not be counted when the configuration was checked.
+    const counted = names.slice(0, room);
+    room -= counted.length;
+    for (const name of counted) {
       const member = table.memberOf(name);
       if (member !== undefined) add(name, alias, flatten(member));
     }
@@ -46,10 +55,10 @@ export function compileRoutes(
   return { routes, models: entriesOf(routes), hidesAliases: enabled.some((alias) => alias.user_paths !== undefined) };
 }
 
-function compileTargets({ providers }: Pick<AssembledConfig, 'providers'>, upstreams: readonly Upstream[]): Targets {
+function compileTargets({ providers, inventories }: ModelOffer, upstreams: readonly Upstream[]): Targets {
   const targets = new Map<string, Target>();
   for (const upstream of upstreams) {
-    for (const model of providers[upstream.name]?.models ?? []) {
+    for (const model of providers[upstream.name]?.models ?? inventories?.get(upstream.name) ?? []) {
       targets.set(`${upstream.name}/${modelId(model)}`, compileTarget(upstream, model));
     }
   }

@@ -1,6 +1,10 @@
 // A provider of the config → what is needed to call it.
+import { isDiscovering } from '../../schemas/listed-models.ts';
 import type { Provider } from '../../schemas/types.ts';
 import { durationMs } from '../../schemas/units.ts';
+import type { DiscoveryPlan } from '../discovery/discovery.ts';
+import { modelFilter } from '../discovery/model-filter.ts';
+import { sourceOf } from '../discovery/source.ts';
 import { dialects } from '../providers/index.ts';
 import type { GivenKey, ProviderKeys } from '../upstream/api-keys.ts';
 import { authoritiesOf } from '../upstream/trust.ts';
@@ -38,6 +42,7 @@ export function compileUpstream(
     streamUsage: provider.stream_usage,
     learnsLimits: provider.learn_limits,
     hasBreaker: provider.circuit_breaker,
+    discovery: discoveryOf(name, provider),
     allowsRoutingMembers: provider.allow_routing_members,
     connectTimeoutMs: durationMs(timeouts.connect),
     allowsPrivate: provider.allow_private,
@@ -51,6 +56,14 @@ export function compileUpstream(
       usageDrainMs: durationMs(timeouts.usage_drain),
     }),
   });
+}
+
+/** A provider with the default for how often it is asked, because its settings may be absent as a whole. */
+function discoveryOf(name: string, provider: Provider): DiscoveryPlan | undefined {
+  if (!isDiscovering(provider)) return undefined;
+  const { base_url: baseUrl, discovery = { refresh: '1h' } } = provider;
+  const accepts = modelFilter(discovery);
+  return Object.freeze({ source: sourceOf(name, baseUrl), refreshMs: durationMs(discovery.refresh), accepts });
 }
 
 /** The keys of a provider by position; those that are empty are left out, and the same one counts once. */

@@ -6,13 +6,13 @@ import { durationMs, sizeBytes } from '../../schemas/units.ts';
 import { trustedProxies } from '../connection/client-address.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
-import { compileRoutes } from './compile-routes.ts';
+import { compileRoutes, type OfferedConfig } from './compile-routes.ts';
 import { compileUpstream } from './compile-upstream.ts';
 import type { Snapshot, Upstream } from './snapshot.ts';
 
 /** Compiles a validated config; what each name leads to, `compile-routes.ts` says. `keys`: what is remembered of the keys of providers. */
 export function compile(
-  config: AssembledConfig,
+  config: AssembledConfig & OfferedConfig,
   revision: string,
   credentials: Credentials,
   keys: ProviderKeys = new ProviderKeys(),

@@ -13,7 +13,7 @@ import type { StoredState } from '../../store/state/state-store.ts';
 import type { Enforcement } from '../limits/enforcement.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
 import { withCredentials } from './compile.ts';
-import { compileManaged, type LoadedConfig, type Standing } from './compile-managed.ts';
+import { type CompileSettings, compileManaged, type LoadedConfig, type Standing } from './compile-managed.ts';
 import type { InForce } from './in-force.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -25,6 +25,8 @@ export interface PublishOptions {
   readonly usageEnabled: boolean;
   /** What is remembered of the keys of providers; by default nothing yet. */
   readonly providerKeys?: ProviderKeys;
+  /** What providers without a list of models say they have; by default nothing. */
+  readonly modelsOf?: CompileSettings['modelsOf'];
   /** Puts both in force, in one go. */
   readonly put: (snapshot: Snapshot, rules: readonly Rule[], enforcement: Required<Enforcement>) => void;
   /** Something was left out, or is not enforced; a sentence each. Called when that changes. */
@@ -38,6 +40,8 @@ export interface PublishOptions {
 export interface Publisher {
   /** A config was found good; throws what `put` throws. */
   config(config: AssembledConfig, revision: string): void;
+  /** Providers say that they have other models. */
+  models(): void;
   /** The managed documents changed; with the source `nothing` they could not be read yet. */
   documents(state: Pick<StoredState, 'documents' | 'kinds' | 'storeId'>, origin: StateOrigin): void;
   /** Another master key lets in from now on, and the one before no longer. */
@@ -52,7 +56,7 @@ const longestWaitMs = 3_600_000;
 /** Nothing is put in force before there is a config. */
 export function createPublisher(options: PublishOptions): Publisher {
   const { hasTemplates, usageEnabled, put, warn, tellExpired, nowMs } = options;
-  const { providerKeys = new ProviderKeys() } = options;
+  const { providerKeys = new ProviderKeys(), modelsOf = () => [] } = options;
   let loaded: LoadedConfig | undefined;
   let standing: Standing | undefined;
   let snapshot: Snapshot | undefined;
@@ -88,7 +92,7 @@ export function createPublisher(options: PublishOptions): Publisher {
 
   /** Puts a config in force with the aliases of operators. */
   function compileAndPublish(next: LoadedConfig): void {
-    const settings = { hasTemplates, usageEnabled, providerKeys };
+    const settings = { hasTemplates, usageEnabled, providerKeys, modelsOf };
     const compiled = compileManaged(next, managed.of(manualAliases), credentials, settings);
     publish(compiled.snapshot, compiled.standing);
     ({ snapshot, standing } = compiled);
@@ -115,6 +119,9 @@ export function createPublisher(options: PublishOptions): Publisher {
       if (isChanged) return compileAndPublish(loaded);
       snapshot = withCredentials(snapshot, credentials);
       publish(snapshot, standing);
+    },
+    models() {
+      if (loaded !== undefined) compileAndPublish(loaded);
     },
     renewMasterKey(masterKey) {
       masterKeyDigest = digestOfKey(masterKey);

@@ -5,6 +5,7 @@ import type { TrustedProxies } from '../connection/client-address.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
 import type { Dialect } from '../dialects/dialect.ts';
+import type { DiscoveryPlan } from '../discovery/discovery.ts';
 import type { ToldLimits } from '../limits/headers.ts';
 import type { ApiKeys } from '../upstream/api-keys.ts';
 import type { Patience } from '../upstream/patience.ts';
@@ -34,6 +35,8 @@ export interface Upstream extends Origin {
   readonly learnsLimits: boolean;
   /** Failures make others be asked first. */
   readonly hasBreaker: boolean;
+  /** How its models are found out; undefined: they are configured. */
+  readonly discovery: DiscoveryPlan | undefined;
   readonly patience: Patience;
 }
 

@@ -47,21 +47,24 @@ export function targetProblem(
   const { provider, model } = parseSelector(target) ?? {};
   if (model === undefined) return `must be a selector <provider>/<model>, found ${quote(target)}`;
   if (provider === undefined) {
-    if (!has.providers || !has.aliases) return undefined;
+    if (!has.providers || !has.aliases || table.mayLeadSomewhere(target)) return undefined;
     const candidates = [...bare.keys(), ...table.sources()];
     return `there is no alias ${quote(target)}, and no provider lists a model of this name${guess(target, candidates)}`;
   }
   const models = offered.get(provider);
-  if (models === undefined)
-    return has.providers ? unknownProvider(provider, guess(target, bare.keys()), table, guess) : undefined;
-  if (prefix !== undefined || has.isVague(provider)) return undefined;
+  if (models === undefined) {
+    if (!has.providers) return undefined;
+    const meant = [guess(provider, offered.keys()), guess(target, bare.keys())].find((each) => each !== '');
+    // It may be a bare id with a slash.
+    if (meant === undefined && prefix === undefined && table.mayLeadSomewhere(target)) return undefined;
+    return unknownProvider(provider, meant, [...offered.keys()]);
+  }
+  if (prefix !== undefined || has.isVague(provider) || table.mayLeadSomewhere(target)) return undefined;
   const meant = guess(model, models);
   return `the provider ${quote(provider)} does not list the model ${quote(model)}${meant === '' ? '; add it to its models' : meant}`;
 }
 
-function unknownProvider(provider: string, meantModel: string, { models }: NameTable, guess: Guess): string {
-  const names = [...models.offered.keys()];
-  const meant = [guess(provider, names), meantModel].find((each) => each !== '');
+function unknownProvider(provider: string, meant: string | undefined, names: readonly string[]): string {
   const known = names.length === 0 ? '; no providers are configured' : `; known: ${names.slice(0, 20).join(', ')}`;
   return `there is no provider ${quote(provider)}${meant ?? known}`;
 }

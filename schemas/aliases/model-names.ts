@@ -1,5 +1,5 @@
 // The names under which the models of providers are asked for: qualified ones, and bare ids. Pure.
-import { modelIds } from '../listed-models.ts';
+import { type Inventories, isDiscovering, modelIds } from '../listed-models.ts';
 import { foldCase, isQualified } from '../selector.ts';
 import type { Provider } from '../types.ts';
 
@@ -15,6 +15,10 @@ export interface ModelNames {
   readonly offered: ReadonlyMap<string, ReadonlySet<string>>;
   /** By bare id: every provider that lists it, in order. An id `a/b` is no bare id where a provider `a` is configured. */
   readonly bare: ReadonlyMap<string, readonly ModelTarget[]>;
+  /** The providers that are asked for their models: they may have others at any time. */
+  readonly discovering: ReadonlySet<string>;
+  /** What these said last is among the models; false: it is not known here. */
+  readonly isDiscovered: boolean;
 }
 
 /** The part of a configuration that this needs. */
@@ -22,17 +26,22 @@ export interface ModelOffer {
   readonly providers: { readonly [name: string]: Pick<Provider, 'models'> };
   /** All providers in order, those that are left out included; absent: those in `providers`. */
   readonly providerNames?: readonly string[];
+  /** Absent where it is not known what providers said. */
+  readonly inventories?: Inventories;
 }
 
 /** The names of all models; those of providers that are left out are not among them. */
-export function modelNames({ providers, providerNames = Object.keys(providers) }: ModelOffer): ModelNames {
+export function modelNames(offer: ModelOffer): ModelNames {
+  const { providers, inventories, providerNames = Object.keys(providers) } = offer;
+  const discovering = new Set<string>();
   const known = new Set(providerNames.map(foldCase));
   const offered = new Map<string, ReadonlySet<string>>();
   const bare = new Map<string, ModelTarget[]>();
   for (const name of providerNames) {
     const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
     if (provider === undefined) continue;
-    const models = new Set(modelIds(provider));
+    if (isDiscovering(provider)) discovering.add(name);
+    const models = new Set(isDiscovering(provider) ? inventories?.get(name) : modelIds(provider));
     offered.set(name, models);
     for (const model of models) {
       if (isQualified(model, known)) continue;
@@ -41,5 +50,5 @@ export function modelNames({ providers, providerNames = Object.keys(providers) }
       else sharing.push({ provider: name, model });
     }
   }
-  return { offered, bare };
+  return { offered, bare, discovering, isDiscovered: inventories !== undefined };
 }

@@ -65,12 +65,22 @@ export class NameTable {
     return member;
   }
 
-  /** What the name leads to without aliases; undefined when no provider has it. */
+  /** What the name leads to without aliases; undefined when no provider has it. A provider whose models are not known here has any. */
   modelsOf(name: string): readonly ModelTarget[] | undefined {
     const { provider, model } = parseSelector(name) ?? {};
-    if (provider !== undefined && model !== undefined && this.models.offered.get(provider)?.has(model) === true)
-      return [{ provider, model }];
+    if (provider !== undefined && model !== undefined) {
+      if (this.models.offered.get(provider)?.has(model) === true) return [{ provider, model }];
+      if (!this.models.isDiscovered && this.models.discovering.has(provider) && !model.includes('*'))
+        return [{ provider, model }];
+    }
     return this.models.bare.get(name);
+  }
+
+  /** Whether a name that leads nowhere may do so once providers say that they have the model. */
+  mayLeadSomewhere(name: string): boolean {
+    const { discovering, offered } = this.models;
+    const { provider } = parseSelector(name) ?? {};
+    return provider !== undefined && offered.has(provider) ? discovering.has(provider) : discovering.size > 0;
   }
 
   /** The sources of all aliases. */

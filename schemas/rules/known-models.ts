@@ -1,5 +1,5 @@
 // The names that rules may refer to: providers, the models they list, and aliases.
-import { modelIds } from '../listed-models.ts';
+import { isDiscovering, modelIds } from '../listed-models.ts';
 import { foldCase, isQualified } from '../selector.ts';
 import type { Alias, Provider } from '../types.ts';
 
@@ -9,6 +9,8 @@ export interface KnownModels {
   readonly providers: ReadonlySet<string>;
   /** Providers with a key that expands to an empty text; their models are not known. */
   readonly leftOut: ReadonlySet<string>;
+  /** Providers that are asked for their models; those are not among `models`. */
+  readonly discovering: ReadonlySet<string>;
   /** Models as `<provider>/<model>` and as bare ids, without bare ids that look like a model of a provider. */
   readonly models: ReadonlySet<string>;
   readonly aliases: ReadonlySet<string>;
@@ -26,6 +28,7 @@ export interface Offer {
 export const nothingKnown: KnownModels = {
   providers: new Set(),
   leftOut: new Set(),
+  discovering: new Set(),
   models: new Set(),
   aliases: new Set(),
 };
@@ -35,6 +38,7 @@ export function knownModels({ providers, aliases, providerNames }: Offer): Known
   const names = providerNames ?? Object.keys(providers);
   const folded = new Set(names.map(foldCase));
   const models = new Set<string>();
+  const discovering = Object.entries(providers).filter(([, provider]) => isDiscovering(provider));
   for (const [name, provider] of Object.entries(providers)) {
     for (const model of modelIds(provider)) {
       models.add(foldCase(`${name}/${model}`));
@@ -44,7 +48,14 @@ export function knownModels({ providers, aliases, providerNames }: Offer): Known
   return {
     providers: folded,
     leftOut: new Set(names.filter((name) => !Object.hasOwn(providers, name)).map(foldCase)),
+    discovering: new Set(discovering.map(([name]) => foldCase(name))),
     models,
     aliases: new Set(aliases.map(({ source }) => foldCase(source))),
   };
+}
+
+/** Whether a provider that is asked for its models may have this one: a qualified name, or a bare id that is no alias. In lower case. */
+export function mayBeDiscovered(subject: string, { discovering, providers, aliases }: KnownModels): boolean {
+  if (isQualified(subject, providers)) return isQualified(subject, discovering);
+  return discovering.size > 0 && !aliases.has(subject);
 }

@@ -1,6 +1,6 @@
 // Decides whether a rule can be enforced, once for both planes. Pure.
 import { isQualified } from '../selector.ts';
-import type { KnownModels } from './known-models.ts';
+import { type KnownModels, mayBeDiscovered } from './known-models.ts';
 import type { Rule } from './rule.ts';
 
 /** The conditions for enforcing rules. */
@@ -28,9 +28,10 @@ export function obstacleOf(rule: Rule, { hasTemplates, usageEnabled, known }: Ru
   return rule.maxRequests === undefined && !usageEnabled ? 'no_usage' : undefined;
 }
 
-/** Whether the subject exists. A provider that is left out counts as existing, because another warning reports it. */
-function isKnown({ scope, matchSubject }: Rule, { providers, leftOut, models }: KnownModels): boolean {
+/** Whether the subject exists, or may exist. A provider that is left out counts as existing, because another warning reports it. */
+function isKnown({ scope, matchSubject }: Rule, known: KnownModels): boolean {
+  const { providers, leftOut, models } = known;
   if (scope === 'user_path') return true;
   if (scope === 'provider') return providers.has(matchSubject);
-  return models.has(matchSubject) || isQualified(matchSubject, leftOut);
+  return models.has(matchSubject) || isQualified(matchSubject, leftOut) || mayBeDiscovered(matchSubject, known);
 }

@@ -174,7 +174,7 @@ await test('a provider that is not there is a warning with a hint', async (t) =>
     'SET_PROVIDER_RATE_LIMIT_MY_PROVIDER  there is no provider "my-provider", so its limits match nothing; underscores become hyphens, so limit "My_Provider" in the YAML files',
   ]);
   t.strictSame(
-    load({ SET_PROVIDER_RATE_LIMIT_OPENAI: 'rpm=5' }, 'providers: {openai: {type: openai}}\n').warnings,
+    load({ SET_PROVIDER_RATE_LIMIT_OPENAI: 'rpm=5' }, 'providers: {openai: {}}\n').warnings,
     [],
     'nothing is said about providers that cannot be read',
   );

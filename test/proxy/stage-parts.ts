@@ -74,6 +74,7 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
     state: () => undefined,
     limiter,
     targets,
+    discovery: { known: () => [] },
     bodies: new BodyBudget(0),
     connections: () => ({
       open: 0,

@@ -33,6 +33,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     state: () => undefined,
     limiter: createLimiter(),
     targets: new TargetStates(),
+    discovery: { known: () => [] },
     bodies: new BodyBudget(0),
     connections: () => ({
       open: 0,

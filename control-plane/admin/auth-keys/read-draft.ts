@@ -100,9 +100,10 @@ function modelsOf(given: readonly string[], known: KnownModels): readonly string
 
 /**
  * Checks that the provider of an entry exists, because a misspelled one would grant nothing. Models of a provider are not checked: they
- * change with the config. A bare id with a slash must be listed, because it looks like a misspelled provider.
+ * change with the config. A bare id with a slash must be listed, because it looks like a misspelled provider; when some provider is asked
+ * for its models, it need only look unlike the name of any provider.
  */
-function checkEntry(entry: string, { providers, models, aliases }: KnownModels): void {
+function checkEntry(entry: string, { providers, discovering, models, aliases }: KnownModels): void {
   if (entry === '*' || aliases.has(foldCase(entry))) return;
   const selector = parseSelector(entry);
   if (selector === undefined || (entry.includes('*') && selector.model !== '*')) {
@@ -116,6 +117,8 @@ function checkEntry(entry: string, { providers, models, aliases }: KnownModels):
   // A name of a family.
   if (aliases.has(foldCase(`${provider}/*`))) return;
   const guess = closest(provider, providers);
+  // It may be a bare id that a provider says it has.
+  if (guess === undefined && discovering.size > 0 && selector.model !== '*') return;
   throw invalid(
     'allowed_models',
     `has ${JSON.stringify(entry)}, but there is no provider ${JSON.stringify(provider)}${guess === undefined ? '' : jsonWording.guess(guess)}`,

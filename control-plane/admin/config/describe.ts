@@ -2,7 +2,7 @@
 
 import type { AssembledConfig } from '../../../gitops/assembled.ts';
 import type { FollowStatus } from '../../../gitops/config-status.ts';
-import { modelIds } from '../../../schemas/listed-models.ts';
+import { isDiscovering, modelIds } from '../../../schemas/listed-models.ts';
 import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import type { Provider } from '../../../schemas/types.ts';
@@ -64,7 +64,8 @@ function describeProvider(provider: Provider): object {
   return {
     type,
     ...(origin === undefined ? {} : { origin }),
-    models: modelIds(provider),
+    models: isDiscovering(provider) ? 'discovered' : modelIds(provider),
+    ...(provider.discovery === undefined ? {} : { discovery: provider.discovery }),
     forward_headers: forwarded,
     stream_usage: provider.stream_usage,
     allow_routing_members: provider.allow_routing_members,

@@ -97,7 +97,9 @@ function checkAlias(known: KnownAliases, alias: Alias, { key, memberOf }: AliasW
     names += all.length;
     if (family === alias) for (const name of all) note(table.memberOf(name));
   }
-  if (alias.hedge && most < 2) throw invalid('hedge', 'needs two targets, and the virtual model leads to one');
+  // With discovered models there may be a second one.
+  if (alias.hedge && most < 2 && !table.models.discovering.size)
+    throw invalid('hedge', 'needs two targets, and the virtual model leads to one');
   if (most > mostLeaves) throw invalid(memberOf(0), `leads to ${most} models; at most ${mostLeaves} are supported`);
   if (names > mostFamilyNames)
     throw invalid(

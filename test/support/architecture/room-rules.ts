@@ -201,6 +201,15 @@ export const roomRules: readonly Rule[] = [
     good: [['proxy/balance/a.ts', "import type { Route } from '../snapshot/snapshot.ts';"]],
   },
   {
+    claim: 'discovery asks providers and knows nothing of requests, routes and limits',
+    check: never(/^proxy\/discovery\//, /^proxy\/(?!(discovery|dialects|upstream)\/|errors\.ts$)/),
+    bad: [
+      ['proxy/discovery/a.ts', "import type { Upstream } from '../snapshot/snapshot.ts';"],
+      ['proxy/discovery/a.ts', "import { b } from '../stages/b.ts';"],
+    ],
+    good: [['proxy/discovery/a.ts', "import { b } from '../upstream/b.ts';"]],
+  },
+  {
     claim: 'dialects translate and nothing else: no sockets, no stages, no limits',
     check: never(
       /^proxy\/dialects\//,
@@ -277,7 +286,7 @@ export const roomRules: readonly Rule[] = [
   {
     claim: 'the rooms below the line know nothing of the line',
     check: never(
-      /^proxy\/(balance|bytes|call|connection|dialects|limits|providers|snapshot|store|targets|tokens|upstream)\//,
+      /^proxy\/(balance|bytes|call|connection|dialects|discovery|limits|providers|snapshot|store|targets|tokens|upstream)\//,
       /^proxy\/(stages|endpoints)\/|^proxy\/(server|pipeline|gateway)\.ts$/,
     ),
     bad: [

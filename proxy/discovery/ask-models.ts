@@ -1,0 +1,68 @@
+// Asks one provider for its models.
+import type { Dialect } from '../dialects/dialect.ts';
+import { refusal } from '../errors.ts';
+import type { ApiKeys } from '../upstream/api-keys.ts';
+import type { Deadlines } from '../upstream/deadlines.ts';
+import type { Patience } from '../upstream/patience.ts';
+import type { Origin, Pools } from '../upstream/pools.ts';
+import { readWhole } from '../upstream/read-whole.ts';
+import { type ModelList, usableModels } from './model-list.ts';
+
+/** A provider that can be asked. */
+export interface AskedProvider extends Origin {
+  readonly name: string;
+  readonly dialect: Pick<Dialect, 'modelsPath' | 'readModels'>;
+  readonly basePath: string;
+  readonly query: string;
+  readonly credentials: ApiKeys;
+  readonly patience: Patience;
+}
+
+export interface AskingParts {
+  readonly pools: Pick<Pools, 'get'>;
+  readonly deadlines: Deadlines;
+  /** Unix milliseconds. */
+  readonly nowMs: () => number;
+}
+
+/** What it says, or a sentence that says why not: never with an address, a header or a body. */
+export type Told = (ModelList & { readonly trouble?: undefined }) | { readonly trouble: string };
+
+/** The longest list that is read. Bytes. */
+const mostBytes = 4 * 1024 * 1024;
+/** However long requests of clients may take. Milliseconds. */
+const longestMs = 30_000;
+
+/** Asks with the next key, within the timeouts of the provider and 30 seconds. Never rejects. */
+export async function askModels(provider: AskedProvider, { pools, deadlines, nowMs }: AskingParts): Promise<Told> {
+  const { name, dialect, credentials, patience } = provider;
+  const key = credentials.pick(nowMs());
+  const path = provider.basePath + dialect.modelsPath + provider.query;
+  const question = { path, headers: withoutType(key.headers), mostBytes };
+  const bounded = { ...patience, totalMs: Math.min(patience.totalMs, longestMs) };
+  const answer = await readWhole(pools.get(provider), question, bounded, deadlines);
+  const askAgain = (reason: string): Told => {
+    return { trouble: refusal('upstream_invalid_response', { provider: name, fill: { reason } }).message };
+  };
+  if (answer.failure !== undefined) {
+    const { code, reason } = answer.failure;
+    return { trouble: refusal(code, { provider: name, fill: { reason } }).message };
+  }
+  credentials.answered(key, answer.status, answer.head, nowMs());
+  if (answer.status !== 200) return askAgain(`its status is ${answer.status}`);
+  const said = dialect.readModels(answer.body.toString('utf8'));
+  if (said === undefined) return askAgain('it is no list of models');
+  const list = usableModels(said);
+  // A provider that has lost its models for a moment would take them from everyone.
+  return list.ids.length === 0 ? askAgain('it lists no model') : list;
+}
+
+/** The question has no body. */
+function withoutType(headers: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const [name = '', value = ''] = headers.slice(index, index + 2);
+    if (name.toLowerCase() !== 'content-type') kept.push(name, value);
+  }
+  return kept;
+}
