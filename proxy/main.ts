@@ -24,6 +24,7 @@ import { type ConnectionCounts, roomOfProcess } from './connection/connections.t
 import { controlPlaneLink } from './control-plane-link.ts';
 import { watchControlPlane } from './control-plane-watch.ts';
 import { openDiscovery } from './discovery/open.ts';
+import { reportDiscovered } from './discovery/report.ts';
 import { readEnvironment } from './environment.ts';
 import { KeptExplanations } from './kept-explanations.ts';
 import { createKeyStreams } from './key-streams.ts';
@@ -227,7 +228,10 @@ lifecycle.phase = 'serving';
 lifecycle.heartbeats = startHeartbeats({
   store,
   instance,
-  body: () => lifecycle.heartbeat({ ...limiter.live(tickMs()), ...reportTargets(targets, tickMs()) }, store.keyMark()),
+  body() {
+    const live = { ...limiter.live(tickMs()), ...reportTargets(targets, tickMs()), ...reportDiscovered(discovery) };
+    return lifecycle.heartbeat(live, store.keyMark());
+  },
   nowMs,
   onOutcome: (trouble) => lifecycle.heartbeatTaken(trouble),
   log,

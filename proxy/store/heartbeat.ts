@@ -92,7 +92,10 @@ export interface OwnFacts {
   readonly secretProblems: readonly string[];
   /** See `environmentFingerprint`. */
   readonly environment: string;
-  readonly live: Pick<HeartbeatBody, 'counters' | 'windows' | 'unusable_targets' | 'unusable_target_count'>;
+  readonly live: Pick<
+    HeartbeatBody,
+    'counters' | 'windows' | 'unusable_targets' | 'unusable_target_count' | 'discovered_models'
+  >;
 }
 
 /** The same as a heartbeat says it. */

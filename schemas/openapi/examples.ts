@@ -83,6 +83,7 @@ const proxy = {
   left_out_providers: [],
   unusable_targets: [{ provider: 'openai', model: 'gpt-4o', reason: 'resting', until: '2026-03-01T21:04:40.000Z' }],
   unusable_target_count: 1,
+  discovered_models: [{ provider: 'router', count: 312, discovered_at: '2026-03-01T20:31:07.000Z' }],
 } as const;
 
 const gpt = { id: 'openai/gpt-4o', object: 'model', created: 1_772_400_000, owned_by: 'openai' } as const;

@@ -31,7 +31,12 @@ export interface HeartbeatBody {
   readonly unusable_targets?: readonly UnusableTarget[];
   /** How many there are. */
   readonly unusable_target_count?: number;
+  /** Providers that are asked for their models, up to `mostDiscovered`; absent in the heartbeat of an older proxy. */
+  readonly discovered_models?: readonly DiscoveredModels[];
 }
+
+/** `atMs`: when the provider last said its models, in Unix milliseconds; null for never. */
+export type DiscoveredModels = readonly [provider: string, count: number, atMs: number | null];
 
 /** `reason`: see the schema of /admin/status. `untilMs`: when it is asked again, in Unix milliseconds. */
 export type UnusableTarget = readonly [provider: string, model: string, reason: string, untilMs: number];
@@ -61,12 +66,14 @@ export const mostLeftOut = 500;
 
 /** The same of targets that are not usable. */
 export const mostUnusableTargets = 100;
+/** The same of providers that are asked for their models. */
+export const mostDiscovered = 100;
 
 /** A body as it was read from the store; undefined when it is not one. Members it does not know are ignored. */
 export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const said = body as Partial<Record<keyof HeartbeatBody, unknown>>;
-  const { counters, windows, config_problems: problems, unusable_targets: unusable } = said;
+  const { counters, windows, config_problems: problems, unusable_targets: unusable, discovered_models: found } = said;
   const isWhole =
     isNumber(said.started_at_ms) &&
     Math.abs(said.started_at_ms) <= latestMomentMs &&
@@ -86,7 +93,8 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
     counters.every(isCounter) &&
     (windows === undefined || (Array.isArray(windows) && windows.every(isWindow))) &&
     (unusable === undefined || (Array.isArray(unusable) && unusable.every(isUnusable))) &&
-    (said.unusable_target_count === undefined || isNumber(said.unusable_target_count));
+    (said.unusable_target_count === undefined || isNumber(said.unusable_target_count)) &&
+    (found === undefined || (Array.isArray(found) && found.every(isDiscovered)));
   return isWhole ? (body as HeartbeatBody) : undefined;
 }
 
@@ -96,6 +104,12 @@ function isCounter(value: unknown): value is LiveCounter {
 
 function isUnusable(value: unknown): value is UnusableTarget {
   return Array.isArray(value) && value.length >= 4 && value.slice(0, 3).every(isText) && isMoment(value[3]);
+}
+
+function isDiscovered(value: unknown): value is DiscoveredModels {
+  if (!Array.isArray(value)) return false;
+  const [provider, count, atMs] = value as unknown[];
+  return isText(provider) && isNumber(count) && count >= 0 && (atMs === null || isMoment(atMs));
 }
 
 function isMoment(value: unknown): value is number {

@@ -167,6 +167,7 @@ await test('a proxy that enforces what is desired is shown with all it says', as
       left_out_providers: [],
       unusable_targets: [],
       unusable_target_count: 0,
+      discovered_models: [],
     },
   ]);
 });

@@ -4,7 +4,7 @@ import type { FollowStatus } from '../../../gitops/config-status.ts';
 import { formatProblem } from '../../../gitops/problem.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import { isEmptied } from '../../../store/state/custody.ts';
-import { mostUnusableTargets } from '../../../store/state/heartbeat-body.ts';
+import { mostDiscovered, mostUnusableTargets } from '../../../store/state/heartbeat-body.ts';
 import type { StateStatus } from '../../../store/state/state-status.ts';
 import type { Desired, Fleet, ProxyView } from '../../fleet.ts';
 
@@ -85,6 +85,9 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
         until: timestamp(untilMs),
       })),
     unusable_target_count: body.unusable_target_count ?? 0,
+    discovered_models: (body.discovered_models ?? []).slice(0, mostDiscovered).map(([provider, count, atMs]) => {
+      return { provider, count, discovered_at: atMs === null ? null : timestamp(atMs) };
+    }),
   };
 }
 

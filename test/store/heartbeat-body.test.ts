@@ -1,0 +1,19 @@
+// A heartbeat is read as a whole or not at all.
+import { test } from 'tap';
+import { readHeartbeatBody } from '../../store/state/heartbeat-body.ts';
+import { sampleHeartbeat } from '../support/managed-state.ts';
+
+await test('what a proxy says of discovered models is checked', async (t) => {
+  const bodyWith = (found: unknown): object => ({ ...sampleHeartbeat(), discovered_models: found });
+  const good = [
+    [],
+    [['p', 0, null]],
+    [
+      ['p', 7, 1],
+      ['q', 1, 8.64e15],
+    ],
+  ];
+  for (const found of good) t.ok(readHeartbeatBody(bodyWith(found)), JSON.stringify(found));
+  const odd = [{}, [1], [['p']], [['p', -1, 1]], [['p', 1.5, 1]], [['p', 1, 9e15]], [['p', 1, '2026']], [[7, 1, null]]];
+  for (const found of odd) t.notOk(readHeartbeatBody(bodyWith(found)), JSON.stringify(found));
+});
