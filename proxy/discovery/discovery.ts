@@ -154,6 +154,8 @@ export class Discovery {
   }
 
   #renew(watched: Watched, provider: DiscoveringProvider, plan: DiscoveryPlan, isOther: boolean): void {
+    // The same object when only rules or keys of clients have changed.
+    if (watched.provider === provider) return;
     const isPaced = watched.plan.refreshMs !== plan.refreshMs;
     watched.provider = provider;
     watched.plan = plan;

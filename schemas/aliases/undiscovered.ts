@@ -1,13 +1,14 @@
-// The targets of aliases that are left out until a provider says that it has the model. Pure.
+// What aliases lack because of what providers said of their models: targets that nobody has, names beyond the bound. Pure.
 import type { Alias } from '../types.ts';
 import { quote } from '../validation/path.ts';
+import { mostFamilyNames } from './mistakes.ts';
 import type { ModelNames } from './model-names.ts';
 import { familyPrefix, NameTable } from './name-table.ts';
 
 /** The most lines in the log. */
 const mostSaid = 20;
 
-/** A sentence for each such target of an alias that is enabled; none where it is not known what providers said. */
+/** A sentence for each of the first such targets of aliases that are enabled; none where it is not known what providers said. */
 export function sayUndiscovered(aliases: readonly Alias[], models: ModelNames): string[] {
   if (models.discovering.size === 0 || !models.isDiscovered) return [];
   const enabled = aliases.filter((alias) => alias.enabled);
@@ -23,5 +24,10 @@ export function sayUndiscovered(aliases: readonly Alias[], models: ModelNames): 
       else more += 1;
     }
   }
-  return more > 0 ? [...said, `${more} more targets of aliases are left out until a provider has the model`] : said;
+  if (more > 0) said.push(`${more} more targets of aliases are left out until a provider has the model`);
+  let names = 0;
+  for (const family of table.families()) names += family.names.length;
+  if (names > mostFamilyNames)
+    said.push(`the families stand for ${names} names: those beyond ${mostFamilyNames} are left out; filter the models`);
+  return said;
 }
