@@ -108,9 +108,7 @@ export function createPublisher(options: PublishOptions): Publisher {
       // Connections remember what these credentials said of their key: others only when some key has changed.
       const isKnown = source !== 'nothing';
       const revision = `${isKnown} ${outages} ${storeId} ${kinds.get(managedKeys.kind) ?? 0}`;
-      if (revision !== keysRevision) {
-        credentials = credentialsOf(masterKeyDigest, managed.of(managedKeys), isKnown);
-      }
+      if (revision !== keysRevision) credentials = credentialsOf(masterKeyDigest, managed.of(managedKeys), isKnown);
       keysRevision = revision;
       const aliases = `${outages} ${storeId} ${kinds.get(manualAliases.kind) ?? 0}`;
       const isChanged = aliases !== aliasesRevision;
