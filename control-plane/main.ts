@@ -228,6 +228,7 @@ stopOnSignals({
     await follower?.close();
     await signOfLife.close();
     await keptKeyUses.close();
+    stateFollower.end();
     await Promise.all([store.close(), stateFollower.kept()]);
   },
 });

@@ -216,6 +216,7 @@ stopOnSignals({
   },
   async close() {
     await lifecycle.close();
+    stateFollower.end();
     await Promise.all([store.close(), stateFollower.kept()]);
     lock?.release();
   },

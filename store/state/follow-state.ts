@@ -35,6 +35,7 @@ class Following implements StateFollower {
   #outages = 0;
   /** The documents are read although the store stands where it stood. */
   #mustRead = false;
+  #isEnding = false;
   readonly #polling = singleFlight(() => this.#pollAndReport());
   /** Polls wait for a commit of this process: it tells them what they would read. Never rejects. */
   #committing: Promise<unknown> = Promise.resolve();
@@ -84,6 +85,10 @@ class Following implements StateFollower {
     return this.#keeper.kept();
   }
 
+  end(): void {
+    this.#isEnding = true;
+  }
+
   async commit(wanted: Commit): Promise<CommitResult> {
     // A poll that is under way may have read what comes before, and put it in force after. A later one waits for this.
     await this.#polling.finished();
@@ -129,6 +134,8 @@ class Following implements StateFollower {
       () => undefined,
       (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
     );
+    // A store that is being closed is no outage.
+    if (this.#isEnding) return;
     const isUp = problem === undefined;
     if (!isUp) this.#custody = unanswered(this.#custody);
     if (isUp !== this.#isUp) this.#report(isUp ? 'available' : 'unavailable', problem);

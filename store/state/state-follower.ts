@@ -33,4 +33,6 @@ export interface StateFollower {
   recheckSeals(): Promise<void>;
   /** Resolves when what is in force is copied, or after a second: a disk may hang. */
   kept(): Promise<void>;
+  /** The store is about to be closed by this process: that it does not answer from now on is no outage. */
+  end(): void;
 }
