@@ -151,7 +151,7 @@ await test('a heap that fills up with requests under way', async (t) => {
 
 /** What fills the memory, how many pieces of it every 5 ms, and within which limits. Few large buffers: each has an object in the heap. */
 const fillings = [
-  { what: 'the heap', piece: 'new Array(1_000).fill(count)', pieces: 100, limits: 'memoryLimits()' },
+  { what: 'the heap', piece: 'new Array(1_000).fill(count)', pieces: 20, limits: 'memoryLimits()' },
   { what: 'the memory for buffers', piece: 'Buffer.alloc(100_000, 1)', pieces: 20, limits: 'memoryLimits()' },
   {
     what: 'the memory of the process',
