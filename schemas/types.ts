@@ -295,7 +295,7 @@ export interface Alias {
   description?: string;
   retry?: Retries;
   /**
-   * Whether a second target is asked when the first one is slower than usual to begin its answer; the slower answer is cancelled. It needs two targets, and both calls cost.
+   * Whether a second target is asked when the first one is slower than usual to begin its answer; the slower answer is cancelled. It needs two targets, and both calls cost. It has no effect in this version.
    */
   hedge: boolean;
 }
