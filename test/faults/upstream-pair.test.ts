@@ -50,17 +50,25 @@ function isAskedElsewhere(name: string, isStream: boolean): boolean {
 const names = Object.keys(faults).filter((name) => !usable.has(name));
 /** A model of its own for each fault: what is learned of a target must not be told to the next fault. */
 const models = names.map((_, index) => `m${index}`);
-const first = await startFakeUpstream({ t: suite, models });
-const second = await startFakeUpstream({ t: suite, models });
+/** The model of an alias that shares the retry budget of the process. */
+const stormy = 'stormy';
+const first = await startFakeUpstream({ t: suite, models: [...models, stormy] });
+const second = await startFakeUpstream({ t: suite, models: [...models, stormy] });
 const timeouts = { connect: '300ms', first_byte: '300ms', stream_idle: '300ms', total: '5s' };
-const provider = (base_url: string) => ({ type: 'openai', base_url, api_key: providerKey, models, timeouts });
+const provider = (base_url: string) => ({
+  type: 'openai',
+  base_url,
+  api_key: providerKey,
+  models: first.models,
+  timeouts,
+});
 const gateway = await startGateway(suite, {
   config: {
     providers: { first: provider(first.url), second: provider(second.url) },
-    aliases: models.map((model) => ({
+    aliases: [...models, stormy].map((model) => ({
       source: `pair-${model}`,
       // Nearly every request here needs a second call.
-      retry: { budget: 1 },
+      ...(model === stormy ? {} : { retry: { budget: 1 } }),
       targets: [{ model: `first/${model}`, weight: 1_000_000 }, { model: `second/${model}` }],
     })),
     rate_limits: {
@@ -104,6 +112,19 @@ for (const [index, name] of names.entries()) {
     await untilIdle(gateway);
   });
 }
+
+await test('two targets that fail always are called for ten requests and a fifth more than there are', async (t) => {
+  await first.behave({ kind: 'error', status: 500 });
+  await second.behave({ kind: 'error', status: 500 });
+  const before = first.ledger.length + second.ledger.length;
+  const requests = 100;
+  for (let sent = 0; sent < requests; sent += 20) {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => call(gateway, `pair-${stormy}`)));
+    t.ok(answers.every(({ status }) => status === 500));
+  }
+  const calls = first.ledger.length + second.ledger.length - before;
+  t.ok(calls >= requests && calls <= requests + 10 + requests / 5, `${calls} calls`);
+});
 
 async function tokensOf(name: string, model: string): Promise<number> {
   const text = await (await gateway.fetch('/metrics')).text();
