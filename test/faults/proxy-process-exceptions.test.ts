@@ -201,8 +201,9 @@ await test('an unexpected failure in any step of a request is the end of that re
   const gate = createGate();
   t.teardown(() => gate.release());
   await upstream.behave([{ kind: 'hold', gate }]);
+  const asked = upstream.ledger.length;
   const bystander = gateway.fetch(path, { method: 'POST', body: { model: 'fake-small', messages: [] } });
-  await upstream.waitFor((ledger) => ledger.at(-1)?.bodyComplete);
+  await upstream.waitFor((ledger) => ledger[asked]?.bodyComplete);
 
   for (const [step, broken] of Object.entries(steps)) {
     const before = await countsOf(gateway);
