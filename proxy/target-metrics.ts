@@ -24,10 +24,13 @@ export async function writeTargets(to: Exposition, states: Pick<TargetStates, 'k
   await writeQuotas(to, shown, nowMs);
   to.metric(targetFirstByte);
   for (const { provider, model, state } of shown) {
-    const [mean, p95] = [state.latency.mean(), state.latency.p95()];
+    const { latency } = state;
+    const [mean, p95, p95Stream] = [latency.mean(), latency.p95(false), latency.p95(true)];
     if (mean !== undefined) to.sample(targetFirstByte.name, { provider, model, statistic: 'mean' }, mean / 1000);
     if (p95 !== undefined) to.sample(targetFirstByte.name, { provider, model, statistic: 'p95' }, p95 / 1000);
-    await to.pause(2);
+    if (p95Stream !== undefined)
+      to.sample(targetFirstByte.name, { provider, model, statistic: 'p95_stream' }, p95Stream / 1000);
+    await to.pause(3);
   }
 }
 

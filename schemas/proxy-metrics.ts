@@ -56,7 +56,7 @@ export const proxyMetrics = {
   upstreamAttempts: {
     name: 'gateway_upstream_attempts_total',
     type: 'counter',
-    help: 'Calls of providers by the model that was asked for there and by outcome: success, unauthorized (401 and 403: the provider refuses the key of the gateway), rate_limited (429), client_error (other 4xx), server_error (5xx), timeout, unreachable, invalid_response, cut (broke off), cancelled (the client left, its key was revoked, or the gateway itself failed). A request that fails over has several. Provider or model other: no longer configured.',
+    help: 'Calls of providers by the model that was asked for there and by outcome: success, unauthorized (401 and 403: the provider refuses the key of the gateway), rate_limited (429), client_error (other 4xx), server_error (5xx), timeout, unreachable, invalid_response, cut (broke off), cancelled (the client left, another target was faster, its key was revoked, or the gateway itself failed). A request that fails over has several. Provider or model other: no longer configured.',
     labelNames: ['provider', 'model', 'outcome'],
   },
   upstreamDuration: {
@@ -69,7 +69,7 @@ export const proxyMetrics = {
   retries: {
     name: 'gateway_retries_total',
     type: 'counter',
-    help: 'Calls of providers beyond the first of a request: failover (another target), retry (the same target again), reconnect (the provider had closed a kept connection, so nothing was sent).',
+    help: 'Calls of providers beyond the first of a request: failover (another target), retry (the same target again), reconnect (the provider had closed a kept connection, so nothing was sent), hedge (another target, because the first was slow).',
     labelNames: ['kind'],
   },
   retriesRefused: {
@@ -230,7 +230,7 @@ export const proxyMetrics = {
   targetFirstByte: {
     name: 'gateway_target_first_byte_seconds',
     type: 'gauge',
-    help: 'Time to the first byte that balancing goes by, by statistic: mean (of the last ten seconds or so), p95 (of the last 200 to 400 answers).',
+    help: 'Time to the first byte that balancing goes by, by statistic: mean (of the last ten seconds or so), p95 (of the last 200 to 400 whole answers) and p95_stream (of as many streams): after that time an alias with hedge asks a second target.',
     labelNames: ['provider', 'model', 'statistic'],
   },
   ...discoveryMetrics,

@@ -34,13 +34,24 @@ interface Failed {
 
 /** An answer can be relayed, or is measured although its client has gone. */
 export function noteSuccess(called: Called & { readonly startedAtMs: number }, nowMs: number, gone: boolean): void {
-  const { state, startedAtMs } = called;
+  const { state, startedAtMs, answer } = called;
   learnQuota(called, nowMs);
   if (gone) state.breaker.released(nowMs);
   else {
     state.breaker.succeeded(nowMs);
-    state.latency.observe(nowMs - startedAtMs, nowMs);
+    state.latency.observe(nowMs - startedAtMs, nowMs, answer.stream);
   }
+}
+
+/** A call was cancelled, because another target was faster: it would have taken longer than until now. */
+export function noteOutrun(
+  { state, startedAtMs }: { readonly state: TargetState; readonly startedAtMs: number },
+  nowMs: number,
+  isStream: boolean,
+): void {
+  state.breaker.released(nowMs);
+  // Without this, a slow target would seem as fast as those that outrun it.
+  state.latency.observe(nowMs - startedAtMs, nowMs, isStream);
 }
 
 /** A call has failed, and not because its client left. */

@@ -1,68 +1,34 @@
-// How long a target takes to its first byte: a mean of the last seconds, and a high percentile, in a few hundred bytes.
+// How long a target takes to its first byte: a mean of the last seconds, and a high percentile.
+import { Percentile } from './percentile.ts';
 
 /** What was observed this long ago counts 1/e. Milliseconds. */
 const decayMs = 10_000;
-/** The percentile is of the last 200 to 400 observations: at this number, all counts are halved. */
-const mostCounted = 400;
-const leastObserved = 20;
-/** Six buckets for each doubling, from 1 ms to 17 minutes: a bucket is 12 % wide. */
-const bucketsPerDoubling = 6;
-const bucketCount = 20 * bucketsPerDoubling;
 
+/** A stream begins long before a whole answer is there, so their percentiles are kept apart. */
 export class Latency {
   #sum = 0;
   #weight = 0;
   #lastMs = 0;
-  #buckets: Uint16Array | undefined;
-  #counted = 0;
-  #p95: number | undefined;
+  readonly #whole = new Percentile();
+  readonly #streams = new Percentile();
 
   /** The first byte came after `ms`; the gateway's clock stands at `nowMs`. */
-  observe(ms: number, nowMs: number): void {
+  observe(ms: number, nowMs: number, isStream: boolean): void {
     const kept = Math.exp(-Math.max(0, nowMs - this.#lastMs) / decayMs);
     this.#sum = this.#sum * kept + ms;
     this.#weight = this.#weight * kept + 1;
     this.#lastMs = Math.max(this.#lastMs, nowMs);
-    this.#buckets ??= new Uint16Array(bucketCount);
-    const bucket = bucketOf(ms);
-    this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1;
-    this.#counted += 1;
-    if (this.#counted >= mostCounted) this.#halve(this.#buckets);
-    this.#p95 = undefined;
+    if (isStream) this.#streams.observe(ms);
+    else this.#whole.observe(ms);
   }
 
-  /** Milliseconds; later observations weigh more. Undefined before the first. */
+  /** Milliseconds, of streams and whole answers; later observations weigh more. Undefined before the first. */
   mean(): number | undefined {
     return this.#weight === 0 ? undefined : this.#sum / this.#weight;
   }
 
   /** Milliseconds within which 95 of 100 first bytes came, at most 12 % too high. Undefined before 20 observations. */
-  p95(): number | undefined {
-    if (this.#buckets === undefined || this.#counted < leastObserved) return undefined;
-    this.#p95 ??= percentile(this.#buckets, this.#counted * 0.95);
-    return this.#p95;
+  p95(isStream: boolean): number | undefined {
+    return (isStream ? this.#streams : this.#whole).p95();
   }
-
-  #halve(buckets: Uint16Array): void {
-    this.#counted = 0;
-    for (const [bucket, count] of buckets.entries()) {
-      buckets[bucket] = count >> 1;
-      this.#counted += count >> 1;
-    }
-  }
-}
-
-function bucketOf(ms: number): number {
-  return ms <= 1 ? 0 : Math.min(Math.ceil(Math.log2(ms) * bucketsPerDoubling), bucketCount - 1);
-}
-
-/** The upper bound of the bucket in which the observation of this rank lies. */
-function percentile(buckets: Uint16Array, rank: number): number {
-  let seen = 0;
-  let bucket = 0;
-  for (; bucket < buckets.length - 1; bucket += 1) {
-    seen += buckets[bucket] ?? 0;
-    if (seen >= rank) break;
-  }
-  return 2 ** (bucket / bucketsPerDoubling);
 }

@@ -179,7 +179,7 @@ await test('whatever the strategy, a target without a share follows those that a
       targets: route.targets.map((target, index) => (index % 2 === 1 ? { ...target, price } : target)),
     };
     for (const target of route.targets.filter((_, index) => index % 2 === 1))
-      states.of(target).latency.observe(1, start);
+      states.of(target).latency.observe(1, start, false);
     for (let request = 0; request < 60; request += 1) {
       const models = order(cheap, start, `thread ${request}`);
       t.same(models.slice(2), ['m1', 'm3'], strategy);

@@ -18,7 +18,7 @@ await test('the fastest comes first, and one request of 20 begins with another',
           times.map(() => 1),
           'least_latency',
         );
-        for (const [index, ms] of times.entries()) states.of(targetAt(route, index)).latency.observe(ms, start);
+        for (const [index, ms] of times.entries()) states.of(targetAt(route, index)).latency.observe(ms, start, false);
         const fastest = `m${times.indexOf(Math.min(...times))}`;
         const others = Array.from({ length: requests }, () => first(route)).filter((model) => model !== fastest);
         const counts = times.map((_, index) => others.filter((model) => model === `m${index}`).length);
@@ -33,7 +33,8 @@ await test('the fastest comes first, and one request of 20 begins with another',
 await test('of targets without observations each is tried, and none is forgotten', async (t) => {
   const { first, order, states } = stand();
   const route = routeWith([1, 1, 1], 'least_latency');
-  const observe = (index: number, ms: number): void => states.of(targetAt(route, index)).latency.observe(ms, start);
+  const observe = (index: number, ms: number): void =>
+    states.of(targetAt(route, index)).latency.observe(ms, start, false);
   t.same(
     Array.from({ length: 6 }, () => first(route)),
     ['m0', 'm1', 'm2', 'm0', 'm1', 'm2'],
@@ -59,8 +60,8 @@ await test('a target that became slow is left within seconds, and found again wh
     const isSlow = request >= 1000 && request < 3000;
     const model = first(route, nowMs);
     firsts.push(model);
-    if (model === 'm0') one?.observe(isSlow ? 900 : 20, nowMs);
-    else other?.observe(100, nowMs);
+    if (model === 'm0') one?.observe(isSlow ? 900 : 20, nowMs, false);
+    else other?.observe(100, nowMs, false);
   }
   const share = (from: number, to: number): number =>
     firsts.slice(from, to).filter((model) => model === 'm0').length / (to - from);

@@ -44,7 +44,7 @@ await test('breakers, rests, learned limits and times are in the metrics', async
   breakOpen(stateOf(0));
   stateOf(1).rest(start + 500, start);
   learn(stateOf(2), 25);
-  for (let answer = 0; answer < 20; answer += 1) stateOf(3).latency.observe(250, start);
+  for (let answer = 0; answer < 20; answer += 1) stateOf(3).latency.observe(250, start, false);
   const text = await textOf(states, start);
   const read = (name: string, index: number, more: Record<string, string> = {}) =>
     readMetric(text, `gateway_target_${name}`, { provider: 'p', model: `m${index}`, ...more });
@@ -67,7 +67,7 @@ await test('of many targets only those that were asked have series', async (t) =
   const { states, stateOf } = standOf(3000);
   const samples = (text: string) => text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
   t.equal(samples(await textOf(states, start)), 0);
-  stateOf(7).latency.observe(1, start);
+  stateOf(7).latency.observe(1, start, false);
   t.equal(samples(await textOf(states, start)), 6);
 });
 
