@@ -20,6 +20,8 @@ export const errors = {
   headers_too_large: bad('The request line and headers are too large: {reason}.', 431),
   // No client reads this one: it ends the trip of a client that has left.
   client_left: bad('The client left before its answer.', 499),
+  // Nor this one: it ends a call whose answer is not needed any more.
+  hedge_lost: bad('Another target was asked too, and answered first.', 499),
   request_timeout: bad('The request did not arrive in time. Send headers and body without long pauses.', 408),
   expectation_failed: bad('Only "Expect: 100-continue" is supported.', 417),
   method_not_allowed: bad('Method {method} is not allowed for {path}. Allowed: {allow}.', 405),

@@ -5,8 +5,9 @@ import type { Exchange } from '../connection/exchange.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { failureRefusal, invalid, rejectionOf } from '../providers/provider-error.ts';
+import { passableId } from '../providers/upstream-id.ts';
 import { failureKind } from '../retry/failure-kind.ts';
-import { noteFailure, noteSuccess } from '../retry/learn.ts';
+import { noteFailure, noteOutrun, noteSuccess } from '../retry/learn.ts';
 import type { RetryReason } from '../snapshot/retry-policy.ts';
 import type { Target, Upstream } from '../snapshot/snapshot.ts';
 import type { TargetState } from '../targets/target-state.ts';
@@ -15,7 +16,7 @@ import type { UpstreamFailure } from '../upstream/failure.ts';
 import { send } from '../upstream/send.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { Allowance } from './admit.ts';
-import type { RoutedCall } from './attempts.ts';
+import type { Accepted, RoutedCall } from './attempts.ts';
 
 /** How a call is made. */
 export interface Way {
@@ -58,6 +59,8 @@ export interface Asker {
   readonly routed: RoutedCall;
   readonly exchange: Exchange;
   readonly parts: Pick<Gateway, 'deadlines' | 'metrics' | 'nowMs' | 'pools' | 'targets' | 'usageEnabled'>;
+  /** An answer was accepted, or none is needed any more: what is still asked is cancelled. */
+  readonly isOver: boolean;
   /** The answer can be relayed; the allowance is still held. */
   accepted(asking: Asking, endedAtMs: number): void;
   /** It cannot; the allowance is still held. */
@@ -68,35 +71,38 @@ export interface Asker {
 
 /** Sends the call to one target. The asker is told once what has come of it; when sending throws, the allowance is given back. */
 export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way): Asking {
-  const state = asker.parts.targets.of(target);
-  state.breaker.begin(way.startedAtMs);
+  const { startedAtMs, latestMs, isFresh, isLast } = way;
+  const { routed, exchange, parts } = asker;
+  const state = parts.targets.of(target);
+  state.breaker.begin(startedAtMs);
   try {
-    return { ...sendTo(target, asker, way), ...way, target, state, allowance };
+    const { upstream } = target;
+    const { dialect, credentials, forwarded, patience } = upstream;
+    const asked = dialect.request(routed.operation, routed.call, target, parts.usageEnabled);
+    const { path, body, injectedUsage } = asked;
+    const key = credentials.pick(parts.deadlines.coarseNowMs);
+    const headers = [...key.headers, 'x-request-id', exchange.id];
+    if (forwarded !== undefined) addForwarded(headers, exchange.request.rawHeaders, forwarded);
+    const url = upstream.basePath + path + upstream.query;
+    const outgoing = { path: url, headers, body, latestMs, needsEvent: !isLast, isFresh };
+    const answer = send(parts.pools.get(upstream), outgoing, patience, parts.deadlines);
+    return { target, state, allowance, answer, key, injectedUsage, startedAtMs, latestMs, isFresh, isLast };
   } catch (error) {
-    state.breaker.released(way.startedAtMs);
+    state.breaker.released(startedAtMs);
     allowance.lease.release();
     throw error;
   }
 }
 
-function sendTo(
-  target: Target,
-  { routed: { operation, call }, exchange, parts: { pools, deadlines, usageEnabled } }: Asker,
-  { latestMs, isFresh, isLast }: Way,
-): Pick<Asking, 'answer' | 'key' | 'injectedUsage'> {
-  const { upstream } = target;
-  const { path, body, injectedUsage } = upstream.dialect.request(operation, call, target, usageEnabled);
-  const key = upstream.credentials.pick(deadlines.coarseNowMs);
-  const headers = [...key.headers, 'x-request-id', exchange.id];
-  const { forwarded } = upstream;
-  if (forwarded !== undefined) addForwarded(headers, exchange.request.rawHeaders, forwarded);
-  const outgoing = { path: upstream.basePath + path + upstream.query, headers, body };
-  const facts = { latestMs, isFresh, needsEvent: !isLast };
-  return {
-    answer: send(pools.get(upstream), { ...outgoing, ...facts }, upstream.patience, deadlines),
-    key,
-    injectedUsage,
-  };
+/** What is to be relayed of one. */
+export function acceptedOf(
+  { target, allowance, answer, injectedUsage, startedAtMs }: Asking,
+  routed: RoutedCall,
+  endedAtMs: number,
+): Accepted {
+  const upstreamId = passableId(answer.head.requestId, target.upstream.secrets);
+  const refused = undefined;
+  return { routed, target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage, upstreamId };
 }
 
 /** Something has come of asking a target: it is counted, remembered of the target, and told to the asker. */
@@ -108,7 +114,7 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
   if (failure === undefined) target.upstream.credentials.answered(asking.key, answer.status, answer.head, endedAtMs);
   let refused: Refusal | undefined;
   try {
-    refused = refusalOf(asking, failure, exchange, nowMs);
+    refused = refusalOf(asking, failure, asker);
   } catch (error) {
     metrics.upstream.ended(target, 'cancelled', 0);
     state.breaker.released(endedAtMs);
@@ -125,7 +131,8 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
     asker.accepted(asking, endedAtMs);
     return;
   }
-  const isCancelled = gone && failure !== undefined;
+  const isOutrun = failure !== undefined && asker.isOver;
+  const isCancelled = isOutrun || (failure !== undefined && gone);
   // What was never sent, because the connection had been closed, is no call.
   const isCall = failure?.isStale !== true || asking.isFresh;
   if (isCall) metrics.upstream.ended(target, failedOutcome(refused, isCancelled), seconds);
@@ -133,7 +140,8 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
   const kind = failureKind({ refused, failure, status: answer.status, stream: answer.stream });
   const isAboutKey = failure === undefined && (answer.status === 401 || answer.status === 429);
   const hasOtherKey = isAboutKey && target.upstream.credentials.hasFree(endedAtMs);
-  if (isCancelled) state.breaker.released(endedAtMs);
+  if (isOutrun) noteOutrun(asking, endedAtMs, asker.routed.call.stream);
+  else if (isCancelled) state.breaker.released(endedAtMs);
   else noteFailure(asking, { kind, failure, hasOtherKey }, endedAtMs);
   asker.failed(asking, { refused, kind, failure, hasOtherKey, endedAtMs });
 }
@@ -142,11 +150,11 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
 function refusalOf(
   { target: { upstream }, answer, injectedUsage }: Asking,
   failure: UpstreamFailure | undefined,
-  { gone }: Exchange,
-  nowMs: () => number,
+  { exchange: { gone }, parts: { nowMs }, isOver }: Asker,
 ): Refusal | undefined {
   // Of an answer that was under way when the client left, what has come is measured.
-  if (failure !== undefined && !(gone && failure.sent)) return failureRefusal(failure, upstream, answer.head);
+  if (failure !== undefined && (isOver || !gone || !failure.sent))
+    return failureRefusal(failure, upstream, answer.head);
   if (gone && answer.status < 400) return undefined;
   return rejectionOf(answer, upstream, nowMs) ?? (injectedUsage ? unreadable(answer, upstream) : undefined);
 }

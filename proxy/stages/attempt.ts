@@ -3,15 +3,15 @@ import { CallContext } from '../call/thread.ts';
 import type { Exchange, Waiting } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { passableId } from '../providers/upstream-id.ts';
 import type { RetryKind } from '../retry/retry-budgets.ts';
 import { sameTargetPauseMs } from '../retry/same-target.ts';
 import type { RetryReason } from '../snapshot/retry-policy.ts';
 import type { Target } from '../snapshot/snapshot.ts';
 import type { Allowance } from './admit.ts';
-import { type Asker, type Asking, ask, judge, type Verdict } from './ask.ts';
+import { type Asker, type Asking, acceptedOf, ask, judge, type Verdict } from './ask.ts';
 import type { AnswerTaker, RoutedCall } from './attempts.ts';
 import { lastWord } from './last-word.ts';
+import { chargeOutrun, Race } from './race.ts';
 
 type Parts = Pick<
   Gateway,
@@ -31,6 +31,9 @@ export function attempt(routed: RoutedCall, exchange: Exchange, parts: Parts, ta
   new Attempts(routed, exchange, parts, taker).start();
 }
 
+/** What became of an intention to ask. */
+type Sending = 'sent' | 'no room' | 'no budget';
+
 /** The targets of one call: those that were asked, and those that are left. */
 class Attempts implements Asker, Waiting {
   readonly routed: RoutedCall;
@@ -39,12 +42,13 @@ class Attempts implements Asker, Waiting {
   readonly #taker: AnswerTaker;
   readonly #targets: readonly Target[];
   readonly #startedAtMs: number;
+  /** Of the next target that was not asked. */
   #index = 0;
   #calls = 0;
   /** Retries of the same target. */
   #retries = 0;
   #latestMs = Number.POSITIVE_INFINITY;
-  #asking: Asking | undefined;
+  readonly #race = new Race();
   #pause: NodeJS.Timeout | undefined;
 
   constructor(routed: RoutedCall, exchange: Exchange, parts: Parts, taker: AnswerTaker) {
@@ -57,13 +61,17 @@ class Attempts implements Asker, Waiting {
     this.#targets = parts.balance(routed.route, context);
   }
 
+  get isOver(): boolean {
+    return this.#race.isOver;
+  }
+
   start(): void {
     // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
     const now = this.#startedAtMs;
     try {
       if (this.exchange.gone) throw refusal('client_left');
       this.parts.retries.note(this.routed.route, now);
-      if (!this.#askNext(now)) throw this.#lastWord(now);
+      if (this.#askNext('failover', now) !== 'sent') throw this.#lastWord(now);
     } catch (reason) {
       this.#giveUp(reason, now);
     }
@@ -71,7 +79,7 @@ class Attempts implements Asker, Waiting {
 
   /** The client has left. */
   gone(): void {
-    this.#asking?.answer.cancel();
+    this.#race.leave();
     if (this.#pause === undefined) return;
     clearTimeout(this.#pause);
     this.#taker.refuse(refusal('client_left'));
@@ -79,6 +87,7 @@ class Attempts implements Asker, Waiting {
 
   /** There will be no answer. */
   #giveUp(reason: unknown, nowMs: number): void {
+    this.#race.end();
     if (this.#calls === 0) this.routed.consumer.lease.refund(nowMs);
     this.#taker.refuse(reason);
   }
@@ -87,66 +96,76 @@ class Attempts implements Asker, Waiting {
     return lastWord(this.#taker.failed, this.routed, this.parts, nowMs);
   }
 
-  /** Asks the next target that has room. False: there is none, or no further call is allowed. */
-  #askNext(nowMs: number): boolean {
+  /** Asks the next target that has room. */
+  #askNext(kind: RetryKind, nowMs: number): Sending {
     const { targets } = this.parts;
-    for (; this.#index < this.#targets.length; this.#index += 1) {
+    while (this.#index < this.#targets.length) {
       const target = this.#targets[this.#index] as Target;
+      this.#index += 1;
       // What is likely to fail, too, is asked only when nothing better was there from the start.
       if (this.#calls > 0 && !targets.of(target).isUsable(nowMs)) continue;
-      const asked = this.#admitAndSend(target, 'failover', nowMs);
-      if (asked === 'no room') continue;
-      this.#index += 1;
-      return asked;
+      const sending = this.#admitAndSend(target, kind, nowMs);
+      if (sending === 'no budget') this.#index -= 1;
+      if (sending !== 'no room') return sending;
     }
-    return false;
+    return 'no room';
   }
 
-  /** Sends the call to a target that has room, if the budget allows; `no room`: its rules are used up. */
-  #admitAndSend(target: Target, kind: RetryKind, nowMs: number): boolean | 'no room' {
+  /** Sends the call to a target that has room, if the budget allows. */
+  #admitAndSend(target: Target, kind: RetryKind, nowMs: number): Sending {
     const { limiter, retries } = this.parts;
     const matches = limiter.forTarget(target.upstream.name, target.model);
     const { lease } = limiter.admit(matches, nowMs, this.#targets.length === 1 ? 'reject' : 'skip_target');
     if (lease === undefined) return 'no room';
     if (this.#calls > 0 && !retries.take(this.routed.route, kind, nowMs)) {
       lease.refund(nowMs);
-      return false;
+      return 'no budget';
     }
     this.#calls += 1;
     this.#send(target, { lease, matches }, nowMs, false);
-    return true;
+    return 'sent';
   }
 
   #send(target: Target, allowance: Allowance, startedAtMs: number, isFresh: boolean): void {
     // All calls of a request share the whole time that the first one has.
     if (this.#latestMs === Number.POSITIVE_INFINITY) this.#latestMs = startedAtMs + target.upstream.patience.totalMs;
-    const isLast = this.#index >= this.#targets.length - 1 || this.#calls >= this.routed.route.policy.attempts;
-    const asking = ask(target, allowance, this, { startedAtMs, latestMs: this.#latestMs, isFresh, isLast });
-    this.#asking = asking;
+    const { hedge, policy } = this.routed.route;
+    const isLast = this.#index >= this.#targets.length || this.#calls >= policy.attempts;
+    const way = { startedAtMs, latestMs: this.#latestMs, isFresh, isLast: isLast && this.#race.isIdle };
+    const asking = ask(target, allowance, this, way);
+    this.#race.begin(asking);
     this.exchange.waiting = this;
     asking.answer.whenReady((failure) => judge(asking, failure, this));
+    if (hedge && !isLast) this.#race.hedge(asking, this.routed.call.stream, () => this.#askBeside());
   }
 
-  broke(_: Asking, error: unknown): void {
-    this.#asking = undefined;
-    this.#taker.refuse(error);
+  /** Asks another target too; that there is none, or no budget, changes nothing. */
+  #askBeside(): void {
+    const now = Math.floor(this.parts.nowMs());
+    try {
+      if (this.#hasTimeAndCalls(now)) this.#askNext('hedge', now);
+    } catch (reason) {
+      this.#giveUp(reason, now);
+    }
+  }
+
+  broke(asking: Asking, error: unknown): void {
+    this.#race.done(asking);
+    this.#giveUp(error, 0);
   }
 
   accepted(asking: Asking, endedAtMs: number): void {
-    const { target, allowance, startedAtMs, answer, injectedUsage } = asking;
-    const { routed } = this;
-    const upstreamId = passableId(answer.head.requestId, target.upstream.secrets);
-    const call = { routed, target, startedAtMs, endedAtMs, refused: undefined };
-    this.#asking = undefined;
+    this.#race.done(asking);
+    this.#race.end();
     this.exchange.waiting = undefined;
-    this.#taker.takeAnswer({ ...call, answer, allowance, injectedUsage, upstreamId });
+    this.#taker.takeAnswer(acceptedOf(asking, this.routed, endedAtMs));
   }
 
   failed(asking: Asking, verdict: Verdict): void {
     const { target, allowance, startedAtMs, answer } = asking;
     const { refused, failure, endedAtMs } = verdict;
     const now = Math.floor(endedAtMs);
-    this.#asking = undefined;
+    this.#race.done(asking);
     try {
       if (failure?.isStale === true && !asking.isFresh && !this.exchange.gone) {
         // Nothing was sent: the same again, on a new connection, is no further call.
@@ -157,8 +176,10 @@ class Attempts implements Asker, Waiting {
       // A provider that was never reached has executed nothing.
       if (failure?.sent === false) allowance.lease.refund(now);
       else allowance.lease.release();
+      if (this.isOver && failure?.sent === true) chargeOutrun(asking, this.routed, this.parts, now);
       this.#taker.failed.push({ target, startedAtMs, endedAtMs, refused, answer });
-      this.#goOn(asking, verdict, now);
+      // While another one is asked, its answer is waited for.
+      if (!this.isOver && this.#race.isIdle) this.#goOn(asking, verdict, now);
     } catch (reason) {
       this.#giveUp(reason, now);
     }
@@ -171,8 +192,8 @@ class Attempts implements Asker, Waiting {
     nowMs: number,
   ): void {
     if (this.exchange.gone || !this.#mayAskOn(kind, nowMs)) throw this.#lastWord(nowMs);
-    if (hasOtherKey && this.#admitAndSend(target, 'retry', nowMs) === true) return;
-    if (this.#askNext(nowMs)) return;
+    if (hasOtherKey && this.#admitAndSend(target, 'retry', nowMs) === 'sent') return;
+    if (this.#askNext('failover', nowMs) === 'sent') return;
     const { status, head } = answer;
     const said = { failure, status, head, isQuick: endedAtMs - startedAtMs < target.upstream.connectTimeoutMs };
     const pauseMs = sameTargetPauseMs(said, this.#retries, this.parts.nowMs, Math.random);
@@ -181,8 +202,11 @@ class Attempts implements Asker, Waiting {
   }
 
   #mayAskOn(kind: RetryReason | undefined, nowMs: number): boolean {
-    const { attempts, on, deadlineMs = Number.POSITIVE_INFINITY } = this.routed.route.policy;
-    if (kind === undefined || !on.has(kind)) return false;
+    return kind !== undefined && this.routed.route.policy.on.has(kind) && this.#hasTimeAndCalls(nowMs);
+  }
+
+  #hasTimeAndCalls(nowMs: number): boolean {
+    const { attempts, deadlineMs = Number.POSITIVE_INFINITY } = this.routed.route.policy;
     const latestMs = Math.min(this.#startedAtMs + deadlineMs, this.#latestMs - deadlineLagMs);
     return nowMs < latestMs && this.#calls < attempts;
   }
@@ -195,7 +219,7 @@ class Attempts implements Asker, Waiting {
       this.#pause = undefined;
       const now = Math.floor(this.parts.nowMs());
       try {
-        if (this.#admitAndSend(target, 'retry', now) !== true) throw this.#lastWord(now);
+        if (this.#admitAndSend(target, 'retry', now) !== 'sent') throw this.#lastWord(now);
       } catch (reason) {
         this.#giveUp(reason, now);
       }

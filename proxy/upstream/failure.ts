@@ -23,6 +23,8 @@ export function sendFailure(failure: Failure, sent: boolean, sinceSentMs: number
 }
 
 export const clientLeft: Failure = { code: 'upstream_disconnected', reason: 'the client left' };
+/** Another target, asked beside this one, was faster. */
+export const outrun: Failure = { code: 'hedge_lost', reason: '' };
 export const timedOut = (reason: string): Failure => ({ code: 'upstream_timeout', reason });
 
 const unreachable = (reason: string): Failure => ({ code: 'upstream_unavailable', reason });

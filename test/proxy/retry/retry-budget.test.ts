@@ -50,8 +50,8 @@ await test('no ten seconds have more further calls than the budget allows', asyn
 
 await test('an alias with a budget of its own neither pays nor uses that of the process', async (t) => {
   const budgets = new RetryBudgets();
-  const strict = { name: 'strict', policy: { ...defaultRetryPolicy, budget: 0 } };
-  const other = { name: 'other', policy: defaultRetryPolicy };
+  const strict = { name: 'strict', hedge: false, policy: { ...defaultRetryPolicy, budget: 0 } };
+  const other = { name: 'other', hedge: false, policy: defaultRetryPolicy };
   let taken = 0;
   for (let call = 0; call < 20; call += 1) {
     budgets.note(strict, start);
@@ -59,6 +59,22 @@ await test('an alias with a budget of its own neither pays nor uses that of the 
   }
   t.equal(taken, 10, 'its ten');
   t.equal(budgets.take(other, 'retry', start), true);
-  t.same(budgets.counts, { failover: 10, retry: 1, reconnect: 0 });
+  t.same(budgets.counts, { failover: 10, retry: 1, reconnect: 0, hedge: 0 });
   t.equal(budgets.refused, 10);
+});
+
+await test('hedges have two calls and a twentieth, leave the budget to failovers, and are not missed', async (t) => {
+  const budgets = new RetryBudgets();
+  const route = { name: 'hedged', hedge: true, policy: defaultRetryPolicy };
+  let hedges = 0;
+  for (let call = 0; call < 1000; call += 1) {
+    budgets.note(route, start);
+    if (budgets.take(route, 'hedge', start)) hedges += 1;
+  }
+  t.equal(hedges, 52);
+  t.equal(budgets.refused, 0);
+  let failovers = 0;
+  while (budgets.take(route, 'failover', start)) failovers += 1;
+  t.equal(failovers, 210 - 52, 'what is left of ten and a fifth');
+  t.equal(budgets.take(route, 'hedge', start + 11_000), true, 'in the next ten seconds again');
 });
