@@ -111,7 +111,7 @@ for (const [model, stream] of [
       1,
     );
     const line = await waitFor('its line in the access log', () =>
-      gateway.process.stdout.find((text) => text.includes(`"requested_model":"hedged-${model}"`)),
+      gateway.process.stdout.find((said) => said.includes(`"requested_model":"hedged-${model}"`)),
     );
     t.match(line, /"attempts":\[\{"provider":"first".*"hedge_lost"\},\{"provider":"second".*"status":200/);
   });
