@@ -1,6 +1,7 @@
 // What is remembered of a target when a call of it has ended: its breaker, how long it rests, its speed, its limits.
 import type { RetryReason } from '../snapshot/retry-policy.ts';
 import type { Target } from '../snapshot/snapshot.ts';
+import { unsaidRestMs } from '../targets/rest-times.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 import { askedWaitMs } from '../upstream/retry-headers.ts';
@@ -11,7 +12,7 @@ import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
  * longer has the model; the last two will do so again for a while.
  */
 const restsMs: Partial<Record<RetryReason, number>> = {
-  rate_limit: 1_000,
+  rate_limit: unsaidRestMs,
   unauthorized: 10_000,
   model_unavailable: 10_000,
 };

@@ -2,9 +2,7 @@
 import { Breaker } from './breaker.ts';
 import { Latency } from './latency.ts';
 import { LearnedQuota } from './learned-quota.ts';
-
-/** However long a provider asks to be left alone. Milliseconds. */
-const longestRestMs = 60_000;
+import { longestRestMs } from './rest-times.ts';
 
 /** Why others are preferred to a target. Half-open: one request will find out whether it works again. */
 export type Obstacle = 'breaker_open' | 'breaker_half_open' | 'resting' | 'quota_used_up';

@@ -1,12 +1,10 @@
 // The API keys of the providers. Those of one provider are used in turn; a key that was refused (401), or was asked to wait (429), rests.
+import { longestRestMs, unsaidRestMs } from '../targets/rest-times.ts';
 import type { AnswerHead } from './answer-head.ts';
 import { askedWaitMs } from './retry-headers.ts';
 
 /** How long a key rests after a 401: it was revoked as a rule, and seldom comes back. Milliseconds. */
 const refusedMs = 60_000;
-/** How long a key rests after a 429 that says nothing, and at most. Milliseconds. */
-const limitedMs = 1_000;
-const longestLimitedMs = 60_000;
 
 /** A key as it is configured. */
 export interface GivenKey {
@@ -92,7 +90,7 @@ export class ApiKeys {
       if (!state.isRefused) this.#refused(key.position);
       state.isRefused = true;
     } else if (status === 429) {
-      this.rest(key, nowMs + Math.min(askedWaitMs(head, nowMs) ?? limitedMs, longestLimitedMs));
+      this.rest(key, nowMs + Math.min(askedWaitMs(head, nowMs) ?? unsaidRestMs, longestRestMs));
     } else if (status < 400) state.isRefused = false;
   }
 
