@@ -46,6 +46,8 @@ export interface Resolution {
   readonly strategy?: string;
   /** The most calls for one request. */
   readonly attempts?: number;
+  /** Another target is asked beside one that is slow to begin. */
+  readonly hedge?: true;
 }
 
 /** A rule that holds for the request. The counters and the source are absent for an operator whose user path it is not in. */
@@ -99,6 +101,8 @@ export interface TargetStep {
   readonly until?: string;
   /** The mean time to its first byte. Milliseconds. */
   readonly first_byte_ms?: number;
+  /** Of an alias with `hedge`: when another target is asked beside it. Milliseconds; absent while too little is known of it. */
+  readonly hedge_after_ms?: number;
   /** What its provider said is left for us, by dimension. */
   readonly learned_remaining?: Readonly<Record<string, number>>;
   readonly rules: readonly MatchingRule[];

@@ -35,6 +35,7 @@ export function resolveName(question: Question, userPath: string, { snapshot, in
     aliases: steps.map((step) => describe(step, question, inForce)),
     ...(route === undefined || route.targets.length < 2 ? {} : { strategy: route.strategy }),
     ...(route === undefined ? {} : { attempts: route.policy.attempts }),
+    ...(route?.hedge && route.targets.length > 1 ? { hedge: true } : {}),
   };
   return { resolution, route, granted, hidden };
 }

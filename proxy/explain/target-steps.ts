@@ -57,7 +57,7 @@ function askable(granted: Route, question: Question, parts: ExplainParts): Targe
       ...(reason === undefined ? {} : { reason }),
       says: reason === undefined ? 'nothing stands in its way' : words[reason],
       ...(until === undefined ? {} : { until: timestamp(until) }),
-      ...(sees(question, undefined) ? remembered(state, question.nowMs) : {}),
+      ...(sees(question, undefined) ? remembered(state, granted, question) : {}),
       rules: rulesOf(target, question, parts),
     };
   });
@@ -78,11 +78,17 @@ function judge({ upstream, model }: Target, state: TargetState, { nowMs }: Quest
   return { would: 'last_resort', reason, until: Math.ceil(state.usableAtMs(nowMs)) };
 }
 
-function remembered({ latency, quota }: TargetState, nowMs: number): Partial<TargetStep> {
+function remembered(
+  { latency, quota }: TargetState,
+  { hedge }: Route,
+  { nowMs, stream }: Question,
+): Partial<TargetStep> {
   const mean = latency.mean();
+  const hedgeAfterMs = hedge ? latency.p95(stream) : undefined;
   const left = [...quota.remaining(nowMs)];
   return {
     ...(mean === undefined ? {} : { first_byte_ms: Math.round(mean) }),
+    ...(hedgeAfterMs === undefined ? {} : { hedge_after_ms: Math.round(hedgeAfterMs) }),
     ...(left.length === 0 ? {} : { learned_remaining: Object.fromEntries(left) }),
   };
 }
