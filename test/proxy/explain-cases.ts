@@ -142,21 +142,6 @@ export const explainCases: readonly ExplainCase[] = [
     },
   },
   {
-    says: 'a hedge begins after the 95th percentile of what is asked for',
-    stand: () => {
-      const stand = explainStand({ providers, aliases: [{ ...both, hedge: true }] });
-      const { latency } = stand.targets.of(stand.target('a'));
-      for (let answer = 0; answer < 20; answer += 1) latency.observe(256, start, true);
-      return stand;
-    },
-    asked: { model: 'both', stream: true },
-    expected: ({ resolution, targets }) => ({
-      hedge: resolution.hedge,
-      after: targets.map((step) => step.hedge_after_ms),
-    }),
-    gives: { hedge: true, after: [256, undefined] },
-  },
-  {
     says: 'a provider that asked for a rest',
     stand: () => {
       const stand = explainStand({ providers, aliases: [both] });
