@@ -8,10 +8,12 @@ import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(60_000);
 
-/** How long a provider is dead in the longest case: the first probe fails 1 s after its breaker opened, the second one 2 s later. */
-const deadMs = extent(5_000, 2_000);
-const briefMs = extent(1_000, 200);
+/** How long a provider answers 500 in the longest case, and how long one is at fault in the others. */
+const deadMs = 5_000;
+const briefMs = extent(1_000, 300);
 const perSecond = 200;
+/** A breaker is open for 1 s, then for 2 s, 4 s and so on: so many probes fit into that time. */
+const mostProbes = (ms: number): number => Math.floor(Math.log2(1 + ms / 1000));
 
 /** Each connection carries one answered call; the next one on it meets a FIN or a RST, as when the provider had closed it a moment before. */
 const carried = new Set<number>();
@@ -22,38 +24,46 @@ const closingAtReuse = ({ connection, id }: Entry) => {
 };
 
 /** A model for each fault, so that each meets targets of which nothing bad is known. */
-const models = ['killed', 'failing', 'limited', 'closing', 'hanging'];
+const models = ['failing', 'limited', 'closing', 'hanging', 'killed'];
 const [first, second] = await Promise.all([
   startFakeUpstream({ t: suite, models }),
   startFakeUpstream({ t: suite, models }),
 ]);
-const provider = (base_url: string) => ({
+/** Only the one that hangs is short of time: on a machine that has much to do, the others may be slow. */
+const provider = (base_url: string, timeouts: object = {}) => ({
   type: 'openai',
   base_url,
   models,
-  timeouts: { connect: '300ms', first_byte: '300ms' },
+  timeouts: { total: '2s', ...timeouts },
 });
+const firstOf = (model: string): string => (model === 'hanging' ? 'first-hanging' : 'first');
 const gateway = await startGateway(suite, {
   config: {
-    providers: { first: provider(first.url), second: provider(second.url) },
+    providers: {
+      first: provider(first.url),
+      'first-hanging': provider(first.url, { first_byte: '300ms' }),
+      second: provider(second.url),
+    },
     aliases: models.map((model) => ({
       source: `pair-${model}`,
-      targets: [{ model: `first/${model}` }, { model: `second/${model}` }],
+      targets: [{ model: `${firstOf(model)}/${model}` }, { model: `second/${model}` }],
     })),
   },
 });
 
 /** What is asked for at the moment, in turn. */
-let asked = ['killed'];
-let calls = 0;
+let asked = ['failing'];
+let sent = 0;
 const load = startLoad(suite, [gateway], perSecond, () => {
-  calls += 1;
+  sent += 1;
   const messages = [{ role: 'user', content: 'Hello' }];
-  return JSON.stringify({ model: `pair-${asked[calls % asked.length]}`, messages, stream: calls % 3 === 0 });
+  return JSON.stringify({ model: `pair-${asked[sent % asked.length]}`, messages, stream: sent % 3 === 0 });
 });
 
 const metricOf = async (name: string, model: string, labels: Record<string, string> = {}): Promise<number> =>
-  (await gateway.metric(name, { provider: 'first', model, ...labels })) ?? 0;
+  (await gateway.metric(name, { provider: firstOf(model), model, ...labels })) ?? 0;
+const probesOf = (model: string): Promise<number> =>
+  metricOf('gateway_target_breaker_transitions_total', model, { to: 'half_open' });
 
 /** From now on this model is asked for; waits until both of its targets are asked. */
 async function turnTo(model: string): Promise<void> {
@@ -64,41 +74,54 @@ async function turnTo(model: string): Promise<void> {
   );
 }
 
-/** The first target does this until the gateway has learned of it, and then for a while. Gives the calls it saw before and after that. */
-async function misbehave(
-  model: string,
-  plan: Plan,
-  ms: number,
-): Promise<{ readonly before: number; readonly after: number }> {
-  await turnTo(model);
-  const begin = first.ledger.length;
-  await first.behave(plan);
+/** What a target saw after the gateway had learned that it is no good, and how much of it were probes. */
+interface Left {
+  readonly calls: number;
+  readonly probes: number;
+  readonly ms: number;
+}
+
+/** Waits until the gateway has learned of it and what was under way has ended; `calls`: of that target, so far. */
+async function leftAlone(model: string, ms: number, calls: () => number | Promise<number>): Promise<Left> {
   const state = model === 'limited' ? 'gateway_target_resting' : 'gateway_target_breaker_state';
+  const startedMs = performance.now();
   await waitFor(`${state} of ${model}`, async () => (await metricOf(state, model)) > 0);
-  const learned = first.ledger.length;
+  await load.answered();
+  const before = { probes: await probesOf(model), calls: await calls() };
   await measured(load, ms);
-  const after = first.ledger.length - learned;
+  const seen = (await calls()) - before.calls;
+  return { calls: seen, probes: (await probesOf(model)) - before.probes, ms: performance.now() - startedMs };
+}
+
+/** The first target does this until the gateway has learned of it, and then for a while. */
+async function misbehave(model: string, plan: Plan, ms: number): Promise<Left> {
+  await turnTo(model);
+  await first.behave(plan);
+  const left = await leftAlone(model, ms, () => first.ledger.length);
   await first.behave({ kind: 'openai' });
-  return { before: learned - begin, after };
+  return left;
+}
+
+function onlyProbes(t: Test, { calls: seen, probes, ms }: Left): void {
+  // One may be on its way when both are counted.
+  t.ok(seen <= probes + 1, `${seen} calls, ${probes} of them probes`);
+  t.ok(probes <= mostProbes(ms), `${probes} probes in ${Math.round(ms)} ms`);
 }
 
 function noneLost(t: Test): void {
-  t.same(load.lost(), [], `no request was lost; ${describeLoad(load.look())}`);
+  t.same(load.lost(), [], 'no request was lost');
 }
 
-await test('one that answers 500 costs no request, and sees only probes while it does', async (t) => {
-  const { before, after } = await misbehave('failing', { kind: 'error', status: 500 }, deadMs);
-  const probes = await metricOf('gateway_target_breaker_transitions_total', 'failing', { to: 'half_open' });
-  t.ok(probes >= 1, `${probes} probes`);
-  t.ok(before >= 5, `${before} calls before its breaker was seen open`);
-  // One more may have been under way when the breaker opened.
-  t.ok(after <= probes + 1, `${after} calls afterwards, ${probes} of them probes`);
+await test('one that is dead for five seconds costs no request, and sees only probes', async (t) => {
+  const left = await misbehave('failing', { kind: 'error', status: 500 }, deadMs);
+  t.ok(left.probes >= 1, `${left.probes} probes`);
+  onlyProbes(t, left);
   noneLost(t);
 });
 
 await test('one that answers 429 with Retry-After costs no request, and is left alone', async (t) => {
-  const { after } = await misbehave('limited', { kind: 'error', status: 429, retryAfter: '30' }, briefMs);
-  t.ok(after <= 1, `${after} calls afterwards`);
+  const left = await misbehave('limited', { kind: 'error', status: 429, retryAfter: '30' }, briefMs);
+  t.equal(left.calls, 0);
   t.equal(await metricOf('gateway_target_breaker_state', 'limited'), 0, 'its breaker says nothing of it');
   noneLost(t);
 });
@@ -109,17 +132,16 @@ await test('one that closes kept connections at their reuse costs no request, an
   const [reconnects, others] = [await retries('reconnect'), (await retries('failover')) + (await retries('retry'))];
   carried.clear();
   await first.behave(closingAtReuse);
-  await measured(load, Math.max(briefMs, 400));
+  await waitFor('new connections', async () => (await retries('reconnect')) - reconnects > 10);
+  await measured(load, briefMs);
   await first.behave({ kind: 'openai' });
-  t.ok((await retries('reconnect')) - reconnects > 10, `${(await retries('reconnect')) - reconnects} new connections`);
   t.equal((await retries('failover')) + (await retries('retry')), others);
   t.equal(await metricOf('gateway_target_breaker_state', 'closing'), 0);
   noneLost(t);
 });
 
 await test('one that hangs costs no request', async (t) => {
-  const { after } = await misbehave('hanging', { kind: 'hang' }, briefMs);
-  t.ok(after <= 2, `${after} calls after its breaker had opened`);
+  onlyProbes(t, await misbehave('hanging', { kind: 'hang' }, briefMs));
   await load.answered();
   noneLost(t);
 });
@@ -128,20 +150,18 @@ await test('one that is killed costs no request that came after its end', async 
   await turnTo('killed');
   await load.answered();
   const killedAtMs = performance.now();
-  // The port is closed, and every connection cut: an answer in the middle of it is lost, and a call whose work may have been done.
+  // The port is closed, and every connection cut.
   await first.behave({ kind: 'refused' });
-  await waitFor('its breaker', async () => (await metricOf('gateway_target_breaker_state', 'killed')) > 0);
-  const tried = await metricOf('gateway_upstream_attempts_total', 'killed', { outcome: 'unreachable' });
-  await measured(load, briefMs);
-  const probes = await metricOf('gateway_target_breaker_transitions_total', 'killed', { to: 'half_open' });
-  const now = await metricOf('gateway_upstream_attempts_total', 'killed', { outcome: 'unreachable' });
-  t.ok(now - tried <= probes + 1, `${now - tried} attempts afterwards, ${probes} of them probes`);
+  const unreached = () => metricOf('gateway_upstream_attempts_total', 'killed', { outcome: 'unreachable' });
+  onlyProbes(t, await leftAlone('killed', briefMs, unreached));
   await load.answered();
+  const lost = load.lost();
   t.same(
-    load.lost().filter(({ sentAtMs }) => sentAtMs > killedAtMs),
+    lost.filter(({ sentAtMs }) => sentAtMs > killedAtMs),
     [],
   );
-  t.ok(load.lost().length <= 5, 'nor more than were under way');
+  // An answer in the middle of it is lost, and a call whose work may have been done.
+  for (const { failure } of lost) t.match(failure, /upstream_disconnected|stream_incomplete/);
 });
 
 await test('each of them comes back, and no request notices', async (t) => {
