@@ -25,10 +25,10 @@ function saturated({ route, consumer }: RoutedCall, { limiter, metrics }: Parts,
   return limitRefusal(rejectTargets(targetRules(route, limiter), consumer.matches, nowMs), consumer.told, metrics);
 }
 
-/** A target that has no room, and until when: because of our rules, or because its provider said so. Whole seconds. */
+/** For how long a target has no room: because of our rules, or because of what its provider said or did. Whole seconds. */
 interface Wait {
   readonly ruleSeconds: number;
-  readonly saidSeconds: number;
+  readonly ownSeconds: number;
   /** The provider's refusal; undefined: it was not asked this time. */
   readonly refused: Refusal | undefined;
   readonly target: Target;
@@ -48,32 +48,34 @@ function honest(last: Refusal, failed: readonly FailedAttempt[], asked: Asked): 
   const { routed, parts, nowMs } = asked;
   const { route, consumer } = routed;
   const soonest = route.targets.map((target) => waitFor(target, failed, asked)).reduce(sooner);
-  const { ruleSeconds, saidSeconds, refused = last, target } = soonest;
-  const seconds = Math.max(ruleSeconds, saidSeconds);
+  const { ruleSeconds, ownSeconds, refused = last, target } = soonest;
+  // At least 1, which is the wait for a slot of the consumer: this request still holds one, and must not stand in its own way.
+  const seconds = Math.max(ruleSeconds, ownSeconds, 1);
   const { limiter, metrics } = parts;
   if (waitOf(consumer.matches, nowMs) > seconds) {
     return limitRefusal(explain([], consumer.matches, nowMs), consumer.told, metrics);
   }
-  if (ruleSeconds > saidSeconds) {
+  if (ruleSeconds > ownSeconds) {
     const rules = limiter.forTarget(target.upstream.name, target.model);
     return limitRefusal(explain([rules], consumer.matches, nowMs), consumer.told, metrics);
   }
-  return withRetryAfter(refused, Math.max(seconds, 1));
+  return withRetryAfter(refused, seconds);
 }
 
 function waitFor(target: Target, failed: readonly FailedAttempt[], { parts, nowMs }: Asked): Wait {
   const refused = failed.findLast((attempt) => attempt.target === target)?.refused;
   const told = refused?.status === 429 ? (toldSeconds(refused) ?? 1) : undefined;
-  const restSeconds = Math.ceil((parts.targets.of(target).restsUntilMs - nowMs) / 1000);
+  // One that was not asked because it is left alone is asked when that ends.
+  const aloneSeconds = Math.ceil((parts.targets.of(target).usableAtMs(nowMs) - nowMs) / 1000);
   const ruleSeconds = waitOf(parts.limiter.forTarget(target.upstream.name, target.model), nowMs);
   // One that failed in another way gives no hope for a date.
   const isLost = refused !== undefined && refused.status !== 429;
-  const saidSeconds = isLost ? Number.POSITIVE_INFINITY : (told ?? Math.max(restSeconds, 0));
-  return { ruleSeconds, saidSeconds, refused, target };
+  const ownSeconds = isLost ? Number.POSITIVE_INFINITY : (told ?? aloneSeconds);
+  return { ruleSeconds, ownSeconds, refused, target };
 }
 
 function sooner(a: Wait, b: Wait): Wait {
-  return Math.max(b.ruleSeconds, b.saidSeconds) < Math.max(a.ruleSeconds, a.saidSeconds) ? b : a;
+  return Math.max(b.ruleSeconds, b.ownSeconds) < Math.max(a.ruleSeconds, a.ownSeconds) ? b : a;
 }
 
 /** What a provider's refusal says about when to come again; undefined: nothing. */

@@ -2,6 +2,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
+import type { Balance } from '../../proxy/balance/balance.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
 import { type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
@@ -44,7 +45,7 @@ export function partsOf() {
   return {
     limiter,
     metrics: metricsOf(limiter),
-    balance: (route: Route) => route.targets,
+    balance: ((route: Route) => route.targets) as Balance,
     targets: new TargetStates(),
     retries: new RetryBudgets(),
     pools: createPools(100),
