@@ -215,6 +215,9 @@ await test('all targets used up: the wait is that of the target with room first,
   }
   t.strictSame(callsSince(before), [0, 0], 'no call');
   t.strictSame(await used(), { requests: paid.requests + 3, inFlight: 0 }, 'given back');
+  const { data } = (await (await gateway.fetch('/v1/models')).json()) as { data: readonly { id: string }[] };
+  const listed = data.map(({ id }) => id);
+  for (const id of ['full', 'full-left/m', 'full-right/m']) t.ok(listed.includes(id), `${id} stays listed`);
   t.equal(await decisions('provider', 'full-left', 'reject', 3_600), 0);
   t.equal(await decisions('provider', 'full-right', 'reject'), 8);
   t.equal(await decisions('provider', 'full-left', 'skip_target', 3_600), 8);
