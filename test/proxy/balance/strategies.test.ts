@@ -30,6 +30,30 @@ await test('the fastest comes first, and one request of 20 begins with another',
   );
 });
 
+await test('whatever is observed meanwhile, of any 20 requests one at most begins with another than the fastest', async () => {
+  const observation = fc.record({ index: fc.nat(3), ms: fc.integer({ min: 1, max: 5000 }) });
+  fc.assert(
+    fc.property(fc.array(observation, { minLength: 60, maxLength: 200 }), (observations) => {
+      const { first, states } = stand();
+      const route = routeWith([1, 1, 1, 1], 'least_latency');
+      const latencies = route.targets.map((target) => states.of(target).latency);
+      latencies[0]?.observe(100, start, false);
+      let explored = Number.NEGATIVE_INFINITY;
+      for (const [request, { index, ms }] of observations.entries()) {
+        const nowMs = start + request * 50;
+        const means = latencies.map((latency) => latency.mean() ?? Number.POSITIVE_INFINITY);
+        if (first(route, nowMs) !== `m${means.indexOf(Math.min(...means))}`) {
+          if (request - explored < 20) return false;
+          explored = request;
+        }
+        latencies[index]?.observe(ms, nowMs, false);
+      }
+      return explored >= observations.length - 20;
+    }),
+    runs(200),
+  );
+});
+
 await test('of targets without observations each is tried, and none is forgotten', async (t) => {
   const { first, order, states } = stand();
   const route = routeWith([1, 1, 1], 'least_latency');
@@ -103,13 +127,20 @@ const threads = Array.from({ length: 2000 }, (_, index) => `session-${index}`);
 const affine = (models: readonly string[], weights: readonly number[] = models.map(() => 1)): Route =>
   routeWith(weights, 'session_affinity', models);
 
-await test('a thread stays with its target, across a reload and whatever others do', async () => {
+await test('a thread stays with its target: across a reload, on every proxy, in whatever order targets are declared', async () => {
+  const models = ['a', 'b', 'c', 'd'];
+  const orders = fc.shuffledSubarray(models, { minLength: models.length });
   fc.assert(
-    fc.property(fc.string(), fc.array(fc.string(), { maxLength: 20 }), (thread, others) => {
+    fc.property(fc.string(), fc.array(fc.string(), { maxLength: 20 }), orders, (thread, others, reordered) => {
       const { order } = stand();
-      const before = order(affine(['a', 'b', 'c']), start, thread).join(' ');
-      for (const other of others) order(affine(['a', 'b', 'c']), start, other);
-      return order(affine(['a', 'b', 'c']), start + 60_000, thread).join(' ') === before;
+      const before = order(affine(models), start, thread).join(' ');
+      for (const other of others) order(affine(models), start, other);
+      const after = [
+        order(affine(models), start + 60_000, thread),
+        order(affine(reordered), start, thread),
+        stand().order(affine(models), start, thread),
+      ];
+      return after.every((each) => each.join(' ') === before);
     }),
     runs(200),
   );
