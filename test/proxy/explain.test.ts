@@ -1,13 +1,15 @@
 // An explanation says what would become of a request, and changes nothing of it.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
+import { Refusal } from '../../proxy/errors.ts';
 import { readQuestion } from '../../proxy/explain/read-question.ts';
+import { resolve } from '../../proxy/stages/resolve.ts';
 import schema from '../../schemas/admin/explanation.schema.json' with { type: 'json' };
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { nearness } from '../../schemas/validation/nearness.ts';
 import { explainCases } from './explain-cases.ts';
-import { explainStand, limit, start } from './explain-stand.ts';
-import { refusedBy } from './stage-parts.ts';
+import { type ExplainStand, explainStand, limit, start } from './explain-stand.ts';
+import { named, refusedBy } from './stage-parts.ts';
 
 const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
 
@@ -32,6 +34,42 @@ await test('a hedge is told with the moment at which it begins', async (t) => {
   const told = stand.explain({ model: 'both', stream: true });
   t.ok(validate({ ...told, state_revision: 1, instance: 'p' }), JSON.stringify(validate.errors));
   t.strictSame([told.resolution.hedge, ...told.targets.map((step) => step.hedge_after_ms)], [true, 256, undefined]);
+});
+
+/** What the rules and the balance make of a request: the target that would be asked, or the code of the refusal. */
+function fate(stand: ExplainStand, model: string, userPath: string, keyId: string | undefined): string {
+  const { limiter } = stand;
+  const snapshot = stand.snapshot();
+  const key = [...snapshot.credentials.keys.values()].find(({ id }) => id === keyId);
+  if (limiter.admit(limiter.forUserPath(userPath), start).lease === undefined) return 'rate_limit_exceeded';
+  try {
+    const targets = stand.balance(resolve(named(model), snapshot, key?.modelAccess, userPath), {
+      nowMs: start,
+      thread: undefined,
+    });
+    const asked = targets.find(
+      ({ upstream, model: id }) => limiter.admit(limiter.forTarget(upstream.name, id), start).lease,
+    );
+    return asked === undefined ? 'rate_limit_exceeded' : `${asked.upstream.name}/${asked.model}`;
+  } catch (error) {
+    if (error instanceof Refusal && error.code !== null) return error.code;
+    throw error;
+  }
+}
+
+await test('the request itself meets what was explained', async (t) => {
+  /** A key that is refused before anything of the request is read. */
+  const atTheDoor = new Set(['invalid_api_key', 'user_path_denied']);
+  let met = 0;
+  for (const { says, stand: make, asked } of explainCases) {
+    const stand = make();
+    const { request, refusal, targets } = stand.explain(asked);
+    if (atTheDoor.has(refusal?.code ?? '')) continue;
+    const target = targets.find(({ would }) => would === 'ask') ?? targets.find(({ would }) => would === 'last_resort');
+    t.equal(fate(stand, request.model, request.user_path, asked.keyId), refusal?.code ?? target?.target, says);
+    met += 1;
+  }
+  t.ok(met >= 30, String(met));
 });
 
 await test('asking takes no turn, counts nothing and opens no probe', async (t) => {
