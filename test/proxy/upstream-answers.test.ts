@@ -7,21 +7,14 @@ import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Upstream } from '../../proxy/snapshot/snapshot.ts';
 import { noHead } from '../../proxy/upstream/answer-head.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
-import type { Patience } from '../../proxy/upstream/patience.ts';
 import { UpstreamAnswer } from '../../proxy/upstream/upstream-answer.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { extent } from '../support/extent.ts';
 import { sampleConfig } from './sample-config.ts';
+import { patience } from './short-patience.ts';
 
 const nowMs = (): number => performance.now();
 
-const patience: Patience = {
-  firstByteMs: 300,
-  firstEventMs: 300,
-  streamIdleMs: 300,
-  totalMs: 3_000,
-  usageDrainMs: 300,
-};
 const idle = createDeadlines(() => 0);
 const upstream = compile(
   sampleConfig({ providers: { p: { api_key: 'canary+key/1234', headers: { 'X-Org': 'canary-org' } } } }),

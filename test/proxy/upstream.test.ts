@@ -15,16 +15,9 @@ import { type Behaviour, createGate, fin, startFakeUpstream } from '../support/f
 import { freePort, listen } from '../support/ports.ts';
 import { Pool } from '../support/undici.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { patience } from './short-patience.ts';
 
 const nowMs = (): number => performance.now();
-
-const patience: Patience = {
-  firstByteMs: 300,
-  firstEventMs: 300,
-  streamIdleMs: 300,
-  totalMs: 3_000,
-  usageDrainMs: 300,
-};
 
 // --- failures
 
