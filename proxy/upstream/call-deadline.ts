@@ -10,6 +10,8 @@ export interface CallFacts {
   readonly latestMs: number;
   /** A stream is handed over when its first event is there, so that one which says nothing or begins with an error can be had elsewhere. */
   readonly needsEvent: boolean;
+  /** Made on a new connection, because the one before, a kept one, had been closed. */
+  readonly isFresh: boolean;
 }
 
 /** A call that took too long is told so. */

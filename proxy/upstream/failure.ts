@@ -6,7 +6,7 @@ export interface UpstreamFailure {
   readonly failure: Failure;
   /** The provider may have seen the request: sending it again could do its work twice. */
   readonly sent: boolean;
-  /** The provider had closed the connection, which was kept from a call before, when the request was sent. */
+  /** The provider had closed the connection when the request was sent: one kept from a call before, or made in place of such a one. */
   readonly isStale: boolean;
 }
 

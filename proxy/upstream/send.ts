@@ -24,7 +24,7 @@ export function send(
   patience: Patience,
   deadlines: Deadlines,
 ): UpstreamAnswer {
-  const answer = new UpstreamAnswer(patience, deadlines, { latestMs, needsEvent });
+  const answer = new UpstreamAnswer(patience, deadlines, { latestMs, needsEvent, isFresh });
   // Not "blocking": a client has one call at a time, so nothing waits for the head of its answer.
   const options = { method: 'POST', path, headers, body, blocking: false } as const;
   if (isFresh) pool.dispatchFresh(options, answer);

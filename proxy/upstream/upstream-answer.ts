@@ -230,7 +230,9 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   }
 
   #sendFailure(): UpstreamFailure | undefined {
-    const isUnanswered = this.#isReused && this.#sent && this.status === 0 && this.#failure !== clientLeft;
+    // A process that ends may close its kept connections a moment before its port: the new one is accepted, and closed unread.
+    const mayBeStale = this.#isReused || this.#facts.isFresh;
+    const isUnanswered = mayBeStale && this.#sent && this.status === 0 && this.#failure !== clientLeft;
     return (
       this.#failure && sendFailure(this.#failure, this.#sent, isUnanswered ? this.#deadline.sinceSentMs : undefined)
     );

@@ -52,8 +52,11 @@ const names = Object.keys(faults).filter((name) => !usable.has(name));
 const models = names.map((_, index) => `m${index}`);
 /** The model of an alias that shares the retry budget of the process. */
 const stormy = 'stormy';
-const first = await startFakeUpstream({ t: suite, models: [...models, stormy] });
-const second = await startFakeUpstream({ t: suite, models: [...models, stormy] });
+/** The model of a provider that ends while it is asked. */
+const ending = 'ending';
+const offered = [...models, stormy, ending];
+const first = await startFakeUpstream({ t: suite, models: offered });
+const second = await startFakeUpstream({ t: suite, models: offered });
 const timeouts = { connect: '300ms', first_byte: '300ms', stream_idle: '300ms', total: '5s' };
 const provider = (base_url: string) => ({
   type: 'openai',
@@ -65,7 +68,7 @@ const provider = (base_url: string) => ({
 const gateway = await startGateway(suite, {
   config: {
     providers: { first: provider(first.url), second: provider(second.url) },
-    aliases: [...models, stormy].map((model) => ({
+    aliases: offered.map((model) => ({
       source: `pair-${model}`,
       // Nearly every request here needs a second call.
       ...(model === stormy ? {} : { retry: { budget: 1 } }),
@@ -112,6 +115,20 @@ for (const [index, name] of names.entries()) {
     await untilIdle(gateway);
   });
 }
+
+await test('what closes a kept connection and the new one in its place has done nothing, so the second target is asked', async (t) => {
+  await first.behave({ kind: 'openai' });
+  for (const fault of [{ kind: 'reset' }, { kind: 'fin' }] as const) {
+    t.equal((await call(gateway, `pair-${ending}`)).status, 200);
+    const before = [first.ledger.length, second.ledger.length] as const;
+    await first.behave(fault);
+    const heard = await call(gateway, `pair-${ending}`);
+    t.equal(heard.status, 200, heard.end);
+    t.equal(first.ledger.length - before[0], 2, 'calls of the first');
+    t.equal(second.ledger.length - before[1], 1, 'calls of the second');
+    await first.behave({ kind: 'openai' });
+  }
+});
 
 await test('two targets that fail always are called for ten requests and a fifth more than there are', async (t) => {
   await first.behave({ kind: 'error', status: 500 });

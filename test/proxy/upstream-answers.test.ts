@@ -32,6 +32,7 @@ function answerOf(
   const answer = new UpstreamAnswer(patience, idle, {
     latestMs: Number.POSITIVE_INFINITY,
     needsEvent: false,
+    isFresh: false,
   });
   const raw = Object.entries(headers)
     .flat()
