@@ -1,0 +1,134 @@
+// The README of examples/provider-failover, as its reader does it: its commands, in their order, pasted into one shell.
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { test } from 'tap';
+import { readMetric } from '../support/gateway.ts';
+import { freePort, startProcess } from '../support/process.ts';
+import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const top = join(import.meta.dirname, '../..');
+const readme = readFileSync(join(top, 'examples/provider-failover/README.md'), 'utf8');
+const [start = '', ...commands] = [...readme.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block);
+/** What a few seconds of work may take on a busy machine. */
+const patienceMs = 60_000;
+const model = 'demo-small';
+
+/** A terminal at the top of the repository. `places`: what the README says, and what it is here. */
+function openTerminal(t: Teardown, places: Readonly<Record<string, string>>) {
+  const shell: ChildProcessByStdio<Writable, Readable, null> = spawn('sh', [], {
+    cwd: top,
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  });
+  // What it runs in the background belongs to its group.
+  t.teardown(() => shell.pid === undefined || process.kill(-shell.pid, 'SIGKILL'));
+  let said = '';
+  let pasted = 0;
+  shell.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  /** Runs the commands and gives what they print. */
+  return async (text: string): Promise<string> => {
+    const from = said.length;
+    pasted += 1;
+    const end = `--- end of ${pasted}\n`;
+    const here = Object.entries(places).reduce((all, [there, place]) => all.replaceAll(there, place), text);
+    shell.stdin.write(`${here}\necho '${end.trim()}'\n`);
+    await waitFor(`the end of:\n${here}`, () => said.endsWith(end), patienceMs);
+    return said.slice(from, -end.length);
+  };
+}
+
+interface Status {
+  readonly proxies: readonly { readonly unusable_targets: readonly { provider: string; reason: string }[] }[];
+}
+
+interface Explanation {
+  readonly outcome: string;
+  readonly targets: readonly { readonly target: string; readonly reason?: string }[];
+}
+
+/** `200` and how often, for each loop of questions. */
+const answers = (printed: string): string[] => printed.match(/^ +\d+ \d{3}$/gm)?.map((line) => line.trim()) ?? [];
+
+await test('one of two providers is killed, hangs and comes back, and every question is answered', async (t) => {
+  const home = temporaryDirectory(t, 'failover');
+  const port = await freePort();
+  const [, written = ''] = /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start) ?? [];
+  const config = join(home, 'config');
+  cpSync(join(top, written), config, { recursive: true });
+  const providers = join(config, 'providers.yaml');
+  writeFileSync(providers, readFileSync(providers, 'utf8').replaceAll(/: 1s$/gm, ': 300ms'));
+  const gateway = await startProcess({
+    t,
+    entry: 'deploy/local.ts',
+    env: {
+      GATEWAY_CONFIG: config,
+      GATEWAY_DATA: join(home, 'data'),
+      GATEWAY_PORT: '0',
+      GATEWAY_ADMIN_PORT: '0',
+      DEMO_PROVIDER_PORT: '0',
+      MAIN_PROVIDER_URL: `http://127.0.0.1:${port}/v1`,
+      GATEWAY_METRICS_MAX_AGE_MS: '0',
+    },
+    ready: { line: /^Ctrl-C stops everything/ },
+  });
+  t.teardown(() => gateway.stop());
+  const [, url = ''] = /^ {2}API +(\S+)\/v1$/m.exec(gateway.stdout.join('\n')) ?? [];
+  const paste = openTerminal(t, {
+    8091: String(port),
+    'http://127.0.0.1:8080': url,
+    'data/master-key': `${home}/data/master-key`,
+    // Metrics are always new here.
+    'sleep 1; ': '',
+  });
+  const [startMain = '', define = '', ask = '', kill = '', look = '', startAgain = '', hang = ''] = commands;
+  t.equal(commands.length, 7, 'every command of the README is pasted here');
+  const attempts = (printed: string, provider: string, outcome: string): number =>
+    readMetric(printed, 'gateway_upstream_attempts_total', { provider, model, outcome }) ?? 0;
+  const breaker = (printed: string): number | undefined =>
+    readMetric(printed, 'gateway_target_breaker_state', { provider: 'main', model });
+
+  await paste(startMain + define);
+  await waitFor('main to listen', () =>
+    fetch(`http://127.0.0.1:${port}/v1/models`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  const before = await paste(ask);
+  t.strictSame(answers(before), ['20 200']);
+  t.equal(breaker(before), 0);
+  t.ok(attempts(before, 'main', 'success') > 0);
+
+  const killed = await paste(kill);
+  t.strictSame(answers(killed).toSorted(), ['20 200', '20 200', '60 200'], 'no request is lost');
+  t.ok((breaker(killed) ?? 0) > 0, 'its breaker is not closed');
+  t.ok(attempts(killed, 'main', 'unreachable') >= 5);
+  t.ok(attempts(killed, 'backup', 'success') >= 5);
+  t.ok((readMetric(killed, 'gateway_retries_total', { kind: 'failover' }) ?? 0) >= 5);
+  await gateway.waitForLine('main/demo-small fails');
+
+  const [status = '', explanation = ''] = (
+    await waitFor('the status to name it', async () => {
+      const printed = await paste(look);
+      return printed.includes('"reason"') && printed;
+    })
+  ).split('\n');
+  const { proxies } = JSON.parse(`{"proxies":[{${status}}]}`) as Status;
+  t.match(proxies[0]?.unusable_targets, [{ provider: 'main', reason: /^breaker_(open|half_open)$/ }]);
+  const { outcome, targets } = JSON.parse(explanation) as Explanation;
+  t.match(targets.find(({ target }) => target === 'main/demo-small')?.reason, /^breaker_/);
+  t.match(outcome, /^It would be sent to .*backup\/demo-small\.$/);
+
+  const again = await paste(startAgain);
+  t.strictSame(new Set(answers(again).map((line) => line.slice(-3))), new Set(['200']));
+  t.equal(breaker(again), 0);
+  t.ok(attempts(again, 'main', 'success') > attempts(killed, 'main', 'success'), 'it is used again');
+
+  t.strictSame(answers(await paste(hang)), ['1 200']);
+  t.ok(attempts(await paste('figures'), 'main', 'timeout') >= 1);
+});
