@@ -167,7 +167,7 @@ await test('a dead provider behind an alias shows, although no client notices', 
     .map(({ text }) => readMetric(text, 'gateway_upstream_attempts_total', served))
     .filter((value) => value !== undefined);
   const after = await scrapeWith('gateway_upstream_attempts_total', servedBefore + 20, served);
-  t.equal(firing(before, after, { GatewayProviderFailing: 1 }), '');
+  t.equal(firing(before, after, { GatewayProviderFailing: 1, GatewayBreakerOpen: 1 }), '');
   await main.behave({ kind: 'openai' });
 });
 
