@@ -84,7 +84,8 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
     const headers = [...key.headers, 'x-request-id', exchange.id];
     if (forwarded !== undefined) addForwarded(headers, exchange.request.rawHeaders, forwarded);
     const url = upstream.basePath + path + upstream.query;
-    const outgoing = { path: url, headers, body, latestMs, needsEvent: !isLast, isFresh };
+    const { stream: isStream } = routed.call;
+    const outgoing = { path: url, headers, body, latestMs, needsEvent: !isLast, isFresh, isStream };
     const answer = send(parts.pools.get(upstream), outgoing, patience, parts.deadlines);
     return { target, state, allowance, answer, key, injectedUsage, startedAtMs, latestMs, isFresh, isLast };
   } catch (error) {

@@ -12,6 +12,8 @@ export interface CallFacts {
   readonly needsEvent: boolean;
   /** Made on a new connection, because the one before, a kept one, had been closed. */
   readonly isFresh: boolean;
+  /** A stream was asked for. */
+  readonly isStream: boolean;
 }
 
 /** A call that took too long is told so. */
@@ -27,12 +29,14 @@ export class CallDeadline implements Timed {
   #totalDeadlineMs: number;
   #sentAtMs = 0;
   #waitingFor = '';
+  readonly #isStream: boolean;
 
-  /** Runs from now on. `latestMs`: when the answer must be complete, whatever `patience` says: milliseconds of the shared clock. */
-  constructor(patience: Patience, deadlines: Deadlines, latestMs: number, call: Late) {
+  /** Runs from now on. */
+  constructor(patience: Patience, deadlines: Deadlines, { latestMs, isStream }: CallFacts, call: Late) {
     this.#patience = patience;
     this.#deadlines = deadlines;
     this.#call = call;
+    this.#isStream = isStream;
     this.#totalDeadlineMs = Math.min(deadlines.coarseNowMs + patience.totalMs, latestMs);
     // Connecting has a timeout of its own (upstream/pools.ts).
     this.deadlineMs = this.#totalDeadlineMs;
@@ -47,7 +51,9 @@ export class CallDeadline implements Timed {
   /** The request is sent. */
   sent(): void {
     this.#sentAtMs = this.#deadlines.coarseNowMs;
-    this.#await('no first byte within timeouts.first_byte', this.#sentAtMs + this.#patience.firstByteMs);
+    const { firstByteMs, firstEventMs } = this.#patience;
+    if (this.#isStream && firstEventMs < firstByteMs) this.awaitFirstEvent();
+    else this.#await('no first byte within timeouts.first_byte', this.#sentAtMs + firstByteMs);
   }
 
   /** A stream begins. */

@@ -52,7 +52,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
 
   constructor(patience: Patience, deadlines: Deadlines, facts: CallFacts) {
     this.#facts = facts;
-    this.#deadline = new CallDeadline(patience, deadlines, facts.latestMs, this);
+    this.#deadline = new CallDeadline(patience, deadlines, facts, this);
   }
 
   /** Calls `listener` once: when the answer is complete, or open with its first bytes held, or has failed before. */

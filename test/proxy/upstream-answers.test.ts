@@ -33,6 +33,7 @@ function answerOf(
     latestMs: Number.POSITIVE_INFINITY,
     needsEvent: false,
     isFresh: false,
+    isStream: false,
   });
   const raw = Object.entries(headers)
     .flat()

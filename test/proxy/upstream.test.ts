@@ -204,7 +204,7 @@ async function startProvider(t: Test) {
   ) => {
     const body = Buffer.from(JSON.stringify({ model: 'm', stream, messages: [] }));
     const headers = ['content-type', 'application/json'];
-    const facts = { latestMs: Number.POSITIVE_INFINITY, needsEvent: false, isFresh: false };
+    const facts = { latestMs: Number.POSITIVE_INFINITY, needsEvent: false, isFresh: false, isStream: stream };
     const outgoing = { path: '/v1/chat/completions', headers, body, ...facts };
     const answer = send(pool, outgoing, { ...patience, ...changes }, deadlines);
     started(answer);
@@ -274,12 +274,14 @@ await test('a call that fails before its answer says whether the provider may ha
   }
 });
 
-await test('patience ends when it says: first byte, silence, all of it', async (t) => {
+await test('patience ends when it says: first byte, first event, silence, all of it', async (t) => {
   const { provider, call } = await startProvider(t);
   const short = { firstByteMs: 100, firstEventMs: 100, streamIdleMs: 100, totalMs: 3_000, usageDrainMs: 300 };
   const timedOut = (reason: RegExp) => ({ code: 'upstream_timeout', reason });
   await provider.behave({ kind: 'hang' });
   t.match((await call(false, short)).failure, { failure: timedOut(/first_byte/), sent: true });
+  const patient = { ...short, firstByteMs: 5_000 };
+  t.match((await call(true, patient)).failure, { failure: timedOut(/first_event/), sent: true });
   await provider.behave({ kind: 'stall', after: 1 });
   const stalled = (await call(true, short)).answer as UpstreamAnswer;
   t.match((await drain(stalled)).failure, timedOut(/stream_idle/));
