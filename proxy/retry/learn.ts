@@ -22,6 +22,7 @@ interface Called {
   readonly target: Target;
   readonly state: TargetState;
   readonly answer: UpstreamAnswer;
+  readonly key: { readonly position: number };
 }
 
 /** What went wrong with one. */
@@ -76,6 +77,6 @@ export function noteBreak({ target, state }: Pick<Called, 'target' | 'state'>, n
   if (target.upstream.hasBreaker) state.breaker.failed(nowMs);
 }
 
-function learnQuota({ target, state, answer }: Called, nowMs: number): void {
-  if (target.upstream.learnsLimits) state.quota.learn(answer.head, nowMs);
+function learnQuota({ target, state, answer, key }: Called, nowMs: number): void {
+  if (target.upstream.learnsLimits) state.quota.learn(answer.head, nowMs, key.position);
 }

@@ -80,7 +80,7 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
     const { dialect, credentials, forwarded, patience } = upstream;
     const asked = dialect.request(routed.operation, routed.call, target, parts.usageEnabled);
     const { path, body, injectedUsage } = asked;
-    const key = credentials.pick(parts.deadlines.coarseNowMs);
+    const key = credentials.pick(parts.deadlines.coarseNowMs, state.quota);
     const headers = [...key.headers, 'x-request-id', exchange.id];
     if (forwarded !== undefined) addForwarded(headers, exchange.request.rawHeaders, forwarded);
     const url = upstream.basePath + path + upstream.query;

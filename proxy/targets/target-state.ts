@@ -1,7 +1,7 @@
 // What is remembered of one target between requests.
 import { Breaker } from './breaker.ts';
 import { Latency } from './latency.ts';
-import { LearnedQuota } from './learned-quota.ts';
+import { LearnedQuotas } from './learned-quotas.ts';
 import { longestRestMs } from './rest-times.ts';
 
 /** Why others are preferred to a target. Half-open: one request will find out whether it works again. */
@@ -11,7 +11,7 @@ export type Obstacle = 'breaker_open' | 'breaker_half_open' | 'resting' | 'quota
 export class TargetState {
   readonly breaker = new Breaker();
   readonly latency = new Latency();
-  readonly quota = new LearnedQuota();
+  readonly quota = new LearnedQuotas();
   #restsUntilMs = 0;
 
   /** Until when the provider asked to be left alone; the past when it does not. */

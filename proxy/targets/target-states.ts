@@ -8,6 +8,8 @@ export interface RememberedTarget {
     readonly origin: string;
     /** False: what its answers said of limits is to be forgotten. */
     readonly learnsLimits?: boolean;
+    /** Its API keys; undefined: one. */
+    readonly credentials?: { readonly positions: readonly number[] };
   };
   /** The model's id at the provider. */
   readonly model: string;
@@ -19,6 +21,8 @@ export interface KnownTarget {
   readonly model: string;
   readonly state: TargetState;
 }
+
+const onlyKey: readonly number[] = [1];
 
 export class TargetStates {
   readonly #byTarget = new WeakMap<RememberedTarget, TargetState>();
@@ -47,6 +51,7 @@ export class TargetStates {
         const before = known.get(key) ?? this.#known.get(key);
         const state = this.#remember(target, before?.state ?? this.of(target));
         if (upstream.learnsLimits === false) state.quota.forget();
+        state.quota.keep(upstream.credentials?.positions ?? onlyKey);
         known.set(key, before ?? { provider: upstream.name, model, state });
       }
     }

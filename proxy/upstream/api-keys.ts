@@ -27,6 +27,12 @@ export interface ApiKey extends GivenKey {
   readonly state: KeyState;
 }
 
+/** What a provider grants a target, key by key. */
+export interface KeysLeft {
+  /** Nothing is left for calls with the key at this position. */
+  isKeyUsedUp(position: number, nowMs: number): boolean;
+}
+
 /** A key that a provider refuses. */
 export interface RefusedKey {
   readonly provider: string;
@@ -51,25 +57,37 @@ export class ApiKeys {
     this.#refused = refused;
   }
 
+  get positions(): readonly number[] {
+    return this.#keys.map(({ position }) => position);
+  }
+
   get count(): number {
     return this.#keys.length;
   }
 
-  /** The next key that does not rest; when all do, the one that is free soonest. Moments in milliseconds of one clock. */
-  pick(nowMs: number): ApiKey {
+  /**
+   * The next key that does not rest, if possible one with something left for the target; when all rest, the one that is free soonest.
+   * Moments in milliseconds of one clock.
+   */
+  pick(nowMs: number, left?: KeysLeft): ApiKey {
     const keys = this.#keys;
     let soonest = keys[0] as ApiKey;
     if (keys.length === 1) return soonest;
+    let spare = -1;
     for (let step = 0; step < keys.length; step += 1) {
       const index = (this.#next + step) % keys.length;
       const key = keys[index] as ApiKey;
-      if (key.state.restsUntilMs <= nowMs) {
-        this.#next = index + 1;
-        return key;
-      }
-      if (key.state.restsUntilMs < soonest.state.restsUntilMs) soonest = key;
+      if (key.state.restsUntilMs > nowMs) {
+        if (key.state.restsUntilMs < soonest.state.restsUntilMs) soonest = key;
+      } else if (left?.isKeyUsedUp(key.position, nowMs) !== true) return this.#take(index);
+      else if (spare === -1) spare = index;
     }
-    return soonest;
+    return spare === -1 ? soonest : this.#take(spare);
+  }
+
+  #take(index: number): ApiKey {
+    this.#next = index + 1;
+    return this.#keys[index] as ApiKey;
   }
 
   /** Some key does not rest. */
