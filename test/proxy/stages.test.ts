@@ -49,7 +49,9 @@ await test('the next target is tried only when the first cannot have done the wo
     [error(401), 200, 'p1'],
     [error(404), 200, 'p1'],
     [{ kind: 'json', status: 404, body: { error: { message: 'No such file' } } }, 404, 'p0'],
-    [{ kind: 'reset' }, 502, 'p0'],
+    // A kept connection and the new one in its place: the request was read by neither.
+    [{ kind: 'reset' }, 200, 'p1'],
+    // A first connection.
     [{ kind: 'fin' }, 502, 'p0'],
     [{ kind: 'hang' }, 200, 'p1'],
     [{ kind: 'not-http' }, 200, 'p1'],
