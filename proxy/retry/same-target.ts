@@ -29,7 +29,10 @@ export function sameTargetPauseMs(
   random: () => number,
 ): number | undefined {
   if (failure !== undefined) {
-    return failure.sent || !isQuick ? undefined : random() * Math.min(firstPauseMs * 2 ** before, longestPauseMs);
+    // One that closes the connection twice may do so because of the request: it does not get it once more.
+    return failure.sent || failure.isStale || !isQuick
+      ? undefined
+      : random() * Math.min(firstPauseMs * 2 ** before, longestPauseMs);
   }
   if (!notNow.has(status) || head.shouldRetry === 'false') return undefined;
   const saidMs = askedWaitMs(head, nowMs());

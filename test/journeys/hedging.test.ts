@@ -83,7 +83,9 @@ await test('where one of fifty answers is slow, the slowest hundredth takes less
   t.comment(`p99: plain ${plain} ms, hedged ${hedged} ms; ${extra} more calls`);
   t.ok(hedged < plain / 2, `${hedged} of ${plain} ms`);
   t.ok(extra > 0 && extra <= requests * 0.06, `${extra} more calls`);
-  t.equal(await hedges(), extra, 'they are counted');
+  // One that was outrun before it was connected did not reach the second target.
+  const counted = await hedges();
+  t.ok(counted >= extra && counted <= requests * 0.06, `${counted} are counted`);
 });
 
 for (const [model, stream] of [

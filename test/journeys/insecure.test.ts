@@ -15,7 +15,8 @@ function openToOthers(directory: string): string[] {
     ...readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) => join(directory, name)),
   ];
   return paths.flatMap((path) => {
-    const mode = statSync(path).mode & 0o777;
+    // A file that is being written has another name until it is complete.
+    const mode = (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
     return (mode & 0o077) === 0 ? [] : [`${path} ${mode.toString(8)}`];
   });
 }
