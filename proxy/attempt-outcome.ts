@@ -12,6 +12,7 @@ export const attemptOutcomes = [
   'unreachable',
   'invalid_response',
   'cut',
+  'outrun',
   'cancelled',
 ] as const;
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
@@ -25,6 +26,7 @@ const outcomes: readonly (readonly [ErrorCode, AttemptOutcome])[] = [
   ['upstream_unauthorized', 'unauthorized'],
   ['upstream_disconnected', 'cut'],
   ['stream_incomplete', 'cut'],
+  ['hedge_lost', 'outrun'],
 ];
 /** A map, because a provider may give an error any code. */
 const byCode: ReadonlyMap<string | null, AttemptOutcome> = new Map(outcomes);

@@ -295,7 +295,7 @@ export interface Alias {
   description?: string;
   retry?: Retries;
   /**
-   * Whether a second target is asked when the first one begins its answer later than 95 of 100 of its answers did; the first answer wins, the other call is cancelled. It needs two targets, and both calls cost: at most 5 % of the requests are asked twice, within the retry budget.
+   * Whether a second target is asked when the first one begins its answer later than 95 of 100 of its answers did; the first answer wins, the other call is cancelled. It needs two targets, and both calls cost: in any ten seconds at most two requests and 5 % of those to aliases that hedge are asked twice, within the retry budget.
    */
   hedge: boolean;
 }

@@ -1,6 +1,8 @@
 // What is remembered of a target when a call of it has ended: its breaker, how long it rests, its speed, its limits.
 import type { RetryReason } from '../snapshot/retry-policy.ts';
 import type { Target } from '../snapshot/snapshot.ts';
+import { type CallRole, isProbe } from '../targets/breaker.ts';
+import type { RememberedKey } from '../targets/learned-quotas.ts';
 import { unsaidRestMs } from '../targets/rest-times.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
@@ -21,8 +23,10 @@ const restsMs: Partial<Record<RetryReason, number>> = {
 interface Called {
   readonly target: Target;
   readonly state: TargetState;
+  /** What the call is to its breaker. */
+  readonly role: CallRole;
   readonly answer: UpstreamAnswer;
-  readonly key: { readonly position: number };
+  readonly key: { readonly state: RememberedKey };
 }
 
 /** What went wrong with one. */
@@ -36,47 +40,55 @@ interface Failed {
 
 /** An answer can be relayed, or is measured although its client has gone. */
 export function noteSuccess(called: Called & { readonly startedAtMs: number }, nowMs: number, gone: boolean): void {
-  const { state, startedAtMs, answer } = called;
+  const { state, startedAtMs, answer, role } = called;
   learnQuota(called, nowMs);
-  if (gone) state.breaker.released(nowMs);
+  if (gone) state.breaker.released(role);
   else {
-    state.breaker.succeeded(nowMs);
+    state.outrunsInARow = 0;
+    state.breaker.succeeded(nowMs, role);
     state.latency.observe(nowMs - startedAtMs, nowMs, answer.stream);
   }
 }
 
+/** So many calls in a row that were outrun count as failures: the target may never answer. */
+const mostOutruns = 5;
+
 /** A call was cancelled, because another target was faster: it would have taken longer than until now. */
 export function noteOutrun(
-  { state, startedAtMs }: { readonly state: TargetState; readonly startedAtMs: number },
+  called: Pick<Called, 'target' | 'state' | 'role'> & { readonly startedAtMs: number },
   nowMs: number,
   isStream: boolean,
 ): void {
-  state.breaker.released(nowMs);
+  const { state, role, startedAtMs } = called;
+  state.outrunsInARow += 1;
+  // A probe that was outrun has not shown that the target works.
+  if (isProbe(role) || state.outrunsInARow >= mostOutruns) noteBreak(called, nowMs);
   // Without this, a slow target would seem as fast as those that outrun it.
-  state.latency.observe(nowMs - startedAtMs, nowMs, isStream);
+  state.latency.observeOutrun(nowMs - startedAtMs, nowMs, isStream);
 }
 
 /** A call has failed, and not because its client left. */
 export function noteFailure(called: Called, { kind, failure, hasOtherKey }: Failed, nowMs: number): void {
-  const { state, answer } = called;
+  const { state, answer, role } = called;
   const { breaker } = state;
   learnQuota(called, nowMs);
-  if (failure?.isStale === true) breaker.released(nowMs);
+  if (failure?.isStale === true) breaker.released(role);
   else if (failure !== undefined || answer.status >= 500 || kind === 'invalid_answer') noteBreak(called, nowMs);
   // A provider that refuses a request is there.
-  else if (kind === undefined) breaker.succeeded(nowMs);
-  else breaker.released(nowMs);
+  else if (kind === undefined) breaker.succeeded(nowMs, role);
+  else breaker.released(role);
   if (hasOtherKey || !called.target.upstream.learnsLimits) return;
   const saidMs = answer.status < 400 ? undefined : askedWaitMs(answer.head, nowMs);
-  const restMs = saidMs ?? (kind === undefined ? undefined : restsMs[kind]);
+  // None at all, or a moment that has passed, is no reason to ask again at once.
+  const restMs = saidMs || (kind === undefined ? undefined : restsMs[kind]);
   if (restMs !== undefined) state.rest(nowMs + restMs, nowMs);
 }
 
 /** The target itself has failed, before its answer began or in the middle of it. */
-export function noteBreak({ target, state }: Pick<Called, 'target' | 'state'>, nowMs: number): void {
-  if (target.upstream.hasBreaker) state.breaker.failed(nowMs);
+export function noteBreak({ target, state, role }: Pick<Called, 'target' | 'state' | 'role'>, nowMs: number): void {
+  if (target.upstream.hasBreaker) state.breaker.failed(nowMs, role);
 }
 
 function learnQuota({ target, state, answer, key }: Called, nowMs: number): void {
-  if (target.upstream.learnsLimits) state.quota.learn(answer.head, nowMs, key.position);
+  if (target.upstream.learnsLimits) state.quota.learn(answer.head, nowMs, key.state);
 }

@@ -22,12 +22,15 @@ export class RetryBudget {
     this.#window.add(false, nowMs);
   }
 
-  /** Whether a further call is allowed; it is counted then. `share`: of the requests. */
-  take(share: number, nowMs: number): boolean {
+  /** Whether a further call is allowed. `share`: of the requests. */
+  allows(share: number, nowMs: number): boolean {
     const extras = this.#window.failures(nowMs);
     const requests = this.#window.calls(nowMs) - extras;
-    if (extras + 1 > this.#floor + share * requests) return false;
+    return extras + 1 <= this.#floor + share * requests;
+  }
+
+  /** A further call is made. */
+  spend(nowMs: number): void {
     this.#window.add(true, nowMs);
-    return true;
   }
 }

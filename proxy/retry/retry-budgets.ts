@@ -1,11 +1,14 @@
-// Which budget a request's further calls are paid from: that of its alias, or that of the process. A hedge has one more of its own.
+// Which budget a request's further calls are paid from: that of its alias, or that of the process. Hedges have one more of their own.
 import type { Route } from '../snapshot/snapshot.ts';
 import { RetryBudget, usualShare } from './retry-budget.ts';
 
 /** So many aliases with a budget of their own are remembered; forgetting them lets each have its floor again. */
 const mostRemembered = 10_000;
 
-/** By definition one answer of twenty is slower than the 95th percentile. When more are, the target has become slow, and hedging would only double its load. */
+/**
+ * Of the requests to aliases that hedge. By definition one answer of twenty is slower than the 95th percentile; when more are, the target has
+ * become slow, and hedging would only double its load.
+ */
 const hedgeShare = 0.05;
 const hedgeFloor = 2;
 
@@ -13,7 +16,7 @@ const hedgeFloor = 2;
 export const retryKinds = ['failover', 'retry', 'reconnect', 'hedge'] as const;
 export type RetryKind = (typeof retryKinds)[number];
 
-type Payer = Pick<Route, 'name' | 'policy' | 'hedge'>;
+type Payer = Pick<Route, 'source' | 'policy' | 'hedge'>;
 
 /** The clock is an argument, in milliseconds. */
 export class RetryBudgets {
@@ -23,35 +26,36 @@ export class RetryBudgets {
   refused = 0;
   readonly #process = new RetryBudget();
   readonly #own = new Map<string, RetryBudget>();
-  readonly #hedges = new Map<string, RetryBudget>();
+  readonly #hedges = new RetryBudget(hedgeFloor);
 
   /** A request begins its first call. */
   note(route: Payer, nowMs: number): void {
     this.#of(route).note(nowMs);
-    if (route.hedge) remembered(this.#hedges, route.name, hedgeFloor).note(nowMs);
+    if (route.hedge) this.#hedges.note(nowMs);
   }
 
   /** Whether it may make one call more; it is counted then. */
   take(route: Payer, kind: RetryKind, nowMs: number): boolean {
     const isHedge = kind === 'hedge';
-    if (isHedge && !remembered(this.#hedges, route.name, hedgeFloor).take(hedgeShare, nowMs)) return false;
-    const isAllowed = this.#of(route).take(route.policy.budget ?? usualShare, nowMs);
-    if (isAllowed) this.counts[kind] += 1;
-    else if (!isHedge) this.refused += 1;
+    const budget = this.#of(route);
+    const share = route.policy.budget ?? usualShare;
+    const isAllowed = budget.allows(share, nowMs) && (!isHedge || this.#hedges.allows(hedgeShare, nowMs));
+    if (isAllowed) {
+      budget.spend(nowMs);
+      if (isHedge) this.#hedges.spend(nowMs);
+      this.counts[kind] += 1;
+    } else if (!isHedge) this.refused += 1;
     return isAllowed;
   }
 
-  #of({ name, policy }: Payer): RetryBudget {
-    return policy.budget === undefined ? this.#process : remembered(this.#own, name, undefined);
+  #of({ source, policy }: Payer): RetryBudget {
+    if (policy.budget === undefined) return this.#process;
+    let own = this.#own.get(source);
+    if (own === undefined) {
+      if (this.#own.size >= mostRemembered) this.#own.clear();
+      own = new RetryBudget();
+      this.#own.set(source, own);
+    }
+    return own;
   }
-}
-
-function remembered(budgets: Map<string, RetryBudget>, name: string, floor: number | undefined): RetryBudget {
-  let own = budgets.get(name);
-  if (own === undefined) {
-    if (budgets.size >= mostRemembered) budgets.clear();
-    own = new RetryBudget(floor);
-    budgets.set(name, own);
-  }
-  return own;
 }

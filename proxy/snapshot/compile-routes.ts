@@ -96,6 +96,7 @@ function plain(name: string, targets: readonly Target[], isListed: boolean): Rou
     userPaths: undefined,
     behind: undefined,
     family: undefined,
+    source: name,
     isListed,
   });
 }
@@ -119,6 +120,7 @@ function compileAlias(
     userPaths,
     behind: userPaths === undefined ? undefined : behind,
     family: alias.source === name ? undefined : alias.source,
+    source: alias.source,
     isListed: true,
   });
 }

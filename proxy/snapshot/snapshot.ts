@@ -81,6 +81,8 @@ export interface Route {
   readonly behind: Route | undefined;
   /** The source of the family that the name belongs to, such as `eu/*`; a key that may use it may use the name. */
   readonly family: string | undefined;
+  /** The alias or family that declares it, else its name: what its names, and the parts of it that keys may use, have together. */
+  readonly source: string;
   /** GET /v1/models shows the name. */
   readonly isListed: boolean;
 }

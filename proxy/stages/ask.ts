@@ -10,6 +10,7 @@ import { failureKind } from '../retry/failure-kind.ts';
 import { noteFailure, noteOutrun, noteSuccess } from '../retry/learn.ts';
 import type { RetryReason } from '../snapshot/retry-policy.ts';
 import type { Target, Upstream } from '../snapshot/snapshot.ts';
+import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
@@ -34,6 +35,8 @@ export interface Way {
 export interface Asking extends Way {
   readonly target: Target;
   readonly state: TargetState;
+  /** What the call is to the breaker. */
+  readonly role: CallRole;
   readonly allowance: Allowance;
   readonly answer: UpstreamAnswer;
   /** The provider's key that it is asked with. */
@@ -74,7 +77,7 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
   const { startedAtMs, latestMs, isFresh, isLast } = way;
   const { routed, exchange, parts } = asker;
   const state = parts.targets.of(target);
-  state.breaker.begin(startedAtMs);
+  const role = state.breaker.begin(startedAtMs);
   try {
     const { upstream } = target;
     const { dialect, credentials, forwarded, patience } = upstream;
@@ -87,9 +90,9 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
     const { stream: isStream } = routed.call;
     const outgoing = { path: url, headers, body, latestMs, needsEvent: !isLast, isFresh, isStream };
     const answer = send(parts.pools.get(upstream), outgoing, patience, parts.deadlines);
-    return { target, state, allowance, answer, key, injectedUsage, startedAtMs, latestMs, isFresh, isLast };
+    return { target, state, role, allowance, answer, key, injectedUsage, startedAtMs, latestMs, isFresh, isLast };
   } catch (error) {
-    state.breaker.released(startedAtMs);
+    state.breaker.released(role);
     allowance.lease.release();
     throw error;
   }
@@ -118,7 +121,7 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
     refused = refusalOf(asking, failure, asker);
   } catch (error) {
     metrics.upstream.ended(target, 'cancelled', 0);
-    state.breaker.released(endedAtMs);
+    state.breaker.released(asking.role);
     answer.cancel();
     allowance.lease.release();
     asker.broke(asking, error);
@@ -133,16 +136,17 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
     return;
   }
   const isOutrun = failure !== undefined && asker.isOver;
-  const isCancelled = isOutrun || (failure !== undefined && gone);
+  const isCancelled = !isOutrun && failure !== undefined && gone;
   // What was never sent, because the connection had been closed, is no call.
   const isCall = failure?.isStale !== true || asking.isFresh;
   if (isCall) metrics.upstream.ended(target, failedOutcome(refused, isCancelled), seconds);
   answer.cancel();
   const kind = failureKind({ refused, failure, status: answer.status, stream: answer.stream });
   const isAboutKey = failure === undefined && (answer.status === 401 || answer.status === 429);
-  const hasOtherKey = isAboutKey && target.upstream.credentials.hasFree(endedAtMs);
+  const maySwitch = isAboutKey && answer.head.shouldRetry !== 'false';
+  const hasOtherKey = maySwitch && target.upstream.credentials.hasOtherFree(asking.key, endedAtMs);
   if (isOutrun) noteOutrun(asking, endedAtMs, asker.routed.call.stream);
-  else if (isCancelled) state.breaker.released(endedAtMs);
+  else if (isCancelled) state.breaker.released(asking.role);
   else noteFailure(asking, { kind, failure, hasOtherKey }, endedAtMs);
   asker.failed(asking, { refused, kind, failure, hasOtherKey, endedAtMs });
 }

@@ -47,6 +47,10 @@ class Attempts implements Asker, Waiting {
   #calls = 0;
   /** Retries of the same target. */
   #retries = 0;
+  /** The first target was asked although it is likely to fail: nothing better was there, so others like it may be asked, too. */
+  #isLastResort = false;
+  /** A target has refused the request for what it says, or may have done the work: no other is asked. */
+  #final: Refusal | undefined;
   #latestMs = Number.POSITIVE_INFINITY;
   readonly #race = new Race();
   #pause: NodeJS.Timeout | undefined;
@@ -93,6 +97,7 @@ class Attempts implements Asker, Waiting {
   }
 
   #lastWord(nowMs: number): Refusal {
+    if (this.#final !== undefined) return this.#final;
     return lastWord(this.#taker.failed, this.routed, this.parts, nowMs);
   }
 
@@ -102,8 +107,10 @@ class Attempts implements Asker, Waiting {
     while (this.#index < this.#targets.length) {
       const target = this.#targets[this.#index] as Target;
       this.#index += 1;
+      const isUsable = targets.of(target).isUsable(nowMs);
       // What is likely to fail, too, is asked only when nothing better was there from the start.
-      if (this.#calls > 0 && !targets.of(target).isUsable(nowMs)) continue;
+      if (this.#calls === 0) this.#isLastResort = !isUsable;
+      else if (!isUsable && !this.#isLastResort) continue;
       const sending = this.#admitAndSend(target, kind, nowMs);
       if (sending === 'no budget') this.#index -= 1;
       if (sending !== 'no room') return sending;
@@ -173,13 +180,16 @@ class Attempts implements Asker, Waiting {
         this.#send(target, allowance, now, true);
         return;
       }
-      // A provider that was never reached has executed nothing.
-      if (failure?.sent === false) allowance.lease.refund(now);
+      // A provider that was never reached has executed nothing; of one that closed both connections that is only likely.
+      if (failure?.sent === false && !failure.isStale) allowance.lease.refund(now);
       else allowance.lease.release();
       if (this.isOver && failure?.sent === true) chargeOutrun(asking, this.routed, this.parts, now);
       this.#taker.failed.push({ target, startedAtMs, endedAtMs, refused, answer });
+      if (this.isOver) return;
+      if (verdict.kind === undefined) this.#final ??= refused;
       // While another one is asked, its answer is waited for.
-      if (!this.isOver && this.#race.isIdle) this.#goOn(asking, verdict, now);
+      if (this.#race.isIdle) this.#goOn(asking, verdict, now);
+      else if (this.#mayAskOn(verdict.kind, now)) this.#askNext('failover', now);
     } catch (reason) {
       this.#giveUp(reason, now);
     }
@@ -202,7 +212,12 @@ class Attempts implements Asker, Waiting {
   }
 
   #mayAskOn(kind: RetryReason | undefined, nowMs: number): boolean {
-    return kind !== undefined && this.routed.route.policy.on.has(kind) && this.#hasTimeAndCalls(nowMs);
+    return (
+      kind !== undefined &&
+      this.#final === undefined &&
+      this.routed.route.policy.on.has(kind) &&
+      this.#hasTimeAndCalls(nowMs)
+    );
   }
 
   #hasTimeAndCalls(nowMs: number): boolean {

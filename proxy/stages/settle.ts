@@ -6,6 +6,7 @@ import type { Gateway } from '../gateway.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { noteBreak } from '../retry/learn.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
+import { usualCall } from '../targets/breaker.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { UsageTap } from '../tokens/usage-tap.ts';
 import type { Allowance } from './admit.ts';
@@ -52,7 +53,8 @@ export function settle(trip: Trip, parts: Parts): void {
     const outcome = relayedOutcome(ending.refused);
     metrics.upstream.ended(accepted.target, outcome, (now - accepted.startedAtMs) / 1000);
     if (outcome !== 'success' && outcome !== 'cancelled') {
-      noteBreak({ target: accepted.target, state: parts.targets.of(accepted.target) }, now);
+      const { target } = accepted;
+      noteBreak({ target, state: parts.targets.of(target), role: usualCall }, now);
     }
   }
   const usage = usageOf(trip, parts);

@@ -22,9 +22,18 @@ export interface OpeningCause {
   readonly calls: number;
 }
 
+/** What a call is to the breaker: one of many, a last resort while it is open, or (above 0) the probe with this number. */
+export type CallRole = number;
+export const usualCall: CallRole = 0;
+const lastResort: CallRole = -1;
+
+export function isProbe(role: CallRole): boolean {
+  return role > 0;
+}
+
 /**
- * A machine of three states, all moments in milliseconds of one clock. What becomes of a call while the breaker is open changes
- * nothing: it was begun before, or was a last resort.
+ * A machine of three states, all moments in milliseconds of one clock. While it is not closed, only its probe decides, and a last resort
+ * that went well: what was begun before says nothing about now.
  */
 export class Breaker {
   /** How often it went into each state; half-open counts when its probe begins. */
@@ -37,6 +46,9 @@ export class Breaker {
   #openUntilMs = 0;
   #openForMs = firstOpenMs;
   #probeUntilMs = 0;
+  /** The number of the probe under way; 0: there is none. */
+  #probe = 0;
+  #probes = 0;
 
   get isClosed(): boolean {
     return this.#isClosed;
@@ -57,40 +69,51 @@ export class Breaker {
     return this.#isClosed ? 0 : Math.max(this.#openUntilMs, this.#probeUntilMs);
   }
 
-  /** A call begins, admitted or as a last resort. */
-  begin(nowMs: number): void {
-    if (this.#isClosed || !this.admits(nowMs)) return;
+  /** A call begins, admitted or as a last resort. Its role is needed when it ends. */
+  begin(nowMs: number): CallRole {
+    if (this.#isClosed) return usualCall;
+    if (!this.admits(nowMs)) return lastResort;
     this.#probeUntilMs = nowMs + probeLifeMs;
     this.transitions.half_open += 1;
+    this.#probes += 1;
+    this.#probe = this.#probes;
+    return this.#probe;
   }
 
   /** The target did what it was asked for. */
-  succeeded(nowMs: number): void {
+  succeeded(nowMs: number, role: CallRole = usualCall): void {
     if (this.#isClosed) {
       this.#failuresInARow = 0;
       this.#window.add(false, nowMs);
-    } else if (this.#isProbing(nowMs)) this.#close();
+    } else if (this.#isProbe(role)) this.#close();
+    // The next request finds out whether that was more than luck.
+    else if (role === lastResort) this.#openUntilMs = Math.min(this.#openUntilMs, nowMs);
   }
 
   /** The target could not be reached, did not answer, or answered with a failure of its own. */
-  failed(nowMs: number): void {
+  failed(nowMs: number, role: CallRole = usualCall): void {
     if (this.#isClosed) {
       this.#failuresInARow += 1;
       this.#window.add(true, nowMs);
       this.#openWhenBad(nowMs);
-    } else if (this.#isProbing(nowMs)) {
+    } else if (this.#isProbe(role)) {
       this.#openForMs = Math.min(this.#openForMs * 2, longestOpenMs);
       this.#open(nowMs);
     }
   }
 
   /** The call says nothing about the target: 429, another 4xx, or the client broke it off. The next request may probe. */
-  released(nowMs: number): void {
-    if (this.#isProbing(nowMs)) this.#probeUntilMs = 0;
+  released(role: CallRole): void {
+    if (!this.#isClosed && this.#isProbe(role)) this.#endProbe();
   }
 
-  #isProbing(nowMs: number): boolean {
-    return nowMs >= this.#openUntilMs && this.#probeUntilMs > 0;
+  #isProbe(role: CallRole): boolean {
+    return role > 0 && role === this.#probe;
+  }
+
+  #endProbe(): void {
+    this.#probe = 0;
+    this.#probeUntilMs = 0;
   }
 
   #openWhenBad(nowMs: number): void {
@@ -106,12 +129,13 @@ export class Breaker {
   #open(nowMs: number): void {
     this.#isClosed = false;
     this.#openUntilMs = nowMs + this.#openForMs;
-    this.#probeUntilMs = 0;
+    this.#endProbe();
     this.transitions.open += 1;
   }
 
   #close(): void {
     this.#isClosed = true;
+    this.#endProbe();
     this.#failuresInARow = 0;
     this.#window.clear();
     this.transitions.closed += 1;

@@ -12,14 +12,20 @@ export class Latency {
   readonly #whole = new Percentile();
   readonly #streams = new Percentile();
 
-  /** The first byte came after `ms`; the gateway's clock stands at `nowMs`. */
-  observe(ms: number, nowMs: number, isStream: boolean): void {
+  /** The first byte came after `ms`; the gateway's clock stands at `nowMs`. `counted`: what the percentile takes it for. */
+  observe(ms: number, nowMs: number, isStream: boolean, counted: number = ms): void {
     const kept = Math.exp(-Math.max(0, nowMs - this.#lastMs) / decayMs);
     this.#sum = this.#sum * kept + ms;
     this.#weight = this.#weight * kept + 1;
     this.#lastMs = Math.max(this.#lastMs, nowMs);
-    if (isStream) this.#streams.observe(ms);
-    else this.#whole.observe(ms);
+    if (isStream) this.#streams.observe(counted);
+    else this.#whole.observe(counted);
+  }
+
+  /** It would have come later than after `ms`. */
+  observeOutrun(ms: number, nowMs: number, isStream: boolean): void {
+    // In the percentile it counts as slow and no more: the next hedge would wait for longer because of the one before.
+    this.observe(ms, nowMs, isStream, Math.min(ms, this.p95(isStream) ?? ms));
   }
 
   /** Milliseconds, of streams and whole answers; later observations weigh more. Undefined before the first. */

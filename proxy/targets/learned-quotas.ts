@@ -1,27 +1,34 @@
 // What is known of a provider's limits for a target, key by key: each API key has limits of its own.
 import { LearnedQuota, type QuotaDimension, type QuotaHeaders } from './learned-quota.ts';
 
-/** Of a provider with one key. */
-const onlyPosition = 1;
+/** A key as it is remembered, whatever its place in the configuration. */
+export interface RememberedKey {
+  /** It is not used until then, if another one can be. */
+  readonly restsUntilMs: number;
+}
 
-/** Keys are known by their position in the configuration, from 1. Moments in Unix milliseconds. */
+/** Of a provider with one key. */
+const onlyKey: RememberedKey = { restsUntilMs: 0 };
+
+/** Moments in Unix milliseconds. */
 export class LearnedQuotas {
-  readonly #byKey = new Map<number, LearnedQuota>();
-  #keyCount = 1;
+  #keys: readonly RememberedKey[] = [onlyKey];
+  readonly #byKey = new Map<RememberedKey, LearnedQuota>();
 
   /** From now on the provider has these keys. */
-  keep(positions: readonly number[]): void {
-    this.#keyCount = positions.length;
-    for (const position of this.#byKey.keys()) if (!positions.includes(position)) this.#byKey.delete(position);
+  keep(keys: readonly RememberedKey[] = [onlyKey]): void {
+    this.#keys = keys;
+    for (const key of this.#byKey.keys()) if (!keys.includes(key)) this.#byKey.delete(key);
   }
 
-  /** Reads the limits in the head of an answer to a call with this key. */
-  learn(head: QuotaHeaders, nowMs: number, position: number = onlyPosition): void {
+  /** Reads the limits in the head of an answer to a call with this key. A late answer of a key that is gone says nothing. */
+  learn(head: QuotaHeaders, nowMs: number, key: RememberedKey = onlyKey): void {
     if (head.quota === undefined) return;
-    let quota = this.#byKey.get(position);
+    let quota = this.#byKey.get(key);
     if (quota === undefined) {
+      if (!this.#keys.includes(key)) return;
       quota = new LearnedQuota();
-      this.#byKey.set(position, quota);
+      this.#byKey.set(key, quota);
     }
     quota.learn(head, nowMs);
   }
@@ -33,27 +40,28 @@ export class LearnedQuotas {
 
   /** Whether the next call is likely to be refused, whichever key is used. */
   isUsedUp(nowMs: number): boolean {
-    return nowMs < this.usedUpUntilMs;
+    return this.#byKey.size > 0 && nowMs < this.usedUpUntilMs(nowMs);
   }
 
   /** The same of one key. */
-  isKeyUsedUp(position: number, nowMs: number): boolean {
-    return this.#byKey.get(position)?.isUsedUp(nowMs) ?? false;
+  isKeyUsedUp(key: RememberedKey, nowMs: number): boolean {
+    return this.#byKey.get(key)?.isUsedUp(nowMs) ?? false;
   }
 
-  /** When some key stops being used up; the past when one is not, or nothing is known of it. */
-  get usedUpUntilMs(): number {
-    if (this.#byKey.size < this.#keyCount) return 0;
+  /** When some key that can be used stops being used up; the past when one is not, or nothing is known of it. */
+  usedUpUntilMs(nowMs: number): number {
     let soonest = Number.POSITIVE_INFINITY;
-    for (const quota of this.#byKey.values()) soonest = Math.min(soonest, quota.usedUpUntilMs);
-    return soonest;
+    for (const key of this.#keys) {
+      if (key.restsUntilMs <= nowMs) soonest = Math.min(soonest, this.#byKey.get(key)?.usedUpUntilMs ?? 0);
+    }
+    // While all rest, the provider is asked with one of them all the same.
+    return soonest === Number.POSITIVE_INFINITY ? 0 : soonest;
   }
 
   /** How much of the tightest limit is used with the best key, from 0 (nothing, or nothing is known) to 1. */
   pressure(nowMs: number): number {
-    if (this.#byKey.size < this.#keyCount) return 0;
     let least = 1;
-    for (const quota of this.#byKey.values()) least = Math.min(least, quota.pressure(nowMs));
+    for (const key of this.#keys) least = Math.min(least, this.#byKey.get(key)?.pressure(nowMs) ?? 0);
     return least;
   }
 

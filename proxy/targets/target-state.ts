@@ -12,6 +12,8 @@ export class TargetState {
   readonly breaker = new Breaker();
   readonly latency = new Latency();
   readonly quota = new LearnedQuotas();
+  /** Calls that were cancelled because another target was faster, since the last one that was answered. */
+  outrunsInARow = 0;
   #restsUntilMs = 0;
 
   /** Until when the provider asked to be left alone; the past when it does not. */
@@ -31,7 +33,7 @@ export class TargetState {
 
   /** The earliest moment at which it is usable, if nothing happens until then. */
   usableAtMs(nowMs: number): number {
-    return Math.max(nowMs, this.#restsUntilMs, this.quota.usedUpUntilMs, this.breaker.admitsAtMs());
+    return Math.max(nowMs, this.#restsUntilMs, this.quota.usedUpUntilMs(nowMs), this.breaker.admitsAtMs());
   }
 
   /** Something is known of it. */

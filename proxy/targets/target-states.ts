@@ -1,4 +1,5 @@
 // The state of every target, kept across reloads for as long as the target means the same.
+import type { RememberedKey } from './learned-quotas.ts';
 import { TargetState } from './target-state.ts';
 
 /** What tells targets apart. */
@@ -9,7 +10,7 @@ export interface RememberedTarget {
     /** False: what its answers said of limits is to be forgotten. */
     readonly learnsLimits?: boolean;
     /** Its API keys; undefined: one. */
-    readonly credentials?: { readonly positions: readonly number[] };
+    readonly credentials?: { readonly remembered: readonly RememberedKey[] };
   };
   /** The model's id at the provider. */
   readonly model: string;
@@ -21,8 +22,6 @@ export interface KnownTarget {
   readonly model: string;
   readonly state: TargetState;
 }
-
-const onlyKey: readonly number[] = [1];
 
 export class TargetStates {
   readonly #byTarget = new WeakMap<RememberedTarget, TargetState>();
@@ -51,7 +50,7 @@ export class TargetStates {
         const before = known.get(key) ?? this.#known.get(key);
         const state = this.#remember(target, before?.state ?? this.of(target));
         if (upstream.learnsLimits === false) state.quota.forget();
-        state.quota.keep(upstream.credentials?.positions ?? onlyKey);
+        state.quota.keep(upstream.credentials?.remembered);
         known.set(key, before ?? { provider: upstream.name, model, state });
       }
     }

@@ -1,4 +1,5 @@
 // The API keys of the providers. Those of one provider are used in turn; a key that was refused (401), or was asked to wait (429), rests.
+import type { RememberedKey } from '../targets/learned-quotas.ts';
 import { longestRestMs, unsaidRestMs } from '../targets/rest-times.ts';
 import type { AnswerHead } from './answer-head.ts';
 import { askedWaitMs } from './retry-headers.ts';
@@ -29,8 +30,8 @@ export interface ApiKey extends GivenKey {
 
 /** What a provider grants a target, key by key. */
 export interface KeysLeft {
-  /** Nothing is left for calls with the key at this position. */
-  isKeyUsedUp(position: number, nowMs: number): boolean;
+  /** Nothing is left for calls with this key. */
+  isKeyUsedUp(key: RememberedKey, nowMs: number): boolean;
 }
 
 /** A key that a provider refuses. */
@@ -57,8 +58,9 @@ export class ApiKeys {
     this.#refused = refused;
   }
 
-  get positions(): readonly number[] {
-    return this.#keys.map(({ position }) => position);
+  /** What is remembered of each. */
+  get remembered(): readonly RememberedKey[] {
+    return this.#keys.map(({ state }) => state);
   }
 
   get count(): number {
@@ -79,7 +81,7 @@ export class ApiKeys {
       const key = keys[index] as ApiKey;
       if (key.state.restsUntilMs > nowMs) {
         if (key.state.restsUntilMs < soonest.state.restsUntilMs) soonest = key;
-      } else if (left?.isKeyUsedUp(key.position, nowMs) !== true) return this.#take(index);
+      } else if (left?.isKeyUsedUp(key.state, nowMs) !== true) return this.#take(index);
       else if (spare === -1) spare = index;
     }
     return spare === -1 ? soonest : this.#take(spare);
@@ -90,9 +92,9 @@ export class ApiKeys {
     return this.#keys[index] as ApiKey;
   }
 
-  /** Some key does not rest. */
-  hasFree(nowMs: number): boolean {
-    return this.#keys.some(({ state }) => state.restsUntilMs <= nowMs);
+  /** Some key other than this one does not rest. */
+  hasOtherFree(asked: ApiKey, nowMs: number): boolean {
+    return this.#keys.some((key) => key !== asked && key.state.restsUntilMs <= nowMs);
   }
 
   /** The key is used only when no other can be, until then. */
@@ -108,7 +110,8 @@ export class ApiKeys {
       if (!state.isRefused) this.#refused(key.position);
       state.isRefused = true;
     } else if (status === 429) {
-      this.rest(key, nowMs + Math.min(askedWaitMs(head, nowMs) ?? unsaidRestMs, longestRestMs));
+      // None at all, or a moment that has passed, is no reason to use it again at once.
+      this.rest(key, nowMs + Math.min(askedWaitMs(head, nowMs) || unsaidRestMs, longestRestMs));
     } else if (status < 400) state.isRefused = false;
   }
 

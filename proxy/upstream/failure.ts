@@ -11,12 +11,16 @@ export interface UpstreamFailure {
 }
 
 /**
- * A kept connection that breaks so soon behind the request, without a byte of an answer, was closed by the provider before the request came:
- * none has done anything in that time. Milliseconds, about.
+ * A kept connection that breaks so soon behind the request, without a byte of an answer, was most likely closed before the request came: the
+ * news of that takes as long as the way to the provider and back. A new one that was made in its place breaks so only where the provider
+ * is ending. Milliseconds, about.
  */
 const staleMs = 200;
 
-/** The failure of a call. `sinceSentMs`: how long ago the request was sent on a kept connection that gave nothing; else undefined. */
+/**
+ * The failure of a call. `sinceSentMs`: how long ago the request was sent on a connection that gave nothing and may have been closed before;
+ * else undefined.
+ */
 export function sendFailure(failure: Failure, sent: boolean, sinceSentMs: number | undefined): UpstreamFailure {
   const isStale = failure.code === 'upstream_disconnected' && sinceSentMs !== undefined && sinceSentMs <= staleMs;
   return { failure, sent: sent && !isStale, isStale };

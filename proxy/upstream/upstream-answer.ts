@@ -233,9 +233,8 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     // A process that ends may close its kept connections a moment before its port: the new one is accepted, and closed unread.
     const mayBeStale = this.#isReused || this.#facts.isFresh;
     const isUnanswered = mayBeStale && this.#sent && this.status === 0 && this.#failure !== clientLeft;
-    return (
-      this.#failure && sendFailure(this.#failure, this.#sent, isUnanswered ? this.#deadline.sinceSentMs : undefined)
-    );
+    if (this.#failure === undefined) return undefined;
+    return sendFailure(this.#failure, this.#sent, isUnanswered ? this.#deadline.sinceSentMs : undefined);
   }
 
   /** Ends the call, tells the waiting stage, and frees the connection. */

@@ -156,10 +156,10 @@ export const explainCases: readonly ExplainCase[] = [
     says: 'limits that a provider told',
     stand: () => {
       const stand = explainStand({ providers, aliases: [both] });
-      const quota = ['x-ratelimit-limit-requests', '9', 'x-ratelimit-remaining-requests', '0'].map((text) =>
-        Buffer.from(text),
-      );
-      stand.targets.of(stand.target('a')).quota.learn({ quota }, start);
+      const told = ['x-ratelimit-limit-requests', '9', 'x-ratelimit-remaining-requests', '0'];
+      const quota = told.map((text) => Buffer.from(text));
+      const target = stand.target('a');
+      stand.targets.of(target).quota.learn({ quota }, start, target.upstream.credentials.remembered[0]);
       return stand;
     },
     asked: { model: 'both' },

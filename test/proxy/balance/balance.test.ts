@@ -202,9 +202,9 @@ await test('whatever the strategy, a half-open breaker makes its target the firs
     t.not(first(route, dueMs - 1, 'thread'), 'm2', strategy);
     t.equal(first(route, dueMs, 'thread'), 'm2', strategy);
     const { breaker } = states.of(targetAt(route, 2));
-    breaker.begin(dueMs);
+    const probe = breaker.begin(dueMs);
     t.equal(order(route, dueMs, 'thread')[2], 'm2', `${strategy}: the next request goes elsewhere`);
-    breaker.succeeded(dueMs);
+    breaker.succeeded(dueMs, probe);
     const firsts = new Set(Array.from({ length: 60 }, (_, request) => first(route, dueMs, `thread ${request}`)));
     if (strategy !== 'failover' && strategy !== 'cost') t.ok(firsts.has('m2'), `${strategy}: it is one of many again`);
   }

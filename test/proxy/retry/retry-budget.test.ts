@@ -8,18 +8,25 @@ import { runs } from '../../support/extent.ts';
 
 const start = Date.UTC(2026, 0, 5, 12);
 
+/** Makes a further call if it is allowed. */
+function take(budget: RetryBudget, nowMs: number): boolean {
+  const isAllowed = budget.allows(usualShare, nowMs);
+  if (isAllowed) budget.spend(nowMs);
+  return isAllowed;
+}
+
 await test('a lonely request can fail over, and a storm of failures gets a fifth', async (t) => {
   const budget = new RetryBudget();
   budget.note(start);
-  t.equal(budget.take(usualShare, start), true);
+  t.equal(take(budget, start), true);
   let extras = 1;
   for (let request = 1; request < 1000; request += 1) {
     budget.note(start + request);
-    if (budget.take(usualShare, start + request)) extras += 1;
+    if (take(budget, start + request)) extras += 1;
   }
   t.equal(extras, 210, 'ten, and a fifth of a thousand requests');
-  t.equal(budget.take(usualShare, start + 9_000), false, 'within ten seconds of them');
-  t.equal(budget.take(usualShare, start + 11_000), true, 'afterwards again');
+  t.equal(take(budget, start + 9_000), false, 'within ten seconds of them');
+  t.equal(take(budget, start + 11_000), true, 'afterwards again');
 });
 
 await test('no ten seconds have more further calls than the budget allows', async () => {
@@ -37,7 +44,7 @@ await test('no ten seconds have more further calls than the budget allows', asyn
         if (!isRetry) {
           requests.push(now);
           budget.note(now);
-        } else if (budget.take(usualShare, now)) extras.push(now);
+        } else if (take(budget, now)) extras.push(now);
         // Of the slice that ends the window, a part is older than nine seconds.
         const within = (moments: readonly number[], ms: number) => moments.filter((at) => at > now - ms).length;
         if (within(extras, 9_000) > 10 + usualShare * within(requests, 10_000)) return false;
@@ -50,8 +57,8 @@ await test('no ten seconds have more further calls than the budget allows', asyn
 
 await test('an alias with a budget of its own neither pays nor uses that of the process', async (t) => {
   const budgets = new RetryBudgets();
-  const strict = { name: 'strict', hedge: false, policy: { ...defaultRetryPolicy, budget: 0 } };
-  const other = { name: 'other', hedge: false, policy: defaultRetryPolicy };
+  const strict = { source: 'strict', hedge: false, policy: { ...defaultRetryPolicy, budget: 0 } };
+  const other = { source: 'other', hedge: false, policy: defaultRetryPolicy };
   let taken = 0;
   for (let call = 0; call < 20; call += 1) {
     budgets.note(strict, start);
@@ -65,7 +72,7 @@ await test('an alias with a budget of its own neither pays nor uses that of the 
 
 await test('hedges have two calls and a twentieth, leave the budget to failovers, and are not missed', async (t) => {
   const budgets = new RetryBudgets();
-  const route = { name: 'hedged', hedge: true, policy: defaultRetryPolicy };
+  const route = { source: 'hedged', hedge: true, policy: defaultRetryPolicy };
   let hedges = 0;
   for (let call = 0; call < 1000; call += 1) {
     budgets.note(route, start);

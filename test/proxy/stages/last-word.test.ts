@@ -102,15 +102,15 @@ await test('a target that is left alone gives no hope before it would be asked',
 function useUp(stand: UsedUpStand): void {
   const said = { 'x-ratelimit-limit-requests': '1', 'x-ratelimit-remaining-requests': '0' };
   const quota = Object.entries({ ...said, 'x-ratelimit-reset-requests': '20s' }).flat();
-  stand.stateOf('second').quota.learn({ quota: quota.map((text) => Buffer.from(text)) }, startMs);
+  const [key] = stand.targetOf('second').upstream.credentials.remembered;
+  stand.stateOf('second').quota.learn({ quota: quota.map((text) => Buffer.from(text)) }, startMs, key);
 }
 
 /** Open for two seconds: its first probe failed at the start. */
 function breakUp(stand: UsedUpStand): void {
   const { breaker } = stand.stateOf('second');
   for (let failure = 0; failure < 5; failure += 1) breaker.failed(startMs - 1_000);
-  breaker.begin(startMs);
-  breaker.failed(startMs);
+  breaker.failed(startMs, breaker.begin(startMs));
 }
 
 await test('every target used up, or the only one: no call, nothing is paid, and a retry is served at the told second', async (t) => {

@@ -5,6 +5,7 @@ import { readCall } from '../../../proxy/call/call.ts';
 import type { Refusal } from '../../../proxy/errors.ts';
 import { openaiOnly } from '../../../proxy/limits/headers.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
+import type { Target } from '../../../proxy/snapshot/snapshot.ts';
 import { admit, limitRefusal } from '../../../proxy/stages/admit.ts';
 import { resolve } from '../../../proxy/stages/resolve.ts';
 import type { TargetState } from '../../../proxy/targets/target-state.ts';
@@ -36,6 +37,7 @@ export interface UsedUpStand {
   /** Calls that the two providers got. */
   readonly calls: () => readonly number[];
   readonly stateOf: (provider: string) => TargetState;
+  readonly targetOf: (provider: string) => Target;
   /** Requests that the consumer's rule has counted. */
   readonly counted: () => number | undefined;
 }
@@ -79,6 +81,11 @@ export async function usedUpStand(t: Test, { limits = {}, waits = {}, ...said }:
     limiter.admit(matches[party as Party], startMs + (seconds - minuteSeconds) * 1000);
   }
   const call = readCall(Buffer.from('{"model":"pair","messages":[]}'));
+  const targetOf = (provider: string): Target => {
+    const [target] = snapshot.routes.get(`${provider}/m`)?.targets ?? [];
+    if (target === undefined) throw new Error(`there is no provider ${provider}`);
+    return target;
+  };
   return {
     async ask(ms, model = 'pair') {
       nowMs = startMs + ms;
@@ -96,11 +103,8 @@ export async function usedUpStand(t: Test, { limits = {}, waits = {}, ...said }:
       return refused ?? served;
     },
     calls: () => [first, second].map(({ ledger }) => ledger.length),
-    stateOf(provider) {
-      const [target] = snapshot.routes.get(`${provider}/m`)?.targets ?? [];
-      if (target === undefined) throw new Error(`there is no provider ${provider}`);
-      return own.targets.of(target);
-    },
+    stateOf: (provider) => own.targets.of(targetOf(provider)),
+    targetOf,
     counted: () => limiter.report(matches.consumer, nowMs)[0]?.requestsUsed,
   };
 }

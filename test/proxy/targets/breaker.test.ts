@@ -2,7 +2,7 @@
 import { equal } from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { Breaker } from '../../../proxy/targets/breaker.ts';
+import { Breaker, type CallRole, usualCall } from '../../../proxy/targets/breaker.ts';
 import { runs } from '../../support/extent.ts';
 
 const start = 1_800_000_000_000;
@@ -13,9 +13,9 @@ function after(outcomes: string, stepMs = 10): { readonly breaker: Breaker; read
   let nowMs = start;
   for (const outcome of outcomes) {
     nowMs += stepMs;
-    breaker.begin(nowMs);
-    if (outcome === 'f') breaker.failed(nowMs);
-    else breaker.succeeded(nowMs);
+    const role = breaker.begin(nowMs);
+    if (outcome === 'f') breaker.failed(nowMs, role);
+    else breaker.succeeded(nowMs, role);
   }
   return { breaker, nowMs };
 }
@@ -51,15 +51,14 @@ await test('one probe at a time is admitted after a pause that doubles up to 15 
     t.equal(breaker.admitsAtMs(), dueMs);
     t.equal(breaker.state(dueMs), 'half_open');
     t.equal(breaker.admits(dueMs), true);
-    breaker.begin(dueMs);
+    const probe = breaker.begin(dueMs);
     t.equal(breaker.admits(dueMs), false, 'the probe is under way');
     openedAtMs = dueMs + 100;
-    breaker.failed(openedAtMs);
+    breaker.failed(openedAtMs, probe);
     t.equal(breaker.state(openedAtMs), 'open');
   }
   const dueMs = openedAtMs + 15_000;
-  breaker.begin(dueMs);
-  breaker.succeeded(dueMs + 1);
+  breaker.succeeded(dueMs + 1, breaker.begin(dueMs));
   t.equal(breaker.state(dueMs + 1), 'closed');
   t.same(breaker.transitions, { open: 7, half_open: 7, closed: 1 });
   for (let failure = 0; failure < 5; failure += 1) breaker.failed(dueMs + 2);
@@ -69,35 +68,53 @@ await test('one probe at a time is admitted after a pause that doubles up to 15 
 await test('a probe without a verdict is given back, and one without an outcome holds up others for 15 seconds', async (t) => {
   const { breaker, nowMs } = after('fffff');
   const dueMs = nowMs + 1000;
-  breaker.begin(dueMs);
-  breaker.released(dueMs + 1);
+  breaker.released(breaker.begin(dueMs));
   t.equal(breaker.admits(dueMs + 1), true);
   breaker.begin(dueMs + 1);
   t.equal(breaker.admits(dueMs + 15_000), false);
   t.equal(breaker.admits(dueMs + 15_001), true);
 });
 
-await test('what comes of earlier calls while it is open changes nothing', async (t) => {
+await test('what comes of calls begun before it opened, or of a probe that was given up, changes nothing', async (t) => {
   const { breaker, nowMs } = after('fffff');
-  breaker.begin(nowMs + 1);
-  breaker.succeeded(nowMs + 2);
-  breaker.failed(nowMs + 3);
-  breaker.released(nowMs + 4);
-  t.equal(breaker.state(nowMs + 5), 'open');
+  const isAsBefore = (dueMs: number, state: string): void => {
+    breaker.succeeded(dueMs, usualCall);
+    breaker.failed(dueMs, usualCall);
+    breaker.released(usualCall);
+    t.equal(breaker.state(dueMs), state);
+    t.equal(breaker.admits(dueMs), false);
+  };
+  isAsBefore(nowMs + 5, 'open');
+  const old = breaker.begin(nowMs + 1000);
+  isAsBefore(nowMs + 1001, 'half_open');
+  const probe = breaker.begin(nowMs + 16_000);
+  breaker.failed(nowMs + 16_001, old);
+  breaker.released(old);
+  t.equal(breaker.admits(nowMs + 16_002), false, 'the new probe is under way');
+  breaker.succeeded(nowMs + 16_003, probe);
+  t.equal(breaker.state(nowMs + 16_003), 'closed');
+});
+
+await test('a last resort that went well ends the pause, one that failed changes nothing', async (t) => {
+  const { breaker, nowMs } = after('fffff');
+  const [one, other] = [breaker.begin(nowMs + 1), breaker.begin(nowMs + 1)];
+  breaker.failed(nowMs + 2, one);
   t.equal(breaker.admitsAtMs(), nowMs + 1000);
+  breaker.succeeded(nowMs + 3, other);
+  t.equal(breaker.state(nowMs + 3), 'half_open');
+  t.equal(breaker.admits(nowMs + 3), true);
 });
 
 await test('a target that never recovers sees only probes', async (t) => {
   const breaker = new Breaker();
   const calls: number[] = [];
   // 200 requests per second for two minutes; each that is admitted fails 50 ms later.
-  const failing: number[] = [];
+  const failing: { readonly atMs: number; readonly role: CallRole }[] = [];
   for (let nowMs = start; nowMs < start + 120_000; nowMs += 5) {
-    while ((failing[0] ?? Number.POSITIVE_INFINITY) <= nowMs) breaker.failed(failing.shift() ?? 0);
+    while ((failing[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs) breaker.failed(nowMs, failing.shift()?.role);
     if (!breaker.admits(nowMs)) continue;
-    breaker.begin(nowMs);
+    failing.push({ atMs: nowMs + 50, role: breaker.begin(nowMs) });
     calls.push(nowMs - start);
-    failing.push(nowMs + 50);
   }
   const late = calls.filter((atMs) => atMs >= 1000);
   t.ok(calls.length - late.length <= 16, 'it opens while the first calls are under way');
@@ -109,6 +126,8 @@ await test('a target that never recovers sees only probes', async (t) => {
 interface Step {
   readonly waitMs: number;
   readonly what: 'begin' | 'succeeded' | 'failed' | 'released';
+  /** Which of the calls that were begun it ends. */
+  readonly which: number;
 }
 
 /** The same machine, told by its whole history. */
@@ -117,6 +136,7 @@ class Model {
   #row = 0;
   #open: { readonly untilMs: number; readonly forMs: number } | undefined;
   #probeAtMs: number | undefined;
+  #probes = 0;
 
   state(nowMs: number): string {
     if (this.#open === undefined) return 'closed';
@@ -128,12 +148,20 @@ class Model {
     return this.state(nowMs) === 'closed' || (this.state(nowMs) === 'half_open' && !isProbed);
   }
 
-  take({ what }: Step, nowMs: number): void {
-    const state = this.state(nowMs);
-    if (what === 'begin') {
-      if (state === 'half_open' && this.admits(nowMs)) this.#probeAtMs = nowMs;
-    } else if (state === 'closed') this.#count(what, nowMs);
-    else if (state === 'half_open' && this.#probeAtMs !== undefined) this.#judge(what, nowMs);
+  begin(nowMs: number): CallRole {
+    if (this.state(nowMs) === 'closed') return usualCall;
+    if (!this.admits(nowMs)) return -1;
+    this.#probeAtMs = nowMs;
+    this.#probes += 1;
+    return this.#probes;
+  }
+
+  end(what: Step['what'], nowMs: number, role: CallRole): void {
+    if (this.#open === undefined) this.#count(what, nowMs);
+    else if (role === this.#probes && this.#probeAtMs !== undefined) this.#judge(what, nowMs);
+    else if (role === -1 && what === 'succeeded') {
+      this.#open = { ...this.#open, untilMs: Math.min(this.#open.untilMs, nowMs) };
+    }
   }
 
   #count(what: Step['what'], nowMs: number): void {
@@ -160,7 +188,8 @@ class Model {
 
 const step: fc.Arbitrary<Step> = fc.record({
   waitMs: fc.oneof({ weight: 4, arbitrary: fc.nat(400) }, fc.nat(3000), fc.nat(20_000)),
-  what: fc.constantFrom('begin', 'succeeded', 'succeeded', 'failed', 'failed', 'failed', 'released'),
+  what: fc.constantFrom('begin', 'begin', 'succeeded', 'succeeded', 'failed', 'failed', 'failed', 'released'),
+  which: fc.nat(3),
 });
 
 await test('whatever happens, it does what its history says', async () => {
@@ -168,11 +197,19 @@ await test('whatever happens, it does what its history says', async () => {
     fc.property(fc.array(step, { minLength: 20, maxLength: 200 }), (steps) => {
       const breaker = new Breaker();
       const model = new Model();
+      const roles: CallRole[] = [];
       let nowMs = start;
       for (const each of steps) {
         nowMs += each.waitMs;
-        model.take(each, nowMs);
-        breaker[each.what](nowMs);
+        if (each.what === 'begin') {
+          roles.push(breaker.begin(nowMs));
+          equal(roles.at(-1), model.begin(nowMs));
+        } else {
+          const role = roles.at(-1 - each.which) ?? usualCall;
+          model.end(each.what, nowMs, role);
+          if (each.what === 'released') breaker.released(role);
+          else breaker[each.what](nowMs, role);
+        }
         equal(breaker.state(nowMs), model.state(nowMs));
         equal(breaker.admits(nowMs), model.admits(nowMs));
       }

@@ -106,8 +106,7 @@ await test('the log says once that a target fails, and once that it works again'
   const { breaker } = stateOf(0);
   // It opens and closes every second for a minute.
   for (let second = 1; second <= 60; second += 1) {
-    breaker.begin(start + second * 1000);
-    breaker.succeeded(start + second * 1000);
+    breaker.succeeded(start + second * 1000, breaker.begin(start + second * 1000));
     if (second % 3 !== 0) breakOpen(stateOf(0), start + second * 1000);
     t.same(look(second * 1000), [], 'it has not recovered');
   }
