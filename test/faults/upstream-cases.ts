@@ -1,6 +1,17 @@
 // Calls of a provider that misbehaves, and what a client gets for each fault; for the upstream tests.
-import type { upstreamFaults } from '../support/fake-upstream.ts';
-import type { Gateway } from '../support/gateway.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createServer } from 'node:tls';
+import type { Test } from 'tap';
+import { certificate } from '../support/certificate.ts';
+import { chatCall } from '../support/chat-call.ts';
+import { extent } from '../support/extent.ts';
+import type { Behaviour, upstreamFaults } from '../support/fake-upstream.ts';
+import { type Gateway, readMetric } from '../support/gateway.ts';
+import { listen } from '../support/ports.ts';
+import { rawRequest } from '../support/raw-http.ts';
+import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const keptBytes = 65_536;
 
@@ -116,3 +127,130 @@ export const verdicts: Record<
   'redirects elsewhere': [invalid, invalid],
   'answers 200 with HTML': [invalid, invalid],
 };
+
+/** The fault as it is played: a redirect leads to `elsewhere`, the long line has `lineBytes`; a short run has fewer bytes where they prove nothing more. */
+export function sized(fault: Behaviour, lineBytes: number, elsewhere: string): Behaviour {
+  if (fault.kind === 'redirect') return { ...fault, location: elsewhere };
+  if (fault.kind === 'long-sse-line') return { ...fault, bytes: lineBytes };
+  if (fault.kind === 'gzip') return { ...fault, expandsTo: extent(64, 16) * 2 ** 20 };
+  return fault;
+}
+
+/** A stream has to be read, so it is undone; a whole answer passes as it is. */
+export function passesEncoded({ kind }: Behaviour, isStream: boolean): boolean {
+  return !isStream && (kind === 'gzip' || kind === 'stacked-encodings');
+}
+
+/** Asks for a JSON answer that its provider encodes unasked. */
+export async function relaysEncoded(t: Test, through: Gateway, model: string): Promise<void> {
+  const { responses } = await rawRequest(through.port, chatCall({ model }, { Connection: 'close' }), {
+    until: 'close',
+  });
+  t.equal(responses[0]?.status, 200);
+  t.match(responses[0]?.header('content-encoding'), /^gzip(, gzip)*$/, 'says what it is');
+  t.same(responses[0]?.body.subarray(0, 2), Buffer.from([0x1f, 0x8b]), 'and is passed on as it is');
+  t.equal(responses[0]?.complete, true);
+}
+
+export interface Asked {
+  readonly provider: string;
+  readonly behaviour: Behaviour;
+}
+
+/** The client of that provider has heard what it should. */
+export function holds(t: Test, heard: Heard, expected: Expected, { provider, behaviour }: Asked): void {
+  if (Array.isArray(expected)) {
+    const [status, code] = expected as readonly [number, string];
+    t.equal(heard.status, status);
+    const error = envelopeIn(heard.end);
+    t.same(error, { code, message: error.message, param: null, type: 'provider_error', provider });
+    t.match(error.message, /^(The provider|The TLS)/);
+    t.notMatch(heard.end, /127\.0\.0\.1|localhost|ECONN|UND_ERR|HPE_|sk-/, 'no address, no inner code, no key');
+    return;
+  }
+  t.equal(heard.status, 200);
+  t.equal(heard.isBroken, expected === 'broken');
+  if (typeof expected === 'object' && 'endsWith' in expected) {
+    t.match(lastError(heard), { code: expected.endsWith, type: 'provider_error', param: null, provider });
+    const before = heard.end.slice(0, heard.end.lastIndexOf('data: {"error"'));
+    t.ok(before === '' || before.endsWith('\n\n'), 'as an event of its own');
+    if (behaviour.kind !== 'short-body') t.notMatch(heard.end, /\[DONE\]/);
+  }
+  if (expected === 'whole') isWhole(t, heard, heard.start.startsWith('data: '));
+  if (behaviour.kind === 'long-sse-line') t.ok(heard.bytes > (behaviour.bytes ?? 0), 'every byte of it');
+}
+
+export function isWhole(t: Test, { end }: Heard, isStream: boolean): void {
+  t.match(end, isStream ? /data: \[DONE\]\n\n$/ : /"finish_reason":"stop".*\}$/);
+}
+
+/** A slot of its consumer and one of its provider for each request. */
+export function slotRules(providers: readonly string[]): object {
+  const limits = [{ period: 'concurrent', max_requests: 100 }];
+  return { user_paths: [{ path: '/', limits }], providers: providers.map((name) => ({ name, limits })) };
+}
+
+/** Until no request is open, and no rule holds a slot (NaN: there is no rule), in one scrape. Gives that text of metrics. */
+export function untilFree(gateway: Gateway): Promise<string> {
+  return waitFor('no request in flight and no slot held', async () => {
+    const text = await (await gateway.fetch('/metrics', { signal: AbortSignal.timeout(10_000) })).text();
+    return readMetric(text, 'gateway_requests_in_flight') === 0 && slotsIn(text) === 0 && text;
+  });
+}
+
+/** The slots that all rules hold. */
+export function slotsIn(metrics: string): number {
+  return readMetric(metrics, 'gateway_rate_limit_in_flight') ?? Number.NaN;
+}
+
+/** What that model of that provider has cost so far, prompt and completion. */
+export function tokensIn(metrics: string, provider: string, model: string): number {
+  return readMetric(metrics, 'gateway_tokens_total', { provider, model }) ?? 0;
+}
+
+/** A provider to which no connection comes about, and what is said of it. */
+export interface Unreachable {
+  /** As its provider is configured. */
+  readonly place: { readonly base_url: string; readonly ca_file?: string };
+  readonly code: string;
+  readonly reason: RegExp;
+}
+
+/** A name that is not known, and TLS servers that prove nothing or speak a version of old. */
+export async function startUnreachable(t: Teardown): Promise<Record<string, Unreachable>> {
+  const directory = temporaryDirectory(t, 'authorities');
+  const current = certificate(2000, 2100);
+  const old = certificate(2000, 2001);
+  const code = 'upstream_tls';
+  const start = async (options: object): Promise<string> => {
+    const server = createServer(options, (socket) => void socket.on('error', () => {}));
+    server.on('tlsClientError', () => {});
+    t.teardown(() => server.close());
+    return `https://127.0.0.1:${await listen(server)}/v1`;
+  };
+  const trusted = (name: string, { cert }: { cert: string }): string => {
+    const path = join(directory, `${name}.pem`);
+    writeFileSync(path, cert);
+    return path;
+  };
+  const oldVersion = { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' };
+  return {
+    'unknown-host': {
+      place: { base_url: 'http://no-such-host.invalid/v1' },
+      code: 'upstream_dns',
+      reason: /host name/,
+    },
+    'self-signed': { place: { base_url: await start(current) }, code, reason: /is self-signed/ },
+    'other-host': {
+      place: { base_url: await start(current), ca_file: trusted('current', current) },
+      code,
+      reason: /is for another host/,
+    },
+    expired: { place: { base_url: await start(old), ca_file: trusted('old', old) }, code, reason: /has expired/ },
+    'tls-1-0': {
+      place: { base_url: await start({ ...current, ...oldVersion }) },
+      code,
+      reason: /the handshake failed/,
+    },
+  };
+}

@@ -1,10 +1,8 @@
 // A provider may do anything at all: the client gets an honest answer in time, and nothing of the gateway stays occupied.
 import { gzipSync } from 'node:zlib';
 import { t as suite, test } from 'tap';
-import { chatCall } from '../support/chat-call.ts';
 import { extent } from '../support/extent.ts';
 import {
-  type Behaviour,
   type FakeUpstream,
   fin,
   rst,
@@ -13,18 +11,24 @@ import {
   startFakeUpstream,
   upstreamFaults,
 } from '../support/fake-upstream.ts';
-import { providerKey, startGateway, untilIdle } from '../support/gateway.ts';
+import { providerKey, startGateway } from '../support/gateway.ts';
 import { residentBytes } from '../support/process.ts';
-import { rawRequest } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   call,
-  type Expected,
   envelopeIn,
-  type Heard,
+  holds,
+  isWhole,
   lastError,
   late,
+  passesEncoded,
+  relaysEncoded,
+  sized,
+  slotRules,
+  startUnreachable,
+  tokensIn,
   unreachable,
+  untilFree,
   verdicts,
 } from './upstream-cases.ts';
 
@@ -38,15 +42,20 @@ function provider({ url, models }: FakeUpstream, timeouts: object = impatient) {
   return { type: 'openai', base_url: url, api_key: providerKey, models, timeouts };
 }
 
+const notReached = await startUnreachable(suite);
+const providers = {
+  fake: provider(upstream),
+  // Nothing but the connect timeout can end a call that is not accepted.
+  patient: provider(upstream, { connect: '300ms' }),
+  hurried: provider(upstream, { ...impatient, total: '300ms' }),
+  second: provider(second),
+  ...Object.fromEntries(
+    Object.entries(notReached).map(([name, { place }]) => [name, { ...provider(upstream), ...place }]),
+  ),
+};
 const config = {
-  providers: {
-    fake: provider(upstream),
-    // Nothing but the connect timeout can end a call that is not accepted.
-    patient: provider(upstream, { connect: '300ms' }),
-    hurried: provider(upstream, { ...impatient, total: '300ms' }),
-    second: provider(second),
-    unknown: { ...provider(upstream), base_url: 'http://no-such-host.invalid/v1' },
-  },
+  providers,
+  rate_limits: slotRules(Object.keys(providers)),
   aliases: [
     {
       source: 'weighted',
@@ -64,19 +73,11 @@ suite.beforeEach(async () => {
   await upstream.behave({ kind: 'openai' });
   await second.behave({ kind: 'openai' });
 });
-suite.afterEach(() => untilIdle(gateway));
+suite.afterEach(() => untilFree(gateway));
 
 const longLineBytes = 100_000_000;
-
-/** The fault as it is played here: a redirect leads to a provider that sees whether it is followed; a short run has fewer bytes where they prove nothing more. */
-function sized(fault: Behaviour, isStream: boolean): Behaviour {
-  if (fault.kind === 'redirect') return { ...fault, location: `${third.url}/chat/completions` };
-  // Only a stream is read line by line.
-  if (fault.kind === 'long-sse-line')
-    return { ...fault, bytes: isStream ? longLineBytes : extent(longLineBytes, 8_000_000) };
-  if (fault.kind === 'gzip') return { ...fault, expandsTo: extent(64, 16) * 2 ** 20 };
-  return fault;
-}
+/** Only a stream is read line by line. */
+const shortLineBytes = extent(longLineBytes, 8_000_000);
 
 for (const [name, verdict] of Object.entries(verdicts)) {
   await test(`a provider that ${name}`, async (t) => {
@@ -86,20 +87,23 @@ for (const [name, verdict] of Object.entries(verdicts)) {
       [json, false],
       [stream, true],
     ] as const) {
-      const behaviour = sized(fault, isStream);
+      const elsewhere = `${third.url}/chat/completions`;
+      const behaviour = sized(fault, isStream ? longLineBytes : shortLineBytes, elsewhere);
       await upstream.behave({ kind: 'openai' });
       // What comes on a kept connection and breaks at once was never sent: that is another promise (upstream-pair.test.ts).
       upstream.dropConnections('fin');
       const asked = upstream.ledger.length;
-      const isEncoded = fault.kind === 'gzip' || fault.kind === 'stacked-encodings';
       await upstream.behave(behaviour);
+      const [named = '', called = ''] = model.split('/');
+      const chargedBefore = tokensIn(await untilFree(gateway), named, called);
       const restingBytes = residentBytes(gateway.process);
-      // A stream has to be read, so it is undone; a whole answer passes as it is.
-      if (isEncoded && !isStream) await relaysEncoded();
+      let isAnswered = true;
+      if (passesEncoded(behaviour, isStream)) await relaysEncoded(t, gateway, model);
       else {
         const heard = await call(gateway, model, isStream);
         t.ok(heard.ms < 8000, `no hang: ${heard.ms.toFixed(0)} ms`);
-        holds(heard, expected, behaviour);
+        holds(t, heard, expected, { provider: named, behaviour });
+        isAnswered = heard.status === 200;
       }
       const grownBytes = residentBytes(gateway.process) - restingBytes;
       t.ok(grownBytes < 96 << 20, `memory stays: ${(grownBytes / 2 ** 20).toFixed(1)} MiB`);
@@ -111,72 +115,40 @@ for (const [name, verdict] of Object.entries(verdicts)) {
         );
       }
 
+      const tokens = tokensIn(await untilFree(gateway), named, called) - chargedBefore;
+      t.equal(tokens > 0, isAnswered, `what was answered is charged, in part or whole, and nothing else: ${tokens}`);
+
       await upstream.behave({ kind: 'openai' });
       const next = await call(gateway, model, isStream);
       t.equal(next.status, 200, 'the next request works');
-      t.match(next.end, isStream ? /data: \[DONE\]\n\n$/ : /"finish_reason":"stop"/);
+      isWhole(t, next, isStream);
       t.notMatch(next.start, 'smuggled');
     }
-    await untilIdle(gateway);
     t.equal(third.ledger.length, 0, 'no other provider is asked');
-
-    function holds(heard: Heard, expected: Expected, behaviour: Behaviour): void {
-      if (Array.isArray(expected)) {
-        const [status, code] = expected as readonly [number, string];
-        t.equal(heard.status, status);
-        const error = envelopeIn(heard.end);
-        t.same(error, {
-          code,
-          message: error.message,
-          param: null,
-          type: 'provider_error',
-          provider: model.split('/')[0],
-        });
-        t.match(error.message, /^(The provider|The TLS)/);
-        t.notMatch(heard.end, /127\.0\.0\.1|localhost|ECONN|UND_ERR|HPE_|sk-/, 'no address, no inner code, no key');
-        return;
-      }
-      t.equal(heard.status, 200);
-      t.equal(heard.isBroken, expected === 'broken');
-      if (typeof expected === 'object' && 'endsWith' in expected) {
-        const error = lastError(heard);
-        t.match(error, { code: expected.endsWith, type: 'provider_error', param: null, provider: model.split('/')[0] });
-        const before = heard.end.slice(0, heard.end.lastIndexOf('data: {"error"'));
-        t.ok(before === '' || before.endsWith('\n\n'), 'as an event of its own');
-        if (fault.kind !== 'short-body') t.notMatch(heard.end, /\[DONE\]/);
-      }
-      if (expected === 'whole')
-        t.match(heard.end, isStreamLike(heard) ? /data: \[DONE\]\n\n$/ : /"finish_reason":"stop".*\}$/);
-      if (behaviour.kind === 'long-sse-line') t.ok(heard.bytes > (behaviour.bytes ?? 0), 'every byte of it');
-    }
-
-    async function relaysEncoded(): Promise<void> {
-      const request = chatCall({ model }, { Connection: 'close' });
-      const { responses } = await rawRequest(gateway.port, request, { until: 'close' });
-      t.equal(responses[0]?.status, 200);
-      t.match(responses[0]?.header('content-encoding'), /^gzip(, gzip)*$/, 'says what it is');
-      t.same(responses[0]?.body.subarray(0, 2), Buffer.from([0x1f, 0x8b]), 'and is passed on as it is');
-      t.equal(responses[0]?.complete, true);
-    }
   });
 }
 
-function isStreamLike({ start }: Heard): boolean {
-  return start.startsWith('data: ');
-}
-
-await test('an unknown host name', async (t) => {
-  const { status, end } = await call(gateway, 'unknown/fake-small');
-  t.equal(status, 502);
-  t.match(envelopeIn(end), { code: 'upstream_dns', type: 'provider_error', provider: 'unknown' });
+await test('a provider that is not reached, because of its name or of its certificate', async (t) => {
+  const ask = async (name: string, isStream: boolean): Promise<void> => {
+    const { code = '', reason = '' } = notReached[name] ?? {};
+    const heard = await call(gateway, `${name}/fake-small`, isStream);
+    holds(t, heard, [502, code], { provider: name, behaviour: { kind: 'refused' } });
+    t.match(envelopeIn(heard.end).message, reason, name);
+  };
+  const names = Object.keys(notReached);
+  await Promise.all(names.flatMap((name) => [ask(name, false), ask(name, true)]));
+  const metrics = await untilFree(gateway);
+  for (const name of names) t.equal(tokensIn(metrics, name, 'fake-small'), 0, `${name}: tokens`);
 });
 
 await test('bodies that are no answer, whatever their status says', async (t) => {
   for (const body of ['', '{}', ' \n', 'null', '[]', 'oops', '{"id":"a","choices":[{"mess']) {
     await upstream.behave({ kind: 'json', body });
-    const heard = await call(gateway, 'fake/fake-small');
-    t.equal(heard.status, 502, JSON.stringify(body));
-    t.match(envelopeIn(heard.end), { code: 'upstream_invalid_response', provider: 'fake' });
+    for (const isStream of [false, true]) {
+      const heard = await call(gateway, 'fake/fake-small', isStream);
+      t.equal(heard.status, 502, `${JSON.stringify(body)} to ${isStream ? 'a stream' : 'JSON'}: ${heard.end}`);
+      t.match(envelopeIn(heard.end), { code: 'upstream_invalid_response', provider: 'fake' });
+    }
   }
   const error = (code: unknown) => ({ error: { message: 'too much', type: 'x', param: null, code } });
   for (const [code, status, type] of [
@@ -255,10 +227,14 @@ await test('a stream is cut wherever it is cut, also behind words that only look
 await test("the provider's own refusals keep their status; Retry-After becomes sane", async (t) => {
   for (const status of [400, 401, 403, 404, 409, 413, 422, 429, 500, 502, 503, 529]) {
     await upstream.behave({ kind: 'error', status, message: 'these words' });
-    const heard = await call(gateway, 'fake/fake-small');
-    // 401 and 403 are about the gateway's key: the client has another.
-    t.equal(heard.status, status === 401 || status === 403 ? 502 : status);
-    t.match(envelopeIn(heard.end), { message: /these words\.?$/, provider: 'fake' });
+    for (const isStream of [false, true]) {
+      const asked = upstream.ledger.length;
+      const heard = await call(gateway, 'fake/fake-small', isStream);
+      // 401 and 403 are about the gateway's key: the client has another.
+      t.equal(heard.status, status === 401 || status === 403 ? 502 : status);
+      t.match(envelopeIn(heard.end), { message: /these words\.?$/, provider: 'fake' });
+      t.equal(upstream.ledger.length - asked, 1, `${status}: calls`);
+    }
   }
   for (const [retryAfter, relayed] of [
     ['soon', '1'],
@@ -275,7 +251,10 @@ await test("the provider's own refusals keep their status; Retry-After becomes s
       ['x-should-retry', 'false'],
     ];
     await upstream.behave({ kind: 'json', status: 429, body: {}, headers });
-    t.equal((await call(gateway, 'fake/fake-small')).retryAfter, relayed, `Retry-After: ${retryAfter}`);
+    for (const isStream of [false, true]) {
+      const heard = await call(gateway, 'fake/fake-small', isStream);
+      t.match(heard, { status: 429, retryAfter: relayed }, `Retry-After: ${retryAfter}`);
+    }
   }
 });
 
