@@ -186,10 +186,12 @@ await test('the password of Redis is rotated under a fleet: rules, keys, counter
     planes.every((plane) => linesWith(plane, /the renewed address of Redis is in use/).length === 1),
   );
   // From now on nothing but the new connections can serve.
-  const connections = String(await admin.call('CLIENT', 'LIST'))
-    .split('\n')
-    .filter((line) => line.includes('user=gateway'));
-  t.equal(connections.length, 4, 'two of each plane: the former ones are closed');
+  const connections = async (): Promise<number> =>
+    String(await admin.call('CLIENT', 'LIST'))
+      .split('\n')
+      .filter((line) => line.includes('user=gateway')).length;
+  // Subscriptions open last.
+  await waitFor('two connections of each plane, the former ones closed', async () => (await connections()) === 4);
   await fleet.write('PUT', rule(80));
   await fleet.settle();
   t.equal(await left(), '77');
