@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { readCall } from '../../proxy/call/call.ts';
+import { chat } from '../../proxy/dialects/chat/dialect.ts';
 import type { Operation } from '../../proxy/dialects/dialect.ts';
-import { openai } from '../../proxy/dialects/openai/dialect.ts';
 import { dialects } from '../../proxy/providers/index.ts';
 import { character } from '../support/character.ts';
 import { runs } from '../support/extent.ts';
@@ -18,17 +18,17 @@ interface Wish {
 /** What the provider gets for a client's body. */
 function sent(body: string, { operation = 'chat', streamUsage = true, wantUsage = true, model = 'M' }: Wish = {}) {
   const target = { modelJson: Buffer.from(JSON.stringify(model)), upstream: { streamUsage } };
-  const request = openai.request(operation, readCall(Buffer.from(body)), target, wantUsage);
+  const request = chat.request(operation, readCall(Buffer.from(body)), target, wantUsage);
   return { path: request.path, injected: request.injectedUsage, text: request.body.toString() };
 }
 
 await test('the list of dialects is the list of provider types', async (t) => {
-  t.same(dialects, { openai });
+  t.same(dialects, { openai: chat });
 });
 
 await test('a request carries the provider’s key, its media type and the wish for plain bytes', async (t) => {
-  t.same(openai.headers('sk-1'), ['authorization', 'Bearer sk-1', ...openai.headers(undefined)]);
-  t.same(openai.headers(undefined), ['content-type', 'application/json', 'accept-encoding', 'identity']);
+  t.same(chat.headers('sk-1'), ['authorization', 'Bearer sk-1', ...chat.headers(undefined)]);
+  t.same(chat.headers(undefined), ['content-type', 'application/json', 'accept-encoding', 'identity']);
 });
 
 await test('each operation has its path', async (t) => {
@@ -216,5 +216,5 @@ await test('a provider’s error is read in every shape it comes in', async (t) 
       '',
     ].map((text): [string, object] => [text, { message: text, further: text.includes('"x"') ? { detail: 'x' } : {} }]),
   ];
-  for (const [body, said] of shapes) t.strictSame(openai.readError(body), { ...none, ...said }, body);
+  for (const [body, said] of shapes) t.strictSame(chat.readError(body), { ...none, ...said }, body);
 });

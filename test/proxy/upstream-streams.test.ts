@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { dataOf } from '../../proxy/bytes/events.ts';
-import { StreamTap } from '../../proxy/dialects/openai/stream-tap.ts';
+import { StreamTap } from '../../proxy/dialects/chat/stream-tap.ts';
 import { runs } from '../support/extent.ts';
 
 const nowMs = (): number => performance.now();

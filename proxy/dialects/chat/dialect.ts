@@ -1,4 +1,4 @@
-// The OpenAI wire format: what clients speak already, so a body passes as it is but for the model's name.
+// The format of chat completions (OpenAI): what clients speak already, so a body passes as it is but for the model's name.
 import { scanObject } from '../../bytes/scan.ts';
 import { type Edit, splice } from '../../bytes/splice.ts';
 import type { Call } from '../../call/call.ts';
@@ -9,8 +9,8 @@ import { StreamTap } from './stream-tap.ts';
 
 const paths: Record<Operation, string> = { chat: '/chat/completions', embeddings: '/embeddings' };
 
-/** OpenAI and everything compatible with it. */
-export const openai: Dialect = {
+/** Chat completions: OpenAI and everything compatible with it. */
+export const chat: Dialect = {
   headers(apiKey) {
     const authorization = apiKey === undefined ? [] : ['authorization', `Bearer ${apiKey}`];
     // Identity, because usage is read from the answer and bytes are relayed unchanged.

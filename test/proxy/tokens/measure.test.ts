@@ -1,6 +1,6 @@
 // What an answer cost: the provider's word when there is one, else an estimate that says so.
 import { test } from 'tap';
-import { StreamTap } from '../../../proxy/dialects/openai/stream-tap.ts';
+import { StreamTap } from '../../../proxy/dialects/chat/stream-tap.ts';
 import { type Asked, measureBody, measurePassing, measureStream } from '../../../proxy/tokens/measure.ts';
 import { createUsageReader } from '../../../proxy/tokens/usage-reader.ts';
 

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { StreamTap } from '../../../proxy/dialects/openai/stream-tap.ts';
+import { StreamTap } from '../../../proxy/dialects/chat/stream-tap.ts';
 import { extent, runs } from '../../support/extent.ts';
 import { slownessOf } from './quick.ts';
 

@@ -217,9 +217,9 @@ export const roomRules: readonly Rule[] = [
     ),
     bad: [
       ['proxy/dialects/a.ts', "import { b } from '../stages/b.ts';"],
-      ['proxy/dialects/openai/a.ts', "import { connect } from 'node:net';"],
+      ['proxy/dialects/chat/a.ts', "import { connect } from 'node:net';"],
     ],
-    good: [['proxy/dialects/openai/a.ts', "import { b } from '../../tokens/b.ts';"]],
+    good: [['proxy/dialects/chat/a.ts', "import { b } from '../../tokens/b.ts';"]],
   },
   {
     claim: 'bytes have no meaning: scanning and cutting know nothing of ours',
