@@ -1,0 +1,68 @@
+// JSON as values, read and written so that no number loses a digit.
+
+/** A number that JavaScript cannot hold exactly, with its text. It is written as it was read. */
+export interface ExactNumber {
+  readonly rawJSON: string;
+}
+
+export type JsonValue = null | boolean | number | string | ExactNumber | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: JsonValue | undefined;
+}
+
+/** Numbers with more than 15 digits, a zero at the end of a fraction or an exponent would change. Found within a text it costs only time. */
+const mayChange = /[\d.]{16}|\.\d*0(?!\d)|\d[eE][-+\d]|-0(?![\d.])/;
+
+declare global {
+  interface JSON {
+    rawJSON(text: string): ExactNumber;
+    isRawJSON(value: unknown): value is ExactNumber;
+  }
+}
+
+/** Parses JSON; numbers that would change become an `ExactNumber`. Throws a SyntaxError. */
+export function parseJson(text: string): JsonValue {
+  if (!mayChange.test(text)) return JSON.parse(text) as JsonValue;
+  const keepNumber = (_: string, value: unknown, context?: { readonly source?: string }): unknown => {
+    const source = context?.source;
+    if (typeof value !== 'number' || source === undefined) return value;
+    return String(value) === source ? value : JSON.rawJSON(source);
+  };
+  return JSON.parse(text, keepNumber) as JsonValue;
+}
+
+/** Writes JSON; members that are undefined are left out. */
+export function writeJson(value: JsonValue): string {
+  return JSON.stringify(value);
+}
+
+/** The object that a text holds; undefined for any other text. */
+export function parseObject(text: string): JsonObject | undefined {
+  try {
+    return objectOf(parseJson(text));
+  } catch {
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
+}
+
+export function objectOf(value: JsonValue | undefined): JsonObject | undefined {
+  return isObject(value) ? value : undefined;
+}
+
+export function listOf(value: JsonValue | undefined): readonly JsonValue[] | undefined {
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : undefined;
+}
+
+export function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A number, however exact; undefined for anything else. */
+export function numberOf(value: JsonValue | undefined): number | undefined {
+  if (typeof value === 'number') return value;
+  return JSON.isRawJSON(value) ? Number(value.rawJSON) : undefined;
+}

@@ -1,0 +1,67 @@
+// Cuts the bytes of an event stream into events for translation (WHATWG HTML, 9.2), wherever its chunks end.
+import { lastEventEnd } from '../bytes/events.ts';
+import { HeldBytes } from '../bytes/held-bytes.ts';
+import { type EventSplitter, InvalidAnswer, type RawEvent } from './translation.ts';
+
+/** Longest event that is translated, and most that is held of an unfinished one. Bytes. */
+export const maxEventBytes = 16 * 1024 * 1024;
+
+const carriageReturn = 0x0d;
+const newline = 0x0a;
+const lineEnd = /\r\n|\r|\n/;
+const none: readonly RawEvent[] = [];
+
+/** Comments and events without data are left out. */
+export class ServerEventSplitter implements EventSplitter {
+  readonly #held = new HeldBytes();
+  #lastByte: number | undefined;
+
+  push(chunk: Buffer): readonly RawEvent[] {
+    if (chunk.length === 0) return none;
+    const before = this.#lastByte;
+    this.#lastByte = chunk[chunk.length - 1];
+    const held = this.#held;
+    // The empty line that ends an event may be split: CR here, and LF in the next chunk.
+    const isOld = held.length === 0 && before === carriageReturn && chunk[0] === newline;
+    const end = lastEventEnd(chunk, before) || (isOld ? 1 : 0);
+    if (end === 0) {
+      held.add(held.length === 0 ? Buffer.from(chunk) : chunk);
+      if (held.length > maxEventBytes) throw new InvalidAnswer(`an event is longer than ${maxEventBytes} bytes`);
+      return none;
+    }
+    let whole = chunk.subarray(0, end);
+    if (held.length > 0) {
+      held.add(whole);
+      whole = held.take();
+    }
+    if (end < chunk.length) held.add(Buffer.from(chunk.subarray(end)));
+    return eventsOf(whole.toString('utf8'));
+  }
+
+  end(): readonly RawEvent[] {
+    return this.#held.length === 0 ? none : eventsOf(this.#held.take().toString('utf8'));
+  }
+}
+
+/** The events of a text in which every event is whole. */
+function eventsOf(text: string): readonly RawEvent[] {
+  const events: RawEvent[] = [];
+  let event: string | undefined;
+  let data: string | undefined;
+  for (const line of text.split(lineEnd)) {
+    if (line === '') {
+      if (data !== undefined) events.push({ event, data });
+      event = undefined;
+      data = undefined;
+    } else if (line.startsWith('data:')) {
+      const value = fieldValue(line, 5);
+      data = data === undefined ? value : `${data}\n${value}`;
+    } else if (line.startsWith('event:')) event = fieldValue(line, 6);
+  }
+  if (data !== undefined) events.push({ event, data });
+  return events;
+}
+
+function fieldValue(line: string, from: number): string {
+  return line.slice(line[from] === ' ' ? from + 1 : from);
+}

@@ -1,0 +1,45 @@
+// What a provider type is: one row of data. Adding a type is adding a row and a recorded answer.
+import type { DialectName } from '../dialects/names.ts';
+import type { Quirks } from '../dialects/quirks.ts';
+
+/** How a provider is told who asks. `none`: it is not; `aws`: the request is signed (SigV4). */
+export type KeyStyle = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'aws' | 'none';
+
+/** What a provider can be asked in a wire format of its own: an answer of a model in one of the dialects, or one of the other operations. */
+export type Speakable = DialectName | 'embeddings' | 'count_tokens';
+
+/** Where and how something is asked. */
+export interface Speech {
+  /** Path below the base URL; `{model}` stands for the model's id, encoded for a path. */
+  readonly path: string;
+  /** Path for a streamed answer; absent: the same. */
+  readonly streamPath?: string | undefined;
+  /** Path from the host on, where it does not lie below the base URL. */
+  readonly isFromRoot?: boolean | undefined;
+  /** Absent: as the row says. */
+  readonly keyStyle?: KeyStyle | undefined;
+  readonly quirks?: Quirks | undefined;
+  /** Headers of every such request, names and values in turn. */
+  readonly headers?: readonly string[] | undefined;
+  /** Models that it is for, by the beginning of their id (`anthropic.`, `claude-`); absent: for all. */
+  readonly models?: readonly string[] | undefined;
+}
+
+/** How a list of models is written. */
+export type ModelListFormat = 'openai' | 'anthropic' | 'gemini' | 'cohere' | 'bedrock';
+
+export interface Row {
+  /** Base URL where the config names none; undefined: it has to. */
+  readonly baseUrl: string | undefined;
+  readonly keyStyle: KeyStyle;
+  /** It is asked without a key where the config names none. */
+  readonly isKeyOptional?: boolean | undefined;
+  /** What it speaks natively. A client's own dialect is preferred, and after it those that stand first. */
+  readonly speeches: Readonly<Partial<Record<Speakable, Speech>>>;
+  /** Where its models are listed; undefined: nowhere. */
+  readonly models:
+    | { readonly path: string; readonly format: ModelListFormat; readonly isFromRoot?: boolean }
+    | undefined;
+  /** Headers of every request, names and values in turn. */
+  readonly headers?: readonly string[] | undefined;
+}
