@@ -7,6 +7,8 @@ export interface Failure {
   readonly code: ErrorCode;
   /** Words for the error's message; never an address, a header or a body. */
   readonly reason: string;
+  /** The client has read it already, as an event of its stream. */
+  readonly isTold?: boolean;
 }
 
 /** Where the bytes of an open answer go. */

@@ -36,6 +36,11 @@ export const errors = {
   duplicate_key: bad('The body names "{key}" more than once (keys differing only in case count as one). Send it once.'),
   invalid_model: bad('"model" must be a string of 1 to 1024 characters naming a model, for example "openai/gpt-4o".'),
   invalid_stream: bad('"stream" must be true or false.'),
+  invalid_parameter: bad('"{param}" {because}.'),
+  unsupported_parameter: bad(
+    'The provider "{provider}" cannot be asked for "{field}": {because}. Leave it out, or choose another model.',
+  ),
+  unsupported_operation: bad('The model "{model}" cannot be asked at {path}: its provider has nothing like it.'),
   // One answer for every failure: a caller without a key learns nothing about which keys exist.
   invalid_api_key: entryOf(
     401,
@@ -197,9 +202,13 @@ export function upstreamRefusal(
 
 /** The body of the envelope, as the spec's "Error envelope" fixes it. */
 export function envelope(refused: Refusal): string {
-  const { code, message, param, type, provider, further } = refused;
+  return JSON.stringify(envelopeOf(refused));
+}
+
+/** The same as an object. */
+export function envelopeOf({ code, message, param, type, provider, further }: Refusal): { readonly error: object } {
   const named = provider === undefined ? {} : { provider };
-  return JSON.stringify({ error: { ...further, code, message, param, type, ...named } });
+  return { error: { ...further, code, message, param, type, ...named } };
 }
 
 /** The same refusal as the flat admin error: what the proxy itself answers under /admin (spec: Admin error shape). */

@@ -15,7 +15,7 @@ import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempts.ts'
 import type { Principal } from './stages/authenticate.ts';
 import type { Ending } from './stages/relay.ts';
 import { settle, type Trip } from './stages/settle.ts';
-import type { UsageTap } from './tokens/usage-tap.ts';
+import type { UsageSource } from './tokens/token-usage.ts';
 
 /** A part of the line. What it throws becomes the answer. */
 export type Step<Value> = (trip: OpenTrip, value: Value) => void;
@@ -41,7 +41,7 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
   call: Call | undefined;
   route: Route | undefined;
   accepted: Accepted | undefined;
-  usageTap: UsageTap | undefined;
+  usage: UsageSource | undefined;
   /** Of a request that asked for an explanation. */
   record: RequestRecord | undefined;
   ending = unanswered;

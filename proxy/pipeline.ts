@@ -6,17 +6,17 @@ import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
 import { refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { type Line, OpenTrip } from './open-trip.ts';
-import { SecretsTap } from './providers/secrets-tap.ts';
 import { admit, renew } from './stages/admit.ts';
 import { announce } from './stages/announce.ts';
 import { attempt } from './stages/attempt.ts';
 import type { Accepted } from './stages/attempts.ts';
 import { authenticate } from './stages/authenticate.ts';
+import { candidates } from './stages/candidates.ts';
+import { deliver } from './stages/deliver.ts';
 import { foresee } from './stages/foresee.ts';
 import { expectJson, receive } from './stages/receive.ts';
 import { relay } from './stages/relay.ts';
 import { resolve } from './stages/resolve.ts';
-import { UsageTap } from './tokens/usage-tap.ts';
 
 /** Bodies beyond this are read in steps. */
 const largeBytes = 1024 * 1024;
@@ -59,21 +59,21 @@ function takeCall(trip: OpenTrip, call: Call): void {
   const { endpoint, exchange, gateway, snapshot, principal, consumer } = trip;
   if (consumer === undefined) throw new Error('a body was read before the consumer was admitted');
   trip.takeCall(call);
-  const route = resolve(call, snapshot, principal?.allowedModels, principal?.userPath);
+  const named = resolve(call, snapshot, principal?.allowedModels, principal?.userPath);
+  const { route, translated } = candidates(named, endpoint, call);
   trip.route = route;
   renew(consumer, route, gateway);
-  attempt({ operation: endpoint.operation, call, route, consumer }, exchange, gateway, trip);
+  attempt({ operation: endpoint.operation, call, route, consumer, translated }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
   const { exchange, gateway, principal } = trip;
-  const { answer, target, routed } = accepted;
   trip.accepted = accepted;
-  const usageTap = new UsageTap(routed, accepted, gateway.usageEnabled);
-  trip.usageTap = usageTap;
-  const headers = announce(accepted, Math.floor(gateway.nowMs()));
-  const { name: provider, secrets } = target.upstream;
-  const taps = [usageTap, new SecretsTap(secrets, answer.stream && answer.contentEncoding === undefined)];
+  const nowMs = Math.floor(gateway.nowMs());
+  const { answer, taps, usage } = deliver(accepted, gateway.usageEnabled, nowMs);
+  trip.usage = usage;
+  const headers = announce(accepted, nowMs);
+  const { name: provider } = accepted.target.upstream;
   relay({ answer, provider, taps, headers, keyId: principal?.keyId }, exchange, gateway, (ending) => trip.end(ending));
 }
 

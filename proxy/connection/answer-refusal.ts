@@ -1,10 +1,10 @@
 // Renders a refusal as the whole answer: the one place where the error envelope meets a socket.
 import type { ServerResponse } from 'node:http';
 import { STATUS_CODES } from '../../plane/http.ts';
-import { isAdminPath, pathOf } from '../call/head.ts';
-import { adminError, asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
+import { asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
 import { fixedHeaderList, fixedHeaders } from './answer-headers.ts';
 import { createChunkMeter } from './chunk-meter.ts';
+import { errorBody } from './error-format.ts';
 import type { Exchange } from './exchange.ts';
 import { holdSocket } from './hold-socket.ts';
 
@@ -35,7 +35,7 @@ export function answerRefusal(thrown: unknown, exchange: Exchange): Refusal {
   }
   const isLast = refused.code !== null && (untrusted.has(refused.code) || refused.code === 'overloaded');
   if (isLast || !(request.complete || isShort(exchange))) response.shouldKeepAlive = false;
-  const said = isAdminPath(pathOf(request.url ?? '')) ? adminError(refused) : envelope(refused);
+  const said = errorBody(refused, exchange);
   const body = request.method === 'HEAD' ? '' : said;
   writeHead(response, refused, exchange.id, Buffer.byteLength(said));
   if (request.complete) response.end(body);

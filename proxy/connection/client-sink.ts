@@ -1,6 +1,7 @@
 // Where every answer's bytes end: the socket of the client. How an answer ends there tells a complete one from a broken one.
 import type { Answer, Failure, Sink } from '../answer.ts';
-import { envelope, type Refusal, refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../errors.ts';
+import { errorEvent } from './error-format.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Writes an answer whose head has been written. */
@@ -37,8 +38,9 @@ export class ClientSink implements Sink {
       return;
     }
     const refused = refusalOf(failure, this.#provider, id);
-    if (this.#answer.stream && this.#answer.contentEncoding === undefined) {
-      response.end(`data: ${envelope(refused)}\n\n`);
+    if (failure.isTold === true) response.end();
+    else if (this.#answer.stream && this.#answer.contentEncoding === undefined) {
+      response.end(errorEvent(refused, this.#exchange));
     } else response.destroy();
     this.#ended(refused.status, refused);
   }

@@ -1,5 +1,4 @@
 // Asks one provider for its models.
-import type { Dialect } from '../dialects/dialect.ts';
 import { refusal } from '../errors.ts';
 import type { ApiKeys } from '../upstream/api-keys.ts';
 import type { Deadlines } from '../upstream/deadlines.ts';
@@ -8,12 +7,18 @@ import type { Origin, Pools } from '../upstream/pools.ts';
 import { readWhole } from '../upstream/read-whole.ts';
 import { type ModelList, usableModels } from './model-list.ts';
 
+/** Where and how a provider lists its models. */
+export interface ModelListing {
+  /** From the host on, the query included. */
+  readonly path: string;
+  /** The ids in the text of a list, whatever they are; undefined when it is none. */
+  readonly read: (text: string) => readonly unknown[] | undefined;
+}
+
 /** A provider that can be asked. */
 export interface AskedProvider extends Origin {
   readonly name: string;
-  readonly dialect: Pick<Dialect, 'modelsPath' | 'readModels'>;
-  readonly basePath: string;
-  readonly query: string;
+  readonly modelList: ModelListing | undefined;
   readonly credentials: ApiKeys;
   readonly patience: Patience;
 }
@@ -35,10 +40,10 @@ const longestMs = 30_000;
 
 /** Asks with the next key, within the timeouts of the provider and 30 seconds. Never rejects. */
 export async function askModels(provider: AskedProvider, { pools, deadlines, nowMs }: AskingParts): Promise<Told> {
-  const { name, dialect, credentials, patience } = provider;
+  const { name, modelList, credentials, patience } = provider;
+  if (modelList === undefined) return { trouble: 'It has no list of models. Name them in `models`.' };
   const key = credentials.pick(nowMs());
-  const path = provider.basePath + dialect.modelsPath + provider.query;
-  const question = { path, headers: withoutType(key.headers), mostBytes };
+  const question = { path: modelList.path, headers: withoutType(key.headers), mostBytes };
   const bounded = { ...patience, totalMs: Math.min(patience.totalMs, longestMs) };
   const answer = await readWhole(pools.get(provider), question, bounded, deadlines);
   const askAgain = (reason: string): Told => {
@@ -50,7 +55,7 @@ export async function askModels(provider: AskedProvider, { pools, deadlines, now
   }
   credentials.answered(key, answer.status, answer.head, nowMs());
   if (answer.status !== 200) return askAgain(`its status is ${answer.status}`);
-  const said = dialect.readModels(answer.body.toString('utf8'));
+  const said = modelList.read(answer.body.toString('utf8'));
   if (said === undefined) return askAgain('it is no list of models');
   const list = usableModels(said);
   // A provider that has lost its models for a moment would take them from everyone.

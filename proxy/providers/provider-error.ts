@@ -3,7 +3,7 @@ import { type ErrorType, errorTypes } from '../../schemas/error-type.ts';
 import { dataOf, hasEvent } from '../bytes/events.ts';
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
-import type { Dialect } from '../dialects/dialect.ts';
+import type { ProviderWords } from '../dialects/dialect.ts';
 import { redact, redactValue } from '../dialects/redact.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
@@ -20,6 +20,12 @@ const types: Readonly<Record<number, ErrorType>> = {
   429: 'rate_limit_error',
 };
 
+/** Kinds of errors that say how the provider is; Anthropic's streams have no other sign of it. */
+const statuses: ReadonlyMap<string, number> = new Map([
+  ['overloaded_error', 529],
+  ['rate_limit_error', 429],
+]);
+
 /** Longest message of a provider that is passed on, in characters. */
 const maxMessage = 2000;
 /** Most that further members of an error may take in the answer, in characters of JSON. */
@@ -35,17 +41,18 @@ const errorKey = Buffer.from('"error"');
 const pageTitle = /<title[^>]{0,200}>([^<]{1,200})</i;
 
 /** What is known of a provider that answers. */
-export interface Provider {
+export interface Speaker {
   readonly name: string;
   /** What no answer may tell, longest first. */
   readonly secrets: readonly string[];
-  readonly dialect: Pick<Dialect, 'readError'>;
+  /** Its own words in the text of an error body, its secrets still in them. */
+  readError(text: string): ProviderWords;
 }
 
 /** The provider failed to answer completely: the table entry, naming the provider. `head`: what came of the answer's. */
 export function failureRefusal(
   { failure }: Pick<UpstreamFailure, 'failure'>,
-  { name: provider, secrets }: Pick<Provider, 'name' | 'secrets'>,
+  { name: provider, secrets }: Pick<Speaker, 'name' | 'secrets'>,
   head: Pick<AnswerHead, 'requestId'>,
 ): Refusal {
   const headers = upstreamIdHeaders(head.requestId, secrets);
@@ -57,27 +64,27 @@ export function failureRefusal(
  * nor an event stream, an empty stream, or a stream whose first event is an error. Undefined when it is a usable answer.
  * `nowMs`: Unix milliseconds.
  */
-export function rejectionOf(answer: UpstreamAnswer, upstream: Provider, nowMs: () => number): Refusal | undefined {
+export function rejectionOf(answer: UpstreamAnswer, speaker: Speaker, nowMs: () => number): Refusal | undefined {
   const { status } = answer;
-  if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { upstream, nowMs });
-  if (status < 200 || status >= 300 || status === 204) return invalid(answer, upstream, `its status is ${status}`);
+  if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { speaker, nowMs });
+  if (status < 200 || status >= 300 || status === 204) return invalid(answer, speaker, `its status is ${status}`);
   const body = answer.body();
   const { stream, contentType = '', receivedEncoding } = answer.head;
-  if (stream && body.length === 0) return invalid(answer, upstream, 'the stream is empty');
+  if (stream && body.length === 0) return invalid(answer, speaker, 'the stream is empty');
   if (stream && answer.complete && receivedEncoding === undefined && !hasEvent(body)) {
-    return invalid(answer, upstream, 'the stream ends before its first event');
+    return invalid(answer, speaker, 'the stream ends before its first event');
   }
-  if (!stream && !isJson.test(contentType)) return invalid(answer, upstream, 'it is not JSON');
-  if (!stream && !isWhole(answer, body)) return invalid(answer, upstream, 'it is not a complete JSON object');
+  if (!stream && !isJson.test(contentType)) return invalid(answer, speaker, 'it is not JSON');
+  if (!stream && !isWhole(answer, body)) return invalid(answer, speaker, 'it is not a complete JSON object');
   const plain = stream ? body.subarray(0, 256) : decodeBody(body, receivedEncoding);
   // Nearly every successful answer ends here.
   if (!mayNameError(plain) || !plain.includes(errorKey)) return undefined;
-  return errorInside(answer, { upstream, nowMs });
+  return errorInside(answer, { speaker, nowMs });
 }
 
 /** Where a provider's words come from, and when. */
-interface Speaker {
-  readonly upstream: Provider;
+interface Speaking {
+  readonly speaker: Speaker;
   readonly nowMs: () => number;
 }
 
@@ -87,9 +94,9 @@ function textOf(answer: UpstreamAnswer): string {
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
 }
 
-function spoken(status: number, text: string, answer: UpstreamAnswer, { upstream, nowMs }: Speaker): Refusal {
-  const { name: provider, secrets } = upstream;
-  const said = upstream.dialect.readError(text);
+function spoken(status: number, text: string, answer: UpstreamAnswer, { speaker, nowMs }: Speaking): Refusal {
+  const { name: provider, secrets } = speaker;
+  const said = speaker.readError(text);
   const clean = (words: string): string => redact(words, secrets).trim().slice(0, maxMessage);
   if (status === 401 || status === 403) {
     const reason = clean(readable(said.message, status, answer));
@@ -185,14 +192,14 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 /** An error object sent with a status of success: the whole body, or the first event of a stream. */
-function errorInside(answer: UpstreamAnswer, speaker: Speaker): Refusal | undefined {
+function errorInside(answer: UpstreamAnswer, speaking: Speaking): Refusal | undefined {
   const text = textOf(answer);
   let members: Record<string, unknown>;
   try {
     members = JSON.parse(text) as Record<string, unknown>;
   } catch {
     return beginsLikeError.test(text)
-      ? invalid(answer, speaker.upstream, 'it is an error that cannot be read')
+      ? invalid(answer, speaking.speaker, 'it is an error that cannot be read')
       : undefined;
   }
   const { object, choices, data } = members;
@@ -200,20 +207,26 @@ function errorInside(answer: UpstreamAnswer, speaker: Speaker): Refusal | undefi
   if (!error) return undefined;
   if (choices !== undefined || data !== undefined) {
     const isReadable = answer.contentEncoding === undefined;
-    const { secrets } = speaker.upstream;
+    const { secrets } = speaking.speaker;
     // What is relayed compressed cannot be cleaned on the way (secrets-tap.ts).
     return isReadable || redact(text, secrets) === text
       ? undefined
-      : invalid(answer, speaker.upstream, 'it is compressed and holds an error with a secret');
+      : invalid(answer, speaking.speaker, 'it is compressed and holds an error with a secret');
   }
-  const code = Number((error as { code?: unknown }).code);
-  return spoken(code >= 400 && code < 600 ? code : 502, text, answer, speaker);
+  return spoken(statusInside(error as { code?: unknown; type?: unknown }), text, answer, speaking);
+}
+
+/** What an error in an answer of status 200 would have been: by its number, or by Anthropic's names for it. */
+function statusInside({ code, type }: { code?: unknown; type?: unknown }): number {
+  const status = Number(code);
+  if (status >= 400 && status < 600) return status;
+  return (typeof type === 'string' && statuses.get(type)) || 502;
 }
 
 /** An answer that a client could not use. */
 export function invalid(
   { head }: Pick<UpstreamAnswer, 'head'>,
-  upstream: Pick<Provider, 'name' | 'secrets'>,
+  upstream: Pick<Speaker, 'name' | 'secrets'>,
   reason: string,
 ): Refusal {
   const failure = { code: 'upstream_invalid_response', reason } as const;

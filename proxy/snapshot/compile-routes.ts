@@ -73,6 +73,7 @@ function compileTarget(upstream: Upstream, listed: Model): Target {
     upstream,
     model,
     modelJson: Buffer.from(JSON.stringify(model)),
+    speeches: upstream.speechesOf(model),
     price: price && Object.freeze(price),
   });
 }

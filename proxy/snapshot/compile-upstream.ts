@@ -2,10 +2,16 @@
 import { isDiscovering } from '../../schemas/listed-models.ts';
 import type { Provider } from '../../schemas/types.ts';
 import { durationMs } from '../../schemas/units.ts';
+import type { ModelListing } from '../discovery/ask-models.ts';
 import type { DiscoveryPlan } from '../discovery/discovery.ts';
 import { modelFilter } from '../discovery/model-filter.ts';
 import { sourceOf } from '../discovery/source.ts';
-import { dialects } from '../providers/index.ts';
+import { requestHeaders } from '../providers/key-headers.ts';
+import { modelLists } from '../providers/model-lists.ts';
+import { type Base, modelListPath } from '../providers/paths.ts';
+import type { Row } from '../providers/row.ts';
+import { rowOf } from '../providers/rows.ts';
+import { speechesAt } from '../providers/target-speeches.ts';
 import type { GivenKey, ProviderKeys } from '../upstream/api-keys.ts';
 import { authoritiesOf } from '../upstream/trust.ts';
 import type { HttpProxy } from '../upstream/tunnel.ts';
@@ -27,19 +33,23 @@ export function compileUpstream(
   keys: ProviderKeys,
 ): Upstream {
   const url = new URL(provider.base_url);
-  const dialect = dialects[provider.type];
   const { timeouts } = provider;
+  const row = rowOf(provider.type, provider.base_url);
+  const headers = Object.freeze(Object.entries(provider.headers).flat());
+  const secrets = Object.freeze(secretsOf(provider, formerKeys));
+  const base = { basePath: url.pathname.replace(/\/+$/, ''), query: url.search };
+  const place = { name, row, ...base, takesStreamOptions: provider.stream_usage, secrets };
   return Object.freeze({
     name,
     type: provider.type,
-    dialect,
     origin: url.origin,
-    basePath: url.pathname.replace(/\/+$/, ''),
-    query: url.search,
+    modelList: listingOf(row, base),
+    speechesOf: speechesAt(place),
+    unsupported: undefined,
+    headers,
     forwarded: forwardedOf(provider),
-    credentials: keys.of(name, givenKeys(provider)),
-    secrets: Object.freeze(secretsOf(provider, formerKeys)),
-    streamUsage: provider.stream_usage,
+    credentials: keys.of(name, givenKeys(provider, row, headers)),
+    secrets,
     learnsLimits: provider.learn_limits,
     hasBreaker: provider.circuit_breaker,
     discovery: discoveryOf(name, provider),
@@ -66,14 +76,19 @@ function discoveryOf(name: string, provider: Provider): DiscoveryPlan | undefine
   return Object.freeze({ source: sourceOf(name, baseUrl), refreshMs: durationMs(discovery.refresh), accepts });
 }
 
+function listingOf(row: Row, base: Base): ModelListing | undefined {
+  const path = modelListPath(row, base);
+  return path === undefined || row.models === undefined
+    ? undefined
+    : Object.freeze({ path, read: modelLists[row.models.format] });
+}
+
 /** The keys of a provider by position; those that are empty are left out, and the same one counts once. */
-function givenKeys(provider: Provider): GivenKey[] {
-  const dialect = dialects[provider.type];
-  const further = Object.entries(provider.headers).flat();
+function givenKeys(provider: Provider, { keyStyle }: Row, further: readonly string[]): GivenKey[] {
   const given = new Map<string | undefined, GivenKey>();
   keysOf(provider).forEach((secret, index) => {
     if (secret === '' || given.has(secret)) return;
-    const headers = Object.freeze([...dialect.headers(secret), ...further]);
+    const headers = Object.freeze(requestHeaders(keyStyle, secret, further));
     given.set(secret, { position: index + 1, secret, headers });
   });
   return [...given.values()];

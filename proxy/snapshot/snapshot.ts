@@ -4,9 +4,11 @@ import type { AccessLogScope } from '../access-log.ts';
 import type { TrustedProxies } from '../connection/client-address.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
-import type { Dialect } from '../dialects/dialect.ts';
+import type { ModelListing } from '../discovery/ask-models.ts';
 import type { DiscoveryPlan } from '../discovery/discovery.ts';
 import type { ToldLimits } from '../limits/headers.ts';
+import type { Speeches } from '../providers/target-speeches.ts';
+import type { UnsupportedPolicy } from '../translation/losses.ts';
 import type { ApiKeys } from '../upstream/api-keys.ts';
 import type { Patience } from '../upstream/patience.ts';
 import type { Origin } from '../upstream/pools.ts';
@@ -17,18 +19,20 @@ export interface Upstream extends Origin {
   readonly name: string;
   /** Its provider type. */
   readonly type: string;
-  readonly dialect: Dialect;
-  /** Path of the base URL, without a trailing slash. */
-  readonly basePath: string;
-  /** Query of the base URL with its `?`; empty when there is none. */
-  readonly query: string;
+  /** Where and how its models are listed; undefined: nowhere. */
+  readonly modelList: ModelListing | undefined;
+  /** How a model of it is asked. */
+  readonly speechesOf: (model: string) => Speeches;
+  /** What becomes of what it cannot be told. */
+  readonly unsupported: UnsupportedPolicy;
+  /** Configured headers of every request, names and values in turn. */
+  readonly headers: readonly string[];
   /** Headers of the client that are passed on, in lower case; undefined: none. */
   readonly forwarded: readonly string[] | undefined;
   /** Its API keys, each with the headers of every request. */
   readonly credentials: ApiKeys;
   /** What must never be shown to a client: the keys and the values of configured headers. */
   readonly secrets: readonly string[];
-  readonly streamUsage: boolean;
   /** Callers restricted to some models may send members that make this provider go elsewhere. */
   readonly allowsRoutingMembers: boolean;
   /** What its answers say of its own limits steers balancing. */
@@ -46,6 +50,7 @@ export interface Target {
   /** The model's id at the provider. */
   readonly model: string;
   readonly modelJson: Buffer;
+  readonly speeches: Speeches;
   /** What tokens cost there; undefined: unknown. */
   readonly price?: TokenPrice | undefined;
 }

@@ -1,10 +1,11 @@
 // One call of one target, from sending it to what has come of it: an answer that can be relayed, or a failure of some kind.
 import { failedOutcome } from '../attempt-outcome.ts';
-import { addForwarded } from '../call/forwarded-headers.ts';
 import type { Exchange } from '../connection/exchange.ts';
+import { redact } from '../dialects/redact.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { failureRefusal, invalid, rejectionOf } from '../providers/provider-error.ts';
+import type { TargetSpeech } from '../providers/target-speeches.ts';
 import { passableId } from '../providers/upstream-id.ts';
 import { failureKind } from '../retry/failure-kind.ts';
 import { noteFailure, noteOutrun, noteSuccess } from '../retry/learn.ts';
@@ -12,12 +13,20 @@ import type { RetryReason } from '../snapshot/retry-policy.ts';
 import type { Target, Upstream } from '../snapshot/snapshot.ts';
 import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';
+import { Reading } from '../translation/reading.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
+import { decodeBody } from '../upstream/decode-body.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 import { send } from '../upstream/send.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { Allowance } from './admit.ts';
 import type { Accepted, RoutedCall } from './attempts.ts';
+import { headersOf, prepare } from './prepare.ts';
+
+/** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error; one that is translated is held as a whole. */
+const heldBytes = 64 * 1024;
+const translatedBytes = 16 * 1024 * 1024;
+const nothing: Buffer = Buffer.alloc(0);
 
 /** How a call is made. */
 export interface Way {
@@ -43,6 +52,9 @@ export interface Asking extends Way {
   readonly key: ApiKey;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
+  readonly speech: TargetSpeech;
+  /** How the answer is translated; undefined: its bytes are the client's own dialect. */
+  readonly reading: Reading | undefined;
 }
 
 /** Why a call gave no answer that can be relayed. */
@@ -80,17 +92,18 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
   const role = state.breaker.begin(startedAtMs);
   try {
     const { upstream } = target;
-    const { dialect, credentials, forwarded, patience } = upstream;
-    const asked = dialect.request(routed.operation, routed.call, target, parts.usageEnabled);
-    const { path, body, injectedUsage } = asked;
+    const { credentials, patience } = upstream;
+    const { path, body, injectedUsage, speech, translated } = prepare(target, routed, parts.usageEnabled);
     const key = credentials.pick(parts.deadlines.coarseNowMs, state.quota);
-    const headers = [...key.headers, 'x-request-id', exchange.id];
-    if (forwarded !== undefined) addForwarded(headers, exchange.request.rawHeaders, forwarded);
-    const url = upstream.basePath + path + upstream.query;
+    const headers = headersOf(target, speech, key, exchange);
     const { stream: isStream } = routed.call;
-    const outgoing = { path: url, headers, body, latestMs, needsEvent: !isLast, isFresh, isStream };
+    const reading = translated && new Reading(translated, isStream);
+    const mostHeldBytes = reading === undefined ? heldBytes : translatedBytes;
+    const needsEvent = !isLast || reading !== undefined;
+    const outgoing = { path, headers, body, latestMs, needsEvent, isFresh, isStream, mostHeldBytes };
     const answer = send(parts.pools.get(upstream), outgoing, patience, parts.deadlines);
-    return { target, state, role, allowance, answer, key, injectedUsage, startedAtMs, latestMs, isFresh, isLast };
+    const asked = { target, state, role, allowance, answer, key, injectedUsage, speech, reading };
+    return { ...asked, startedAtMs, latestMs, isFresh, isLast };
   } catch (error) {
     state.breaker.released(role);
     allowance.lease.release();
@@ -100,13 +113,15 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
 
 /** What is to be relayed of one. */
 export function acceptedOf(
-  { target, allowance, answer, injectedUsage, startedAtMs }: Asking,
+  { target, allowance, answer, injectedUsage, speech, reading, startedAtMs }: Asking,
   routed: RoutedCall,
   endedAtMs: number,
 ): Accepted {
   const upstreamId = passableId(answer.head.requestId, target.upstream.secrets);
   const refused = undefined;
-  return { routed, target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage, upstreamId };
+  const { relayed } = speech;
+  const accepted = { routed, target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage };
+  return { ...accepted, relayed, reading, upstreamId };
 }
 
 /** Something has come of asking a target: it is counted, remembered of the target, and told to the asker. */
@@ -153,7 +168,7 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
 
 /** Why an answer cannot be relayed; undefined when it can. */
 function refusalOf(
-  { target: { upstream }, answer, injectedUsage }: Asking,
+  { target: { upstream }, answer, injectedUsage, speech, reading }: Asking,
   failure: UpstreamFailure | undefined,
   { exchange: { gone }, parts: { nowMs }, isOver }: Asker,
 ): Refusal | undefined {
@@ -161,12 +176,24 @@ function refusalOf(
   if (failure !== undefined && (isOver || !gone || !failure.sent))
     return failureRefusal(failure, upstream, answer.head);
   if (gone && answer.status < 400) return undefined;
-  return rejectionOf(answer, upstream, nowMs) ?? (injectedUsage ? unreadable(answer, upstream) : undefined);
+  const rejected = rejectionOf(answer, speech.speaker, nowMs);
+  if (rejected !== undefined) return rejected;
+  if (reading !== undefined) return unreadable(answer, upstream) ?? untranslatable(answer, upstream, reading);
+  return injectedUsage ? unreadable(answer, upstream) : undefined;
 }
 
-/** A stream that cannot be decoded would hide the usage event that the client must not see. */
+/** A stream that cannot be decoded cannot be read: it would hide the usage event that the client must not see. */
 function unreadable(answer: UpstreamAnswer, upstream: Upstream): Refusal | undefined {
   const { stream, contentEncoding } = answer;
   if (!stream || contentEncoding === undefined) return undefined;
   return invalid(answer, upstream, `it is encoded as ${contentEncoding}, although plain bytes were asked for`);
+}
+
+/** An answer of which no sense can be made. */
+function untranslatable(answer: UpstreamAnswer, upstream: Upstream, reading: Reading): Refusal | undefined {
+  const { receivedEncoding, stream } = answer.head;
+  // A compressed stream is decoded when it flows.
+  const body = stream && receivedEncoding !== undefined ? nothing : decodeBody(answer.body(), receivedEncoding);
+  const problem = reading.begin(answer, body);
+  return problem === undefined ? undefined : invalid(answer, upstream, redact(problem, upstream.secrets));
 }

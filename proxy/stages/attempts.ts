@@ -3,7 +3,10 @@ import type { Answer } from '../answer.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { Refusal } from '../errors.ts';
+import type { Relayed } from '../providers/dialects.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
+import type { Reading } from '../translation/reading.ts';
+import type { Translated } from '../translation/translated.ts';
 import type { Allowance, ConsumerAllowance } from './admit.ts';
 
 /** A call, where it may go, and what its consumer was allowed. */
@@ -12,6 +15,8 @@ export interface RoutedCall {
   readonly call: Call;
   readonly route: Route;
   readonly consumer: ConsumerAllowance;
+  /** What those targets are told that do not speak the client's dialect; undefined: all do. */
+  readonly translated: ReadonlyMap<Target, Translated> | undefined;
 }
 
 /** A target that was asked. Moments in milliseconds of the gateway's clock. */
@@ -31,6 +36,10 @@ export interface Accepted extends Attempt {
   readonly allowance: Allowance;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
+  /** What the bytes of the answer are. */
+  readonly relayed: Relayed;
+  /** Undefined: they are the client's own dialect. */
+  readonly reading: Reading | undefined;
   /** The provider's id of the request, as it may be shown. */
   readonly upstreamId: string | undefined;
 }

@@ -7,8 +7,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import { noteBreak } from '../retry/learn.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import { usualCall } from '../targets/breaker.ts';
-import type { TokenUsage } from '../tokens/token-usage.ts';
-import type { UsageTap } from '../tokens/usage-tap.ts';
+import type { TokenUsage, UsageSource } from '../tokens/token-usage.ts';
 import type { Allowance } from './admit.ts';
 import type { Accepted, FailedAttempt } from './attempts.ts';
 import type { Principal } from './authenticate.ts';
@@ -30,7 +29,7 @@ export interface Trip {
   readonly failed: readonly FailedAttempt[];
   readonly accepted: Accepted | undefined;
   /** Knows what the accepted answer cost. */
-  readonly usageTap: UsageTap | undefined;
+  readonly usage: UsageSource | undefined;
   readonly ending: Ending;
 }
 
@@ -72,9 +71,9 @@ function charge(limiter: Limiter, allowance: Allowance | undefined, { totalToken
 }
 
 /** The client has its answer already: what cannot be measured is reported, and costs nothing. */
-function usageOf({ usageTap, exchange }: Trip, { reportFailure }: Parts): TokenUsage | undefined {
+function usageOf({ usage, exchange }: Trip, { reportFailure }: Parts): TokenUsage | undefined {
   try {
-    return usageTap?.usage();
+    return usage?.usage();
   } catch (error) {
     reportFailure(error, exchange.id);
     return undefined;

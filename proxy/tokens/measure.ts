@@ -35,6 +35,11 @@ export function measurePassing(asked: Asked, reader: UsageReader): TokenUsage {
   return reader.usage() ?? estimated(asked, estimateText(reader.bytes(), reader.wideBytes()));
 }
 
+/** Of an answer whose texts were read: about so many tokens. */
+export function measureText(asked: Asked, outputTokens: number): TokenUsage {
+  return estimated(asked, Math.ceil(outputTokens));
+}
+
 /** Embeddings are numbers, not tokens. */
 function estimated(asked: Asked, output: number): TokenUsage {
   const inputTokens = estimateInput(asked.call.body);

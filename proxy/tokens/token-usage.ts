@@ -8,6 +8,12 @@ export interface TokenUsage {
   readonly source: 'reported' | 'estimated';
 }
 
+/** What knows the tokens of an answer when it is over. */
+export interface UsageSource {
+  /** Undefined: nothing came, or tokens are not counted. */
+  usage(): TokenUsage | undefined;
+}
+
 /** No request costs more: the longest contexts are a tenth of it. A larger count is a mistake, and would close a consumer's windows for days. */
 const mostTokens = 10_000_000;
 

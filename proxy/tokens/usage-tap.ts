@@ -10,12 +10,8 @@ export interface Tapped {
   readonly answer: Answer;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
-  readonly target: {
-    readonly upstream: {
-      readonly secrets: readonly string[];
-      readonly dialect: { watchStream(options: WatchOptions): WatchedStream };
-    };
-  };
+  readonly relayed: { watchStream(options: WatchOptions): WatchedStream };
+  readonly target: { readonly upstream: { readonly secrets: readonly string[] } };
 }
 
 /** A usage event and what may come in front of it. What is longer is no such thing. Bytes. */
@@ -43,12 +39,12 @@ export class UsageTap implements Tap {
   }
 
   open(next: Sink): Sink {
-    const { answer, injectedUsage, target } = this.#tapped;
+    const { answer, injectedUsage, relayed, target } = this.#tapped;
     if (answer.stream && answer.contentEncoding === undefined) {
-      const { dialect, secrets } = target.upstream;
+      const { secrets } = target.upstream;
       // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
       const options = { dropsUsage: injectedUsage, readsUsage: this.#readsUsage, watchesEnd: !answer.framed, secrets };
-      this.#stream = dialect.watchStream(options);
+      this.#stream = relayed.watchStream(options);
       return new EventSink(this.#stream, answer.framed, next);
     }
     if (!this.#readsUsage) return next;

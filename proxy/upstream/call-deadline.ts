@@ -14,6 +14,8 @@ export interface CallFacts {
   readonly isFresh: boolean;
   /** A stream was asked for. */
   readonly isStream: boolean;
+  /** An answer up to this many bytes is held until it is complete. */
+  readonly mostHeldBytes: number;
 }
 
 /** A call that took too long is told so. */

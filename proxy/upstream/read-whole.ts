@@ -35,7 +35,13 @@ export function readWhole(
   deadlines: Deadlines,
 ): Promise<WholeAnswer | { readonly failure: Failure }> {
   const { promise, resolve } = Promise.withResolvers<WholeAnswer | { readonly failure: Failure }>();
-  const facts = { latestMs: Number.POSITIVE_INFINITY, needsEvent: false, isFresh: false, isStream: false };
+  const facts = {
+    latestMs: Number.POSITIVE_INFINITY,
+    needsEvent: false,
+    isFresh: false,
+    isStream: false,
+    mostHeldBytes: 0,
+  };
   const answer = new UpstreamAnswer(patience, deadlines, facts);
   const pieces: Buffer[] = [];
   let length = 0;

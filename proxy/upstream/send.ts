@@ -16,16 +16,17 @@ export interface Outgoing {
   readonly isStream: boolean;
   /** Not on a connection that was kept from a call before. */
   readonly isFresh: boolean;
+  readonly mostHeldBytes: number;
 }
 
 /** Sends a POST. The answer is returned at once, for cancelling it; `whenReady` tells what has come of it. */
 export function send(
   pool: ClientPool,
-  { path, headers, body, latestMs, needsEvent, isFresh, isStream }: Outgoing,
+  { path, headers, body, latestMs, needsEvent, isFresh, isStream, mostHeldBytes }: Outgoing,
   patience: Patience,
   deadlines: Deadlines,
 ): UpstreamAnswer {
-  const answer = new UpstreamAnswer(patience, deadlines, { latestMs, needsEvent, isFresh, isStream });
+  const answer = new UpstreamAnswer(patience, deadlines, { latestMs, needsEvent, isFresh, isStream, mostHeldBytes });
   // Not "blocking": a client has one call at a time, so nothing waits for the head of its answer.
   const options = { method: 'POST', path, headers, body, blocking: false } as const;
   if (isFresh) pool.dispatchFresh(options, answer);

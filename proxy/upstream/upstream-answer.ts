@@ -13,8 +13,8 @@ import { type DecodedSink, decodedSink, isDecodable } from './decoded-sink.ts';
 import { clientLeft, failureOf, sendFailure, type UpstreamFailure } from './failure.ts';
 import type { Patience } from './patience.ts';
 
-/** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error. */
-const maxHeldBytes = 64 * 1024;
+/** A stream's first event is waited for up to this many bytes. */
+const maxFirstBytes = 64 * 1024;
 /** To copy pieces of this size, so that several become one, would cost more than to write each. Bytes. */
 const longPiece = 4 * 1024;
 /** More informational (1xx) answers than this are an attack. */
@@ -155,7 +155,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
       this.#fail({ code: 'upstream_invalid_response', reason: 'it comes in chunks of a few bytes each' });
       return true;
     }
-    if (this.#sink === undefined && !this.stream && this.#held.length + chunk.length <= maxHeldBytes) {
+    if (this.#sink === undefined && !this.stream && this.#held.length + chunk.length <= this.#facts.mostHeldBytes) {
       this.#held.add(chunk);
       return true;
     }
@@ -187,7 +187,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
 
   #isReadable(): boolean {
     if (!this.#facts.needsEvent || !this.stream || this.head.receivedEncoding !== undefined) return true;
-    return this.#held.length > maxHeldBytes || hasEvent(this.#held.peek());
+    return this.#held.length > maxFirstBytes || hasEvent(this.#held.peek());
   }
 
   #pass(bytes: Buffer): void {

@@ -2,38 +2,28 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { readCall } from '../../proxy/call/call.ts';
-import { chat } from '../../proxy/dialects/chat/dialect.ts';
-import type { Operation } from '../../proxy/dialects/dialect.ts';
-import { dialects } from '../../proxy/providers/index.ts';
+import { readError } from '../../proxy/dialects/chat/read-error.ts';
+import { nativeBody } from '../../proxy/dialects/native-body.ts';
+import { requestHeaders } from '../../proxy/providers/key-headers.ts';
 import { character } from '../support/character.ts';
 import { runs } from '../support/extent.ts';
 
 interface Wish {
-  operation?: Operation;
-  streamUsage?: boolean;
-  wantUsage?: boolean;
+  asksUsage?: boolean;
   model?: string;
 }
 
 /** What the provider gets for a client's body. */
-function sent(body: string, { operation = 'chat', streamUsage = true, wantUsage = true, model = 'M' }: Wish = {}) {
-  const target = { modelJson: Buffer.from(JSON.stringify(model)), upstream: { streamUsage } };
-  const request = chat.request(operation, readCall(Buffer.from(body)), target, wantUsage);
-  return { path: request.path, injected: request.injectedUsage, text: request.body.toString() };
+function sent(body: string, { asksUsage = true, model = 'M' }: Wish = {}) {
+  const request = nativeBody(readCall(Buffer.from(body)), Buffer.from(JSON.stringify(model)), asksUsage);
+  return { injected: request.injectedUsage, text: request.body.toString() };
 }
 
-await test('the list of dialects is the list of provider types', async (t) => {
-  t.same(dialects, { openai: chat });
-});
-
 await test('a request carries the provider’s key, its media type and the wish for plain bytes', async (t) => {
-  t.same(chat.headers('sk-1'), ['authorization', 'Bearer sk-1', ...chat.headers(undefined)]);
-  t.same(chat.headers(undefined), ['content-type', 'application/json', 'accept-encoding', 'identity']);
-});
-
-await test('each operation has its path', async (t) => {
-  t.equal(sent('{"model":"a"}').path, '/chat/completions');
-  t.equal(sent('{"model":"a"}', { operation: 'embeddings' }).path, '/embeddings');
+  const framing = ['content-type', 'application/json', 'accept-encoding', 'identity'];
+  t.same(requestHeaders('bearer', 'sk-1', ['x-a', 'b']), ['authorization', 'Bearer sk-1', ...framing, 'x-a', 'b']);
+  t.same(requestHeaders('x-api-key', 'sk-1', []), ['x-api-key', 'sk-1', ...framing]);
+  t.same(requestHeaders('bearer', undefined, []), framing);
 });
 
 await test('nothing but the model changes in a call that does not stream', async (t) => {
@@ -118,9 +108,7 @@ await test('options that are no object are the provider’s to refuse', async (t
 
 await test('usage is asked for only where it is needed and supported', async (t) => {
   const body = '{"model":"a","stream":true}';
-  for (const wish of [{ wantUsage: false }, { streamUsage: false }, { operation: 'embeddings' as const }]) {
-    t.match(sent(body, wish), { text: '{"model":"M","stream":true}', injected: false });
-  }
+  t.match(sent(body, { asksUsage: false }), { text: '{"model":"M","stream":true}', injected: false });
 });
 
 await test('a body of 1 MiB with everything JSON can hold changes in its model alone', async (t) => {
@@ -216,5 +204,5 @@ await test('a provider’s error is read in every shape it comes in', async (t) 
       '',
     ].map((text): [string, object] => [text, { message: text, further: text.includes('"x"') ? { detail: 'x' } : {} }]),
   ];
-  for (const [body, said] of shapes) t.strictSame(chat.readError(body), { ...none, ...said }, body);
+  for (const [body, said] of shapes) t.strictSame(readError(body), { ...none, ...said }, body);
 });

@@ -57,7 +57,7 @@ export async function startStand(t: Test, count = 2): Promise<Stand> {
     try {
       const call = readCall(await received(exchange, 1 << 20, held()));
       const route = resolve(named('all'), snapshot, undefined);
-      const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts) };
+      const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts), translated: undefined };
       const accepted = await attempted(routed, [], exchange, parts);
       const { delivery } = deliveryOf(routed, accepted);
       const { status } = await relayed(delivery, exchange, parts);

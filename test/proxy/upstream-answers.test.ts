@@ -1,6 +1,8 @@
 // What an answer of a provider means: which status is which refusal, and how its words are made harmless.
+
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { test } from 'tap';
+import { readError } from '../../proxy/dialects/chat/read-error.ts';
 import { envelope, type Refusal } from '../../proxy/errors.ts';
 import { failureRefusal, rejectionOf } from '../../proxy/providers/provider-error.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
@@ -34,6 +36,7 @@ function answerOf(
     needsEvent: false,
     isFresh: false,
     isStream: false,
+    mostHeldBytes: 64 * 1024,
   });
   const raw = Object.entries(headers)
     .flat()
@@ -50,7 +53,7 @@ const sse = { 'content-type': 'text/event-stream; charset=utf-8', 'transfer-enco
 /** 21 Oct 2026, 07:28:00 UTC. */
 const wednesdayMs = 1_792_567_680_000;
 const refusalOf = (status: number, body: string | Buffer, headers: Record<string, string> = json) =>
-  rejectionOf(answerOf(status, headers, body), upstream, () => wednesdayMs);
+  rejectionOf(answerOf(status, headers, body), { ...upstream, readError }, () => wednesdayMs);
 const said = (error: unknown): string => JSON.stringify({ error });
 
 await test('a provider’s status keeps its number and gets its type', async (t) => {
@@ -319,7 +322,7 @@ await test('no shape of an error, no place in it and no spelling carries a secre
     for (const [status, body, headers] of shapes(word)) {
       const isOpen = body.length > 60_000;
       const answer = answerOf(status, headers ?? json, body, !isOpen);
-      const refused = rejectionOf(answer, upstream, () => wednesdayMs);
+      const refused = rejectionOf(answer, { ...upstream, readError }, () => wednesdayMs);
       const sent = refused === undefined ? `not refused: ${body.toString()}` : envelope(refused);
       if (leak.test(sent) || refused === undefined)
         t.fail(`${spelling}: ${status} ${body.toString().slice(0, 200)} became ${sent}`);

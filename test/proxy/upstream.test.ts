@@ -204,7 +204,13 @@ async function startProvider(t: Test) {
   ) => {
     const body = Buffer.from(JSON.stringify({ model: 'm', stream, messages: [] }));
     const headers = ['content-type', 'application/json'];
-    const facts = { latestMs: Number.POSITIVE_INFINITY, needsEvent: false, isFresh: false, isStream: stream };
+    const facts = {
+      latestMs: Number.POSITIVE_INFINITY,
+      needsEvent: false,
+      isFresh: false,
+      isStream: stream,
+      mostHeldBytes: 65_536,
+    };
     const outgoing = { path: '/v1/chat/completions', headers, body, ...facts };
     const answer = send(pool, outgoing, { ...patience, ...changes }, deadlines);
     started(answer);

@@ -1,7 +1,7 @@
 // What becomes of a provider's list of models, hostile lists included, and of the filters.
 import { gzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
-import { chat } from '../../../proxy/dialects/chat/dialect.ts';
+import { readModels } from '../../../proxy/dialects/chat/read-models.ts';
 import { modelFilter } from '../../../proxy/discovery/model-filter.ts';
 import { usableModels } from '../../../proxy/discovery/model-list.ts';
 import { createDeadlines } from '../../../proxy/upstream/deadlines.ts';
@@ -13,14 +13,14 @@ import { patience } from '../short-patience.ts';
 const listOf = (...ids: unknown[]): string => JSON.stringify({ object: 'list', data: ids.map((id) => ({ id })) });
 
 await test('a list of models is read in both shapes; anything else is no list', async (t) => {
-  t.same(chat.readModels(listOf('b', 'a')), ['b', 'a']);
-  t.same(chat.readModels('[{"id":"a"}]'), ['a']);
+  t.same(readModels(listOf('b', 'a')), ['b', 'a']);
+  t.same(readModels('[{"id":"a"}]'), ['a']);
   t.same(
-    chat.readModels('{"data":[null,1,"a",{},[],{"id":{"id":"a"}}]}')?.filter((id) => typeof id === 'string'),
+    readModels('{"data":[null,1,"a",{},[],{"id":{"id":"a"}}]}')?.filter((id) => typeof id === 'string'),
     [],
   );
   for (const text of ['', 'null', '1', '"a"', '{}', '{"data":null}', '{"data":{"id":"a"}}', '<html>', '[{"id":"a"'])
-    t.equal(chat.readModels(text), undefined, text);
+    t.equal(readModels(text), undefined, text);
 });
 
 await test('only ids that the schema of models accepts are used, each once, sorted, at most 10,000', async (t) => {

@@ -91,7 +91,13 @@ export async function usedUpStand(t: Test, { limits = {}, waits = {}, ...said }:
       nowMs = startMs + ms;
       const consumer = admit('/team', openaiOnly, parts);
       if (consumer.lease === undefined) return limitRefusal(consumer.rejection, openaiOnly, parts.metrics);
-      const routed = { operation: 'chat', call, route: resolve(named(model), snapshot, undefined), consumer } as const;
+      const routed = {
+        operation: 'chat',
+        call,
+        route: resolve(named(model), snapshot, undefined),
+        consumer,
+        translated: undefined,
+      } as const;
       let served = '';
       const answered = async (): Promise<void> => {
         const accepted = await attempted(routed, [], exchangeOf({}), parts);

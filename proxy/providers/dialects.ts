@@ -1,0 +1,35 @@
+// The formats that are implemented: what each is to clients, to providers, and to the bytes of a native answer.
+import { readError } from '../dialects/chat/read-error.ts';
+import { StreamTap } from '../dialects/chat/stream-tap.ts';
+import type { ProviderWords } from '../dialects/dialect.ts';
+import type { ClientDialectName } from '../dialects/names.ts';
+import type { ClientDialect, ProviderDialect } from '../dialects/translation.ts';
+import type { WatchedStream, WatchOptions } from '../tokens/watched-stream.ts';
+import type { Speakable } from './row.ts';
+
+/** What must be known of a provider's format to relay its bytes. */
+export interface Relayed {
+  /** Watches an event stream of an answer; nothing of it has passed. */
+  watchStream(options: WatchOptions): WatchedStream;
+  /** The provider's own words in the text of an error body, its secrets still in them. */
+  readError(text: string): ProviderWords;
+}
+
+const chatBytes: Relayed = { watchStream: (options) => new StreamTap(options), readError };
+
+export const relayed: Readonly<Record<Speakable, Relayed>> = {
+  chat: chatBytes,
+  completions: chatBytes,
+  embeddings: chatBytes,
+  responses: chatBytes,
+  messages: chatBytes,
+  count_tokens: chatBytes,
+  gemini: chatBytes,
+  bedrock: chatBytes,
+};
+
+/** The formats that providers are translated to. */
+export const providerDialects: Readonly<Partial<Record<Speakable, ProviderDialect>>> = {};
+
+/** The formats that clients are translated from. */
+export const clientDialects: Readonly<Partial<Record<ClientDialectName, ClientDialect>>> = {};

@@ -1,0 +1,105 @@
+// How a target is asked for each operation: in the client's own dialect where its provider speaks it, else in one that is translated.
+import type { Operation } from '../dialects/dialect.ts';
+import type { Quirks } from '../dialects/quirks.ts';
+import type { ProviderDialect } from '../dialects/translation.ts';
+import { providerDialects, type Relayed, relayed } from './dialects.ts';
+import { speechPath } from './paths.ts';
+import type { Speaker } from './provider-error.ts';
+import type { KeyStyle, Row, Speakable, Speech } from './row.ts';
+
+/** One way to ask a target. */
+export interface TargetSpeech {
+  readonly format: Speakable;
+  /** From the host on, the query included. */
+  readonly path: string;
+  readonly streamPath: string;
+  /** Headers of every such request, names and values in turn. */
+  readonly headers: readonly string[];
+  /** Headers that say which version is spoken; the client's own go before these. In lower case. */
+  readonly versions: readonly string[];
+  /** Undefined: the headers of a key are those of its provider. */
+  readonly keyStyle: KeyStyle | undefined;
+  readonly quirks: Quirks;
+  /** The usage of a stream is asked for by `stream_options`. */
+  readonly takesStreamOptions: boolean;
+  readonly relayed: Relayed;
+  /** The provider, as far as its errors are concerned. */
+  readonly speaker: Speaker;
+  /** Undefined: the client's own dialect is spoken, and bytes are relayed. */
+  readonly translation: ProviderDialect | undefined;
+}
+
+/** What is not there cannot be asked. */
+export type Speeches = Readonly<Partial<Record<Operation, TargetSpeech>>>;
+
+/** The provider of targets. */
+export interface Place {
+  readonly name: string;
+  readonly row: Row;
+  readonly basePath: string;
+  /** With its `?`; empty: none. */
+  readonly query: string;
+  readonly takesStreamOptions: boolean;
+  /** What no error may tell, longest first. */
+  readonly secrets: readonly string[];
+}
+
+const operations: readonly Operation[] = ['chat', 'completions', 'responses', 'messages', 'embeddings', 'count_tokens'];
+/** Formats that a client's words can be translated to and from. */
+const translated: ReadonlySet<Operation> = new Set(['chat', 'completions', 'responses', 'messages']);
+const askUsage: ReadonlySet<Speakable> = new Set(['chat', 'completions']);
+const versionHeaders: readonly string[] = Object.freeze(['anthropic-version', 'anthropic-beta']);
+const noHeaders: readonly string[] = Object.freeze([]);
+const versioned: ReadonlySet<Speakable> = new Set(['messages', 'count_tokens']);
+
+/** Gives the speeches of a model of the provider; models for which they are the same share them. */
+export function speechesAt(place: Place): (model: string) => Speeches {
+  const spoken = Object.entries(place.row.speeches) as [Speakable, Speech][];
+  const isSame = spoken.every(([, { path, streamPath = '', models }]) => {
+    return models === undefined && !`${path}${streamPath}`.includes('{model}');
+  });
+  const shared = isSame ? speechesOf(spoken, place, '') : undefined;
+  return (model) => shared ?? speechesOf(spoken, place, model);
+}
+
+type Spoken = readonly (readonly [Speakable, Speech])[];
+
+function speechesOf(spoken: Spoken, place: Place, model: string): Speeches {
+  const usable = spoken.filter(([, { models }]) => models?.some((prefix) => model.startsWith(prefix)) ?? true);
+  const speeches: Partial<Record<Operation, TargetSpeech>> = {};
+  for (const operation of operations) {
+    const native = usable.find(([name, { quirks }]) => name === operation && quirks?.isModelInPath !== true);
+    const other = translated.has(operation) ? usable.find(([name]) => providerDialects[name] !== undefined) : undefined;
+    if (native !== undefined) speeches[operation] = targetSpeech(native, place, model, undefined);
+    else if (other !== undefined) speeches[operation] = targetSpeech(other, place, model, providerDialects[other[0]]);
+  }
+  return Object.freeze(speeches);
+}
+
+function targetSpeech(
+  [format, speech]: readonly [Speakable, Speech],
+  place: Place,
+  model: string,
+  translation: ProviderDialect | undefined,
+): TargetSpeech {
+  const { quirks = {}, headers = [], keyStyle } = speech;
+  const { readError } = translation ?? relayed[format];
+  const knowsOptions = quirks.without?.includes('stream_options') !== true;
+  return Object.freeze({
+    format,
+    path: speechPath(speech, place, model, false),
+    streamPath: speechPath(speech, place, model, true),
+    headers: Object.freeze([...(place.row.headers ?? []), ...headers]),
+    versions: translation === undefined && versioned.has(format) ? versionHeaders : noHeaders,
+    keyStyle,
+    quirks: place.takesStreamOptions ? quirks : withoutStreamOptions(quirks),
+    takesStreamOptions: place.takesStreamOptions && knowsOptions && askUsage.has(format),
+    relayed: relayed[format],
+    speaker: Object.freeze({ name: place.name, secrets: place.secrets, readError }),
+    translation,
+  });
+}
+
+function withoutStreamOptions(quirks: Quirks): Quirks {
+  return { ...quirks, without: [...(quirks.without ?? []), 'stream_options'] };
+}

@@ -1,0 +1,71 @@
+// Which targets of a route can be asked for an operation: in the client's own dialect, or translated.
+import type { Call } from '../call/call.ts';
+import type { Operation } from '../dialects/dialect.ts';
+import type { ClientDialectName } from '../dialects/names.ts';
+import { Refusal, refusal } from '../errors.ts';
+import { clientDialects } from '../providers/dialects.ts';
+import type { Route, Target } from '../snapshot/snapshot.ts';
+import { conversationOf } from '../translation/conversation-of.ts';
+import { type Translated, translate } from '../translation/translated.ts';
+import { partOf } from './route-part.ts';
+
+/** A route whose targets can all be asked, and what those are told whose dialect is another one. */
+export interface Candidates {
+  readonly route: Route;
+  /** Undefined: all speak the client's dialect. */
+  readonly translated: ReadonlyMap<Target, Translated> | undefined;
+}
+
+/** What is asked for, and where. */
+interface Wanted {
+  readonly operation: Operation;
+  readonly path: string;
+}
+
+/**
+ * Leaves out the targets that cannot be asked. Throws when none is left: 400 `unsupported_operation` where providers have nothing like it,
+ * `unsupported_parameter` where they cannot be told all of it, and `invalid_parameter` for a body that cannot be translated at all.
+ */
+export function candidates(route: Route, { operation, path }: Wanted, call: Call): Candidates {
+  if (isNative(route, operation)) return { route, translated: undefined };
+  const translated = new Map<Target, Translated>();
+  let refused: Refusal | undefined;
+  const spoken = lazily(() => {
+    const client = clientDialects[operation as ClientDialectName];
+    if (client === undefined) throw new Error(`nothing translates ${operation}`);
+    return conversationOf(call, client);
+  });
+  const usable = partOf(route, (target) => {
+    const speech = target.speeches[operation];
+    if (speech?.translation === undefined) return speech !== undefined;
+    try {
+      translated.set(target, translate(spoken(), target, speech, speech.translation));
+      return true;
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code === 'invalid_parameter') throw error;
+      refused ??= error;
+      return false;
+    }
+  });
+  if (usable === undefined) {
+    throw refused ?? refusal('unsupported_operation', { param: 'model', fill: { model: call.model, path } });
+  }
+  return { route: usable, translated };
+}
+
+function isNative({ targets }: Route, operation: Operation): boolean {
+  for (const { speeches } of targets) {
+    const speech = speeches[operation];
+    if (speech === undefined || speech.translation !== undefined) return false;
+  }
+  return true;
+}
+
+/** What `make` gives, made when it is first asked for. */
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

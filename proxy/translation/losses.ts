@@ -1,0 +1,49 @@
+// What is lost on the way to a target that speaks another dialect: hints are left out and told, more is refused, unless the operator decided.
+
+import type { Losses } from '../dialects/translation.ts';
+import { refusal } from '../errors.ts';
+
+/** What becomes of what a provider cannot say. `reject`: nothing is left out; `drop`: everything; undefined: hints alone. */
+export type UnsupportedPolicy = 'reject' | 'drop' | undefined;
+
+/** Keeps the names of what was left out, each once. */
+export class LossList implements Losses {
+  readonly dropped: string[] = [];
+  readonly #provider: string;
+  readonly #policy: UnsupportedPolicy;
+
+  constructor(provider: string, policy: UnsupportedPolicy) {
+    this.#provider = provider;
+    this.#policy = policy;
+  }
+
+  /** Throws 400 `unsupported_parameter` where nothing may be left out. */
+  hint(field: string): void {
+    if (this.#policy === 'reject') this.#refuse(field, 'it has nothing like it');
+    this.#drop(field);
+  }
+
+  /** Throws 400 `unsupported_parameter` unless everything may be left out. */
+  meaning(field: string, because: string): void {
+    if (this.#policy !== 'drop') this.#refuse(field, because);
+    this.#drop(field);
+  }
+
+  #drop(field: string): void {
+    if (!this.dropped.includes(field)) this.dropped.push(field);
+  }
+
+  #refuse(field: string, because: string): never {
+    throw refusal('unsupported_parameter', { param: field, fill: { field, provider: this.#provider, because } });
+  }
+}
+
+/** Longest value of the header, in characters. */
+const mostHeader = 1000;
+
+/** The names of what was left out as the value of `x-gateway-dropped`; empty: nothing was. Names are the client's, so only harmless characters stay. */
+export function droppedHeader(dropped: readonly string[]): string {
+  const names = dropped.map((name) => name.replace(/[^\w.[\]-]/g, '?'));
+  const all = names.join(', ');
+  return all.length <= mostHeader ? all : `${all.slice(0, mostHeader)}...`;
+}

@@ -1,0 +1,53 @@
+// What a translated answer cost: as the provider reported it, else estimated from the texts that passed.
+import type { ConversationAnswer, ConversationUsage } from '../dialects/conversation/conversation.ts';
+import type { StreamEvent } from '../dialects/conversation/stream-event.ts';
+import { type Asked, measureText } from '../tokens/measure.ts';
+import { type TokenUsage, tokenUsageFrom } from '../tokens/token-usage.ts';
+
+/** Watches the events of an answer, and says what they cost. */
+export class TranslatedUsage {
+  readonly #asked: Asked;
+  #usage: ConversationUsage | undefined;
+  #textBytes = 0;
+  #events = 0;
+  #hasOpenPart = false;
+  #hasParts = false;
+
+  constructor(asked: Asked) {
+    this.#asked = asked;
+  }
+
+  note(event: StreamEvent): void {
+    if (event.kind === 'usage') this.#usage = event.usage;
+    else if (event.kind === 'opened') {
+      this.#hasOpenPart = true;
+      this.#hasParts = true;
+    } else if (event.kind === 'closed') this.#hasOpenPart = false;
+    else if (event.kind === 'delta' && 'text' in event.delta) {
+      this.#events += 1;
+      this.#textBytes += Buffer.byteLength(event.delta.text);
+    }
+  }
+
+  noteAnswer({ usage, parts }: ConversationAnswer): void {
+    this.#usage = usage;
+    for (const part of parts) {
+      if ('text' in part) this.#textBytes += Buffer.byteLength(part.text);
+      else if (part.kind === 'tool_call') this.#textBytes += Buffer.byteLength(part.input);
+    }
+  }
+
+  /** Everything was said, and what it cost may come next. */
+  get awaitsUsage(): boolean {
+    return this.#usage === undefined && this.#hasParts && !this.#hasOpenPart;
+  }
+
+  usage(): TokenUsage {
+    const reported = this.#usage && tokenUsageFrom(countsOf(this.#usage));
+    return reported ?? measureText(this.#asked, Math.max(this.#events, this.#textBytes / 4));
+  }
+}
+
+function countsOf({ inputTokens, outputTokens, totalTokens }: ConversationUsage) {
+  return { input: inputTokens, output: outputTokens, total: totalTokens };
+}

@@ -1,0 +1,60 @@
+// A call in the words of its target, and the target's answer in the words of the client.
+import { randomBytes } from 'node:crypto';
+import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
+import { type JsonObject, parseObject, writeJson } from '../dialects/json.ts';
+import type { AnswerContext, EventWriter, ProviderDialect } from '../dialects/translation.ts';
+import { InvalidAnswer } from '../dialects/translation.ts';
+import type { TargetSpeech } from '../providers/target-speeches.ts';
+import type { Spoken } from './conversation-of.ts';
+import { LossList, type UnsupportedPolicy } from './losses.ts';
+
+/** What is needed of a target to speak to it. */
+export interface SpokenTo {
+  readonly model: string;
+  readonly upstream: { readonly name: string; readonly unsupported: UnsupportedPolicy };
+}
+
+/** One call that is translated for one target. */
+export interface Translated {
+  readonly spoken: Spoken;
+  readonly target: SpokenTo;
+  readonly dialect: ProviderDialect;
+  readonly body: Buffer;
+  /** What was left out, in the client's words. */
+  readonly dropped: readonly string[];
+}
+
+/** Throws 400 `unsupported_parameter` when the target cannot be told what the call means. */
+export function translate(
+  spoken: Spoken,
+  target: SpokenTo,
+  { quirks }: Pick<TargetSpeech, 'quirks'>,
+  dialect: ProviderDialect,
+): Translated {
+  const losses = new LossList(target.upstream.name, target.upstream.unsupported);
+  const body = dialect.writeRequest(spoken.request, { model: target.model, quirks }, losses);
+  return { spoken, target, dialect, body: Buffer.from(writeJson(body)), dropped: losses.dropped };
+}
+
+/** The answer that a whole body holds. Throws an InvalidAnswer. */
+export function readAnswer({ dialect }: Translated, body: Buffer): ConversationAnswer {
+  const parsed = parseObject(body.toString('utf8'));
+  if (parsed === undefined) throw new InvalidAnswer('it is not a JSON object');
+  return dialect.readAnswer(parsed);
+}
+
+/** The answer in the client's dialect. `nowMs`: Unix milliseconds. */
+export function writeAnswer(translated: Translated, answer: ConversationAnswer, nowMs: number): JsonObject {
+  return translated.spoken.client.writeAnswer(answer, contextOf(translated, nowMs));
+}
+
+/** Writes the events of a streamed answer in the client's dialect. */
+export function eventWriter(translated: Translated, nowMs: number): EventWriter {
+  return translated.spoken.client.eventWriter(contextOf(translated, nowMs));
+}
+
+function contextOf({ spoken, target }: Translated, nowMs: number): AnswerContext {
+  const { request, body } = spoken;
+  const newId = (): string => randomBytes(12).toString('hex');
+  return { model: target.model, nowSeconds: Math.floor(nowMs / 1000), newId, request, body };
+}

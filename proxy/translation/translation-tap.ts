@@ -1,0 +1,161 @@
+// The tap that translates an answer on its way to the client, event by event, and knows what it cost.
+import { errorTypes } from '../../schemas/error-type.ts';
+import type { Answer, Failure, Sink, Tap } from '../answer.ts';
+import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
+import type { StreamEvent, StreamFailure } from '../dialects/conversation/stream-event.ts';
+import { writeJson } from '../dialects/json.ts';
+import { redact } from '../dialects/redact.ts';
+import { ServerEventSplitter } from '../dialects/server-events.ts';
+import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer } from '../dialects/translation.ts';
+import { refusal } from '../errors.ts';
+import type { Asked } from '../tokens/measure.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
+import { eventWriter, type Translated, writeAnswer } from './translated.ts';
+import { TranslatedUsage } from './translated-usage.ts';
+
+/** A usage event and what may come in front of it. Bytes. */
+const mostDrainedBytes = 64 * 1024;
+
+/** An answer, how it is translated, and for whom its tokens are counted. */
+export interface Translating {
+  readonly answer: Pick<Answer, 'cancel' | 'stream'>;
+  readonly translated: Translated;
+  /** What a whole answer says; undefined: it streams. */
+  readonly read: ConversationAnswer | undefined;
+  readonly asked: Asked;
+  /** What no error may tell, longest first. */
+  readonly secrets: readonly string[];
+  /** Tokens are counted. */
+  readonly readsUsage: boolean;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+export class TranslationTap implements Tap {
+  readonly #translating: Translating;
+  readonly #usage: TranslatedUsage;
+
+  constructor(translating: Translating) {
+    this.#translating = translating;
+    this.#usage = new TranslatedUsage(translating.asked);
+  }
+
+  /** Of a stream whose client has left nothing passes. */
+  whole(body: Buffer): Buffer {
+    const { read, translated, nowMs } = this.#translating;
+    if (read === undefined) return body;
+    this.#usage.noteAnswer(read);
+    return Buffer.from(writeJson(writeAnswer(translated, read, nowMs)));
+  }
+
+  open(next: Sink): Sink {
+    return new TranslatedStream(this.#translating, this.#usage, next);
+  }
+
+  awaitsMore(drainedBytes: number): boolean {
+    return this.#usage.awaitsUsage && drainedBytes <= mostDrainedBytes;
+  }
+
+  usage(): TokenUsage | undefined {
+    return this.#translating.readsUsage ? this.#usage.usage() : undefined;
+  }
+}
+
+/** Reads events of the provider and writes those of the client. Nothing is held but an event that has not ended, and what readers hold of a part. */
+class TranslatedStream implements Sink {
+  readonly #translating: Translating;
+  readonly #usage: TranslatedUsage;
+  readonly #next: Sink;
+  readonly #splitter: EventSplitter;
+  readonly #reader: EventReader;
+  readonly #writer: EventWriter;
+  #isFinished = false;
+  #failed: StreamFailure | undefined;
+  #broken: Failure | undefined;
+
+  constructor(translating: Translating, usage: TranslatedUsage, next: Sink) {
+    const { translated, nowMs } = translating;
+    this.#translating = translating;
+    this.#usage = usage;
+    this.#next = next;
+    this.#splitter = translated.dialect.eventSplitter?.() ?? new ServerEventSplitter();
+    this.#reader = translated.dialect.eventReader();
+    this.#writer = eventWriter(translated, nowMs);
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#isOver) return true;
+    try {
+      return this.#tell(this.#splitter.push(chunk).flatMap((event) => this.#reader.read(event)));
+    } catch (error) {
+      if (!(error instanceof InvalidAnswer)) throw error;
+      this.#broken = { code: 'upstream_invalid_response', reason: error.message };
+      this.#translating.answer.cancel(this.#broken);
+      return true;
+    }
+  }
+
+  end(failure: Failure | undefined): void {
+    const broken = this.#broken ?? this.#finish() ?? (this.#isOver ? undefined : brokenOff(failure));
+    if (broken === undefined) {
+      this.#next.end(undefined);
+      return;
+    }
+    // What the provider said itself is told already.
+    if (this.#failed === undefined) this.#tell([{ kind: 'failed', failure: wordsOf(broken) }]);
+    this.#next.end({ ...broken, isTold: true });
+  }
+
+  get #isOver(): boolean {
+    return this.#isFinished || this.#failed !== undefined || this.#broken !== undefined;
+  }
+
+  /** Tells what the last bytes say. Gives why the answer is broken, if it is; a provider that said so itself included. */
+  #finish(): Failure | undefined {
+    try {
+      if (!this.#isOver) {
+        const last = this.#splitter.end().flatMap((event) => this.#reader.read(event));
+        this.#tell([...last, ...this.#reader.end()]);
+      }
+    } catch (error) {
+      if (!(error instanceof InvalidAnswer)) throw error;
+      return { code: 'upstream_invalid_response', reason: error.message };
+    }
+    return this.#failed === undefined ? undefined : { code: 'stream_incomplete', reason: '' };
+  }
+
+  #tell(events: readonly StreamEvent[]): boolean {
+    let text = '';
+    for (const event of events) {
+      // What comes behind the end of an answer concerns the client no more.
+      if (this.#isOver && event.kind !== 'usage') break;
+      this.#usage.note(event);
+      text += this.#writer.write(event.kind === 'failed' ? this.#withoutSecrets(event.failure) : event);
+      if (event.kind === 'finished') this.#isFinished = true;
+      else if (event.kind === 'failed') this.#failed = event.failure;
+    }
+    return text === '' || this.#next.write(Buffer.from(text));
+  }
+
+  #withoutSecrets(failure: StreamFailure): StreamEvent {
+    const { secrets } = this.#translating;
+    const clean = (words: string | null): string | null => (words === null ? null : redact(words, secrets));
+    const message = redact(failure.message, secrets);
+    // Clients read the kinds of the error envelope, whoever the provider is (spec, Error envelope).
+    const type = errorTypes.find((known) => known === failure.type) ?? 'provider_error';
+    return { kind: 'failed', failure: { message, code: clean(failure.code ?? failure.type), type } };
+  }
+}
+
+/** A stream that ended too early, for no reason or because the provider was lost. Other reasons stay what they are. */
+function brokenOff(failure: Failure | undefined): Failure {
+  if (failure === undefined || failure.code === 'upstream_disconnected') {
+    return { code: 'stream_incomplete', reason: '' };
+  }
+  return failure;
+}
+
+function wordsOf({ code, reason }: Failure): StreamFailure {
+  const { message, type } = refusal(code, { fill: { reason, request_id: '' } });
+  return { message, code, type };
+}
