@@ -44,6 +44,28 @@ export interface Answer {
   cancel(failure?: Failure): void;
 }
 
+/** An answer of the gateway itself. */
+export function jsonAnswer(value: object): Answer {
+  const body = Buffer.from(JSON.stringify(value));
+  return {
+    status: 200,
+    contentType: 'application/json; charset=utf-8',
+    contentEncoding: undefined,
+    contentLength: String(body.length),
+    stream: false,
+    framed: true,
+    complete: true,
+    body: () => body,
+    attach: (sink) => {
+      sink.write(body);
+      sink.end(undefined);
+    },
+    resume: () => undefined,
+    finishSoon: () => undefined,
+    cancel: () => undefined,
+  };
+}
+
 /**
  * Sees an answer on its way to the client, and may change it. Taps are composed as undici composes interceptors: each wraps the sink
  * behind it, so that a chunk costs one call a tap.

@@ -1,25 +1,21 @@
 // The line itself: what happens to a model request, in order. The order is written down here and nowhere else. It waits twice, for the
 // body and for an answer, so it has three parts; within a part nothing waits.
-import { type Call, readCall, readLargeCall } from './call/call.ts';
+import { type Call, largeBytes, readCall, readLargeCall } from './call/call.ts';
 import type { Exchange } from './connection/exchange.ts';
 import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
 import { refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { type Line, OpenTrip } from './open-trip.ts';
 import { admit, renew } from './stages/admit.ts';
-import { announce } from './stages/announce.ts';
 import { attempt } from './stages/attempt.ts';
 import type { Accepted } from './stages/attempts.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { candidates } from './stages/candidates.ts';
-import { deliver } from './stages/deliver.ts';
+import { deliver, ownDelivery } from './stages/deliver.ts';
 import { foresee } from './stages/foresee.ts';
 import { expectJson, receive } from './stages/receive.ts';
-import { relay } from './stages/relay.ts';
+import { type Delivery, relay } from './stages/relay.ts';
 import { resolve } from './stages/resolve.ts';
-
-/** Bodies beyond this are read in steps. */
-const largeBytes = 1024 * 1024;
 
 /** Serves one request of a model endpoint, whatever happens. */
 export function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway): void {
@@ -28,13 +24,14 @@ export function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gate
 }
 
 function takeHead(trip: OpenTrip): void {
-  const { exchange, gateway, snapshot } = trip;
+  const { endpoint, exchange, gateway, snapshot } = trip;
   if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
   const principal = authenticate(exchange, snapshot.credentials, gateway.failedLogins);
   trip.takeCaller(principal);
   const { keyId, userPath, allowedModels } = principal;
   expectJson(exchange, snapshot.bodyLimitBytes);
-  const admission = admit(userPath, snapshot.toldLimits, gateway);
+  const rules = endpoint.isCounted ? gateway.limiter.forUserPath(userPath) : gateway.limiter.unlimited;
+  const admission = admit(rules, snapshot.toldLimits, gateway);
   const held = gateway.bodies.open(keyId ?? userPath, snapshot);
   trip.held = held;
   if (admission.lease === undefined) {
@@ -60,21 +57,23 @@ function takeCall(trip: OpenTrip, call: Call): void {
   if (consumer === undefined) throw new Error('a body was read before the consumer was admitted');
   trip.takeCall(call);
   const named = resolve(call, snapshot, principal?.allowedModels, principal?.userPath);
-  const { route, translated } = candidates(named, endpoint, call);
+  const { route, translated, own } = candidates(named, endpoint, call);
   trip.route = route;
   renew(consumer, route, gateway);
-  attempt({ operation: endpoint.operation, call, route, consumer, translated }, exchange, gateway, trip);
+  const { operation, isCounted } = endpoint;
+  if (own !== undefined) relayTo(trip, ownDelivery(own));
+  else attempt({ operation, isCounted, call, route, consumer, translated }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
-  const { exchange, gateway, principal } = trip;
   trip.accepted = accepted;
-  const nowMs = Math.floor(gateway.nowMs());
-  const { answer, taps, usage } = deliver(accepted, gateway.usageEnabled, nowMs);
+  const { delivery, usage } = deliver(accepted, trip.principal?.keyId, trip.gateway);
   trip.usage = usage;
-  const headers = announce(accepted, nowMs);
-  const { name: provider } = accepted.target.upstream;
-  relay({ answer, provider, taps, headers, keyId: principal?.keyId }, exchange, gateway, (ending) => trip.end(ending));
+  relayTo(trip, delivery);
+}
+
+function relayTo(trip: OpenTrip, delivery: Delivery): void {
+  relay(delivery, trip.exchange, trip.gateway, (ending) => trip.end(ending));
 }
 
 const line: Line = { body: takeBody, answer: takeAnswer };

@@ -23,6 +23,8 @@ export interface Call {
   readonly routingMember: string | undefined;
 }
 
+/** Bodies beyond this are read in steps. */
+export const largeBytes = 1024 * 1024;
 /** Longest model name accepted, in characters. */
 const maxModelLength = 1024;
 

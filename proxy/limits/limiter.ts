@@ -79,6 +79,11 @@ export class Limiter {
     this.#lookup.index = new RuleIndex(this.#isEnforced ? tallies : []);
   }
 
+  /** The rules of what no rule counts: none. */
+  get unlimited(): Matches {
+    return this.#lookup.none;
+  }
+
   /** The rules of a consumer; `path` as `normaliseUserPath` gives it. */
   forUserPath(path: string): Matches {
     return this.#lookup.forUserPath(path);

@@ -141,6 +141,9 @@ export class RuleLookup {
   readonly #paths = new Recent<string, Matches>(rememberedPaths);
   readonly #targets = new Recent<string, Recent<string, Matches>>(rememberedProviders);
 
+  /** No rules: of what counts nothing. */
+  readonly none = new Matches(this, () => nothingMatched);
+
   /** `path` normalised. */
   forUserPath(path: string): Matches {
     const size = Math.ceil(path.length / pathUnit);

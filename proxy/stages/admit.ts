@@ -31,13 +31,12 @@ export interface Rejected {
   readonly told: ToldLimits;
 }
 
-/** Takes one request from every user-path rule of the consumer, or from none when one is used up: `foresee` makes the answer of that. */
+/** Takes one request from every one of the rules of a consumer, or from none when one is used up: `foresee` makes the answer of that. */
 export function admit(
-  userPath: string,
+  matches: Matches,
   told: ToldLimits,
   { limiter, nowMs }: Pick<Gateway, 'limiter' | 'nowMs'>,
 ): ConsumerAllowance | Rejected {
-  const matches = limiter.forUserPath(userPath);
   const { lease, rejection } = limiter.admit(matches, Math.floor(nowMs()), 'reject');
   return lease === undefined ? { rejection, matches, told } : { lease, matches, told };
 }

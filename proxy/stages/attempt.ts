@@ -121,7 +121,8 @@ class Attempts implements Asker, Waiting {
   /** Sends the call to a target that has room, if the budget allows. */
   #admitAndSend(target: Target, kind: RetryKind, nowMs: number): Sending {
     const { limiter, retries } = this.parts;
-    const matches = limiter.forTarget(target.upstream.name, target.model);
+    const { isCounted } = this.routed;
+    const matches = isCounted ? limiter.forTarget(target.upstream.name, target.model) : limiter.unlimited;
     const { lease } = limiter.admit(matches, nowMs, this.#targets.length === 1 ? 'reject' : 'skip_target');
     if (lease === undefined) return 'no room';
     if (this.#calls > 0 && !retries.take(this.routed.route, kind, nowMs)) {

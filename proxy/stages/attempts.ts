@@ -12,6 +12,8 @@ import type { Allowance, ConsumerAllowance } from './admit.ts';
 /** A call, where it may go, and what its consumer was allowed. */
 export interface RoutedCall {
   readonly operation: Operation;
+  /** Rules count it. */
+  readonly isCounted: boolean;
   readonly call: Call;
   readonly route: Route;
   readonly consumer: ConsumerAllowance;

@@ -1,10 +1,12 @@
 // Which targets of a route can be asked for an operation: in the client's own dialect, or translated.
+import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { ClientDialectName } from '../dialects/names.ts';
 import { Refusal, refusal } from '../errors.ts';
 import { clientDialects } from '../providers/dialects.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
+import { estimateInput } from '../tokens/estimate.ts';
 import { conversationOf } from '../translation/conversation-of.ts';
 import { type Translated, translate } from '../translation/translated.ts';
 import { partOf } from './route-part.ts';
@@ -14,6 +16,8 @@ export interface Candidates {
   readonly route: Route;
   /** Undefined: all speak the client's dialect. */
   readonly translated: ReadonlyMap<Target, Translated> | undefined;
+  /** The answer that needs no target; undefined: one is asked. */
+  readonly own: Answer | undefined;
 }
 
 /** What is asked for, and where. */
@@ -27,7 +31,8 @@ interface Wanted {
  * `unsupported_parameter` where they cannot be told all of it, and `invalid_parameter` for a body that cannot be translated at all.
  */
 export function candidates(route: Route, { operation, path }: Wanted, call: Call): Candidates {
-  if (isNative(route, operation)) return { route, translated: undefined };
+  if (isNative(route, operation)) return { route, translated: undefined, own: undefined };
+  if (operation === 'count_tokens') return countable(route, call);
   const translated = new Map<Target, Translated>();
   let refused: Refusal | undefined;
   const spoken = lazily(() => {
@@ -50,7 +55,15 @@ export function candidates(route: Route, { operation, path }: Wanted, call: Call
   if (usable === undefined) {
     throw refused ?? refusal('unsupported_operation', { param: 'model', fill: { model: call.model, path } });
   }
-  return { route: usable, translated };
+  return { route: usable, translated, own: undefined };
+}
+
+/** Tokens are counted by targets that can count them, else estimated. */
+function countable(route: Route, call: Call): Candidates {
+  const counting = partOf(route, ({ speeches }) => speeches.count_tokens !== undefined);
+  if (counting !== undefined) return { route: counting, translated: undefined, own: undefined };
+  const own = jsonAnswer({ input_tokens: Math.max(1, estimateInput(call.body)) });
+  return { route, translated: undefined, own };
 }
 
 function isNative({ targets }: Route, operation: Operation): boolean {

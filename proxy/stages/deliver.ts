@@ -1,37 +1,44 @@
-// How an accepted answer goes to its client: as it is, or translated.
-import type { Answer, Tap } from '../answer.ts';
+// How an answer goes to its client: that of a provider as it is, or translated; and one of the gateway itself.
+import type { Answer } from '../answer.ts';
+import type { Gateway } from '../gateway.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import { UsageTap } from '../tokens/usage-tap.ts';
 import { TranslatedHead } from '../translation/translated-head.ts';
 import { TranslationTap } from '../translation/translation-tap.ts';
+import { announce } from './announce.ts';
 import type { Accepted } from './attempts.ts';
+import type { Delivery } from './relay.ts';
 
+/** What is relayed, and what knows its cost when that is over. */
 export interface Delivered {
-  readonly answer: Answer;
-  /** The one nearest to the provider first. */
-  readonly taps: readonly Tap[];
+  readonly delivery: Delivery;
   readonly usage: UsageSource;
 }
 
-/** `countsTokens`: usage is read. `nowMs`: Unix milliseconds. */
-export function deliver(accepted: Accepted, countsTokens: boolean, nowMs: number): Delivered {
+/** `keyId`: the managed key of the caller. */
+export function deliver(
+  accepted: Accepted,
+  keyId: string | undefined,
+  { nowMs, usageEnabled }: Pick<Gateway, 'nowMs' | 'usageEnabled'>,
+): Delivered {
   const { answer, reading, routed, target } = accepted;
-  const { secrets } = target.upstream;
+  const { name: provider, secrets } = target.upstream;
+  const now = Math.floor(nowMs());
+  const headers = announce(accepted, now);
   if (reading === undefined) {
-    const usage = new UsageTap(routed, accepted, countsTokens);
+    const usage = new UsageTap(routed, accepted, usageEnabled);
     const isWatched = answer.stream && answer.contentEncoding === undefined;
-    return { answer, taps: [usage, new SecretsTap(secrets, isWatched)], usage };
+    const taps = [usage, new SecretsTap(secrets, isWatched)];
+    return { delivery: { answer, provider, taps, headers, keyId }, usage };
   }
   const { translated, answer: read } = reading;
-  const usage = new TranslationTap({
-    answer,
-    translated,
-    read,
-    asked: routed,
-    secrets,
-    readsUsage: countsTokens,
-    nowMs,
-  });
-  return { answer: new TranslatedHead(answer), taps: [usage], usage };
+  const asked = { asked: routed, secrets, readsUsage: usageEnabled, nowMs: now };
+  const usage = new TranslationTap({ answer, translated, read, ...asked });
+  return { delivery: { answer: new TranslatedHead(answer), provider, taps: [usage], headers, keyId }, usage };
+}
+
+/** What the gateway answers by itself. */
+export function ownDelivery(answer: Answer): Delivery {
+  return { answer, provider: undefined, taps: [], headers: [], keyId: undefined };
 }

@@ -151,7 +151,13 @@ await test('everything in a snapshot is frozen', async (t) => {
   });
   const open: string[] = [];
   const visit = (value: unknown, path: string): void => {
-    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || /\.(translation|quirks|relayed)$/.test(path)) return;
+    if (
+      typeof value !== 'object' ||
+      value === null ||
+      ArrayBuffer.isView(value) ||
+      /\.(translation|quirks|relayed)$/.test(path)
+    )
+      return;
     if (value instanceof Map) for (const [key, each] of value) visit(each, `${path}.${String(key)}`);
     else {
       if (!Object.isFrozen(value)) open.push(path);

@@ -57,7 +57,14 @@ export async function startStand(t: Test, count = 2): Promise<Stand> {
     try {
       const call = readCall(await received(exchange, 1 << 20, held()));
       const route = resolve(named('all'), snapshot, undefined);
-      const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts), translated: undefined };
+      const routed: RoutedCall = {
+        operation: 'chat',
+        isCounted: true,
+        call,
+        route,
+        consumer: admitted(parts),
+        translated: undefined,
+      };
       const accepted = await attempted(routed, [], exchange, parts);
       const { delivery } = deliveryOf(routed, accepted);
       const { status } = await relayed(delivery, exchange, parts);

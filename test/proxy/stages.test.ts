@@ -79,7 +79,14 @@ await test('a trip knows every target that was asked, when, and what came of it'
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(plain));
   const failed: FailedAttempt[] = [];
-  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts), translated: undefined };
+  const routed: RoutedCall = {
+    operation: 'chat',
+    isCounted: true,
+    call,
+    route,
+    consumer: admitted(parts),
+    translated: undefined,
+  };
   const accepted = await attempted(routed, failed, exchangeOf({}), parts);
   const attempts = [...failed, accepted];
   t.same(
@@ -225,7 +232,7 @@ await test('targets that were all used up a moment ago are refused, although a s
   const consumer = admitted({ ...parts, nowMs: () => usedMs });
   const call = readCall(Buffer.from(streaming));
   const route = resolve(named('all'), snapshot, undefined);
-  const routed: RoutedCall = { operation: 'chat', call, route, consumer, translated: undefined };
+  const routed: RoutedCall = { operation: 'chat', isCounted: true, call, route, consumer, translated: undefined };
   const refused = await refusedBy(() => attempted(routed, [], exchangeOf({}), parts));
   t.match(refused, { status: 429, code: 'rate_limit_exceeded', headers: { 'retry-after': '1' }, message: /p0/ });
 });
@@ -239,7 +246,14 @@ await test('an answer that comes after the client has left is cancelled', async 
   const { pools } = parts;
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(streaming));
-  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts), translated: undefined };
+  const routed: RoutedCall = {
+    operation: 'chat',
+    isCounted: true,
+    call,
+    route,
+    consumer: admitted(parts),
+    translated: undefined,
+  };
   const accepted = await attempted(routed, [], exchange, parts);
   exchange.gone = true;
   const { delivery, tap } = deliveryOf(routed, accepted);
@@ -283,7 +297,14 @@ await test('no provider is called for a client that has left', async (t) => {
   const parts = partsOf();
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(plain));
-  const routed: RoutedCall = { operation: 'chat', call, route, consumer: admitted(parts), translated: undefined };
+  const routed: RoutedCall = {
+    operation: 'chat',
+    isCounted: true,
+    call,
+    route,
+    consumer: admitted(parts),
+    translated: undefined,
+  };
   const refused = await refusedBy(() => attempted(routed, [], exchange, parts));
   t.match(refused, { status: 499, code: 'client_left' });
   t.equal(providers[0]?.ledger.length, 0);

@@ -89,10 +89,11 @@ export async function usedUpStand(t: Test, { limits = {}, waits = {}, ...said }:
   return {
     async ask(ms, model = 'pair') {
       nowMs = startMs + ms;
-      const consumer = admit('/team', openaiOnly, parts);
+      const consumer = admit(parts.limiter.forUserPath('/team'), openaiOnly, parts);
       if (consumer.lease === undefined) return limitRefusal(consumer.rejection, openaiOnly, parts.metrics);
       const routed = {
         operation: 'chat',
+        isCounted: true,
         call,
         route: resolve(named(model), snapshot, undefined),
         consumer,
