@@ -1,14 +1,14 @@
 // Checks of providers that the schema cannot express: addresses, keys, headers, models, and names that differ only in letter case.
 import { modelId } from '../schemas/listed-models.ts';
+import { typesWithoutModelList } from '../schemas/provider-addresses.ts';
 import { foldCase } from '../schemas/selector.ts';
 import type { Config, Provider } from '../schemas/types.ts';
 import { durationMs } from '../schemas/units.ts';
 import { quote } from '../schemas/validation/path.ts';
-import { hostKind } from './address-kind.ts';
+import { settleBaseUrl } from './check-address.ts';
 import { checkForwarded } from './check-forwarded.ts';
 import { checkKeys, type ProviderFindings } from './check-keys.ts';
 import { checkProxyUrl } from './check-proxy-url.ts';
-import { refersToVariable } from './expand.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
 
@@ -27,7 +27,7 @@ const reservedHints: Readonly<Record<string, string>> = {
   'x-request-id': '; it carries the id of each request',
 };
 
-/** Checks every provider; values of keys and headers never enter a message. */
+/** Checks every provider and fills in the address of its type; values of keys and headers never enter a message. */
 export function checkProviders(
   { providers, server }: Pick<Config, 'providers' | 'server'>,
   sources: Sources,
@@ -41,7 +41,7 @@ export function checkProviders(
       const message = `differs from ${quote(twin)} (${sources.place(['providers', twin], 'key')}) only in letter case, which does not count`;
       findings.problems.push(sources.problem(['providers', name], message, 'key'));
     }
-    checkBaseUrl(name, provider, sources, findings.problems);
+    findings.problems.push(...settleBaseUrl(name, provider, sources));
     checkKeys(name, provider, sources, findings);
     checkProxyUrl(name, provider, sources, findings);
     checkHeaders(name, provider, sources, findings.problems);
@@ -50,36 +50,6 @@ export function checkProviders(
     checkDiscovery(name, provider, sources, findings.problems);
   }
   return findings;
-}
-
-function checkBaseUrl(name: string, provider: Provider, sources: Sources, problems: Problem[]): void {
-  const path = ['providers', name, 'base_url'];
-  if (sources.isUnknown(path)) return;
-  const message = problemOfBaseUrl(provider.base_url, refersToVariable(String(sources.written(path))));
-  if (message !== undefined) problems.push(sources.problem(path, message));
-  else problems.push(...problemsOfAddress(path, provider, sources));
-}
-
-/** An address in place of a name is known before it is dialled. */
-function problemsOfAddress(path: string[], provider: Provider, sources: Sources): Problem[] {
-  const kind = hostKind(new URL(provider.base_url).hostname);
-  if (kind === undefined || kind === 'open' || (kind === 'private' && provider.allow_private)) return [];
-  const message =
-    kind === 'private'
-      ? 'is an address of a private network; write allow_private: true for this provider if it is meant'
-      : 'is an address that the gateway never connects to: link-local, multicast, or the metadata of a cloud';
-  return [sources.problem(path, message)];
-}
-
-function problemOfBaseUrl(text: string, isHidden: boolean): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || /[\s\\]/.test(text))
-    return 'is not a URL; expected something like "https://api.openai.com/v1"';
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return `must begin with http:// or https://${isHidden ? '' : `, found ${quote(url.protocol)}`}`;
-  if (!/^https?:\/\/[^/]/i.test(text)) return 'must have a host after http:// or https://';
-  if (url.username !== '' || url.password !== '') return 'must not hold credentials; use api_key';
-  return text.includes('#') ? 'must not have a fragment (#...)' : undefined;
 }
 
 function checkHeaders(name: string, provider: Provider, sources: Sources, problems: Problem[]): void {
@@ -115,7 +85,12 @@ function checkModels(name: string, { models = [] }: Provider, sources: Sources, 
 /** The shortest time between two questions for models. Milliseconds. */
 const shortestRefreshMs = 100;
 
-function checkDiscovery(name: string, { models, discovery }: Provider, sources: Sources, problems: Problem[]): void {
+function checkDiscovery(name: string, provider: Provider, sources: Sources, problems: Problem[]): void {
+  const { type, models, discovery } = provider;
+  if (models === undefined && typesWithoutModelList.has(type)) {
+    const message = `${quote(type)} has no list of the models that a key may use, so models is needed beside it`;
+    problems.push(sources.problem(['providers', name, 'type'], message));
+  }
   if (discovery === undefined) return;
   const path = ['providers', name, 'discovery'];
   if (models !== undefined) {

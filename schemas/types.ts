@@ -123,11 +123,30 @@ export interface ServerTimeouts {
  */
 export interface Provider {
   /**
-   * The dialect this upstream speaks. `openai` is any OpenAI-compatible API.
+   * Whose API it is; that says the address, how the key is sent, the paths and the dialects. `openai` with another base_url is any OpenAI-compatible server.
    */
-  type: 'openai';
+  type:
+    | 'openai'
+    | 'anthropic'
+    | 'gemini'
+    | 'azure'
+    | 'bedrock'
+    | 'vertex'
+    | 'openrouter'
+    | 'groq'
+    | 'xai'
+    | 'mistral'
+    | 'deepseek'
+    | 'together'
+    | 'fireworks'
+    | 'perplexity'
+    | 'cohere'
+    | 'cerebras'
+    | 'deepinfra'
+    | 'ollama'
+    | 'vllm';
   /**
-   * The address of the API, with its version segment; http or https, no credentials, no fragment. A query, such as Azure's ?api-version=2024-10-21, is sent with every request. ${VAR} is filled in from the environment here, in api_key and in headers only.
+   * The address of the API, with its version segment; http or https, no credentials, no fragment. Absent: the address of the type. A query, such as Azure's ?api-version=2024-10-21, is sent with every request. ${VAR} is filled in from the environment here, in api_key and in headers only.
    */
   base_url: string;
   /**
@@ -150,6 +169,16 @@ export interface Provider {
    * Items: A file that holds a key.
    */
   api_key_files?: string[];
+  /**
+   * What this server speaks, in place of what is known of its type; those that stand first are preferred for clients of another dialect. An OpenAI-compatible server is said to speak chat, completions and embeddings.
+   *
+   * Items: A format of requests and answers.
+   */
+  dialects?: ('chat' | 'completions' | 'responses' | 'messages' | 'gemini' | 'bedrock' | 'embeddings')[];
+  /**
+   * What becomes of a member of a request that this provider does not understand. reject: the request is answered 400. drop: the member is left out and named in the header x-gateway-dropped. Absent: what changes the meaning is rejected, a mere hint is dropped.
+   */
+  unsupported?: 'reject' | 'drop';
   /**
    * The models of this provider; a request for any other model is answered 404. Without this list the proxy asks the provider for its models (GET <base_url>/models).
    */
