@@ -26,7 +26,7 @@ export interface Speech {
 }
 
 /** How a list of models is written. */
-export type ModelListFormat = 'openai' | 'anthropic' | 'gemini' | 'cohere' | 'bedrock';
+export type ModelListFormat = 'openai' | 'anthropic' | 'gemini' | 'cohere';
 
 export interface Row {
   /** Base URL where the config names none; undefined: it has to. */

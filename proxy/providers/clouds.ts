@@ -1,0 +1,105 @@
+// Provider types of clouds, where each customer has an address of its own, and where it says what can be asked there.
+import { defaultAddresses } from '../../schemas/provider-addresses.ts';
+import type { Row, Speech } from './row.ts';
+import { plainSpeeches, speechWith } from './speeches.ts';
+
+const { completions, embeddings } = plainSpeeches;
+
+/**
+ * learn.microsoft.com/azure/foundry/openai/api-version-lifecycle: the base URL ends with `/openai/v1`. Names of models are those of
+ * deployments, which no key can list: `/models` says what could be deployed.
+ */
+export const azure: Row = {
+  baseUrl: defaultAddresses.azure,
+  keyStyle: 'api-key',
+  speeches: {
+    // Custom tools: learn.microsoft.com/azure/foundry/openai/how-to/reasoning.
+    chat: speechWith('chat', { hasFreeTextTools: true }),
+    responses: speechWith('responses', { hasFreeTextTools: true }),
+    completions,
+    embeddings,
+  },
+  models: undefined,
+};
+
+/**
+ * What an Azure resource can be asked at a base URL: with `/openai/v1` at its end or without it; or, for an API version by date, below
+ * the path of the deployment (learn.microsoft.com/azure/ai-services/openai/reference). `model` in a body is ignored there.
+ */
+export function azureAt({ pathname, searchParams }: URL): Row {
+  const path = pathname.replace(/\/+$/, '');
+  const isDated = /^\d{4}-/.test(searchParams.get('api-version') ?? '');
+  const top = path === '' ? '/openai' : '';
+  if (path === '' || path === '/openai')
+    return isDated
+      ? deployments(`${top}/deployments/{model}`)
+      : { ...azure, speeches: below(`${top}/v1`, azure.speeches) };
+  return /\/deployments\/[^/]+$/.test(path) ? deployments('') : azure;
+}
+
+function deployments(top: string): Row {
+  const { responses: _, ...speeches } = azure.speeches;
+  return { ...azure, speeches: below(top, speeches) };
+}
+
+function below(top: string, speeches: Row['speeches']): Row['speeches'] {
+  const moved = Object.entries(speeches).map(([name, speech]: [string, Speech]) => {
+    return [name, { ...speech, path: top + speech.path }];
+  });
+  return Object.fromEntries(moved) as Row['speeches'];
+}
+
+/**
+ * docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html. The list of models is at another host, and has none of the
+ * inference profiles by which most models are asked.
+ */
+export const bedrock: Row = {
+  baseUrl: defaultAddresses.bedrock,
+  keyStyle: 'aws',
+  speeches: { bedrock: speechWith('bedrock', { isModelInPath: true, isInventor: true }) },
+  models: undefined,
+};
+
+const claude = ['claude-'];
+/** "anthropic_version must be set to vertex-2023-10-16" (docs.anthropic.com/en/api/claude-on-vertex-ai). */
+const adds = { anthropic_version: 'vertex-2023-10-16' };
+const publishers = '/publishers/google/models/{model}';
+
+/**
+ * cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference: the base URL ends with
+ * `/projects/{project}/locations/{location}`, and the key is an access token.
+ */
+export const vertex: Row = {
+  baseUrl: defaultAddresses.vertex,
+  keyStyle: 'bearer',
+  speeches: {
+    messages: {
+      path: '/publishers/anthropic/models/{model}:rawPredict',
+      streamPath: '/publishers/anthropic/models/{model}:streamRawPredict',
+      models: claude,
+      quirks: { isModelInPath: true, isInventor: true, adds },
+    },
+    gemini: {
+      path: `${publishers}:generateContent`,
+      streamPath: `${publishers}:streamGenerateContent?alt=sse`,
+      quirks: { isModelInPath: true, isInventor: true, takesJsonSchema: true },
+    },
+    // Here the body names the model (cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/count-tokens).
+    count_tokens: {
+      path: '/publishers/anthropic/models/count-tokens:rawPredict',
+      models: claude,
+      quirks: { adds },
+    },
+  },
+  models: undefined,
+};
+
+/**
+ * What Vertex can be asked at a base URL: one without a project is for API keys, which only Google's models accept
+ * (cloud.google.com/vertex-ai/generative-ai/docs/start/express-mode).
+ */
+export function vertexAt({ pathname }: URL): Row {
+  if (pathname.includes('/projects/')) return vertex;
+  const { messages: _, count_tokens: __, ...speeches } = vertex.speeches;
+  return { ...vertex, keyStyle: 'x-goog-api-key', speeches };
+}

@@ -1,0 +1,99 @@
+// Provider types of companies that serve models of others.
+import { defaultAddresses } from '../../schemas/provider-addresses.ts';
+import type { Row } from './row.ts';
+import { plainSpeeches, speechWith, stateless } from './speeches.ts';
+
+const { completions, messages, embeddings } = plainSpeeches;
+const models = { path: '/models', format: 'openai' } as const;
+
+/** openrouter.ai/docs/api-reference */
+export const openrouter: Row = {
+  baseUrl: defaultAddresses.openrouter,
+  keyStyle: 'bearer',
+  speeches: {
+    // openrouter.ai/docs/use-cases/reasoning-tokens
+    chat: speechWith('chat', { thinking: 'reasoning' }),
+    // "The API is stateless" (openrouter.ai/docs/api-reference/responses/overview).
+    responses: speechWith('responses', { without: stateless }),
+    messages,
+    completions,
+    embeddings,
+  },
+  models,
+};
+
+/** console.groq.com/docs/openai */
+export const groq: Row = {
+  baseUrl: defaultAddresses.groq,
+  keyStyle: 'bearer',
+  speeches: {
+    chat: speechWith('chat', {
+      maxTokens: 'max_completion_tokens',
+      hasOnlySystemRole: true,
+      // "Currently unsupported OpenAI features": 400 for each of them; `n` has to be 1.
+      without: ['logprobs', 'top_logprobs', 'logit_bias', 'n'],
+    }),
+    // "Unsupported features" (console.groq.com/docs/responses-api).
+    responses: speechWith('responses', {
+      without: [...stateless, 'truncation', 'include', 'safety_identifier', 'prompt_cache_key'],
+    }),
+  },
+  models,
+};
+
+/** docs.together.ai/docs/inference/openai-compatibility */
+export const together: Row = {
+  baseUrl: defaultAddresses.together,
+  keyStyle: 'bearer',
+  // Roles and `max_tokens` as in docs.together.ai/reference/chat-completions-1.
+  speeches: {
+    chat: speechWith('chat', { maxTokens: 'max_tokens', hasOnlySystemRole: true }),
+    completions,
+    embeddings,
+  },
+  models,
+};
+
+/** docs.fireworks.ai/tools-sdks/openai-compatibility and docs.fireworks.ai/tools-sdks/anthropic-compatibility */
+export const fireworks: Row = {
+  baseUrl: defaultAddresses.fireworks,
+  keyStyle: 'bearer',
+  speeches: {
+    chat: speechWith('chat', { maxTokens: 'max_tokens', hasOnlySystemRole: true }),
+    // It keeps answers (docs.fireworks.ai/guides/response-api).
+    responses: { path: plainSpeeches.responses.path },
+    messages,
+    completions,
+    embeddings,
+  },
+  models,
+};
+
+/** inference-docs.cerebras.ai/resources/openai */
+export const cerebras: Row = {
+  baseUrl: defaultAddresses.cerebras,
+  keyStyle: 'bearer',
+  speeches: {
+    chat: speechWith('chat', {
+      maxTokens: 'max_completion_tokens',
+      // "Our implementation does not expose developer."
+      hasOnlySystemRole: true,
+      // 400 for each of them.
+      without: ['frequency_penalty', 'presence_penalty', 'logit_bias'],
+    }),
+    completions,
+  },
+  models,
+};
+
+/** deepinfra.com/docs/openai_api */
+export const deepinfra: Row = {
+  baseUrl: defaultAddresses.deepinfra,
+  keyStyle: 'bearer',
+  speeches: {
+    chat: speechWith('chat', { maxTokens: 'max_tokens', hasOnlySystemRole: true }),
+    completions,
+    embeddings,
+  },
+  models,
+};

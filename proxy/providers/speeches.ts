@@ -1,0 +1,34 @@
+// The paths that servers of a dialect have in common, below a base URL that ends with the version of the API.
+import type { Quirks } from '../dialects/quirks.ts';
+import type { Speakable, Speech } from './row.ts';
+
+/** Every request to a server of Anthropic's format names this version (docs.anthropic.com, "Versions"). */
+export const anthropicVersion: readonly string[] = ['anthropic-version', '2023-06-01'];
+
+/** A server that keeps no answers. Members of `POST /responses`. */
+export const stateless: readonly string[] = ['store', 'previous_response_id'];
+
+/** What is said of a server that is known to speak a dialect, and of which nothing else is known. */
+export const plainSpeeches = {
+  chat: { path: '/chat/completions' },
+  completions: { path: '/completions' },
+  responses: { path: '/responses', quirks: { without: stateless } },
+  messages: { path: '/messages', headers: anthropicVersion },
+  gemini: {
+    path: '/models/{model}:generateContent',
+    streamPath: '/models/{model}:streamGenerateContent?alt=sse',
+    quirks: { isModelInPath: true },
+  },
+  bedrock: {
+    path: '/model/{model}/converse',
+    streamPath: '/model/{model}/converse-stream',
+    quirks: { isModelInPath: true },
+  },
+  embeddings: { path: '/embeddings' },
+  count_tokens: { path: '/messages/count_tokens', headers: anthropicVersion },
+} as const satisfies Record<Speakable, Speech>;
+
+/** One of them with other quirks. */
+export function speechWith(name: Speakable, quirks: Quirks): Speech {
+  return { ...plainSpeeches[name], quirks };
+}
