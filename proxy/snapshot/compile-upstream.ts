@@ -34,7 +34,7 @@ export function compileUpstream(
 ): Upstream {
   const url = new URL(provider.base_url);
   const { timeouts } = provider;
-  const row = rowOf(provider.type, provider.base_url);
+  const row = rowOf(provider.type, provider.base_url, provider.dialects);
   const headers = Object.freeze(Object.entries(provider.headers).flat());
   const secrets = Object.freeze(secretsOf(provider, formerKeys));
   const base = { basePath: url.pathname.replace(/\/+$/, ''), query: url.search };
@@ -45,7 +45,7 @@ export function compileUpstream(
     origin: url.origin,
     modelList: listingOf(row, base),
     speechesOf: speechesAt(place),
-    unsupported: undefined,
+    unsupported: provider.unsupported,
     headers,
     forwarded: forwardedOf(provider),
     credentials: keys.of(name, givenKeys(provider, row, headers)),
