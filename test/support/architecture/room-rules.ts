@@ -114,6 +114,15 @@ export const roomRules: readonly Rule[] = [
     good: [['proxy/upstream/pools.ts', "import type { Pool } from 'undici';"]],
   },
   {
+    claim: 'requests to AWS are signed in one file',
+    check: livesIn(/^aws4(\/|$)/, /^proxy\/upstream\/(sign-aws|aws4-files\.d)\.ts$/),
+    bad: [
+      ['proxy/upstream/forward.ts', "import aws4 from 'aws4';"],
+      ['proxy/dialects/bedrock/a.ts', "import aws4 from 'aws4';"],
+    ],
+    good: [['proxy/upstream/sign-aws.ts', "import aws4 from 'aws4';"]],
+  },
+  {
     claim: 'databases stay in the store',
     check: livesIn(/^(ioredis|node:sqlite|pg)(\/|$)/, /^store\//),
     bad: [

@@ -1,0 +1,73 @@
+// Signs requests to AWS with Signature Version 4. The algorithm is the package's; what is signed, and when, is decided here.
+import aws4 from 'aws4';
+import { timestamp } from '../../schemas/timestamp.ts';
+import type { AwsCredentials } from './aws-key.ts';
+
+/** A request as it will be sent. */
+export interface AwsRequest {
+  readonly method: string;
+  /** As the header `host` will say it: with the port, unless it is the usual one. */
+  readonly host: string;
+  /** From the slash on, encoded as it will be sent, with its query. */
+  readonly path: string;
+  /** Names and values in turn; those that stand here are signed, so nobody on the way may change them. */
+  readonly headers: readonly string[];
+  /** Empty: there is none. */
+  readonly body: Buffer;
+  /** `us-east-1`. */
+  readonly region: string;
+  /** `bedrock`, for all hosts of Bedrock. */
+  readonly service: string;
+}
+
+/** What a region is called in a host: `bedrock-runtime.us-east-1.amazonaws.com`, also of FIPS and VPC endpoints. */
+const regionInHost = /(?:^|\.)bedrock(?:-runtime)?(?:-fips)?\.([a-z]{2,4}(?:-[a-z]+)+-\d)\./;
+
+/** The package would add them; undici does, too, and an unsigned header may be written by anybody. */
+const unsigned = { 'content-length': true };
+const unsignedWithoutType = { ...unsigned, 'content-type': true };
+
+/**
+ * The headers that sign a request, names and values in turn, to be sent beside the ones that it has. `nowMs`: Unix milliseconds; AWS
+ * refuses a signature that is older than five minutes, so every attempt is signed anew.
+ */
+export function signAws(request: AwsRequest, credentials: AwsCredentials, nowMs: number): string[] {
+  const { method, host, path, body, region, service } = request;
+  const given: Record<string, string> = Object.fromEntries(pairs(request.headers));
+  const dated = { ...given, host, 'x-amz-date': compact(nowMs) };
+  const { headers } = aws4.sign(
+    {
+      method,
+      host,
+      path,
+      region,
+      service,
+      headers: dated,
+      ...(body.length === 0 ? {} : { body }),
+      extraHeadersToIgnore: 'content-type' in given ? unsigned : unsignedWithoutType,
+    },
+    credentials,
+  );
+  const { sessionToken } = credentials;
+  return [
+    ...['x-amz-date', dated['x-amz-date']],
+    ...(sessionToken === undefined ? [] : ['x-amz-security-token', sessionToken]),
+    ...['authorization', String(headers['Authorization'])],
+  ];
+}
+
+/** The region that a host of Bedrock names; undefined: it names none, as behind a proxy. */
+export function awsRegionOf(host: string): string | undefined {
+  return regionInHost.exec(host)?.[1];
+}
+
+/** `20150830T123600Z`. */
+function compact(nowMs: number): string {
+  return timestamp(nowMs).replace(/[:-]|\.\d{3}/g, '');
+}
+
+function pairs(flat: readonly string[]): [string, string][] {
+  return flat.flatMap((name, at): [string, string][] =>
+    at % 2 === 0 ? [[name.toLowerCase(), flat[at + 1] ?? '']] : [],
+  );
+}
