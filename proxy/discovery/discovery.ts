@@ -92,12 +92,10 @@ export class Discovery {
   /** The models of a provider without a list, as it said last; none before it did. */
   modelsOf(
     name: string,
-    {
-      base_url: baseUrl,
-      discovery = {},
-    }: { base_url: string; discovery?: Parameters<typeof modelFilter>[0] | undefined },
+    provider: Parameters<typeof sourceOf>[1] & { discovery?: Parameters<typeof modelFilter>[0] | undefined },
   ): readonly string[] {
-    const source = sourceOf(name, baseUrl);
+    const { discovery = {} } = provider;
+    const source = sourceOf(name, provider);
     const watched = this.#watched.get(name);
     const inventory = watched?.plan.source === source ? watched.inventory : this.#parts.recalled.get(source);
     return inventory?.ids.filter(modelFilter(discovery)) ?? [];

@@ -1,7 +1,8 @@
-// What an inventory belongs to: a provider at an address. On disk only a digest of it stands, because an address may hold a secret.
+// What an inventory belongs to: a provider of a type at an address. On disk only a digest of it stands, because an address may hold a secret.
 import { createHash } from 'node:crypto';
+import type { Provider } from '../../schemas/types.ts';
 
-/** Changes with the name and the address of the provider, not with its key. */
-export function sourceOf(name: string, baseUrl: string): string {
-  return createHash('sha256').update(`${name}\n${baseUrl}`).digest('hex').slice(0, 32);
+/** Changes with the name, the address and the type of the provider, which say where its models are listed; not with its key. */
+export function sourceOf(name: string, { base_url, type }: Pick<Provider, 'base_url' | 'type'>): string {
+  return createHash('sha256').update(`${name}\n${base_url}\n${type}`).digest('hex').slice(0, 32);
 }

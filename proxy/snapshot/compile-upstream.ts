@@ -71,9 +71,9 @@ export function compileUpstream(
 /** A provider with the default for how often it is asked, because its settings may be absent as a whole. */
 function discoveryOf(name: string, provider: Provider): DiscoveryPlan | undefined {
   if (!isDiscovering(provider)) return undefined;
-  const { base_url: baseUrl, discovery = { refresh: '1h' } } = provider;
+  const { discovery = { refresh: '1h' } } = provider;
   const accepts = modelFilter(discovery);
-  return Object.freeze({ source: sourceOf(name, baseUrl), refreshMs: durationMs(discovery.refresh), accepts });
+  return Object.freeze({ source: sourceOf(name, provider), refreshMs: durationMs(discovery.refresh), accepts });
 }
 
 function listingOf(row: Row, base: Base): ModelListing | undefined {

@@ -11,6 +11,7 @@ import { waitFor } from '../../support/wait-for.ts';
 import { sampleConfig } from '../sample-config.ts';
 
 const address = 'http://127.0.0.1:9/v1';
+const at = { type: 'openai', base_url: address } as const;
 const failing: Told = { trouble: 'it is away' };
 const told = (...ids: string[]): Told => ({ ids, skipped: 0 });
 
@@ -65,10 +66,11 @@ await test('four are asked at once, the others in turn, and several changes are 
   await waitFor('a call', () => changes() > 0);
   t.equal(changes(), 1);
   t.equal(saved.at(-1)?.size, 2);
-  t.same(discovery.modelsOf('a', { base_url: address }), ['m']);
-  t.same(discovery.modelsOf('a', { base_url: address, discovery: { exclude: ['m'] } }), []);
-  t.same(discovery.modelsOf('a', { base_url: 'http://127.0.0.1:8/v1' }), [], 'another address');
-  t.same(discovery.modelsOf('c', { base_url: address }), []);
+  t.same(discovery.modelsOf('a', at), ['m']);
+  t.same(discovery.modelsOf('a', { ...at, discovery: { exclude: ['m'] } }), []);
+  t.same(discovery.modelsOf('a', { ...at, base_url: 'http://127.0.0.1:8/v1' }), [], 'another address');
+  t.same(discovery.modelsOf('a', { ...at, type: 'vllm' }), [], 'another type lists its models elsewhere');
+  t.same(discovery.modelsOf('c', at), []);
 });
 
 await test('another config asks those that failed again, at once; the same config does not', async (t) => {
@@ -99,8 +101,8 @@ await test('an answer that comes after its provider went, or moved, is not used'
 
 await test('what was kept is used before anyone is asked; lines name twenty models at most', async (t) => {
   const ids = Array.from({ length: 30 }, (_, index) => `m${index}`);
-  const { discovery, asked, lines } = start(t, new Map([[sourceOf('a', address), { ids, atMs: 7 }]]));
-  t.equal(discovery.modelsOf('a', { base_url: address }).length, 30, 'before the first config is in force');
+  const { discovery, asked, lines } = start(t, new Map([[sourceOf('a', at), { ids, atMs: 7 }]]));
+  t.equal(discovery.modelsOf('a', at).length, 30, 'before the first config is in force');
   discovery.keep([providerOf('a', ['m1*'])], 'r1');
   t.notOk(discovery.isIncomplete);
   t.same(discovery.known(), [{ provider: 'a', count: 11, atMs: 7, failures: 0 }]);
