@@ -6,6 +6,7 @@ import { environmentVariables } from '../schemas/environment-variables.ts';
 import { type MetricDefinition, mostLabelledRules, rateLimitMetrics } from '../schemas/metrics.ts';
 import { operations, refusalsOf } from '../schemas/openapi/document.ts';
 import { headers, type Operation, type Refusals } from '../schemas/openapi/operation.ts';
+import { defaultAddresses, exampleAddresses } from '../schemas/provider-addresses.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import { readFieldSections, readUnits } from './reference-fields.ts';
 
@@ -78,6 +79,9 @@ export function generateReference(): string {
     fieldsIntroduction,
     units.join('\n'),
     ...fields,
+    '### Types of providers',
+    'The base URL of a provider without `base_url`.',
+    providerTypesTable(),
     '## Environment variables',
     variablesIntroduction,
     variablesTable(),
@@ -104,6 +108,14 @@ export function generateReference(): string {
     '### The control plane',
     metricsTable(Object.values(controlPlaneMetrics)),
   ].join('\n\n')}\n`;
+}
+
+function providerTypesTable(): string {
+  const examples: Readonly<Record<string, string>> = exampleAddresses;
+  const addresses = Object.entries(defaultAddresses).map(([type, address]) => {
+    return [`\`${type}\``, address === undefined ? `none; for instance \`${examples[type]}\`` : `\`${address}\``];
+  });
+  return table(['Type', 'Base URL'], addresses);
 }
 
 function variablesTable(): string {

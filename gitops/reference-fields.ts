@@ -107,12 +107,17 @@ function resolved({ schema, file }: Place): Place & { readonly reference?: strin
 function typeOf(schema: Tree): string {
   const { enum: values, type, minimum, maximum, items, 'x-unit': unit } = schema;
   if (typeof unit === 'string') return unit;
-  if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(' or ');
+  if (Array.isArray(values)) return choiceOf(values.map((value) => `\`${String(value)}\``));
   if (type === 'array') return isTree(items) && '$ref' in items ? 'list' : 'list of strings';
   if (type === 'object') return isTree(schema['additionalProperties']) ? 'map' : 'object';
   if (Array.isArray(type)) return type.join(' or ');
   if (typeof minimum !== 'number') return String(type);
   return `${String(type)}, ${typeof maximum === 'number' ? `${minimum} to ${maximum}` : `at least ${minimum}`}`;
+}
+
+/** `a`; `a or b`; `a, b or c`. */
+function choiceOf(words: readonly string[]): string {
+  return [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((text) => text !== '').join(' or ');
 }
 
 /** The default as written in YAML; empty for an empty object or list, because the fields in it have defaults. */

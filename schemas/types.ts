@@ -150,7 +150,7 @@ export interface Provider {
    */
   base_url: string;
   /**
-   * The key sent upstream. Refer to an environment variable; never write the key itself. A provider with a key that expands to an empty text is left out.
+   * The key sent upstream. Refer to an environment variable; never write the key itself. A provider with a key that expands to an empty text is left out. bedrock: a Bedrock API key, or ACCESS_KEY_ID:SECRET_ACCESS_KEY, which signs requests, with :SESSION_TOKEN behind it when it is temporary. vertex: an access token, or an API key where base_url names no project.
    */
   api_key?: string;
   /**
@@ -180,7 +180,7 @@ export interface Provider {
    */
   unsupported?: 'reject' | 'drop';
   /**
-   * The models of this provider; a request for any other model is answered 404. Without this list the proxy asks the provider for its models (GET <base_url>/models).
+   * The models of this provider; a request for any other model is answered 404. Without this list the proxy asks the provider for its models; azure, bedrock and vertex need it.
    */
   models?: Model[];
   discovery?: Discovery;

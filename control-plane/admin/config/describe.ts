@@ -64,6 +64,8 @@ function describeProvider(provider: Provider): object {
   return {
     type,
     ...(origin === undefined ? {} : { origin }),
+    ...(provider.dialects === undefined ? {} : { dialects: provider.dialects }),
+    ...(provider.unsupported === undefined ? {} : { unsupported: provider.unsupported }),
     models: isDiscovering(provider) ? 'discovered' : modelIds(provider),
     ...(provider.discovery === undefined ? {} : { discovery: provider.discovery }),
     forward_headers: forwarded,
