@@ -49,11 +49,8 @@ export function signAws(request: AwsRequest, credentials: AwsCredentials, nowMs:
     credentials,
   );
   const { sessionToken } = credentials;
-  return [
-    ...['x-amz-date', dated['x-amz-date']],
-    ...(sessionToken === undefined ? [] : ['x-amz-security-token', sessionToken]),
-    ...['authorization', String(headers['Authorization'])],
-  ];
+  const token = sessionToken === undefined ? [] : ['x-amz-security-token', sessionToken];
+  return ['x-amz-date', dated['x-amz-date'], ...token, 'authorization', String(headers['Authorization'])];
 }
 
 /** The region that a host of Bedrock names; undefined: it names none, as behind a proxy. */

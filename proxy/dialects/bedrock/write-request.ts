@@ -1,0 +1,105 @@
+// Writes a request to Converse and ConverseStream: they take the same body, and the path says which one is meant.
+import type { ConversationRequest, OutputFormat, Sampling } from '../conversation/conversation.ts';
+import { type JsonObject, type JsonValue, numberOf, writeJson } from '../json.ts';
+import type { Losses, WriteTarget } from '../translation.ts';
+import { traitsOf } from './model-traits.ts';
+import { writeMessages, writeSystem } from './write-messages.ts';
+import { type WrittenThinking, writeThinking } from './write-thinking.ts';
+import { writeTools } from './write-tools.ts';
+import { Writing } from './writing.ts';
+
+/** Tokens that are left for the answer when a budget of thoughts takes all that were asked for. */
+const tokensBesideThoughts = 1024;
+/** Where Claude thinks, it takes no other temperature than 1, and no smaller `topP`. */
+const smallestTopP = 0.95;
+
+export function writeRequest(request: ConversationRequest, { model }: WriteTarget, losses: Losses): JsonObject {
+  const writing = new Writing(traitsOf(model), losses, request.dialect);
+  const toolConfig = writeTools(request, writing);
+  const thinking = writeThinking(request, writing);
+  const inferenceConfig = writeInference(request, thinking, writing);
+  const fields = { ...thinking?.fields, ...writeTopK(request.sampling, thinking, writing) };
+  tellLosses(request, writing);
+  return {
+    messages: writeMessages(request.turns, toolConfig === undefined, writing),
+    system: writeSystem(request, writing),
+    inferenceConfig: unlessEmpty(inferenceConfig),
+    toolConfig,
+    outputConfig: writeOutput(request.output, writing),
+    additionalModelRequestFields: unlessEmpty(fields),
+    // Converse itself does not say which sequence it was.
+    additionalModelResponseFieldPaths:
+      writing.traits.family === 'claude' && request.stop.length > 0 ? ['/stop_sequence'] : undefined,
+  };
+}
+
+function writeInference(
+  { maxTokens, sampling, stop }: ConversationRequest,
+  thinking: WrittenThinking | undefined,
+  writing: Writing,
+): JsonObject {
+  const { temperature, topP } = sampling;
+  const thinks = thinking !== undefined;
+  const isCold = thinks && temperature !== undefined && numberOf(temperature) !== 1;
+  const isNarrow = thinks && topP !== undefined && (numberOf(topP) ?? 0) < smallestTopP;
+  if (isCold) writing.hint('temperature');
+  if (isNarrow) writing.hint('topP');
+  return {
+    maxTokens: withThoughts(maxTokens, thinking?.budget),
+    temperature: isCold ? undefined : temperature,
+    topP: isNarrow ? undefined : topP,
+    stopSequences: stop.length === 0 ? undefined : stop,
+  };
+}
+
+function withThoughts(maxTokens: JsonValue | undefined, budget: number | undefined): JsonValue | undefined {
+  const most = numberOf(maxTokens);
+  if (most === undefined || budget === undefined) return maxTokens;
+  return most > budget ? maxTokens : budget + tokensBesideThoughts;
+}
+
+/** Claude takes it where it does not think. */
+function writeTopK({ topK }: Sampling, thinking: WrittenThinking | undefined, writing: Writing): JsonObject {
+  if (topK === undefined) return {};
+  if (writing.traits.family === 'claude' && thinking === undefined) return { top_k: topK };
+  writing.hint('topK');
+  return {};
+}
+
+function writeOutput(output: OutputFormat | undefined, writing: Writing): JsonObject | undefined {
+  if (output === undefined || output.kind === 'text') return undefined;
+  if (output.kind === 'json') {
+    writing.meaning('output', 'it writes JSON by a schema only');
+    return undefined;
+  }
+  const { name, description, schema } = output;
+  const jsonSchema = { schema: writeJson(schema), name, description };
+  return { textFormat: { type: 'json_schema', structure: { jsonSchema } } };
+}
+
+function tellLosses(request: ConversationRequest, writing: Writing): void {
+  const { sampling, verbosity, user, metadata, serviceTier } = request;
+  const hints = {
+    verbosity,
+    user,
+    metadata,
+    serviceTier: serviceTier === 'auto' || serviceTier === 'default' ? undefined : serviceTier,
+    seed: sampling.seed,
+    presencePenalty: sampling.presencePenalty,
+    frequencyPenalty: sampling.frequencyPenalty,
+  } as const;
+  for (const member of Object.keys(hints) as (keyof typeof hints)[]) {
+    if (hints[member] !== undefined) writing.hint(member);
+  }
+  if (sampling.logprobs || sampling.topLogprobs) writing.meaning('logprobs', 'it has no log probabilities');
+  if (sampling.logitBias !== undefined) writing.meaning('logitBias', 'it cannot favour single tokens');
+  for (const { path, isMeaning } of request.ownMembers) {
+    const field = path.join('.');
+    if (isMeaning) writing.losses.meaning(field, 'it has no such member');
+    else writing.losses.hint(field);
+  }
+}
+
+function unlessEmpty(object: JsonObject): JsonObject | undefined {
+  return Object.values(object).some((value) => value !== undefined) ? object : undefined;
+}

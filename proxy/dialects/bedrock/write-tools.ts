@@ -1,0 +1,51 @@
+// Writes the tools, and which of them may be called. Converse cannot say that none may: then there are none.
+import type { ConversationRequest, FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
+import { asFunctionTool } from '../free-text-tools.ts';
+import type { JsonObject } from '../json.ts';
+import { cachePoint } from './write-blocks.ts';
+import type { Writing } from './writing.ts';
+
+const noInput: JsonObject = { type: 'object', properties: {} };
+
+/** Undefined: the request names no tools. */
+export function writeTools(request: ConversationRequest, writing: Writing): JsonObject | undefined {
+  const { tools, toolChoice, parallelTools } = request;
+  if (toolChoice?.kind === 'none') return undefined;
+  const written = tools.flatMap((tool, index) => writeTool(tool, index, writing));
+  if (written.length === 0) return undefined;
+  if (parallelTools === false) writing.hint('parallelTools');
+  return { tools: written, ...choiceOf(toolChoice) };
+}
+
+/** A tool is asked for, whichever it is. */
+export function isForced(choice: ToolChoice | undefined): boolean {
+  return choice?.kind === 'required' || choice?.kind === 'tool';
+}
+
+function writeTool(tool: Tool, index: number, writing: Writing): readonly JsonObject[] {
+  if (tool.kind === 'foreign') {
+    writing.losses.meaning(`tools[${index}]`, `it knows no tool of the type ${tool.name}`);
+    return [];
+  }
+  if (tool.kind === 'free_text') return [specOf(asFunctionTool(tool))];
+  if (tool.strict) writing.hint('strict');
+  for (const member of Object.keys(tool.own?.members ?? {})) writing.losses.hint(`tools.${member}`);
+  const spec = specOf(tool);
+  if (tool.cacheMark === undefined) return [spec];
+  if (!writing.traits.hasToolCache) {
+    writing.hint('cacheMark');
+    return [spec];
+  }
+  return [spec, cachePoint(tool.cacheMark, writing)].filter((value) => value !== undefined);
+}
+
+function specOf({ name, description, parameters }: FunctionTool): JsonObject {
+  const told = description === undefined || description.trim() === '' ? {} : { description };
+  return { toolSpec: { name, ...told, inputSchema: { json: parameters ?? noInput } } };
+}
+
+function choiceOf(choice: ToolChoice | undefined): JsonObject {
+  if (choice?.kind === 'auto') return { toolChoice: { auto: {} } };
+  if (choice?.kind === 'required') return { toolChoice: { any: {} } };
+  return choice?.kind === 'tool' ? { toolChoice: { tool: { name: choice.name } } } : {};
+}
