@@ -1,0 +1,342 @@
+// Requests as Converse wants them, and what is told of the things that it cannot say.
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import { conversePath } from '../../../../proxy/dialects/bedrock/converse-path.ts';
+import { traitsOf } from '../../../../proxy/dialects/bedrock/model-traits.ts';
+import { bedrockTranslation } from '../../../../proxy/dialects/bedrock/translate.ts';
+import type { ConversationRequest, Turn } from '../../../../proxy/dialects/conversation/conversation.ts';
+import type { Part, TextPart } from '../../../../proxy/dialects/conversation/parts.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import { runs } from '../../../support/extent.ts';
+
+const sonnet45 = 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0';
+const opus46 = 'us.anthropic.claude-opus-4-6-v1';
+const llama = 'meta.llama3-1-70b-instruct-v1:0';
+const png = { kind: 'base64', mediaType: 'image/png', data: 'iVBORw0KGgo=' } as const;
+const weather = { kind: 'function', name: 'get_weather', parameters: { type: 'object' } } as const;
+const call: Part = {
+  kind: 'tool_call',
+  id: 'call_1',
+  name: 'get_weather',
+  input: '{"city":"Paris"}',
+  isFreeText: false,
+};
+const result: Part = {
+  kind: 'tool_result',
+  callId: 'call_1',
+  name: 'get_weather',
+  content: [{ kind: 'text', text: 'sunny' }],
+  isError: false,
+  isFreeText: false,
+};
+const signed: Part = {
+  kind: 'reasoning',
+  text: 'hm',
+  summary: [],
+  signature: { family: 'anthropic', value: 'sig' },
+};
+
+const text = (words: string, cacheMark?: JsonObject): TextPart => ({ kind: 'text', text: words, cacheMark });
+const user = (...parts: Part[]): Turn => ({ role: 'user', parts });
+const assistant = (...parts: Part[]): Turn => ({ role: 'assistant', parts });
+
+/** The body, and the losses: hints by name, meanings with their reason. */
+function write(change: Partial<ConversationRequest>, model = sonnet45) {
+  const request: ConversationRequest = {
+    dialect: 'chat',
+    system: [],
+    turns: [user(text('hi'))],
+    tools: [],
+    sampling: {},
+    stop: [],
+    stream: false,
+    wantsUsage: false,
+    ownMembers: [],
+    ...change,
+  };
+  const hints: string[] = [];
+  const meanings: string[] = [];
+  const losses = {
+    hint: (field: string): void => void hints.push(field),
+    meaning: (field: string, because: string): void => void meanings.push(`${field}: ${because}`),
+  };
+  const written = bedrockTranslation.writeRequest(request, { model, quirks: {} }, losses);
+  const body = JSON.parse(JSON.stringify(written)) as Record<string, unknown>;
+  return { body, hints, meanings };
+}
+
+await test('a whole request', async (t) => {
+  const { body, hints, meanings } = write({
+    system: [text('Be brief.', { type: 'ephemeral' }), text('  ')],
+    turns: [
+      user(text('What is this?'), { kind: 'image', source: png }),
+      assistant(signed, text('Let me see.'), call),
+      user(text('And?', { type: 'ephemeral', ttl: '1h' }), result),
+    ],
+    tools: [{ ...weather, description: 'Weather', cacheMark: { type: 'ephemeral' } }],
+    toolChoice: { kind: 'auto' },
+    sampling: { temperature: 0.5, topP: 0.9, topK: 40 },
+    stop: ['END'],
+    maxTokens: 100,
+  });
+  const cachePoint = { type: 'default' };
+  t.same(body, {
+    system: [{ text: 'Be brief.' }, { cachePoint }],
+    messages: [
+      {
+        role: 'user',
+        content: [{ text: 'What is this?' }, { image: { format: 'png', source: { bytes: 'iVBORw0KGgo=' } } }],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { reasoningContent: { reasoningText: { text: 'hm', signature: 'sig' } } },
+          { text: 'Let me see.' },
+          { toolUse: { toolUseId: 'call_1', name: 'get_weather', input: { city: 'Paris' } } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { toolResult: { toolUseId: 'call_1', content: [{ text: 'sunny' }] } },
+          { text: 'And?' },
+          { cachePoint: { type: 'default', ttl: '1h' } },
+        ],
+      },
+    ],
+    inferenceConfig: { maxTokens: 100, temperature: 0.5, topP: 0.9, stopSequences: ['END'] },
+    toolConfig: {
+      tools: [
+        { toolSpec: { name: 'get_weather', description: 'Weather', inputSchema: { json: { type: 'object' } } } },
+        { cachePoint },
+      ],
+      toolChoice: { auto: {} },
+    },
+    additionalModelRequestFields: { top_k: 40 },
+    additionalModelResponseFieldPaths: ['/stop_sequence'],
+  });
+  t.same([hints, meanings], [[], []]);
+});
+
+await test('speakers alternate, blank texts are left out, and later instructions join the first', async (t) => {
+  const { body } = write({
+    system: [text('A')],
+    turns: [
+      user(text('one'), text('\n')),
+      user(text('two')),
+      assistant(text(' ')),
+      user(text('three')),
+      { role: 'system', parts: [text('B')] },
+      assistant(call, { ...call, id: 'call_2', input: '' }),
+      user(result),
+      user({ ...result, callId: 'call_2', content: [], isError: true }),
+    ],
+    tools: [weather],
+  });
+  t.same(body['system'], [{ text: 'A' }, { text: 'B' }]);
+  t.match(body['messages'], [
+    { role: 'user', content: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] },
+    { role: 'assistant', content: [{}, { toolUse: { toolUseId: 'call_2', input: {} } }] },
+    { role: 'user', content: [{}, { toolResult: { toolUseId: 'call_2', content: [], status: 'error' } }] },
+  ]);
+  const part = fc.constantFrom(text('a'), text(''), text(' \n'), call, result, signed);
+  const role = fc.constantFrom('user' as const, 'assistant' as const);
+  const turns = fc.array(fc.record({ role, parts: fc.array(part, { maxLength: 4 }) }), { maxLength: 8 });
+  fc.assert(
+    fc.property(turns, fc.boolean(), (given, hasTools) => {
+      const { messages } = write({ turns: given, tools: hasTools ? [weather] : [] }, opus46).body;
+      const list = messages as {
+        role: string;
+        content: { text?: string; toolResult?: unknown; toolUse?: unknown }[];
+      }[];
+      return list.every(({ role: speaker, content }, index) => {
+        const others = content.findIndex((block) => block.toolResult === undefined);
+        return (
+          speaker !== list[index + 1]?.role &&
+          content.length > 0 &&
+          content.every(({ text: words }) => words === undefined || words.trim() !== '') &&
+          (others < 0 || content.slice(others).every((block) => block.toolResult === undefined)) &&
+          (hasTools || content.every((block) => block.toolResult === undefined && block.toolUse === undefined))
+        );
+      });
+    }),
+    runs(200),
+  );
+});
+
+await test('tools: forced ones, none, and calls of a conversation that has none any more', async (t) => {
+  const tools = [weather];
+  t.match(write({ tools, toolChoice: { kind: 'required' } }).body, { toolConfig: { toolChoice: { any: {} } } });
+  t.match(write({ tools, toolChoice: { kind: 'tool', name: 'get_weather' } }).body, {
+    toolConfig: { toolChoice: { tool: { name: 'get_weather' } } },
+  });
+  const turns = [user(text('hi')), assistant(call), user(result)];
+  const { body, meanings } = write({ tools, toolChoice: { kind: 'none' }, turns });
+  t.equal(body['toolConfig'], undefined);
+  t.match(body['messages'], [
+    {},
+    { content: [{ text: '[Called the tool get_weather (call_1): {"city":"Paris"}]' }] },
+    { content: [{ text: '[Result of the tool get_weather (call_1):]' }, { text: 'sunny' }] },
+  ]);
+  t.same(meanings, []);
+  const freeText = write({
+    tools: [{ kind: 'free_text', name: 'patch', description: 'Patches' }],
+    turns: [assistant({ ...call, id: 'functions.patch:0', name: 'patch', input: '*** Begin', isFreeText: true })],
+  }).body;
+  t.match(freeText, {
+    toolConfig: { tools: [{ toolSpec: { name: 'patch', inputSchema: { json: { required: ['input'] } } } }] },
+    messages: [{ content: [{ toolUse: { toolUseId: 'functions_patch_0', input: { input: '*** Begin' } } }] }],
+  });
+  t.match(write({ tools, turns: [assistant({ ...call, input: 'not json' })] }).body, {
+    messages: [{ content: [{ toolUse: { input: { input: 'not json' } } }] }],
+  });
+});
+
+await test('documents have a format and a name of their own', async (t) => {
+  const pdf = { kind: 'base64', mediaType: 'application/pdf', data: 'JVBERi0=' } as const;
+  const { body } = write({
+    turns: [
+      user(
+        { kind: 'file', source: pdf, name: 'q3_report: final.pdf' },
+        { kind: 'file', source: pdf, name: 'q3 report final.pdf' },
+        { kind: 'file', source: { kind: 'text', text: 'ö' } },
+        { kind: 'file', source: { kind: 'url', url: 's3://bucket/table.csv' } },
+        { kind: 'audio', source: { kind: 'base64', mediaType: 'audio/mpeg', data: 'SUQz' } },
+      ),
+    ],
+  });
+  t.match(body['messages'], [
+    {
+      content: [
+        { document: { format: 'pdf', name: 'q3 report final', source: { bytes: 'JVBERi0=' } } },
+        { document: { format: 'pdf', name: 'q3 report final (2)' } },
+        { document: { format: 'txt', name: 'Document', source: { bytes: 'w7Y=' } } },
+        { document: { format: 'csv', name: 'Document (2)', source: { s3Location: { uri: 's3://bucket/table.csv' } } } },
+        { audio: { format: 'mp3', source: { bytes: 'SUQz' } } },
+      ],
+    },
+  ]);
+});
+
+await test('thinking, by the kind of the model', async (t) => {
+  const fields = (change: Partial<ConversationRequest>, model?: string) => {
+    const { body, hints } = write(change, model);
+    return [body['additionalModelRequestFields'], body['inferenceConfig'], hints];
+  };
+  const sampling = { temperature: 0.2, topP: 0.5, topK: 5 };
+  const enabled = (budget: number) => ({ thinking: { type: 'enabled', budget_tokens: budget } });
+  const adaptive = (effort: string) => ({ thinking: { type: 'adaptive' }, output_config: { effort } });
+  const high = { effort: 'high' } as const;
+  t.same(fields({ thinking: { effort: 'medium' }, maxTokens: 500, sampling }), [
+    enabled(10_000),
+    { maxTokens: 11_024 },
+    ['temperature', 'top_p', 'top_k'],
+  ]);
+  t.same(fields({ thinking: { mode: 'on', budgetTokens: 3000 }, maxTokens: 9000 }), [
+    enabled(3000),
+    { maxTokens: 9000 },
+    [],
+  ]);
+  t.same(fields({ thinking: { effort: 'xhigh' } }, opus46), [adaptive('high'), undefined, []]);
+  t.same(fields({ thinking: { budgetTokens: 12_000 } }, opus46), [adaptive('medium'), undefined, []]);
+  t.same(fields({ thinking: { effort: 'xhigh' } }, 'anthropic.claude-opus-4-7'), [adaptive('xhigh'), undefined, []]);
+  t.same(fields({ thinking: { mode: 'off' } }), [undefined, undefined, []]);
+  t.same(fields({ thinking: high }, llama), [undefined, undefined, ['reasoning_effort']]);
+  t.same(fields({ thinking: high, tools: [weather], toolChoice: { kind: 'required' } }), [
+    undefined,
+    undefined,
+    ['reasoning_effort'],
+  ]);
+  const thoughtless = [user(text('hi')), assistant(call), user(result)];
+  const kept = [user(text('hi')), assistant(signed, call), user(result)];
+  t.same(fields({ thinking: high, tools: [weather], turns: thoughtless })[2], ['reasoning_effort']);
+  t.same(fields({ thinking: high, tools: [weather], turns: thoughtless }, opus46)[0], adaptive('high'));
+  t.same(fields({ thinking: high, tools: [weather], turns: kept })[0], enabled(20_000));
+});
+
+await test('structured output goes by its schema', async (t) => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  t.same(write({ output: { kind: 'schema', name: 'answer', schema, strict: true } }).body['outputConfig'], {
+    textFormat: {
+      type: 'json_schema',
+      structure: { jsonSchema: { schema: JSON.stringify(schema), name: 'answer' } },
+    },
+  });
+});
+
+await test('what cannot be said is told, in the words of the client', async (t) => {
+  const url = { kind: 'url', url: 'https://example.com/a.png' } as const;
+  const meanings: [Partial<ConversationRequest>, string][] = [
+    [{ turns: [user({ kind: 'image', source: url })] }, 'messages: it takes images as data only'],
+    [
+      { turns: [user({ kind: 'image', source: { ...png, mediaType: 'image/bmp' } })] },
+      'messages: it takes images as JPEG, PNG, GIF and WebP only',
+    ],
+    [
+      { turns: [user({ kind: 'file', source: { kind: 'id', id: 'file-1' } })] },
+      'messages: it takes documents as data only',
+    ],
+    [
+      { dialect: 'responses', tools: [{ kind: 'foreign', dialect: 'responses', name: 'web_search', value: {} }] },
+      'tools[0]: it knows no tool of the type web_search',
+    ],
+    [
+      {
+        dialect: 'responses',
+        turns: [user({ kind: 'foreign', dialect: 'responses', name: 'item_reference', value: {} })],
+      },
+      'input: it knows no part of the type item_reference',
+    ],
+    [{ output: { kind: 'json' } }, 'response_format: it writes JSON by a schema only'],
+    [{ sampling: { logprobs: true } }, 'logprobs: it has no log probabilities'],
+    [{ sampling: { logitBias: { 50256: -100 } } }, 'logit_bias: it cannot favour single tokens'],
+    [{ ownMembers: [{ path: ['n'], value: 2, isMeaning: true }] }, 'n: it has no such member'],
+  ];
+  for (const [change, expected] of meanings) t.same(write(change).meanings, [expected], expected);
+  const { hints } = write({
+    turns: [
+      { role: 'user', name: 'ann', parts: [{ kind: 'image', source: png, detail: 'low' }] },
+      assistant({ ...signed, signature: { family: 'google', value: 's' } }, { ...text('a'), citations: [] }),
+    ],
+    tools: [{ ...weather, strict: true }],
+    parallelTools: false,
+    sampling: { seed: 1, presencePenalty: 1, frequencyPenalty: 1 },
+    verbosity: 'low',
+    user: 'u',
+    metadata: {},
+    serviceTier: 'flex',
+    ownMembers: [{ path: ['stream_options', 'x'], value: 1, isMeaning: false }],
+  });
+  t.same(
+    new Set(hints),
+    new Set(
+      'messages.name detail messages.reasoning_content citations tools.function.strict parallel_tool_calls seed presence_penalty frequency_penalty verbosity user metadata service_tier stream_options.x'.split(
+        ' ',
+      ),
+    ),
+  );
+  t.same(
+    write({ system: [text('a', { type: 'ephemeral' })] }, llama).hints,
+    ['cache_control'],
+    'a model without cache',
+  );
+});
+
+await test('what ids of models tell', async (t) => {
+  const versions: [string, string, number][] = [
+    ['anthropic.claude-v2:1', 'claude', 0],
+    ['anthropic.claude-3-5-sonnet-20241022-v2:0', 'claude', 35],
+    ['us.anthropic.claude-3-7-sonnet-20250219-v1:0', 'claude', 37],
+    ['anthropic.claude-3-haiku-20240307-v1:0', 'claude', 30],
+    ['anthropic.claude-sonnet-4-20250514-v1:0', 'claude', 40],
+    [sonnet45, 'claude', 45],
+    ['anthropic.claude-opus-5', 'claude', 50],
+    ['amazon.nova-pro-v1:0', 'nova', 0],
+    [llama, 'other', 0],
+    ['arn:aws:bedrock:us-east-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-6-v1', 'claude', 46],
+    ['arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc', 'opaque', 0],
+  ];
+  for (const [model, family, version] of versions) t.match(traitsOf(model), { family, version }, model);
+  t.equal(conversePath('a.b-v2:0', false), '/model/a.b-v2%3A0/converse');
+  t.equal(conversePath('arn:x/y', true), '/model/arn%3Ax%2Fy/converse-stream');
+});
