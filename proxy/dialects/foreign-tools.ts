@@ -1,0 +1,22 @@
+// What becomes of a tool that the target's dialect does not know: most only widen what a model can do.
+import type { ConversationRequest, ForeignTool } from './conversation/conversation.ts';
+import { textOf } from './json.ts';
+import type { Losses } from './translation.ts';
+
+/**
+ * Tells that a tool is left out. `index`: its place in the request's list. The tools of the Responses format that a provider runs, or that
+ * an agent offers beside its functions, are hints as long as the model need not call them.
+ */
+export function loseForeignTool(request: ConversationRequest, index: number, losses: Losses): void {
+  const tool = request.tools[index];
+  if (tool?.kind !== 'foreign') return;
+  const field = `tools[${index}]`;
+  if (tool.dialect === 'responses' && !isForced(request, tool)) losses.hint(field);
+  else losses.meaning(field, `it has no tool of the type ${tool.name}`);
+}
+
+/** The model must call it: it is named, or one must be called and there is no other one. */
+function isForced({ tools, toolChoice }: ConversationRequest, tool: ForeignTool): boolean {
+  if (toolChoice?.kind === 'tool') return toolChoice.name === (textOf(tool.value['name']) ?? tool.name);
+  return toolChoice?.kind === 'required' && tools.every(({ kind }) => kind === 'foreign');
+}

@@ -1,0 +1,41 @@
+// What the items and parts of the Responses format say beyond the conversation, kept beside its parts so that it can be written again.
+import type { Own, Part } from '../conversation/parts.ts';
+import { type JsonObject, objectOf } from '../json.ts';
+import { unknownMembers } from '../members.ts';
+
+/** A part of a message that the conversation does not know is foreign, and its name begins so. Other foreign parts are whole items. */
+export const foreignContent = 'message.';
+
+/** The members that are not among the known ones. */
+export function restOf(value: JsonObject, known: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(unknownMembers(value, known));
+}
+
+/** Of an item that is one part: its further members, such as its id. */
+export function itemMark(rest: JsonObject): Own {
+  return { dialect: 'responses', members: rest };
+}
+
+/** Of a part of a message. `message`: members of the message that begins with this part. */
+export function partMark(rest: JsonObject, message: JsonObject | undefined): { readonly own?: Own } {
+  const isEmpty = Object.keys(rest).length === 0;
+  if (isEmpty && message === undefined) return {};
+  const members = { ...(isEmpty ? {} : { part: rest }), ...(message === undefined ? {} : { message }) };
+  return { own: { dialect: 'responses', members } };
+}
+
+/** The mark of this dialect; undefined where there is none. */
+export function markOf(part: Part): JsonObject | undefined {
+  if (part.kind === 'foreign') return undefined;
+  return part.own?.dialect === 'responses' ? part.own.members : undefined;
+}
+
+/** Further members of a part of a message. */
+export function partRest(part: Part): JsonObject {
+  return objectOf(markOf(part)?.['part']) ?? {};
+}
+
+/** The members of the message that begins with this part; undefined: none does. */
+export function messageRest(part: Part): JsonObject | undefined {
+  return objectOf(markOf(part)?.['message']);
+}

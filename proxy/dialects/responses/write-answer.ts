@@ -1,0 +1,76 @@
+// Writes a whole answer as a response object.
+import type { ConversationAnswer } from '../conversation/conversation.ts';
+import type { Part, RefusalPart, TextPart } from '../conversation/parts.ts';
+import { freeTextNames, restoreFreeText } from '../free-text-tools.ts';
+import type { JsonObject } from '../json.ts';
+import type { AnswerContext } from '../translation.ts';
+import { callItem, callPrefix, messageItem, reasoningItem, signatureItem } from './output-items.ts';
+import { incompleteReason, responseHead, responseObject } from './response-object.ts';
+import { outputText, writeAnnotation } from './write-content.ts';
+
+/** Texts and refusals that follow one another are one message. What the format cannot say is left out. */
+export function writeAnswer(answer: ConversationAnswer, context: AnswerContext): JsonObject {
+  const { parts, finish, usage } = answer;
+  const isCut =
+    incompleteReason(
+      finish,
+      parts.some(({ kind }) => kind === 'refusal'),
+    ) !== undefined;
+  const output = groups(parts).flatMap((group) => writeGroup(group, context));
+  const items = output.map((item, index) =>
+    isCut && index === output.length - 1 && item['status'] === 'completed' ? { ...item, status: 'incomplete' } : item,
+  );
+  return responseObject(responseHead(answer, context), { output: items, usage, finish }, context);
+}
+
+type Spoken = TextPart | RefusalPart;
+
+function isSpoken(part: Part): part is Spoken {
+  return part.kind === 'text' || part.kind === 'refusal';
+}
+
+/** What is spoken in a row, or one other part. */
+function groups(parts: readonly Part[]): readonly (Exclude<Part, Spoken> | readonly Spoken[])[] {
+  const found: (Exclude<Part, Spoken> | Spoken[])[] = [];
+  for (const part of parts) {
+    const last = found.at(-1);
+    if (!isSpoken(part)) found.push(part);
+    else if (Array.isArray(last)) last.push(part);
+    else found.push([part]);
+  }
+  return found;
+}
+
+function writeGroup(group: Exclude<Part, Spoken> | readonly Spoken[], context: AnswerContext): readonly JsonObject[] {
+  if ('kind' in group) return writeItems(group, context);
+  return [messageItem(`msg_${context.newId()}`, 'completed', group.map(spokenPart))];
+}
+
+function spokenPart(part: Spoken): JsonObject {
+  if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text };
+  const annotations = (part.citations ?? []).map(writeAnnotation).filter((annotation) => annotation !== undefined);
+  return outputText({ ...part, logprobs: part.logprobs ?? [] }, annotations);
+}
+
+/** The items of a part that no message contains; none, where the format has no word for it. */
+export function writeItems(part: Exclude<Part, Spoken>, { newId, request }: AnswerContext): readonly JsonObject[] {
+  switch (part.kind) {
+    case 'tool_call': {
+      const call = restoreFreeText(part, freeTextNames(request));
+      const item = callItem(callPrefix(call.isFreeText) + newId(), 'completed', call);
+      const signature = signatureItem(newId, call);
+      return signature === undefined ? [item] : [item, signature];
+    }
+    case 'reasoning':
+      return [reasoningItem(`rs_${newId()}`, part, request.thinking?.summary !== undefined)];
+    case 'image': {
+      const { source } = part;
+      if (source.kind !== 'base64') return [];
+      return [{ id: `ig_${newId()}`, type: 'image_generation_call', status: 'completed', result: source.data }];
+    }
+    case 'foreign':
+      return part.dialect === 'responses' ? [{ id: `item_${newId()}`, ...part.value }] : [];
+    default:
+      return [];
+  }
+}

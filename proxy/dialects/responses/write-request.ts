@@ -1,0 +1,132 @@
+// Writes a request in the Responses format.
+import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
+import { fieldName } from '../field-names.ts';
+import { isObject, type JsonObject, type JsonValue, numberOf } from '../json.ts';
+import type { Losses, WriteTarget } from '../translation.ts';
+import { writeInput } from './write-items.ts';
+import { writeReasoning, writeSampling, writeText } from './write-settings.ts';
+import { writeTools } from './write-tools.ts';
+
+/** OpenAI refuses a smaller limit. Tokens. */
+const leastMaxTokens = 16;
+/** Members that mean the same in OpenAI's other format. */
+const shared: ReadonlySet<string> = new Set([
+  'store',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'safety_identifier',
+]);
+const tiers: ReadonlySet<string> = new Set(['auto', 'default', 'flex', 'scale', 'priority']);
+
+/**
+ * The body for a provider. Answers are not kept there (`store`) unless the client asked for it in so many words: other dialects keep
+ * nothing.
+ */
+export function writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  const { dialect } = request;
+  const { quirks } = target;
+  // Who sends such tools in this dialect has a server that knows them.
+  const hasFreeText = quirks.hasFreeTextTools ?? (quirks.isInventor === true || dialect === 'responses');
+  const { instructions, input } = writeInput(request, { dialect, losses, hasFreeText });
+  const isElsewhere = input.length === 0 && request.ownMembers.some(({ path }) => elsewhere.has(path[0] ?? ''));
+  const body: JsonObject = {
+    ...(quirks.isModelInPath === true ? {} : { model: target.model }),
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(isElsewhere ? {} : { input }),
+    ...writeTools(request, hasFreeText, losses),
+    ...writeText(request),
+    ...writeReasoning(request, target, losses),
+    ...writeSampling(request, target, losses),
+    ...writeOthers(request, target, losses),
+    ...(dialect === 'responses' ? {} : { store: false }),
+  };
+  return withQuirks(
+    request.ownMembers.reduce((written, own) => withOwn(written, own, { request, losses }), body),
+    {
+      request,
+      target,
+      losses,
+    },
+  );
+}
+
+/** What may stand for the input. */
+const elsewhere: ReadonlySet<string> = new Set(['conversation', 'prompt', 'previous_response_id']);
+
+function writeOthers(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  const { dialect, parallelTools, user, metadata, serviceTier, stream } = request;
+  const isTier = serviceTier !== undefined && (dialect === 'responses' || tiers.has(serviceTier));
+  if (serviceTier !== undefined && !isTier) losses.hint(fieldName('serviceTier', dialect));
+  return {
+    ...(parallelTools === undefined ? {} : { parallel_tool_calls: parallelTools }),
+    ...writeMaxTokens(request, target, losses),
+    ...(user === undefined ? {} : { user }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(isTier ? { service_tier: serviceTier } : {}),
+    ...(stream ? { stream: true } : {}),
+  };
+}
+
+/** Clients of other dialects try a connection with a limit of one token. */
+function writeMaxTokens({ maxTokens, dialect }: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  if (maxTokens === undefined) return {};
+  const isTooFew = (numberOf(maxTokens) ?? leastMaxTokens) < leastMaxTokens;
+  if (!isTooFew || dialect === 'responses' || target.quirks.isInventor !== true)
+    return { max_output_tokens: maxTokens };
+  losses.hint(fieldName('maxTokens', dialect));
+  return { max_output_tokens: leastMaxTokens };
+}
+
+interface Telling {
+  readonly request: ConversationRequest;
+  readonly losses: Losses;
+}
+
+function withOwn(body: JsonObject, { path, value, isMeaning }: OwnMember, { request, losses }: Telling): JsonObject {
+  const [first = ''] = path;
+  if (request.dialect === 'responses') return withMember(body, path, value);
+  if (request.dialect === 'chat' && path.length === 1 && shared.has(first)) return { ...body, [first]: value };
+  const field = path.join('.');
+  if (isMeaning) losses.meaning(field, 'it has no such member');
+  else losses.hint(field);
+  return body;
+}
+
+/** The body with a member at a path; lists on the way keep their other entries, and `include` those that stand there. */
+function withMember(body: JsonObject, [key = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
+  const before = body[key];
+  if (rest.length === 0) {
+    const isAdded = key === 'include' && Array.isArray(before) && Array.isArray(value);
+    return {
+      ...body,
+      [key]: isAdded ? [...(value as readonly JsonValue[]), ...(before as readonly JsonValue[])] : value,
+    };
+  }
+  if (!Array.isArray(before)) return { ...body, [key]: withMember(isObject(before) ? before : {}, rest, value) };
+  const [index = '', ...inner] = rest;
+  const entries = (before as readonly JsonValue[]).map((entry, at) =>
+    String(at) === index && isObject(entry) ? withMember(entry, inner, value) : entry,
+  );
+  return { ...body, [key]: entries };
+}
+
+/** Members that a server does not know and that change no answer. */
+const harmless: ReadonlySet<string> = new Set(
+  'metadata user store service_tier include parallel_tool_calls temperature top_p reasoning'.split(' '),
+);
+
+/** Leaves out what the server does not know, and adds what it wants to have. */
+function withQuirks(
+  body: JsonObject,
+  { request, target, losses }: Telling & { readonly target: WriteTarget },
+): JsonObject {
+  const without = new Set(target.quirks.without ?? []);
+  const kept = Object.entries(body).filter(([key]) => {
+    if (!without.has(key)) return true;
+    const isAsked = key !== 'store' || request.ownMembers.some(({ path }) => path[0] === 'store');
+    if (!harmless.has(key)) losses.meaning(key, 'it has no such member');
+    else if (isAsked) losses.hint(key);
+    return false;
+  });
+  return { ...(target.quirks.adds ?? {}), ...Object.fromEntries(kept) };
+}

@@ -1,0 +1,117 @@
+// Writes how an answer shall be thought out, formatted and sampled.
+import type { ConversationRequest, OutputFormat, Thinking } from '../conversation/conversation.ts';
+import { fieldName } from '../field-names.ts';
+import { type JsonObject, type JsonValue, numberOf } from '../json.ts';
+import type { Losses, WriteTarget } from '../translation.ts';
+import { includeLogprobs } from './read-settings.ts';
+
+export function writeText({ output, verbosity }: ConversationRequest): JsonObject {
+  if (output === undefined && verbosity === undefined) return {};
+  return {
+    text: {
+      ...(output === undefined ? {} : { format: writeFormat(output) }),
+      ...(verbosity === undefined ? {} : { verbosity }),
+    },
+  };
+}
+
+function writeFormat(output: OutputFormat): JsonObject {
+  if (output.kind === 'text') return { type: 'text' };
+  if (output.kind === 'json') return { type: 'json_object' };
+  const { name, description, schema, strict } = output;
+  return {
+    type: 'json_schema',
+    name: name ?? 'answer',
+    ...(description === undefined ? {} : { description }),
+    schema,
+    ...(strict === undefined ? {} : { strict }),
+  };
+}
+
+/** OpenAI's models that think, and take no temperature. */
+const thinkers = /^(o\d|gpt-5)/;
+/** OpenAI's models that do not think, and refuse to be asked to. */
+const speakers = /^(gpt-[34]|chatgpt-)/;
+
+/** What OpenAI's own server refuses of a model; nothing is known of other servers. */
+function isOpenai(pattern: RegExp, { model, quirks }: WriteTarget): boolean {
+  return quirks.isInventor === true && pattern.test(model);
+}
+
+const summaries: ReadonlySet<string | undefined> = new Set(['auto', 'concise', 'detailed']);
+
+export function writeReasoning(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  const { thinking, dialect } = request;
+  if (thinking === undefined) return {};
+  const isOwn = dialect === 'responses';
+  if (!isOwn && isOpenai(speakers, target)) {
+    if (thinking.mode !== 'off') losses.hint(fieldName('thinking', dialect));
+    return {};
+  }
+  // Another server may not know how to be told not to think; models that always think do.
+  const effort = isOwn || thinking.mode !== 'off' || isOpenai(thinkers, target) ? effortOf(thinking) : undefined;
+  const told = thinking.summary === 'summarized' ? 'auto' : thinking.summary;
+  const summary = isOwn || summaries.has(told) ? told : undefined;
+  if (effort === undefined && summary === undefined) return {};
+  return {
+    reasoning: { ...(effort === undefined ? {} : { effort }), ...(summary === undefined ? {} : { summary }) },
+  };
+}
+
+/** Undefined: as much as is usual. Budgets of tokens become the effort that thinks about as long. */
+function effortOf({ mode, effort, budgetTokens }: Thinking): string | undefined {
+  if (mode === 'off') return 'none';
+  if (effort !== undefined || budgetTokens === undefined) return effort;
+  if (budgetTokens >= 20_000) return 'high';
+  return budgetTokens >= 10_000 ? 'medium' : 'low';
+}
+
+/** Whether the encrypted thoughts shall come with the answer, so that the client can send them back. */
+export function wantsThoughts({ dialect, thinking }: ConversationRequest, target: WriteTarget): boolean {
+  if (dialect === 'responses') return false;
+  if (isOpenai(speakers, target)) return false;
+  return isOpenai(thinkers, target) || (thinking !== undefined && thinking.mode !== 'off');
+}
+
+export function writeSampling(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  const { sampling, stop, dialect } = request;
+  const { logprobs, topLogprobs } = sampling;
+  const name = (member: Parameters<typeof fieldName>[0]): string => fieldName(member, dialect);
+  if (sampling.topK !== undefined) losses.hint(name('topK'));
+  if (sampling.seed !== undefined) losses.hint(name('seed'));
+  if (stop.length > 0) losses.meaning(name('stop'), 'it has no texts to stop at');
+  if (isSet(sampling.presencePenalty)) losses.meaning(name('presencePenalty'), 'it has no penalties');
+  if (isSet(sampling.frequencyPenalty)) losses.meaning(name('frequencyPenalty'), 'it has no penalties');
+  if (Object.keys(sampling.logitBias ?? {}).length > 0) losses.meaning(name('logitBias'), 'it has no bias of tokens');
+  const include = [
+    ...(logprobs === true ? [includeLogprobs] : []),
+    ...(wantsThoughts(request, target) ? ['reasoning.encrypted_content'] : []),
+  ];
+  return {
+    ...chances(request, target, losses),
+    ...(topLogprobs === undefined ? {} : { top_logprobs: topLogprobs }),
+    ...(include.length === 0 ? {} : { include }),
+  };
+}
+
+/** Zero is what a penalty is without being set. */
+function isSet(penalty: JsonValue | undefined): boolean {
+  return penalty !== undefined && numberOf(penalty) !== 0;
+}
+
+/** Clients of other dialects send them to every model; the models that think take none but the usual ones. */
+function chances({ sampling, dialect }: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  const isFixed = dialect !== 'responses' && isOpenai(thinkers, target);
+  const written: Record<string, JsonValue> = {};
+  const members = [
+    ['temperature', 'temperature'],
+    ['top_p', 'topP'],
+  ] as const;
+  for (const [key, member] of members) {
+    const value = sampling[member];
+    if (value === undefined) continue;
+    if (!isFixed) written[key] = value;
+    else if (numberOf(value) !== 1) losses.hint(fieldName(member, dialect));
+  }
+  return written;
+}
