@@ -57,7 +57,8 @@ export function writeItems(part: Exclude<Part, Spoken>, { newId, request }: Answ
   switch (part.kind) {
     case 'tool_call': {
       const call = restoreFreeText(part, freeTextNames(request));
-      const item = callItem(callPrefix(call.isFreeText) + newId(), 'completed', call);
+      const input = call.isFreeText || call.input !== '' ? call.input : '{}';
+      const item = callItem(callPrefix(call.isFreeText) + newId(), 'completed', { ...call, input });
       const signature = signatureItem(newId, call);
       return signature === undefined ? [item] : [item, signature];
     }

@@ -1,0 +1,20 @@
+// The Responses format (OpenAI) as clients and as providers speak it.
+import type { ClientDialect, ProviderDialect } from '../translation.ts';
+import { readAnswer } from './read-answer.ts';
+import { readError } from './read-error.ts';
+import { ResponsesEventReader } from './read-events.ts';
+import { readRequest } from './read-request.ts';
+import { writeAnswer } from './write-answer.ts';
+import { ResponsesEventWriter } from './write-events.ts';
+import { writeRequest } from './write-request.ts';
+
+export const responsesTranslation: ClientDialect & ProviderDialect = {
+  name: 'responses',
+  readRequest,
+  writeRequest,
+  readAnswer,
+  writeAnswer,
+  eventReader: () => new ResponsesEventReader(),
+  eventWriter: (context) => new ResponsesEventWriter(context),
+  readError,
+};
