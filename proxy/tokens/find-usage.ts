@@ -2,7 +2,7 @@
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { type Member, scanObject } from '../bytes/scan.ts';
 import { readCounts } from './read-counts.ts';
-import { type TokenUsage, tokenUsageFrom, tokenUsageOf } from './token-usage.ts';
+import { type Counts, countsOf, type TokenUsage, tokenUsageFrom } from './token-usage.ts';
 
 /** Inside a JSON string every quote is escaped, so these bytes are always a string of their own: a key, or a value. */
 const usageKey = Buffer.from('"usage"');
@@ -21,13 +21,28 @@ const longestObject = 16 * 1024;
 /** How many objects are read in vain: they may lie in each other, and each would be read up to its end again. */
 const mostObjects = 16;
 
+/** A usage object that makes sense: its counts, and what they come to. */
+interface Found {
+  readonly counts: Counts;
+  readonly usage: TokenUsage;
+}
+
 /** The `usage` of a JSON answer; where several objects are named so, that of the top level. */
 export function findUsage(body: Buffer): TokenUsage | undefined {
+  return find(body)?.usage;
+}
+
+/** The same as its counts, for a provider that reports them little by little. */
+export function findCounts(body: Buffer): Counts | undefined {
+  return find(body)?.counts;
+}
+
+function find(body: Buffer): Found | undefined {
   const first = body.indexOf(keyEnding);
   if (first === -1) return undefined;
   const isOnly = !body.includes(keyEnding, first + keyEnding.length);
   if (isOnly) return usageFrom(body, objectAfter(body, first - 1));
-  return topLevelUsage(body) ?? findLastUsage(body);
+  return topLevelUsage(body) ?? findLast(body);
 }
 
 /**
@@ -35,6 +50,10 @@ export function findUsage(body: Buffer): TokenUsage | undefined {
  * in has several, that of the event's top level.
  */
 export function findLastUsage(text: Buffer): TokenUsage | undefined {
+  return findLast(text)?.usage;
+}
+
+function findLast(text: Buffer): Found | undefined {
   let objects = 0;
   for (let at = text.lastIndexOf(usageKey); at !== -1 && objects < mostObjects; ) {
     const from = objectAfter(text, at);
@@ -48,14 +67,14 @@ export function findLastUsage(text: Buffer): TokenUsage | undefined {
 }
 
 /** The top-level usage of the event, one line of JSON, in which the key at `at` lies; only when it is not the first key there. */
-function usageOfEvent(text: Buffer, at: number): TokenUsage | undefined {
+function usageOfEvent(text: Buffer, at: number): Found | undefined {
   const start = text.lastIndexOf(newline, at) + 1;
   if (text.indexOf(usageKey, start) === at) return undefined;
   const end = text.indexOf(newline, at);
   return topLevelUsage(text.subarray(text.indexOf(opening, start), end === -1 ? text.length : end));
 }
 
-function topLevelUsage(body: Buffer): TokenUsage | undefined {
+function topLevelUsage(body: Buffer): Found | undefined {
   let members: Member[];
   try {
     members = scanObject(body);
@@ -76,18 +95,23 @@ function objectAfter(body: Buffer, at: number): number | undefined {
   return body[from] === opening ? from : undefined;
 }
 
-function usageFrom(body: Buffer, from: number | undefined): TokenUsage | undefined {
+function usageFrom(body: Buffer, from: number | undefined): Found | undefined {
   if (from === undefined) return undefined;
   const counts = readCounts(body, from, Math.min(body.length, from + longestObject));
-  if (counts !== undefined) return tokenUsageFrom(counts);
+  if (counts !== undefined) return foundOf(counts);
   const end = objectEnd(body, from);
   if (end === undefined) return undefined;
   try {
     // Keys of ASCII and numbers are all that is read, so other letters may turn into what they like.
-    return tokenUsageOf(JSON.parse(body.toString('latin1', from, end)));
+    return foundOf(countsOf(JSON.parse(body.toString('latin1', from, end)) as Record<string, unknown>));
   } catch {
     return undefined;
   }
+}
+
+function foundOf(counts: Counts): Found | undefined {
+  const usage = tokenUsageFrom(counts);
+  return usage && { counts, usage };
 }
 
 /** Just past the object that opens at `from`; undefined when it does not close. */

@@ -12,15 +12,24 @@ const opening = 0x7b;
 const closing = 0x7d;
 const colon = 0x3a;
 const comma = 0x2c;
+/** So end the keys of all counts. */
+const countEnding = 'tokens';
 /** More digits than any count has, and few enough to be exact. */
 const mostDigits = 15;
 
 /**
  * Of the object that opens at `from` and ends before `to`. Undefined when something in it is unusual, although it may be valid: an escaped
- * key, a list, a text, a number that is no count. A usage object that is nested in it is passed over.
+ * key, a list, a count that is no whole number. A usage object that is nested in it is passed over.
  */
 export function readCounts(body: Buffer, from: number, to: number): Counts | undefined {
-  const counts: Reading = { input: undefined, output: undefined, total: undefined };
+  const counts: Reading = {
+    prompt: undefined,
+    input: undefined,
+    output: undefined,
+    total: undefined,
+    cacheRead: undefined,
+    cacheWrite: undefined,
+  };
   let at = skipSpace(body, from + 1);
   if (body[at] === closing) return counts;
   while (at < to) {
@@ -29,9 +38,15 @@ export function readCounts(body: Buffer, from: number, to: number): Counts | und
     const separator = skipSpace(body, keyEnd + 1);
     if (body[separator] !== colon) return undefined;
     const start = skipSpace(body, separator + 1);
-    const end = valueEnd(body, start, to);
-    if (end === -1) return undefined;
-    if (body[start] !== opening) keep(counts, body, { at, keyEnd, start, end });
+    let end = valueEnd(body, start, to);
+    if (end !== -1) {
+      if (body[start] !== opening) keep(counts, body, { at, keyEnd, start, end });
+    } else {
+      // Of a count nothing else is usual.
+      if (spells(body, keyEnd - countEnding.length, countEnding)) return undefined;
+      end = otherEnd(body, start, to);
+      if (end === -1) return undefined;
+    }
     const next = skipSpace(body, end);
     if (body[next] === closing) return counts;
     if (body[next] !== comma) return undefined;
@@ -47,19 +62,25 @@ interface Place {
   readonly end: number;
 }
 
-/** As the names of OpenAI's kind stand before those of Anthropic's, they win. */
+/** The output by OpenAI's name wins. */
 function keep(counts: Reading, body: Buffer, { at, keyEnd, start, end }: Place): void {
   switch (keyEnd - at - 1) {
     case 12:
       if (spells(body, at + 1, 'total_tokens')) counts.total = numberAt(body, start, end);
-      else if (spells(body, at + 1, 'input_tokens')) counts.input ??= numberAt(body, start, end);
+      else if (spells(body, at + 1, 'input_tokens')) counts.input = numberAt(body, start, end);
       break;
     case 13:
-      if (spells(body, at + 1, 'prompt_tokens')) counts.input = numberAt(body, start, end);
+      if (spells(body, at + 1, 'prompt_tokens')) counts.prompt = numberAt(body, start, end);
       else if (spells(body, at + 1, 'output_tokens')) counts.output ??= numberAt(body, start, end);
       break;
     case 17:
       if (spells(body, at + 1, 'completion_tokens')) counts.output = numberAt(body, start, end);
+      break;
+    case 23:
+      if (spells(body, at + 1, 'cache_read_input_tokens')) counts.cacheRead = numberAt(body, start, end);
+      break;
+    case 27:
+      if (spells(body, at + 1, 'cache_creation_input_tokens')) counts.cacheWrite = numberAt(body, start, end);
       break;
   }
 }
@@ -80,6 +101,12 @@ function valueEnd(body: Buffer, from: number, to: number): number {
   while (isDigit(body[at])) at += 1;
   const digits = at - from;
   return digits === 0 || digits > mostDigits || (digits > 1 && body[from] === 0x30) ? -1 : at;
+}
+
+/** Just past a text without escapes, or null, as Anthropic has them beside its counts; -1 for any other value. */
+function otherEnd(body: Buffer, from: number, to: number): number {
+  if (body[from] === quote) return textEnd(body, from, to) + 1 || -1;
+  return spells(body, from, 'null') ? from + 4 : -1;
 }
 
 function numberAt(body: Buffer, from: number, to: number): number {

@@ -9,13 +9,24 @@ const read = (text: string) => readCounts(Buffer.from(text), 0, Buffer.byteLengt
 
 await test('the usage of OpenAI and of Anthropic is read without making an object of it', (t) => {
   const details = '"prompt_tokens_details":{"cached_tokens":3,"audio_tokens":0},"completion_tokens_details":{"a}":1}';
-  t.same(read(`{"prompt_tokens":14,"completion_tokens":32,"total_tokens":46,${details}}`), {
-    input: 14,
-    output: 32,
-    total: 46,
-  });
-  t.same(read('{ "input_tokens" : 5 ,\r\n\t"output_tokens":0 }'), { input: 5, output: 0, total: undefined });
-  t.same(read('{}'), { input: undefined, output: undefined, total: undefined });
+  const none = {
+    prompt: undefined,
+    input: undefined,
+    output: undefined,
+    total: undefined,
+    cacheRead: undefined,
+    cacheWrite: undefined,
+  };
+  const openai = read(`{"prompt_tokens":14,"completion_tokens":32,"total_tokens":46,${details}}`);
+  t.same(openai, { ...none, prompt: 14, output: 32, total: 46 });
+  t.same(read('{ "input_tokens" : 5 ,\r\n\t"output_tokens":0 }'), { ...none, input: 5, output: 0 });
+  const caches =
+    '"cache_creation_input_tokens":7,"cache_read_input_tokens":11,"cache_creation":{"ephemeral_5m_input_tokens":7}';
+  const anthropic = read(
+    `{"input_tokens":5,${caches},"output_tokens":3,"service_tier":"standard","server_tool_use":null}`,
+  );
+  t.same(anthropic, { ...none, input: 5, output: 3, cacheRead: 11, cacheWrite: 7 });
+  t.same(read('{}'), none);
   t.end();
 });
 
@@ -28,6 +39,10 @@ await test('what is written otherwise is left to the parser', (t) => {
     '{"total_tokens":1234567890123456}',
     '{"total_tokens":"7"}',
     '{"total_tokens":null}',
+    '{"tier":nul}',
+    '{"tier":true}',
+    '{"tier":"a\\"b"}',
+    '{"tier":"a',
     '{"total\\u005ftokens":7}',
     '{"total_tokens":7,"list":[1]}',
     '{"deep":{"er":{}},"total_tokens":7}',
@@ -52,6 +67,8 @@ await test('what is read is what JSON says', (t) => {
     'total_tokens',
     'input_tokens',
     'output_tokens',
+    'cache_read_input_tokens',
+    'cache_creation_input_tokens',
     'cost',
     'usage',
   ];

@@ -10,6 +10,13 @@ await test('counts are read under both spellings; what is missing follows from t
     [{ prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }, 3, 4, 7],
     [{ input_tokens: 3, output_tokens: 4, total_tokens: 7 }, 3, 4, 7],
     [{ input_tokens: 3, output_tokens: 4 }, 3, 4, 7],
+    // Anthropic counts what its cache holds beside the input; OpenAI within it.
+    [{ input_tokens: 3, cache_read_input_tokens: 20, cache_creation_input_tokens: 100, output_tokens: 4 }, 123, 4, 127],
+    [{ input_tokens: 0, cache_read_input_tokens: 20, cache_creation_input_tokens: null, output_tokens: 4 }, 20, 4, 24],
+    [{ cache_read_input_tokens: 20 }, 20, 0, 20],
+    [{ prompt_tokens: 23, completion_tokens: 4, cache_read_input_tokens: 20 }, 23, 4, 27],
+    [{ input_tokens: 23, output_tokens: 4, total_tokens: 27, cache_read_input_tokens: 20 }, 23, 4, 27],
+    [{ input_tokens: 23, output_tokens: 4, input_tokens_details: { cached_tokens: 20 } }, 23, 4, 27],
     [{ prompt_tokens: 5 }, 5, 0, 5],
     [{ completion_tokens: 5 }, 0, 5, 5],
     [{ total_tokens: 5 }, 5, 0, 5],
@@ -61,13 +68,21 @@ await test('a report with an absurd count is none at all', async (t) => {
       t.equal(tokenUsageOf(usage), undefined, `${key} ${count}`);
     }
     t.equal(tokenUsageOf({ input_tokens: count }), undefined, `alone: ${count}`);
+    t.equal(tokenUsageOf({ input_tokens: 3, cache_read_input_tokens: count }), undefined, `of a cache: ${count}`);
   }
   t.equal(tokenUsageOf({ prompt_tokens: 6_000_000, completion_tokens: 4_000_001 }), undefined, 'a sum');
 });
 
 await test('whatever is reported, three whole numbers that can be charged come out', async () => {
   const count = fc.oneof(fc.maxSafeNat(), fc.double(), fc.integer(), fc.anything());
-  const keys = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'input_tokens', 'output_tokens'];
+  const keys = [
+    'prompt_tokens',
+    'completion_tokens',
+    'total_tokens',
+    'input_tokens',
+    'output_tokens',
+    'cache_read_input_tokens',
+  ];
   const usage = fc.dictionary(fc.constantFrom(...keys), count);
   fc.assert(
     fc.property(usage, (said) => {
