@@ -2,7 +2,7 @@
 import type { ConversationAnswer, ConversationUsage } from '../dialects/conversation/conversation.ts';
 import type { StreamEvent } from '../dialects/conversation/stream-event.ts';
 import { type Asked, measureText } from '../tokens/measure.ts';
-import { type TokenUsage, tokenUsageFrom } from '../tokens/token-usage.ts';
+import { type Counts, type TokenUsage, tokenUsageFrom } from '../tokens/token-usage.ts';
 
 /** Watches the events of an answer, and says what they cost. */
 export class TranslatedUsage {
@@ -48,6 +48,7 @@ export class TranslatedUsage {
   }
 }
 
-function countsOf({ inputTokens, outputTokens, totalTokens }: ConversationUsage) {
-  return { input: inputTokens, output: outputTokens, total: totalTokens };
+function countsOf({ inputTokens, outputTokens, totalTokens }: ConversationUsage): Counts {
+  const none = { prompt: undefined, cacheRead: undefined, cacheWrite: undefined };
+  return { ...none, input: inputTokens, output: outputTokens, total: totalTokens };
 }
