@@ -23,7 +23,7 @@ export interface AwsRequest {
 /** What a region is called in a host: `bedrock-runtime.us-east-1.amazonaws.com`, also of FIPS and VPC endpoints. */
 const regionInHost = /(?:^|\.)bedrock(?:-runtime)?(?:-fips)?\.([a-z]{2,4}(?:-[a-z]+)+-\d)\./;
 
-/** The package would add them; undici does, too, and an unsigned header may be written by anybody. */
+/** The package would add and sign these. They are written by the one who sends, so they are left out of the signature. */
 const unsigned = { 'content-length': true };
 const unsignedWithoutType = { ...unsigned, 'content-type': true };
 

@@ -9,6 +9,14 @@ export interface ModelTraits {
   readonly canThink: boolean;
   /** Claude: it decides how much to think; a budget is refused or on its way out. */
   readonly thinksAdaptively: boolean;
+  /** Claude: it thinks unless it is told not to. */
+  readonly thinksByDefault: boolean;
+  /** Claude: it cannot be told not to think. */
+  readonly alwaysThinks: boolean;
+  /** Temperature and the like are taken. */
+  readonly hasSampling: boolean;
+  /** Claude: `topP` is taken where there is no temperature, and the other way round. */
+  readonly hasTopPAlone: boolean;
   /** Marks of a cache are understood; others refuse them. */
   readonly hasCache: boolean;
   /** And in a list of tools, too. */
@@ -24,6 +32,10 @@ const versionFirst = /claude-(\d)(?:-(\d))?-[a-z]+/;
 /** `claude-sonnet-4-20250514`, `claude-opus-4-6`: a minor version has one digit or two, a date eight. */
 const familyFirst = /claude-([a-z]+)-(\d{1,2})(?:-(\d{1,2})(?!\d))?/;
 
+const isThinker = /claude-(mythos|fable)/;
+/** The first version that takes neither a temperature nor a budget of thoughts. */
+const withoutSampling = 47;
+
 /** `model`: the id or ARN as it is configured. */
 export function traitsOf(model: string): ModelTraits {
   const family = familyOf(model);
@@ -33,6 +45,10 @@ export function traitsOf(model: string): ModelTraits {
     version,
     canThink: version >= 37,
     thinksAdaptively: version >= 46,
+    thinksByDefault: version >= 50,
+    alwaysThinks: isThinker.test(model),
+    hasSampling: version < withoutSampling,
+    hasTopPAlone: version >= 41,
     hasCache: version >= 35 || family === 'nova',
     hasToolCache: version >= 35,
     hasLongCache: version >= 45,
@@ -49,7 +65,8 @@ function versionOf(model: string): number {
   const old = versionFirst.exec(model);
   if (old !== null) return digits(old[1], old[2]);
   const [, , major, minor] = familyFirst.exec(model) ?? [];
-  return digits(major, minor);
+  const said = digits(major, minor);
+  return isThinker.test(model) ? Math.max(said, withoutSampling) : said;
 }
 
 function digits(major: string | undefined, minor: string | undefined): number {

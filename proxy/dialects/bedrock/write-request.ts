@@ -1,54 +1,35 @@
 // Writes a request to Converse and ConverseStream: they take the same body, and the path says which one is meant.
-import type { ConversationRequest, OutputFormat, Sampling } from '../conversation/conversation.ts';
+import type { ConversationRequest, OutputFormat } from '../conversation/conversation.ts';
 import { type JsonObject, type JsonValue, numberOf, writeJson } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { traitsOf } from './model-traits.ts';
 import { writeMessages, writeSystem } from './write-messages.ts';
-import { type WrittenThinking, writeThinking } from './write-thinking.ts';
+import { writeSampling } from './write-sampling.ts';
+import { writeThinking } from './write-thinking.ts';
 import { writeTools } from './write-tools.ts';
 import { Writing } from './writing.ts';
 
 /** Tokens that are left for the answer when a budget of thoughts takes all that were asked for. */
 const tokensBesideThoughts = 1024;
-/** Where Claude thinks, it takes no other temperature than 1, and no smaller `topP`. */
-const smallestTopP = 0.95;
 
 export function writeRequest(request: ConversationRequest, { model }: WriteTarget, losses: Losses): JsonObject {
   const writing = new Writing(traitsOf(model), losses, request.dialect);
   const toolConfig = writeTools(request, writing);
   const thinking = writeThinking(request, writing);
-  const inferenceConfig = writeInference(request, thinking, writing);
-  const fields = { ...thinking?.fields, ...writeTopK(request.sampling, thinking, writing) };
+  const { temperature, topP, fields } = writeSampling(request, thinking?.isOn === true, writing);
+  const maxTokens = withThoughts(request.maxTokens, thinking?.budget);
+  const stopSequences = request.stop.length === 0 ? undefined : request.stop;
   tellLosses(request, writing);
   return {
     messages: writeMessages(request.turns, toolConfig === undefined, writing),
     system: writeSystem(request, writing),
-    inferenceConfig: unlessEmpty(inferenceConfig),
+    inferenceConfig: unlessEmpty({ maxTokens, temperature, topP, stopSequences }),
     toolConfig,
     outputConfig: writeOutput(request.output, writing),
-    additionalModelRequestFields: unlessEmpty(fields),
+    additionalModelRequestFields: unlessEmpty({ ...thinking?.fields, ...fields }),
     // Converse itself does not say which sequence it was.
     additionalModelResponseFieldPaths:
-      writing.traits.family === 'claude' && request.stop.length > 0 ? ['/stop_sequence'] : undefined,
-  };
-}
-
-function writeInference(
-  { maxTokens, sampling, stop }: ConversationRequest,
-  thinking: WrittenThinking | undefined,
-  writing: Writing,
-): JsonObject {
-  const { temperature, topP } = sampling;
-  const thinks = thinking !== undefined;
-  const isCold = thinks && temperature !== undefined && numberOf(temperature) !== 1;
-  const isNarrow = thinks && topP !== undefined && (numberOf(topP) ?? 0) < smallestTopP;
-  if (isCold) writing.hint('temperature');
-  if (isNarrow) writing.hint('topP');
-  return {
-    maxTokens: withThoughts(maxTokens, thinking?.budget),
-    temperature: isCold ? undefined : temperature,
-    topP: isNarrow ? undefined : topP,
-    stopSequences: stop.length === 0 ? undefined : stop,
+      writing.traits.family === 'claude' && stopSequences !== undefined ? ['/stop_sequence'] : undefined,
   };
 }
 
@@ -56,14 +37,6 @@ function withThoughts(maxTokens: JsonValue | undefined, budget: number | undefin
   const most = numberOf(maxTokens);
   if (most === undefined || budget === undefined) return maxTokens;
   return most > budget ? maxTokens : budget + tokensBesideThoughts;
-}
-
-/** Claude takes it where it does not think. */
-function writeTopK({ topK }: Sampling, thinking: WrittenThinking | undefined, writing: Writing): JsonObject {
-  if (topK === undefined) return {};
-  if (writing.traits.family === 'claude' && thinking === undefined) return { top_k: topK };
-  writing.hint('topK');
-  return {};
 }
 
 function writeOutput(output: OutputFormat | undefined, writing: Writing): JsonObject | undefined {

@@ -24,30 +24,45 @@ const knowsXhigh = 47;
 export interface WrittenThinking {
   /** Further members of the request. */
   readonly fields: JsonObject;
+  readonly isOn: boolean;
   /** Most tokens of thoughts, where that is said. */
   readonly budget?: number | undefined;
 }
 
-/** Undefined: the model shall not think, or not be asked to. */
+/** Undefined: nothing is said of it. */
 export function writeThinking(request: ConversationRequest, writing: Writing): WrittenThinking | undefined {
   const { thinking, toolChoice, tools, turns } = request;
-  if (thinking === undefined || thinking.mode === 'off') return undefined;
+  if (thinking === undefined) return undefined;
   const { mode, effort, budgetTokens } = thinking;
+  const { canThink, thinksAdaptively, alwaysThinks } = writing.traits;
+  if (mode === 'off') {
+    if (alwaysThinks) writing.hint('thinking');
+    return turnedOff(writing);
+  }
   if (mode === undefined && effort === undefined && budgetTokens === undefined) return undefined;
-  const { canThink, thinksAdaptively } = writing.traits;
   // Claude refuses to think where a tool is forced, and with a budget where it called one without a thought that it signed.
   const isRefused = (isForced(toolChoice) && tools.length > 0) || (!thinksAdaptively && hasThoughtlessCall(turns));
   if (!canThink || isRefused) {
     writing.hint('thinking');
-    return undefined;
+    return turnedOff(writing);
   }
-  if (!thinksAdaptively) {
-    const budget = Math.max(budgetTokens ?? budgets[effort ?? 'medium'], smallestBudget);
-    return { fields: { thinking: { type: 'enabled', budget_tokens: budget } }, budget };
-  }
+  return thinksAdaptively ? adaptive(thinking, writing) : within(budgetTokens ?? budgets[effort ?? 'medium']);
+}
+
+function turnedOff({ traits }: Writing): WrittenThinking | undefined {
+  const isSaid = traits.thinksByDefault && !traits.alwaysThinks;
+  return isSaid ? { fields: { thinking: { type: 'disabled' } }, isOn: false } : undefined;
+}
+
+function within(wanted: number): WrittenThinking {
+  const budget = Math.max(wanted, smallestBudget);
+  return { fields: { thinking: { type: 'enabled', budget_tokens: budget } }, isOn: true, budget };
+}
+
+function adaptive({ effort, budgetTokens, summary }: Thinking, { traits }: Writing): WrittenThinking {
   const wanted = effort ?? effortOf(budgetTokens);
-  const told = wanted === undefined ? {} : { output_config: { effort: known(wanted, writing.traits.version) } };
-  return { fields: { thinking: { type: 'adaptive', ...display(thinking.summary) }, ...told } };
+  const told = wanted === undefined ? {} : { output_config: { effort: known(wanted, traits.version) } };
+  return { fields: { thinking: { type: 'adaptive', ...display(summary) }, ...told }, isOn: true };
 }
 
 /** The conversation goes on with the results of calls, and the thoughts before the calls are gone. */

@@ -75,7 +75,7 @@ await test('a whole request', async (t) => {
     ],
     tools: [{ ...weather, description: 'Weather', cacheMark: { type: 'ephemeral' } }],
     toolChoice: { kind: 'auto' },
-    sampling: { temperature: 0.5, topP: 0.9, topK: 40 },
+    sampling: { temperature: 0.5, topK: 40 },
     stop: ['END'],
     maxTokens: 100,
   });
@@ -104,7 +104,7 @@ await test('a whole request', async (t) => {
         ],
       },
     ],
-    inferenceConfig: { maxTokens: 100, temperature: 0.5, topP: 0.9, stopSequences: ['END'] },
+    inferenceConfig: { maxTokens: 100, temperature: 0.5, stopSequences: ['END'] },
     toolConfig: {
       tools: [
         { toolSpec: { name: 'get_weather', description: 'Weather', inputSchema: { json: { type: 'object' } } } },
@@ -241,6 +241,10 @@ await test('thinking, by the kind of the model', async (t) => {
   t.same(fields({ thinking: { budgetTokens: 12_000 } }, opus46), [adaptive('medium'), undefined, []]);
   t.same(fields({ thinking: { effort: 'xhigh' } }, 'anthropic.claude-opus-4-7'), [adaptive('xhigh'), undefined, []]);
   t.same(fields({ thinking: { mode: 'off' } }), [undefined, undefined, []]);
+  const off = { mode: 'off' } as const;
+  t.same(fields({ thinking: off }, 'anthropic.claude-opus-5'), [{ thinking: { type: 'disabled' } }, undefined, []]);
+  t.same(fields({ thinking: off }, 'anthropic.claude-fable-5'), [undefined, undefined, ['reasoning_effort']]);
+  t.same(fields({ thinking: high }, 'anthropic.claude-mythos-preview')[0], adaptive('high'));
   t.same(fields({ thinking: high }, llama), [undefined, undefined, ['reasoning_effort']]);
   t.same(fields({ thinking: high, tools: [weather], toolChoice: { kind: 'required' } }), [
     undefined,
@@ -252,6 +256,19 @@ await test('thinking, by the kind of the model', async (t) => {
   t.same(fields({ thinking: high, tools: [weather], turns: thoughtless })[2], ['reasoning_effort']);
   t.same(fields({ thinking: high, tools: [weather], turns: thoughtless }, opus46)[0], adaptive('high'));
   t.same(fields({ thinking: high, tools: [weather], turns: kept })[0], enabled(20_000));
+});
+
+await test('sampling, as far as the model takes it', async (t) => {
+  const sampled = (model: string) => {
+    const { body, hints } = write({ sampling: { temperature: 0.2, topP: 0.5, topK: 5 } }, model);
+    return [body['inferenceConfig'], body['additionalModelRequestFields'], hints];
+  };
+  const both = { temperature: 0.2, topP: 0.5 };
+  t.same(sampled('anthropic.claude-sonnet-4-20250514-v1:0'), [both, { top_k: 5 }, []]);
+  t.same(sampled(sonnet45), [{ temperature: 0.2 }, { top_k: 5 }, ['top_p']]);
+  t.same(sampled('anthropic.claude-opus-4-7'), [undefined, undefined, ['temperature', 'top_p', 'top_k']]);
+  t.same(sampled(llama), [both, undefined, ['top_k']]);
+  t.same(write({ sampling: { topP: 0.5 } }).body['inferenceConfig'], { topP: 0.5 });
 });
 
 await test('structured output goes by its schema', async (t) => {

@@ -1,0 +1,33 @@
+// Writes how the next token is chosen, as far as the model lets itself be told.
+import type { ConversationRequest } from '../conversation/conversation.ts';
+import { type JsonObject, type JsonValue, numberOf } from '../json.ts';
+import type { Writing } from './writing.ts';
+
+/** Where Claude thinks, it takes no other temperature than 1, and no smaller `topP`. */
+const smallestTopP = 0.95;
+
+export interface WrittenSampling {
+  readonly temperature?: JsonValue | undefined;
+  readonly topP?: JsonValue | undefined;
+  /** Further members of the request. */
+  readonly fields: JsonObject;
+}
+
+/** `thinks`: the request asks for thoughts. What the model would refuse is left out as a hint. */
+export function writeSampling({ sampling }: ConversationRequest, thinks: boolean, writing: Writing): WrittenSampling {
+  const { family, hasSampling, hasTopPAlone } = writing.traits;
+  const take = (
+    member: 'temperature' | 'topP' | 'topK',
+    isTaken: (value: number) => boolean,
+  ): JsonValue | undefined => {
+    const value = sampling[member];
+    if (value === undefined || (hasSampling && isTaken(numberOf(value) ?? 0))) return value;
+    writing.hint(member);
+    return undefined;
+  };
+  const temperature = take('temperature', (value) => !thinks || value === 1);
+  const isAlone = temperature === undefined || !hasTopPAlone;
+  const topP = take('topP', (value) => isAlone && (!thinks || value >= smallestTopP));
+  const topK = take('topK', () => family === 'claude' && !thinks);
+  return { temperature, topP, fields: topK === undefined ? {} : { top_k: topK } };
+}
