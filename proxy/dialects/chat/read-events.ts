@@ -1,0 +1,96 @@
+// Reads the chunks of a streamed answer.
+import type { Finish } from '../conversation/conversation.ts';
+import type { StreamEvent } from '../conversation/stream-event.ts';
+import { type JsonObject, listOf, numberOf, objectOf, parseObject, textOf } from '../json.ts';
+import { type EventReader, InvalidAnswer, type RawEvent } from '../translation.ts';
+import { readSources } from './citations.ts';
+import { readFinish } from './finish.ts';
+import { DeltaReader } from './read-delta.ts';
+import { readError } from './read-error.ts';
+import { usageIn } from './read-usage.ts';
+
+const none: readonly StreamEvent[] = [];
+
+/** Reads the first choice; others are not asked for in translation. */
+export class ChunkReader implements EventReader {
+  readonly #deltas = new DeltaReader();
+  #isStarted = false;
+  #isEnded = false;
+  /** The choice that named a reason to finish. */
+  #last: JsonObject | undefined;
+
+  read({ event, data }: RawEvent): readonly StreamEvent[] {
+    if (this.#isEnded) return none;
+    if (data.trim() === '[DONE]') return this.#finish();
+    const body = parseObject(data);
+    if (isFailure(event, body)) return this.#fail(data);
+    if (body === undefined) throw new InvalidAnswer('an event of its stream is no JSON object');
+    return this.readBody(body);
+  }
+
+  /** A chunk as JSON. */
+  readBody(body: JsonObject): readonly StreamEvent[] {
+    const choice = firstChoice(body);
+    const events: StreamEvent[] = this.#isStarted ? [] : [this.#start(body)];
+    const delta = objectOf(choice?.['delta']) ?? objectOf(choice?.['message']);
+    if (delta !== undefined) events.push(...this.#deltas.read(delta, choice?.['logprobs']));
+    if (body['citations'] || body['search_results']) this.#deltas.keepSources(readSources(body));
+    if (typeof choice?.['finish_reason'] === 'string') {
+      this.#last = choice;
+      events.push(...this.#deltas.end());
+    }
+    const usage = usageIn(body, choice);
+    if (usage !== undefined) events.push({ kind: 'usage', usage });
+    return events;
+  }
+
+  end(): readonly StreamEvent[] {
+    if (this.#isEnded) return none;
+    if (this.#last !== undefined) return this.#finish();
+    this.#isEnded = true;
+    return this.#deltas.end();
+  }
+
+  /** Why the answer ended, as far as it has come. */
+  get finish(): Finish {
+    return readFinish(this.#last, this.#deltas);
+  }
+
+  #start(body: JsonObject): StreamEvent {
+    this.#isStarted = true;
+    const createdAt = numberOf(body['created']);
+    return { kind: 'started', id: textOf(body['id']) ?? '', model: textOf(body['model']) ?? '', createdAt };
+  }
+
+  #finish(): readonly StreamEvent[] {
+    this.#isEnded = true;
+    const events: StreamEvent[] = this.#isStarted ? [] : [this.#start({})];
+    events.push(...this.#deltas.end(), { kind: 'finished', finish: this.finish });
+    return events;
+  }
+
+  #fail(text: string): readonly StreamEvent[] {
+    this.#isEnded = true;
+    const { message, code, type } = readError(text);
+    const events: StreamEvent[] = this.#isStarted ? [] : [this.#start({})];
+    events.push(...this.#deltas.end(), { kind: 'failed', failure: { message, code, type } });
+    return events;
+  }
+}
+
+/** The choice that stands for the answer; undefined: none does. */
+export function firstChoice(body: JsonObject): JsonObject | undefined {
+  for (const value of listOf(body['choices']) ?? []) {
+    const choice = objectOf(value);
+    if (choice !== undefined && (numberOf(choice['index']) ?? 0) === 0) return choice;
+  }
+  return undefined;
+}
+
+/** Whether a body, or an event that is named so, tells of an error. */
+export function isFailure(event: string | undefined, body: JsonObject | undefined): boolean {
+  if (event === 'error') return true;
+  if (body === undefined) return false;
+  const { error } = body;
+  return (error !== undefined && error !== null) || body['object'] === 'error';
+}
