@@ -69,6 +69,11 @@ export function hasEvent(bytes: Buffer): boolean {
   }
 }
 
+/** The same of a stream of AWS, whose frames begin with their length, 4 bytes. */
+export function hasFrame(bytes: Buffer): boolean {
+  return bytes.length >= 4 && bytes.length >= bytes.readUInt32BE(0);
+}
+
 /** Whether a line of an event begins with `data:`. */
 function hasData(bytes: Buffer, start: number, end: number): boolean {
   for (let at = bytes.indexOf('data:', start); at !== -1 && at < end; at = bytes.indexOf('data:', at + 1)) {

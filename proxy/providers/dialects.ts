@@ -1,8 +1,10 @@
 // The formats that are implemented: what each is to clients, to providers, and to the bytes of a native answer.
+import { bedrockTranslation } from '../dialects/bedrock/translate.ts';
 import { readError } from '../dialects/chat/read-error.ts';
 import { StreamTap } from '../dialects/chat/stream-tap.ts';
 import type { ProviderWords } from '../dialects/dialect.ts';
 import type { ClientDialectName } from '../dialects/names.ts';
+import { responsesTranslation } from '../dialects/responses/translate.ts';
 import type { ClientDialect, ProviderDialect } from '../dialects/translation.ts';
 import type { WatchedStream, WatchOptions } from '../tokens/watched-stream.ts';
 import type { Speakable } from './row.ts';
@@ -17,6 +19,7 @@ export interface Relayed {
 
 const chatBytes: Relayed = { watchStream: (options) => new StreamTap(options), readError };
 
+/** Of formats that are never relayed, errors alone are read. */
 export const relayed: Readonly<Record<Speakable, Relayed>> = {
   chat: chatBytes,
   completions: chatBytes,
@@ -29,7 +32,12 @@ export const relayed: Readonly<Record<Speakable, Relayed>> = {
 };
 
 /** The formats that providers are translated to. */
-export const providerDialects: Readonly<Partial<Record<Speakable, ProviderDialect>>> = {};
+export const providerDialects: Readonly<Partial<Record<Speakable, ProviderDialect>>> = {
+  responses: responsesTranslation,
+  bedrock: bedrockTranslation,
+};
 
 /** The formats that clients are translated from. */
-export const clientDialects: Readonly<Partial<Record<ClientDialectName, ClientDialect>>> = {};
+export const clientDialects: Readonly<Partial<Record<ClientDialectName, ClientDialect>>> = {
+  responses: responsesTranslation,
+};

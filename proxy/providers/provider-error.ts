@@ -1,6 +1,6 @@
 // What a provider's error answer means for the client: status and type by one table, the provider's words without its secrets.
 import { type ErrorType, errorTypes } from '../../schemas/error-type.ts';
-import { dataOf, hasEvent } from '../bytes/events.ts';
+import { dataOf, hasEvent, hasFrame } from '../bytes/events.ts';
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
 import type { ProviderWords } from '../dialects/dialect.ts';
@@ -69,9 +69,9 @@ export function rejectionOf(answer: UpstreamAnswer, speaker: Speaker, nowMs: () 
   if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { speaker, nowMs });
   if (status < 200 || status >= 300 || status === 204) return invalid(answer, speaker, `its status is ${status}`);
   const body = answer.body();
-  const { stream, contentType = '', receivedEncoding } = answer.head;
+  const { stream, isBinary, contentType = '', receivedEncoding } = answer.head;
   if (stream && body.length === 0) return invalid(answer, speaker, 'the stream is empty');
-  if (stream && answer.complete && receivedEncoding === undefined && !hasEvent(body)) {
+  if (stream && answer.complete && receivedEncoding === undefined && !(isBinary ? hasFrame : hasEvent)(body)) {
     return invalid(answer, speaker, 'the stream ends before its first event');
   }
   if (!stream && !isJson.test(contentType)) return invalid(answer, speaker, 'it is not JSON');

@@ -9,10 +9,12 @@ import { sourceOf } from '../discovery/source.ts';
 import { requestHeaders } from '../providers/key-headers.ts';
 import { modelLists } from '../providers/model-lists.ts';
 import { type Base, modelListPath } from '../providers/paths.ts';
-import type { Row } from '../providers/row.ts';
+import type { KeyStyle, Row } from '../providers/row.ts';
 import { rowOf } from '../providers/rows.ts';
 import { speechesAt } from '../providers/target-speeches.ts';
 import type { GivenKey, ProviderKeys } from '../upstream/api-keys.ts';
+import { parseAwsKey } from '../upstream/aws-key.ts';
+import { type AwsSigner, awsSigner } from '../upstream/sign-aws.ts';
 import { authoritiesOf } from '../upstream/trust.ts';
 import type { HttpProxy } from '../upstream/tunnel.ts';
 import type { Upstream } from './snapshot.ts';
@@ -48,7 +50,7 @@ export function compileUpstream(
     unsupported: provider.unsupported,
     headers,
     forwarded: forwardedOf(provider),
-    credentials: keys.of(name, givenKeys(provider, row, headers)),
+    credentials: keys.of(name, givenKeys(provider, row, headers, url.host)),
     secrets,
     learnsLimits: provider.learn_limits,
     hasBreaker: provider.circuit_breaker,
@@ -84,14 +86,21 @@ function listingOf(row: Row, base: Base): ModelListing | undefined {
 }
 
 /** The keys of a provider by position; those that are empty are left out, and the same one counts once. */
-function givenKeys(provider: Provider, { keyStyle }: Row, further: readonly string[]): GivenKey[] {
+function givenKeys(provider: Provider, { keyStyle }: Row, further: readonly string[], host: string): GivenKey[] {
   const given = new Map<string | undefined, GivenKey>();
   keysOf(provider).forEach((secret, index) => {
     if (secret === '' || given.has(secret)) return;
     const headers = Object.freeze(requestHeaders(keyStyle, secret, further));
-    given.set(secret, { position: index + 1, secret, headers });
+    given.set(secret, { position: index + 1, secret, headers, signer: signerOf(keyStyle, secret, host) });
   });
   return [...given.values()];
+}
+
+/** Undefined: nothing is signed. */
+function signerOf(style: KeyStyle, secret: string | undefined, host: string): AwsSigner | undefined {
+  if (style !== 'aws' || secret === undefined) return undefined;
+  const key = parseAwsKey(secret);
+  return 'kind' in key && key.kind === 'credentials' ? awsSigner(host, key.credentials) : undefined;
 }
 
 /** Undefined: a provider that is asked without a key. */
@@ -125,7 +134,7 @@ function secretsOf(provider: Provider, formerKeys: readonly string[]): string[] 
     ...queryValues(base_url),
     ...proxyPasswords(provider),
   ];
-  const words = values.flatMap((value) => [value, ...value.split(/[\s,;=]+/)]);
+  const words = values.flatMap((value) => [value, ...value.split(/[\s,;=:]+/)]);
   // Shorter ones are words such as `true`; taking them out of messages would only mangle these.
   return [...new Set(words)].filter((word) => word.length >= 8).sort((a, b) => b.length - a.length);
 }

@@ -96,6 +96,7 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
     const { path, body, injectedUsage, speech, translated } = prepare(target, routed, parts.usageEnabled);
     const key = credentials.pick(parts.deadlines.coarseNowMs, state.quota);
     const headers = headersOf(target, speech, key, exchange);
+    if (key.signer !== undefined) headers.push(...key.signer.sign(path, headers, body, startedAtMs));
     const { stream: isStream } = routed.call;
     const reading = translated && new Reading(translated, isStream);
     const mostHeldBytes = reading === undefined ? heldBytes : translatedBytes;

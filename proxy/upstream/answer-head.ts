@@ -18,11 +18,14 @@ export interface AnswerHead {
   readonly quota: readonly Buffer[] | undefined;
   /** An event stream. */
   readonly stream: boolean;
+  /** Its events are frames of AWS, not text. */
+  readonly isBinary: boolean;
   /** The end of the body is marked by its framing, not by the connection closing. */
   readonly framed: boolean;
 }
 
 const sseType = /^text\/event-stream\b/i;
+const awsType = /^application\/vnd\.amazon\.eventstream\b/i;
 /** Nearly every answer has one of these types, and no text is made of them. */
 const usualTypes = ['application/json', 'text/event-stream', 'text/event-stream; charset=utf-8'];
 
@@ -78,7 +81,8 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
         break;
     }
   }
-  const stream = contentType !== undefined && sseType.test(contentType);
+  const isBinary = contentType !== undefined && awsType.test(contentType);
+  const stream = isBinary || (contentType !== undefined && sseType.test(contentType));
   requestId ??= otherId;
   return {
     contentType,
@@ -90,6 +94,7 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
     requestId,
     quota,
     stream,
+    isBinary,
     framed,
   };
 }

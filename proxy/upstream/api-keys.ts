@@ -3,6 +3,7 @@ import type { RememberedKey } from '../targets/learned-quotas.ts';
 import { longestRestMs, unsaidRestMs } from '../targets/rest-times.ts';
 import type { AnswerHead } from './answer-head.ts';
 import { askedWaitMs } from './retry-headers.ts';
+import type { AwsSigner } from './sign-aws.ts';
 
 /** How long a key rests after a 401: it was revoked as a rule, and seldom comes back. Milliseconds. */
 const refusedMs = 60_000;
@@ -15,6 +16,8 @@ export interface GivenKey {
   readonly secret: string | undefined;
   /** Headers of every request with this key, names and values in turn. */
   readonly headers: readonly string[];
+  /** Signs every request; undefined: the headers say all. */
+  readonly signer?: AwsSigner | undefined;
 }
 
 /** What is remembered of a key, also when the configuration is read again. */

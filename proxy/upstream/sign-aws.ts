@@ -20,6 +20,24 @@ export interface AwsRequest {
   readonly service: string;
 }
 
+/** Signs requests to one address with one key. */
+export interface AwsSigner {
+  /** The headers that a POST needs beside those that it has. `nowMs`: Unix milliseconds. */
+  sign(path: string, headers: readonly string[], body: Buffer, nowMs: number): string[];
+}
+
+/** Where a base URL names no region, as behind a proxy. */
+const usualRegion = 'us-east-1';
+
+/** `host`: with the port, unless it is the usual one. */
+export function awsSigner(host: string, credentials: AwsCredentials): AwsSigner {
+  const region = awsRegionOf(host) ?? usualRegion;
+  return {
+    sign: (path, headers, body, nowMs) =>
+      signAws({ method: 'POST', host, path, headers, body, region, service: 'bedrock' }, credentials, nowMs),
+  };
+}
+
 /** What a region is called in a host: `bedrock-runtime.us-east-1.amazonaws.com`, also of FIPS and VPC endpoints. */
 const regionInHost = /(?:^|\.)bedrock(?:-runtime)?(?:-fips)?\.([a-z]{2,4}(?:-[a-z]+)+-\d)\./;
 

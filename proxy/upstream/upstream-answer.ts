@@ -1,7 +1,7 @@
 // One answer of a provider as it arrives, handed over whole (short, and not a stream) or open (the rest still arriving). On undici's raw
 // handler interface: one object per call. undici hands over each HTTP chunk by itself; those of one read go to the sink together.
 import type { Answer, Failure, Sink } from '../answer.ts';
-import { hasEvent } from '../bytes/events.ts';
+import { hasEvent, hasFrame } from '../bytes/events.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { ReadPieces } from '../bytes/read-pieces.ts';
 import { type AnswerHead, noHead, readAnswerHead } from './answer-head.ts';
@@ -187,7 +187,8 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
 
   #isReadable(): boolean {
     if (!this.#facts.needsEvent || !this.stream || this.head.receivedEncoding !== undefined) return true;
-    return this.#held.length > maxFirstBytes || hasEvent(this.#held.peek());
+    const held = this.#held.peek();
+    return held.length > maxFirstBytes || (this.head.isBinary ? hasFrame(held) : hasEvent(held));
   }
 
   #pass(bytes: Buffer): void {
