@@ -24,6 +24,7 @@ const names = {
   thinking: ['reasoning_effort', 'reasoning', 'thinking'],
   toolChoice: 'tool_choice',
   tools: 'tools',
+  toolError: ['messages.is_error', 'input.status', 'messages.content.is_error'],
   topK: 'top_k',
   topLogprobs: 'top_logprobs',
   topP: 'top_p',

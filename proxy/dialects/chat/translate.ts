@@ -1,0 +1,21 @@
+// Chat completions as one of the dialects that are translated.
+import type { ClientDialect, ProviderDialect } from '../translation.ts';
+import { readAnswer } from './read-answer.ts';
+import { readError } from './read-error.ts';
+import { ChunkReader } from './read-events.ts';
+import { readRequest } from './read-request.ts';
+import { writeAnswer } from './write-answer.ts';
+import { ChunkWriter } from './write-events.ts';
+import { writeRequest } from './write-request.ts';
+
+/** For clients, and for OpenAI and every server that is compatible with it. */
+export const chatTranslation: ClientDialect & ProviderDialect = {
+  name: 'chat',
+  readRequest,
+  writeRequest,
+  readAnswer,
+  writeAnswer,
+  eventReader: () => new ChunkReader(),
+  eventWriter: (context) => new ChunkWriter(context),
+  readError,
+};

@@ -1,0 +1,72 @@
+// Writes a conversation as a request of chat completions, obeying the quirks of the server.
+import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
+import type { JsonObject } from '../json.ts';
+import type { Losses, WriteTarget } from '../translation.ts';
+import { withMember } from './own.ts';
+import { present } from './read-settings.ts';
+import { writeMessages } from './write-messages.ts';
+import { writeMaxTokens, writeOutput, writeSampling, writeStop } from './write-settings.ts';
+import { writeThinking } from './write-thinking.ts';
+import { writeTools } from './write-tools.ts';
+import { Writing } from './writing.ts';
+
+export function writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  const writing = new Writing(request, target, losses);
+  const { quirks } = target;
+  const streamOptions = writing.lacks('stream_options') ? {} : { stream_options: { include_usage: true } };
+  const body: JsonObject = present({
+    ...(quirks.isModelInPath ? {} : { model: target.model }),
+    messages: writeMessages(request, writing).map(present),
+    ...writeTools(request, writing),
+    ...writeOutput(request, writing),
+    ...writeSampling(request, writing),
+    ...writeStop(request, writing),
+    ...writeMaxTokens(request, writing),
+    ...writeThinking(request, writing),
+    ...writeLabels(request, writing),
+    ...(request.stream ? { stream: true, ...streamOptions } : {}),
+  });
+  return withAdditions(withOwnMembers(body, request.ownMembers, writing), quirks.adds);
+}
+
+/** OpenAI refuses a longer one. */
+const longestUser = 64;
+
+/** What is harmless: names, labels and classes of service. They are written where the server is known to take them. */
+function writeLabels(request: ConversationRequest, writing: Writing): JsonObject {
+  const { user, metadata, serviceTier, verbosity, dialect } = request;
+  const { isOwn, quirks } = writing;
+  const isInventor = quirks.isInventor === true;
+  const taken: readonly (readonly [Parameters<Writing['hint']>[0], string, JsonObject[string], boolean])[] = [
+    ['user', 'user', user, isOwn || (user?.length ?? 0) <= longestUser],
+    // OpenAI takes metadata only of answers that it keeps.
+    ['metadata', 'metadata', metadata, isOwn],
+    ['serviceTier', 'service_tier', serviceTier, isOwn || (isInventor && dialect === 'responses')],
+    ['verbosity', 'verbosity', verbosity, isOwn || isInventor],
+  ];
+  return Object.fromEntries(
+    taken.flatMap(([member, name, value, isTaken]) => {
+      if (value === undefined) return [];
+      if (isTaken && !writing.lacks(name)) return [[name, value]];
+      writing.hint(member);
+      return [];
+    }),
+  );
+}
+
+/** Members of chat's own stand where they stood; those of other dialects are lost. */
+function withOwnMembers(body: JsonObject, own: readonly OwnMember[], writing: Writing): JsonObject {
+  let written = body;
+  for (const { path, value, isMeaning } of own) {
+    const [first = ''] = path;
+    const isStreamOption = first === 'stream_options' && body[first] === undefined;
+    if (writing.isOwn && !writing.lacks(first) && !isStreamOption) written = withMember(written, path, value);
+    else if (isMeaning) writing.meaningField(path.join('.'), 'it has no such member');
+    else writing.hintField(path.join('.'));
+  }
+  return written;
+}
+
+function withAdditions(body: JsonObject, adds: Readonly<Record<string, string>> | undefined): JsonObject {
+  return adds === undefined ? body : { ...adds, ...body };
+}

@@ -1,0 +1,95 @@
+// Writes how an answer is to be: sampling, its length and its format.
+import type { ConversationRequest, OutputFormat, Sampling } from '../conversation/conversation.ts';
+import type { JsonObject } from '../json.ts';
+import type { Writing } from './writing.ts';
+
+type HintMember = 'temperature' | 'topP' | 'topK' | 'seed' | 'presencePenalty' | 'frequencyPenalty';
+
+const hints: readonly (readonly [HintMember, string])[] = [
+  ['temperature', 'temperature'],
+  ['topP', 'top_p'],
+  ['topK', 'top_k'],
+  ['seed', 'seed'],
+  ['presencePenalty', 'presence_penalty'],
+  ['frequencyPenalty', 'frequency_penalty'],
+];
+
+/** OpenAI's models that think refuse these, unless they say what is usual. */
+const usualOfThinkers: Partial<Record<HintMember, number>> = {
+  temperature: 1,
+  topP: 1,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+};
+
+export function writeSampling({ sampling, thinking }: ConversationRequest, writing: Writing): JsonObject {
+  // Without thoughts the later ones take them.
+  const isThinker = writing.isOwnThinker && !writing.model.startsWith('gpt-5-chat') && thinking?.mode !== 'off';
+  const written: Record<string, Sampling[HintMember]> = {};
+  for (const [member, name] of hints) {
+    const value = sampling[member];
+    if (value === undefined) continue;
+    const usual = usualOfThinkers[member];
+    const isRefused = isThinker && usual !== undefined && value !== usual;
+    const isForeign = member === 'topK' && !writing.isOwn;
+    if (isRefused || isForeign || writing.lacks(name)) writing.hint(member);
+    else written[name] = value;
+  }
+  return { ...written, ...writeMeanings(sampling, writing) };
+}
+
+function writeMeanings({ logitBias, logprobs, topLogprobs }: Sampling, writing: Writing): JsonObject {
+  const isBiased = logitBias !== undefined && !writing.lacks('logit_bias');
+  if (logitBias !== undefined && !isBiased) writing.meaning('logitBias', 'it cannot be told which tokens to prefer');
+  const areLacking = writing.lacks('logprobs');
+  if (areLacking && logprobs === true) writing.meaning('logprobs', 'it has no log probabilities');
+  const areTopLacking = areLacking || writing.lacks('top_logprobs');
+  if (areTopLacking && !areLacking && topLogprobs !== undefined) {
+    writing.meaning('topLogprobs', 'it has no log probabilities of alternatives');
+  }
+  return {
+    logit_bias: isBiased ? logitBias : undefined,
+    logprobs: areLacking ? undefined : logprobs,
+    top_logprobs: areTopLacking ? undefined : topLogprobs,
+  };
+}
+
+/** The most tokens, under the name that the server knows. */
+export function writeMaxTokens({ maxTokens }: ConversationRequest, writing: Writing): JsonObject {
+  if (maxTokens === undefined) return {};
+  const name = writing.quirks.maxTokens ?? (writing.isOwnThinker ? 'max_completion_tokens' : 'max_tokens');
+  if (!writing.lacks(name)) return { [name]: maxTokens };
+  writing.meaning('maxTokens', 'it cannot be told how long an answer may be');
+  return {};
+}
+
+/** Texts at which the answer ends. */
+export function writeStop({ stop }: ConversationRequest, writing: Writing): JsonObject {
+  if (stop.length === 0) return {};
+  const isThinker = writing.isOwnThinker && !writing.isOwn;
+  if (!writing.lacks('stop') && !isThinker) return { stop };
+  writing.meaning('stop', 'it cannot be told where to stop');
+  return {};
+}
+
+/** `response_format`. A server without schemas is asked for any JSON. */
+export function writeOutput({ output }: ConversationRequest, writing: Writing): JsonObject {
+  if (output === undefined) return {};
+  const { outputFormat, outputSchema } = writing.quirks;
+  if (outputFormat === false || writing.lacks('response_format')) {
+    if (output.kind !== 'text') writing.meaning('output', 'it cannot be told the format of an answer');
+    return {};
+  }
+  if (output.kind === 'text') return writing.isOwn ? { response_format: { type: 'text' } } : {};
+  if (output.kind === 'json') return { response_format: { type: 'json_object' } };
+  if (outputSchema !== false)
+    return { response_format: { type: 'json_schema', json_schema: schemaOf(output, writing) } };
+  writing.meaning('output', 'it cannot be told the schema of an answer');
+  return { response_format: { type: 'json_object' } };
+}
+
+/** A schema has a name in chat. */
+function schemaOf(output: OutputFormat & { readonly kind: 'schema' }, writing: Writing): JsonObject {
+  const { name, description, schema, strict } = output;
+  return { name: name ?? (writing.isOwn ? undefined : 'answer'), description, schema, strict };
+}

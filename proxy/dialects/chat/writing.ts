@@ -1,0 +1,60 @@
+// What writing one request needs everywhere: the target's quirks, and whom to tell of losses.
+import type { ConversationRequest } from '../conversation/conversation.ts';
+import { fieldName } from '../field-names.ts';
+import type { Quirks } from '../quirks.ts';
+import type { Losses, WriteTarget } from '../translation.ts';
+
+type Member = Parameters<typeof fieldName>[0];
+
+export class Writing {
+  readonly model: string;
+  readonly quirks: Quirks;
+  /** The client speaks chat too, so all of its words are written as they were. */
+  readonly isOwn: boolean;
+  readonly #request: ConversationRequest;
+  readonly #losses: Losses;
+  readonly #hinted = new Set<string>();
+
+  constructor(request: ConversationRequest, target: WriteTarget, losses: Losses) {
+    this.model = target.model;
+    this.quirks = target.quirks;
+    this.isOwn = request.dialect === 'chat';
+    this.#request = request;
+    this.#losses = losses;
+  }
+
+  /** The target refuses or does not obey this member of chat. */
+  lacks(member: string): boolean {
+    return this.quirks.without?.includes(member) ?? false;
+  }
+
+  /** Lists of texts, and what stands beside their texts, stay as they were. */
+  get keepsLists(): boolean {
+    return this.isOwn && !this.quirks.hasOnlyTextContent;
+  }
+
+  /** One of OpenAI's own models that think. */
+  get isOwnThinker(): boolean {
+    return this.quirks.isInventor === true && /^(o\d|gpt-5)/.test(this.model);
+  }
+
+  /** Something harmless is left out; told once. */
+  hint(member: Member): void {
+    this.hintField(fieldName(member, this.#request.dialect));
+  }
+
+  hintField(field: string): void {
+    if (this.#hinted.has(field)) return;
+    this.#hinted.add(field);
+    this.#losses.hint(field);
+  }
+
+  /** Something is left out without which the answer may be another one. */
+  meaning(member: Member, because: string): undefined {
+    this.#losses.meaning(fieldName(member, this.#request.dialect), because);
+  }
+
+  meaningField(field: string, because: string): undefined {
+    this.#losses.meaning(field, because);
+  }
+}
