@@ -1,0 +1,22 @@
+// What a Gemini model can do, as far as its id tells: generations differ in how thinking is asked for.
+
+/** `major` 3, `minor` 1: Gemini 3.1. */
+export interface Generation {
+  readonly major: number;
+  readonly minor: number;
+  readonly size: 'pro' | 'flash' | 'flash-lite';
+}
+
+const pattern = /gemini-(\d+)(?:\.(\d+))?-(pro|flash-lite|flash)?/;
+
+/** The generation in a model's id (`models/gemini-2.5-flash-lite`); undefined when it tells none (`gemini-flash-latest`). */
+export function generationOf(model: string): Generation | undefined {
+  const [found, major, minor = '0', size = 'flash'] = pattern.exec(model) ?? [];
+  if (found === undefined) return undefined;
+  return { major: Number(major), minor: Number(minor), size: size as Generation['size'] };
+}
+
+/** Its function calls are refused without the proof of the thoughts before them, and results of functions may hold images. */
+export function isThirdGeneration(model: string): boolean {
+  return (generationOf(model)?.major ?? 0) >= 3;
+}

@@ -1,0 +1,175 @@
+// Writes the turns of a conversation as Gemini's `contents`: turns of one role become one, and each part one entry.
+import type { ConversationRequest, Turn } from '../conversation/conversation.ts';
+import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
+import { fieldName } from '../field-names.ts';
+import { asFunctionInput } from '../free-text-tools.ts';
+import { type JsonObject, parseObject } from '../json.ts';
+import type { Losses, WriteTarget } from '../translation.ts';
+import { isThirdGeneration } from './model-generation.ts';
+import { writeMedia } from './write-media.ts';
+import { writeToolResult } from './write-tool-result.ts';
+
+/** Google documents it for calls that another model made: the proof of thoughts is not looked for. */
+const noProof = 'skip_thought_signature_validator';
+
+/** The turns but those of the system, which stand elsewhere. */
+export function writeContents(
+  request: ConversationRequest,
+  target: WriteTarget,
+  losses: Losses,
+): readonly JsonObject[] {
+  const writer = new PartWriter(request, target, losses);
+  const contents: { readonly role: 'user' | 'model'; readonly parts: JsonObject[] }[] = [];
+  for (const turn of request.turns) {
+    if (turn.role === 'system') continue;
+    const parts = writer.write(turn);
+    if (parts.length === 0) continue;
+    const role = turn.role === 'user' ? 'user' : 'model';
+    const last = contents.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else contents.push({ role, parts: [...parts] });
+  }
+  if (!isThirdGeneration(target.model)) return contents;
+  return contents.map(({ role, parts }) => ({ role, parts: role === 'model' ? withProof(parts) : parts }));
+}
+
+/** Of the calls of one turn the first one must have a proof. */
+function withProof(parts: readonly JsonObject[]): readonly JsonObject[] {
+  const first = parts.findIndex(isCall);
+  if (first === -1 || parts.some((part) => isCall(part) && part['thoughtSignature'] !== undefined)) return parts;
+  return parts.map((part, index) => (index === first ? { ...part, thoughtSignature: noProof } : part));
+}
+
+function isCall(part: JsonObject): boolean {
+  return part['functionCall'] !== undefined;
+}
+
+class PartWriter {
+  readonly #request: ConversationRequest;
+  readonly #target: WriteTarget;
+  readonly #losses: Losses;
+  /** Names of the functions that were called, by the id of the call: results need them. */
+  readonly #names = new Map<string, string>();
+  #parts: JsonObject[] = [];
+  /** Proof of thoughts that has not found its part. */
+  #proof: string | undefined;
+
+  constructor(request: ConversationRequest, target: WriteTarget, losses: Losses) {
+    this.#request = request;
+    this.#target = target;
+    this.#losses = losses;
+  }
+
+  write({ parts, name }: Turn): readonly JsonObject[] {
+    this.#parts = [];
+    if (name !== undefined) this.#hint('turnName');
+    for (const part of parts) {
+      if (part.kind !== 'foreign' && part.cacheMark !== undefined) this.#hint('cacheMark');
+      this.#write(part);
+    }
+    this.#placeProof();
+    return this.#parts;
+  }
+
+  #write(part: Part): void {
+    switch (part.kind) {
+      case 'text':
+        if (part.citations !== undefined) this.#hint('citations');
+        this.#text(part.text);
+        break;
+      case 'refusal':
+        this.#text(part.text);
+        break;
+      case 'image':
+      case 'file':
+      case 'audio':
+        this.#parts.push(...this.#media(part));
+        break;
+      case 'tool_call':
+        this.#call(part);
+        break;
+      case 'tool_result':
+        this.#result(part);
+        break;
+      case 'reasoning':
+        this.#reasoning(part);
+        break;
+      case 'foreign':
+        if (part.dialect === 'gemini') this.#parts.push(part.value);
+        else this.#meaning(`it has no parts of the type ${part.name}`);
+    }
+  }
+
+  /** An empty text is refused there. */
+  #text(text: string): void {
+    if (text !== '') this.#parts.push({ text });
+  }
+
+  #media(part: Extract<Part, { kind: 'image' | 'file' | 'audio' }>): readonly JsonObject[] {
+    if (part.kind === 'image' && part.detail !== undefined && part.detail !== 'auto') this.#hint('detail');
+    if (part.kind === 'file' && part.name !== undefined) this.#hint('fileName');
+    const written = writeMedia(part);
+    if (written !== undefined) return [written];
+    if (part.kind === 'audio' && part.transcript !== undefined) return [{ text: part.transcript }];
+    this.#meaning('it cannot read a file that another provider keeps');
+    return [];
+  }
+
+  #call({ id, name, input, isFreeText, signature }: ToolCallPart): void {
+    this.#names.set(id, name);
+    const text = isFreeText ? asFunctionInput(input) : input;
+    const args = text.trim() === '' ? {} : (parseObject(text) ?? { input: text });
+    const own = signature?.family === 'google' ? signature.value : undefined;
+    const proof = own ?? this.#proof;
+    this.#proof = undefined;
+    const functionCall = { ...this.#idOf(id), name, args };
+    this.#parts.push(proof === undefined ? { functionCall } : { functionCall, thoughtSignature: proof });
+  }
+
+  /** Older models take images of a result beside it. */
+  #result(part: ToolResultPart): void {
+    const media = part.content.flatMap((inner) => {
+      if (inner.kind === 'foreign') this.#meaning(`it has no parts of the type ${inner.name}`);
+      return inner.kind === 'image' || inner.kind === 'file' ? this.#media(inner) : [];
+    });
+    const isWithin = isThirdGeneration(this.#target.model) && media.every((entry) => entry['inlineData'] !== undefined);
+    const name = part.name ?? this.#names.get(part.callId) ?? part.callId;
+    const { id } = this.#idOf(part.callId);
+    this.#parts.push(writeToolResult(part, { name, id, media: isWithin ? media : [] }));
+    if (!isWithin) this.#parts.push(...media);
+  }
+
+  /** Vertex AI refuses ids; there results belong to calls by name and order. */
+  #idOf(id: string): { readonly id?: string } {
+    return this.#target.quirks.isInventor === true ? { id } : {};
+  }
+
+  #reasoning({ text, summary, signature, encrypted }: ReasoningPart): void {
+    const proof = signature?.family === 'google' ? signature.value : undefined;
+    const thoughts = text || summary.join('\n\n');
+    if (proof === undefined) {
+      if (thoughts !== '' || encrypted !== undefined || signature !== undefined) this.#hint('reasoning');
+    } else if (thoughts === '') this.#proof = proof;
+    else this.#parts.push({ text: thoughts, thought: true, thoughtSignature: proof });
+  }
+
+  /** A proof without words belongs to the call behind it, else to what was said before it. */
+  #placeProof(): void {
+    const proof = this.#proof;
+    if (proof === undefined) return;
+    this.#proof = undefined;
+    const last = this.#parts.findLastIndex((part) => part['thought'] !== true && !isCall(part));
+    const signed = this.#parts[last];
+    if (signed === undefined || signed['thoughtSignature'] !== undefined) {
+      this.#parts.push({ text: '', thoughtSignature: proof });
+    } else this.#parts[last] = { ...signed, thoughtSignature: proof };
+  }
+
+  #hint(member: Parameters<typeof fieldName>[0]): void {
+    this.#losses.hint(fieldName(member, this.#request.dialect));
+  }
+
+  #meaning(because: string): void {
+    this.#losses.meaning(fieldName('turns', this.#request.dialect), because);
+  }
+}

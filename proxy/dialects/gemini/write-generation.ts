@@ -1,0 +1,92 @@
+// Writes how an answer shall be made as Gemini's `generationConfig`: sampling, limits, form and thinking.
+import type { ConversationRequest } from '../conversation/conversation.ts';
+import { fieldName } from '../field-names.ts';
+import { type JsonObject, numberOf } from '../json.ts';
+import type { Losses, WriteTarget } from '../translation.ts';
+import { cleanSchema } from './clean-schema.ts';
+import { writeThinking } from './write-thinking.ts';
+
+/** Most texts at which it stops. */
+const maxStops = 5;
+/** Seeds have 32 bits there. */
+const maxSeed = 2 ** 31 - 1;
+
+/** Writes the members that were asked for; an empty object when there are none. */
+export function writeGeneration(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  const { temperature, topP, topK, presencePenalty, frequencyPenalty } = request.sampling;
+  return whenGiven({
+    temperature,
+    topP,
+    topK,
+    presencePenalty,
+    frequencyPenalty,
+    maxOutputTokens: request.maxTokens,
+    ...writeSeed(request, losses),
+    ...writeStops(request, losses),
+    ...writeLogprobs(request, target, losses),
+    ...writeFormat(request, target, losses),
+    ...writeThoughts(request, target, losses),
+  });
+}
+
+function writeSeed({ sampling: { seed }, dialect }: ConversationRequest, losses: Losses): JsonObject {
+  if (seed === undefined) return {};
+  const value = numberOf(seed) ?? 0;
+  if (Number.isInteger(value) && Math.abs(value) <= maxSeed) return { seed };
+  losses.hint(fieldName('seed', dialect));
+  return {};
+}
+
+function writeStops({ stop, dialect }: ConversationRequest, losses: Losses): JsonObject {
+  if (stop.length === 0) return {};
+  if (stop.length > maxStops) losses.meaning(fieldName('stop', dialect), `it stops at no more than ${maxStops} texts`);
+  return { stopSequences: stop.slice(0, maxStops) };
+}
+
+function writeLogprobs({ sampling, dialect }: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  if (sampling.logitBias !== undefined && Object.keys(sampling.logitBias).length > 0) {
+    losses.meaning(fieldName('logitBias', dialect), 'it has no bias of tokens');
+  }
+  if (sampling.logprobs !== true) return {};
+  if (target.quirks.without?.includes('logprobs') === true) {
+    losses.meaning(fieldName('logprobs', dialect), 'it has no log probabilities');
+    return {};
+  }
+  const { topLogprobs } = sampling;
+  return {
+    responseLogprobs: true,
+    ...(topLogprobs === undefined || topLogprobs === 0 ? {} : { logprobs: topLogprobs }),
+  };
+}
+
+function writeFormat({ output, dialect }: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  if (output === undefined || output.kind === 'text') return {};
+  const json = { responseMimeType: 'application/json' };
+  if (output.kind === 'json') return json;
+  if (target.quirks.takesJsonSchema === true) return { ...json, responseJsonSchema: output.schema };
+  const { schema, dropped } = cleanSchema(output.schema);
+  for (const keyword of dropped) losses.hint(`${fieldName('output', dialect)}.${keyword}`);
+  return { ...json, responseSchema: schema };
+}
+
+function writeThoughts(request: ConversationRequest, { model, quirks }: WriteTarget, losses: Losses): JsonObject {
+  const { thinking, dialect } = request;
+  if (thinking === undefined) return {};
+  const isKnown = quirks.without?.includes('thinkingConfig') !== true;
+  const { config, isWhole } = isKnown
+    ? writeThinking(thinking, model, showsThoughts(request))
+    : { config: undefined, isWhole: false };
+  if (!isWhole) losses.hint(fieldName('thinking', dialect));
+  return config === undefined ? {} : { thinkingConfig: config };
+}
+
+/** Clients of chat have no word for it, and find thoughts beside the answer. */
+function showsThoughts({ thinking, dialect }: ConversationRequest): boolean {
+  const summary = thinking?.summary;
+  if (summary !== undefined) return summary !== 'omitted' && summary !== 'none';
+  return dialect === 'messages' ? thinking?.mode === 'on' || thinking?.mode === 'adaptive' : dialect === 'chat';
+}
+
+function whenGiven(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}

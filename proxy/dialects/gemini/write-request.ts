@@ -1,0 +1,46 @@
+// Writes a request as the body of Gemini's `generateContent`; the model and the wish for a stream stand in its path.
+import type { ConversationRequest } from '../conversation/conversation.ts';
+import type { TextPart } from '../conversation/parts.ts';
+import { fieldName } from '../field-names.ts';
+import type { JsonObject } from '../json.ts';
+import type { Losses, WriteTarget } from '../translation.ts';
+import { writeContents } from './write-contents.ts';
+import { writeGeneration } from './write-generation.ts';
+import { writeTools } from './write-tools.ts';
+
+/** Instructions from anywhere in the conversation stand before it. */
+export function writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  const instructions = writeInstructions(request, losses);
+  const contents = writeContents(request, target, losses);
+  const generationConfig = writeGeneration(request, target, losses);
+  const tools = writeTools(request, target, losses);
+  tellLeftOut(request, losses);
+  return {
+    ...target.quirks.adds,
+    ...(instructions.length === 0 ? {} : { systemInstruction: { parts: instructions } }),
+    contents,
+    ...tools,
+    ...(Object.keys(generationConfig).length === 0 ? {} : { generationConfig }),
+  };
+}
+
+function writeInstructions({ system, turns, dialect }: ConversationRequest, losses: Losses): readonly JsonObject[] {
+  const inner = turns.filter(({ role }) => role === 'system').flatMap(({ parts }) => parts);
+  const texts = inner.filter((part): part is TextPart => part.kind === 'text');
+  if (texts.length < inner.length) losses.meaning(fieldName('system', dialect), 'its instructions are text alone');
+  const all = [...system, ...texts];
+  if (all.some(({ cacheMark }) => cacheMark !== undefined)) losses.hint(fieldName('cacheMark', dialect));
+  return all.flatMap(({ text }) => (text === '' ? [] : [{ text }]));
+}
+
+/** What the format has no word for. */
+function tellLeftOut(request: ConversationRequest, losses: Losses): void {
+  const { dialect } = request;
+  for (const member of ['verbosity', 'user', 'metadata', 'serviceTier'] as const) {
+    if (request[member] !== undefined) losses.hint(fieldName(member, dialect));
+  }
+  for (const { path, isMeaning } of request.ownMembers) {
+    if (isMeaning) losses.meaning(path.join('.'), 'it has no such setting');
+    else losses.hint(path.join('.'));
+  }
+}

@@ -1,0 +1,57 @@
+// Writes tools as Gemini's `functionDeclarations`, and which of them shall be called as its `toolConfig`.
+import type { ConversationRequest, FunctionTool } from '../conversation/conversation.ts';
+import { fieldName } from '../field-names.ts';
+import { asFunctionTool } from '../free-text-tools.ts';
+import type { JsonObject } from '../json.ts';
+import type { Losses, WriteTarget } from '../translation.ts';
+import { cleanSchema } from './clean-schema.ts';
+
+/** `tools` and `toolConfig`, as far as there are any. Tools that take free text become functions. */
+export function writeTools(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  const { tools, dialect } = request;
+  const functions: JsonObject[] = [];
+  const own: JsonObject[] = [];
+  for (const [index, tool] of tools.entries()) {
+    if (tool.kind === 'function') functions.push(writeFunction(tool, { request, target, losses }));
+    else if (tool.kind === 'free_text')
+      functions.push(writeFunction(asFunctionTool(tool), { request, target, losses }));
+    else if (tool.dialect === 'gemini') own.push(tool.value);
+    else losses.meaning(`${fieldName('tools', dialect)}[${index}]`, `it has no tools of the type ${tool.name}`);
+  }
+  // Whether several tools are called at once is up to the model.
+  if (request.parallelTools === false) losses.hint(fieldName('parallelTools', dialect));
+  const written = [...(functions.length === 0 ? [] : [{ functionDeclarations: functions }]), ...own];
+  if (written.length === 0) return {};
+  return { tools: written, ...(functions.length === 0 ? {} : writeChoice(request)) };
+}
+
+interface Writing {
+  readonly request: ConversationRequest;
+  readonly target: WriteTarget;
+  readonly losses: Losses;
+}
+
+function writeFunction(tool: FunctionTool, { request: { dialect }, target, losses }: Writing): JsonObject {
+  const { name, description, parameters, strict, cacheMark } = tool;
+  if (strict === true) losses.hint(fieldName('strict', dialect));
+  if (cacheMark !== undefined) losses.hint(fieldName('cacheMark', dialect));
+  const told = description === undefined ? { name } : { name, description };
+  if (parameters === undefined) return told;
+  if (target.quirks.takesJsonSchema === true) return { ...told, parametersJsonSchema: parameters };
+  const { schema, dropped } = cleanSchema(parameters);
+  for (const keyword of dropped) losses.hint(`${fieldName('toolSchema', dialect)}.${keyword}`);
+  // Objects without members are refused at the top; no parameters mean the same.
+  const isEmpty = schema['type'] === 'object' && schema['properties'] === undefined;
+  return isEmpty ? told : { ...told, parameters: schema };
+}
+
+function writeChoice({ toolChoice }: ConversationRequest): JsonObject {
+  if (toolChoice === undefined) return {};
+  const functionCallingConfig =
+    toolChoice.kind === 'tool'
+      ? { mode: 'ANY', allowedFunctionNames: [toolChoice.name] }
+      : { mode: modes[toolChoice.kind] };
+  return { toolConfig: { functionCallingConfig } };
+}
+
+const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const;
