@@ -2,7 +2,10 @@
 import { bedrockTranslation } from '../dialects/bedrock/translate.ts';
 import { readError } from '../dialects/chat/read-error.ts';
 import { StreamTap } from '../dialects/chat/stream-tap.ts';
+import { chatTranslation } from '../dialects/chat/translate.ts';
+import { completionsTranslation } from '../dialects/completions/translate.ts';
 import type { ProviderWords } from '../dialects/dialect.ts';
+import { geminiTranslation } from '../dialects/gemini/translate.ts';
 import type { ClientDialectName } from '../dialects/names.ts';
 import { responsesTranslation } from '../dialects/responses/translate.ts';
 import type { ClientDialect, ProviderDialect } from '../dialects/translation.ts';
@@ -33,11 +36,15 @@ export const relayed: Readonly<Record<Speakable, Relayed>> = {
 
 /** The formats that providers are translated to. */
 export const providerDialects: Readonly<Partial<Record<Speakable, ProviderDialect>>> = {
+  chat: chatTranslation,
+  gemini: geminiTranslation,
   responses: responsesTranslation,
   bedrock: bedrockTranslation,
 };
 
 /** The formats that clients are translated from. */
 export const clientDialects: Readonly<Partial<Record<ClientDialectName, ClientDialect>>> = {
+  chat: chatTranslation,
+  completions: completionsTranslation,
   responses: responsesTranslation,
 };
