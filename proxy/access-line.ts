@@ -9,6 +9,8 @@ import type { TokenUsage } from './tokens/token-usage.ts';
 
 /** The most attempts of one line; the rest is left out. */
 const mostAttempts = 16;
+/** The most members of a request that were left out; the rest is left out. */
+const mostDropped = 32;
 
 interface LoggedTarget {
   readonly upstream: { readonly name: string };
@@ -23,6 +25,8 @@ interface LoggedAttempt {
   readonly refused: Refusal | undefined;
   /** Status 0: nothing of it came. */
   readonly answer: { readonly status: number } | undefined;
+  /** What the provider could not be told stands in it; absent: it was told everything. */
+  readonly reading?: { readonly translated: { readonly dropped: readonly string[] } } | undefined;
 }
 
 /** What the line says of a model request: the part of `Trip` (stages/settle.ts) that it needs. */
@@ -117,6 +121,8 @@ export class AccessLines {
         usage.totalTokens
       }${usage.source === 'reported' ? ',"tokens_source":"reported"' : ',"tokens_source":"estimated"'}`;
     }
+    const dropped = accepted?.reading?.translated.dropped;
+    if (dropped?.length) line += `,"dropped":[${dropped.slice(0, mostDropped).map(quoted).join(',')}]`;
     // Of an answer that a client did not wait for, nothing may have come.
     if (accepted?.answer?.status) line += `,"first_byte_ms":${tenths(accepted.endedAtMs - exchange.startedAtMs)}`;
     return `${line},"duration_ms":${tenths(nowMs - exchange.startedAtMs)}${this.#end(snapshot.revision)}`;

@@ -60,9 +60,9 @@ function takeCall(trip: OpenTrip, call: Call): void {
   const { route, translated, own } = candidates(named, endpoint, call);
   trip.route = route;
   renew(consumer, route, gateway);
-  const { operation, isCounted } = endpoint;
+  const { operation, surface, isCounted } = endpoint;
   if (own !== undefined) relayTo(trip, ownDelivery(own));
-  else attempt({ operation, isCounted, call, route, consumer, translated }, exchange, gateway, trip);
+  else attempt({ operation, surface, isCounted, call, route, consumer, translated }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {

@@ -1,10 +1,11 @@
 // Renders a refusal as the whole answer: the one place where the error envelope meets a socket.
-import type { ServerResponse } from 'node:http';
+
 import { STATUS_CODES } from '../../plane/http.ts';
+import { pathOf } from '../call/head.ts';
 import { asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
 import { fixedHeaderList, fixedHeaders } from './answer-headers.ts';
 import { createChunkMeter } from './chunk-meter.ts';
-import { errorBody } from './error-format.ts';
+import { errorBody, speaksAnthropic } from './error-format.ts';
 import type { Exchange } from './exchange.ts';
 import { holdSocket } from './hold-socket.ts';
 
@@ -37,7 +38,7 @@ export function answerRefusal(thrown: unknown, exchange: Exchange): Refusal {
   if (isLast || !(request.complete || isShort(exchange))) response.shouldKeepAlive = false;
   const said = errorBody(refused, exchange);
   const body = request.method === 'HEAD' ? '' : said;
-  writeHead(response, refused, exchange.id, Buffer.byteLength(said));
+  writeHead(exchange, refused, Buffer.byteLength(said));
   if (request.complete) response.end(body);
   else linger(exchange, body);
   return refused;
@@ -69,13 +70,15 @@ export function rawRefusal(refused: Refusal, requestId: string): string {
   ].join('\r\n');
 }
 
-function writeHead(response: ServerResponse, refused: Refusal, requestId: string, length: number): void {
+function writeHead({ request, response, id }: Exchange, refused: Refusal, length: number): void {
+  const isAnthropic = speaksAnthropic(pathOf(request.url ?? ''), request);
   response.writeHead(refused.status, {
     ...refused.headers,
     ...fixedHeaders,
     'content-type': 'application/json; charset=utf-8',
     'content-length': length,
-    'x-request-id': requestId,
+    'x-request-id': id,
+    ...(isAnthropic ? { 'request-id': id } : {}),
     ...(refused.status === 401 && refused.provider === undefined ? { 'www-authenticate': 'Bearer' } : {}),
   });
 }

@@ -4,6 +4,9 @@ import type { ClientDialectName } from './names.ts';
 /** The model operations a gateway endpoint can stand for. The first four are wire formats, between which answers of models are translated. */
 export type Operation = ClientDialectName | 'embeddings' | 'count_tokens';
 
+/** Whose clients are served: their SDKs read headers of different names. */
+export type Surface = 'openai' | 'anthropic';
+
 /** What an error body says; null and empty where it says nothing. */
 export interface ProviderWords {
   readonly message: string;

@@ -1,19 +1,21 @@
 // The model endpoints: a row each, data and no callbacks. pipeline.ts serves them all.
-import type { Operation } from '../dialects/dialect.ts';
+import type { Operation, Surface } from '../dialects/dialect.ts';
 
 export interface ModelEndpoint {
   readonly path: string;
   readonly operation: Operation;
+  /** Whose clients ask here: that decides some headers. */
+  readonly surface: Surface;
   /** Rules count its requests and tokens, and refuse them (spec, Limits 1). */
   readonly isCounted: boolean;
 }
 
 export const modelEndpoints: readonly ModelEndpoint[] = [
-  { path: '/v1/chat/completions', operation: 'chat', isCounted: true },
-  { path: '/v1/completions', operation: 'completions', isCounted: true },
-  { path: '/v1/responses', operation: 'responses', isCounted: true },
-  { path: '/v1/messages', operation: 'messages', isCounted: true },
+  { path: '/v1/chat/completions', operation: 'chat', surface: 'openai', isCounted: true },
+  { path: '/v1/completions', operation: 'completions', surface: 'openai', isCounted: true },
+  { path: '/v1/responses', operation: 'responses', surface: 'openai', isCounted: true },
+  { path: '/v1/messages', operation: 'messages', surface: 'anthropic', isCounted: true },
   // It asks no model, and providers charge nothing for it.
-  { path: '/v1/messages/count_tokens', operation: 'count_tokens', isCounted: false },
-  { path: '/v1/embeddings', operation: 'embeddings', isCounted: true },
+  { path: '/v1/messages/count_tokens', operation: 'count_tokens', surface: 'anthropic', isCounted: false },
+  { path: '/v1/embeddings', operation: 'embeddings', surface: 'openai', isCounted: true },
 ];

@@ -48,11 +48,11 @@ export const vllm: Row = {
   models,
 };
 
-/** A server that speaks the format of OpenAI's chat completions, as `type: openai` with another host says. */
+/** A server that speaks the format of OpenAI's chat completions, as `type: openai` with another host says. What else it speaks, `dialects` says. */
 export const compatible: Row = {
   baseUrl: undefined,
   keyStyle: 'bearer',
   isKeyOptional: true,
-  speeches: { chat, completions, embeddings },
+  speeches: { chat, embeddings },
   models,
 };

@@ -1,7 +1,7 @@
 // What becomes of asking targets: the calls that failed, and the one whose answer is relayed.
 import type { Answer } from '../answer.ts';
 import type { Call } from '../call/call.ts';
-import type { Operation } from '../dialects/dialect.ts';
+import type { Operation, Surface } from '../dialects/dialect.ts';
 import type { Refusal } from '../errors.ts';
 import type { Relayed } from '../providers/dialects.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
@@ -12,6 +12,7 @@ import type { Allowance, ConsumerAllowance } from './admit.ts';
 /** A call, where it may go, and what its consumer was allowed. */
 export interface RoutedCall {
   readonly operation: Operation;
+  readonly surface: Surface;
   /** Rules count it. */
   readonly isCounted: boolean;
   readonly call: Call;

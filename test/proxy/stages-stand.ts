@@ -59,6 +59,7 @@ export async function startStand(t: Test, count = 2): Promise<Stand> {
       const route = resolve(named('all'), snapshot, undefined);
       const routed: RoutedCall = {
         operation: 'chat',
+        surface: 'openai',
         isCounted: true,
         call,
         route,

@@ -232,7 +232,15 @@ await test('targets that were all used up a moment ago are refused, although a s
   const consumer = admitted({ ...parts, nowMs: () => usedMs });
   const call = readCall(Buffer.from(streaming));
   const route = resolve(named('all'), snapshot, undefined);
-  const routed: RoutedCall = { operation: 'chat', isCounted: true, call, route, consumer, translated: undefined };
+  const routed: RoutedCall = {
+    operation: 'chat',
+    surface: 'openai',
+    isCounted: true,
+    call,
+    route,
+    consumer,
+    translated: undefined,
+  };
   const refused = await refusedBy(() => attempted(routed, [], exchangeOf({}), parts));
   t.match(refused, { status: 429, code: 'rate_limit_exceeded', headers: { 'retry-after': '1' }, message: /p0/ });
 });

@@ -93,6 +93,7 @@ export async function usedUpStand(t: Test, { limits = {}, waits = {}, ...said }:
       if (consumer.lease === undefined) return limitRefusal(consumer.rejection, openaiOnly, parts.metrics);
       const routed = {
         operation: 'chat',
+        surface: 'openai',
         isCounted: true,
         call,
         route: resolve(named(model), snapshot, undefined),
