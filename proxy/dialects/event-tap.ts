@@ -89,8 +89,9 @@ export abstract class EventTap implements WatchedStream {
     return this.#passPiece(held.take());
   }
 
-  /** Sees a piece of an event too long to be held, when usage is read. */
+  /** Sees a piece of an event too long to be held. */
   protected readPiece(piece: Buffer): void {
+    if (!this.options.readsUsage) return;
     this.counter.push(piece);
     this.weigh(piece);
   }
@@ -116,7 +117,7 @@ export abstract class EventTap implements WatchedStream {
 
   /** The next piece of an event too long to be held. */
   #passPiece(piece: Buffer): Buffer {
-    if (this.options.readsUsage) this.readPiece(piece);
+    this.readPiece(piece);
     return this.#secretsPassing().push(piece);
   }
 

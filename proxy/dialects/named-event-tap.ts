@@ -1,0 +1,134 @@
+// The tap of formats whose events say what they are: by the line `event:`, and again by the `type` of their data.
+import { firstEventEnd, isLineEnd } from '../bytes/events.ts';
+import { EventTap, nothing } from './event-tap.ts';
+import { mayNameError } from './stream-secrets.ts';
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+/** So begins a usage object; within a text the quote would be escaped, and one that is null says nothing. */
+const usageKey = Buffer.from('usage"');
+const emptyLine = Buffer.from('\n\n');
+const deltaBytes = Buffer.from('delta');
+/** So much of an event is searched for its name. Bytes. */
+const headBytes = 128;
+const named = /^(?:event:|data: ?\{\s*"type"\s*:\s*") ?([\w.]+)/m;
+
+/**
+ * Leaves every byte of a stream alone, but for secrets of errors. Of what passes only the deltas count for an estimate: other events
+ * repeat what was asked, or what was said before.
+ */
+export abstract class NamedEventTap extends EventTap {
+  #isDone = false;
+  /** The name of an event too long to be held, while it passes. */
+  #longName: string | undefined;
+
+  override push(chunk: Buffer): Buffer {
+    return chunk.length === 0 ? nothing : this.take(chunk);
+  }
+
+  finished(): boolean {
+    return this.#isDone || this.#hasEnd(this.held.peek());
+  }
+
+  /** Usage and the end come at once. */
+  awaitsUsage(): boolean {
+    return false;
+  }
+
+  /** Whether an event of this name is the last one. */
+  protected abstract ends(name: string): boolean;
+
+  /** Sees a whole event that names a usage. */
+  protected abstract readUsage(event: Buffer, name: string): void;
+
+  /** Sees a piece of an event too long to be held, when usage is read. */
+  protected abstract readLong(piece: Buffer, name: string): void;
+
+  /** Sees an event that reports, and that may be all there but for the empty line behind it. */
+  protected readHeld(): void {
+    const held = this.held.peek();
+    if (this.options.readsUsage && held.includes(usageKey)) this.readUsage(held, nameOf(held));
+  }
+
+  protected pass(whole: Buffer): Buffer {
+    this.#longName = undefined;
+    const { readsUsage, watchesEnd } = this.options;
+    if (watchesEnd) this.#isDone ||= this.#hasEnd(whole);
+    if (readsUsage) this.#read(whole);
+    return mayNameError(whole) ? this.withoutErrors(whole) : whole;
+  }
+
+  protected override readPiece(piece: Buffer): void {
+    this.#longName ??= nameOf(piece);
+    const name = this.#longName;
+    if (this.options.watchesEnd) this.#isDone ||= this.ends(name);
+    if (!this.options.readsUsage) return;
+    if (isDelta(name)) {
+      this.bytes += piece.length;
+      this.weigh(piece);
+    }
+    this.readLong(piece, name);
+  }
+
+  /** Counts the deltas, and reads the events that report. */
+  #read(whole: Buffer): void {
+    const hasReturns = whole.includes(carriageReturn);
+    let usageAt = whole.indexOf(usageKey);
+    let deltas = 0;
+    for (let start = 0; start < whole.length; ) {
+      const end = hasReturns ? eventEnd(whole, start) : plainEventEnd(whole, start);
+      if (namesDelta(whole, start)) {
+        deltas += 1;
+        this.bytes += end - start;
+      }
+      if (usageAt !== -1 && usageAt < end) {
+        const event = whole.subarray(start, end);
+        this.readUsage(event, nameOf(event));
+        usageAt = whole.indexOf(usageKey, end);
+      }
+      start = end;
+    }
+    this.counter.count += deltas;
+    if (deltas > 0) this.weigh(whole);
+  }
+
+  #hasEnd(events: Buffer): boolean {
+    for (let start = 0; start < events.length; ) {
+      const end = eventEnd(events, start);
+      if (this.ends(nameOf(events.subarray(start, end)))) return true;
+      start = end;
+    }
+    return false;
+  }
+}
+
+/** Just past the event at `start`. */
+function eventEnd(events: Buffer, start: number): number {
+  return firstEventEnd(events, start) || events.length;
+}
+
+/** The same where every line ends with LF; a further empty line is an event without data. */
+function plainEventEnd(events: Buffer, start: number): number {
+  const at = events.indexOf(emptyLine, start);
+  return at === -1 ? events.length : at + emptyLine.length;
+}
+
+/** Whether the event is a delta: nearly always the first line tells by its end. */
+function namesDelta(events: Buffer, start: number): boolean {
+  if (events[start] !== 0x65) return isDelta(nameOf(events.subarray(start, start + headBytes)));
+  let end = start;
+  const most = Math.min(events.length, start + headBytes);
+  while (end < most && events[end] !== newline && events[end] !== carriageReturn) end += 1;
+  return events.compare(deltaBytes, 0, deltaBytes.length, end - deltaBytes.length, end) === 0;
+}
+
+function isDelta(name: string): boolean {
+  return name.endsWith('delta');
+}
+
+/** What an event is called; empty where it does not say. */
+function nameOf(event: Buffer): string {
+  let start = 0;
+  while (isLineEnd(event[start])) start += 1;
+  return named.exec(event.toString('latin1', start, start + headBytes))?.[1] ?? '';
+}
