@@ -1,5 +1,5 @@
 // Writes the turns of a conversation as Gemini's `contents`: turns of one role become one, and each part one entry.
-import type { ConversationRequest, Turn } from '../conversation/conversation.ts';
+import type { ConversationRequest } from '../conversation/conversation.ts';
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
 import { asFunctionInput } from '../free-text-tools.ts';
@@ -19,18 +19,24 @@ export function writeContents(
   losses: Losses,
 ): readonly JsonObject[] {
   const writer = new PartWriter(request, target, losses);
-  const contents: { readonly role: 'user' | 'model'; readonly parts: JsonObject[] }[] = [];
-  for (const turn of request.turns) {
-    if (turn.role === 'system') continue;
-    const parts = writer.write(turn);
-    if (parts.length === 0) continue;
-    const role = turn.role === 'user' ? 'user' : 'model';
-    const last = contents.at(-1);
-    if (last?.role === role) last.parts.push(...parts);
-    else contents.push({ role, parts: [...parts] });
-  }
+  const contents = joinedTurns(request).flatMap(({ role, parts: given }) => {
+    const parts = writer.write(given);
+    return parts.length === 0 ? [] : [{ role: role === 'user' ? 'user' : 'model', parts }];
+  });
   if (!isThirdGeneration(target.model)) return contents;
   return contents.map(({ role, parts }) => ({ role, parts: role === 'model' ? withProof(parts) : parts }));
+}
+
+/** One turn for each change of the speaker. */
+function joinedTurns({ turns }: ConversationRequest): readonly { readonly role: string; readonly parts: Part[] }[] {
+  const joined: { readonly role: string; readonly parts: Part[] }[] = [];
+  for (const { role, parts } of turns) {
+    if (role === 'system') continue;
+    const last = joined.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else joined.push({ role, parts: [...parts] });
+  }
+  return joined;
 }
 
 /** Of the calls of one turn the first one must have a proof. */
@@ -60,10 +66,9 @@ class PartWriter {
     this.#losses = losses;
   }
 
-  write({ parts, name }: Turn): readonly JsonObject[] {
+  write(parts: readonly Part[]): readonly JsonObject[] {
     this.#parts = [];
-    if (name !== undefined) this.#hint('turnName');
-    for (const part of parts) {
+    for (const part of this.#inOrder(parts)) {
       if (part.kind !== 'foreign' && part.cacheMark !== undefined) this.#hint('cacheMark');
       this.#write(part);
     }
@@ -116,6 +121,8 @@ class PartWriter {
   }
 
   #call({ id, name, input, isFreeText, signature }: ToolCallPart): void {
+    // An id that is used again is the later call's.
+    this.#names.delete(id);
     this.#names.set(id, name);
     const text = isFreeText ? asFunctionInput(input) : input;
     const args = text.trim() === '' ? {} : (parseObject(text) ?? { input: text });
@@ -141,7 +148,17 @@ class PartWriter {
 
   /** Vertex AI refuses ids; there results belong to calls by name and order. */
   #idOf(id: string): { readonly id?: string } {
-    return this.#target.quirks.isInventor === true ? { id } : {};
+    return this.#target.quirks.without?.includes('id') === true ? {} : { id };
+  }
+
+  /** Results in the order of their calls, wherever results stand. */
+  #inOrder(parts: readonly Part[]): readonly Part[] {
+    const results = parts.filter((part) => part.kind === 'tool_result');
+    if (results.length < 2) return parts;
+    const order = new Map([...this.#names.keys()].map((id, index) => [id, index]));
+    const placeOf = ({ callId }: ToolResultPart): number => order.get(callId) ?? order.size;
+    const sorted = results.toSorted((one, other) => placeOf(one) - placeOf(other)).values();
+    return parts.map((part) => (part.kind === 'tool_result' ? (sorted.next().value ?? part) : part));
   }
 
   #reasoning({ text, summary, signature, encrypted }: ReasoningPart): void {

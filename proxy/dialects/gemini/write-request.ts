@@ -39,6 +39,7 @@ function tellLeftOut(request: ConversationRequest, losses: Losses): void {
   for (const member of ['verbosity', 'user', 'metadata', 'serviceTier'] as const) {
     if (request[member] !== undefined) losses.hint(fieldName(member, dialect));
   }
+  if (request.turns.some(({ name }) => name !== undefined)) losses.hint(fieldName('turnName', dialect));
   for (const { path, isMeaning } of request.ownMembers) {
     if (isMeaning) losses.meaning(path.join('.'), 'it has no such setting');
     else losses.hint(path.join('.'));

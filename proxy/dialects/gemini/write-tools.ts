@@ -1,6 +1,7 @@
 // Writes tools as Gemini's `functionDeclarations`, and which of them shall be called as its `toolConfig`.
 import type { ConversationRequest, FunctionTool } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
+import { loseForeignTool } from '../foreign-tools.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import type { JsonObject } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
@@ -16,7 +17,7 @@ export function writeTools(request: ConversationRequest, target: WriteTarget, lo
     else if (tool.kind === 'free_text')
       functions.push(writeFunction(asFunctionTool(tool), { request, target, losses }));
     else if (tool.dialect === 'gemini') own.push(tool.value);
-    else losses.meaning(`${fieldName('tools', dialect)}[${index}]`, `it has no tools of the type ${tool.name}`);
+    else loseForeignTool(request, index, losses);
   }
   // Whether several tools are called at once is up to the model.
   if (request.parallelTools === false) losses.hint(fieldName('parallelTools', dialect));

@@ -1,7 +1,6 @@
-// Error bodies and lists of models in Google's words.
+// Error bodies in Google's words.
 import { test } from 'tap';
 import { readError } from '../../../../proxy/dialects/gemini/read-error.ts';
-import { readModels } from '../../../../proxy/dialects/gemini/read-models.ts';
 
 await test('an error alone or in a list: status, reason, place, and when to try again', async (t) => {
   const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.07s' };
@@ -59,27 +58,4 @@ await test('any other text is the message', async (t) => {
     message: '{"error":{"code":{},"details":{"a":1}}}',
     further: { details: { a: 1 } },
   });
-});
-
-await test('models that answer or embed, without their prefix', async (t) => {
-  const model = (name: unknown, ...supportedGenerationMethods: unknown[]): object => ({
-    name,
-    supportedGenerationMethods,
-  });
-  const models = [
-    model('models/gemini-2.5-flash', 'generateContent', 'countTokens'),
-    model('models/gemini-embedding-001', 'embedContent'),
-    model('tunedModels/mine', 'generateContent'),
-    model('models/veo-3', 'predictLongRunning'),
-    model('models/none'),
-    { name: 'models/nothing' },
-    null,
-  ];
-  t.same(readModels(JSON.stringify({ models, nextPageToken: 'x' })), [
-    'gemini-2.5-flash',
-    'gemini-embedding-001',
-    'tunedModels/mine',
-  ]);
-  for (const text of ['', 'null', '[]', '{}', '{"models":{}}', '<html>']) t.equal(readModels(text), undefined, text);
-  t.same(readModels('{"models":[{"name":7,"supportedGenerationMethods":["embedContent"]}]}'), [undefined]);
 });
