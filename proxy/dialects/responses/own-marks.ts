@@ -1,10 +1,21 @@
 // What the items and parts of the Responses format say beyond the conversation, kept beside its parts so that it can be written again.
-import type { Own, Part } from '../conversation/parts.ts';
+import type { ForeignPart, Own, Part } from '../conversation/parts.ts';
 import { type JsonObject, objectOf } from '../json.ts';
 import { unknownMembers } from '../members.ts';
 
 /** A part of a message that the conversation does not know is foreign, and its name begins so. Other foreign parts are whole items. */
-export const foreignContent = 'message.';
+const foreignContent = 'message.';
+
+/** The part of a message as a foreign one. `message`: members of the message that begins with this part. */
+export function foreignPart(type: string, part: JsonObject, message: JsonObject | undefined): ForeignPart {
+  const value = message === undefined ? { part } : { part, message };
+  return { kind: 'foreign', dialect: 'responses', name: `${foreignContent}${type}`, value };
+}
+
+/** What was made a foreign part of a message; undefined: it is an item, or of another dialect. */
+export function foreignContentOf({ dialect, name, value }: ForeignPart): JsonObject | undefined {
+  return dialect === 'responses' && name.startsWith(foreignContent) ? objectOf(value['part']) : undefined;
+}
 
 /** The members that are not among the known ones. */
 export function restOf(value: JsonObject, known: ReadonlySet<string>): JsonObject {
@@ -26,12 +37,12 @@ export function partMark(rest: JsonObject, message: JsonObject | undefined): { r
 
 /** The mark of this dialect; undefined where there is none. */
 export function markOf(part: Part): JsonObject | undefined {
-  if (part.kind === 'foreign') return undefined;
+  if (part.kind === 'foreign') return foreignContentOf(part) === undefined ? undefined : part.value;
   return part.own?.dialect === 'responses' ? part.own.members : undefined;
 }
 
 /** Further members of a part of a message. */
-export function partRest(part: Part): JsonObject {
+export function partRest(part: Exclude<Part, ForeignPart>): JsonObject {
   return objectOf(markOf(part)?.['part']) ?? {};
 }
 

@@ -12,7 +12,7 @@ import { isObject, type JsonObject, type JsonValue, listOf, numberOf, textOf } f
 import { objectsIn, optionalList, optionalText, requiredObject, requiredText } from '../members.ts';
 import { InvalidRequest } from '../translation.ts';
 import { sourceOf } from './data-url.ts';
-import { foreignContent, partMark, restOf } from './own-marks.ts';
+import { foreignPart, partMark, restOf } from './own-marks.ts';
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | ForeignPart;
 
@@ -50,7 +50,7 @@ function readPart(value: JsonObject, at: string, message: JsonObject | undefined
     case 'input_audio':
       return { ...readAudio(value, at), ...partMark(restOf(value, audioMembers), message) };
     default:
-      return { kind: 'foreign', dialect: 'responses', name: `${foreignContent}${type}`, value };
+      return foreignPart(type, value, message);
   }
 }
 

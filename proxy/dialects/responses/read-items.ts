@@ -13,7 +13,7 @@ import { isObject, type JsonObject, type JsonValue, textOf, writeJson } from '..
 import { objectsIn, optionalList, optionalText, requiredText } from '../members.ts';
 import { InvalidRequest } from '../translation.ts';
 import { readEncryptedContent } from './carried-signature.ts';
-import { foreignContent, itemMark, restOf } from './own-marks.ts';
+import { foreignPart, itemMark, restOf } from './own-marks.ts';
 import { type ContentPart, readContent } from './read-content.ts';
 import { writeAudio } from './write-content.ts';
 
@@ -146,7 +146,7 @@ function readResult(item: JsonObject, at: string): ToolResultPart {
 
 function resultPart(part: ContentPart): ToolResultPart['content'][number] {
   if (part.kind === 'refusal') return { kind: 'text', text: part.text };
-  return part.kind === 'audio' ? foreign(`${foreignContent}input_audio`, writeAudio(part)) : part;
+  return part.kind === 'audio' ? foreignPart('input_audio', writeAudio(part), undefined) : part;
 }
 
 function hasType(value: JsonValue): boolean {

@@ -18,7 +18,7 @@ export function readTools(body: JsonObject): ReadTools {
   const ownMembers = read.flatMap((each) => each.ownMembers);
   const choice = body['tool_choice'] ?? undefined;
   if (choice === undefined) return { tools, ownMembers };
-  if (isObject(choice) && choice['type'] === 'allowed_tools') return readAllowed(choice, tools, list);
+  if (isObject(choice) && choice['type'] === 'allowed_tools') return readAllowed(choice, { tools, ownMembers }, list);
   const toolChoice = readChoice(choice);
   if (toolChoice !== undefined) return { tools, toolChoice, ownMembers };
   return { tools, ownMembers: [...ownMembers, { path: ['tool_choice'], value: choice, isMeaning: true }] };
@@ -73,19 +73,17 @@ function readChoice(choice: JsonValue): ToolChoice | undefined {
 }
 
 /** Only some of the tools may be called: for others it is as if these were all. */
-function readAllowed(choice: JsonObject, tools: readonly Tool[], list: readonly JsonValue[]): ReadTools {
+function readAllowed(choice: JsonObject, { tools, ownMembers }: ReadTools, list: readonly JsonValue[]): ReadTools {
   const mode = requiredText(choice, 'mode', 'tool_choice');
   if (mode !== 'auto' && mode !== 'required') throw new InvalidRequest('tool_choice.mode', 'must be auto or required');
   const named = objectsIn(optionalList(choice, 'tools', 'tool_choice') ?? [], 'tool_choice.tools');
-  const allowed = new Set(named.map(({ value }) => allowedKey(value)));
-  return {
-    tools: tools.filter((_, index) => {
-      const tool = list[index];
-      return isObject(tool) && allowed.has(allowedKey(tool));
-    }),
-    toolChoice: { kind: mode },
-    ownMembers: [ownMember(['tools'], list), ownMember(['tool_choice'], choice)],
-  };
+  const names = new Set(named.map(({ value }) => allowedKey(value)));
+  const allowed = tools.filter((_, index) => {
+    const tool = list[index];
+    return isObject(tool) && names.has(allowedKey(tool));
+  });
+  const all = allowed.length === tools.length ? ownMembers : [ownMember(['tools'], list)];
+  return { tools: allowed, toolChoice: { kind: mode }, ownMembers: [...all, ownMember(['tool_choice'], choice)] };
 }
 
 /** Functions and the like are named; a tool of the provider is known by its type, and an MCP server by its label. */

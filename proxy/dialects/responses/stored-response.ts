@@ -28,19 +28,19 @@ function itemsOf(input: JsonValue | undefined): readonly JsonObject[] {
   return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] }];
 }
 
-const prefixes: Readonly<Record<string, string>> = {
-  message: 'msg_',
-  function_call: 'fc_',
-  function_call_output: 'fco_',
-  custom_tool_call: 'ctc_',
-  custom_tool_call_output: 'ctco_',
-  reasoning: 'rs_',
-};
+const prefixes = new Map([
+  ['message', 'msg_'],
+  ['function_call', 'fc_'],
+  ['function_call_output', 'fco_'],
+  ['custom_tool_call', 'ctc_'],
+  ['custom_tool_call_output', 'ctco_'],
+  ['reasoning', 'rs_'],
+]);
 
 /** The item with its type and an id; content that is a text becomes a list. */
 function asListed(item: JsonObject, newId: () => string): JsonObject {
   const type = textOf(item['type']) ?? (item['role'] === undefined ? 'item_reference' : 'message');
-  const id = textOf(item['id']) ?? `${prefixes[type] ?? 'item_'}${newId()}`;
+  const id = textOf(item['id']) ?? `${prefixes.get(type) ?? 'item_'}${newId()}`;
   if (type !== 'message') return { ...item, type, id };
   const { content, role } = item;
   const kind = role === 'assistant' ? 'output_text' : 'input_text';

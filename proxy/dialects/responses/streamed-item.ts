@@ -1,4 +1,5 @@
 // One item of a streamed response: its events become the events of its parts. Servers leave out some of the events that OpenAI sends.
+import type { Part } from '../conversation/parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent } from '../conversation/stream-event.ts';
 import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from '../json.ts';
 import { readEncryptedContent } from './carried-signature.ts';
@@ -124,12 +125,27 @@ export class StreamedItem {
   #done(item: JsonObject): readonly StreamEvent[] {
     const type = this.#type ?? textOf(item['type']);
     if (type === 'reasoning') return this.#reasoningDone(item);
-    if (this.#isOpen && (type === 'function_call' || type === 'custom_tool_call')) {
-      return [...this.#untold(textOf(item['arguments']) ?? textOf(item['input']) ?? ''), ...this.close()];
+    if (type === 'function_call' || type === 'custom_tool_call') {
+      const opened = this.#hasParts ? none : this.#added({ ...item, type });
+      const input = textOf(item['arguments']) ?? textOf(item['input']) ?? '';
+      return [...opened, ...this.#untold(input), ...this.close()];
     }
     if (this.#hasParts) return this.close();
     // Nothing of it was told in pieces.
-    return readOutputItem(item).flatMap((part) => [...this.#open({ kind: 'whole', part }), ...this.close()]);
+    return readOutputItem(item).flatMap((part) => this.#whole(part));
+  }
+
+  #whole(part: Part): readonly StreamEvent[] {
+    if (part.kind !== 'text' && part.kind !== 'refusal')
+      return [...this.#open({ kind: 'whole', part }), ...this.close()];
+    const citations = (part.kind === 'text' && part.citations) || [];
+    const logprobs = part.kind === 'text' ? part.logprobs : undefined;
+    const told = [
+      ...this.#open({ kind: part.kind }),
+      this.#delta({ kind: 'text', text: part.text, ...(logprobs === undefined ? {} : { logprobs }) }),
+      ...citations.map((citation) => this.#delta({ kind: 'citation', citation })),
+    ];
+    return [...told, ...this.close()];
   }
 
   #reasoningDone(item: JsonObject): readonly StreamEvent[] {

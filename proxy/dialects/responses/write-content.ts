@@ -5,7 +5,7 @@ import type { JsonObject } from '../json.ts';
 import type { ClientDialectName } from '../names.ts';
 import type { Losses } from '../translation.ts';
 import { dataUrl } from './data-url.ts';
-import { foreignContent, partRest } from './own-marks.ts';
+import { foreignContentOf, partRest } from './own-marks.ts';
 
 /** Who wrote the request, and whom a loss is told. */
 export interface Losing {
@@ -15,7 +15,7 @@ export interface Losing {
 
 /** A part of what people, instructions or tools say; undefined: it was lost. */
 export function writeInputPart(part: Part, losing: Losing): JsonObject | undefined {
-  const rest = partRest(part);
+  const rest = part.kind === 'foreign' ? {} : partRest(part);
   switch (part.kind) {
     case 'text':
       return { type: 'input_text', text: part.text, ...rest };
@@ -29,8 +29,7 @@ export function writeInputPart(part: Part, losing: Losing): JsonObject | undefin
       if (part.source.kind === 'base64') return { ...writeAudio(part), ...rest };
       return lost('it takes sounds in base64 alone', losing);
     case 'foreign':
-      if (part.dialect === 'responses' && part.name.startsWith(foreignContent)) return part.value;
-      return lost(`it has no part of the type ${part.name}`, losing);
+      return foreignContentOf(part) ?? lost(`it has no part of the type ${part.name}`, losing);
     default:
       return lost(`it has no message with a part of the kind ${part.kind}`, losing);
   }

@@ -12,7 +12,7 @@ import { fieldName } from '../field-names.ts';
 import { asFunctionInput } from '../free-text-tools.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { openaiContent } from './carried-signature.ts';
-import { foreignContent, markOf, messageRest, partRest } from './own-marks.ts';
+import { foreignContentOf, markOf, messageRest, partRest } from './own-marks.ts';
 import { type Losing, writeInputPart, writeOutputPart } from './write-content.ts';
 
 /** What writing needs to know besides the parts. */
@@ -80,7 +80,7 @@ function isMessage(item: JsonObject | Message): item is Message {
 type ItemPart = ToolCallPart | ToolResultPart | ReasoningPart | ForeignPart;
 
 function isItem(part: Part): part is ItemPart {
-  if (part.kind === 'foreign') return !part.name.startsWith(foreignContent);
+  if (part.kind === 'foreign') return foreignContentOf(part) === undefined;
   return part.kind === 'tool_call' || part.kind === 'tool_result' || part.kind === 'reasoning';
 }
 

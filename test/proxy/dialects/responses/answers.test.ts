@@ -1,0 +1,166 @@
+// Recorded responses of OpenAI's format: read whole and as streams, wherever their bytes are cut, and shown again.
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'tap';
+import { AnswerFold } from '../../../../proxy/dialects/conversation/fold-events.ts';
+import type { StreamEvent } from '../../../../proxy/dialects/conversation/stream-event.ts';
+import { type JsonObject, parseObject } from '../../../../proxy/dialects/json.ts';
+import { responsesTranslation } from '../../../../proxy/dialects/responses/translate.ts';
+import { ServerEventSplitter } from '../../../../proxy/dialects/server-events.ts';
+import { InvalidAnswer, type RawEvent } from '../../../../proxy/dialects/translation.ts';
+import { answerContext } from './answer-context.ts';
+
+const folder = new URL('../../../fixtures/answers/responses/', import.meta.url);
+const cases = readdirSync(folder).flatMap((name) => (name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : []));
+
+function bytesOf(name: string): Buffer {
+  return readFileSync(new URL(name, folder));
+}
+
+function answerOf(name: string): JsonObject {
+  return parseObject(bytesOf(`${name}.json`).toString()) ?? {};
+}
+
+function rawEvents(...chunks: readonly Buffer[]): readonly RawEvent[] {
+  const splitter = new ServerEventSplitter();
+  return [...chunks.flatMap((chunk) => splitter.push(chunk)), ...splitter.end()];
+}
+
+function read(events: readonly RawEvent[]): readonly StreamEvent[] {
+  const reader = responsesTranslation.eventReader();
+  return [...events.flatMap((event) => reader.read(event)), ...reader.end()];
+}
+
+function fold(events: readonly StreamEvent[]): AnswerFold {
+  const folded = new AnswerFold();
+  for (const event of events) folded.add(event);
+  return folded;
+}
+
+/** Parts are opened in order, one at a time; nothing follows the end. */
+function orderOf(events: readonly StreamEvent[]): string {
+  const letters = { started: 's', opened: 'o', delta: 'd', closed: 'c', usage: 'u', finished: 'f', failed: 'x' };
+  return events.map(({ kind }) => letters[kind]).join('');
+}
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+await test('a stream tells the answer that the JSON of the same response tells', async (t) => {
+  t.equal(cases.length, 11);
+  for (const name of cases) {
+    const events = read(rawEvents(bytesOf(`${name}.sse`)));
+    t.match(orderOf(events), /^s(od*c)+uf$/, name);
+    const { serviceTier: _, ...answer } = responsesTranslation.readAnswer(answerOf(name));
+    t.same(plain(fold(events).answer()), plain(answer), name);
+  }
+});
+
+await test('a stream is the same events, wherever its bytes are cut', async (t) => {
+  for (const name of [...cases, 'failed', 'error']) {
+    const bytes = bytesOf(`${name}.sse`);
+    const whole = JSON.stringify(rawEvents(bytes));
+    const wrong = [];
+    for (let at = 1; at < bytes.length; at += 1) {
+      const events = rawEvents(bytes.subarray(0, at), bytes.subarray(at));
+      if (JSON.stringify(events) !== whole) wrong.push(at);
+    }
+    t.same(wrong, [], name);
+  }
+});
+
+await test('a call arrives whole and with every digit, however its arguments are cut', async (t) => {
+  const whole = '{"city":"Köln","days":[1,2],"id":12345678901234567890}';
+  const [begin = [], deltas = [], end = []] = ['added', 'delta', 'done'].map((word) =>
+    rawEvents(bytesOf('tools.sse')).filter(({ event }) => event?.endsWith(word) && /output_item|arguments/.test(event)),
+  );
+  const call = begin.at(-1);
+  const sample = deltas[0];
+  if (call === undefined || sample === undefined) throw new Error('the recorded stream has no call');
+  for (let at = 0; at <= whole.length; at += 1) {
+    const pieces = [whole.slice(0, at), whole.slice(at)].map((delta) => ({
+      event: sample.event,
+      data: JSON.stringify({ ...(parseObject(sample.data) ?? {}), delta }),
+    }));
+    const part = fold(read([call, ...pieces, ...end.slice(-2)]))
+      .answer()
+      .parts.at(-1);
+    if (part?.kind !== 'tool_call' || part.input !== whole) t.fail(`cut at ${at}`);
+  }
+});
+
+await test('items that are streamed at once are told one after the other', async (t) => {
+  const events = rawEvents(bytesOf('parallel-tools.sse'));
+  const first = events.filter(({ data }) => data.includes('"output_index":0'));
+  const second = events.filter(({ data }) => data.includes('"output_index":1'));
+  const others = events.filter((event) => !first.includes(event) && !second.includes(event));
+  const mixed = first.flatMap((event, index) => [event, ...(second[index] === undefined ? [] : [second[index]])]);
+  const shuffled = [...others.slice(0, 2), ...mixed, ...second.slice(first.length), ...others.slice(2)];
+  t.same(fold(read(shuffled)).answer(), fold(read(events)).answer());
+});
+
+await test('a server that sends no pieces, or not every event, is understood', async (t) => {
+  for (const name of ['plain', 'tools', 'reasoning', 'refusal', 'free-text-tool']) {
+    const events = rawEvents(bytesOf(`${name}.sse`));
+    const whole = plain(fold(read(events)).answer());
+    const without = (pattern: RegExp): readonly RawEvent[] => events.filter(({ event }) => !pattern.test(event ?? ''));
+    t.same(plain(fold(read(without(/delta$/))).answer()), whole, `${name} without pieces`);
+    t.same(
+      plain(fold(read(without(/content_part|text\.done$|_part\.|arguments\.done/))).answer()),
+      whole,
+      `${name}, few`,
+    );
+    t.same(plain(fold(read(without(/delta$|added$|_part|text\.done$/))).answer()), whole, `${name}, items alone`);
+  }
+});
+
+await test('what fails in the middle ends what was open, in the words of the provider', async (t) => {
+  for (const [name, code, message] of [
+    ['failed', 'server_error', 'The model failed to generate a response.'],
+    ['error', 'rate_limit_exceeded', 'Rate limit reached.'],
+  ] as const) {
+    const events = read(rawEvents(bytesOf(`${name}.sse`)));
+    t.equal(orderOf(events), 'sodcx', name);
+    t.same(events.at(-1), { kind: 'failed', failure: { message, code, type: null } });
+  }
+  const nested = {
+    event: 'error',
+    data: '{"type":"error","error":{"type":"server_error","code":7,"message":"Sorry."}}',
+  };
+  t.same(read([nested]).at(-1), { kind: 'failed', failure: { message: 'Sorry.', code: '7', type: 'server_error' } });
+  const cut = rawEvents(bytesOf('plain.sse')).slice(0, -1);
+  t.notOk(fold(read(cut)).isFinished, 'without the last event nothing is finished');
+});
+
+await test('an answer that is none is refused', async (t) => {
+  const { readAnswer, eventReader } = responsesTranslation;
+  t.throws(() => readAnswer({ status: 'completed' }), new InvalidAnswer('it has no output'));
+  const failed = { status: 'failed', error: { code: 'invalid_prompt', message: 'No.' }, output: [] };
+  t.throws(() => readAnswer(failed), new InvalidAnswer('its status is failed (invalid_prompt)'));
+  t.throws(() => readAnswer({ status: 'queued', output: [] }), new InvalidAnswer('its status is queued'));
+  t.throws(() => readAnswer({ output: [{ type: 'function_call', name: 'f' }] }), /has no id/);
+  t.throws(() => eventReader().read({ event: undefined, data: '<html>' }), /no JSON object/);
+});
+
+await test('an answer shown again says what it said', async (t) => {
+  for (const name of cases) {
+    const answer = responsesTranslation.readAnswer(answerOf(name));
+    const shown = responsesTranslation.writeAnswer(answer, answerContext({ input: 'Hi' }));
+    const { serviceTier: _, ...again } = responsesTranslation.readAnswer(shown);
+    const { serviceTier: __, ...said } = answer;
+    const usage = { ...said.usage, cacheWriteTokens: 0 };
+    t.same(plain(again), plain({ ...said, usage }), name);
+  }
+});
+
+await test('error bodies of every shape are read', async (t) => {
+  const { readError } = responsesTranslation;
+  const error = { message: 'Bad.', type: 'invalid_request_error', param: 'input', code: 'x' };
+  t.match(readError(JSON.stringify({ error })), error);
+  t.match(readError('{"type":"error","code":"c","message":"Bad.","param":null,"sequence_number":1}'), {
+    message: 'Bad.',
+    code: 'c',
+    param: null,
+    type: null,
+  });
+  t.match(readError('{"object":"response","status":"failed","error":{"code":"c","message":"Bad."}}'), { code: 'c' });
+  t.match(readError('<html>'), { message: '<html>', code: null });
+});
