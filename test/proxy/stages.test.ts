@@ -81,6 +81,7 @@ await test('a trip knows every target that was asked, when, and what came of it'
   const failed: FailedAttempt[] = [];
   const routed: RoutedCall = {
     operation: 'chat',
+    surface: 'openai',
     isCounted: true,
     call,
     route,
@@ -235,6 +236,7 @@ await test('targets that were all used up a moment ago are refused, although a s
   const routed: RoutedCall = {
     operation: 'chat',
     surface: 'openai',
+    surface: 'openai',
     isCounted: true,
     call,
     route,
@@ -256,6 +258,7 @@ await test('an answer that comes after the client has left is cancelled', async 
   const call = readCall(Buffer.from(streaming));
   const routed: RoutedCall = {
     operation: 'chat',
+    surface: 'openai',
     isCounted: true,
     call,
     route,
@@ -307,6 +310,7 @@ await test('no provider is called for a client that has left', async (t) => {
   const call = readCall(Buffer.from(plain));
   const routed: RoutedCall = {
     operation: 'chat',
+    surface: 'openai',
     isCounted: true,
     call,
     route,
