@@ -87,7 +87,7 @@ const discovery = await openDiscovery({
   log,
 });
 lifecycle.discovery = discovery;
-const store = openPlaneStore(environment);
+const store = openPlaneStore(environment, { nowMs });
 const keyUses = new KeyUses();
 let { masterKey } = environment;
 const controlPlane = controlPlaneLink(environment, () => masterKey);

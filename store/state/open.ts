@@ -1,4 +1,5 @@
 // Opens the state store a plane is configured for: the one place that knows which engine that is.
+import type { KeptOptions } from './kept-items.ts';
 import { openRedisStore, type RedisStoreOptions } from './redis/store.ts';
 import { type SealedStore, sealDocuments } from './sealed-store.ts';
 import type { SealOptions } from './seals.ts';
@@ -31,13 +32,17 @@ export interface PlaneStore extends SealedStore {
   reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
 }
 
-/** The store of a plane with these settings, its documents sealed by the master key. `sealing`: see `SealOptions`. */
-export function openPlaneStore(
-  settings: StoreSettings,
-  sealing: Pick<SealOptions, 'adoptsUnsigned' | 'isInUse'> = {},
-): PlaneStore {
+/** What a plane hands its store besides; see `SealOptions`, and `KeptOptions` for the clock. */
+export interface PlaneParts extends Pick<SealOptions, 'adoptsUnsigned' | 'isInUse'>, Pick<KeptOptions, 'nowMs'> {}
+
+/** The store of a plane with these settings, its documents and kept items sealed by the master key. */
+export function openPlaneStore(settings: StoreSettings, { nowMs, ...sealing }: PlaneParts = {}): PlaneStore {
   const { dataDirectory: directory, redisUrl, redisPrefix: prefix, masterKey, previousMasterKey } = settings;
-  const redis = redisUrl === undefined ? undefined : openRedisStore({ redisUrl, prefix });
-  const store = sealDocuments(redis ?? openSqliteStore({ directory }), { ...sealing, masterKey, previousMasterKey });
+  const redis = redisUrl === undefined ? undefined : openRedisStore({ redisUrl, prefix, nowMs });
+  const store = sealDocuments(redis ?? openSqliteStore({ directory, nowMs }), {
+    ...sealing,
+    masterKey,
+    previousMasterKey,
+  });
   return { ...store, reconnect: async (...given) => (await redis?.reconnect(...given)) ?? false };
 }

@@ -1,4 +1,5 @@
 // A state store whose documents carry seals, made at every commit and checked at every reading: write access to the store is not enough to be an admin.
+import { sealItems } from './sealed-items.ts';
 import { isObject, type MasterKeys, type SealOptions, Seals, withSeal } from './seals.ts';
 import { bodyText, type Change, type Document, type StateStore, type StoredState } from './state-store.ts';
 
@@ -49,6 +50,7 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
     heartbeats: (...given) => store.heartbeats(...given),
     removeHeartbeat: (...given) => store.removeHeartbeat(...given),
     uses: store.uses,
+    kept: sealItems(store.kept, () => seals.itemKeys),
     close: () => store.close(),
   };
 

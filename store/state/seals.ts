@@ -3,6 +3,7 @@
 import type { KeyObject } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { isSealed, sealKey, sealMark, sealOf } from './seal.ts';
+import type { ItemKeys } from './sealed-items.ts';
 import { bodyText, type Document, type DocumentKey, type SkippedDocument, type StoredState } from './state-store.ts';
 
 export interface MasterKeys {
@@ -60,6 +61,13 @@ export class Seals {
   /** Of the master key; undefined without one. */
   get mark(): string | undefined {
     return this.#current?.mark;
+  }
+
+  /** What items are sealed with, and what their seals are tried with. */
+  get itemKeys(): ItemKeys {
+    const current = this.#current === undefined ? [] : [this.#current];
+    const sealing = this.#awaited() ?? this.#current;
+    return { sealing: sealing?.key, opening: [...current, ...this.#older()].map(({ key }) => key) };
   }
 
   /** The mark of a former key that a live proxy works with. */

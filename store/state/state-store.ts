@@ -1,5 +1,6 @@
 // The state store as both planes see it: documents with revisions, each proxy's own counters, heartbeats. Two engines keep this contract.
 import type { CounterRow } from '../../schemas/rules/counter-row.ts';
+import type { KeptItems } from './kept-items.ts';
 
 /** What names a document: kinds are for example `rate_limit`, `reset_epoch`, `auth_key`; both texts are free. */
 export interface DocumentKey {
@@ -146,6 +147,8 @@ export interface StateStore {
   heartbeats(instance?: string): Promise<Heartbeat[]>;
   removeHeartbeat(instance: string): Promise<void>;
   readonly uses: DocumentUses;
+  /** They begin with their first use. */
+  readonly kept: KeptItems;
   /** Finishes what was asked for before; later operations reject. */
   close(): Promise<void>;
 }

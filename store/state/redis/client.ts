@@ -8,6 +8,8 @@ import { AbsurdAnswer, ReplyGuard } from './guard.ts';
 export interface ConnectionSettings {
   readonly address: RedisAddress;
   readonly timeoutMs: number;
+  /** More operations than this at once are refused; default 64: a plane has a handful. */
+  readonly mostAtOnce?: number;
 }
 
 /** One client, whatever its connection is at the moment. */

@@ -5,15 +5,16 @@ import { explainRedisFailure, redisFailure } from './failure.ts';
 import { AbsurdAnswer } from './guard.ts';
 import type { RedisScript } from './scripts.ts';
 
-/** More than this many operations at once are refused: a plane has a handful. */
-const mostAtOnce = 64;
 /** The client says this of a command it has kept to itself. */
 function wasNotSent(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Stream isn't writeable");
 }
 
+/** Text, or bytes as they are. */
+export type RedisValue = string | Buffer;
+
 /** A command and its arguments. */
-export type RedisCommand = readonly [name: string, ...values: string[]];
+export type RedisCommand = readonly [name: string, ...values: RedisValue[]];
 
 /**
  * Deadlines for which an answer may be late before it counts as lost, with all behind it, and the connection is cut. Sooner would make a
@@ -48,11 +49,16 @@ export class RedisConnection {
     return this.#run((line) => this.#send(line, command), deadlineMs);
   }
 
+  /** As `ask`, with the answer as bytes. */
+  askBytes(command: RedisCommand, deadlineMs: number = this.#settings.timeoutMs): Promise<unknown> {
+    return this.#run((line) => this.#send(line, command, 'bytes'), deadlineMs);
+  }
+
   /** The answer of a script; a server that does not know it yet is sent its text. */
   script(
     script: RedisScript,
     keys: readonly string[],
-    values: readonly string[],
+    values: readonly RedisValue[],
     deadlineMs: number = this.#settings.timeoutMs,
   ): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...values];
@@ -124,6 +130,7 @@ export class RedisConnection {
 
   async #run<Result>(work: (line: RedisLine) => Promise<Result>, deadlineMs: number): Promise<Result> {
     if (this.#isClosed) throw new StoreUnavailable('unreachable', 'the state store is closed');
+    const { mostAtOnce = 64 } = this.#settings;
     if (this.#running.size >= mostAtOnce) {
       throw redisFailure(this.#settings.address, 'timeout', new Error('too many operations wait for it'));
     }
@@ -143,10 +150,11 @@ export class RedisConnection {
    * Answers carry no name, only their place in the row: one that is lost gives every later command the answer of another. So an echo
    * is asked for behind each command, and its answer is believed only when the echo is its own.
    */
-  async #send(line: RedisLine, [name, ...values]: RedisCommand): Promise<unknown> {
+  async #send(line: RedisLine, [name, ...values]: RedisCommand, as: 'text' | 'bytes' = 'text'): Promise<unknown> {
     this.#asked += 1;
     const sign = `echo-${this.#asked}`;
-    const [answer, echo] = await Promise.allSettled([line.client.call(name, values), line.client.call('ECHO', [sign])]);
+    const asked = as === 'bytes' ? line.client.callBuffer(name, values) : line.client.call(name, values);
+    const [answer, echo] = await Promise.allSettled([asked, line.client.call('ECHO', [sign])]);
     if (echo.status === 'rejected' && !echoDenied.test((echo.reason as Error).message)) {
       throw line.whyCut() ?? (answer.status === 'rejected' ? answer.reason : echo.reason);
     }

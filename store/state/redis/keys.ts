@@ -1,5 +1,7 @@
 // Every key of the state store in Redis, and who writes it. All share one hash tag, so that a script may use several of them in a cluster.
 
+import type { KeptKey } from '../kept-items.ts';
+
 export interface RedisKeys {
   /**
    * A hash, by the control plane: everything both planes agree on, so that it is there as a whole or gone as a whole. Fields:
@@ -18,6 +20,16 @@ export interface RedisKeys {
   counters(instance: string): string;
   /** A sorted set beside it: field → when it expires. */
   counterExpiry(instance: string): string;
+  /** The item of that name, as `keptName` gives it, by every proxy: `<when it ends>:` and its bytes. It ends by itself. */
+  kept(name: string): string;
+  /** A sorted set, by every proxy: name of an item of that owner → when it was put, in milliseconds. */
+  keptOrder(owner: string): string;
+  /** Sorted sets of all items: name → when it was put, and name → when it ends. */
+  readonly keptOrderOfAll: string;
+  readonly keptEnds: string;
+  /** A hash: name → bytes of the item and its overhead; and a hash of their sums: `all`, and `owner:<owner>`. */
+  readonly keptSizes: string;
+  readonly keptSums: string;
 }
 
 /** Kept in the field `version`. Raise it with every change of what lies in the keys. */
@@ -38,7 +50,18 @@ export function redisKeys(prefix: string): RedisKeys {
     uses: (kind) => key(`uses:${kind}`),
     counters: (instance) => key(`counters:${instance}`),
     counterExpiry: (instance) => key(`counter-expiry:${instance}`),
+    kept: (name) => key(`kept:${name}`),
+    keptOrder: (owner) => key(`kept-order:${owner}`),
+    keptOrderOfAll: key('kept-order-all'),
+    keptEnds: key('kept-ends'),
+    keptSizes: key('kept-sizes'),
+    keptSums: key('kept-sums'),
   };
+}
+
+/** The name of a kept item. The length of the owner comes first, in bytes: the texts are free, and scripts take it out. */
+export function keptName({ kind, id, owner }: KeptKey): string {
+  return `${Buffer.byteLength(owner)}:${owner}:${Buffer.byteLength(kind)}:${kind}:${id}`;
 }
 
 /** The field of a counter. The length of the rule key comes first, in bytes: both texts are free, and scripts take it apart. */

@@ -7,12 +7,13 @@ export interface RedisScript {
   readonly digest: string;
 }
 
-function script(text: string): RedisScript {
+/** With its digest. */
+export function script(text: string): RedisScript {
   return { text, digest: createHash('sha1').update(text).digest('hex') };
 }
 
 /** What garbage in a number stands for; `state` belongs to a newer version; `unpack` takes a few thousand values at most. */
-const words = `
+export const words = `
 local function number(text)
   local found = tonumber(text)
   if found and found >= 0 and found < 2 ^ 53 and found == math.floor(found) then return found end

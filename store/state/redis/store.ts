@@ -1,12 +1,11 @@
 // The state store in Redis, for gateways on several machines.
 import { randomUUID } from 'node:crypto';
+import { type ClosingItems, type KeptOptions, keptItems, keptPatience, mostKeptAtOnce } from '../kept-items.ts';
 import {
   bodyText,
   type Commit,
   type CommitResult,
   type DocumentUses,
-  forgottenAfterMs,
-  type Heartbeat,
   type StateStore,
   type StoredState,
   type StorePosition,
@@ -16,23 +15,17 @@ import type { ConnectionSettings } from './client.ts';
 import { type RedisCommand, RedisConnection } from './connection.ts';
 import { redisCounters } from './counters.ts';
 import { explainRedisFailure, ofAnotherType, redisFailure } from './failure.ts';
+import { type HeartbeatAsking, redisHeartbeats } from './heartbeats.ts';
+import { redisKept } from './kept.ts';
 import { keysVersion, kindField, type RedisKeys, redisKeys } from './keys.ts';
 import { type HashFields, type HashReading, readHash, withChanges } from './portions.ts';
-import {
-  changesScript,
-  commitScript,
-  heartbeatScript,
-  initialiseScript,
-  type RedisScript,
-  removeHeartbeatScript,
-  reseedScript,
-} from './scripts.ts';
-import { fieldOf, fieldsOf, parseHeartbeat, parsePosition, parseState } from './state.ts';
+import { changesScript, commitScript, initialiseScript, type RedisScript, reseedScript } from './scripts.ts';
+import { fieldOf, fieldsOf, parsePosition, parseState } from './state.ts';
 import { type Asking, redisUses } from './uses.ts';
 import { redisWarnings } from './warnings.ts';
 import { type RedisWatch, watchRedis } from './watch.ts';
 
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends KeptOptions {
   /** As `parseRedisUrl` takes it. */
   readonly redisUrl: string;
   /** What all keys begin with, in braces; default `gateway`. */
@@ -53,10 +46,10 @@ const notAnAddress = 'the address of Redis must be redis[s]://[[user]:password@]
 
 /** Opens the store. Throws a TypeError for options that make no sense; what is wrong besides is said by the first operation. */
 export function openRedisStore(options: RedisStoreOptions): RedisStore {
-  const { redisUrl, prefix = 'gateway', timeoutMs = 250, pollMs = 500 } = options;
+  const { redisUrl, prefix = 'gateway', timeoutMs = 250 } = options;
   const address = parseRedisUrl(redisUrl);
   if (address === undefined) throw new TypeError(notAnAddress);
-  return new RedisStore({ address, timeoutMs }, redisKeys(prefix), pollMs);
+  return new RedisStore({ address, timeoutMs }, redisKeys(prefix), options);
 }
 
 /** The documents, counters and heartbeats of one prefix in a database of Redis. */
@@ -69,8 +62,17 @@ export class RedisStore implements StateStore {
   readonly uses: DocumentUses;
   readonly loadCounters: StateStore['loadCounters'];
   readonly writeCounters: StateStore['writeCounters'];
+  readonly writeHeartbeat: StateStore['writeHeartbeat'];
+  readonly heartbeats: StateStore['heartbeats'];
+  readonly removeHeartbeat: StateStore['removeHeartbeat'];
+  readonly kept: ClosingItems;
+  #keptConnection: RedisConnection | undefined;
 
-  constructor(settings: ConnectionSettings, keys: RedisKeys, pollMs: number) {
+  constructor(
+    settings: ConnectionSettings,
+    keys: RedisKeys,
+    { pollMs = 500, ...keptOptions }: Omit<RedisStoreOptions, 'redisUrl'>,
+  ) {
     this.#settings = settings;
     this.#connection = new RedisConnection(settings);
     this.#keys = keys;
@@ -81,6 +83,15 @@ export class RedisStore implements StateStore {
     const counters = redisCounters({ ask: (command) => this.#connection.ask(command), write, explain }, keys);
     this.loadCounters = counters.loadCounters;
     this.writeCounters = counters.writeCounters;
+    const readAll: HeartbeatAsking['readAll'] = (key) => this.#readHash(key, heartbeatsAtOnce).catch(ofAnotherType);
+    const heartbeats = redisHeartbeats({ write, read: (command) => this.#readOwn(command), readAll }, keys);
+    this.writeHeartbeat = heartbeats.writeHeartbeat;
+    this.heartbeats = heartbeats.heartbeats;
+    this.removeHeartbeat = heartbeats.removeHeartbeat;
+    this.kept = keptItems(
+      () => redisKept(this.#openKept(), { keys, newer: () => redisFailure(this.#settings.address, 'newer_schema') }),
+      keptOptions,
+    );
   }
 
   async read(): Promise<StoredState> {
@@ -159,6 +170,7 @@ export class RedisStore implements StateStore {
     const settings = { ...this.#settings, address };
     if (!(await this.#connection.renew(settings, onTrouble))) return false;
     this.#settings = settings;
+    void this.#keptConnection?.renew(this.#keptSettings(), () => undefined);
     const replaced = this.#watches.map((each) => {
       const { watch, onChange } = each;
       each.watch = this.#watch(onChange);
@@ -168,31 +180,20 @@ export class RedisStore implements StateStore {
     return true;
   }
 
-  async writeHeartbeat({ instance, atMs, body }: Heartbeat): Promise<void> {
-    const at = Math.floor(atMs);
-    const value = `{"at_ms":${at},"body":${bodyText(body)}}`;
-    const values = [version, instance, String(at), value, String(at - forgottenAfterMs)];
-    await this.#write(heartbeatScript, this.#heartbeatKeys(), values);
-  }
-
-  async heartbeats(instance?: string): Promise<Heartbeat[]> {
-    if (instance !== undefined) return this.#heartbeatOf(instance);
-    const found = await this.#readHash(this.#keys.heartbeats, heartbeatsAtOnce).catch(ofAnotherType);
-    const heartbeats: Heartbeat[] = [];
-    for (const [name, text] of found?.fields ?? []) {
-      const heartbeat = parseHeartbeat(name, text);
-      if (heartbeat !== undefined) heartbeats.push(heartbeat);
-    }
-    return heartbeats.sort((a, b) => (a.instance < b.instance ? -1 : 1));
-  }
-
-  async removeHeartbeat(instance: string): Promise<void> {
-    await this.#write(removeHeartbeatScript, this.#heartbeatKeys(), [version, instance]);
-  }
-
   async close(): Promise<void> {
     await Promise.all(this.#watches.map(({ watch }) => watch.close()));
-    await this.#connection.close();
+    await Promise.all([this.#connection.close(), this.kept.close()]);
+  }
+
+  /** A connection of its own: large items do not delay counters and documents. */
+  #openKept(): RedisConnection {
+    this.#keptConnection = new RedisConnection(this.#keptSettings());
+    return this.#keptConnection;
+  }
+
+  #keptSettings(): ConnectionSettings {
+    const timeoutMs = keptPatience * this.#settings.timeoutMs;
+    return { address: this.#settings.address, timeoutMs, mostAtOnce: mostKeptAtOnce };
   }
 
   #watch(onChange: () => void): RedisWatch {
@@ -218,16 +219,6 @@ export class RedisStore implements StateStore {
   #readOwn(command: RedisCommand): Promise<unknown> {
     const asked = this.#connection.ask(command);
     return asked.catch((error) => ofAnotherType(explainRedisFailure(this.#settings.address, error)));
-  }
-
-  async #heartbeatOf(instance: string): Promise<Heartbeat[]> {
-    const text = await this.#readOwn(['HGET', this.#keys.heartbeats, instance]);
-    const heartbeat = typeof text === 'string' ? parseHeartbeat(instance, text) : undefined;
-    return heartbeat === undefined ? [] : [heartbeat];
-  }
-
-  #heartbeatKeys(): string[] {
-    return [this.#keys.state, this.#keys.heartbeats, this.#keys.heartbeatTimes];
   }
 
   /** The answer of a script that writes beside the state. */

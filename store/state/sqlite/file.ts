@@ -1,15 +1,12 @@
 // The file of the embedded state store: created at the first use, opened again when it was replaced, not created again when it vanished.
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { ownDirectoryMode, ownFile } from '../../own-files.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { createFile, identityOf, pause, switchToWal, versionOf } from './database-file.ts';
 import { createTables, tablesVersion } from './ddl.ts';
 import { explainFailure, failure } from './failure.ts';
 import { StateTables, transact } from './operations.ts';
-
-/** SQLITE_BUSY. */
-const busy = 5;
 
 /** How long an empty file may stand before it is taken for an emptied store: that of a copy, which cp and others begin with, is shorter. */
 const copyBeginsMs = 200;
@@ -17,38 +14,6 @@ const copyBeginsMs = 200;
 /** Where the store lies in the gateway's data directory. */
 export function stateFilePath(directory: string): string {
   return join(directory, 'state.sqlite');
-}
-
-/** The file itself, whatever its name: another one in its place is another store. */
-function identityOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found === undefined ? undefined : `${found.dev}:${found.ino}`;
-}
-
-function versionOf(database: DatabaseSync): number {
-  return Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
-}
-
-/** Creates an empty file for its owner alone: keys of clients are in it as hashes. SQLite gives its side files the same mode. */
-function createFile(directory: string): void {
-  mkdirSync(directory, { recursive: true, mode: ownDirectoryMode });
-  ownFile(stateFilePath(directory));
-}
-
-/** Blocks the thread, which is the store's own. */
-function pause(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
-
-/** Write-ahead logging is a property of the file; two processes that switch it on at once get "locked" without waiting. */
-function switchToWal(database: DatabaseSync, tries: number): void {
-  try {
-    database.exec('PRAGMA journal_mode = WAL');
-  } catch (error) {
-    if (tries === 0 || (error as { errcode?: unknown }).errcode !== busy) throw error;
-    pause(5);
-    switchToWal(database, tries - 1);
-  }
 }
 
 interface Opened {
@@ -62,7 +27,6 @@ interface Opened {
 /** The one connection of this process. Every access first checks that the file is still the one that was opened. */
 export class StateFile {
   readonly path: string;
-  readonly #directory: string;
   readonly #busyMs: number;
   #wasOpen: boolean;
   #open: Opened | undefined;
@@ -71,7 +35,6 @@ export class StateFile {
 
   constructor(directory: string, busyMs: number, wasOpen: boolean) {
     this.path = stateFilePath(directory);
-    this.#directory = directory;
     this.#busyMs = busyMs;
     this.#wasOpen = wasOpen;
   }
@@ -111,7 +74,7 @@ export class StateFile {
     if (this.#open !== undefined && this.#open.identity !== identity) this.close();
     if (this.#open === undefined) {
       if (identity === undefined && this.#wasOpen && !mayCreate) throw this.#gone();
-      if (identity === undefined) createFile(this.#directory);
+      if (identity === undefined) createFile(this.path);
       // Tables that are made in a file that is being copied would end up in the copy, and hide what is in it.
       else if (statSync(this.path).size === 0) pause(copyBeginsMs);
       this.#connect();

@@ -30,16 +30,17 @@ export type OperationName =
   | 'watch'
   | 'close';
 
-export interface Request {
-  readonly name: OperationName;
+export interface Request<Name extends string = OperationName> {
+  readonly name: Name;
   readonly input: string;
+  readonly bytes?: Uint8Array;
 }
 
 /** One for every request, in their order; `changed` whenever a watcher should poll; `online` once at the start. */
 export type Answer =
   | { readonly kind: 'online' }
   | { readonly kind: 'changed' }
-  | { readonly kind: 'output'; readonly output: string }
+  | { readonly kind: 'output'; readonly output: string; readonly bytes?: Uint8Array }
   | { readonly kind: 'failure'; readonly reason: StoreFailure; readonly message: string; readonly cause: string }
   | { readonly kind: 'broken'; readonly message: string };
 

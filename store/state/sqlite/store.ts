@@ -1,5 +1,6 @@
 // The state store as a file of this machine: every process of it opens the same one, and a thread does the work.
 import { encodeCounts, expiresAtMs, rowOf } from '../../../schemas/rules/counter-row.ts';
+import { type ClosingItems, type KeptOptions, keptItems, keptPatience } from '../kept-items.ts';
 import {
   bodyText,
   type Commit,
@@ -14,6 +15,7 @@ import {
   type StoredState,
   type StorePosition,
 } from '../state-store.ts';
+import { sqliteKept } from './kept.ts';
 import type {
   CommitInput,
   CountersInput,
@@ -29,8 +31,8 @@ import type {
 } from './messages.ts';
 import { SqliteThread } from './thread.ts';
 
-export interface SqliteStoreOptions {
-  /** The file `state.sqlite` lies in it; it is made when it does not exist. */
+export interface SqliteStoreOptions extends KeptOptions {
+  /** The files `state.sqlite` and, once something is kept, `kept.sqlite` lie in it; it is made when it does not exist. */
   readonly directory: string;
   /** Deadline of every operation; default 1,000. */
   readonly timeoutMs?: number;
@@ -41,7 +43,8 @@ export interface SqliteStoreOptions {
 /** Opens the store, and makes it if there is none. Never throws: what is wrong is said by the first operation. */
 export function openSqliteStore(options: SqliteStoreOptions): StateStore {
   const { directory, timeoutMs = 1_000, pollMs = 200 } = options;
-  return new SqliteStore(new SqliteThread({ directory, timeoutMs, pollMs }));
+  const kept = keptItems((nowMs) => sqliteKept({ directory, timeoutMs: keptPatience * timeoutMs, nowMs }), options);
+  return new SqliteStore(new SqliteThread({ directory, timeoutMs, pollMs }), kept);
 }
 
 class SqliteStore implements StateStore {
@@ -59,8 +62,11 @@ class SqliteStore implements StateStore {
     },
   };
 
-  constructor(thread: SqliteThread) {
+  readonly kept: ClosingItems;
+
+  constructor(thread: SqliteThread, kept: ClosingItems) {
     this.#thread = thread;
+    this.kept = kept;
   }
 
   async read(): Promise<StoredState> {
@@ -152,8 +158,8 @@ class SqliteStore implements StateStore {
     await this.#thread.ask('removeHeartbeat', instance);
   }
 
-  close(): Promise<void> {
-    return this.#thread.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#thread.close(), this.kept.close()]);
   }
 
   /** The text comes from this program's own thread: it is not checked again. */

@@ -9,23 +9,32 @@ export interface ThreadOptions {
   readonly pollMs: number;
   /** What the thread may hold at most: a bound against a flood, not what it takes. Default 512. */
   readonly memoryMb?: number;
+  /** The program of the thread; default: that of the state. */
+  readonly program?: URL;
+  /** More operations than this waiting at once are refused; default 64: a plane has a handful. */
+  readonly mostWaiting?: number;
 }
 
-interface Job extends Request {
-  readonly resolve: (output: string) => void;
+/** What an operation gives: text, and for some of them bytes. */
+export interface Output {
+  readonly output: string;
+  readonly bytes?: Uint8Array;
+}
+
+interface Job extends Request<string> {
+  readonly resolve: (output: Output) => void;
   readonly reject: (error: Error) => void;
   timer?: NodeJS.Timeout;
 }
 
-/** More than this many operations waiting at once are refused: a plane has a handful. */
-const mostWaiting = 64;
+const stateProgram = new URL('worker.ts', import.meta.url);
 /** What starting a thread may take besides, on a machine that is busy. */
 const startMs = 5_000;
 /** A thread that died is missed by watchers for this long. */
 const restartMs = 500;
 
 /** The thread and what waits for it. Only the operation at work can have an unknown outcome: the others have not been sent. */
-export class SqliteThread {
+export class SqliteThread<Name extends string = OperationName> {
   readonly #options: ThreadOptions;
   readonly #waiting: Job[] = [];
   #current: Job | undefined;
@@ -41,16 +50,24 @@ export class SqliteThread {
   }
 
   /** The output of the operation. Rejects with `StoreUnavailable`, at the latest at its deadline. */
-  ask(name: OperationName, input: unknown): Promise<string> {
+  async ask(name: Name, input: unknown): Promise<string> {
+    const { output } = await this.exchange(name, input);
+    return output;
+  }
+
+  /** As `ask`, with bytes that go along, and those that come back. */
+  exchange(name: Name, input: unknown, bytes?: Uint8Array): Promise<Output> {
+    const { mostWaiting = 64 } = this.#options;
     if (this.#isClosed) return Promise.reject(new StoreUnavailable('unreachable', 'the state store is closed'));
     if (this.#waiting.length >= mostWaiting) return Promise.reject(this.#late('too many operations wait for it'));
-    return this.#enqueue(name, input);
+    return this.#enqueue(name, input, bytes);
   }
 
   watch(onChange: () => void): void {
     this.#onChange = onChange;
+    if (this.#isClosed) return;
     // A thread that dies before it has answered is told again when it starts anew.
-    this.ask('watch', null).catch(() => undefined);
+    this.#enqueue('watch', null).catch(() => undefined);
   }
 
   /** Resolves when the thread is gone, whether it answers or not. */
@@ -62,10 +79,10 @@ export class SqliteThread {
     await this.#worker?.terminate();
   }
 
-  #enqueue(name: OperationName, input: unknown): Promise<string> {
+  #enqueue(name: string, input: unknown, bytes?: Uint8Array): Promise<Output> {
     const text = JSON.stringify(input);
     return new Promise((resolve, reject) => {
-      const job: Job = { name, input: text, resolve, reject };
+      const job: Job = { name, input: text, resolve, reject, ...(bytes === undefined ? {} : { bytes }) };
       const patienceMs = this.#options.timeoutMs + (this.#isOnline ? 0 : startMs);
       job.timer = setTimeout(() => this.#expire(job), patienceMs);
       this.#waiting.push(job);
@@ -79,8 +96,9 @@ export class SqliteThread {
     if (!this.#isOnline) return;
     this.#current = this.#waiting.shift();
     if (this.#current === undefined) return;
-    const { name, input } = this.#current;
-    this.#worker?.postMessage({ name, input } satisfies Request, []);
+    const { name, input, bytes } = this.#current;
+    const request: Request<string> = bytes === undefined ? { name, input } : { name, input, bytes };
+    this.#worker?.postMessage(request, []);
   }
 
   #expire(job: Job): void {
@@ -95,7 +113,7 @@ export class SqliteThread {
   }
 
   #start(): void {
-    const { directory, timeoutMs, pollMs, memoryMb = 512 } = this.#options;
+    const { directory, timeoutMs, pollMs, memoryMb = 512, program = stateProgram } = this.#options;
     const workerData: ThreadSettings = {
       directory,
       pollMs,
@@ -105,7 +123,7 @@ export class SqliteThread {
     };
     // The young generation is small because what it has taken it keeps.
     const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: memoryMb };
-    const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData, resourceLimits });
+    const worker = new Worker(program, { workerData, resourceLimits });
     this.#worker = worker;
     let why = 'it ended';
     worker.on('message', (answer: Answer) => this.#take(answer));
@@ -132,7 +150,7 @@ export class SqliteThread {
     clearTimeout(job.timer);
     if (answer.kind === 'output') {
       this.#wasOpen ||= job.name !== 'watch';
-      job.resolve(answer.output);
+      job.resolve(answer);
     } else if (answer.kind === 'failure') {
       job.reject(new StoreUnavailable(answer.reason, answer.message, new Error(answer.cause)));
     } else {
