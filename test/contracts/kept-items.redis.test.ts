@@ -3,7 +3,7 @@ import { type Test, test } from 'tap';
 import type { KeptKey } from '../../store/state/kept-items.ts';
 import { redisKeys } from '../../store/state/redis/keys.ts';
 import { openRedisStore, type RedisStore } from '../../store/state/redis/store.ts';
-import { type RedisServer, startRedis } from '../support/redis.ts';
+import { type RedisServer, startDetour, startRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { testKept } from './kept-items-cases.ts';
 import { rejection } from './state-store-case-tools.ts';
@@ -15,7 +15,7 @@ const a: KeptKey = { kind: 'response', id: 'a', owner: '/team' };
 const keys = redisKeys('gateway');
 const nowMs = (): number => 1_000;
 
-function open(t: Test, { url: redisUrl }: RedisServer): RedisStore {
+function open(t: Test, { url: redisUrl }: Pick<RedisServer, 'url'>): RedisStore {
   const store = openRedisStore({ redisUrl, nowMs, timeoutMs: 100 });
   t.teardown(() => store.close());
   return store;
@@ -57,6 +57,16 @@ await test('nothing is connected before the first use, and everything there ends
     const left = await client.pttl(key);
     t.ok(left > 50_000 && left <= 60_000, `${key} ends in ${left} ms`);
   }
+});
+
+await test('items follow the store to another address', async (t) => {
+  const server = await startRedis(t);
+  const detour = await startDetour(t, server);
+  const store = open(t, detour);
+  await store.kept.put(a, Buffer.from('x'), 600_000);
+  t.equal(await store.reconnect(server.url, () => undefined), true);
+  detour.silence();
+  t.same(await store.kept.get(a), Buffer.from('x'));
 });
 
 await test('a full server refuses, and foreign keys in the place of indexes are replaced', async (t) => {

@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
-import type { KeptKey } from '../../store/state/kept-items.ts';
-import { keptFilePath } from '../../store/state/sqlite/kept-file.ts';
+import { type KeptKey, keptLimits } from '../../store/state/kept-items.ts';
+import { KeptFile, keptFilePath } from '../../store/state/sqlite/kept-file.ts';
 import { openSqliteStore } from '../../store/state/sqlite/store.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
@@ -111,4 +111,17 @@ await test('expired items leave the file with later puts, and their room is used
     },
   );
   database.close();
+});
+
+await test('what has expired leaves in portions: no more than one is removed at a time', async (t) => {
+  const file = new KeptFile(temporaryDirectory(t), 1_000);
+  t.teardown(() => file.close());
+  const nowMs = 1_000;
+  const put = (id: string, expiresAtMs: number): void =>
+    file.use((tables) => tables.put({ key: { ...a, id }, expiresAtMs, limits: keptLimits, nowMs }, bytes));
+  for (let item = 0; item < 100; item += 1) put(`${item}`, 2_000);
+  put('later', 3_000);
+  const sweep = (now: number): boolean => file.use((tables) => tables.sweep({ nowMs: now }));
+  t.same([sweep(1_999), sweep(2_000), sweep(2_000), sweep(2_000)], [false, true, false, false]);
+  t.same(file.use((tables) => tables.get({ key: { ...a, id: 'later' }, nowMs: 2_000 })).bytes, new Uint8Array(bytes));
 });

@@ -170,13 +170,12 @@ export class RedisStore implements StateStore {
     const settings = { ...this.#settings, address };
     if (!(await this.#connection.renew(settings, onTrouble))) return false;
     this.#settings = settings;
-    void this.#keptConnection?.renew(this.#keptSettings(), () => undefined);
     const replaced = this.#watches.map((each) => {
       const { watch, onChange } = each;
       each.watch = this.#watch(onChange);
       return watch.close();
     });
-    await Promise.all(replaced);
+    await Promise.all([...replaced, this.#keptConnection?.renew(this.#keptSettings(), () => undefined)]);
     return true;
   }
 
