@@ -2,7 +2,7 @@
 import type { AssembledConfig } from '../../gitops/assembled.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import { foldCase } from '../../schemas/selector.ts';
-import { durationMs, sizeBytes } from '../../schemas/units.ts';
+import { durationMs, retentionMs, sizeBytes } from '../../schemas/units.ts';
 import { trustedProxies } from '../connection/client-address.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
@@ -40,6 +40,10 @@ export function compile(
     cutsRevokedStreams: server.cut_revoked_streams,
     connections: Object.freeze({ most: server.max_connections, mostPerAddress: server.max_connections_per_address }),
     accessLog: server.access_log,
+    storedResponses: Object.freeze({
+      isEnabled: server.stored_responses.enabled,
+      ttlMs: retentionMs(server.stored_responses.ttl),
+    }),
     trustedProxies: trustedProxies(server.trusted_proxies),
     crossOrigin: compileCrossOrigin(server.cors.origins),
     toldLimits: Object.freeze({

@@ -6,6 +6,7 @@ import type { ConnectionSettings } from '../connection/connections.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
 import type { ModelListing } from '../discovery/ask-models.ts';
 import type { DiscoveryPlan } from '../discovery/discovery.ts';
+import type { KeepingOfResponses } from '../kept-responses.ts';
 import type { ToldLimits } from '../limits/headers.ts';
 import type { Speeches } from '../providers/target-speeches.ts';
 import type { UnsupportedPolicy } from '../translation/losses.ts';
@@ -122,6 +123,7 @@ export interface Snapshot {
   readonly cutsRevokedStreams: boolean;
   readonly connections: ConnectionSettings;
   readonly accessLog: AccessLogScope;
+  readonly storedResponses: KeepingOfResponses;
   /** Proxies that tell the truth about the address of their client; undefined: none. */
   readonly trustedProxies: TrustedProxies | undefined;
   /** Whose pages may read answers; undefined: no others than our own. */

@@ -1,5 +1,6 @@
 // Turns the errors of the schema validator into sentences, one for each mistake.
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { rangeOf } from './formats.ts';
 import { type Path, quote } from './path.ts';
 import { closest } from './suggest.ts';
 import type { Complaint } from './validator.ts';
@@ -116,7 +117,7 @@ function say({ error, path }: Complaint, found: unknown, hidden: string | undefi
     case 'format':
       return here(`must be a time in RFC 3339 such as 2030-01-31T12:00:00Z${andFound}`);
     case 'x-unit':
-      return here(`is out of range${andFound}; expected ${error.schema === 'size' ? '1B to 1GiB' : '1ms to 596h'}`);
+      return here(`is out of range${andFound}; expected ${rangeOf(error.schema)}`);
     case 'required': {
       const key = String(params['missingProperty']);
       return wording.missing(path, key, schema.properties?.[key]);

@@ -39,6 +39,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       ratelimit_headers: ['openai'],
       trusted_proxies: [],
       cors: { origins: [] },
+      stored_responses: { enabled: true, ttl: '30d' },
       timeouts: { headers: '10s', body: '300ms', write_idle: '1m' },
     },
     providers: Object.fromEntries(whole),

@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import { isWithinRange } from '../../../schemas/validation/formats.ts';
 
-const texts: [unit: 'duration' | 'size', text: string, isValid: boolean][] = [
+const texts: [unit: 'duration' | 'retention' | 'size', text: string, isValid: boolean][] = [
   ['size', '1B', true],
   ['size', '0B', false],
   ['size', '1GiB', true],
@@ -11,6 +11,10 @@ const texts: [unit: 'duration' | 'size', text: string, isValid: boolean][] = [
   ['duration', '0ms', false],
   ['duration', '596h', true],
   ['duration', '597h', false],
+  ['retention', '1s', true],
+  ['retention', '0d', false],
+  ['retention', '365d', true],
+  ['retention', '366d', false],
   ['size', 'a text that the pattern refuses', true],
 ];
 

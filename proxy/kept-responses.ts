@@ -1,0 +1,110 @@
+// Responses that clients asked to store: those that the gateway keeps, and which provider keeps the others, each for the user path of its request.
+import { ItemTooLarge, type KeptItems, type KeptKey } from '../store/state/kept-items.ts';
+
+/** What the configuration says of it. */
+export interface KeepingOfResponses {
+  /** Whether the gateway keeps responses. It remembers in any case which provider keeps one. */
+  readonly isEnabled: boolean;
+  readonly ttlMs: number;
+}
+
+export interface KeptResponsesOptions {
+  readonly kept: KeptItems;
+  /** Milliseconds since 1970, by the clock of the store. */
+  readonly nowMs: () => number;
+  /** As the configuration is at the moment. */
+  readonly settings: () => KeepingOfResponses;
+}
+
+export interface KeepingPlace {
+  readonly id: string;
+  /** Of the request, normalised. */
+  readonly userPath: string;
+  /** The provider that made it. */
+  readonly providerName?: string | undefined;
+}
+
+export interface KeptResponse {
+  readonly record: Readonly<Record<string, unknown>>;
+  readonly providerName: string | undefined;
+}
+
+/** All of them reject with `StoreUnavailable`, which is answered 503. An id that is none of a response is found nowhere. */
+export interface KeptResponses {
+  /**
+   * Keeps what JSON says of the record, in the place of one before. False: it was not kept, as the id is none of a response, the
+   * record is too large, or the configuration has it so.
+   */
+  keep(record: object, place: KeepingPlace): Promise<boolean>;
+  find(id: string, userPath: string): Promise<KeptResponse | undefined>;
+  /** Forgets the response, and which provider keeps it. True when there was either. */
+  forget(id: string, userPath: string): Promise<boolean>;
+  /** That a provider keeps the response itself. False when the id is none of a response: it is not remembered. */
+  remember(id: string, home: { readonly provider: string; readonly userPath: string }): Promise<boolean>;
+  /** The provider that keeps the response, as its name was; it may be gone from the configuration since. */
+  homeOf(id: string, userPath: string): Promise<string | undefined>;
+}
+
+/** Kinds of kept items. */
+const [response, responseHome] = ['response', 'response_home'];
+
+/** `resp_` and 1 to 128 letters, digits, hyphens or underscores. */
+export function isResponseId(id: string): boolean {
+  return /^resp_[A-Za-z0-9_-]{1,128}$/.test(id);
+}
+
+export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): KeptResponses {
+  async function put(key: KeptKey, content: object): Promise<boolean> {
+    if (!isResponseId(key.id)) return false;
+    try {
+      await kept.put(key, Buffer.from(JSON.stringify(content)), nowMs() + settings().ttlMs);
+      return true;
+    } catch (error) {
+      if (error instanceof ItemTooLarge) return false;
+      throw error;
+    }
+  }
+
+  async function get(key: KeptKey): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const bytes = isResponseId(key.id) ? await kept.get(key) : undefined;
+    return bytes === undefined ? undefined : objectIn(bytes.toString());
+  }
+
+  return {
+    async keep(record, { id, userPath, providerName }) {
+      if (!settings().isEnabled) return false;
+      return put({ kind: response, id, owner: userPath }, { record, provider: providerName });
+    },
+    async find(id, userPath) {
+      const { record, provider } = (await get({ kind: response, id, owner: userPath })) ?? {};
+      if (!isRecord(record)) return undefined;
+      return { record, providerName: typeof provider === 'string' ? provider : undefined };
+    },
+    async forget(id, userPath) {
+      if (!isResponseId(id)) return false;
+      const kinds = [response, responseHome];
+      const removed = await Promise.all(kinds.map((kind) => kept.remove({ kind, id, owner: userPath })));
+      return removed.includes(true);
+    },
+    remember: (id, { provider, userPath }) => put({ kind: responseHome, id, owner: userPath }, { provider }),
+    async homeOf(id, userPath) {
+      const found = await get({ kind: responseHome, id, owner: userPath });
+      const provider = found?.['provider'];
+      return typeof provider === 'string' ? provider : undefined;
+    },
+  };
+}
+
+/** Undefined for anything else: the gateway has not written it. */
+function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const found: unknown = JSON.parse(text);
+    return isRecord(found) ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
