@@ -88,6 +88,7 @@ export interface Server {
    * Items: A family of headers.
    */
   ratelimit_headers: ('openai' | 'ietf')[];
+  stored_responses: StoredResponses;
   timeouts: ServerTimeouts;
 }
 /**
@@ -100,6 +101,19 @@ export interface CrossOriginAccess {
    * Items: Scheme, host and port, if it is not the default, without a path; or *.
    */
   origins: string[];
+}
+/**
+ * Responses that clients ask to store (store: true) from providers that do not keep them themselves. Each belongs to the user path of its request. When there is too much, the oldest go first.
+ */
+export interface StoredResponses {
+  /**
+   * Whether the gateway keeps such responses. If false, they cannot be read or continued later; those that a provider keeps can.
+   */
+  enabled: boolean;
+  /**
+   * How long a response is kept, and how long the gateway remembers which provider keeps one; at most 365d. A change holds for later responses.
+   */
+  ttl: string;
 }
 /**
  * Timeouts on the client side.

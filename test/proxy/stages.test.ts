@@ -236,7 +236,6 @@ await test('targets that were all used up a moment ago are refused, although a s
   const routed: RoutedCall = {
     operation: 'chat',
     surface: 'openai',
-    surface: 'openai',
     isCounted: true,
     call,
     route,
