@@ -6,7 +6,9 @@ import { chatTranslation } from '../dialects/chat/translate.ts';
 import { completionsTranslation } from '../dialects/completions/translate.ts';
 import type { ProviderWords } from '../dialects/dialect.ts';
 import { geminiTranslation } from '../dialects/gemini/translate.ts';
+import { MessagesTap } from '../dialects/messages/stream-tap.ts';
 import type { ClientDialectName } from '../dialects/names.ts';
+import { ResponsesTap } from '../dialects/responses/stream-tap.ts';
 import { responsesTranslation } from '../dialects/responses/translate.ts';
 import type { ClientDialect, ProviderDialect } from '../dialects/translation.ts';
 import type { WatchedStream, WatchOptions } from '../tokens/watched-stream.ts';
@@ -21,15 +23,16 @@ export interface Relayed {
 }
 
 const chatBytes: Relayed = { watchStream: (options) => new StreamTap(options), readError };
+const messagesBytes: Relayed = { watchStream: (options) => new MessagesTap(options), readError };
 
 /** Of formats that are never relayed, errors alone are read. */
 export const relayed: Readonly<Record<Speakable, Relayed>> = {
   chat: chatBytes,
   completions: chatBytes,
   embeddings: chatBytes,
-  responses: chatBytes,
-  messages: chatBytes,
-  count_tokens: chatBytes,
+  responses: { watchStream: (options) => new ResponsesTap(options), readError },
+  messages: messagesBytes,
+  count_tokens: messagesBytes,
   gemini: chatBytes,
   bedrock: chatBytes,
 };
