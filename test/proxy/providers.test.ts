@@ -161,8 +161,18 @@ await test('a provider’s error is read in every shape it comes in', async (t) 
     ['{"error":{"message":"no","code":429,"param":null}}', { message: 'no', code: '429' }],
     ['{"error":{"message":"no","code":{},"param":[]}}', { message: 'no' }],
     ['{"error":"no"}', { message: 'no' }],
+    ['{"code":"Invalid argument","error":"no"}', { message: 'no', code: 'Invalid argument' }],
+    ['{"error":["no","never"]}', { message: 'no' }],
     ['{"status":404,"error":"Not Found","message":"no such path"}', { message: 'no such path' }],
     ['{"error":{"message":""}}', { message: '' }],
+    ...['Provider returned error', ''].map((message): [string, object] => {
+      const metadata = { raw: '{"error":{"message":"no","code":7}}', provider_name: 'Someone' };
+      return [JSON.stringify({ error: { message, metadata } }), { message: 'no', further: { metadata } }];
+    }),
+    [
+      '{"type":"error","error":{"type":"overloaded_error","message":"no"}}',
+      { message: 'no', type: 'overloaded_error' },
+    ],
     [
       '[{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT","details":[{"reason":"r"}]}}]',
       { message: 'no', code: '400', further: { status: 'INVALID_ARGUMENT', details: [{ reason: 'r' }] } },

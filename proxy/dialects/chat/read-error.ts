@@ -4,7 +4,7 @@ import type { ProviderWords } from '../dialect.ts';
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Reads `{"error": {…}}` (OpenAI), `{"error": "…"}`, `[{"error": {…}}]` (Google), `{"object": "error", "message": …}` (vLLM),
+ * Reads `{"error": {…}}` (OpenAI), `{"error": "…"}` (xAI with a `code` beside it), `{"error": ["…"]}`, `[{"error": {…}}]` (Google), `{"object": "error", "message": …}` (vLLM),
  * `{"detail": …}` (FastAPI: a text, or a list of what is wrong with the request; Mistral puts it into `message`), `{"errors": […]}` and
  * `{"message": …}`. Any other text is the message itself.
  */
@@ -18,8 +18,8 @@ export function readError(text: string): ProviderWords {
   const body = membersOf(firstOf(value));
   if (body === undefined) return words(text);
   const { error, detail, errors, message } = body;
-  if (typeof error === 'string') return words(asText(message) ?? error);
-  for (const said of [error, firstOf(errors)]) {
+  if (typeof error === 'string') return { ...words(asText(message) ?? error), code: asText(body['code']) };
+  for (const said of [firstOf(error), firstOf(errors)]) {
     if (typeof said === 'string') return words(said);
     const members = membersOf(said);
     if (members !== undefined) return ofMembers(members, text);
@@ -36,7 +36,20 @@ function words(message: string): ProviderWords {
 
 function ofMembers(members: Members, text: string): ProviderWords {
   const { message, code, param, type, object: _, ...further } = members;
-  return { message: asText(message) ?? text, code: asText(code), param: asText(param), type: asText(type), further };
+  return {
+    message: saidBehind(members) ?? asText(message) ?? text,
+    code: asText(code),
+    param: asText(param),
+    type: asText(type),
+    further,
+  };
+}
+
+/** What the server behind OpenRouter said, where OpenRouter's own message says no more than that it failed. */
+function saidBehind({ message, metadata }: Members): string | undefined {
+  const raw = membersOf(metadata)?.['raw'];
+  const isEmpty = message === undefined || message === '' || asText(message)?.startsWith('Provider returned');
+  return isEmpty && typeof raw === 'string' && raw !== '' ? readError(raw).message : undefined;
 }
 
 /** Of a list of `{loc, msg, type}` every entry is told, and the first one gives the code and the place. */
