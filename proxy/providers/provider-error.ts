@@ -8,7 +8,7 @@ import { redact, redactValue } from '../dialects/redact.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import type { AnswerHead } from '../upstream/answer-head.ts';
-import { decodeBody } from '../upstream/decode-body.ts';
+import { decodeBody, encodingOf } from '../upstream/decode-body.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 import { retryHeaders } from '../upstream/retry-headers.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
@@ -90,7 +90,8 @@ interface Speaking {
 
 /** What is held of the body as text, the data of its first event when it is a stream. */
 function textOf(answer: UpstreamAnswer): string {
-  const text = decodeBody(answer.body(), answer.head.receivedEncoding);
+  const body = answer.body();
+  const text = decodeBody(body, encodingOf(body, answer.head.receivedEncoding));
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
 }
 
@@ -196,7 +197,9 @@ function errorInside(answer: UpstreamAnswer, speaking: Speaking): Refusal | unde
   const text = textOf(answer);
   let members: Record<string, unknown>;
   try {
-    members = JSON.parse(text) as Record<string, unknown>;
+    const value: unknown = JSON.parse(text);
+    // Google sends a list of one error.
+    members = ((Array.isArray(value) ? value[0] : value) ?? {}) as Record<string, unknown>;
   } catch {
     return beginsLikeError.test(text)
       ? invalid(answer, speaking.speaker, 'it is an error that cannot be read')

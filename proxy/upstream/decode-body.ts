@@ -24,6 +24,11 @@ const decoders: Readonly<Record<string, (body: Buffer, maxOutputLength: number) 
   },
 };
 
+/** The encoding of a body: as it is named, or gzip where the bytes begin so and no name was given, which proxies forget. */
+export function encodingOf(body: Buffer, named: string | undefined): string | undefined {
+  return named ?? (body[0] === 0x1f && body[1] === 0x8b ? 'gzip' : undefined);
+}
+
 /** The bytes behind a Content-Encoding, at most `most`; none when they are more, damaged, or encoded in a way that is not known. */
 export function decodeBody(body: Buffer, contentEncoding: string | undefined, most: number = mostOfError): Buffer {
   if (contentEncoding === undefined) return body;

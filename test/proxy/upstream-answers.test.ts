@@ -139,6 +139,7 @@ await test('an error inside a success is an error', async (t) => {
       [sse, `data: ${said({ message: 'no' })}\n\n`, 502, 'provider_error', 'no'],
       [json, '{"object":"error","message":"no","code":400}', 400, 'invalid_request_error', 'no'],
       [sse, 'data: {"object":"error","message":"no"}\n\n', 502, 'provider_error', 'no'],
+      [sse, `data: [${said({ message: 'no', code: 503 })}]\n\n`, 503, 'provider_error', 'no'],
     ];
   for (const [headers, body, status, type, message] of errorsInside) {
     t.match(refusalOf(200, body, headers), { status, type, message, provider: 'p' }, body);
@@ -151,6 +152,7 @@ await test('an error inside a success is an error', async (t) => {
     t.equal(refusalOf(200, body), undefined, body);
     t.equal(refusalOf(200, `data: ${body}\n\n`, sse), undefined, body);
   }
+  t.equal(refusalOf(200, 'data: null\n\ndata: {"error":{"code":429}}\n\n', sse), undefined, 'an event of nothing');
   t.equal(
     refusalOf(200, 'data: {"choices":[]}\n\ndata: {"error":{"code":429}}\n\n', sse),
     undefined,
@@ -199,6 +201,7 @@ await test('what is compressed in spite of our wish is read, within bounds', asy
     t.match(refusalOf(429, body, headers), { status: 429, message: 'no [redacted]', code: 'c' }, encoding);
     t.match(refusalOf(200, body, headers), { status: 502, message: 'no [redacted]' }, `${encoding}, with status 200`);
   }
+  t.match(refusalOf(502, gzipSync(plain)), { message: 'no [redacted]', code: 'c' }, 'gzip that nobody named');
   const zip = { ...json, 'content-encoding': 'gzip' };
   const bomb = gzipSync(Buffer.alloc(extent(50, 32) * 1024 * 1024, 'a'));
   const before = process.memoryUsage().rss;
@@ -291,7 +294,8 @@ await test('no shape of an error, no place in it and no spelling carries a secre
     const each = [quoted, ...(isJsonText(raw) ? [raw] : [])].flatMap((value) => [
       `{"error":{"message":${value},"code":${value},"param":${value},"type":${value}}}`,
       `{"error":{"message":"no","a":{"b":[{"c":${value}}]},"d":${value},${value}:{${value}:1}}}`,
-      `{"error":${value}}`,
+      `{"error":${value},"code":${value}}`,
+      `{"error":{"metadata":{"raw":${JSON.stringify(`{"error":${value}}`)}}}}`,
       `{"object":"error","message":${value},"more":${value}}`,
       `[{"error":{"message":${value},"details":[${value}]}}]`,
       `{"detail":${value}}`,
