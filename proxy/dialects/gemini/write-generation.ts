@@ -11,15 +11,13 @@ const maxStops = 5;
 /** Seeds have 32 bits there. */
 const maxSeed = 2 ** 31 - 1;
 
+/** Members that are called the same there. */
+const sampled = ['temperature', 'topP', 'topK', 'presencePenalty', 'frequencyPenalty'] as const;
+
 /** Writes the members that were asked for; an empty object when there are none. */
 export function writeGeneration(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
-  const { temperature, topP, topK, presencePenalty, frequencyPenalty } = request.sampling;
   return whenGiven({
-    temperature,
-    topP,
-    topK,
-    presencePenalty,
-    frequencyPenalty,
+    ...writeSampling(request, target, losses),
     maxOutputTokens: request.maxTokens,
     ...writeSeed(request, losses),
     ...writeStops(request, losses),
@@ -27,6 +25,21 @@ export function writeGeneration(request: ConversationRequest, target: WriteTarge
     ...writeFormat(request, target, losses),
     ...writeThoughts(request, target, losses),
   });
+}
+
+/** No penalty is what is usual, and some models refuse even that to be said. */
+function writeSampling(
+  { sampling, dialect }: ConversationRequest,
+  { quirks }: WriteTarget,
+  losses: Losses,
+): JsonObject {
+  const given = sampled.filter((member) => {
+    const value = sampling[member];
+    return value !== undefined && !(member.endsWith('Penalty') && numberOf(value) === 0);
+  });
+  const known = given.filter((member) => quirks.without?.includes(member) !== true);
+  for (const member of given) if (!known.includes(member)) losses.hint(fieldName(member, dialect));
+  return Object.fromEntries(known.map((member) => [member, sampling[member]]));
 }
 
 function writeSeed({ sampling: { seed }, dialect }: ConversationRequest, losses: Losses): JsonObject {

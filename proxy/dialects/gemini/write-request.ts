@@ -11,13 +11,16 @@ import { writeTools } from './write-tools.ts';
 /** Instructions from anywhere in the conversation stand before it. */
 export function writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
   const instructions = writeInstructions(request, losses);
-  const contents = writeContents(request, target, losses);
+  const turns = writeContents(request, target, losses);
+  // A conversation without a turn is refused there; instructions alone are what is said.
+  const isSaid = turns.length === 0 && instructions.length > 0;
+  const contents = isSaid ? [{ role: 'user', parts: instructions }] : turns;
   const generationConfig = writeGeneration(request, target, losses);
   const tools = writeTools(request, target, losses);
   tellLeftOut(request, losses);
   return {
     ...target.quirks.adds,
-    ...(instructions.length === 0 ? {} : { systemInstruction: { parts: instructions } }),
+    ...(instructions.length === 0 || isSaid ? {} : { systemInstruction: { parts: instructions } }),
     contents,
     ...tools,
     ...(Object.keys(generationConfig).length === 0 ? {} : { generationConfig }),

@@ -20,10 +20,10 @@ export function writeTools(request: ConversationRequest, target: WriteTarget, lo
     else loseForeignTool(request, index, losses);
   }
   // Whether several tools are called at once is up to the model.
-  if (request.parallelTools === false) losses.hint(fieldName('parallelTools', dialect));
+  if (request.parallelTools === false && tools.length > 0) losses.hint(fieldName('parallelTools', dialect));
   const written = [...(functions.length === 0 ? [] : [{ functionDeclarations: functions }]), ...own];
   if (written.length === 0) return {};
-  return { tools: written, ...(functions.length === 0 ? {} : writeChoice(request)) };
+  return { tools: written, ...writeChoice(request, functions) };
 }
 
 interface Writing {
@@ -46,13 +46,13 @@ function writeFunction(tool: FunctionTool, { request: { dialect }, target, losse
   return isEmpty ? told : { ...told, parameters: schema };
 }
 
-function writeChoice({ toolChoice }: ConversationRequest): JsonObject {
-  if (toolChoice === undefined) return {};
-  const functionCallingConfig =
-    toolChoice.kind === 'tool'
-      ? { mode: 'ANY', allowedFunctionNames: [toolChoice.name] }
-      : { mode: modes[toolChoice.kind] };
-  return { toolConfig: { functionCallingConfig } };
+/** A tool that was left out cannot be chosen. */
+function writeChoice({ toolChoice }: ConversationRequest, functions: readonly JsonObject[]): JsonObject {
+  if (toolChoice === undefined || functions.length === 0) return {};
+  if (toolChoice.kind !== 'tool') return { toolConfig: { functionCallingConfig: { mode: modes[toolChoice.kind] } } };
+  const { name } = toolChoice;
+  if (!functions.some((declared) => declared['name'] === name)) return {};
+  return { toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [name] } } };
 }
 
 const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const;

@@ -42,6 +42,7 @@ const inlineImage = { inlineData: { mimeType: 'image/png', data: 'AA==' } };
 
 interface Written {
   readonly contents?: JsonValue;
+  readonly systemInstruction?: JsonValue;
   readonly tools?: JsonValue;
   readonly toolConfig?: JsonValue;
   readonly generationConfig?: JsonValue;
@@ -82,6 +83,11 @@ await test('instructions stand apart, and turns of one role become one', async (
     hints: [],
     meanings: [],
   });
+});
+
+await test('instructions alone are what is said', async (t) => {
+  const { contents, systemInstruction } = written({ system: [{ kind: 'text', text: 'Be brief.' }] });
+  t.same([contents, systemInstruction], [[{ role: 'user', parts: [{ text: 'Be brief.' }] }], undefined]);
 });
 
 await test('media are sent as bytes or as an address; files of other providers cannot be', async (t) => {
@@ -212,6 +218,7 @@ await test('tools become functions with cleaned schemas, or with the schema as i
   for (const [toolChoice, functionCallingConfig] of choices) {
     t.same(written({ tools, toolChoice }).toolConfig, { functionCallingConfig }, toolChoice.kind);
   }
+  t.notOk('toolConfig' in written({ tools, toolChoice: { kind: 'tool', name: 'web_search' } }), 'it was left out');
   t.notOk('toolConfig' in written({ toolChoice: { kind: 'auto' } }), 'no tools, no choice');
 });
 
@@ -245,7 +252,7 @@ await test('what cannot be said is told in the words of the client', async (t) =
   const { hints, meanings, generationConfig } = written(
     {
       dialect: 'responses',
-      sampling: { seed: 2 ** 40, logprobs: true, logitBias: { '5': 1 } },
+      sampling: { topK: 5, presencePenalty: 0, seed: 2 ** 40, logprobs: true, logitBias: { '5': 1 } },
       stop: ['1', '2', '3', '4', '5', '6'],
       verbosity: 'low',
       user: 'u',
@@ -258,9 +265,9 @@ await test('what cannot be said is told in the words of the client', async (t) =
       turns: [{ role: 'user', name: 'Ann', parts: [{ kind: 'foreign', dialect: 'messages', name: 'x', value: {} }] }],
     },
     'gemini-2.5-flash',
-    { without: ['logprobs'] },
+    { without: ['logprobs', 'topK'] },
   );
-  t.same(hints, ['seed', 'text.verbosity', 'user', 'metadata', 'service_tier', 'input.name', 'text.extra']);
+  t.same(hints, ['top_k', 'seed', 'text.verbosity', 'user', 'metadata', 'service_tier', 'input.name', 'text.extra']);
   t.same(meanings, [
     'input: it has no parts of the type x',
     'stop: it stops at no more than 5 texts',
