@@ -70,6 +70,7 @@ class PartWriter {
     this.#parts = [];
     for (const part of this.#inOrder(parts)) {
       if (part.kind !== 'foreign' && part.cacheMark !== undefined) this.#hint('cacheMark');
+      if (part.kind !== 'tool_call' && this.#parts.length > 0) this.#placeProof();
       this.#write(part);
     }
     this.#placeProof();

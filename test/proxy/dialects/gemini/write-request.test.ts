@@ -1,9 +1,10 @@
 // Requests in the words of Gemini, and what is told of all that it cannot say.
+import { readFileSync } from 'node:fs';
 import { test } from 'tap';
 import type { ConversationRequest } from '../../../../proxy/dialects/conversation/conversation.ts';
 import type { Part, Signature } from '../../../../proxy/dialects/conversation/parts.ts';
 import { geminiTranslation } from '../../../../proxy/dialects/gemini/translate.ts';
-import type { JsonValue } from '../../../../proxy/dialects/json.ts';
+import { type JsonValue, parseObject } from '../../../../proxy/dialects/json.ts';
 import type { Quirks } from '../../../../proxy/dialects/quirks.ts';
 
 const empty: ConversationRequest = {
@@ -39,6 +40,12 @@ const result = (callId: string, said: string, more: Partial<Extract<Part, { kind
 });
 const image = { kind: 'image', source: { kind: 'base64', mediaType: 'image/png', data: 'AA==' } } as const;
 const inlineImage = { inlineData: { mimeType: 'image/png', data: 'AA==' } };
+
+/** A call without input is written with an empty one, and without its id. */
+function withArgs(part: { readonly functionCall?: unknown }): object {
+  const { id: _, ...called } = part.functionCall as { id?: string };
+  return { ...part, functionCall: { args: {}, ...called } };
+}
 
 interface Written {
   readonly contents?: JsonValue;
@@ -176,6 +183,17 @@ await test('proof of thoughts returns to its part; Gemini 3 is told where there 
   t.same(partsOf(three, text('a'), call('c'), call('d')), [{ text: 'a' }, unproved, { functionCall }]);
   t.same(partsOf('gemini-2.5-pro', foreign, call('c')), [{ functionCall }]);
   t.same(written({ turns: [modelSays(foreign)] }).hints, ['messages.reasoning_content']);
+});
+
+await test('what a model said is sent back as it said it', async (t) => {
+  for (const name of ['plain', 'parallel-tools', 'image-and-code', 'citations', 'length']) {
+    const file = new URL(`../../../fixtures/answers/gemini/${name}.json`, import.meta.url);
+    const answer = parseObject(readFileSync(file, 'utf8')) ?? {};
+    const { contents } = written({ turns: [modelSays(...geminiTranslation.readAnswer(answer).parts)] }, 'x', vertex);
+    const [candidate] = answer['candidates'] as unknown as readonly { content: { parts: readonly object[] } }[];
+    const parts = candidate?.content.parts.map((part) => ('functionCall' in part ? withArgs(part) : part));
+    t.same(contents, [{ role: 'model', parts }], name);
+  }
 });
 
 await test('tools become functions with cleaned schemas, or with the schema as it is', async (t) => {
