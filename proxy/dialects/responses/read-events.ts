@@ -6,6 +6,8 @@ import { readFinish } from './read-answer.ts';
 import { readUsage } from './read-usage.ts';
 import { StreamedItem } from './streamed-item.ts';
 
+/** Events of items that begin before another has ended. */
+const mostWaiting = 10_000;
 const none: readonly StreamEvent[] = [];
 
 /** Items are told one after the other: the events of one that begins before another has ended wait for it. */
@@ -60,6 +62,7 @@ export class ResponsesEventReader implements EventReader {
   #route(type: string, value: JsonObject): readonly StreamEvent[] {
     const index = numberOf(value['output_index']) ?? 0;
     if (this.#item !== undefined && this.#item.outputIndex !== index) {
+      if (this.#waiting.length === mostWaiting) throw new InvalidAnswer('too much of it waits for an item to end');
       this.#waiting.push({ ...value, type });
       return none;
     }

@@ -35,14 +35,14 @@ export function readItems(items: readonly JsonValue[]): ReadInput {
   for (const { value, at } of listed) {
     const { role, parts } = readItem(value, at, signatures);
     if (role === 'system' && turns.length === 0 && parts.every(isText)) {
-      system.push(...parts);
+      for (const part of parts) system.push(part);
       continue;
     }
     const last = turns.at(-1);
     const isResult = parts[0]?.kind === 'tool_result';
     // The results of calls that were made at once stand together; messages of people do not.
     const continues = last?.role === role && last.isOpen && (role === 'assistant' || isResult);
-    if (continues) last.parts.push(...parts);
+    if (continues) for (const part of parts) last.parts.push(part);
     else if (role !== 'assistant' || parts.length > 0) {
       turns.push({ role, parts: [...parts], isOpen: role === 'assistant' || isResult });
     }

@@ -38,13 +38,13 @@ export function responseHead({ id, model, createdAt, serviceTier }: Known, conte
   };
 }
 
-/** Why an answer is incomplete; undefined: it is not. Words of a model that declines are complete. */
+/** Why an answer is incomplete; undefined: it is not. `isRefused`: the model says in words that it declines, which is complete. */
 export function incompleteReason(
   { reason }: Finish,
-  hasRefusal: boolean,
+  isRefused: boolean,
 ): 'max_output_tokens' | 'content_filter' | undefined {
   if (reason === 'length') return 'max_output_tokens';
-  return reason === 'filtered' || (reason === 'refusal' && !hasRefusal) ? 'content_filter' : undefined;
+  return reason === 'filtered' || (reason === 'refusal' && !isRefused) ? 'content_filter' : undefined;
 }
 
 function hasRefusal(output: readonly JsonObject[]): boolean {

@@ -1,5 +1,5 @@
 // Writes an answer as the event stream of the Responses format. The last event holds the whole output, so it is kept as it grows.
-import type { ConversationUsage } from '../conversation/conversation.ts';
+import type { ConversationUsage, Finish } from '../conversation/conversation.ts';
 import type { Part } from '../conversation/parts.ts';
 import type { OpenedPart, StreamEvent } from '../conversation/stream-event.ts';
 import { FreeTextRestorer } from '../free-text-tools.ts';
@@ -55,12 +55,9 @@ export class ResponsesEventWriter implements EventWriter {
       case 'usage':
         this.#usage = event.usage;
         return '';
-      case 'finished': {
-        const isCut = incompleteReason(event.finish, this.#hasRefusal) !== undefined;
-        const ended = this.#endItem(isCut ? 'incomplete' : 'completed');
-        return ended + this.#end(isCut ? 'incomplete' : 'completed', { finish: event.finish });
-      }
-      case 'failed':
+      case 'finished':
+        return this.#finish(event.finish);
+      default:
         return this.#endItem('incomplete') + this.#end('failed', { failure: event.failure });
     }
   }
@@ -81,7 +78,7 @@ export class ResponsesEventWriter implements EventWriter {
         return this.#begin(new GrowingCall({ ...part, input: '' }, newId));
       case 'reasoning':
         return this.#begin(new GrowingReasoning(newId, request.thinking?.summary !== undefined));
-      case 'whole':
+      default:
         return this.#openWhole(part.part);
     }
   }
@@ -91,6 +88,11 @@ export class ResponsesEventWriter implements EventWriter {
     const message = this.#item instanceof GrowingMessage ? this.#item : new GrowingMessage(this.#context.newId);
     const begun = message === this.#item ? '' : this.#begin(message);
     return begun + this.#tell(message.beginPart(kind));
+  }
+
+  #finish(finish: Finish): string {
+    const status = incompleteReason(finish, this.#hasRefusal) === undefined ? 'completed' : 'incomplete';
+    return this.#endItem(status) + this.#end(status, { finish });
   }
 
   /** A part that comes as a whole: words as if they came in pieces, other items with their beginning and end alone. */

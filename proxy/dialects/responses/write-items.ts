@@ -92,12 +92,16 @@ function writeItem(part: ItemPart, writing: Writing): JsonObject | undefined {
       return writeResult(part, writing);
     case 'reasoning':
       return writeReasoning(part, writing);
-    case 'foreign':
-      // An item of this dialect has a type, or is a reference, whose type may be left out.
-      if (part.dialect === 'responses') return { type: part.name, ...part.value };
-      writing.losses.meaning(fieldName('turns', writing.dialect), `it has no item of the type ${part.name}`);
-      return undefined;
+    default:
+      return writeForeign(part, writing);
   }
+}
+
+function writeForeign({ dialect, name, value }: ForeignPart, writing: Writing): JsonObject | undefined {
+  // An item of this dialect has a type, or is a reference, whose type may be left out.
+  if (dialect === 'responses') return { type: name, ...value };
+  writing.losses.meaning(fieldName('turns', writing.dialect), `it has no item of the type ${name}`);
+  return undefined;
 }
 
 function writeCall(part: ToolCallPart, { hasFreeText, dialect, losses }: Writing): JsonObject {
@@ -114,7 +118,7 @@ function writeResult(part: ToolResultPart, writing: Writing): JsonObject {
   if (part.isError) writing.losses.hint('messages.content.is_error');
   return {
     type: isFreeText ? 'custom_tool_call_output' : 'function_call_output',
-    ...(markOf(part) ?? {}),
+    ...markOf(part),
     call_id: part.callId,
     output: writeOutput(part.content, writing),
   };

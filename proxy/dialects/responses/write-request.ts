@@ -1,9 +1,10 @@
 // Writes a request in the Responses format.
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { isObject, type JsonObject, type JsonValue, numberOf } from '../json.ts';
+import { type JsonObject, numberOf } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { writeInput } from './write-items.ts';
+import { withMembers } from './write-own.ts';
 import { writeReasoning, writeSampling, writeText } from './write-settings.ts';
 import { writeTools } from './write-tools.ts';
 
@@ -40,14 +41,7 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
     ...writeOthers(request, target, losses),
     ...(dialect === 'responses' ? {} : { store: false }),
   };
-  return withQuirks(
-    request.ownMembers.reduce((written, own) => withOwn(written, own, { request, losses }), body),
-    {
-      request,
-      target,
-      losses,
-    },
-  );
+  return withQuirks(withMembers(body, sayable({ request, losses })), { request, target, losses });
 }
 
 /** What may stand for the input. */
@@ -82,32 +76,16 @@ interface Telling {
   readonly losses: Losses;
 }
 
-function withOwn(body: JsonObject, { path, value, isMeaning }: OwnMember, { request, losses }: Telling): JsonObject {
-  const [first = ''] = path;
-  if (request.dialect === 'responses') return withMember(body, path, value);
-  if (request.dialect === 'chat' && path.length === 1 && shared.has(first)) return { ...body, [first]: value };
-  const field = path.join('.');
-  if (isMeaning) losses.meaning(field, 'it has no such member');
-  else losses.hint(field);
-  return body;
-}
-
-/** The body with a member at a path; lists on the way keep their other entries, and `include` those that stand there. */
-function withMember(body: JsonObject, [key = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
-  const before = body[key];
-  if (rest.length === 0) {
-    const isAdded = key === 'include' && Array.isArray(before) && Array.isArray(value);
-    return {
-      ...body,
-      [key]: isAdded ? [...(value as readonly JsonValue[]), ...(before as readonly JsonValue[])] : value,
-    };
-  }
-  if (!Array.isArray(before)) return { ...body, [key]: withMember(isObject(before) ? before : {}, rest, value) };
-  const [index = '', ...inner] = rest;
-  const entries = (before as readonly JsonValue[]).map((entry, at) =>
-    String(at) === index && isObject(entry) ? withMember(entry, inner, value) : entry,
-  );
-  return { ...body, [key]: entries };
+/** What of the members of the client's dialect this one says too, with the others told. */
+function sayable({ request, losses }: Telling): readonly OwnMember[] {
+  if (request.dialect === 'responses') return request.ownMembers;
+  return request.ownMembers.filter(({ path, isMeaning }) => {
+    if (request.dialect === 'chat' && path.length === 1 && shared.has(path[0] ?? '')) return true;
+    const field = path.join('.');
+    if (isMeaning) losses.meaning(field, 'it has no such member');
+    else losses.hint(field);
+    return false;
+  });
 }
 
 /** Members that a server does not know and that change no answer. */
@@ -128,5 +106,5 @@ function withQuirks(
     else if (isAsked) losses.hint(key);
     return false;
   });
-  return { ...(target.quirks.adds ?? {}), ...Object.fromEntries(kept) };
+  return { ...target.quirks.adds, ...Object.fromEntries(kept) };
 }

@@ -78,7 +78,7 @@ await test('a call arrives whole and with every digit, however its arguments are
   for (let at = 0; at <= whole.length; at += 1) {
     const pieces = [whole.slice(0, at), whole.slice(at)].map((delta) => ({
       event: sample.event,
-      data: JSON.stringify({ ...(parseObject(sample.data) ?? {}), delta }),
+      data: JSON.stringify({ ...parseObject(sample.data), delta }),
     }));
     const part = fold(read([call, ...pieces, ...end.slice(-2)]))
       .answer()
@@ -131,13 +131,15 @@ await test('what fails in the middle ends what was open, in the words of the pro
 });
 
 await test('an answer that is none is refused', async (t) => {
-  const { readAnswer, eventReader } = responsesTranslation;
-  t.throws(() => readAnswer({ status: 'completed' }), new InvalidAnswer('it has no output'));
+  t.throws(() => responsesTranslation.readAnswer({ status: 'completed' }), new InvalidAnswer('it has no output'));
   const failed = { status: 'failed', error: { code: 'invalid_prompt', message: 'No.' }, output: [] };
-  t.throws(() => readAnswer(failed), new InvalidAnswer('its status is failed (invalid_prompt)'));
-  t.throws(() => readAnswer({ status: 'queued', output: [] }), new InvalidAnswer('its status is queued'));
-  t.throws(() => readAnswer({ output: [{ type: 'function_call', name: 'f' }] }), /has no id/);
-  t.throws(() => eventReader().read({ event: undefined, data: '<html>' }), /no JSON object/);
+  t.throws(() => responsesTranslation.readAnswer(failed), new InvalidAnswer('its status is failed (invalid_prompt)'));
+  t.throws(
+    () => responsesTranslation.readAnswer({ status: 'queued', output: [] }),
+    new InvalidAnswer('its status is queued'),
+  );
+  t.throws(() => responsesTranslation.readAnswer({ output: [{ type: 'function_call', name: 'f' }] }), /has no id/);
+  t.throws(() => responsesTranslation.eventReader().read({ event: undefined, data: '<html>' }), /no JSON object/);
 });
 
 await test('an answer shown again says what it said', async (t) => {
@@ -152,15 +154,20 @@ await test('an answer shown again says what it said', async (t) => {
 });
 
 await test('error bodies of every shape are read', async (t) => {
-  const { readError } = responsesTranslation;
   const error = { message: 'Bad.', type: 'invalid_request_error', param: 'input', code: 'x' };
-  t.match(readError(JSON.stringify({ error })), error);
-  t.match(readError('{"type":"error","code":"c","message":"Bad.","param":null,"sequence_number":1}'), {
-    message: 'Bad.',
-    code: 'c',
-    param: null,
-    type: null,
-  });
-  t.match(readError('{"object":"response","status":"failed","error":{"code":"c","message":"Bad."}}'), { code: 'c' });
-  t.match(readError('<html>'), { message: '<html>', code: null });
+  t.match(responsesTranslation.readError(JSON.stringify({ error })), error);
+  t.match(
+    responsesTranslation.readError('{"type":"error","code":"c","message":"Bad.","param":null,"sequence_number":1}'),
+    {
+      message: 'Bad.',
+      code: 'c',
+      param: null,
+      type: null,
+    },
+  );
+  t.match(
+    responsesTranslation.readError('{"object":"response","status":"failed","error":{"code":"c","message":"Bad."}}'),
+    { code: 'c' },
+  );
+  t.match(responsesTranslation.readError('<html>'), { message: '<html>', code: null });
 });

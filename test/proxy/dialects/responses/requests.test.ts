@@ -2,13 +2,11 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { type JsonObject, parseObject, writeJson } from '../../../../proxy/dialects/json.ts';
-import { responsesTranslation } from '../../../../proxy/dialects/responses/translate.ts';
+import { readRequest } from '../../../../proxy/dialects/responses/read-request.ts';
 import { InvalidRequest } from '../../../../proxy/dialects/translation.ts';
 import { runs } from '../../../support/extent.ts';
 import { codexRequest } from './agent-requests.ts';
 import { lossesOf } from './losses-of.ts';
-
-const { readRequest } = responsesTranslation;
 
 /** The body again, with what was lost. */
 function again(body: JsonObject): { body: JsonObject; lost: readonly string[] } {
@@ -240,6 +238,15 @@ await test('numbers keep every digit, and odd keys stay keys', async (t) => {
   }
 });
 
+await test('a body with very many parts and unknown members is read and written', async (t) => {
+  const content = Array.from({ length: 130_000 }, () => ({ type: 'output_text', text: '', annotations: [] }));
+  const input = ['developer', 'assistant', 'assistant'].map((role) => ({ type: 'message', role, content }));
+  const unknown = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`x${index}`, index]));
+  const { body: written } = again({ input, ...unknown, text: unknown });
+  t.equal(Object.keys(written['text'] ?? {}).length, 20_000);
+  t.equal(written['x19999'], 19_999);
+});
+
 await test('turns are what the conversation wants them to be', async (t) => {
   const { system, turns, thinking, tools } = readRequest(codexRequest);
   t.same(
@@ -308,7 +315,7 @@ await test('what breaks the rules is refused with its path', async (t) => {
       readRequest(asked);
       t.fail(`${param} was not refused`);
     } catch (error) {
-      t.ok(error instanceof InvalidRequest, `${param}: ${error}`);
+      t.ok(error instanceof InvalidRequest, param);
       if (error instanceof InvalidRequest) t.equal(error.param, param);
     }
   }
