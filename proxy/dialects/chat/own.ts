@@ -17,12 +17,21 @@ export function ownMembersOf(part: Part | undefined, of: 'message' | 'part'): Js
   return own?.dialect === 'chat' ? (objectOf(own.members[of]) ?? {}) : {};
 }
 
-/** The parts of one message, of which the first keeps the members of the message. */
+/** The parts of one message, of which the first that can keeps the members of the message. */
 export function withMessageMembers<T extends Part>(parts: readonly T[], message: JsonObject): readonly T[] {
-  const [first, ...others] = parts;
-  if (first === undefined || first.kind === 'foreign') return parts;
-  const own = ownOf(message, ownMembersOf(first, 'part'));
-  return own === undefined ? parts : [{ ...first, own }, ...others];
+  const at = parts.findIndex(({ kind }) => kind !== 'foreign');
+  const keeper = parts[at];
+  if (keeper === undefined) return parts;
+  const own = ownOf(message, ownMembersOf(keeper, 'part'));
+  return own === undefined ? parts : parts.with(at, { ...keeper, own });
+}
+
+/** The members of the message that these parts came in. */
+export function messageMembersOf(parts: readonly Part[]): JsonObject {
+  return ownMembersOf(
+    parts.find(({ kind }) => kind !== 'foreign'),
+    'message',
+  );
 }
 
 /** The members of an object that are not among the known ones. */

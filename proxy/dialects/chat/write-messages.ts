@@ -11,7 +11,7 @@ import type {
 } from '../conversation/parts.ts';
 import { asFunctionInput } from '../free-text-tools.ts';
 import { type JsonObject, textOf } from '../json.ts';
-import { ownMembersOf } from './own.ts';
+import { messageMembersOf, ownMembersOf } from './own.ts';
 import { visibleThoughts, writeDetails, writeExtraContent } from './thoughts.ts';
 import { writeContent, writeMarks } from './write-content.ts';
 import { writeCall } from './write-message.ts';
@@ -37,7 +37,7 @@ function messagesOf(system: readonly TextPart[]): readonly (readonly TextPart[])
 }
 
 function writeInstructions(parts: readonly Part[], name: string | undefined, writing: Writing): JsonObject {
-  const own = ownMembersOf(parts[0], 'message');
+  const own = messageMembersOf(parts);
   const role = writing.quirks.hasOnlySystemRole ? 'system' : (textOf(own['role']) ?? 'system');
   return { ...own, role, content: writeContent(parts, writing, gap), ...nameOf(name ?? textOf(own['name']), writing) };
 }
@@ -63,7 +63,7 @@ function writeUser({ parts, name }: Turn, writing: Writing): readonly JsonObject
   const messages = results.map((result) => writeResult(result, writing));
   if (words.length === 0 && shown.length === 0 && parts.length > 0) return messages;
   const content = writeContent([...shown, ...words], writing, gap);
-  const own = ownMembersOf(words[0], 'message');
+  const own = messageMembersOf(words);
   return [...messages, { ...own, role: 'user', content, ...nameOf(name, writing) }];
 }
 
@@ -86,10 +86,7 @@ function writeAssistant({ parts, name }: Turn, writing: Writing): JsonObject {
   const refusal = writing.isOwn ? said.find((part) => part.kind === 'refusal') : undefined;
   const words = said.filter((part) => part !== refusal);
   return {
-    ...ownMembersOf(
-      parts.find(({ kind }) => kind !== 'foreign'),
-      'message',
-    ),
+    ...messageMembersOf(parts),
     role: 'assistant',
     // Null is allowed only beside something else.
     content: words.length === 0 && (calls[0] ?? refusal ?? sound) ? null : writeContent(words, writing, ''),
