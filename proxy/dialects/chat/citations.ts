@@ -14,11 +14,17 @@ export function readAnnotations(value: JsonValue | undefined): readonly Citation
         url: textOf(cited['url']),
         title: textOf(cited['title']),
         citedText: textOf(cited['content']),
-        start: numberOf(cited['start_index']),
-        end: numberOf(cited['end_index']),
+        ...rangeOf(cited),
       },
     ];
   });
+}
+
+/** A range without a character is none: writers who know no place have to name one. */
+function rangeOf(cited: JsonObject): Pick<Citation, 'start' | 'end'> {
+  const start = numberOf(cited['start_index']);
+  const end = numberOf(cited['end_index']);
+  return end === undefined || end <= (start ?? 0) ? {} : { start, end };
 }
 
 /** The sources that stand beside the choices (Perplexity): `search_results`, or the bare URLs of `citations`. */

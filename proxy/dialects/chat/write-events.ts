@@ -65,7 +65,7 @@ export class ChunkWriter implements EventWriter {
         return '';
       case 'finished':
         return this.#finish(event.finish);
-      case 'failed':
+      default:
         return failureEvent(event.failure);
     }
   }

@@ -49,10 +49,10 @@ function ownWords({ mode, effort, budgetTokens, summary }: Thinking): JsonObject
 function effortOf({ mode, effort, budgetTokens }: Thinking, writing: Writing): string | undefined {
   const { model, isOwnThinker } = writing;
   if (mode === 'off') {
-    if (!isOwnThinker && writing.quirks.thinking === 'reasoning_effort') return 'none';
+    const isKnown = isOwnThinker ? /^gpt-5\.\d/.test(model) : writing.quirks.thinking === 'reasoning_effort';
+    if (isKnown) return 'none';
     writing.hint('thinking');
     if (!isOwnThinker) return undefined;
-    if (/^gpt-5\.\d/.test(model)) return 'none';
     return model.startsWith('o') ? 'low' : 'minimal';
   }
   if (budgetTokens !== undefined && effort === undefined) {

@@ -38,7 +38,7 @@ export class CompletionWriter implements EventWriter {
         return '';
       case 'finished':
         return this.#finish(event.finish);
-      case 'failed':
+      default:
         return failureEvent(event.failure);
     }
   }

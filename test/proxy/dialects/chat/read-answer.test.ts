@@ -9,7 +9,7 @@ const call = (id: string, name: string, input: string, more: object = {}): objec
 };
 const thought = (said: string, more: object = {}): object => ({ kind: 'reasoning', text: said, summary: [], ...more });
 const tokens = (name: string, score: number): object => {
-  const token = { token: name, logprob: score, bytes: [...name].map((letter) => letter.charCodeAt(0)) };
+  const token = { token: name, logprob: score, bytes: [...Buffer.from(name)] };
   return { ...token, top_logprobs: [token] };
 };
 

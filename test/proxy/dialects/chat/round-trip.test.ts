@@ -25,7 +25,8 @@ const name = fc.stringMatching(/^[a-z_]{1,8}$/);
 const json = fc.jsonValue({ maxDepth: 2 }).map((value) => ({ type: 'object', properties: { a: { default: value } } }));
 const marks = { cache_control: fc.constant({ type: 'ephemeral', ttl: '1h' }), later: word };
 const withMarks = (model: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<object> => {
-  return fc.record({ ...model, ...marks }, { requiredKeys: Object.keys(model) });
+  const all: Record<string, fc.Arbitrary<unknown>> = { ...model, ...marks };
+  return fc.record(all, { requiredKeys: Object.keys(model) });
 };
 const textPart = withMarks({ type: fc.constant('text'), text: word });
 const imagePart = withMarks({
