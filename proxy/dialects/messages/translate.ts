@@ -1,0 +1,20 @@
+// The dialect `messages` for translation: Anthropic's Messages, as clients and as providers speak it.
+import type { ClientDialect, ProviderDialect } from '../translation.ts';
+import { readAnswer } from './read-answer.ts';
+import { readError } from './read-error.ts';
+import { MessagesReader } from './read-events.ts';
+import { readRequest } from './read-request.ts';
+import { writeAnswer } from './write-answer.ts';
+import { MessagesWriter } from './write-events.ts';
+import { writeRequest } from './write-request.ts';
+
+export const messagesTranslation: ClientDialect & ProviderDialect = {
+  name: 'messages',
+  readRequest,
+  writeRequest,
+  readAnswer,
+  writeAnswer,
+  eventReader: () => new MessagesReader(),
+  eventWriter: (context) => new MessagesWriter(context),
+  readError,
+};

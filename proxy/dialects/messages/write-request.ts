@@ -1,0 +1,125 @@
+// Writes a request for Anthropic's Messages.
+import type { ConversationRequest } from '../conversation/conversation.ts';
+import { fieldName } from '../field-names.ts';
+import { type JsonObject, type JsonValue, numberOf, objectOf } from '../json.ts';
+import type { Losses, WriteTarget } from '../translation.ts';
+import { traitsOf } from './models.ts';
+import { writeSampling } from './write-sampling.ts';
+import { writeThinking } from './write-thinking.ts';
+import { writeToolChoice, writeTools } from './write-tools.ts';
+import { writeTurns } from './write-turns.ts';
+import type { Writing } from './writing.ts';
+
+/** Most tokens of an answer for which the client gives no number; Anthropic wants one. */
+const defaultMaxTokens = 4096;
+
+/** Members that are hints; those of any other name change the answer. */
+const hints = new Set(['metadata', 'service_tier', 'temperature', 'thinking', 'top_k', 'top_p']);
+/** What OpenAI calls the usual tier is the one below Anthropic's own choice. */
+const tiers: ReadonlyMap<string, string> = new Map([
+  ['auto', 'auto'],
+  ['standard_only', 'standard_only'],
+  ['default', 'standard_only'],
+]);
+
+/** What the dialect cannot say is told to `losses`. */
+export function writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  const { quirks, model } = target;
+  const writing: Writing = { request, losses, traits: traitsOf(model) };
+  const { system, messages } = writeTurns(writing);
+  const tools = writeTools(writing);
+  const thoughts = writeThinking(request, writing.traits);
+  if (thoughts.isLost) losses.hint(fieldName('thinking', request.dialect));
+  const thinks = thoughts.thinking !== undefined && thoughts.thinking['type'] !== 'disabled';
+  const output_config = withoutAbsent({ effort: thoughts.effort, format: writeFormat(writing, target) });
+  const body = withoutAbsent({
+    model: quirks.isModelInPath === true ? undefined : model,
+    max_tokens: maxTokensOf(request, thoughts.leastTokens),
+    system,
+    messages,
+    tools,
+    tool_choice: writeToolChoice(writing, tools !== undefined),
+    thinking: thoughts.thinking,
+    output_config: Object.keys(output_config).length === 0 ? undefined : output_config,
+    ...writeSampling(writing, thinks),
+    stop_sequences: writeStop(writing),
+    metadata: request.user === undefined ? undefined : { user_id: request.user },
+    service_tier: writeTier(writing),
+    stream: request.stream ? true : undefined,
+  });
+  tellHints(writing);
+  const known = withoutUnknown(withOwn(body, writing), target, losses);
+  const added = Object.entries(quirks.adds ?? {}).filter(([key]) => !Object.hasOwn(known, key));
+  return { ...known, ...Object.fromEntries(added) };
+}
+
+function maxTokensOf({ maxTokens }: ConversationRequest, least: number): JsonValue {
+  const most = maxTokens ?? defaultMaxTokens;
+  return (numberOf(most) ?? 0) < least ? least : most;
+}
+
+function writeFormat({ request, losses }: Writing, { quirks }: WriteTarget): JsonObject | undefined {
+  const { output, dialect } = request;
+  if (output === undefined || output.kind === 'text') return undefined;
+  const field = fieldName('output', dialect);
+  if (output.kind === 'json') losses.meaning(field, 'it has no JSON output without a schema');
+  else if (quirks.outputSchema === false || quirks.outputFormat === false) losses.meaning(field, 'it has no schemas');
+  else return { type: 'json_schema', schema: output.schema };
+  return undefined;
+}
+
+/** Anthropic refuses a text of blanks. */
+function writeStop({ request, losses }: Writing): readonly string[] | undefined {
+  const { stop, dialect } = request;
+  const taken = dialect === 'messages' ? stop : stop.filter((text) => text.trim() !== '');
+  if (taken.length < stop.length) losses.meaning(fieldName('stop', dialect), 'it does not stop at blanks');
+  return taken.length === 0 ? undefined : taken;
+}
+
+function writeTier({ request, losses }: Writing): string | undefined {
+  const { serviceTier, dialect } = request;
+  if (serviceTier === undefined || dialect === 'messages') return serviceTier;
+  const tier = tiers.get(serviceTier);
+  if (tier === undefined) losses.hint(fieldName('serviceTier', dialect));
+  return tier;
+}
+
+function tellHints({ request, losses }: Writing): void {
+  const { metadata, verbosity, dialect } = request;
+  if (metadata !== undefined) losses.hint(fieldName('metadata', dialect));
+  if (verbosity !== undefined) losses.hint(fieldName('verbosity', dialect));
+}
+
+/** What only the client's dialect says: written again in it, and lost in any other. */
+function withOwn(body: JsonObject, { request, losses }: Writing): JsonObject {
+  let written = body;
+  for (const { path, value, isMeaning } of request.ownMembers) {
+    const field = path.join('.');
+    if (request.dialect === 'messages') written = placed(written, path, value);
+    else if (isMeaning) losses.meaning(field, 'it has no such member');
+    else losses.hint(field);
+  }
+  return written;
+}
+
+function placed(body: JsonObject, [key, ...rest]: readonly string[], value: JsonValue): JsonObject {
+  if (key === undefined) return body;
+  const inner = Object.hasOwn(body, key) ? objectOf(body[key]) : undefined;
+  const others = Object.entries(body).filter(([name]) => name !== key);
+  return Object.fromEntries([...others, [key, rest.length === 0 ? value : placed(inner ?? {}, rest, value)]]);
+}
+
+/** Leaves out what this server does not know. */
+function withoutUnknown(body: JsonObject, { quirks }: WriteTarget, losses: Losses): JsonObject {
+  const unknown = (quirks.without ?? []).filter((key) => Object.hasOwn(body, key));
+  if (unknown.length === 0) return body;
+  for (const key of unknown) {
+    if (hints.has(key)) losses.hint(key);
+    else losses.meaning(key, `it has no ${key}`);
+  }
+  return Object.fromEntries(Object.entries(body).filter(([key]) => !unknown.includes(key)));
+}
+
+function withoutAbsent(body: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+}

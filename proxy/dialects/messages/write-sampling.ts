@@ -1,0 +1,47 @@
+// Writes how tokens are chosen, as far as Anthropic's models let others choose.
+import type { Sampling } from '../conversation/conversation.ts';
+import { fieldName } from '../field-names.ts';
+import { type JsonObject, numberOf } from '../json.ts';
+import type { Writing } from './writing.ts';
+
+/** Hotter than this nothing is. */
+const hottest = 1;
+/** With thoughts, at least so much of the probable is chosen from. */
+const leastTopP = 0.95;
+
+/** `thinks`: the model is asked for thoughts. */
+export function writeSampling(writing: Writing, thinks: boolean): JsonObject {
+  const { losses, request, traits } = writing;
+  const { sampling, dialect } = request;
+  tellLosses(sampling, writing);
+  const { temperature, topP, topK } = sampling;
+  if (dialect === 'messages') return { temperature, top_p: topP, top_k: topK };
+  const heat = numberOf(temperature);
+  const share = numberOf(topP);
+  const isHot = heat !== undefined && heat > hottest;
+  const keepsHeat = heat === undefined || heat === 1 || !(thinks || traits.hasOwnSampling);
+  const isAlone = heat === undefined || !traits.takesOneSampling || share === 1;
+  const keepsShare = share === undefined || (isAlone && !traits.hasOwnSampling && (!thinks || share >= leastTopP));
+  const keepsTopK = topK === undefined || !(thinks || traits.hasOwnSampling);
+  if (isHot || !keepsHeat) losses.hint(fieldName('temperature', dialect));
+  if (!keepsShare) losses.hint(fieldName('topP', dialect));
+  if (!keepsTopK) losses.hint(fieldName('topK', dialect));
+  // What is usual needs no word, and some models refuse every one.
+  const isUsual = traits.hasOwnSampling || (thinks && heat === 1);
+  return {
+    temperature: !keepsHeat || isUsual ? undefined : isHot ? hottest : temperature,
+    top_p: keepsShare && !(traits.takesOneSampling && share === 1) ? topP : undefined,
+    top_k: keepsTopK ? topK : undefined,
+  };
+}
+
+/** What Anthropic has no word for. A penalty or bias of nothing changes nothing. */
+function tellLosses(sampling: Sampling, { losses, request: { dialect } }: Writing): void {
+  if (sampling.seed !== undefined) losses.hint(fieldName('seed', dialect));
+  for (const key of ['presencePenalty', 'frequencyPenalty'] as const) {
+    if ((numberOf(sampling[key]) ?? 0) !== 0) losses.meaning(fieldName(key, dialect), 'it has no penalties');
+  }
+  if (Object.keys(sampling.logitBias ?? {}).length > 0)
+    losses.meaning(fieldName('logitBias', dialect), 'it has no bias of tokens');
+  if (sampling.logprobs === true) losses.meaning(fieldName('logprobs', dialect), 'it has no log probabilities');
+}

@@ -1,0 +1,69 @@
+// Writes the tools of a request, and which of them must be called.
+import type { FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
+import { fieldName } from '../field-names.ts';
+import type { JsonObject } from '../json.ts';
+import { withMarks } from './marks.ts';
+import type { Writing } from './writing.ts';
+
+/** Undefined: none. */
+export function writeTools(writing: Writing): readonly JsonObject[] | undefined {
+  const { tools } = writing.request;
+  const written = tools.map((tool, index) => writeTool(tool, index, writing)).filter((tool) => tool !== undefined);
+  return written.length === 0 ? undefined : written;
+}
+
+function writeTool(tool: Tool, index: number, { losses, request }: Writing): JsonObject | undefined {
+  const field = `${fieldName('tools', request.dialect)}[${index}]`;
+  if (tool.kind === 'foreign') {
+    if (tool.dialect === 'messages') return tool.value;
+    losses.meaning(field, `it has no tool of the type ${tool.name}`);
+    return undefined;
+  }
+  if (tool.kind === 'free_text') {
+    losses.meaning(field, 'it has no tools that take free text');
+    return undefined;
+  }
+  const isOwn = request.dialect === 'messages';
+  const input_schema = isOwn ? tool.parameters : schemaOf(tool);
+  if (input_schema === undefined) {
+    losses.meaning(field, 'the input of its tools is an object');
+    return undefined;
+  }
+  const { name, description, strict } = tool;
+  if (strict === true && !isOwn) losses.hint(fieldName('strict', request.dialect));
+  return withMarks(
+    {
+      name,
+      ...(description === undefined ? {} : { description }),
+      input_schema,
+      ...(strict === undefined || !isOwn ? {} : { strict }),
+    },
+    tool,
+  );
+}
+
+/** Undefined for a schema of something else than an object. */
+function schemaOf({ parameters }: FunctionTool): JsonObject | undefined {
+  if (parameters === undefined) return { type: 'object', properties: {} };
+  if (parameters['type'] === undefined) return { type: 'object', ...parameters };
+  return parameters['type'] === 'object' ? parameters : undefined;
+}
+
+/** Undefined: as is usual. */
+export function writeToolChoice({ losses, request }: Writing, hasTools: boolean): JsonObject | undefined {
+  const { toolChoice = { kind: 'auto' }, parallelTools, dialect } = request;
+  const isOwn = dialect === 'messages';
+  if (!hasTools && !isOwn) {
+    if (toolChoice.kind === 'required' || toolChoice.kind === 'tool') losses.hint(fieldName('toolChoice', dialect));
+    return undefined;
+  }
+  const isParallelSaid = parallelTools === false || (parallelTools === true && isOwn);
+  if (!isParallelSaid || (toolChoice.kind === 'none' && !isOwn))
+    return request.toolChoice === undefined ? undefined : choiceOf(toolChoice);
+  return { ...choiceOf(toolChoice), disable_parallel_tool_use: parallelTools === false };
+}
+
+function choiceOf(choice: ToolChoice): JsonObject {
+  if (choice.kind === 'tool') return { type: 'tool', name: choice.name };
+  return { type: choice.kind === 'required' ? 'any' : choice.kind };
+}

@@ -1,0 +1,68 @@
+// Writes the turns of a conversation as Anthropic wants them: roles in turn, results of tools first, instructions in their place.
+import type { Turn } from '../conversation/conversation.ts';
+import type { TextPart } from '../conversation/parts.ts';
+import { fieldName } from '../field-names.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { isPlainText, writeBlocks, writeText } from './write-blocks.ts';
+import type { Writing } from './writing.ts';
+
+export interface WrittenTurns {
+  readonly system: JsonValue | undefined;
+  readonly messages: readonly JsonObject[];
+}
+
+/** Turns of one role that follow one another become one message. Instructions that may not stand in the middle go to the beginning. */
+export function writeTurns(writing: Writing): WrittenTurns {
+  const { request, losses } = writing;
+  if (request.turns.some(({ name }) => name !== undefined)) losses.hint(fieldName('turnName', request.dialect));
+  const isInPlace = (turn: Turn, index: number): boolean => turn.role !== 'system' || staysInPlace(index, writing);
+  const hoisted = request.turns.filter((turn, index) => !isInPlace(turn, index)).flatMap(textsOf);
+  const messages = mergedMessages(request.turns.filter(isInPlace), writing);
+  const system = writeSystem([...request.system, ...hoisted], writing);
+  // Anthropic refuses a conversation in which nobody speaks.
+  if (messages.length > 0 || system === undefined) return { system, messages };
+  return { system: undefined, messages: [{ role: 'user', content: system }] };
+}
+
+function staysInPlace(index: number, { request, traits }: Writing): boolean {
+  if (request.dialect === 'messages') return true;
+  return traits.takesSystemTurns && request.turns[index - 1]?.role === 'user';
+}
+
+function textsOf({ parts }: Turn): readonly TextPart[] {
+  return parts.filter((part) => part.kind === 'text');
+}
+
+/** One text, as long as no part of it has more to say. */
+function writeSystem(parts: readonly TextPart[], writing: Writing): JsonValue | undefined {
+  const blocks = parts.map((part) => writeText(part, writing)).filter((block) => block !== undefined);
+  if (blocks.length === 0) return undefined;
+  const isJoined = blocks.length === 1 || writing.request.dialect !== 'messages';
+  return isJoined && blocks.every(isPlainText) ? blocks.map((block) => block['text']).join('\n\n') : blocks;
+}
+
+function mergedMessages(turns: readonly Turn[], writing: Writing): readonly JsonObject[] {
+  const merged: { role: Turn['role']; blocks: JsonObject[] }[] = [];
+  for (const { role, parts } of turns) {
+    const blocks = writeBlocks(parts, writing);
+    if (blocks.length === 0) continue;
+    const last = merged.at(-1);
+    if (last?.role === role) last.blocks.push(...blocks);
+    else merged.push({ role, blocks: [...blocks] });
+  }
+  return merged.map(({ role, blocks }) => ({
+    role,
+    content: contentOf(role === 'user' ? resultsFirst(blocks) : blocks),
+  }));
+}
+
+function contentOf(blocks: readonly JsonObject[]): JsonValue {
+  const [first] = blocks;
+  return blocks.length === 1 && isPlainText(first) ? (first?.['text'] ?? '') : blocks;
+}
+
+/** The results of tools must stand in front of what the user says beside them. */
+function resultsFirst(blocks: readonly JsonObject[]): readonly JsonObject[] {
+  const isResult = ({ type }: JsonObject): boolean => typeof type === 'string' && type.endsWith('tool_result');
+  return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))];
+}
