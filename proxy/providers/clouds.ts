@@ -82,7 +82,8 @@ export const vertex: Row = {
     gemini: {
       path: `${publishers}:generateContent`,
       streamPath: `${publishers}:streamGenerateContent?alt=sse`,
-      quirks: { isModelInPath: true, isInventor: true, takesJsonSchema: true },
+      // Ids of calls and results are refused there, although the other address of Gemini takes them.
+      quirks: { isModelInPath: true, isInventor: true, takesJsonSchema: true, without: ['id'] },
     },
     // Here the body names the model (cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/count-tokens).
     count_tokens: {

@@ -7,6 +7,7 @@ import { completionsTranslation } from '../dialects/completions/translate.ts';
 import type { ProviderWords } from '../dialects/dialect.ts';
 import { geminiTranslation } from '../dialects/gemini/translate.ts';
 import { MessagesTap } from '../dialects/messages/stream-tap.ts';
+import { messagesTranslation } from '../dialects/messages/translate.ts';
 import type { ClientDialectName } from '../dialects/names.ts';
 import { ResponsesTap } from '../dialects/responses/stream-tap.ts';
 import { responsesTranslation } from '../dialects/responses/translate.ts';
@@ -23,7 +24,10 @@ export interface Relayed {
 }
 
 const chatBytes: Relayed = { watchStream: (options) => new StreamTap(options), readError };
-const messagesBytes: Relayed = { watchStream: (options) => new MessagesTap(options), readError };
+const messagesBytes: Relayed = {
+  watchStream: (options) => new MessagesTap(options),
+  readError: messagesTranslation.readError,
+};
 
 /** Of formats that are never relayed, errors alone are read. */
 export const relayed: Readonly<Record<Speakable, Relayed>> = {
@@ -40,6 +44,7 @@ export const relayed: Readonly<Record<Speakable, Relayed>> = {
 /** The formats that providers are translated to. */
 export const providerDialects: Readonly<Partial<Record<Speakable, ProviderDialect>>> = {
   chat: chatTranslation,
+  messages: messagesTranslation,
   gemini: geminiTranslation,
   responses: responsesTranslation,
   bedrock: bedrockTranslation,
@@ -48,6 +53,7 @@ export const providerDialects: Readonly<Partial<Record<Speakable, ProviderDialec
 /** The formats that clients are translated from. */
 export const clientDialects: Readonly<Partial<Record<ClientDialectName, ClientDialect>>> = {
   chat: chatTranslation,
+  messages: messagesTranslation,
   completions: completionsTranslation,
   responses: responsesTranslation,
 };

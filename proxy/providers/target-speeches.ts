@@ -68,12 +68,17 @@ function speechesOf(spoken: Spoken, place: Place, model: string): Speeches {
   const usable = spoken.filter(([, { models }]) => models?.some((prefix) => model.startsWith(prefix)) ?? true);
   const speeches: Partial<Record<Operation, TargetSpeech>> = {};
   for (const operation of operations) {
-    const native = usable.find(([name, { quirks }]) => name === operation && quirks?.isModelInPath !== true);
+    const native = usable.find(([name, { quirks }]) => name === operation && takesBytes(quirks));
     const other = translated.has(operation) ? usable.find(([name]) => providerDialects[name] !== undefined) : undefined;
     if (native !== undefined) speeches[operation] = targetSpeech(native, place, model, undefined);
     else if (other !== undefined) speeches[operation] = targetSpeech(other, place, model, providerDialects[other[0]]);
   }
   return Object.freeze(speeches);
+}
+
+/** The client's bytes can be sent as they are but for the model's name. */
+function takesBytes(quirks: Quirks = {}): boolean {
+  return quirks.isModelInPath !== true && quirks.adds === undefined;
 }
 
 function targetSpeech(

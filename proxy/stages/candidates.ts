@@ -2,14 +2,17 @@
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation } from '../dialects/dialect.ts';
+import { countedTokens, readCountRequest } from '../dialects/messages/count-tokens.ts';
 import type { ClientDialectName } from '../dialects/names.ts';
 import { Refusal, refusal } from '../errors.ts';
 import { clientDialects } from '../providers/dialects.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
-import { estimateInput } from '../tokens/estimate.ts';
 import { conversationOf } from '../translation/conversation-of.ts';
 import { type Translated, translate } from '../translation/translated.ts';
 import { partOf } from './route-part.ts';
+
+/** The rules of a request to count tokens. */
+const tokenCounting = { readRequest: readCountRequest };
 
 /** A route whose targets can all be asked, and what those are told whose dialect is another one. */
 export interface Candidates {
@@ -62,7 +65,8 @@ export function candidates(route: Route, { operation, path }: Wanted, call: Call
 function countable(route: Route, call: Call): Candidates {
   const counting = partOf(route, ({ speeches }) => speeches.count_tokens !== undefined);
   if (counting !== undefined) return { route: counting, translated: undefined, own: undefined };
-  const own = jsonAnswer({ input_tokens: Math.max(1, estimateInput(call.body)) });
+  conversationOf(call, tokenCounting);
+  const own = jsonAnswer(countedTokens(call.body));
   return { route, translated: undefined, own };
 }
 

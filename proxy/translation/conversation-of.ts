@@ -6,14 +6,17 @@ import { type ClientDialect, InvalidRequest } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
 
 /** A client's words, in its own dialect and in none. */
-export interface Spoken {
-  readonly client: ClientDialect;
+export interface Spoken<Client = ClientDialect> {
+  readonly client: Client;
   readonly body: JsonObject;
   readonly request: ConversationRequest;
 }
 
 /** Throws 400 `invalid_parameter` that names the member which breaks the rules of the dialect. */
-export function conversationOf({ body }: Pick<Call, 'body'>, client: ClientDialect): Spoken {
+export function conversationOf<Client extends Pick<ClientDialect, 'readRequest'>>(
+  { body }: Pick<Call, 'body'>,
+  client: Client,
+): Spoken<Client> {
   const parsed = parseJson(body.toString('utf8'));
   if (!isObject(parsed)) throw refusal('invalid_json', { fill: { reason: 'it must be an object' } });
   try {
