@@ -18,6 +18,7 @@ export function readAnswer(body: JsonObject): ConversationAnswer {
   const whole = { ...body, choices: [{ ...choice, message: numbered }] };
   for (const event of [...reader.readBody(whole), ...reader.read({ event: undefined, data: '[DONE]' })])
     fold.add(event);
+  if (fold.failure !== undefined) throw new InvalidAnswer('the provider broke it off');
   const serviceTier = textOf(body['service_tier']);
   return serviceTier === undefined ? fold.answer() : { ...fold.answer(), serviceTier };
 }

@@ -1,5 +1,4 @@
 // Reads the chunks of a streamed answer.
-import type { Finish } from '../conversation/conversation.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
 import { type JsonObject, listOf, numberOf, objectOf, parseObject, textOf } from '../json.ts';
 import { type EventReader, InvalidAnswer, type RawEvent } from '../translation.ts';
@@ -10,6 +9,8 @@ import { readError } from './read-error.ts';
 import { usageIn } from './read-usage.ts';
 
 const none: readonly StreamEvent[] = [];
+/** Reasons of servers that broke off (OpenRouter, vLLM, DeepSeek). */
+const brokenReasons: readonly string[] = ['error', 'abort', 'insufficient_system_resource'];
 
 /** Reads the first choice; others are not asked for in translation. */
 export class ChunkReader implements EventReader {
@@ -35,10 +36,8 @@ export class ChunkReader implements EventReader {
     const delta = objectOf(choice?.['delta']) ?? objectOf(choice?.['message']);
     if (delta !== undefined) events.push(...this.#deltas.read(delta, choice?.['logprobs']));
     if (body['citations'] || body['search_results']) this.#deltas.keepSources(readSources(body));
-    if (typeof choice?.['finish_reason'] === 'string') {
-      this.#last = choice;
-      events.push(...this.#deltas.end());
-    }
+    // Some servers name an empty reason as long as the answer goes on.
+    if (textOf(choice?.['finish_reason'])) this.#last = choice;
     const usage = usageIn(body, choice);
     if (usage !== undefined) events.push({ kind: 'usage', usage });
     return events;
@@ -51,11 +50,6 @@ export class ChunkReader implements EventReader {
     return this.#deltas.end();
   }
 
-  /** Why the answer ended, as far as it has come. */
-  get finish(): Finish {
-    return readFinish(this.#last, this.#deltas);
-  }
-
   #start(body: JsonObject): StreamEvent {
     this.#isStarted = true;
     const createdAt = numberOf(body['created']);
@@ -63,10 +57,15 @@ export class ChunkReader implements EventReader {
   }
 
   #finish(): readonly StreamEvent[] {
+    if (!this.#isStarted) throw new InvalidAnswer('its stream is empty');
     this.#isEnded = true;
-    const events: StreamEvent[] = this.#isStarted ? [] : [this.#start({})];
-    events.push(...this.#deltas.end(), { kind: 'finished', finish: this.finish });
-    return events;
+    const reason = textOf(this.#last?.['finish_reason']) ?? '';
+    const isBroken = brokenReasons.includes(reason);
+    const failure = { message: `The provider ended the answer: ${reason}.`, code: reason, type: null };
+    return [
+      ...this.#deltas.end(),
+      isBroken ? { kind: 'failed', failure } : { kind: 'finished', finish: readFinish(this.#last, this.#deltas) },
+    ];
   }
 
   #fail(text: string): readonly StreamEvent[] {

@@ -47,7 +47,10 @@ function readFunction(called: JsonObject, tool: JsonObject, at: string): Tool {
   const parameters = optionalObject(called, 'parameters', at);
   const strict = optionalFlag(called, 'strict', at);
   const mark = optionalObject(tool, 'cache_control', at);
-  const members = membersBut(called, 'type cache_control name description parameters strict'.split(' '));
+  const members = {
+    ...keyed('tool', called === tool ? {} : membersBut(tool, ['type', 'function', 'cache_control'])),
+    ...keyed('function', membersBut(called, 'type cache_control name description parameters strict'.split(' '))),
+  };
   return {
     kind: 'function',
     name: requiredText(called, 'name', at),
@@ -57,6 +60,10 @@ function readFunction(called: JsonObject, tool: JsonObject, at: string): Tool {
     ...(mark === undefined ? {} : { cacheMark: mark }),
     ...(Object.keys(members).length === 0 ? {} : { own: { dialect: 'chat', members } as const }),
   };
+}
+
+function keyed(key: string, members: JsonObject): JsonObject {
+  return Object.keys(members).length === 0 ? {} : { [key]: members };
 }
 
 /** The grammar stands one level deeper in chat than in the conversation. */

@@ -1,7 +1,7 @@
 // Writes the tools of a request and what is chosen of them.
 import type { ConversationRequest, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
-import { type JsonObject, type JsonValue, textOf } from '../json.ts';
+import { type JsonObject, type JsonValue, objectOf, textOf } from '../json.ts';
 import { takesFreeText } from './write-messages.ts';
 import type { Writing } from './writing.ts';
 
@@ -28,8 +28,15 @@ function writeTool(tool: Tool, index: number, writing: Writing): readonly JsonOb
   const isStrictLost = strict === true && writing.lacks('strict');
   if (isStrictLost) writing.hint('strict');
   const further = own?.dialect === 'chat' ? own.members : {};
-  const called = { name, description, parameters, strict: isStrictLost ? undefined : strict, ...further };
-  return [{ type: 'function', function: called, cache_control: writing.isOwn ? cacheMark : undefined }];
+  const called = {
+    name,
+    description,
+    parameters,
+    strict: isStrictLost ? undefined : strict,
+    ...objectOf(further['function']),
+  };
+  const beside = { cache_control: writing.isOwn ? cacheMark : undefined, ...objectOf(further['tool']) };
+  return [{ type: 'function', function: called, ...beside }];
 }
 
 function nestedFormat(format: JsonObject | undefined): JsonObject | undefined {

@@ -60,6 +60,9 @@ await test('a stream that breaks off is not finished', async (t) => {
     ['started', 'opened', 'delta', 'closed'],
   );
   t.throws(() => eventsOf('data: {"id"\n\n'), { name: 'InvalidAnswer' });
+  t.throws(() => eventsOf('data: [DONE]\n\n'), { name: 'InvalidAnswer' });
+  const abort = 'data: {"choices":[{"delta":{},"finish_reason":"abort"}]}\n\n';
+  t.match(eventsOf(begun + abort).at(-1), { kind: 'failed', failure: { code: 'abort' } });
   const reason = 'data: {"id":"a","choices":[{"delta":{},"finish_reason":"length"}]}\n\n';
   t.same(eventsOf(begun + reason).at(-1), { kind: 'finished', finish: { reason: 'length' } });
 });
@@ -70,7 +73,8 @@ await test('chunks without a choice, and an end without a reason, are understood
     eventsOfChunks(
       { id: '', choices: [], prompt_filter_results: [] },
       { id: 'a', model: 'm', choices: [{ index: 1, delta: { content: 'other' } }] },
-      { id: 'a', model: 'm', choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] },
+      { id: 'a', model: 'm', choices: [{ index: 0, delta: { content: 'H' }, finish_reason: '' }] },
+      { id: 'a', model: 'm', choices: [{ index: 0, delta: { content: 'i' }, finish_reason: null }] },
       { id: 'a', model: 'm', choices: null, usage },
     ),
   );

@@ -123,7 +123,12 @@ const tool = fc.oneof(
   fc
     .record({ name, description: word, parameters: json, strict: fc.boolean() }, { requiredKeys: ['name'] })
     .map((described) => ({ type: 'function', function: described })),
-  fc.constant({ type: 'function', function: { name: 'f' }, cache_control: { type: 'ephemeral' } }),
+  fc.constant({
+    type: 'function',
+    function: { name: 'f', later: 1 },
+    cache_control: { type: 'ephemeral' },
+    lazy: true,
+  }),
   fc.constant({
     type: 'custom',
     custom: { name: 'patch', format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'a' } } },
