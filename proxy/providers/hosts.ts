@@ -31,7 +31,7 @@ export const groq: Row = {
       maxTokens: 'max_completion_tokens',
       hasOnlySystemRole: true,
       // "Currently unsupported OpenAI features": 400 for each of them; `n` has to be 1.
-      without: ['logprobs', 'top_logprobs', 'logit_bias', 'n'],
+      without: ['logprobs', 'top_logprobs', 'logit_bias', 'n', 'reasoning_content'],
     }),
     // "Unsupported features" (console.groq.com/docs/responses-api).
     responses: speechWith('responses', {

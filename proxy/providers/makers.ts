@@ -77,6 +77,7 @@ export const mistral: Row = {
         'store',
         'service_tier',
         'verbosity',
+        'reasoning_content',
         'stream_options',
       ],
     }),
