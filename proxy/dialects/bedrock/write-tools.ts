@@ -1,5 +1,6 @@
 // Writes the tools, and which of them may be called. Converse cannot say that none may: then there are none.
 import type { ConversationRequest, FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
+import { loseForeignTool } from '../foreign-tools.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import type { JsonObject } from '../json.ts';
 import { cachePoint } from './write-blocks.ts';
@@ -24,7 +25,7 @@ export function isForced(choice: ToolChoice | undefined): boolean {
 
 function writeTool(tool: Tool, index: number, writing: Writing): readonly JsonObject[] {
   if (tool.kind === 'foreign') {
-    writing.losses.meaning(`tools[${index}]`, `it knows no tool of the type ${tool.name}`);
+    loseForeignTool(writing.request, index, writing.losses);
     return [];
   }
   if (tool.kind === 'free_text') return [specOf(asFunctionTool(tool))];

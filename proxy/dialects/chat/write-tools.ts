@@ -16,7 +16,8 @@ export function writeTools(request: ConversationRequest, writing: Writing): Json
 function writeTool(tool: Tool, index: number, writing: Writing): readonly JsonObject[] {
   if (tool.kind === 'foreign') {
     if (tool.dialect === 'chat') return [tool.value];
-    return writing.meaningField(`tools[${index}]`, `it has no tool ${tool.name}`) ?? [];
+    writing.loseTool(index);
+    return [];
   }
   if (tool.kind === 'free_text' && takesFreeText(writing)) {
     const { name, description, format } = tool;
@@ -63,7 +64,7 @@ function choiceOf(choice: ToolChoice, tools: readonly Tool[], writing: Writing):
 function writeParallel({ parallelTools }: ConversationRequest, writing: Writing): JsonObject {
   if (parallelTools === undefined) return {};
   if (!writing.lacks('parallel_tool_calls')) return { parallel_tool_calls: parallelTools };
-  if (parallelTools) writing.hint('parallelTools');
-  else writing.meaning('parallelTools', 'it may call several tools at once');
+  // Agents switch it off as a matter of course, and can take several calls.
+  writing.hint('parallelTools');
   return {};
 }

@@ -1,6 +1,7 @@
 // What writing one request needs everywhere: the target's quirks, and whom to tell of losses.
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
+import { loseForeignTool } from '../foreign-tools.ts';
 import type { Quirks } from '../quirks.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 
@@ -47,6 +48,11 @@ export class Writing {
     if (this.#hinted.has(field)) return;
     this.#hinted.add(field);
     this.#losses.hint(field);
+  }
+
+  /** A tool of another dialect is left out. */
+  loseTool(index: number): void {
+    loseForeignTool(this.#request, index, this.#losses);
   }
 
   /** Something is left out without which the answer may be another one. */

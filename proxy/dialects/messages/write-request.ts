@@ -109,12 +109,17 @@ function placed(body: JsonObject, [key, ...rest]: readonly string[], value: Json
   return Object.fromEntries([...others, [key, rest.length === 0 ? value : placed(inner ?? {}, rest, value)]]);
 }
 
+/** A choice of tools that leaves it to the model. */
+function isFree(value: JsonValue | undefined): boolean {
+  return objectOf(value)?.['type'] === 'auto';
+}
+
 /** Leaves out what this server does not know. */
 function withoutUnknown(body: JsonObject, { quirks }: WriteTarget, losses: Losses): JsonObject {
   const unknown = (quirks.without ?? []).filter((key) => Object.hasOwn(body, key));
   if (unknown.length === 0) return body;
   for (const key of unknown) {
-    if (hints.has(key)) losses.hint(key);
+    if (hints.has(key) || isFree(body[key])) losses.hint(key);
     else losses.meaning(key, `it has no ${key}`);
   }
   return Object.fromEntries(Object.entries(body).filter(([key]) => !unknown.includes(key)));

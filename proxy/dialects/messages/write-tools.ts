@@ -1,6 +1,8 @@
 // Writes the tools of a request, and which of them must be called.
 import type { FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
+import { loseForeignTool } from '../foreign-tools.ts';
+import { asFunctionTool } from '../free-text-tools.ts';
 import type { JsonObject } from '../json.ts';
 import { withMarks } from './marks.ts';
 import type { Writing } from './writing.ts';
@@ -16,13 +18,17 @@ function writeTool(tool: Tool, index: number, { losses, request }: Writing): Jso
   const field = `${fieldName('tools', request.dialect)}[${index}]`;
   if (tool.kind === 'foreign') {
     if (tool.dialect === 'messages') return tool.value;
-    losses.meaning(field, `it has no tool of the type ${tool.name}`);
+    loseForeignTool(request, index, losses);
     return undefined;
   }
-  if (tool.kind === 'free_text') {
-    losses.meaning(field, 'it has no tools that take free text');
-    return undefined;
-  }
+  return writeFunction(tool.kind === 'free_text' ? asFunctionTool(tool) : tool, field, { losses, request });
+}
+
+function writeFunction(
+  tool: FunctionTool,
+  field: string,
+  { losses, request }: Pick<Writing, 'losses' | 'request'>,
+): JsonObject | undefined {
   const isOwn = request.dialect === 'messages';
   const input_schema = isOwn ? tool.parameters : schemaOf(tool);
   if (input_schema === undefined) {

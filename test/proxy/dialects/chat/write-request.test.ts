@@ -100,7 +100,7 @@ const settings: readonly (readonly [Partial<ConversationRequest>, Quirks, string
     { without: ['tool_choice', 'parallel_tool_calls'] },
     'm',
     { tools: [{ type: 'function', function: { name: 'f' } }] },
-    ['meaning tool_choice', 'meaning tool_choice.disable_parallel_tool_use'],
+    ['meaning tool_choice', 'hint tool_choice.disable_parallel_tool_use'],
   ],
   [
     { tools: [{ kind: 'foreign', dialect: 'messages', name: 'web_search_20250305', value: {} }] },
