@@ -62,8 +62,9 @@ export function writePart(part: Part): readonly JsonObject[] {
     case 'file':
     case 'audio':
     case 'tool_result':
-      return [];
+      break;
   }
+  return [];
 }
 
 /** A thought without words, which keeps what another family signed until the client sends it back. */

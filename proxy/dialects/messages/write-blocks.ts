@@ -37,10 +37,11 @@ function writeBlock(part: Part, writing: Writing): JsonObject | undefined {
     case 'reasoning':
       return writeReasoning(part, writing);
     case 'foreign':
-      if (part.dialect === 'messages') return part.value;
-      losses.meaning(fieldName('turns', request.dialect), `it has nothing like ${part.name}`);
-      return undefined;
+      break;
   }
+  if (part.dialect === 'messages') return part.value;
+  losses.meaning(fieldName('turns', request.dialect), `it has nothing like ${part.name}`);
+  return undefined;
 }
 
 /** Undefined for a text of blanks, which Anthropic refuses. */

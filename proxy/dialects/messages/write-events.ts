@@ -59,8 +59,9 @@ export class MessagesWriter implements EventWriter {
       case 'finished':
         return this.#start() + this.#finished(event.finish);
       case 'failed':
-        return failed(event.failure);
+        break;
     }
+    return failed(event.failure);
   }
 
   #start(): string {
@@ -112,8 +113,9 @@ export class MessagesWriter implements EventWriter {
       case 'signature':
         return this.#signed(open, delta.signature);
       case 'encrypted':
-        return this.#signed(open, delta.encrypted);
+        break;
     }
+    return this.#signed(open, delta.encrypted);
   }
 
   #said({ part }: Open, text: string): string {

@@ -17,10 +17,11 @@ export function writeSampling(writing: Writing, thinks: boolean): JsonObject {
   const { temperature, topP, topK } = sampling;
   if (dialect === 'messages') return { temperature, top_p: topP, top_k: topK };
   const heat = numberOf(temperature);
-  const share = numberOf(topP);
+  // All of what is probable: as is usual.
+  const share = numberOf(topP) === 1 ? undefined : numberOf(topP);
   const isHot = heat !== undefined && heat > hottest;
   const keepsHeat = heat === undefined || heat === 1 || !(thinks || traits.hasOwnSampling);
-  const isAlone = heat === undefined || !traits.takesOneSampling || share === 1;
+  const isAlone = heat === undefined || !traits.takesOneSampling;
   const keepsShare = share === undefined || (isAlone && !traits.hasOwnSampling && (!thinks || share >= leastTopP));
   const keepsTopK = topK === undefined || !(thinks || traits.hasOwnSampling);
   if (isHot || !keepsHeat) losses.hint(fieldName('temperature', dialect));
@@ -30,7 +31,7 @@ export function writeSampling(writing: Writing, thinks: boolean): JsonObject {
   const isUsual = traits.hasOwnSampling || (thinks && heat === 1);
   return {
     temperature: !keepsHeat || isUsual ? undefined : isHot ? hottest : temperature,
-    top_p: keepsShare && !(traits.takesOneSampling && share === 1) ? topP : undefined,
+    top_p: keepsShare && share !== undefined ? topP : undefined,
     top_k: keepsTopK ? topK : undefined,
   };
 }

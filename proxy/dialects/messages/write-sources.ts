@@ -55,9 +55,10 @@ function sourceOf(source: Source, writing: Writing): JsonObject | undefined {
     case 'text':
       return textSource(source.text);
     case 'id':
-      if (writing.request.dialect === 'messages') return { type: 'file', file_id: source.id };
-      return lost(writing, 'it does not have the files of another provider');
+      break;
   }
+  if (writing.request.dialect === 'messages') return { type: 'file', file_id: source.id };
+  return lost(writing, 'it does not have the files of another provider');
 }
 
 function lost({ losses, request }: Writing, because: string): undefined {

@@ -66,7 +66,7 @@ export function writeToolChoice({ losses, request }: Writing, hasTools: boolean)
   const isParallelSaid = parallelTools === false || (parallelTools === true && isOwn);
   if (!isParallelSaid || (toolChoice.kind === 'none' && !isOwn))
     return request.toolChoice === undefined ? undefined : choiceOf(toolChoice);
-  return { ...choiceOf(toolChoice), disable_parallel_tool_use: parallelTools === false };
+  return { ...choiceOf(toolChoice), disable_parallel_tool_use: !parallelTools };
 }
 
 function choiceOf(choice: ToolChoice): JsonObject {

@@ -2,7 +2,7 @@
 import type { Turn } from '../conversation/conversation.ts';
 import type { TextPart } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import { type JsonObject, type JsonValue, textOf } from '../json.ts';
 import { isPlainText, writeBlocks, writeText } from './write-blocks.ts';
 import type { Writing } from './writing.ts';
 
@@ -38,7 +38,7 @@ function writeSystem(parts: readonly TextPart[], writing: Writing): JsonValue | 
   const blocks = parts.map((part) => writeText(part, writing)).filter((block) => block !== undefined);
   if (blocks.length === 0) return undefined;
   const isJoined = blocks.length === 1 || writing.request.dialect !== 'messages';
-  return isJoined && blocks.every(isPlainText) ? blocks.map((block) => block['text']).join('\n\n') : blocks;
+  return isJoined && blocks.every(isPlainText) ? blocks.map((block) => textOf(block['text'])).join('\n\n') : blocks;
 }
 
 function mergedMessages(turns: readonly Turn[], writing: Writing): readonly JsonObject[] {

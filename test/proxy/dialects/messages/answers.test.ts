@@ -3,10 +3,10 @@ import { test } from 'tap';
 import type { Part } from '../../../../proxy/dialects/conversation/parts.ts';
 import type { StreamEvent } from '../../../../proxy/dialects/conversation/stream-event.ts';
 import { packSignature } from '../../../../proxy/dialects/foreign-signature.ts';
-import { messagesTranslation } from '../../../../proxy/dialects/messages/translate.ts';
+import { readAnswer } from '../../../../proxy/dialects/messages/read-answer.ts';
+import { readRequest } from '../../../../proxy/dialects/messages/read-request.ts';
+import { writeAnswer } from '../../../../proxy/dialects/messages/write-answer.ts';
 import { answerOf, cases, context, eventsOf, fold, plain, recorded, written } from './recorded.ts';
-
-const { readAnswer, writeAnswer } = messagesTranslation;
 
 await test('a stream tells the same wherever its bytes are cut', (t) => {
   for (const name of [...cases, 'error-in-the-middle']) {
@@ -158,7 +158,7 @@ await test('thoughts of other families are kept by the client in a packed form',
   const thought: Part = { kind: 'reasoning', text: '', summary: ['First.', 'Then.'], encrypted };
   const { content } = writeAnswer({ id: 'a', model: 'm', parts: [thought], finish: { reason: 'stop' } }, context);
   const assistant = { role: 'assistant', content: content ?? [] };
-  const { turns } = messagesTranslation.readRequest({ max_tokens: 1, messages: [assistant] });
+  const { turns } = readRequest({ max_tokens: 1, messages: [assistant] });
   t.same(plain(turns[0]?.parts), [{ kind: 'reasoning', text: '', summary: ['First.\n\nThen.'], encrypted }]);
   t.end();
 });
