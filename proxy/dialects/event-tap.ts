@@ -86,11 +86,11 @@ export abstract class EventTap implements WatchedStream {
     held.add(chunk);
     if (held.length <= maxHeldBytes) return nothing;
     this.insideEvent = true;
-    return this.#passPiece(held.take());
+    return this.#passPiece(held.take(), true);
   }
 
-  /** Sees a piece of an event too long to be held. */
-  protected readPiece(piece: Buffer): void {
+  /** Sees a piece of an event too long to be held; `isFirst`: its beginning. */
+  protected readPiece(piece: Buffer, _isFirst: boolean): void {
     if (!this.options.readsUsage) return;
     this.counter.push(piece);
     this.weigh(piece);
@@ -106,7 +106,7 @@ export abstract class EventTap implements WatchedStream {
 
   #takeInside(chunk: Buffer, before: number | undefined): Buffer {
     const end = firstEventEnd(chunk, 0, before);
-    const piece = this.#passPiece(end === 0 ? chunk : chunk.subarray(0, end));
+    const piece = this.#passPiece(end === 0 ? chunk : chunk.subarray(0, end), false);
     if (end === 0) return piece;
     this.insideEvent = false;
     const last = Buffer.concat([piece, this.#secretsPassing().flush()]);
@@ -116,8 +116,8 @@ export abstract class EventTap implements WatchedStream {
   }
 
   /** The next piece of an event too long to be held. */
-  #passPiece(piece: Buffer): Buffer {
-    this.readPiece(piece);
+  #passPiece(piece: Buffer, isFirst: boolean): Buffer {
+    this.readPiece(piece, isFirst);
     return this.#secretsPassing().push(piece);
   }
 

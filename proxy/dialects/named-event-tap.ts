@@ -20,7 +20,7 @@ const named = /^(?:event:|data: ?\{\s*"type"\s*:\s*") ?([\w.]+)/m;
 export abstract class NamedEventTap extends EventTap {
   #isDone = false;
   /** The name of an event too long to be held, while it passes. */
-  #longName: string | undefined;
+  #longName = '';
 
   override push(chunk: Buffer): Buffer {
     return chunk.length === 0 ? nothing : this.take(chunk);
@@ -51,15 +51,14 @@ export abstract class NamedEventTap extends EventTap {
   }
 
   protected pass(whole: Buffer): Buffer {
-    this.#longName = undefined;
     const { readsUsage, watchesEnd } = this.options;
     if (watchesEnd) this.#isDone ||= this.#hasEnd(whole);
     if (readsUsage) this.#read(whole);
     return mayNameError(whole) ? this.withoutErrors(whole) : whole;
   }
 
-  protected override readPiece(piece: Buffer): void {
-    this.#longName ??= nameOf(piece);
+  protected override readPiece(piece: Buffer, isFirst: boolean): void {
+    if (isFirst) this.#longName = nameOf(piece);
     const name = this.#longName;
     if (this.options.watchesEnd) this.#isDone ||= this.ends(name);
     if (!this.options.readsUsage) return;

@@ -54,7 +54,9 @@ await test('every end is one', (t) => {
 
 await test('a last event too long to be held is read as it passes', (t) => {
   const response = { id: 'resp_1', output: [{ text: 'x'.repeat(600_000) }], tools, usage, user: null };
-  const text = event(created) + event({ type: 'response.completed', response });
+  const instructions = 'y'.repeat(300_000);
+  const begun = event({ type: 'response.created', response: { instructions, usage: { total_tokens: 1 } } });
+  const text = begun + event({ type: 'response.completed', response });
   const { tap, passed } = tapped(text, 16_384);
   t.ok(passed === text);
   t.same([tap.usage(), tap.finished()], [reported, true]);
