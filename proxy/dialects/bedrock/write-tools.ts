@@ -1,5 +1,5 @@
 // Writes the tools, and which of them may be called. Converse cannot say that none may: then there are none.
-import type { ConversationRequest, FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
+import type { ConversationRequest, ForeignTool, FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { loseForeignTool } from '../foreign-tools.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import type { JsonObject } from '../json.ts';
@@ -12,7 +12,11 @@ const noInput: JsonObject = { type: 'object', properties: {} };
 export function writeTools(request: ConversationRequest, writing: Writing): JsonObject | undefined {
   const { tools, toolChoice, parallelTools } = request;
   if (toolChoice?.kind === 'none') return undefined;
-  const written = tools.flatMap((tool, index) => writeTool(tool, index, writing));
+  const written = tools.flatMap((tool, index) => {
+    if (tool.kind !== 'foreign') return writeTool(tool, writing);
+    loseForeignTool(request, index, writing.losses);
+    return [];
+  });
   if (written.length === 0) return undefined;
   if (parallelTools === false) writing.hint('parallelTools');
   return { tools: written, ...choiceOf(toolChoice) };
@@ -23,11 +27,7 @@ export function isForced(choice: ToolChoice | undefined): boolean {
   return choice?.kind === 'required' || choice?.kind === 'tool';
 }
 
-function writeTool(tool: Tool, index: number, writing: Writing): readonly JsonObject[] {
-  if (tool.kind === 'foreign') {
-    loseForeignTool(writing.request, index, writing.losses);
-    return [];
-  }
+function writeTool(tool: Exclude<Tool, ForeignTool>, writing: Writing): readonly JsonObject[] {
   if (tool.kind === 'free_text') return [specOf(asFunctionTool(tool))];
   if (tool.strict) writing.hint('strict');
   for (const member of Object.keys(tool.own?.members ?? {})) writing.losses.hint(`tools.${member}`);

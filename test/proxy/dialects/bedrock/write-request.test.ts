@@ -294,8 +294,8 @@ await test('what cannot be said is told, in the words of the client', async (t) 
       'messages: it takes documents as data only',
     ],
     [
-      { dialect: 'responses', tools: [{ kind: 'foreign', dialect: 'responses', name: 'web_search', value: {} }] },
-      'tools[0]: it knows no tool of the type web_search',
+      { tools: [{ kind: 'foreign', dialect: 'messages', name: 'web_search', value: {} }] },
+      'tools[0]: it has no tool of the type web_search',
     ],
     [
       {
