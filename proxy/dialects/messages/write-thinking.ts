@@ -68,7 +68,7 @@ function effortOf({ effort, budgetTokens }: Thinking, traits: ModelTraits): stri
 }
 
 /** How much effort a budget stands for. */
-export function effortOfBudget(tokens: number): 'low' | 'medium' | 'high' {
+function effortOfBudget(tokens: number): 'low' | 'medium' | 'high' {
   if (tokens >= budgets.high) return 'high';
   return tokens >= budgets.medium ? 'medium' : 'low';
 }

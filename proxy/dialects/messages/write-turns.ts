@@ -41,6 +41,13 @@ function writeSystem(parts: readonly TextPart[], writing: Writing): JsonValue | 
   return isJoined && blocks.every(isPlainText) ? blocks.map((block) => textOf(block['text'])).join('\n\n') : blocks;
 }
 
+/** Anthropic refuses blanks at the end of the words with which the model shall begin. */
+function withoutLastBlanks(blocks: readonly JsonObject[]): readonly JsonObject[] {
+  const last = blocks.at(-1);
+  if (last?.['type'] !== 'text') return blocks;
+  return [...blocks.slice(0, -1), { ...last, text: (textOf(last['text']) ?? '').trimEnd() }];
+}
+
 function mergedMessages(turns: readonly Turn[], writing: Writing): readonly JsonObject[] {
   const merged: { role: Turn['role']; blocks: JsonObject[] }[] = [];
   for (const { role, parts } of turns) {
@@ -50,10 +57,11 @@ function mergedMessages(turns: readonly Turn[], writing: Writing): readonly Json
     if (last?.role === role) last.blocks.push(...blocks);
     else merged.push({ role, blocks: [...blocks] });
   }
-  return merged.map(({ role, blocks }) => ({
-    role,
-    content: contentOf(role === 'user' ? resultsFirst(blocks) : blocks),
-  }));
+  return merged.map(({ role, blocks }, index) => {
+    if (role === 'user') return { role, content: contentOf(resultsFirst(blocks)) };
+    const isPrefill = role === 'assistant' && index === merged.length - 1 && writing.request.dialect !== 'messages';
+    return { role, content: contentOf(isPrefill ? withoutLastBlanks(blocks) : blocks) };
+  });
 }
 
 function contentOf(blocks: readonly JsonObject[]): JsonValue {

@@ -127,6 +127,8 @@ await test('texts of blanks are left out, and turns of nothing', (t) => {
     { type: 'text', text: 'b' },
   ];
   t.same(write({ turns }).body['messages'], [{ role: 'user', content }]);
+  const begun = write({ turns: [user(text('a')), assistant(text('{ \n'))] }).body['messages'] as JsonObject[];
+  t.same(begun.at(-1), { role: 'assistant', content: '{' }, 'nor may the last words of the model end with some');
   t.end();
 });
 
