@@ -1,12 +1,10 @@
-// The answers of the demo provider: texts, tokens and vectors that depend on the request alone.
+// The words of the demo model: sentences and tokens that depend on the request alone.
 import { createHash } from 'node:crypto';
+import { lastQuestion, type Part, type Turn, wordsIn } from './demo-conversation.ts';
+import { describeMedia, type Media } from './demo-media.ts';
 
-export type ChatMessage = { role?: unknown; content?: unknown };
-
-export const chatModels: readonly string[] = ['demo-small', 'demo-large'];
-export const embeddingModel = 'demo-embedding';
-export const embeddingDimensions = 256;
-
+/** What a picture or a document costs, whatever its size. */
+const mediaTokens = 85;
 const openings: readonly [string, ...string[]] = [
   'Good question.',
   'Happy to help.',
@@ -24,68 +22,64 @@ export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** The plain text of a message content: a string, or the text parts of a list. */
-export function contentText(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  const parts: string[] = [];
-  for (const part of content) {
-    if (typeof part === 'object' && part !== null && 'text' in part && typeof part.text === 'string') {
-      parts.push(part.text);
-    }
-  }
-  return parts.join(' ');
-}
-
 /** Splits text into token-like pieces; joined together they give the text back. */
 export function tokenise(text: string): string[] {
   return text.match(/\s*[\p{L}\p{N}\p{M}]{1,8}|\s*[^\s\p{L}\p{N}\p{M}]|\s+$/gu) ?? [];
 }
 
-/** Tokens of a whole conversation, with the few that frame every message. */
-export function countPromptTokens(messages: readonly ChatMessage[]): number {
-  return messages.reduce((sum, message) => sum + 4 + tokenise(contentText(message.content)).length, 3);
+/** Tokens of a whole conversation, with the few that frame every turn. */
+export function countTurnTokens(turns: readonly Turn[]): number {
+  return turns.reduce((sum, { parts }) => sum + 4 + countParts(parts), 3);
 }
 
-/** The answer of `model`, which refers to the last message of the user. */
-export function composeAnswer(model: string, messages: readonly ChatMessage[]): string {
-  const last = messages.findLast((message) => message.role === 'user') ?? messages.at(-1);
-  const question = shorten(contentText(last?.content).replace(/\s+/g, ' ').trim(), 160);
+function countParts(parts: readonly Part[]): number {
+  return parts.reduce((sum, part) => {
+    if (part.kind === 'text') return sum + tokenise(part.text).length;
+    if (part.kind === 'result') return sum + 4 + countParts(part.content);
+    return sum + (part.kind === 'media' ? mediaTokens : 4);
+  }, 0);
+}
+
+/** The answer of `model`, which refers to the last turn of the user. */
+export function composeAnswer(model: string, turns: readonly Turn[]): string {
+  const question = shorten(lastQuestion(turns), 160);
   const seed = Number.parseInt(digest(`${model}\n${question}`).slice(0, 8), 16);
   const opening = openings[seed % openings.length] ?? openings[0];
   const closing = closings[(seed >>> 8) % closings.length] ?? closings[0];
   const subject = question === '' ? 'You sent no text' : `You said: “${question}”`;
-  const sentences = [opening, `${subject}${/[.!?…]”?$/.test(subject) ? '' : '.'}`, `I am ${model}, a demo model.`];
+  const sentences = [
+    opening,
+    `${subject}${/[.!?…]”?$/.test(subject) ? '' : '.'}`,
+    ...describeMedia(mediaIn(turns.findLast(({ role }) => role === 'user')?.parts ?? [])),
+    `I am ${model}, a demo model.`,
+  ];
   if (model === 'demo-large') {
     sentences.push(
-      `I read ${messages.length} message${messages.length === 1 ? '' : 's'} and ${countPromptTokens(messages)} tokens to get here.`,
+      `I read ${turns.length} message${turns.length === 1 ? '' : 's'} and ${countTurnTokens(turns)} tokens to get here.`,
       'A larger model takes more words to say the same thing.',
     );
   }
   return [...sentences, closing].join(' ');
 }
 
-/**
- * A unit vector for a text (or a list of token ids). Texts that share words point in similar directions.
- */
-export function embed(input: string | readonly number[], dimensions: number): Float32Array {
-  const words = typeof input === 'string' ? (input.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) : input.map(String);
-  const sum = new Float64Array(dimensions);
-  for (const word of words.length === 0 ? [`\0${String(input)}`] : words) addWord(sum, word);
-  const length = Math.hypot(...sum);
-  return Float32Array.from(sum, (value) => value / length);
+/** What the tools gave back, quoted, in the order of the results. `names` are those of the calls, by id. */
+export function quoteResults(results: readonly Part[], names: ReadonlyMap<string, string>): string {
+  const sentences = results.flatMap((part) => {
+    if (part.kind !== 'result') return [];
+    const name = names.get(part.callId) ?? part.callId;
+    const told = [wordsIn(part.content), ...describeMedia(mediaIn(part.content))].filter((text) => text !== '');
+    const quoted = told.length === 0 ? 'nothing' : `“${shorten(told.join(' '), 400)}”`;
+    return [part.isError ? `${name} failed and says ${quoted}.` : `${name} says ${quoted}.`];
+  });
+  return sentences.join(' ');
 }
 
-function addWord(sum: Float64Array, word: string): void {
-  let state = Number.parseInt(digest(word).slice(0, 8), 16) || 1;
-  for (let index = 0; index < sum.length; index += 1) {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    sum[index] = (sum[index] ?? 0) + state / 2 ** 31;
-  }
+/** One line of at most `length` characters. */
+export function shorten(text: string, length: number): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= length ? line : `${line.slice(0, length).trimEnd()}…`;
 }
 
-function shorten(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length).trimEnd()}…`;
+function mediaIn(parts: readonly Part[]): Media[] {
+  return parts.filter((part) => part.kind === 'media');
 }

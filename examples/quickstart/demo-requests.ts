@@ -1,10 +1,7 @@
-// Reads the requests of the demo provider strictly; its errors have the words of the OpenAI API.
+// Reads what every request to the demo provider has, strictly; whatever is refused is a Refusal.
 import type { IncomingMessage } from 'node:http';
-import type { ChatMessage } from './demo-answers.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
-export type ChatRequest = { messages: ChatMessage[]; limit: number; stream: boolean; wantsUsage: boolean };
-export type EmbeddingInput = string | number[];
 
 const bodyLimitBytes = 32 * 1024 * 1024;
 
@@ -50,32 +47,6 @@ export async function readBody(request: IncomingMessage): Promise<Body> {
   return value;
 }
 
-/** The members of a chat request that the demo uses; `limit` is the most tokens of the answer. */
-export function readChat(body: Body): ChatRequest {
-  const messages = body['messages'];
-  if (!isList(messages) || messages.length === 0 || !messages.every(isObject)) {
-    throw new Refusal(400, "'messages' must be a list of at least one message.", 'messages', 'invalid_type');
-  }
-  if ((body['n'] ?? 1) !== 1) throw new Refusal(400, 'The demo models give one choice only.', 'n', 'invalid_value');
-  const limit = readPositive(body, 'max_completion_tokens') ?? readPositive(body, 'max_tokens');
-  const options = body['stream_options'];
-  return {
-    messages,
-    limit: limit ?? Number.POSITIVE_INFINITY,
-    stream: body['stream'] === true,
-    wantsUsage: isObject(options) && options['include_usage'] === true,
-  };
-}
-
-/** The texts (or lists of token ids) to embed. */
-export function readInputs(input: unknown): EmbeddingInput[] {
-  const list = isList(input) && !isTokenIds(input) ? input : [input];
-  const isUsable = (item: unknown): item is EmbeddingInput =>
-    isTokenIds(item) || (typeof item === 'string' && item !== '');
-  if (list.length > 0 && list.every(isUsable)) return list;
-  throw new Refusal(400, "'input' must be text, token ids, or a list of either; none empty.", 'input', 'invalid_type');
-}
-
 /** An optional integer of at least 1. */
 export function readPositive(body: Body, name: string): number | undefined {
   const value = body[name] ?? undefined;
@@ -84,16 +55,17 @@ export function readPositive(body: Body, name: string): number | undefined {
   throw new Refusal(400, `'${name}' must be an integer of at least 1.`, name, 'invalid_value');
 }
 
-function isObject(value: unknown): value is Body {
+/** An optional text; null counts as left out. */
+export function optionalText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function isObject(value: unknown): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isList(value: unknown): value is unknown[] {
+export function isList(value: unknown): value is unknown[] {
   return Array.isArray(value);
-}
-
-function isTokenIds(value: unknown): value is number[] {
-  return isList(value) && value.length > 0 && value.every(Number.isInteger);
 }
 
 /** An answer other than 200, to be thrown. */
