@@ -103,9 +103,9 @@ function countTokens(body: Body, response: ServerResponse): void {
   sendJson(response, 200, { input_tokens: countInput(conversation) });
 }
 
-/** Ids come from the body, so that equal requests get equal answers. */
+/** Ids come from the body, so that equal requests get equal answers, streamed or not. */
 function seedOf(body: Body): string {
-  return digest(JSON.stringify(body));
+  return digest(JSON.stringify({ ...body, stream: undefined, stream_options: undefined }));
 }
 
 function stop(): void {

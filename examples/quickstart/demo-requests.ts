@@ -34,9 +34,10 @@ export async function readBody(request: IncomingMessage): Promise<Body> {
   let size = 0;
   for await (const chunk of request as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > bodyLimitBytes) throw new Refusal(413, 'The request body is larger than 32 MiB.');
-    chunks.push(chunk);
+    // The rest is read and dropped: a client that still sends would not see the refusal.
+    if (size <= bodyLimitBytes) chunks.push(chunk);
   }
+  if (size > bodyLimitBytes) throw new Refusal(413, 'The request body is larger than 32 MiB.');
   let value: unknown;
   try {
     value = JSON.parse(Buffer.concat(chunks).toString());

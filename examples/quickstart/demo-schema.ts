@@ -6,12 +6,13 @@ type Schema = Readonly<Record<string, unknown>>;
 /** What strings and numbers of an instance are taken from, in order. */
 export type Material = { readonly texts: readonly string[]; readonly numbers: readonly number[] };
 
-type Making = { readonly root: unknown; readonly material: Material; texts: number; numbers: number };
+type Making = { readonly root: unknown; readonly material: Material; texts: number; numbers: number; values: number };
 
 /** From here on, members that may be left out are. */
 const deep = 5;
-/** From here on, a schema that contains itself ends. */
+/** A schema that contains itself ends at this depth, or after so many values. */
 const deepest = 12;
+const mostValues = 5000;
 const openers = new Set(
   'a an and answer are ask at call can could do does extract find for get give how i in is it list look make my name now on please say show tell that the then this to use what when where which who why with would write you'.split(
     ' ',
@@ -55,11 +56,13 @@ function withoutOpener(name: string): string {
 
 /** An instance of a schema: enums give their first value, objects the members they require, arrays one item. */
 export function instanceOf(schema: unknown, material: Material): unknown {
-  return make(schema, 'text', 0, { root: schema, material, texts: 0, numbers: 0 });
+  return make(schema, 'text', 0, { root: schema, material, texts: 0, numbers: 0, values: 0 });
 }
 
 function make(given: unknown, name: string, depth: number, making: Making): unknown {
-  if (depth > deepest || !isObject(given)) return depth > deepest ? null : makeText({}, name, making);
+  making.values += 1;
+  if (depth > deepest || making.values > mostValues) return null;
+  if (!isObject(given)) return makeText({}, name, making);
   const schema = resolve(given, making.root);
   if ('const' in schema) return schema['const'];
   const options = [schema['enum'], schema['examples']].find((list) => isList(list) && list.length > 0);
