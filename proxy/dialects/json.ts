@@ -10,8 +10,11 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined;
 }
 
-/** Numbers with more than 15 digits, a zero at the end of a fraction or an exponent would change. Found within a text it costs only time. */
-const mayChange = /[\d.]{16}|\.\d*0(?!\d)|\d[eE][-+\d]|-0(?![\d.])/;
+/**
+ * A number with more than 15 digits, a zero at the end of a fraction or an exponent would change, and so would -0. What looks like one
+ * within a text costs only time. Numbers begin behind a sign of the grammar or a blank, so each is tried once.
+ */
+const mayChange = /(?:^|[:,[\s])-?(?:\d[\d.]{15}|\d+\.\d*0(?!\d)|\d[\d.]*[eE]|(?<=-)0(?![\d.]))/;
 
 declare global {
   interface JSON {

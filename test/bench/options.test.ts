@@ -25,5 +25,6 @@ void tap.test('wrong words are refused with what would be right', async (t) => {
   t.throws(() => readOptions(['--compare', 'a,b,c']), { message: /one commit or two/ });
   t.throws(() => readOptions(['--compare', 'a', '--flags']), { message: /cannot go together/ });
   t.throws(() => readOptions(['--compare', 'a', '--only', 'held']), { message: /knows no held/ });
+  t.throws(() => readOptions(['--translation', '--flags']), { message: /cannot go together/ });
   t.throws(() => readOptions(['--fast']), { message: /--fast/ });
 });

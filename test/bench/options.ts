@@ -21,11 +21,12 @@ export const USAGE = `usage: npm run bench -- [options]
     --launches N       how often both are started (default 6)
   --flags              a table of Node flags: CPU, latency, memory and start of the gateway with each
     --node A,B         Node binaries to compare (default the one that runs this)
+  --translation        what a translated call costs, × one whose bytes are relayed; 1 minute
   --profile            where the CPU time of gateway and bare goes, function by function`;
 
 /** The mode, and what belongs to it. */
 export interface Options {
-  readonly mode: 'table' | 'compare' | 'flags' | 'profile';
+  readonly mode: 'table' | 'compare' | 'flags' | 'profile' | 'translation';
   readonly quick: boolean;
   readonly parts: readonly Part[];
   readonly limiter: boolean;
@@ -58,6 +59,7 @@ export function readOptions(words: string[]): Options | undefined {
       flags: { type: 'boolean', default: false },
       node: { type: 'string', default: process.execPath },
       profile: { type: 'boolean', default: false },
+      translation: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -65,7 +67,8 @@ export function readOptions(words: string[]): Options | undefined {
   const { quick, json, record } = values;
   const compare = listOf(values.compare);
   const modes = [values.compare === undefined ? [] : ['compare'], values.flags ? ['flags'] : []].flat();
-  const chosen = [...modes, ...(values.profile ? ['profile'] : [])] as Options['mode'][];
+  const others = (['profile', 'translation'] as const).filter((name) => values[name]);
+  const chosen = [...modes, ...others] as Options['mode'][];
   if (chosen.length > 1) throw new Error(`--${chosen.join(' and --')} cannot go together`);
   const [mode = 'table'] = chosen;
   const isCompare = mode === 'compare';

@@ -26,6 +26,8 @@ const TITLES: Record<Workload, string> = {
   quarters: `SSE, ${QUARTERS_EVENTS} events at once in four writes of the provider`,
   paced: `SSE, ${PACED_EVENTS} events, one every 5 ms (latency: to the first event)`,
   held: 'SSE, one event per second without an end',
+  translated: 'JSON for a client of Anthropic, translated',
+  'translated-sse': `SSE for a client of Anthropic, translated from ${INSTANT_EVENTS} events`,
 };
 
 /** The whole report as text, ready to be printed. */

@@ -11,6 +11,7 @@ import { NODE_FLAGS, type Running, startBare, startGateway } from './processes.t
 import { profileUnderLoad, renderFunctions, renderRooms } from './profile.ts';
 import { renderReport } from './report.ts';
 import { describeMachine, openSession, progress, type Session, say } from './session.ts';
+import { measureTranslation, renderTranslation } from './translation.ts';
 import { openTree, ownTree } from './tree.ts';
 
 const ROUNDS = { table: 20, quick: 5, flags: 12 };
@@ -29,6 +30,7 @@ try {
   if (options.mode === 'compare') await compare(session, options);
   else if (options.mode === 'flags') await tabulateFlags(session, options);
   else if (options.mode === 'profile') await profile(session, options);
+  else if (options.mode === 'translation') say(renderTranslation(await measureTranslation(session, options)));
   else await tabulate(session, options);
 } catch (error) {
   progress('');

@@ -1,6 +1,6 @@
 // The connections of the load client to one target: they stay open between slices, so that a slice costs no opening.
 import { type Connection, openConnection } from './connection.ts';
-import { requestBody, type Workload } from './workload.ts';
+import { pathOf, requestBody, type Workload } from './workload.ts';
 
 // A server may close what was idle for some seconds; a connection younger than this is taken for open.
 const FRESH_MS = 2000;
@@ -22,7 +22,7 @@ export class Target {
 
   /** The bytes of a request, the same ones each time. */
   request(workload: Workload): Buffer {
-    const made = this.#requests.get(workload) ?? this.#makeRequest(requestBody(workload));
+    const made = this.#requests.get(workload) ?? this.#makeRequest(pathOf(workload), requestBody(workload));
     this.#requests.set(workload, made);
     return made;
   }
@@ -59,9 +59,9 @@ export class Target {
     this.#connections = [];
   }
 
-  #makeRequest(body: string): Buffer {
+  #makeRequest(path: string, body: string): Buffer {
     const head = [
-      'POST /v1/chat/completions HTTP/1.1',
+      `POST ${path} HTTP/1.1`,
       `host: ${this.#url.host}`,
       'content-type: application/json',
       `authorization: Bearer ${this.#token}`,

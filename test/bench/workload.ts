@@ -2,7 +2,8 @@
 
 /** What is asked for: one JSON answer to a request of 112 bytes (`json`) or of 1, 8 or 64 KiB; a stream sent at once, one
  *  write per event (`sse`), all in one write (`burst`) or in four (`quarters`); a stream with a pause after each event
- *  (`paced`); or one event per second without an end (`held`). */
+ *  (`paced`); or one event per second without an end (`held`). `translated` and `translated-sse` are `json` and `sse` for
+ *  a client of Anthropic, whose words the gateway translates. */
 export const WORKLOADS = [
   'json',
   'json-1k',
@@ -13,12 +14,16 @@ export const WORKLOADS = [
   'quarters',
   'paced',
   'held',
+  'translated',
+  'translated-sse',
 ] as const;
 /** One of `WORKLOADS`. */
 export type Workload = (typeof WORKLOADS)[number];
 
 /** Events a client receives of an instant stream, `[DONE]` included. */
 export const INSTANT_EVENTS = 34;
+/** The same of a translated one: its start, the words with what opens and closes their block, and what ends it. */
+export const TRANSLATED_EVENTS = INSTANT_EVENTS + 2;
 /** Events a client receives of a stream in four writes, `[DONE]` included. */
 export const QUARTERS_EVENTS = 31;
 /** Events a client receives of a paced stream, `[DONE]` included. */
@@ -32,6 +37,7 @@ export const MODELS = ['chat-model', 'burst-model', 'quarters-model', 'paced-mod
 
 const EVENTS: Partial<Record<Workload, number>> = {
   sse: INSTANT_EVENTS,
+  'translated-sse': TRANSLATED_EVENTS,
   burst: INSTANT_EVENTS,
   quarters: QUARTERS_EVENTS,
   paced: PACED_EVENTS,
@@ -43,7 +49,16 @@ const JSON_ANSWER_BYTES = 439;
 
 /** Whether the answer of a workload is one JSON document. */
 export function isJson(workload: Workload): boolean {
-  return workload.startsWith('json');
+  return workload.startsWith('json') || workload === 'translated';
+}
+
+/** Where it is asked. */
+export function pathOf(workload: Workload): string {
+  return isTranslated(workload) ? '/v1/messages' : '/v1/chat/completions';
+}
+
+function isTranslated(workload: Workload): boolean {
+  return workload.startsWith('translated');
 }
 
 /** Events of one complete answer; 0 for JSON. */
@@ -53,10 +68,13 @@ export function expectedEvents(workload: Workload): number {
 
 /** The request body of a workload. */
 export function requestBody(workload: Workload): string {
-  const model = isJson(workload) || workload === 'sse' ? 'bench/chat-model' : `bench/${workload}-model`;
+  const isInstant = isJson(workload) || workload.endsWith('sse');
+  const model = isInstant ? 'bench/chat-model' : `bench/${workload}-model`;
   const stream = !isJson(workload);
-  const build = (content: string): string => JSON.stringify({ model, messages: [{ role: 'user', content }], stream });
-  const length = REQUEST_BYTES[workload] ?? USUAL_REQUEST_BYTES;
+  const limit = isTranslated(workload) ? { max_tokens: 99 } : {};
+  const build = (content: string): string =>
+    JSON.stringify({ model, messages: [{ role: 'user', content }], stream, ...limit });
+  const length = REQUEST_BYTES[workload] ?? (isTranslated(workload) ? 0 : USUAL_REQUEST_BYTES);
   return build(padding('Say hello in a few words.', length - build('').length));
 }
 
@@ -114,5 +132,5 @@ function envelope(): Record<string, unknown> {
 }
 
 function padding(text: string, length: number): string {
-  return text.padEnd(length, ' ok').slice(0, length);
+  return text.padEnd(length, ' ok').slice(0, Math.max(length, 8));
 }
