@@ -105,6 +105,15 @@ export const errors = {
     'not_found_error',
     'This proxy has no explanation with the id "{id}". It keeps each for ten minutes, the last 1,000 at most.',
   ),
+  response_not_found: entryOf(
+    404,
+    'not_found_error',
+    'There is no stored response with the id "{id}" for this user path. It may have ended, or was never stored.',
+  ),
+  response_kept_elsewhere: bad(
+    'The provider "{provider}" keeps the response "{id}", and the model "{model}" does not lead there. Choose one that does.',
+  ),
+  unsupported_response_operation: bad('The response "{id}" cannot be {what}: {because}.'),
   invalid_query: bad('The query parameter {name} {problem}.'),
   route_not_found: entryOf(404, 'not_found_error', 'There is no {method} {path} here.'),
   upstream_unavailable: upstream('The provider could not be reached: {reason}.'),
@@ -117,6 +126,7 @@ export const errors = {
   stream_incomplete: upstream('The provider stopped in the middle of the stream.'),
   overloaded: upstream('The gateway is short of memory and takes no new requests for a moment. Try again.', 503),
   store_unavailable: upstream('The keys are not known yet: the state store cannot be read. Try again.', 503),
+  stored_responses_unavailable: upstream('The stored responses cannot be read now. Try again.', 503),
   control_plane_unavailable: upstream('The control plane cannot be reached: {reason}. {consequence}.', 503),
   internal_error: upstream('The gateway failed unexpectedly. Quote request id {request_id} to your operator.', 500),
 } as const satisfies Record<string, Entry>;

@@ -14,6 +14,7 @@ import type { Readiness } from './readiness.ts';
 import type { RetryBudgets } from './retry/retry-budgets.ts';
 import type { InForce } from './snapshot/in-force.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
+import type { StoredResponses } from './stored-responses/stored-responses.ts';
 import type { TargetStates } from './targets/target-states.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
 import type { Origin, Pools } from './upstream/pools.ts';
@@ -57,6 +58,8 @@ export interface Gateway {
   readonly overload: Overload;
   /** Of requests that asked for an explanation. */
   readonly keptExplanations: KeptExplanations;
+  /** Those that the gateway keeps, and where providers keep others. */
+  readonly storedResponses: StoredResponses;
   readonly keyStreams: KeyStreams;
   readonly keyUses: KeyUses;
   /** What the bodies of open requests may take of memory. */

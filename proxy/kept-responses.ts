@@ -1,5 +1,6 @@
 // Responses that clients asked to store: those that the gateway keeps, and which provider keeps the others, each for the user path of its request.
 import { ItemTooLarge, type KeptItems, type KeptKey } from '../store/state/kept-items.ts';
+import { isObject, type JsonObject, parseObject } from './dialects/json.ts';
 
 /** What the configuration says of it. */
 export interface KeepingOfResponses {
@@ -24,8 +25,16 @@ export interface KeepingPlace {
   readonly providerName?: string | undefined;
 }
 
+/** Where a provider keeps a response. */
+export interface ResponseHome {
+  /** As its name was; it may be gone from the configuration since. */
+  readonly provider: string;
+  /** The mark of the API key that the response belongs to. */
+  readonly key: string;
+}
+
 export interface KeptResponse {
-  readonly record: Readonly<Record<string, unknown>>;
+  readonly record: JsonObject;
   readonly providerName: string | undefined;
 }
 
@@ -40,9 +49,8 @@ export interface KeptResponses {
   /** Forgets the response, and which provider keeps it. True when there was either. */
   forget(id: string, userPath: string): Promise<boolean>;
   /** That a provider keeps the response itself. False when the id is none of a response: it is not remembered. */
-  remember(id: string, home: { readonly provider: string; readonly userPath: string }): Promise<boolean>;
-  /** The provider that keeps the response, as its name was; it may be gone from the configuration since. */
-  homeOf(id: string, userPath: string): Promise<string | undefined>;
+  remember(id: string, home: ResponseHome & { readonly userPath: string }): Promise<boolean>;
+  homeOf(id: string, userPath: string): Promise<ResponseHome | undefined>;
 }
 
 /** Kinds of kept items. */
@@ -65,9 +73,9 @@ export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): 
     }
   }
 
-  async function get(key: KeptKey): Promise<Readonly<Record<string, unknown>> | undefined> {
+  async function get(key: KeptKey): Promise<JsonObject | undefined> {
     const bytes = isResponseId(key.id) ? await kept.get(key) : undefined;
-    return bytes === undefined ? undefined : objectIn(bytes.toString());
+    return bytes === undefined ? undefined : parseObject(bytes.toString());
   }
 
   return {
@@ -77,7 +85,7 @@ export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): 
     },
     async find(id, userPath) {
       const { record, provider } = (await get({ kind: response, id, owner: userPath })) ?? {};
-      if (!isRecord(record)) return undefined;
+      if (!isObject(record)) return undefined;
       return { record, providerName: typeof provider === 'string' ? provider : undefined };
     },
     async forget(id, userPath) {
@@ -86,25 +94,10 @@ export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): 
       const removed = await Promise.all(kinds.map((kind) => kept.remove({ kind, id, owner: userPath })));
       return removed.includes(true);
     },
-    remember: (id, { provider, userPath }) => put({ kind: responseHome, id, owner: userPath }, { provider }),
+    remember: (id, { provider, key, userPath }) => put({ kind: responseHome, id, owner: userPath }, { provider, key }),
     async homeOf(id, userPath) {
-      const found = await get({ kind: responseHome, id, owner: userPath });
-      const provider = found?.['provider'];
-      return typeof provider === 'string' ? provider : undefined;
+      const { provider, key } = (await get({ kind: responseHome, id, owner: userPath })) ?? {};
+      return typeof provider === 'string' && typeof key === 'string' ? { provider, key } : undefined;
     },
   };
-}
-
-/** Undefined for anything else: the gateway has not written it. */
-function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const found: unknown = JSON.parse(text);
-    return isRecord(found) ? found : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

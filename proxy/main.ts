@@ -44,6 +44,7 @@ import { createPublisher } from './snapshot/publish.ts';
 import { claimInstance } from './store/claim-instance.ts';
 import { keepCounters } from './store/counters.ts';
 import { startHeartbeats } from './store/heartbeat.ts';
+import { openStoredResponses } from './stored-responses/open.ts';
 import { keepTargetLines } from './target-lines.ts';
 import { reportTargets } from './target-report.ts';
 import { TargetStates } from './targets/target-states.ts';
@@ -89,6 +90,7 @@ const discovery = await openDiscovery({
 lifecycle.discovery = discovery;
 const store = openPlaneStore(environment, { nowMs });
 const keyUses = new KeyUses();
+const storedResponses = openStoredResponses({ store, snapshot: () => current.get(), nowMs, log });
 let { masterKey } = environment;
 const controlPlane = controlPlaneLink(environment, () => masterKey);
 const memory = memoryLimits([...(variables['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv]);
@@ -131,6 +133,7 @@ const observed = createMetrics({
   connections,
   output,
   retries,
+  storedResponses,
   nowMs: tickMs,
 });
 const metrics = keepText(observed, environment.metricsMaxAgeMs, nowMs);
@@ -159,6 +162,7 @@ const server = await createProxyServer({
   ownNames: environment.ownNames,
   keyStreams: createKeyStreams(() => current.get(), nowMs),
   keyUses,
+  storedResponses,
   readiness,
   reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
 });
@@ -215,7 +219,7 @@ stopOnSignals({
     return server.drain(current.get().shutdownGraceMs);
   },
   async close() {
-    await lifecycle.close();
+    await Promise.all([lifecycle.close(), storedResponses.settled()]);
     stateFollower.end();
     await Promise.all([store.close(), stateFollower.kept()]);
     lock?.release();

@@ -18,6 +18,7 @@ import { RequestTally } from './request-tally.ts';
 import { type RetryBudgets, retryKinds } from './retry/retry-budgets.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import { observeConfig, observeStore, type StateFacts } from './state-metrics.ts';
+import { type StoredResponses, storingOutcomes } from './stored-responses/stored-responses.ts';
 import { writeTargets } from './target-metrics.ts';
 import type { TargetStates } from './targets/target-states.ts';
 import { UpstreamTally } from './upstream-tally.ts';
@@ -49,6 +50,7 @@ export interface ObservedFacts extends StateFacts {
   connections: () => ConnectionCounts;
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
   retries: Pick<RetryBudgets, 'counts' | 'refused'>;
+  storedResponses: Pick<StoredResponses, 'counts'>;
   /** Whole milliseconds of the limiter's clock. */
   nowMs: () => number;
 }
@@ -75,6 +77,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeConnections(registers, facts.connections);
   observeOutput(registers, facts.output);
   observeRetries(registers, facts.retries);
+  observeStoredResponses(registers, facts.storedResponses);
   observeDiscovery(registers, facts.discovery);
   const limits = observeLimits(registers, facts.limiter, facts.nowMs);
   const requests = new RequestTally();
@@ -180,6 +183,17 @@ function observeRetries(registers: Registry[], retries: ObservedFacts['retries']
     collect() {
       this.reset();
       this.inc(retries.refused);
+    },
+  });
+}
+
+function observeStoredResponses(registers: Registry[], { counts }: ObservedFacts['storedResponses']): void {
+  new Counter({
+    ...proxyMetrics.storedResponses,
+    registers,
+    collect() {
+      this.reset();
+      for (const outcome of storingOutcomes) this.inc({ outcome }, counts[outcome]);
     },
   });
 }

@@ -68,6 +68,16 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
     }
   }
 
+  /** The same when the value is there: at once where nothing is waited for. */
+  when<Value>(value: Value | Promise<Value>, part: Step<Value>): void {
+    if (!(value instanceof Promise)) part(this, value);
+    else
+      value.then(
+        (come) => this.step(part, come),
+        (reason: unknown) => this.refuse(reason),
+      );
+  }
+
   /** Who calls; the key counts as used from here on. */
   takeCaller(principal: Principal): void {
     this.principal = principal;

@@ -1,5 +1,5 @@
-// The line itself: what happens to a model request, in order. The order is written down here and nowhere else. It waits twice, for the
-// body and for an answer, so it has three parts; within a part nothing waits.
+// The line itself: what happens to a model request, in order. The order is written down here and nowhere else. Where it waits, for the body,
+// for what the call refers to and for an answer, a part of it ends; within a part nothing waits.
 import { type Call, largeBytes, readCall, readLargeCall } from './call/call.ts';
 import type { Exchange } from './connection/exchange.ts';
 import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
@@ -13,6 +13,8 @@ import { authenticate } from './stages/authenticate.ts';
 import { candidates } from './stages/candidates.ts';
 import { deliver, ownDelivery } from './stages/deliver.ts';
 import { foresee } from './stages/foresee.ts';
+import { keep } from './stages/keep.ts';
+import { type Recalled, recall, routeHome } from './stages/recall.ts';
 import { expectJson, receive } from './stages/receive.ts';
 import { type Delivery, relay } from './stages/relay.ts';
 import { resolve } from './stages/resolve.ts';
@@ -44,32 +46,31 @@ function takeHead(trip: OpenTrip): void {
 }
 
 function takeBody(trip: OpenTrip, body: Buffer): void {
-  if (body.length <= largeBytes) takeCall(trip, readCall(body));
-  else
-    readLargeCall(body).then(
-      (call) => trip.step(takeCall, call),
-      (reason: unknown) => trip.refuse(reason),
-    );
+  trip.when(body.length <= largeBytes ? readCall(body) : readLargeCall(body), takeCall);
 }
 
 function takeCall(trip: OpenTrip, call: Call): void {
+  trip.call = call;
+  trip.when(recall(call, trip, trip.gateway), takeWhole);
+}
+
+function takeWhole(trip: OpenTrip, { call, home }: Recalled): void {
   const { endpoint, exchange, gateway, snapshot, principal, consumer } = trip;
   if (consumer === undefined) throw new Error('a body was read before the consumer was admitted');
   trip.takeCall(call);
-  const named = resolve(call, snapshot, principal?.allowedModels, principal?.userPath);
-  const { route, translated, own } = candidates(named, endpoint, call);
+  const named = routeHome(resolve(call, snapshot, principal?.allowedModels, principal?.userPath), call, home);
+  const { route, translated, own } = candidates(named, endpoint, call, snapshot.storedResponses);
   trip.route = route;
   renew(consumer, route, gateway);
-  const { operation, surface, isCounted } = endpoint;
   if (own !== undefined) relayTo(trip, ownDelivery(own));
-  else attempt({ operation, surface, isCounted, call, route, consumer, translated }, exchange, gateway, trip);
+  else attempt({ ...endpoint, call, route, consumer, translated, keyMark: home?.key }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
   trip.accepted = accepted;
   const { delivery, usage } = deliver(accepted, trip.principal?.keyId, trip.gateway);
   trip.usage = usage;
-  relayTo(trip, delivery);
+  relayTo(trip, keep(delivery, accepted, trip, trip.gateway));
 }
 
 function relayTo(trip: OpenTrip, delivery: Delivery): void {

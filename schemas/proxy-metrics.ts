@@ -110,6 +110,12 @@ export const proxyMetrics = {
     help: 'Requests refused (503) because their body did not fit into server.body_budget.',
     labelNames: [],
   },
+  storedResponses: {
+    name: 'gateway_stored_responses_total',
+    type: 'counter',
+    help: 'Responses of POST /v1/responses that were to be had later, by outcome: kept (by the gateway), remembered (its provider keeps it), not_kept (too large, unreadable, or too many at once), failed (the state store could not write it).',
+    labelNames: ['outcome'],
+  },
   connectionsOpen: {
     name: 'gateway_connections_open',
     type: 'gauge',

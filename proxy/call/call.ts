@@ -21,6 +21,8 @@ export interface Call {
   readonly wantsUsage: boolean;
   /** The first member that may make a provider go to another model or place than it was asked for, in lower case. */
   readonly routingMember: string | undefined;
+  /** The id of the response that the input goes on from, where the gateway has put what was said before into the body. */
+  readonly continues?: string | undefined;
 }
 
 /** Bodies beyond this are read in steps. */
@@ -29,7 +31,9 @@ export const largeBytes = 1024 * 1024;
 const maxModelLength = 1024;
 
 /** Keys that must not stand twice, whatever their case: an upstream might obey the other one. */
-const guarded = ['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'user'];
+const guarded = 'model stream stream_options max_tokens max_completion_tokens n user previous_response_id store'.split(
+  ' ',
+);
 /**
  * Routing of OpenRouter (`provider`, `preset`), LiteLLM (`user_config`, `extra_body`) and Vercel (`providerOptions`, folded): a provider
  * that is itself a gateway obeys these instead of `model` and of its own settings.
@@ -79,6 +83,15 @@ export async function readLargeCall(received: Buffer): Promise<Call> {
   const body = withoutByteOrderMark(received);
   checkText(body);
   return callOf(body, await scanLargeObject(body).catch(refuseScan));
+}
+
+/** The member of the top level with this key, which must be a guarded one, in any case. */
+export function memberOf({ body, members }: Pick<Call, 'body' | 'members'>, key: string): Member | undefined {
+  return members.find(({ keyStart, keyEnd }) => {
+    const isPlain = !isDisguised(body, keyStart, keyEnd);
+    const known = isPlain ? keyOf(body, keyStart, keyEnd) : keyNamed(disguisedText(body, keyStart, keyEnd));
+    return known?.name === key;
+  });
 }
 
 function callOf(body: Buffer, scanned: readonly Member[]): Call {
@@ -193,7 +206,8 @@ function fold(key: string): string {
   return key.toUpperCase().toLowerCase();
 }
 
-function readString(body: Buffer, { valueStart, valueEnd }: Member): string | undefined {
+/** The text of a member's value; undefined when it is none. */
+export function readString(body: Buffer, { valueStart, valueEnd }: Member): string | undefined {
   if (body[valueStart] !== 0x22) return undefined;
   const text = body.toString('utf8', valueStart + 1, valueEnd - 1);
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;

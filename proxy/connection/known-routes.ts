@@ -2,7 +2,7 @@
 import { type Refusal, refusal } from '../errors.ts';
 
 export interface KnownRoute {
-  /** A path, or the beginning of one and `*`. */
+  /** A path, or the beginning of one and `*`; a segment that begins with `:` stands for any. */
   readonly path: string;
   readonly method: string;
 }
@@ -19,5 +19,11 @@ export function noRoute(method: string, path: string, known: readonly KnownRoute
 
 /** Whether a path is the one of a route, or begins with it when that ends with `*`. */
 export function isUnder(path: string, route: string): boolean {
+  if (route.includes('/:')) return fits(path.split('/'), route.split('/'));
   return path === route || (route.endsWith('*') && path.startsWith(route.slice(0, -1)));
+}
+
+function fits(path: readonly string[], route: readonly string[]): boolean {
+  if (path.length !== route.length) return false;
+  return route.every((segment, index) => (segment.startsWith(':') ? path[index] !== '' : path[index] === segment));
 }

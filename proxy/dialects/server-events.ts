@@ -11,10 +11,16 @@ const newline = 0x0a;
 const lineEnd = /\r\n|\r|\n/;
 const none: readonly RawEvent[] = [];
 
-/** Comments and events without data are left out. */
+/** Comments and events without data are left out; so are whole events with nothing that is looked for. */
 export class ServerEventSplitter implements EventSplitter {
+  readonly #marks: readonly string[];
   readonly #held = new HeldBytes();
   #lastByte: number | undefined;
+
+  /** `marks`: bytes in which none of these stands are not made text of; none: all are. */
+  constructor(marks: readonly string[] = []) {
+    this.#marks = marks;
+  }
 
   push(chunk: Buffer): readonly RawEvent[] {
     if (chunk.length === 0) return none;
@@ -35,11 +41,16 @@ export class ServerEventSplitter implements EventSplitter {
       whole = held.take();
     }
     if (end < chunk.length) held.add(Buffer.from(chunk.subarray(end)));
-    return eventsOf(whole.toString('utf8'));
+    return this.#eventsIn(whole);
   }
 
   end(): readonly RawEvent[] {
-    return this.#held.length === 0 ? none : eventsOf(this.#held.take().toString('utf8'));
+    return this.#held.length === 0 ? none : this.#eventsIn(this.#held.take());
+  }
+
+  #eventsIn(whole: Buffer): readonly RawEvent[] {
+    const isWanted = this.#marks.length === 0 || this.#marks.some((mark) => whole.includes(mark));
+    return isWanted ? eventsOf(whole.toString('utf8')) : none;
   }
 }
 

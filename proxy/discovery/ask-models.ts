@@ -43,7 +43,7 @@ export async function askModels(provider: AskedProvider, { pools, deadlines, now
   const { name, modelList, credentials, patience } = provider;
   if (modelList === undefined) return { trouble: 'It has no list of models. Name them in `models`.' };
   const key = credentials.pick(nowMs());
-  const question = { path: modelList.path, headers: withoutType(key.headers), mostBytes };
+  const question = { path: modelList.path, headers: key.headers, mostBytes };
   const bounded = { ...patience, totalMs: Math.min(patience.totalMs, longestMs) };
   const answer = await readWhole(pools.get(provider), question, bounded, deadlines);
   const askAgain = (reason: string): Told => {
@@ -60,14 +60,4 @@ export async function askModels(provider: AskedProvider, { pools, deadlines, now
   const list = usableModels(said);
   // A provider that has lost its models for a moment would take them from everyone.
   return list.ids.length === 0 ? askAgain('it lists no model') : list;
-}
-
-/** The question has no body. */
-function withoutType(headers: readonly string[]): string[] {
-  const kept: string[] = [];
-  for (let index = 0; index < headers.length; index += 2) {
-    const [name = '', value = ''] = headers.slice(index, index + 2);
-    if (name.toLowerCase() !== 'content-type') kept.push(name, value);
-  }
-  return kept;
 }

@@ -1,9 +1,10 @@
 // The Fastify plugins: every endpoint that is not a model endpoint.
 import { health } from './health.ts';
 import { models } from './models.ts';
+import { responses } from './responses.ts';
 import { usage } from './usage.ts';
 
-export const plugins = [health, models, usage] as const;
+export const plugins = [health, models, responses, usage] as const;
 
 /** Paths that need no key. Every other path needs one, whether it exists or not. */
 export const publicPaths: ReadonlySet<string> = new Set(['/health', '/health/ready', '/metrics']);

@@ -8,14 +8,24 @@ export interface ModelEndpoint {
   readonly surface: Surface;
   /** Rules count its requests and tokens, and refuse them (spec, Limits 1). */
   readonly isCounted: boolean;
+  /** Its answers can be asked for later, and requests can go on from them. */
+  readonly keepsAnswers: boolean;
 }
 
+const counted = { isCounted: true, keepsAnswers: false } as const;
+
 export const modelEndpoints: readonly ModelEndpoint[] = [
-  { path: '/v1/chat/completions', operation: 'chat', surface: 'openai', isCounted: true },
-  { path: '/v1/completions', operation: 'completions', surface: 'openai', isCounted: true },
-  { path: '/v1/responses', operation: 'responses', surface: 'openai', isCounted: true },
-  { path: '/v1/messages', operation: 'messages', surface: 'anthropic', isCounted: true },
+  { path: '/v1/chat/completions', operation: 'chat', surface: 'openai', ...counted },
+  { path: '/v1/completions', operation: 'completions', surface: 'openai', ...counted },
+  { path: '/v1/responses', operation: 'responses', surface: 'openai', isCounted: true, keepsAnswers: true },
+  { path: '/v1/messages', operation: 'messages', surface: 'anthropic', ...counted },
   // It asks no model, and providers charge nothing for it.
-  { path: '/v1/messages/count_tokens', operation: 'count_tokens', surface: 'anthropic', isCounted: false },
-  { path: '/v1/embeddings', operation: 'embeddings', surface: 'openai', isCounted: true },
+  {
+    path: '/v1/messages/count_tokens',
+    operation: 'count_tokens',
+    surface: 'anthropic',
+    isCounted: false,
+    keepsAnswers: false,
+  },
+  { path: '/v1/embeddings', operation: 'embeddings', surface: 'openai', ...counted },
 ];

@@ -23,6 +23,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller; anonymous on public paths. */
     principal: Principal;
+    /** As it is echoed. */
+    requestId: string;
   }
 }
 
@@ -69,8 +71,14 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
     for (const each of [method].flat()) known.push({ path: url, method: each });
   });
   app.decorateRequest('principal');
+  app.decorateRequest('requestId', '');
+  // No request has a body, whatever type it names.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.addHook('onRequest', async (request) => {
-    request.principal = visits.get(request.raw)?.principal ?? anonymous;
+    const visit = visits.get(request.raw);
+    request.principal = visit?.principal ?? anonymous;
+    request.requestId = visit?.exchange.id ?? '';
   });
   const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     reply.hijack();

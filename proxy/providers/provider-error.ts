@@ -10,6 +10,7 @@ import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import type { AnswerHead } from '../upstream/answer-head.ts';
 import { decodeBody, encodingOf } from '../upstream/decode-body.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
+import type { WholeAnswer } from '../upstream/read-whole.ts';
 import { retryHeaders } from '../upstream/retry-headers.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import { upstreamIdHeaders } from './upstream-id.ts';
@@ -82,6 +83,21 @@ export function rejectionOf(answer: UpstreamAnswer, speaker: Speaker, nowMs: () 
   return errorInside(answer, { speaker, nowMs });
 }
 
+/** The same for an answer that was read whole: any status but those of success, and a body that is no JSON. */
+export function wholeRejection(
+  { status, head, body }: Pick<WholeAnswer, 'status' | 'head' | 'body'>,
+  speaker: Speaker,
+  nowMs: () => number,
+): Refusal | undefined {
+  const answer = { head, contentType: head.contentType };
+  if (status >= 400 && status < 600) return spoken(status, body.toString('utf8'), answer, { speaker, nowMs });
+  if (status < 200 || status >= 300) return invalid(answer, speaker, `its status is ${status}`);
+  return status === 204 || isJson.test(head.contentType ?? '') ? undefined : invalid(answer, speaker, 'it is not JSON');
+}
+
+/** What is known of an answer beside its body. */
+type Described = Pick<UpstreamAnswer, 'head' | 'contentType'>;
+
 /** Where a provider's words come from, and when. */
 interface Speaking {
   readonly speaker: Speaker;
@@ -95,7 +111,7 @@ function textOf(answer: UpstreamAnswer): string {
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
 }
 
-function spoken(status: number, text: string, answer: UpstreamAnswer, { speaker, nowMs }: Speaking): Refusal {
+function spoken(status: number, text: string, answer: Described, { speaker, nowMs }: Speaking): Refusal {
   const { name: provider, secrets } = speaker;
   const said = speaker.readError(text);
   const clean = (words: string): string => redact(words, secrets).trim().slice(0, maxMessage);
@@ -127,7 +143,7 @@ function spoken(status: number, text: string, answer: UpstreamAnswer, { speaker,
 
 /** It is our key, not the client's: for the client the provider is broken, and trying again does not help. */
 function keyRefused(
-  { head }: UpstreamAnswer,
+  { head }: Described,
   {
     provider,
     secrets,
@@ -144,7 +160,7 @@ function keyRefused(
 }
 
 /** A page that was meant for a browser becomes a sentence with its title. */
-function readable(message: string, status: number, { contentType = '' }: UpstreamAnswer): string {
+function readable(message: string, status: number, { contentType = '' }: Described): string {
   const isMarkup = beginsLikePage.test(message) || (isPage.test(contentType) && message.trimStart().startsWith('<'));
   if (!isMarkup) return message;
   const title = pageTitle.exec(message)?.[1]?.replace(/\s+/g, ' ').trim();

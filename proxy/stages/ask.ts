@@ -14,13 +14,14 @@ import type { Target, Upstream } from '../snapshot/snapshot.ts';
 import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import { Reading } from '../translation/reading.ts';
-import type { ApiKey } from '../upstream/api-keys.ts';
+import type { ApiKey, ApiKeys } from '../upstream/api-keys.ts';
 import { decodeBody } from '../upstream/decode-body.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 import { send } from '../upstream/send.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { Allowance } from './admit.ts';
 import type { Accepted, RoutedCall } from './attempts.ts';
+import { keepsItself } from './keep.ts';
 import { headersOf, prepare } from './prepare.ts';
 
 /** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error; one that is translated is held as a whole. */
@@ -94,7 +95,7 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
     const { upstream } = target;
     const { credentials, patience } = upstream;
     const { path, body, injectedUsage, speech, translated } = prepare(target, routed, parts.usageEnabled);
-    const key = credentials.pick(parts.deadlines.coarseNowMs, state.quota);
+    const key = keyFor(routed, credentials) ?? credentials.pick(parts.deadlines.coarseNowMs, state.quota);
     const headers = headersOf(target, speech, key, exchange);
     if (key.signer !== undefined) headers.push(...key.signer.sign(path, headers, body, startedAtMs));
     const { stream: isStream } = routed.call;
@@ -112,9 +113,14 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
   }
 }
 
+/** The key that a call is bound to. */
+function keyFor({ keyMark }: RoutedCall, credentials: ApiKeys): ApiKey | undefined {
+  return keyMark === undefined ? undefined : credentials.marked(keyMark);
+}
+
 /** What is to be relayed of one. */
 export function acceptedOf(
-  { target, allowance, answer, injectedUsage, speech, reading, startedAtMs }: Asking,
+  { target, allowance, answer, key, injectedUsage, speech, reading, startedAtMs }: Asking,
   routed: RoutedCall,
   endedAtMs: number,
 ): Accepted {
@@ -122,7 +128,8 @@ export function acceptedOf(
   const refused = undefined;
   const { relayed } = speech;
   const accepted = { routed, target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage };
-  return { ...accepted, relayed, reading, upstreamId };
+  const home = keepsItself(speech) ? { provider: target.upstream.name, key: key.mark } : undefined;
+  return { ...accepted, relayed, reading, upstreamId, home };
 }
 
 /** Something has come of asking a target: it is counted, remembered of the target, and told to the asker. */
@@ -159,7 +166,7 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
   answer.cancel();
   const kind = failureKind({ refused, failure, status: answer.status, stream: answer.stream });
   const isAboutKey = failure === undefined && (answer.status === 401 || answer.status === 429);
-  const maySwitch = isAboutKey && answer.head.shouldRetry !== 'false';
+  const maySwitch = isAboutKey && asker.routed.keyMark === undefined && answer.head.shouldRetry !== 'false';
   const hasOtherKey = maySwitch && target.upstream.credentials.hasOtherFree(asking.key, endedAtMs);
   if (isOutrun) noteOutrun(asking, endedAtMs, asker.routed.call.stream);
   else if (isCancelled) state.breaker.released(asking.role);

@@ -3,6 +3,7 @@ import type { Answer } from '../answer.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';
 import type { Refusal } from '../errors.ts';
+import type { ResponseHome } from '../kept-responses.ts';
 import type { Relayed } from '../providers/dialects.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { Reading } from '../translation/reading.ts';
@@ -20,6 +21,8 @@ export interface RoutedCall {
   readonly consumer: ConsumerAllowance;
   /** What those targets are told that do not speak the client's dialect; undefined: all do. */
   readonly translated: ReadonlyMap<Target, Translated> | undefined;
+  /** The mark of the only API key that it may be asked with, as long as that is configured; absent: any. */
+  readonly keyMark?: string | undefined;
 }
 
 /** A target that was asked. Moments in milliseconds of the gateway's clock. */
@@ -45,6 +48,8 @@ export interface Accepted extends Attempt {
   readonly reading: Reading | undefined;
   /** The provider's id of the request, as it may be shown. */
   readonly upstreamId: string | undefined;
+  /** Where the provider keeps the answer for later; absent: nowhere. */
+  readonly home?: ResponseHome | undefined;
 }
 
 /** A target whose answer is not relayed, or that gave none. */

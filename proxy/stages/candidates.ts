@@ -5,6 +5,7 @@ import type { Operation } from '../dialects/dialect.ts';
 import { countedTokens, readCountRequest } from '../dialects/messages/count-tokens.ts';
 import type { ClientDialectName } from '../dialects/names.ts';
 import { Refusal, refusal } from '../errors.ts';
+import type { KeepingOfResponses } from '../kept-responses.ts';
 import { clientDialects } from '../providers/dialects.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import { conversationOf } from '../translation/conversation-of.ts';
@@ -27,13 +28,19 @@ export interface Candidates {
 interface Wanted {
   readonly operation: Operation;
   readonly path: string;
+  readonly keepsAnswers: boolean;
 }
 
 /**
- * Leaves out the targets that cannot be asked. Throws when none is left: 400 `unsupported_operation` where providers have nothing like it,
+ * Leaves out the targets that cannot be asked. `isEnabled`: the gateway keeps answers. Throws when none is left: 400 `unsupported_operation` where providers have nothing like it,
  * `unsupported_parameter` where they cannot be told all of it, and `invalid_parameter` for a body that cannot be translated at all.
  */
-export function candidates(route: Route, { operation, path }: Wanted, call: Call): Candidates {
+export function candidates(
+  route: Route,
+  { operation, path, keepsAnswers }: Wanted,
+  call: Call,
+  { isEnabled }: Pick<KeepingOfResponses, 'isEnabled'>,
+): Candidates {
   if (isNative(route, operation)) return { route, translated: undefined, own: undefined };
   if (operation === 'count_tokens') return countable(route, call);
   const translated = new Map<Target, Translated>();
@@ -41,7 +48,7 @@ export function candidates(route: Route, { operation, path }: Wanted, call: Call
   const spoken = lazily(() => {
     const client = clientDialects[operation as ClientDialectName];
     if (client === undefined) throw new Error(`nothing translates ${operation}`);
-    return conversationOf(call, client);
+    return conversationOf(call, client, keepsAnswers && isEnabled ? ['store'] : []);
   });
   const usable = partOf(route, (target) => {
     const speech = target.speeches[operation];

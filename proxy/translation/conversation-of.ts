@@ -12,15 +12,18 @@ export interface Spoken<Client = ClientDialect> {
   readonly request: ConversationRequest;
 }
 
-/** Throws 400 `invalid_parameter` that names the member which breaks the rules of the dialect. */
+/** `obeyed`: members that the gateway itself obeys, so no provider needs to be told. Throws 400 `invalid_parameter` that names the member which breaks the rules of the dialect. */
 export function conversationOf<Client extends Pick<ClientDialect, 'readRequest'>>(
-  { body }: Pick<Call, 'body'>,
+  { body, continues }: Pick<Call, 'body' | 'continues'>,
   client: Client,
+  obeyed: readonly string[] = [],
 ): Spoken<Client> {
   const parsed = parseJson(body.toString('utf8'));
   if (!isObject(parsed)) throw refusal('invalid_json', { fill: { reason: 'it must be an object' } });
   try {
-    return { client, body: parsed, request: client.readRequest(parsed) };
+    const told = Object.entries(parsed).filter(([key]) => !obeyed.includes(key));
+    const request = client.readRequest(obeyed.length === 0 ? parsed : Object.fromEntries(told));
+    return { client, body: continues === undefined ? parsed : { ...parsed, previous_response_id: continues }, request };
   } catch (error) {
     if (!(error instanceof InvalidRequest)) throw error;
     throw refusal('invalid_parameter', { param: error.param, fill: { param: error.param, because: error.message } });

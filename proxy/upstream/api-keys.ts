@@ -1,4 +1,5 @@
 // The API keys of the providers. Those of one provider are used in turn; a key that was refused (401), or was asked to wait (429), rests.
+import { createHash } from 'node:crypto';
 import type { RememberedKey } from '../targets/learned-quotas.ts';
 import { longestRestMs, unsaidRestMs } from '../targets/rest-times.ts';
 import type { AnswerHead } from './answer-head.ts';
@@ -28,6 +29,8 @@ interface KeyState {
 }
 
 export interface ApiKey extends GivenKey {
+  /** Tells the key from others of its provider wherever it stands in the configuration, and tells nothing of its secret. */
+  readonly mark: string;
   readonly state: KeyState;
 }
 
@@ -56,7 +59,11 @@ export class ApiKeys {
     const known = former === undefined ? [] : former.#keys;
     const states = new Map(known.map(({ secret, state }) => [secret, state]));
     this.#keys = given.map((key) => {
-      return { ...key, state: states.get(key.secret) ?? { restsUntilMs: 0, isRefused: false } };
+      return {
+        ...key,
+        mark: markOf(key.secret),
+        state: states.get(key.secret) ?? { restsUntilMs: 0, isRefused: false },
+      };
     });
     this.#refused = refused;
   }
@@ -88,6 +95,11 @@ export class ApiKeys {
       else if (spare === -1) spare = index;
     }
     return spare === -1 ? soonest : this.#take(spare);
+  }
+
+  /** The key with this mark; undefined: it is no longer configured. */
+  marked(mark: string): ApiKey | undefined {
+    return this.#keys.find((key) => key.mark === mark);
   }
 
   #take(index: number): ApiKey {
@@ -122,6 +134,11 @@ export class ApiKeys {
   rests(nowMs: number): { readonly position: number; readonly isResting: boolean }[] {
     return this.#keys.map(({ position, state }) => ({ position, isResting: state.restsUntilMs > nowMs }));
   }
+}
+
+/** Half of a SHA-256 is enough: nobody finds a secret of 100 bits by it. */
+function markOf(secret: string | undefined): string {
+  return secret === undefined ? '' : createHash('sha256').update(secret).digest('hex').slice(0, 32);
 }
 
 /** The keys of all providers. What is remembered of a key stays while its provider has it. */

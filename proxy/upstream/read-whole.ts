@@ -1,4 +1,4 @@
-// Asks a provider for something (GET) and reads all of the answer, up to a bound. Not for requests of clients: those are sent by send.ts.
+// Asks a provider for something without a body, such as its models, and reads all of the answer, up to a bound.
 import type { Failure } from '../answer.ts';
 import type { AnswerHead } from './answer-head.ts';
 import type { ClientPool } from './client-pool.ts';
@@ -8,10 +8,12 @@ import type { Patience } from './patience.ts';
 import { UpstreamAnswer } from './upstream-answer.ts';
 
 export interface Question {
+  /** Default: GET. */
+  readonly method?: 'GET' | 'POST' | 'DELETE' | undefined;
   /** Path, the provider's base path included. */
   readonly path: string;
-  /** Names and values in turn. */
-  readonly headers: string[];
+  /** Names and values in turn; a type of the body is left out, as there is none. */
+  readonly headers: readonly string[];
   /** A longer answer is a failure. Bytes. */
   readonly mostBytes: number;
 }
@@ -30,7 +32,7 @@ const tooLarge: Failure = { code: 'upstream_invalid_response', reason: 'it is to
 /** Asks on a new connection, because a kept one may have been closed. Never rejects. */
 export function readWhole(
   pool: ClientPool,
-  { path, headers, mostBytes }: Question,
+  { method = 'GET', path, headers, mostBytes }: Question,
   patience: Patience,
   deadlines: Deadlines,
 ): Promise<WholeAnswer | { readonly failure: Failure }> {
@@ -63,6 +65,15 @@ export function readWhole(
       },
     });
   });
-  pool.dispatchFresh({ method: 'GET', path, headers }, answer);
+  pool.dispatchFresh({ method, path, headers: withoutType(headers) }, answer);
   return promise;
+}
+
+function withoutType(headers: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const [name = '', value = ''] = headers.slice(index, index + 2);
+    if (name.toLowerCase() !== 'content-type') kept.push(name, value);
+  }
+  return kept;
 }

@@ -43,9 +43,9 @@ await test('the provider that keeps a response is remembered, and forgotten with
   settings.isEnabled = false;
   t.equal(await responses.keep({}, { id: 'resp_a', userPath: '/' }), false);
   t.equal(await responses.find('resp_a', '/'), undefined);
-  for (const id of ['resp_a', 'resp_b'])
-    t.equal(await responses.remember(id, { provider: 'azure', userPath: '/' }), true);
-  t.equal(await responses.homeOf('resp_a', '/'), 'azure');
+  const home = { provider: 'azure', key: 'a1b2' };
+  for (const id of ['resp_a', 'resp_b']) t.equal(await responses.remember(id, { ...home, userPath: '/' }), true);
+  t.same(await responses.homeOf('resp_a', '/'), home);
   t.equal(await responses.homeOf('resp_a', '/team'), undefined);
   t.equal(await responses.forget('resp_a', '/'), true);
   t.equal(await responses.homeOf('resp_a', '/'), undefined);
@@ -58,7 +58,7 @@ await test('what is no id of a response, or is too large, is not kept', async (t
   const ids = ['resp_', 'msg_1', 'resp_a/b', 'resp_a\n', `resp_${'x'.repeat(129)}`, 'Resp_1', 'resp_é', ''];
   for (const id of ids) {
     t.equal(await responses.keep({}, { id, userPath: '/' }), false, JSON.stringify(id));
-    t.equal(await responses.remember(id, { provider: 'p', userPath: '/' }), false);
+    t.equal(await responses.remember(id, { provider: 'p', key: '', userPath: '/' }), false);
     t.equal(await responses.find(id, '/'), undefined);
     t.equal(await responses.homeOf(id, '/'), undefined);
     t.equal(await responses.forget(id, '/'), false);

@@ -84,6 +84,7 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
     }),
     output: { droppedRequests: 0, droppedEvents: 0 },
     retries: new RetryBudgets(),
+    storedResponses: { counts: { kept: 0, remembered: 0, not_kept: 0, failed: 0 } },
     nowMs: () => 0,
     store: () => ({ isUp: true, writtenAtMs: 0 }),
   });

@@ -42,6 +42,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     }),
     output: { droppedRequests: 0, droppedEvents: 0 },
     retries: new RetryBudgets(),
+    storedResponses: { counts: { kept: 0, remembered: 0, not_kept: 0, failed: 0 } },
     store: () => ({ isUp: true, writtenAtMs: 0 }),
     nowMs: () => 0,
   });

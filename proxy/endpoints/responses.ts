@@ -1,0 +1,137 @@
+// What was answered at POST /v1/responses, later: reading, deleting and cancelling a response, and listing what was asked with. Of one
+// that the gateway keeps it answers itself; for one that a provider keeps it asks there. None of it is counted by rate limits.
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { writeJson } from '../dialects/json.ts';
+import { deletedResponse, listInputItems, type StoredResponse } from '../dialects/responses/stored-response.ts';
+import { InvalidRequest } from '../dialects/translation.ts';
+import { Refusal, refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import type { ResponseHome } from '../kept-responses.ts';
+import { upstreamIdHeader } from '../providers/upstream-id.ts';
+import { askHome, type HomeAnswer, type HomeQuestion } from '../stored-responses/ask-home.ts';
+import type { FoundResponse } from '../stored-responses/stored-responses.ts';
+
+type Asked = FastifyRequest<{ Params: { id: string } }>;
+
+/** All that a query may say; a provider is told nothing else. */
+const parameters = [
+  'include',
+  'include[]',
+  'include_obfuscation',
+  'starting_after',
+  'stream',
+  'after',
+  'limit',
+  'order',
+];
+const wholeNumber = /^\d{1,15}$/;
+
+export const responses: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
+  const { storedResponses, pools, deadlines, nowMs } = gateway;
+
+  async function find({ params: { id }, principal }: Asked): Promise<FoundResponse> {
+    const found = await storedResponses.find(id, principal.userPath);
+    if (found === undefined) throw notFound(id);
+    return found;
+  }
+
+  async function ask(
+    home: ResponseHome,
+    { params: { id }, raw, requestId }: Asked,
+    { method, path, query }: Pick<HomeQuestion, 'method' | 'path' | 'query'>,
+  ): Promise<HomeAnswer> {
+    const question = { method, path: `/${id}${path}`, query, requestId, rawHeaders: raw.rawHeaders };
+    const answer = await askHome(home, question, { snapshot: gateway.current(), pools, deadlines, nowMs });
+    if (answer === undefined) throw notFound(id);
+    return answer;
+  }
+
+  app.get<{ Params: { id: string } }>('/v1/responses/:id', async (request, reply) => {
+    const query = queryOf(request);
+    checkQuery(query, request.params.id);
+    const { record, home } = await find(request);
+    if (home === undefined) return sendJson(reply, writeJson(record.response));
+    return relay(reply, await ask(home, request, { method: 'GET', path: '', query }));
+  });
+
+  app.get<{ Params: { id: string } }>('/v1/responses/:id/input_items', async (request, reply) => {
+    const query = queryOf(request);
+    const { record, home } = await find(request);
+    if (home === undefined) return sendJson(reply, itemsOf(record, query));
+    return relay(reply, await ask(home, request, { method: 'GET', path: '/input_items', query }));
+  });
+
+  app.delete<{ Params: { id: string } }>('/v1/responses/:id', async (request, reply) => {
+    const { id } = request.params;
+    const { home } = await find(request);
+    const deletion = { method: 'DELETE', path: '', query: new URLSearchParams() } as const;
+    const forget = (): Promise<void> => storedResponses.forget(id, request.principal.userPath);
+    const answer = home && (await ask(home, request, deletion).catch(unlessGone(forget)));
+    await forget();
+    if (answer?.upstreamId !== undefined) reply.header(upstreamIdHeader, answer.upstreamId);
+    return sendJson(reply, writeJson(deletedResponse(id)));
+  });
+
+  app.post<{ Params: { id: string } }>('/v1/responses/:id/cancel', async (request, reply) => {
+    const { id } = request.params;
+    const { home } = await find(request);
+    if (home !== undefined) {
+      return relay(reply, await ask(home, request, { method: 'POST', path: '/cancel', query: new URLSearchParams() }));
+    }
+    const because = 'it is complete, and only a response in the background can be';
+    throw refusal('unsupported_response_operation', { fill: { id, what: 'cancelled', because } });
+  });
+};
+
+function notFound(id: string): Error {
+  return refusal('response_not_found', { fill: { id } });
+}
+
+/** Rejects with the same; what the provider no longer has is forgotten first. */
+function unlessGone(forget: () => Promise<void>): (error: unknown) => Promise<never> {
+  return async (error) => {
+    if (error instanceof Refusal && error.status === 404) await forget();
+    throw error;
+  };
+}
+
+/** The parameters that there are; any other is left out. */
+function queryOf({ raw: { url = '' } }: FastifyRequest): URLSearchParams {
+  const given = new URLSearchParams(url.slice(url.indexOf('?') + 1 || url.length));
+  return new URLSearchParams([...given].filter(([name]) => parameters.includes(name)));
+}
+
+/** Throws 400 for what cannot be had, and for values that make no sense. */
+function checkQuery(query: URLSearchParams, id: string): void {
+  for (const name of ['stream', 'include_obfuscation']) {
+    if (!['true', 'false', null].includes(query.get(name))) throw invalidQuery(name, 'must be true or false');
+  }
+  if (query.get('stream') === 'true') {
+    const because = 'streams cannot be taken up again; leave "stream" out';
+    throw refusal('unsupported_response_operation', { param: 'stream', fill: { id, what: 'streamed', because } });
+  }
+  const after = query.get('starting_after');
+  if (after !== null && !wholeNumber.test(after)) throw invalidQuery('starting_after', 'must be a whole number');
+}
+
+function invalidQuery(name: string, problem: string): Error {
+  return refusal('invalid_query', { param: name, fill: { name, problem } });
+}
+
+function itemsOf(record: StoredResponse, query: URLSearchParams): string {
+  try {
+    return writeJson(listInputItems(record, query));
+  } catch (error) {
+    if (error instanceof InvalidRequest) throw invalidQuery(error.param, error.message);
+    throw error;
+  }
+}
+
+function sendJson(reply: FastifyReply, json: string | Buffer): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(json);
+}
+
+function relay(reply: FastifyReply, { status, body, upstreamId }: HomeAnswer): FastifyReply {
+  if (upstreamId !== undefined) reply.header(upstreamIdHeader, upstreamId);
+  return sendJson(reply.code(status), body);
+}

@@ -1,0 +1,77 @@
+// Stage 8, for responses that a client may ask for later: a tap keeps them, or remembers which provider does.
+import { randomBytes } from 'node:crypto';
+import type { Answer } from '../answer.ts';
+import { type Call, memberOf } from '../call/call.ts';
+import { type JsonObject, parseObject, textOf, writeJson } from '../dialects/json.ts';
+import { storedResponse } from '../dialects/responses/stored-response.ts';
+import type { Gateway } from '../gateway.ts';
+import type { TargetSpeech } from '../providers/target-speeches.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import { ResponseTap } from '../stored-responses/response-tap.ts';
+import { mostKeptBytes } from '../stored-responses/stored-responses.ts';
+import type { Accepted } from './attempts.ts';
+import type { Delivery } from './relay.ts';
+
+type Parts = Pick<Gateway, 'reportFailure' | 'storedResponses'>;
+
+/** Whose response it is, and what is meant to be done with it. */
+export interface Keeping {
+  readonly endpoint: { readonly keepsAnswers: boolean };
+  readonly principal: { readonly userPath: string } | undefined;
+  readonly snapshot: Pick<Snapshot, 'storedResponses'>;
+  readonly exchange: { readonly id: string };
+}
+
+/** Whether a provider that is asked so keeps its answers itself. */
+export function keepsItself({ translation, quirks }: Pick<TargetSpeech, 'translation' | 'quirks'>): boolean {
+  return translation === undefined && quirks.without?.includes('store') !== true;
+}
+
+/** The delivery with a tap nearest to the client, where the response is to be had later. */
+export function keep(delivery: Delivery, accepted: Accepted, keeping: Keeping, parts: Parts): Delivery {
+  const { endpoint, snapshot } = keeping;
+  const { call } = accepted.routed;
+  if (!endpoint.keepsAnswers || isUnwanted(call)) return delivery;
+  if (accepted.home === undefined && !snapshot.storedResponses.isEnabled) return delivery;
+  return { ...delivery, taps: [...delivery.taps, tapOf(delivery.answer, accepted, keeping, parts)] };
+}
+
+/** The client says `store: false`. */
+function isUnwanted(call: Call): boolean {
+  const member = memberOf(call, 'store');
+  return member !== undefined && call.body[member.valueStart] === 0x66;
+}
+
+function tapOf(answer: Answer, { home, routed }: Accepted, keeping: Keeping, parts: Parts): ResponseTap {
+  const { storedResponses, reportFailure } = parts;
+  const { principal, exchange } = keeping;
+  const { body } = routed.call;
+  const userPath = principal?.userPath ?? '/';
+  const take = (response: JsonObject): void => {
+    const id = textOf(response['id']) ?? '';
+    if (home !== undefined) {
+      storedResponses.remember(id, userPath, home);
+      return;
+    }
+    const { status = 'completed' } = response;
+    if (status !== 'completed' && status !== 'incomplete') return;
+    const record = storedResponse(parseObject(body.toString('utf8')) ?? {}, response, newId);
+    if (record !== undefined) storedResponses.keep(id, userPath, record, body.length + writeJson(response).length);
+  };
+  return new ResponseTap(answer, {
+    needsOnlyId: home !== undefined,
+    mostBytes: mostKeptBytes,
+    take(response) {
+      try {
+        take(response);
+      } catch (error) {
+        reportFailure(error, exchange.id);
+      }
+    },
+    lost: () => storedResponses.lost(),
+  });
+}
+
+function newId(): string {
+  return randomBytes(12).toString('hex');
+}

@@ -1,0 +1,132 @@
+// Keeps responses behind the backs of requests: writing waits for nobody, and what is being written is found already.
+
+import { keptLimits } from '../../store/state/kept-items.ts';
+import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
+import { isObject } from '../dialects/json.ts';
+import type { StoredResponse } from '../dialects/responses/stored-response.ts';
+import { refusal } from '../errors.ts';
+import { isResponseId, type KeptResponses, type ResponseHome } from '../kept-responses.ts';
+
+/** An answer that is longer is not kept. */
+export const mostKeptBytes = keptLimits.item;
+/** Of what is being written, in bytes: it is held in memory. */
+const mostPendingBytes = 32 * 1024 * 1024;
+
+/** A response that can be asked for: one that the gateway keeps, or the place of one that a provider keeps. */
+export type FoundResponse =
+  | { readonly record: StoredResponse; readonly home?: undefined }
+  | { readonly record?: undefined; readonly home: ResponseHome };
+
+/** What became of responses: kept here or at a provider, not kept because they are too large or cannot be read, lost because writing failed. */
+export const storingOutcomes = ['kept', 'remembered', 'not_kept', 'failed'] as const;
+export type StoringOutcome = (typeof storingOutcomes)[number];
+
+export interface StoredResponsesOptions {
+  readonly kept: KeptResponses;
+  /** Told of each failure of the store. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** A response that is being written. */
+interface Pending {
+  readonly found: FoundResponse;
+  readonly written: Promise<void>;
+}
+
+/** An id belongs to a user path: for others it is not there. */
+export class StoredResponses {
+  readonly counts: Record<StoringOutcome, number> = { kept: 0, remembered: 0, not_kept: 0, failed: 0 };
+  readonly #kept: KeptResponses;
+  readonly #failed: (error: unknown) => void;
+  readonly #pending = new Map<string, Pending>();
+  #pendingBytes = 0;
+
+  constructor({ kept, failed }: StoredResponsesOptions) {
+    this.#kept = kept;
+    this.#failed = failed;
+  }
+
+  /** Keeps a response. `bytes`: about its length. */
+  keep(id: string, userPath: string, record: StoredResponse, bytes: number): void {
+    if (this.#pendingBytes + bytes > mostPendingBytes) this.lost();
+    else this.#write(id, userPath, { record }, bytes);
+  }
+
+  /** Remembers which provider keeps a response. */
+  remember(id: string, userPath: string, home: ResponseHome): void {
+    this.#write(id, userPath, { home }, 0);
+  }
+
+  /** A response that was to be kept cannot be. */
+  lost(): void {
+    this.counts.not_kept += 1;
+  }
+
+  /** Undefined: there is none for this user path. Rejects with 503 `stored_responses_unavailable`. */
+  async find(id: string, userPath: string): Promise<FoundResponse | undefined> {
+    const pending = this.#pending.get(keyOf(id, userPath));
+    if (pending !== undefined || !isResponseId(id)) return pending?.found;
+    const reading = Promise.all([this.#kept.find(id, userPath), this.#kept.homeOf(id, userPath)]);
+    const [kept, home] = await reading.catch(refuseStore);
+    const record = kept && recordIn(kept.record);
+    if (record !== undefined) return { record };
+    return home === undefined ? undefined : { home };
+  }
+
+  /** Forgets the response, and which provider keeps it. Rejects as `find`. */
+  async forget(id: string, userPath: string): Promise<void> {
+    await this.#pending.get(keyOf(id, userPath))?.written;
+    await this.#kept.forget(id, userPath).catch(refuseStore);
+  }
+
+  /** When nothing is being written. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#pending.values()].map(({ written }) => written));
+  }
+
+  #write(id: string, userPath: string, found: FoundResponse, bytes: number): void {
+    const key = keyOf(id, userPath);
+    if (!isResponseId(id)) {
+      this.lost();
+      return;
+    }
+    this.#pendingBytes += bytes;
+    const before = this.#pending.get(key);
+    const write = async (): Promise<void> => {
+      // In their order: the last one stays.
+      await before?.written;
+      try {
+        this.counts[await this.#put(id, userPath, found)] += 1;
+      } catch (error) {
+        this.counts.failed += 1;
+        this.#failed(error);
+      }
+      this.#pendingBytes -= bytes;
+      if (this.#pending.get(key) === pending) this.#pending.delete(key);
+    };
+    const pending: Pending = { found, written: Promise.resolve().then(write) };
+    this.#pending.set(key, pending);
+  }
+
+  async #put(id: string, userPath: string, { record, home }: FoundResponse): Promise<StoringOutcome> {
+    if (home !== undefined) {
+      return (await this.#kept.remember(id, { ...home, userPath })) ? 'remembered' : 'not_kept';
+    }
+    return (await this.#kept.keep(record, { id, userPath })) ? 'kept' : 'not_kept';
+  }
+}
+
+function keyOf(id: string, userPath: string): string {
+  return `${id} ${userPath}`;
+}
+
+/** What stands in the store; undefined: it was not written by the gateway. */
+function recordIn({ response, input_items }: Readonly<Record<string, unknown>>): StoredResponse | undefined {
+  if (!isObject(response) || !Array.isArray(input_items)) return undefined;
+  return { response, input_items: input_items.filter(isObject) };
+}
+
+function refuseStore(error: unknown): never {
+  if (!(error instanceof StoreUnavailable)) throw error;
+  throw refusal('stored_responses_unavailable', { headers: { 'retry-after': '1' } });
+}
