@@ -27,7 +27,8 @@ const parameters = [
 const wholeNumber = /^\d{1,15}$/;
 
 export const responses: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
-  const { storedResponses, pools, deadlines, nowMs } = gateway;
+  const { storedResponses, pools, deadlines } = gateway;
+  const nowMs = (): number => gateway.nowMs();
 
   async function find({ params: { id }, principal }: Asked): Promise<FoundResponse> {
     const found = await storedResponses.find(id, principal.userPath);

@@ -1,0 +1,282 @@
+// Responses later, through the official SDK: read, continued, listed, deleted and cancelled, whoever keeps them, and by their owner alone.
+import { join } from 'node:path';
+import { APIError, OpenAI } from 'openai';
+import { t as suite, type Test, test } from 'tap';
+import { authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
+import { sampleKey } from '../support/managed-state.ts';
+import { startRedis } from '../support/redis.ts';
+import { keepAtProvider } from '../support/responses-provider.ts';
+import { openSealedStore } from '../support/sealed.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const [chat, native, plain] = await Promise.all([
+  startFakeUpstream({ t: suite, models: ['m'] }),
+  startFakeUpstream({ t: suite, models: ['m'] }),
+  startFakeUpstream({ t: suite, models: ['m'] }),
+]);
+const config = {
+  providers: {
+    chat: { type: 'openai', base_url: chat.url, api_key: 'canary-chat', models: ['m'] },
+    // Keeps what it answers.
+    native: { type: 'fireworks', base_url: native.url, api_keys: ['canary-one', 'canary-two'], models: ['m'] },
+    // Speaks the format, and keeps nothing.
+    plain: { type: 'openai', base_url: plain.url, api_key: 'canary-plain', models: ['m'], dialects: ['responses'] },
+  },
+};
+const said = 'Hello from the fake upstream, which speaks word by word.';
+const [ours, theirs] = ['sk-gw-ours', 'sk-gw-theirs'];
+
+/** A gateway with a key for each of two user paths. */
+async function start(t: Test | typeof suite): Promise<Gateway> {
+  const home = temporaryDirectory(t, 'stored-responses');
+  const store = openSealedStore({ directory: join(home, 'data') });
+  const keys = [sampleKey(ours, { userPath: '/ours' }), sampleKey(theirs, { userPath: '/theirs' })];
+  await store.initialise();
+  const { storeId = null } = await store.read();
+  await store.commit({
+    storeId,
+    expected: new Map(),
+    changes: keys.map((key) => ({ kind: authKeyKind, id: key.id, body: authKeyBody(key) })),
+  });
+  await store.close();
+  return startGateway(t, { home, config });
+}
+
+const gateway = await start(suite);
+const clientOf = (apiKey: string, { url }: Gateway = gateway): OpenAI =>
+  new OpenAI({ apiKey, baseURL: `${url}/v1`, maxRetries: 0 });
+const outcomes = (outcome: string, at: Gateway = gateway): Promise<number | undefined> =>
+  at.metric('gateway_stored_responses_total', { outcome });
+
+/** Status and code of what a request fails with. */
+async function failureOf(request: Promise<unknown>): Promise<string> {
+  try {
+    await request;
+  } catch (error) {
+    if (error instanceof APIError) return `${error.status} ${error.code}`;
+    throw error;
+  }
+  return 'none';
+}
+
+/** What the provider of chat was last told, a line each. */
+function lastMessages(): string[] {
+  const { messages }: { messages: { role: string; content: unknown }[] } = Object(chat.ledger.at(-1)?.json());
+  return messages.map(
+    ({ role, content }) => `${role}: ${typeof content === 'string' ? content : JSON.stringify(content)}`,
+  );
+}
+
+suite.beforeEach(async () => {
+  await chat.behave({ kind: 'openai' });
+});
+
+await test('the gateway keeps a response of a provider of chat: it is read, continued, listed and deleted', async (t) => {
+  const client = clientOf(ours);
+  const first = await client.responses.create({
+    model: 'chat/m',
+    input: 'one',
+    instructions: 'Be brief.',
+    store: true,
+  });
+  t.equal(first.output_text, said);
+  t.same(await client.responses.retrieve(first.id).then(({ output_text, status }) => [output_text, status]), [
+    said,
+    'completed',
+  ]);
+  const second = await client.responses.create({ model: 'chat/m', input: 'two', previous_response_id: first.id });
+  t.same(lastMessages(), ['user: one', `assistant: ${said}`, 'user: two'], 'instructions are not carried over');
+  t.equal(second.previous_response_id, first.id);
+  t.ok((second.usage?.input_tokens ?? 0) > (first.usage?.input_tokens ?? 0));
+  const items = await client.responses.inputItems.list(second.id, { order: 'asc', limit: 2 });
+  const texts: string[] = [];
+  for await (const item of items) texts.push(JSON.stringify('content' in item ? item.content : item));
+  t.match(texts, [/one/, /Hello/, /two/], 'over two pages');
+
+  const stream = client.responses.stream({ model: 'chat/m', input: 'three', previous_response_id: second.id });
+  const third = await stream.finalResponse();
+  t.equal(lastMessages().length, 5);
+  t.equal((await client.responses.retrieve(third.id)).output_text, said, 'a stream is kept, too');
+
+  t.equal(await failureOf(client.responses.cancel(third.id)), '400 unsupported_response_operation');
+  t.equal(await failureOf(client.responses.retrieve(third.id, { stream: true })), '400 unsupported_response_operation');
+  t.equal(await failureOf(client.responses.inputItems.list(third.id, { limit: 101 })), '400 invalid_query');
+  t.same(
+    await gateway
+      .fetch(`/v1/responses/${third.id}`, { method: 'DELETE', headers: { authorization: `Bearer ${ours}` } })
+      .then((r) => r.json()),
+    { id: third.id, object: 'response.deleted', deleted: true },
+  );
+  t.equal(await failureOf(client.responses.retrieve(third.id)), '404 response_not_found');
+  t.equal(await failureOf(client.responses.delete(third.id)), '404 response_not_found');
+});
+
+await test('what is not to be stored is not, and other owners find nothing', async (t) => {
+  const client = clientOf(ours);
+  const unkept = await client.responses.create({ model: 'chat/m', input: 'one', store: false });
+  t.equal(await failureOf(client.responses.retrieve(unkept.id)), '404 response_not_found');
+  await keepAtProvider(native);
+  const kept = await client.responses.create({ model: 'chat/m', input: 'one' });
+  const home = await client.responses.create({ model: 'native/m', input: 'one' });
+  const asked = chat.ledger.length + native.ledger.length;
+  const stranger = clientOf(theirs);
+  for (const { id } of [kept, home]) {
+    for (const request of [
+      () => stranger.responses.retrieve(id),
+      () => stranger.responses.inputItems.list(id),
+      () => stranger.responses.delete(id),
+      () => stranger.responses.cancel(id),
+      () => stranger.responses.create({ model: 'native/m', input: 'two', previous_response_id: id }),
+      () => stranger.responses.create({ model: 'chat/m', input: 'two', previous_response_id: id }),
+    ])
+      t.equal(await failureOf(request()), '404 response_not_found');
+  }
+  const disguised = `{"model":"native/m","input":"x","previous_response_id":null,"previous\\u005fresponse_id":"${home.id}"}`;
+  const headers = { authorization: `Bearer ${theirs}`, 'content-type': 'application/json' };
+  const answer = await gateway.fetch('/v1/responses', { method: 'POST', body: disguised, headers });
+  t.match(await answer.json(), { error: { code: 'duplicate_key' } });
+  t.equal(chat.ledger.length + native.ledger.length, asked, 'no provider was asked');
+  t.ok(await client.responses.retrieve(kept.id));
+});
+
+await test('a response that a provider keeps is asked for there, with the key that made it', async (t) => {
+  const atProvider = await keepAtProvider(native);
+  const client = clientOf(ours);
+  const made = await Promise.all([0, 1].map(() => client.responses.create({ model: 'native/m', input: 'one' })));
+  const streamed = await client.responses.stream({ model: 'native/m', input: 'one' }).finalResponse();
+  t.equal(new Set([...atProvider.values()].map(({ owner }) => owner)).size, 2, 'the keys take turns');
+  for (const { id, output_text } of [...made, streamed]) {
+    t.equal((await client.responses.retrieve(id)).output_text, output_text);
+    const next = await client.responses.create({ model: 'native/m', input: 'two', previous_response_id: id });
+    t.equal(next.previous_response_id, id);
+    t.match(native.ledger.at(-1)?.json(), { previous_response_id: id, input: 'two' });
+    t.equal((await client.responses.inputItems.list(id)).data.length, 1);
+    t.equal((await client.responses.cancel(id)).status, 'cancelled');
+    t.equal(native.ledger.at(-1)?.header('content-type'), undefined, 'there is no body');
+  }
+  const [{ id } = { id: '' }] = made;
+  t.equal(
+    await failureOf(client.responses.create({ model: 'chat/m', input: 'two', previous_response_id: id })),
+    '400 response_kept_elsewhere',
+  );
+  await gateway.fetch(`/v1/responses/${id}?include[]=a&api_key=mine&limit=1`, {
+    headers: { authorization: `Bearer ${ours}` },
+  });
+  t.equal(
+    native.ledger.at(-1)?.target,
+    `/v1/responses/${id}?include%5B%5D=a&limit=1`,
+    'no other parameter is passed on',
+  );
+  await native.behave({ kind: 'error', status: 401, message: 'Wrong key canary-one.' });
+  t.equal(await failureOf(client.responses.retrieve(id)), '502 upstream_unauthorized');
+  await keepAtProvider(native).then((kept) => kept.set(id, { owner: atProvider.get(id)?.owner, body: {} }));
+  await client.responses.delete(id);
+  t.equal(native.ledger.at(-1)?.method, 'DELETE');
+  t.equal(await failureOf(client.responses.retrieve(id)), '404 response_not_found');
+  t.notMatch(await gateway.process.stdout.join('\n'), /canary-(one|two)/);
+});
+
+await test('a provider that speaks the format and keeps nothing: the gateway keeps its bytes', async (t) => {
+  await keepAtProvider(plain);
+  const client = clientOf(ours);
+  const first = await client.responses.create({ model: 'plain/m', input: 'one' });
+  const second = await client.responses
+    .stream({ model: 'plain/m', input: 'two', previous_response_id: first.id })
+    .finalResponse();
+  const told: { input?: unknown[] } = Object(plain.ledger.at(-1)?.json());
+  t.equal(told.input?.length, 3);
+  t.notOk('previous_response_id' in told);
+
+  const before = plain.ledger.length;
+  t.equal((await client.responses.retrieve(second.id)).output_text, second.output_text);
+  t.equal(plain.ledger.length, before, 'the provider is not asked');
+});
+
+await test('everything is found after a restart, and none of it counts for rate limits', async (t) => {
+  const atProvider = await keepAtProvider(native);
+  const client = clientOf(ours);
+  const kept = await client.responses.create({ model: 'chat/m', input: 'one' });
+  const home = await client.responses.create({ model: 'native/m', input: 'one' });
+  await gateway.restart();
+  const limit = { path: '/ours', limits: [{ period: 'day', max_requests: 1 }] };
+  await gateway.applyConfig({ 'gateway.yaml': { ...config, rate_limits: { user_paths: [limit] } } });
+  const again = clientOf(ours);
+  for (const { id, output_text } of [kept, home, kept])
+    t.equal((await again.responses.retrieve(id)).output_text, output_text);
+  await again.responses.create({ model: 'native/m', input: 'two', previous_response_id: home.id });
+  t.equal(native.ledger.at(-1)?.header('authorization'), atProvider.get(home.id)?.owner);
+  t.equal(await failureOf(again.responses.create({ model: 'chat/m', input: 'two' })), '429 rate_limit_exceeded');
+  t.equal((await again.responses.retrieve(kept.id)).id, kept.id);
+  await gateway.applyConfig({ 'gateway.yaml': config });
+});
+
+await test('routes, methods, queries and bodies', async (t) => {
+  const ask = async (method: string, path: string, init: object = {}) => {
+    const response = await gateway.fetch(path, { method, ...init });
+    const { error } = (await response.json()) as { error: { code: string } };
+    return `${response.status} ${error.code} ${response.headers.get('allow') ?? ''}`.trim();
+  };
+  t.equal(await ask('PUT', '/v1/responses/resp_1'), '405 method_not_allowed GET, HEAD, DELETE');
+  t.equal(await ask('GET', '/v1/responses/resp_1/cancel'), '405 method_not_allowed POST');
+  t.equal(await ask('GET', '/v1/responses'), '405 method_not_allowed POST');
+  t.equal(await ask('GET', '/v1/responses/resp_1/other'), '404 route_not_found');
+  t.equal(await ask('GET', '/v1/responses/resp_1'), '404 response_not_found');
+  t.equal(await ask('GET', '/v1/responses/resp_1%2F..%2Fmodels'), '404 response_not_found');
+  t.equal(await ask('GET', '/v1/responses/resp_1?starting_after=x'), '400 invalid_query');
+  t.equal(await ask('GET', '/v1/responses/resp_1?include_obfuscation=1'), '400 invalid_query');
+  t.equal(await ask('DELETE', '/v1/responses/resp_1', { body: {} }), '400 unexpected_body');
+  const type = { headers: { 'content-type': 'application/json' } };
+  t.equal(
+    await ask('POST', '/v1/responses/resp_1/cancel', type),
+    '404 response_not_found',
+    'a type without a body is harmless',
+  );
+  t.equal(
+    await ask('DELETE', '/v1/responses/resp_1', { headers: { authorization: 'Bearer wrong' } }),
+    '401 invalid_api_key',
+  );
+  const wrong = { model: 'chat/m', input: 'x', previous_response_id: 7 };
+  t.equal(await ask('POST', '/v1/responses', { body: wrong }), '400 invalid_parameter');
+});
+
+await test('an answer too long to be kept is delivered, and counted', async (t) => {
+  const before = (await outcomes('not_kept')) ?? 0;
+  const text = { type: 'output_text', text: 'x'.repeat(9 << 20), annotations: [] };
+  const output = [{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [text] }];
+  await plain.behave({ kind: 'json', body: { id: 'resp_long', object: 'response', status: 'completed', output } });
+  const client = clientOf(ours);
+  t.equal((await client.responses.create({ model: 'plain/m', input: 'one' })).output_text.length, 9 << 20);
+  await waitFor('it to be counted', async () => (await outcomes('not_kept')) === before + 1);
+  t.equal(await failureOf(client.responses.retrieve('resp_long')), '404 response_not_found');
+});
+
+await test('with Redis: kept and remembered across proxies; without it 503, and answers still come', async (t) => {
+  const redis = await startRedis(t, { appendOnly: true });
+  const env = { REDIS_URL: redis.url };
+  const atProvider = await keepAtProvider(native);
+  const [one, other] = await Promise.all([startGateway(t, { config, env }), startGateway(t, { config, env })]);
+  const client = clientOf(masterKey, one);
+  const kept = await client.responses.create({ model: 'chat/m', input: 'one' });
+  const home = await client.responses.create({ model: 'native/m', input: 'one' });
+  await waitFor(
+    'both to be written',
+    async () => ((await outcomes('kept', one)) ?? 0) + ((await outcomes('remembered', one)) ?? 0) === 2,
+  );
+  const elsewhere = clientOf(masterKey, other);
+  t.equal((await elsewhere.responses.retrieve(kept.id)).output_text, said);
+  await elsewhere.responses.create({ model: 'native/m', input: 'two', previous_response_id: home.id });
+  t.equal(native.ledger.at(-1)?.header('authorization'), atProvider.get(home.id)?.owner);
+  await redis.kill();
+  t.equal(await failureOf(elsewhere.responses.retrieve(kept.id)), '503 stored_responses_unavailable');
+  t.equal(
+    await failureOf(elsewhere.responses.create({ model: 'chat/m', input: 'x', previous_response_id: kept.id })),
+    '503 stored_responses_unavailable',
+  );
+  for (const input of ['one', 'two']) t.ok(await elsewhere.responses.create({ model: 'chat/m', input }));
+  await waitFor('the failures to be counted', async () => ((await outcomes('failed', other)) ?? 0) >= 2);
+  const lines = other.process.stdout.filter((line) => line.includes('could not be stored'));
+  t.equal(lines.length, 1, 'the operator is told once a minute');
+});
