@@ -22,11 +22,19 @@ import virtualModelWrite from '../admin/virtual-model-write.schema.json' with { 
 import virtualModels from '../admin/virtual-models.schema.json' with { type: 'json' };
 import chatCompletion from '../model-api/chat-completion.schema.json' with { type: 'json' };
 import chatCompletionRequest from '../model-api/chat-completion-request.schema.json' with { type: 'json' };
+import completion from '../model-api/completion.schema.json' with { type: 'json' };
+import completionRequest from '../model-api/completion-request.schema.json' with { type: 'json' };
 import embeddingList from '../model-api/embedding-list.schema.json' with { type: 'json' };
 import embeddingRequest from '../model-api/embedding-request.schema.json' with { type: 'json' };
+import message from '../model-api/message.schema.json' with { type: 'json' };
+import messageRequest from '../model-api/message-request.schema.json' with { type: 'json' };
 import model from '../model-api/model.schema.json' with { type: 'json' };
 import modelError from '../model-api/model-error.schema.json' with { type: 'json' };
 import modelList from '../model-api/model-list.schema.json' with { type: 'json' };
+import response from '../model-api/response.schema.json' with { type: 'json' };
+import responseRequest from '../model-api/response-request.schema.json' with { type: 'json' };
+import tokenCount from '../model-api/token-count.schema.json' with { type: 'json' };
+import tokenCountRequest from '../model-api/token-count-request.schema.json' with { type: 'json' };
 import usage from '../model-api/usage.schema.json' with { type: 'json' };
 import apiDescription from './api-description.schema.json' with { type: 'json' };
 import resetDone from './reset-done.schema.json' with { type: 'json' };
@@ -45,11 +53,15 @@ const schemas = {
   'auth-key-write': authKeyWrite,
   'chat-completion': chatCompletion,
   'chat-completion-request': chatCompletionRequest,
+  completion,
+  'completion-request': completionRequest,
   config: configInForce,
   'embedding-list': embeddingList,
   'embedding-request': embeddingRequest,
   'explained-request': explainedRequest,
   explanation,
+  message,
+  'message-request': messageRequest,
   model,
   'model-error': modelError,
   'model-list': modelList,
@@ -59,7 +71,11 @@ const schemas = {
   'rate-limit-write': rateLimitWrite,
   'rate-limits': rateLimits,
   'reset-done': resetDone,
+  response,
+  'response-request': responseRequest,
   status,
+  'token-count': tokenCount,
+  'token-count-request': tokenCountRequest,
   usage,
   'virtual-model-delete': virtualModelDelete,
   'virtual-model-write': virtualModelWrite,

@@ -1,10 +1,11 @@
 // Builds the API description, an OpenAPI 3.1 document, from the tables of operations and the JSON Schemas of the bodies.
 import { adminOperations } from './admin-operations.ts';
+import { anthropicLimitHeaders } from './anthropic-headers.ts';
 import { referenceTo, type SchemaName, schemaComponents } from './components.ts';
 import { examples } from './examples.ts';
 import { modelOperations } from './model-operations.ts';
 import { type HeaderName, headers, limitHeaders, type Operation, parameters, type Refusals } from './operation.ts';
-import { streamExample } from './stream-example.ts';
+import { streamExamples } from './stream-example.ts';
 
 /** The version of the programmatic interface (spec, Versioning 1). */
 const version = '1.0';
@@ -32,6 +33,15 @@ const refusalsOfClients: Refusals = {
 /** Statuses whose answers may have Retry-After. */
 const retryable = new Set([429, 503]);
 
+/** Whose clients read the headers of an answer. */
+type Surface = NonNullable<Operation['surface']> | 'openai';
+
+/** The headers that every answer has. */
+const everyHeader: Readonly<Record<Surface, readonly HeaderName[]>> = {
+  openai: ['x-request-id'],
+  anthropic: ['x-request-id', 'request-id'],
+};
+
 /** Every operation, those of the control plane first. */
 export const operations: readonly Operation[] = [...adminOperations, ...modelOperations];
 
@@ -51,7 +61,7 @@ export function describeApi(): object {
       title: 'Model gateway',
       version,
       description:
-        'The model API (/v1) speaks the OpenAI wire format. The admin API (/admin) changes rate limits and keys while the gateway runs.',
+        'The model API (/v1) speaks the wire formats of OpenAI and Anthropic. The admin API (/admin) changes rate limits and keys while the gateway runs.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'Any proxy; the control plane serves /admin itself too.' }],
@@ -80,11 +90,11 @@ function describePaths(): Record<string, Record<string, object>> {
 }
 
 function describeOperation(operation: Operation): object {
-  const { id, tag, summary, description, access, body, success } = operation;
+  const { id, tag, summary, description, access, surface = 'openai', body, success } = operation;
   const error = access === 'client' ? 'model-error' : 'admin-error';
   const refusals = Object.entries(refusalsOf(operation)).map(([status, codes]) => [
     status,
-    describeRefusal(error, Number(status), codes),
+    describeRefusal(error, Number(status), codes, surface),
   ]);
   return {
     operationId: id,
@@ -95,36 +105,44 @@ function describeOperation(operation: Operation): object {
     parameters: (operation.parameters ?? []).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
     responses: {
-      [success.status]: describeSuccess(success),
+      [success.status]: describeSuccess(success, surface),
       ...Object.fromEntries(refusals),
       default: describeAnswer(
         access === 'client' ? 'Any other error, including errors of the provider.' : 'Any other error.',
         json(error),
-        [],
+        everyHeader[surface],
       ),
     },
   };
 }
 
-function describeSuccess({ says, schema, isStreamed, headers: named = [] }: Operation['success']): object {
-  const events = { 'text/event-stream': { schema: { type: 'string' }, example: streamExample } };
-  const stream = isStreamed === true ? events : {};
-  return describeAnswer(says, schema === undefined ? undefined : { ...json(schema), ...stream }, named);
+function describeSuccess(
+  { says, schema, stream, headers: named = [] }: Operation['success'],
+  surface: Surface,
+): object {
+  const events = stream && { 'text/event-stream': { schema: { type: 'string' }, example: streamExamples[stream] } };
+  const limited = surface === 'anthropic' && named.includes('RateLimit') ? anthropicLimitHeaders : [];
+  return describeAnswer(says, schema === undefined ? undefined : { ...json(schema), ...events }, [
+    ...everyHeader[surface],
+    ...named,
+    ...limited,
+  ]);
 }
 
-function describeRefusal(error: SchemaName, status: number, codes: readonly string[]): object {
+function describeRefusal(error: SchemaName, status: number, codes: readonly string[], surface: Surface): object {
   const isLimited = codes.includes('rate_limit_exceeded');
   const named: HeaderName[] = [
+    ...everyHeader[surface],
     ...(retryable.has(status) ? (['Retry-After'] as const) : []),
     ...(isLimited || codes.includes('too_many_failed_logins') ? (['x-should-retry'] as const) : []),
     ...(isLimited ? (['x-gateway-rule', ...limitHeaders] as const) : []),
+    ...(isLimited && surface === 'anthropic' ? anthropicLimitHeaders : []),
   ];
   return describeAnswer(codes.map((code) => `\`${code}\``).join(', '), json(error), named);
 }
 
 function describeAnswer(description: string, content: object | undefined, named: readonly HeaderName[]): object {
-  const all: readonly HeaderName[] = ['x-request-id', ...named];
-  const described = all.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+  const described = named.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
   return {
     description,
     headers: Object.fromEntries(described) as object,

@@ -1,6 +1,7 @@
 // One example of every body, by the name of its schema, for readers of the API description.
 import type { SchemaName } from './components.ts';
 import { explanationExamples } from './explanation-example.ts';
+import { modelExamples } from './model-examples.ts';
 
 const ruleOfTeamA = {
   id: 'user_path:minute:3f1c9a7be2d04856',
@@ -86,9 +87,6 @@ const proxy = {
   discovered_models: [{ provider: 'router', count: 312, discovered_at: '2026-03-01T20:31:07.000Z' }],
 } as const;
 
-const gpt = { id: 'openai/gpt-4o', object: 'model', created: 1_772_400_000, owned_by: 'openai' } as const;
-const tokenUsage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 } as const;
-
 const declaredAlias = {
   source: 'chat',
   target: 'openai/gpt-4o',
@@ -120,13 +118,6 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
   'auth-key-labels': { labels: ['editors'] },
   'auth-key-list': [{ ...keyOfAnn, last_used_at: '2026-03-01T21:00:00.000Z' }],
   'auth-key-write': { name: 'Ann, editor', user_path: '/team-a/ann', allowed_models: ['chat'] },
-  'chat-completion': {
-    id: 'chatcmpl-1',
-    object: 'chat.completion',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
-    usage: tokenUsage,
-  },
-  'chat-completion-request': { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] },
   config: {
     server_time: '2026-03-01T21:04:20.512Z',
     config_revision: '9f86d081884c',
@@ -152,22 +143,6 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
     rate_limits_enabled: true,
     rate_limits: [declaredRule],
   },
-  'embedding-list': {
-    object: 'list',
-    data: [{ index: 0, embedding: [0.01, -0.02] }],
-    usage: { ...tokenUsage, completion_tokens: 0, total_tokens: 9 },
-  },
-  'embedding-request': { model: 'openai/text-embedding-3-small', input: 'Hello' },
-  model: gpt,
-  'model-error': {
-    error: {
-      code: 'rate_limit_exceeded',
-      message: 'Rate limit exceeded for /team-a: 2 requests per minute. Retry in 31 s.',
-      param: null,
-      type: 'rate_limit_error',
-    },
-  },
-  'model-list': { object: 'list', data: [gpt] },
   'rate-limit-delete': { user_path: '/team-a', limit_key: { period: 'minute' } },
   'rate-limit-reset': { confirmation: 'reset' },
   'rate-limit-reset-one': { user_path: '/team-a', period: 'minute' },
@@ -190,34 +165,8 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
     secret_problems: [],
     store: { engine: 'redis', status: 'up', source: 'store', store_id: '6fa459ea-ee8a-4ca4-894e-db77e160355e' },
   },
-  usage: {
-    user_path: '/team-a/ann',
-    server_time: '2026-03-01T21:04:20.512Z',
-    usage: null,
-    budgets: [],
-    rate_limits: [
-      {
-        subject: '/team-a',
-        per_child: false,
-        effective_subject: '/team-a',
-        user_path: '/team-a',
-        mode: 'enforce',
-        period_seconds: 60,
-        period_label: 'minute',
-        max_requests: 2,
-        requests_used: 1,
-        requests_remaining: 1,
-        requests_usage_ratio: 0.5,
-        tokens_used: 0,
-        in_flight: 0,
-        window_start: '2026-03-01T21:04:10.000Z',
-        window_end: '2026-03-01T21:05:11.000Z',
-        resets_in_seconds: 51,
-        exhausted: false,
-      },
-    ],
-  },
   ...explanationExamples,
+  ...modelExamples,
   'virtual-model-delete': { source: 'chat' },
   'virtual-model-write': {
     source: 'chat',

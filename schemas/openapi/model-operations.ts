@@ -1,36 +1,10 @@
 // The operations under /v1, one row each.
-import { answerHeaders, type Operation, type Refusals } from './operation.ts';
+import { messageOperations } from './message-operations.ts';
+import { modelCallParameters, nativeRefusals, translatedRefusals } from './model-call.ts';
+import { answerHeaders, type Operation } from './operation.ts';
+import { responseOperations } from './response-operations.ts';
 
 const parameters = ['UserPath'] as const;
-const modelParameters = ['UserPath', 'Explain'] as const;
-const modelRefusals: Refusals = {
-  400: [
-    'invalid_json',
-    'invalid_model',
-    'invalid_stream',
-    'duplicate_key',
-    'forbidden_key',
-    'body_too_deep',
-    'body_too_many_keys',
-    'routing_member_not_allowed',
-  ],
-  403: ['model_access_denied'],
-  404: ['model_not_found'],
-  408: ['request_timeout'],
-  413: ['body_too_large'],
-  415: ['unsupported_media_type', 'unsupported_encoding'],
-  429: ['rate_limit_exceeded'],
-  502: [
-    'upstream_unavailable',
-    'upstream_dns',
-    'upstream_tls',
-    'upstream_disconnected',
-    'upstream_invalid_response',
-    'upstream_unauthorized',
-    'stream_incomplete',
-  ],
-  504: ['upstream_timeout'],
-};
 
 /** Served by the proxy. */
 export const modelOperations: readonly Operation[] = [
@@ -41,16 +15,37 @@ export const modelOperations: readonly Operation[] = [
     tag: 'Model API',
     access: 'client',
     summary: 'Asks a model; the answer is JSON, or an event stream with `stream: true`.',
-    parameters: modelParameters,
+    parameters: modelCallParameters,
     body: 'chat-completion-request',
     success: {
       status: 200,
       says: 'The answer of the provider.',
       schema: 'chat-completion',
-      isStreamed: true,
+      stream: 'chat',
       headers: answerHeaders,
     },
-    refusals: modelRefusals,
+    refusals: translatedRefusals,
+  },
+  ...responseOperations,
+  ...messageOperations,
+  {
+    id: 'createCompletion',
+    method: 'post',
+    path: '/v1/completions',
+    tag: 'Model API',
+    access: 'client',
+    summary: 'Lets a model go on with a text, in the older API of OpenAI.',
+    description: 'A provider without this endpoint is asked in a chat, with the text as the message of the user.',
+    parameters: modelCallParameters,
+    body: 'completion-request',
+    success: {
+      status: 200,
+      says: 'The answer of the provider.',
+      schema: 'completion',
+      stream: 'completion',
+      headers: answerHeaders,
+    },
+    refusals: translatedRefusals,
   },
   {
     id: 'createEmbeddings',
@@ -59,10 +54,10 @@ export const modelOperations: readonly Operation[] = [
     tag: 'Model API',
     access: 'client',
     summary: 'Turns texts into vectors.',
-    parameters: modelParameters,
+    parameters: modelCallParameters,
     body: 'embedding-request',
     success: { status: 200, says: 'The answer of the provider.', schema: 'embedding-list', headers: answerHeaders },
-    refusals: modelRefusals,
+    refusals: nativeRefusals,
   },
   {
     id: 'listModels',
@@ -71,8 +66,10 @@ export const modelOperations: readonly Operation[] = [
     tag: 'Model API',
     access: 'client',
     summary: 'Every model and alias the caller may use.',
-    parameters,
+    description: 'With the header `anthropic-version`, in the format of Anthropic and in pages.',
+    parameters: ['AnthropicVersion', 'ModelLimit', 'ModelAfterId', 'ModelBeforeId', 'UserPath'],
     success: { status: 200, says: 'The models.', schema: 'model-list' },
+    refusals: { 400: ['invalid_query'] },
   },
   {
     id: 'getModel',
@@ -81,7 +78,7 @@ export const modelOperations: readonly Operation[] = [
     tag: 'Model API',
     access: 'client',
     summary: 'One model or alias.',
-    parameters: ['ModelId', 'UserPath'],
+    parameters: ['ModelId', 'AnthropicVersion', 'UserPath'],
     success: { status: 200, says: 'The model.', schema: 'model' },
     refusals: { 404: ['model_not_found'] },
   },

@@ -1,6 +1,9 @@
 // The data of one operation, from which its description and its reference are generated.
+import { anthropicHeaders } from './anthropic-headers.ts';
 import type { SchemaName } from './components.ts';
 import { explainParameters } from './explain-parameters.ts';
+import { modelParameters } from './model-parameters.ts';
+import type { StreamName } from './stream-example.ts';
 
 export interface Operation {
   /** Its name in generated clients. */
@@ -19,6 +22,8 @@ export interface Operation {
    */
   readonly access: 'admin' | 'client' | 'operator';
   readonly parameters?: readonly ParameterName[];
+  /** `anthropic`: its answers have the headers that clients of Anthropic read, besides ours. */
+  readonly surface?: 'anthropic';
   readonly body?: SchemaName;
   readonly success: Success;
   /** Error codes by status, without those that all operations with this access have. */
@@ -30,8 +35,8 @@ export interface Success {
   readonly says: string;
   /** Absent: no body. */
   readonly schema?: SchemaName;
-  /** The answer may be an event stream. */
-  readonly isStreamed?: boolean;
+  /** The answer may be an event stream, in this dialect. */
+  readonly stream?: StreamName;
   readonly headers?: readonly HeaderName[];
 }
 
@@ -47,14 +52,6 @@ export const parameters = {
     description: 'The id of the key; it is not secret.',
     schema: { type: 'string', format: 'uuid' },
     example: '3b241101-e2bb-4255-8caf-4136c566a962',
-  },
-  ModelId: {
-    name: 'id',
-    in: 'path',
-    required: true,
-    description: 'The name of the model. Its slashes are part of the path; send them as they are.',
-    schema: { type: 'string', minLength: 1 },
-    example: 'openai/gpt-4o',
   },
   IfMatch: {
     name: 'If-Match',
@@ -101,6 +98,7 @@ export const parameters = {
     schema: { type: 'string' },
     example: '/team/app',
   },
+  ...modelParameters,
   ...explainParameters,
 } as const;
 
@@ -153,6 +151,11 @@ export const headers = {
     description: "The provider's own id of the request, for its support.",
     schema: { type: 'string' },
   },
+  'x-gateway-dropped': {
+    description:
+      'The members of the request that were left out, because the provider that answers has nothing like them. Absent: none was.',
+    schema: { type: 'string' },
+  },
   'x-should-retry': {
     description: '`false` when Retry-After is longer than a client should sleep.',
     schema: { const: 'false' },
@@ -173,6 +176,7 @@ export const headers = {
   'x-ratelimit-limit-tokens': tokens.limit,
   'x-ratelimit-remaining-tokens': tokens.remaining,
   'x-ratelimit-reset-tokens': tokens.reset,
+  ...anthropicHeaders,
 } as const;
 
 export type HeaderName = keyof typeof headers;
@@ -195,6 +199,7 @@ export const limitHeaders = [
 /** The headers of a provider's answer on a limited path. */
 export const answerHeaders = [
   'x-upstream-request-id',
+  'x-gateway-dropped',
   'x-gateway-explain-id',
   ...limitHeaders,
 ] as const satisfies readonly HeaderName[];

@@ -370,6 +370,10 @@ await test('the proxy serves every described model path, and answers in the desc
     ['/v1/usage', undefined, 200, 'Usage'],
     ['/v1/chat/completions', '{"model":7}', 400, 'ModelError'],
     ['/v1/embeddings', '{"model":"none"}', 404, 'ModelError'],
+    ['/v1/completions', '{"model":"none"}', 404, 'ModelError'],
+    ['/v1/responses', '{"model":"none"}', 404, 'ModelError'],
+    ['/v1/messages', '{"model":"none"}', 404, 'ModelError'],
+    ['/v1/messages/count_tokens', '{"model":"none"}', 404, 'ModelError'],
   ];
   for (const [path, body, status, schema] of asked) {
     const response = await fetch(`${address}${path}`, {

@@ -1,0 +1,48 @@
+// What all operations have that ask a model.
+import type { ParameterName, Refusals } from './operation.ts';
+
+export const modelCallParameters = ['UserPath', 'Explain'] as const satisfies readonly ParameterName[];
+
+/** The errors of any of them. */
+export const modelCallRefusals: Refusals = {
+  400: [
+    'invalid_json',
+    'invalid_model',
+    'invalid_stream',
+    'duplicate_key',
+    'forbidden_key',
+    'body_too_deep',
+    'body_too_many_keys',
+    'routing_member_not_allowed',
+  ],
+  403: ['model_access_denied'],
+  404: ['model_not_found'],
+  408: ['request_timeout'],
+  413: ['body_too_large'],
+  415: ['unsupported_media_type', 'unsupported_encoding'],
+  429: ['rate_limit_exceeded'],
+  502: [
+    'upstream_unavailable',
+    'upstream_dns',
+    'upstream_tls',
+    'upstream_disconnected',
+    'upstream_invalid_response',
+    'upstream_unauthorized',
+    'stream_incomplete',
+  ],
+  504: ['upstream_timeout'],
+};
+
+/** The same, and that of a model whose provider has nothing like it. */
+export const nativeRefusals: Refusals = withMistakes('unsupported_operation');
+
+/** The same, and those of a request that is translated for a provider that speaks another dialect. */
+export const translatedRefusals: Refusals = withMistakes(
+  'invalid_parameter',
+  'unsupported_parameter',
+  'unsupported_operation',
+);
+
+function withMistakes(...codes: readonly string[]): Refusals {
+  return { ...modelCallRefusals, 400: [...(modelCallRefusals[400] ?? []), ...codes] };
+}

@@ -1,0 +1,41 @@
+// The parameters of the model API that only some of its operations have.
+
+export const modelParameters = {
+  ModelId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The name of the model. Its slashes are part of the path; send them as they are.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'openai/gpt-4o',
+  },
+  AnthropicVersion: {
+    name: 'anthropic-version',
+    in: 'header',
+    description:
+      'Its presence asks for the formats of Anthropic, in listings of models and in errors. A provider that speaks the Messages API gets it as it is, and `anthropic-beta` with it.',
+    schema: { type: 'string' },
+    example: '2023-06-01',
+  },
+  ModelLimit: {
+    name: 'limit',
+    in: 'query',
+    description: 'Only with `anthropic-version`: the most models of the page.',
+    schema: { type: 'integer', minimum: 1, maximum: 1000, default: 20 },
+    example: 1000,
+  },
+  ModelAfterId: {
+    name: 'after_id',
+    in: 'query',
+    description: 'Only with `anthropic-version`: the page behind this name. Names are in alphabetical order.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'openai/gpt-4o',
+  },
+  ModelBeforeId: {
+    name: 'before_id',
+    in: 'query',
+    description: 'Only with `anthropic-version`, and not beside `after_id`: the page before this name.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'openai/gpt-4o',
+  },
+} as const;
