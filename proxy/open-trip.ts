@@ -108,7 +108,7 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
       // Without a route no provider was called; with one, the attempt knows whether.
       if (this.route === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));
       if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange.id);
-      const refused = answerRefusal(error, exchange);
+      const refused = answerRefusal(error, exchange, gateway.nowMs());
       this.ending = { status: refused.status, headers: [], refused };
     } catch (further) {
       this.#giveUp(further);

@@ -62,13 +62,14 @@ function takeWhole(trip: OpenTrip, { call, home }: Recalled): void {
   const { route, translated, own } = candidates(named, endpoint, call, snapshot.storedResponses);
   trip.route = route;
   renew(consumer, route, gateway);
-  if (own !== undefined) relayTo(trip, ownDelivery(own));
+  if (own !== undefined) relayTo(trip, ownDelivery(own, endpoint.surface, exchange.id));
   else attempt({ ...endpoint, call, route, consumer, translated, keyMark: home?.key }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
   trip.accepted = accepted;
-  const { delivery, usage } = deliver(accepted, trip.principal?.keyId, trip.gateway);
+  const asker = { keyId: trip.principal?.keyId, requestId: trip.exchange.id };
+  const { delivery, usage } = deliver(accepted, asker, trip.gateway);
   trip.usage = usage;
   relayTo(trip, keep(delivery, accepted, trip, trip.gateway));
 }

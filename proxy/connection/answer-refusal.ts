@@ -2,6 +2,7 @@
 
 import { STATUS_CODES } from '../../plane/http.ts';
 import { pathOf } from '../call/head.ts';
+import { anthropicLimitHeaders } from '../dialects/messages/limit-headers.ts';
 import { asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
 import { fixedHeaderList, fixedHeaders } from './answer-headers.ts';
 import { createChunkMeter } from './chunk-meter.ts';
@@ -24,8 +25,9 @@ let lingering = 0;
 /**
  * Answers with the refusal a thrown thing stands for, unless the client is gone or an answer has begun (then it is broken off).
  * Returns the refusal, and notes it.
+ * `nowMs`: Unix milliseconds, for headers that name the moment of a reset.
  */
-export function answerRefusal(thrown: unknown, exchange: Exchange): Refusal {
+export function answerRefusal(thrown: unknown, exchange: Exchange, nowMs = exchange.startedAtMs): Refusal {
   const refused = asRefusal(thrown, exchange.id);
   exchange.refused = refused;
   const { response, request, gone } = exchange;
@@ -38,7 +40,7 @@ export function answerRefusal(thrown: unknown, exchange: Exchange): Refusal {
   if (isLast || !(request.complete || isShort(exchange))) response.shouldKeepAlive = false;
   const said = errorBody(refused, exchange);
   const body = request.method === 'HEAD' ? '' : said;
-  writeHead(exchange, refused, Buffer.byteLength(said));
+  writeHead(exchange, { refused, length: Buffer.byteLength(said), nowMs });
   if (request.complete) response.end(body);
   else linger(exchange, body);
   return refused;
@@ -70,7 +72,14 @@ export function rawRefusal(refused: Refusal, requestId: string): string {
   ].join('\r\n');
 }
 
-function writeHead({ request, response, id }: Exchange, refused: Refusal, length: number): void {
+interface RefusalHead {
+  readonly refused: Refusal;
+  /** Of the body, in bytes. */
+  readonly length: number;
+  readonly nowMs: number;
+}
+
+function writeHead({ request, response, id }: Exchange, { refused, length, nowMs }: RefusalHead): void {
   const isAnthropic = speaksAnthropic(pathOf(request.url ?? ''), request);
   response.writeHead(refused.status, {
     ...refused.headers,
@@ -78,9 +87,15 @@ function writeHead({ request, response, id }: Exchange, refused: Refusal, length
     'content-type': 'application/json; charset=utf-8',
     'content-length': length,
     'x-request-id': id,
-    ...(isAnthropic ? { 'request-id': id } : {}),
+    ...(isAnthropic ? { 'request-id': id, ...anthropicLimits(refused.headers, nowMs) } : {}),
     ...(refused.status === 401 && refused.provider === undefined ? { 'www-authenticate': 'Bearer' } : {}),
   });
+}
+
+/** The limits once more, as clients of Anthropic read them. */
+function anthropicLimits(headers: Refusal['headers'], nowMs: number): Record<string, string> {
+  const told = anthropicLimitHeaders(Object.entries(headers).flat(), nowMs / 1000);
+  return Object.fromEntries(told.flatMap((name, at) => (at % 2 === 0 ? [[name, told[at + 1] ?? '']] : [])));
 }
 
 function isShort({ head }: Exchange): boolean {

@@ -10,10 +10,13 @@ export interface CrossOrigin {
 }
 
 /** The headers of answers that a page may read besides the few that every page may. */
-const exposed =
-  'Retry-After, Retry-After-Ms, RateLimit, RateLimit-Policy, X-Gateway-Rule, X-RateLimit-Limit-Requests, X-RateLimit-Limit-Tokens, ' +
-  'X-RateLimit-Remaining-Requests, X-RateLimit-Remaining-Tokens, X-RateLimit-Reset-Requests, X-RateLimit-Reset-Tokens, X-Request-Id, ' +
-  'X-Should-Retry, X-Upstream-Request-Id';
+const exposed = [
+  'Retry-After, Retry-After-Ms, RateLimit, RateLimit-Policy, Request-Id, X-Gateway-Dropped, X-Gateway-Rule, X-Request-Id, X-Should-Retry',
+  'X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, X-RateLimit-Reset-Requests',
+  'X-RateLimit-Limit-Tokens, X-RateLimit-Remaining-Tokens, X-RateLimit-Reset-Tokens, X-Upstream-Request-Id',
+  'Anthropic-RateLimit-Requests-Limit, Anthropic-RateLimit-Requests-Remaining, Anthropic-RateLimit-Requests-Reset',
+  'Anthropic-RateLimit-Tokens-Limit, Anthropic-RateLimit-Tokens-Remaining, Anthropic-RateLimit-Tokens-Reset',
+].join(', ');
 /** How long a browser may remember what was allowed; none remembers it for longer. Seconds. */
 const maxAgeSeconds = 7_200;
 /** Longest list of headers that a page may ask to send. Characters. */

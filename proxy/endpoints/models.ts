@@ -1,28 +1,30 @@
 // GET /v1/models and GET /v1/models/{id}: what a client may ask for, aliases included (spec: What the service does 3 and 4).
 import type { FastifyPluginAsync } from 'fastify';
+import { speaksAnthropic } from '../connection/error-format.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { modelEntry } from '../snapshot/compile-routes.ts';
 import type { ModelEntry, Snapshot } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import { grantedPart, visibleRoute } from '../stages/resolve.ts';
+import { anthropicModel, pageOf, type Query } from './anthropic-models.ts';
 
 /**
  * Ids contain slashes, so the id is all of the path's rest; a bare id finds the model it resolves to. What the caller's key may not use
- * is not there, nor are aliases of other user paths.
+ * is not there, nor are aliases of other user paths. Clients of Anthropic get their own format, and pages.
  */
 export const models: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
-  app.get('/v1/models', ({ principal }) => {
-    const snapshot = gateway.current();
-    return { object: 'list', data: listed(snapshot, principal) };
+  app.get<{ Querystring: Query }>('/v1/models', ({ principal, query, raw }) => {
+    const data = listed(gateway.current(), principal);
+    return speaksAnthropic('/v1/models', raw) ? pageOf(data, query) : { object: 'list', data };
   });
 
-  app.get<{ Params: { '*': string } }>('/v1/models/*', ({ params, principal }) => {
+  app.get<{ Params: { '*': string } }>('/v1/models/*', ({ params, principal, raw }) => {
     const id = params['*'];
     if (id === '') throw refusal('route_not_found', { fill: { method: 'GET', path: '/v1/models/' } });
     const entry = entryOf(id, gateway.current(), principal)?.entry;
     if (entry === undefined) throw refusal('model_not_found', { param: 'model', fill: { model: id } });
-    return entry;
+    return speaksAnthropic('/v1/models', raw) ? anthropicModel(entry) : entry;
   });
 };
 

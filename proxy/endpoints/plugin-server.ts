@@ -10,6 +10,7 @@ import fastify, {
 import { schemalessRoutes } from '../../plane/schemaless-routes.ts';
 import { maxHeaderBytes, pathOf } from '../call/head.ts';
 import { fixedHeaders } from '../connection/answer-headers.ts';
+import { speaksAnthropic } from '../connection/error-format.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { type KnownRoute, noRoute } from '../connection/known-routes.ts';
 import { expectNoBody } from '../connection/no-body.ts';
@@ -108,6 +109,7 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
       await expectNoBody(exchange);
       for (const [name, value] of fixedEntries) response.setHeader(name, value);
       response.setHeader('x-request-id', exchange.id);
+      if (speaksAnthropic(path, request)) response.setHeader('request-id', exchange.id);
       visits.set(request, { exchange, principal });
       handle(request, response);
     },

@@ -1,12 +1,13 @@
 // How an answer goes to its client: that of a provider as it is, or translated; and one of the gateway itself.
 import type { Answer } from '../answer.ts';
+import type { Surface } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import { UsageTap } from '../tokens/usage-tap.ts';
 import { TranslatedHead } from '../translation/translated-head.ts';
 import { TranslationTap } from '../translation/translation-tap.ts';
-import { announce } from './announce.ts';
+import { announce, idHeaders } from './announce.ts';
 import type { Accepted } from './attempts.ts';
 import type { Delivery } from './relay.ts';
 
@@ -16,16 +17,22 @@ export interface Delivered {
   readonly usage: UsageSource;
 }
 
-/** `keyId`: the managed key of the caller. */
+/** Who gets it. */
+interface Asker {
+  /** The managed key of the caller. */
+  readonly keyId: string | undefined;
+  readonly requestId: string;
+}
+
 export function deliver(
   accepted: Accepted,
-  keyId: string | undefined,
+  { keyId, requestId }: Asker,
   { nowMs, usageEnabled }: Pick<Gateway, 'nowMs' | 'usageEnabled'>,
 ): Delivered {
   const { answer, reading, routed, target } = accepted;
   const { name: provider, secrets } = target.upstream;
   const now = Math.floor(nowMs());
-  const headers = announce(accepted, now);
+  const headers = announce(accepted, requestId, now);
   if (reading === undefined) {
     const usage = new UsageTap(routed, accepted, usageEnabled);
     const isWatched = answer.stream && answer.contentEncoding === undefined;
@@ -39,6 +46,6 @@ export function deliver(
 }
 
 /** What the gateway answers by itself. */
-export function ownDelivery(answer: Answer): Delivery {
-  return { answer, provider: undefined, taps: [], headers: [], keyId: undefined };
+export function ownDelivery(answer: Answer, surface: Surface, requestId: string): Delivery {
+  return { answer, provider: undefined, taps: [], headers: idHeaders(surface, requestId), keyId: undefined };
 }
