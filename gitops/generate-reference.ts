@@ -34,6 +34,8 @@ number of values: providers and models are those of the config in force, and wha
 
 /** Endpoints outside /v1 and /admin. They ask for no key. */
 const openEndpoints = [
+  ['GET /', 'What answers here: the name of the product, and where its APIs are. Clients probe it, also with HEAD.'],
+  ['GET /v1', 'The same.'],
   ['GET /health', 'Liveness: 200 while the process runs.'],
   [
     'GET /health/ready',

@@ -3,8 +3,9 @@ import { health } from './health.ts';
 import { models } from './models.ts';
 import { responses } from './responses.ts';
 import { usage } from './usage.ts';
+import { basePaths, welcome } from './welcome.ts';
 
-export const plugins = [health, models, responses, usage] as const;
+export const plugins = [health, models, responses, usage, welcome] as const;
 
 /** Paths that need no key. Every other path needs one, whether it exists or not. */
-export const publicPaths: ReadonlySet<string> = new Set(['/health', '/health/ready', '/metrics']);
+export const publicPaths: ReadonlySet<string> = new Set([...basePaths, '/health', '/health/ready', '/metrics']);

@@ -7,6 +7,8 @@ import { authorization, chatCall, head, startStand } from './raw-cases.ts';
 
 /** What is served where; a path that is not here is served nowhere. */
 const served: Readonly<Record<string, readonly string[]>> = {
+  '/': ['GET', 'HEAD'],
+  '/v1': ['GET', 'HEAD'],
   '/health': ['GET', 'HEAD'],
   '/health/ready': ['GET', 'HEAD'],
   '/metrics': ['GET', 'HEAD'],
@@ -14,9 +16,13 @@ const served: Readonly<Record<string, readonly string[]>> = {
   '/v1/models/fake-small': ['GET', 'HEAD'],
   '/v1/usage': ['GET', 'HEAD'],
   '/v1/chat/completions': ['POST'],
+  '/v1/completions': ['POST'],
+  '/v1/responses': ['POST'],
+  '/v1/messages': ['POST'],
+  '/v1/messages/count_tokens': ['POST'],
   '/v1/embeddings': ['POST'],
 };
-const nowhere = ['/v1/nope', '/'];
+const nowhere = ['/v1/nope', '/nope'];
 const contentTypes = [undefined, '', 'text/plain; charset=;;', 'application/json'];
 const bodies = [undefined, '{}'];
 

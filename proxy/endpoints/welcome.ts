@@ -1,0 +1,16 @@
+// GET / and GET /v1: what answers here. People open a base URL, and agents probe it before their first request; none of them sends a key.
+import type { FastifyPluginAsync } from 'fastify';
+
+/** Paths that may be the base URL of a client. */
+export const basePaths = ['/', '/v1'] as const;
+
+/** No version and nothing of the configuration: whoever asks may be anyone. */
+const words = {
+  name: 'Model gateway',
+  base_urls: { openai: '/v1', anthropic: '/' },
+  documentation: '/admin/openapi.json',
+} as const;
+
+export const welcome: FastifyPluginAsync = async (app) => {
+  for (const path of basePaths) app.get(path, () => words);
+};
