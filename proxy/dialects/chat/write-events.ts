@@ -129,7 +129,8 @@ export class ChunkWriter implements EventWriter {
 
   #proveCall({ family, value }: Signature): string {
     if (family !== 'google' || this.#isLegacy) return '';
-    const proof = { extra_content: { google: { thought_signature: value } } };
+    // Some clients refuse a delta of a call without its function.
+    const proof = { function: { arguments: '' }, extra_content: { google: { thought_signature: value } } };
     return this.#chunk({ tool_calls: [{ index: this.#calls - 1, ...proof }] });
   }
 

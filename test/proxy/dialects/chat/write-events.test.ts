@@ -156,6 +156,20 @@ await test('an answer of another family keeps its proofs for the next request', 
   ]);
 });
 
+await test('the proof of a call comes with a function, without which some clients refuse a delta', async (t) => {
+  const part = { kind: 'tool_call', id: 'c', name: 'f', isFreeText: false } as const;
+  const delta = { kind: 'signature', signature: { family: 'google', value: 'proof' } } as const;
+  const events = [
+    { kind: 'started', id: '', model: '' },
+    { kind: 'opened', index: 0, part },
+    { kind: 'delta', index: 0, delta },
+    { kind: 'closed', index: 0 },
+    { kind: 'finished', finish: { reason: 'tool_calls' } },
+  ] as const;
+  const proof = { index: 0, function: { arguments: '' }, extra_content: { google: { thought_signature: 'proof' } } };
+  t.match(written(events, contextOf()), JSON.stringify({ tool_calls: [proof] }));
+});
+
 await test('a client that speaks of functions gets a function_call', async (t) => {
   const context = contextOf({ functions: [{ name: 'get_weather' }] });
   t.match(chatTranslation.writeAnswer(recordedAnswer('tools'), context), {
