@@ -147,8 +147,11 @@ export class MessagesWriter implements EventWriter {
     return open.signature === undefined ? closed : closed + this.#wholeBlock(signatureBlock(open.signature));
   }
 
+  /** Clients read what a block says from its deltas, not from its beginning. */
   #wholeBlock(block: JsonObject): string {
-    return textOf({ type: 'content_block_start', index: this.#next, content_block: block }) + this.#stop();
+    const { begun, deltas } = inPieces(block);
+    const start = textOf({ type: 'content_block_start', index: this.#next, content_block: begun });
+    return start + deltas.map((delta) => this.#blockDelta(delta)).join('') + this.#stop();
   }
 
   #stop(): string {
@@ -173,6 +176,18 @@ export class MessagesWriter implements EventWriter {
 
 function isFreeText({ part }: Open): boolean {
   return part.kind === 'tool_call' && part.isFreeText;
+}
+
+/** A block as it begins, and what follows; blocks that Anthropic sends as a whole have nothing to follow. */
+function inPieces(block: JsonObject): { readonly begun: JsonObject; readonly deltas: readonly JsonObject[] } {
+  const { type, text, thinking, signature } = block;
+  if (type === 'text') return { begun: { ...block, text: '' }, deltas: [{ type: 'text_delta', text }] };
+  if (type !== 'thinking') return { begun: block, deltas: [] };
+  const deltas = [
+    { type: 'thinking_delta', thinking },
+    { type: 'signature_delta', signature },
+  ];
+  return { begun: { ...block, thinking: '', signature: '' }, deltas: thinking === '' ? deltas.slice(1) : deltas };
 }
 
 function emptyBlock(part: Open['part']): JsonObject {

@@ -121,12 +121,25 @@ await test('an answer of another provider becomes the complete sequence of event
     { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"a":' } },
     { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '1}' } },
     { type: 'content_block_stop', index: 0 },
-    { type: 'content_block_start', index: 1, content_block: { type: 'thinking', thinking: '', signature: packed } },
+    { type: 'content_block_start', index: 1, content_block: { type: 'thinking', thinking: '', signature: '' } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'signature_delta', signature: packed } },
     { type: 'content_block_stop', index: 1 },
     { type: 'message_delta', delta: { stop_reason: 'tool_use', stop_sequence: null }, usage: usage(4, 5, 4) },
     { type: 'message_stop' },
   ];
   t.equal(written(events), expected.map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`).join(''));
+  t.end();
+});
+
+await test('what comes as a whole is told in deltas, where clients look for it', (t) => {
+  const declined: StreamEvent = {
+    kind: 'opened',
+    index: 0,
+    part: { kind: 'whole', part: { kind: 'refusal', text: 'No.' } },
+  };
+  const told = written([started, declined, { kind: 'closed', index: 0 }]);
+  t.match(told, '"content_block":{"type":"text","text":""}');
+  t.match(told, '"delta":{"type":"text_delta","text":"No."}');
   t.end();
 });
 
