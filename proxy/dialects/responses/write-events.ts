@@ -1,7 +1,7 @@
 // Writes an answer as the event stream of the Responses format. The last event holds the whole output, so it is kept as it grows.
 import type { ConversationUsage, Finish } from '../conversation/conversation.ts';
 import type { Part } from '../conversation/parts.ts';
-import type { OpenedPart, StreamEvent } from '../conversation/stream-event.ts';
+import type { OpenedPart, StreamEvent, StreamFailure } from '../conversation/stream-event.ts';
 import { FreeTextRestorer } from '../free-text-tools.ts';
 import { type JsonObject, writeJson } from '../json.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
@@ -58,7 +58,7 @@ export class ResponsesEventWriter implements EventWriter {
       case 'finished':
         return this.#finish(event.finish);
       default:
-        return this.#endItem('incomplete') + this.#end('failed', { failure: event.failure });
+        return this.#fail(event.failure);
     }
   }
 
@@ -90,9 +90,22 @@ export class ResponsesEventWriter implements EventWriter {
     return begun + this.#tell(message.beginPart(kind));
   }
 
+  /** The beginning, where it is not told yet: an answer may fail before it. */
+  #begun(): string {
+    return this.#head === undefined ? this.#start({ id: '', model: '' }) : '';
+  }
+
   #finish(finish: Finish): string {
     const status = incompleteReason(finish, this.#hasRefusal) === undefined ? 'completed' : 'incomplete';
     return this.#endItem(status) + this.#end(status, { finish });
+  }
+
+  /** Some clients look for the error alone, others for the answer that failed; OpenAI sends both. */
+  #fail(failure: StreamFailure): string {
+    const { message, code, type } = failure;
+    const before = this.#begun() + this.#endItem('incomplete');
+    const told = this.#sayNamed('error', { code, message, param: null, error: { type, code, message, param: null } });
+    return before + told + this.#end('failed', { failure });
   }
 
   /** A part that comes as a whole: words as if they came in pieces, other items with their beginning and end alone. */
@@ -139,15 +152,17 @@ export class ResponsesEventWriter implements EventWriter {
   }
 
   #end(type: 'completed' | 'incomplete' | 'failed', state: Pick<ResponseState, 'finish' | 'failure'>): string {
-    // An answer may fail before it has begun.
-    const begun = this.#head === undefined ? this.#start({ id: '', model: '' }) : '';
+    const begun = this.#begun();
     const head = this.#head ?? responseHead({ id: '', model: '' }, this.#context);
     const response = responseObject(head, { ...state, output: this.#output, usage: this.#usage }, this.#context);
     return begun + this.#say(type, { response });
   }
 
   #say(name: string, members: JsonObject): string {
-    const type = `response.${name}`;
+    return this.#sayNamed(`response.${name}`, members);
+  }
+
+  #sayNamed(type: string, members: JsonObject): string {
     const data = writeJson({ type, sequence_number: this.#sequence, ...members });
     this.#sequence += 1;
     return `event: ${type}\ndata: ${data}\n\n`;

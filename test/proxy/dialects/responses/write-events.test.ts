@@ -206,8 +206,11 @@ await test('a failure ends the stream with what came so far', async (t) => {
   const alone = written([{ kind: 'failed', failure }]);
   t.same(
     [...alone.matchAll(/^event: (.*)$/gm)].map(([, name]) => name),
-    ['response.created', 'response.in_progress', 'response.failed'],
+    ['response.created', 'response.in_progress', 'error', 'response.failed'],
   );
+  const told = parseObject(/^event: error\ndata: (.*)$/m.exec(alone)?.[1] ?? '');
+  const { code, message } = failure;
+  t.same(told, { type: 'error', sequence_number: 2, code, message, param: null, error: { ...failure, param: null } });
 });
 
 await test('signatures of other families come back from a client that keeps the encrypted content alone', async (t) => {
