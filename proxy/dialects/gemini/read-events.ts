@@ -95,10 +95,11 @@ export class GeminiEventReader implements EventReader {
     if (block !== undefined) {
       this.#blocked = textOf(feedback?.['blockReasonMessage']) ?? `The provider blocked the prompt: ${block}.`;
     }
-    const candidate = firstCandidate(chunk);
-    if (candidate !== undefined) this.#readCandidate(candidate);
+    // Clients of Anthropic look for the tokens of the prompt before anything is said.
     const usage = objectOf(chunk['usageMetadata']);
     if (usage !== undefined) this.#tellUsage(readUsage(usage));
+    const candidate = firstCandidate(chunk);
+    if (candidate !== undefined) this.#readCandidate(candidate);
   }
 
   /** Chunks repeat counts that have not changed. */
