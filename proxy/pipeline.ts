@@ -68,8 +68,7 @@ function takeWhole(trip: OpenTrip, { call, home }: Recalled): void {
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
   trip.accepted = accepted;
-  const asker = { keyId: trip.principal?.keyId, requestId: trip.exchange.id };
-  const { delivery, usage } = deliver(accepted, asker, trip.gateway);
+  const { delivery, usage } = deliver(accepted, trip, trip.gateway);
   trip.usage = usage;
   relayTo(trip, keep(delivery, accepted, trip, trip.gateway));
 }

@@ -104,5 +104,5 @@ export interface ProviderDialect {
   /** Absent: server-sent events. */
   eventSplitter?(): EventSplitter;
   /** The provider's own words in the text of an error body. */
-  readError(text: string): ProviderWords;
+  readonly readError: (text: string) => ProviderWords;
 }

@@ -20,7 +20,7 @@ export interface Relayed {
   /** Watches an event stream of an answer; nothing of it has passed. */
   watchStream(options: WatchOptions): WatchedStream;
   /** The provider's own words in the text of an error body, its secrets still in them. */
-  readError(text: string): ProviderWords;
+  readonly readError: (text: string) => ProviderWords;
 }
 
 const chatBytes: Relayed = { watchStream: (options) => new StreamTap(options), readError };

@@ -4,7 +4,7 @@ import { dataOf, hasEvent, hasFrame } from '../bytes/events.ts';
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
 import type { ProviderWords } from '../dialects/dialect.ts';
-import { redact, redactValue } from '../dialects/redact.ts';
+import { redact } from '../dialects/redact.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import type { AnswerHead } from '../upstream/answer-head.ts';
@@ -13,6 +13,7 @@ import type { UpstreamFailure } from '../upstream/failure.ts';
 import type { WholeAnswer } from '../upstream/read-whole.ts';
 import { retryHeaders } from '../upstream/retry-headers.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
+import { furtherMembers } from './further-members.ts';
 import { upstreamIdHeaders } from './upstream-id.ts';
 
 /** What these statuses mean is the same for every provider; with others the provider may say it, if it says it in our words. */
@@ -29,8 +30,6 @@ const statuses: ReadonlyMap<string, number> = new Map([
 
 /** Longest message of a provider that is passed on, in characters. */
 const maxMessage = 2000;
-/** Most that further members of an error may take in the answer, in characters of JSON. */
-const maxFurther = 8_192;
 const isJson = /\bjson\b/i;
 /** An answer to a browser, whether its type says so or its text does. */
 const isPage = /\b(html|xml)\b/i;
@@ -47,7 +46,7 @@ export interface Speaker {
   /** What no answer may tell, longest first. */
   readonly secrets: readonly string[];
   /** Its own words in the text of an error body, its secrets still in them. */
-  readError(text: string): ProviderWords;
+  readonly readError: (text: string) => ProviderWords;
 }
 
 /** The provider failed to answer completely: the table entry, naming the provider. `head`: what came of the answer's. */
@@ -168,23 +167,6 @@ function readable(message: string, status: number, { contentType = '' }: Describ
   return title ? `${sentence}: ${title}` : `${sentence}.`;
 }
 
-/** Members that are the envelope's own, or that runtimes of clients may stumble over. */
-const ownMembers = new Set(['code', 'message', 'param', 'type', 'provider', 'provider_type', '__proto__']);
-
-/** What else the provider said, without its secrets; members that no longer fit are left out. */
-function furtherMembers(given: Readonly<Record<string, unknown>>, secrets: readonly string[]): Record<string, unknown> {
-  const kept: [string, unknown][] = [];
-  let room = maxFurther;
-  for (const [name, value] of Object.entries(given)) {
-    const [key, clean] = [redact(name, secrets), redactValue(value, secrets)];
-    const size = JSON.stringify([key, clean]).length;
-    if (ownMembers.has(key) || size > room) continue;
-    room -= size;
-    kept.push([key, clean]);
-  }
-  return Object.fromEntries(kept);
-}
-
 /** Whether a held body is an object with members. The full grammar is checked only where the framing proves nothing. */
 function isWhole(answer: UpstreamAnswer, body: Buffer): boolean {
   if (!answer.complete || answer.head.receivedEncoding !== undefined) return true;
@@ -232,7 +214,7 @@ function errorInside(answer: UpstreamAnswer, speaking: Speaking): Refusal | unde
       ? undefined
       : invalid(answer, speaking.speaker, 'it is compressed and holds an error with a secret');
   }
-  return spoken(statusInside(error as { code?: unknown; type?: unknown }), text, answer, speaking);
+  return spoken(statusInside(error), text, answer, speaking);
 }
 
 /** What an error in an answer of status 200 would have been: by its number, or by Anthropic's names for it. */

@@ -19,20 +19,20 @@ export interface Delivered {
 
 /** Who gets it. */
 interface Asker {
-  /** The managed key of the caller. */
-  readonly keyId: string | undefined;
-  readonly requestId: string;
+  readonly principal: { readonly keyId: string | undefined } | undefined;
+  readonly exchange: { readonly id: string };
 }
 
 export function deliver(
   accepted: Accepted,
-  { keyId, requestId }: Asker,
+  { principal, exchange }: Asker,
   { nowMs, usageEnabled }: Pick<Gateway, 'nowMs' | 'usageEnabled'>,
 ): Delivered {
   const { answer, reading, routed, target } = accepted;
   const { name: provider, secrets } = target.upstream;
   const now = Math.floor(nowMs());
-  const headers = announce(accepted, requestId, now);
+  const headers = announce(accepted, exchange.id, now);
+  const keyId = principal?.keyId;
   if (reading === undefined) {
     const usage = new UsageTap(routed, accepted, usageEnabled);
     const isWatched = answer.stream && answer.contentEncoding === undefined;

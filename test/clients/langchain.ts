@@ -150,5 +150,6 @@ function toolOf({ name, description, schema }: (typeof offered)[number]) {
 /** Thoughts of chat completions stand beside the content. */
 function thoughtOf({ contentBlocks, additional_kwargs: beside }: AIMessage | AIMessageChunk): string {
   const blocks = contentBlocks.map((block) => (block.type === 'reasoning' ? block.reasoning : '')).join('');
-  return blocks || String(beside['reasoning_content'] ?? '');
+  const { reasoning_content: told } = beside;
+  return blocks || (typeof told === 'string' ? told : '');
 }

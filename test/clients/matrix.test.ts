@@ -14,8 +14,9 @@ const names = [...new Set(clients.map(({ model }) => model))];
 const gateway = await startGateway(suite, {
   config: {
     providers: Object.fromEntries(
-      started.map(({ provider: { wire, settings }, model: { url } }) => {
-        return [wire.name, { ...settings(url), api_key: 'sk-of-the-provider', models: [wire.model] }];
+      started.map(({ provider, model: { url } }) => {
+        const { wire } = provider;
+        return [wire.name, { ...provider.settings(url), api_key: 'sk-of-the-provider', models: [wire.model] }];
       }),
     ),
     // Clients look at the name of a model to know what it can do.

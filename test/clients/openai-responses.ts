@@ -96,5 +96,5 @@ function withoutParsed(item: Response['output'][number]): ResponseInputItem {
     const { parsed: __, ...said } = part as typeof part & { readonly parsed?: unknown };
     return said;
   });
-  return { ...rest, content } as ResponseInputItem;
+  return { ...rest, content };
 }

@@ -65,8 +65,8 @@ export async function differencesOf(talk: Talk, cell: Cell): Promise<readonly Di
   } catch (error) {
     found.push({ talk: talk.title, fact: 'no exception', seen: wordsOf(error), expected: undefined });
   }
-  for (const { refused } of requests())
-    if (talk.ends !== 'refused') check('a request without a mistake', refused, undefined);
+  for (const taken of requests())
+    if (talk.ends !== 'refused') check('a request without a mistake', taken.refused, undefined);
   return found;
 }
 

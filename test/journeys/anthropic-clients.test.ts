@@ -1,5 +1,5 @@
 // What clients of Anthropic get besides the answer itself: models in their format, ids, limits and errors under the names they read.
-import Anthropic from '@anthropic-ai/sdk';
+import Anthropic, { NotFoundError } from '@anthropic-ai/sdk';
 import { t as suite, test } from 'tap';
 import { componentProblems } from '../support/api-description.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
@@ -70,7 +70,7 @@ await test('errors are in the shape that the SDK reads', async (t) => {
     t.match(body, { type: 'error', error: { code }, request_id: id }, path);
     t.strictSame(componentProblems('ModelError', body), [], path);
   }
-  await t.rejects(client.models.retrieve('none'), Anthropic.NotFoundError);
+  await t.rejects(client.models.retrieve('none'), NotFoundError);
 });
 
 /** Its headers that speak of limits, under the names of Anthropic. */

@@ -204,7 +204,7 @@ function eventsOf({ id, model, parts, finish, usage, createdAt }: ConversationAn
     const said = isCall ? part.input : part.kind === 'text' ? part.text : '';
     return [
       { kind: 'opened', index, part: begun },
-      ...[...said].map((piece): StreamEvent => ({ kind: 'delta', index, delta: { kind: 'text', text: piece } })),
+      ...Array.from(said).map((piece): StreamEvent => ({ kind: 'delta', index, delta: { kind: 'text', text: piece } })),
       { kind: 'closed', index },
     ];
   });

@@ -107,7 +107,7 @@ function readBlock(value: unknown, path: string, types: readonly BlockType[]): H
       const output = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
       return { kind: 'result', id: toolId(block['tool_use_id'], `${path}.tool_use_id`), output };
     }
-    case 'thinking': {
+    default: {
       members(block, path, '', 'type thinking signature');
       const thought = text(block['thinking'], `${path}.thinking`);
       const signature = text(block['signature'], `${path}.signature`);

@@ -94,7 +94,7 @@ function readItem(item: Members, path: string): readonly Said[] {
       const output = readContent(item['output'], `${path}.output`, ['input_text', 'input_image']).map(wordsOf).join('');
       return [{ role: 'user', part: { kind: 'result', id: callId(item, path), output } }];
     }
-    case 'reasoning':
+    default:
       return [{ role: 'assistant', part: readReasoning(item, path) }];
   }
 }
@@ -107,10 +107,8 @@ function callId(item: Members, path: string): string {
 
 function checkId({ id }: Members, prefix: string, path: string): void {
   if (id === undefined) return;
-  must(
-    text(id, `${path}.id`).startsWith(`${prefix}_`),
-    `Invalid '${path}.id': '${id}'. Expected an ID that begins with '${prefix}'.`,
-  );
+  const said = text(id, `${path}.id`);
+  must(said.startsWith(`${prefix}_`), `Invalid '${path}.id': '${said}'. Expected an ID that begins with '${prefix}'.`);
 }
 
 function readReasoning(item: Members, path: string): HeardPart {

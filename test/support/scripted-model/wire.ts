@@ -35,7 +35,7 @@ export interface Wire {
 
 /** A text in pieces of a few characters, without cutting one in two. */
 export function deltasOf(text: string, length = 7): readonly string[] {
-  const characters = [...text];
+  const characters = Array.from(text);
   const pieces: string[] = [];
   for (let start = 0; start < characters.length; start += length) {
     pieces.push(characters.slice(start, start + length).join(''));

@@ -208,9 +208,9 @@ await test('a failure ends the stream with what came so far', async (t) => {
     [...alone.matchAll(/^event: (.*)$/gm)].map(([, name]) => name),
     ['response.created', 'response.in_progress', 'error', 'response.failed'],
   );
-  const told = parseObject(/^event: error\ndata: (.*)$/m.exec(alone)?.[1] ?? '');
+  const failed = parseObject(/^event: error\ndata: (.*)$/m.exec(alone)?.[1] ?? '');
   const { code, message } = failure;
-  t.same(told, { type: 'error', sequence_number: 2, code, message, param: null, error: { ...failure, param: null } });
+  t.same(failed, { type: 'error', sequence_number: 2, code, message, param: null, error: { ...failure, param: null } });
 });
 
 await test('signatures of other families come back from a client that keeps the encrypted content alone', async (t) => {
