@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Answer } from '../answer.ts';
 import { type Call, memberOf } from '../call/call.ts';
-import { type JsonObject, parseObject, textOf, writeJson } from '../dialects/json.ts';
+import { type JsonObject, parseObject, textOf } from '../dialects/json.ts';
 import { storedResponse } from '../dialects/responses/stored-response.ts';
 import type { Gateway } from '../gateway.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
@@ -42,12 +42,12 @@ function isUnwanted(call: Call): boolean {
   return member !== undefined && call.body[member.valueStart] === 0x66;
 }
 
-function tapOf(answer: Answer, { home, routed }: Accepted, keeping: Keeping, parts: Parts): ResponseTap {
+function tapOf(answer: Answer, { home, reading, routed }: Accepted, keeping: Keeping, parts: Parts): ResponseTap {
   const { storedResponses, reportFailure } = parts;
   const { principal, exchange } = keeping;
   const { body } = routed.call;
   const userPath = principal?.userPath ?? '/';
-  const take = (response: JsonObject): void => {
+  const take = (response: JsonObject, bytes: number): void => {
     const id = textOf(response['id']) ?? '';
     if (home !== undefined) {
       storedResponses.remember(id, userPath, home);
@@ -55,15 +55,16 @@ function tapOf(answer: Answer, { home, routed }: Accepted, keeping: Keeping, par
     }
     const { status = 'completed' } = response;
     if (status !== 'completed' && status !== 'incomplete') return;
-    const record = storedResponse(parseObject(body.toString('utf8')) ?? {}, response, newId);
-    if (record !== undefined) storedResponses.keep(id, userPath, record, body.length + writeJson(response).length);
+    const asked = reading?.translated.spoken.body ?? parseObject(body.toString('utf8')) ?? {};
+    const record = storedResponse(asked, response, newId);
+    if (record !== undefined) storedResponses.keep(id, userPath, record, body.length + bytes);
   };
   return new ResponseTap(answer, {
     needsOnlyId: home !== undefined,
     mostBytes: mostKeptBytes,
-    take(response) {
+    take(...taken) {
       try {
-        take(response);
+        take(...taken);
       } catch (error) {
         reportFailure(error, exchange.id);
       }

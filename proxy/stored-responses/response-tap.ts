@@ -12,8 +12,11 @@ export interface ResponseTaker {
   readonly needsOnlyId: boolean;
   /** Bytes of an answer that is longer are not held. */
   readonly mostBytes: number;
-  /** Called once at most, when the client's bytes are on their way: with the whole response, or with one that has its id. */
-  take(response: JsonObject): void;
+  /**
+   * Called once at most, when the client's bytes are on their way: with the whole response, or with one that has its id. `bytes`: how
+   * long it is.
+   */
+  take(response: JsonObject, bytes: number): void;
   /** The answer is too long, or cannot be read. */
   lost(): void;
 }
@@ -114,7 +117,7 @@ class BodyReader implements ResponseReader {
     const body = decodeBody(this.#held.take(), this.#encoding, this.#taker.mostBytes);
     const response = parseObject(body.toString('utf8'));
     if (response === undefined) this.#taker.lost();
-    else this.#taker.take(response);
+    else this.#taker.take(response, body.length);
   }
 }
 
@@ -141,7 +144,7 @@ class EventsReader implements ResponseReader {
 
   #read(events: () => readonly RawEvent[]): void {
     try {
-      for (const { data } of events()) if (this.#take(parseObject(data))) return;
+      for (const { data } of events()) if (this.#take(data)) return;
     } catch (error) {
       if (!(error instanceof InvalidAnswer)) throw error;
       this.#lose();
@@ -149,14 +152,15 @@ class EventsReader implements ResponseReader {
   }
 
   /** True: the response is known. */
-  #take(event: JsonObject | undefined): boolean {
+  #take(data: string): boolean {
+    const event = parseObject(data);
     const response = event?.['response'];
     if (!isObject(response)) return false;
     const { needsOnlyId } = this.#taker;
     const type = textOf(event?.['type']);
     if (!needsOnlyId && type !== completed && type !== incomplete) return false;
     this.#isOver = true;
-    this.#taker.take(response);
+    this.#taker.take(response, data.length);
     return true;
   }
 
