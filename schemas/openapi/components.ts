@@ -32,6 +32,8 @@ import model from '../model-api/model.schema.json' with { type: 'json' };
 import modelError from '../model-api/model-error.schema.json' with { type: 'json' };
 import modelList from '../model-api/model-list.schema.json' with { type: 'json' };
 import response from '../model-api/response.schema.json' with { type: 'json' };
+import responseDeleted from '../model-api/response-deleted.schema.json' with { type: 'json' };
+import responseInputItems from '../model-api/response-input-items.schema.json' with { type: 'json' };
 import responseRequest from '../model-api/response-request.schema.json' with { type: 'json' };
 import tokenCount from '../model-api/token-count.schema.json' with { type: 'json' };
 import tokenCountRequest from '../model-api/token-count-request.schema.json' with { type: 'json' };
@@ -72,6 +74,8 @@ const schemas = {
   'rate-limits': rateLimits,
   'reset-done': resetDone,
   response,
+  'response-deleted': responseDeleted,
+  'response-input-items': responseInputItems,
   'response-request': responseRequest,
   status,
   'token-count': tokenCount,

@@ -372,6 +372,9 @@ await test('the proxy serves every described model path, and answers in the desc
     ['/v1/embeddings', '{"model":"none"}', 404, 'ModelError'],
     ['/v1/completions', '{"model":"none"}', 404, 'ModelError'],
     ['/v1/responses', '{"model":"none"}', 404, 'ModelError'],
+    ['/v1/responses/resp_1', undefined, 404, 'ModelError'],
+    ['/v1/responses/resp_1/cancel', '', 404, 'ModelError'],
+    ['/v1/responses/resp_1/input_items', undefined, 404, 'ModelError'],
     ['/v1/messages', '{"model":"none"}', 404, 'ModelError'],
     ['/v1/messages/count_tokens', '{"model":"none"}', 404, 'ModelError'],
   ];
@@ -388,7 +391,7 @@ await test('the proxy serves every described model path, and answers in the desc
     t.ok(validate(answer), `${path}: ${ajv.errorsText(validate.errors)}`);
   }
   const paths = [...described()].map(({ path }) => path).filter((path) => path.startsWith('/v1'));
-  const covered = asked.map(([path]) => path.replace(/(?<=models\/).*/, '{id}'));
+  const covered = asked.map(([path]) => path.replace(/(?<=models\/).*|(?<=responses\/)[^/]+/, '{id}'));
   t.strictSame(new Set(covered), new Set(paths));
   t.ok(modelEndpoints.every(({ path }) => paths.includes(path)));
 });
