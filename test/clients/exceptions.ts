@@ -14,15 +14,42 @@ export interface Exception {
 }
 
 const everyone = ['chat', 'responses', 'messages', 'gemini', 'bedrock'] as const;
+const thinking = ['thinking', 'thinking, streamed'] as const;
+const streamedTwice = ['tools round trip, streamed', 'parallel tools, streamed', 'thinking, streamed'] as const;
+
+/** A client that reads the usage of streams in its own way. */
+function usageOfStreams(providers: Exception['providers'], because: string): readonly Exception[] {
+  const shared = { clients: ['@langchain/anthropic'], providers, because };
+  return [
+    { ...shared, talks: ['streamed'], facts: ['usage'] },
+    { ...shared, talks: streamedTwice, facts: ['usage', 'usage of the next answer'] },
+  ];
+}
 
 export const exceptions: readonly Exception[] = [
   {
     clients: ['ai, OpenAI chat'],
     providers: everyone,
-    talks: ['thinking', 'thinking, streamed'],
+    talks: thinking,
     facts: ['thought'],
-    because: 'the client does not show thoughts of chat completions',
+    because: 'The client does not show the thoughts of chat completions.',
   },
+  {
+    clients: ['ai, OpenAI chat', '@langchain/openai, chat'],
+    providers: ['responses', 'messages', 'gemini', 'bedrock'],
+    talks: thinking,
+    facts: ['proof of thoughts comes back'],
+    because:
+      'The client does not send `extra_content` back, so after the call of a tool the model goes on without its thoughts.',
+  },
+  ...usageOfStreams(
+    ['chat', 'responses', 'bedrock'],
+    'In streams, the client reads the tokens of the prompt at the beginning, where the provider has not told them, and shows 0.',
+  ),
+  ...usageOfStreams(
+    ['messages'],
+    'In streams, the client adds the first count of the tokens of the answer to the last one, which includes it.',
+  ),
 ];
 
 /** Those that say something of the pair. */

@@ -150,6 +150,6 @@ function toolOf({ name, description, schema }: (typeof offered)[number]) {
 /** Thoughts of chat completions stand beside the content. */
 function thoughtOf({ contentBlocks, additional_kwargs: beside }: AIMessage | AIMessageChunk): string {
   const blocks = contentBlocks.map((block) => (block.type === 'reasoning' ? block.reasoning : '')).join('');
-  const { reasoning_content: told } = beside;
-  return blocks || (typeof told === 'string' ? told : '');
+  const { reasoning_content: thought } = beside as { readonly reasoning_content?: string };
+  return blocks || (thought ?? '');
 }

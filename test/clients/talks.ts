@@ -78,23 +78,40 @@ interface Having {
   readonly requests: () => readonly Taken[];
 }
 
-const had = { well, refused, broken, aborted } as const;
+const had = { well, refused: isRefused, broken: isBroken, aborted: isAborted } as const;
 
 async function well(talk: Talk, cell: Cell, { conversation, check, requests }: Having): Promise<void> {
   const { sayings }: { readonly sayings: readonly Saying[] } = scenarios[talk.scenario];
+  const shown: string[] = [];
   for (const [step, saying] of sayings.entries()) {
     const reply = await conversation.ask(howOf(talk));
     checkReply({ saying, step, reply, cell }, check);
+    shown.push(...reply.calls.map(({ id }) => id));
     if (saying.calls.length === 0) break;
     for (const call of reply.calls) conversation.give(call, runTool(call.name, call.input));
   }
   const [first, second] = requests();
+  checkIds(cell, shown, second, check);
   check('requests', requests().length, sayings.length);
   check('streams', first?.heard?.stream, talk.stream);
   if (talk.scenario !== 'think before you call' || !cell.provider.signs) return;
   const parts = second?.heard?.turns.flatMap((turn) => turn.parts) ?? [];
   const isProven = cell.provider.wire.name === 'gemini' ? isOwnProof(second) : parts.some(hasProof);
   check('proof of thoughts comes back', isProven, true);
+}
+
+/** The ids that the client shows are those that the provider gave, and come back to it. Google gives none. */
+function checkIds({ provider }: Cell, shown: readonly string[], taken: Taken | undefined, check: Check): void {
+  check('different ids', new Set(shown).size, shown.length);
+  if (provider.wire.name === 'gemini') return;
+  const parts = taken?.heard?.turns.flatMap((turn) => turn.parts) ?? [];
+  const back = parts.flatMap((part) => (part.kind === 'call' ? [part.id] : []));
+  check('ids that come back', back, shown);
+  check(
+    'ids of the provider',
+    shown.filter((id) => !/^(call|toolu|tooluse)_\d+x\d$/.test(id)),
+    [],
+  );
 }
 
 /** Google's proof stands at the call. */
@@ -130,7 +147,7 @@ function checkReply({ saying, step, reply, cell: { client, provider } }: Said, c
   check(`tokens of thoughts${at}`, reply.usage.thoughts, thoughts);
 }
 
-async function refused(talk: Talk, { client }: Cell, { conversation, check }: Having): Promise<void> {
+async function isRefused(talk: Talk, { client }: Cell, { conversation, check }: Having): Promise<void> {
   const error = await thrownBy(conversation.ask(howOf(talk)));
   const { status, statusCode } = error as { readonly status?: number; readonly statusCode?: number };
   check('class of the error', nameOf(error), client.limited.name);
@@ -138,12 +155,12 @@ async function refused(talk: Talk, { client }: Cell, { conversation, check }: Ha
   check('words of the error', String(error?.message).includes('slow down'), true);
 }
 
-async function broken(talk: Talk, _: Cell, { conversation, check }: Having): Promise<void> {
+async function isBroken(talk: Talk, _: Cell, { conversation, check }: Having): Promise<void> {
   const error = await thrownBy(conversation.ask(howOf(talk)));
   check('words of the error', /overloaded/.test(wordsOf(error)) || wordsOf(error), true);
 }
 
-async function aborted(talk: Talk, _: Cell, { conversation, check, requests }: Having): Promise<void> {
+async function isAborted(talk: Talk, _: Cell, { conversation, check, requests }: Having): Promise<void> {
   const controller = new AbortController();
   const how = { ...howOf(talk), signal: controller.signal, onText: () => controller.abort() };
   const error = await thrownBy(conversation.ask(how));

@@ -25,6 +25,9 @@ import {
   thinkingBudget,
 } from './client.ts';
 
+// What the conversations need is known; its warnings are for people.
+globalThis.AI_SDK_LOG_WARNINGS = false;
+
 const shared = {
   finishes: { stop: 'stop', calls: 'tool-calls' },
   limited: { name: 'AI_APICallError', status: 429 },

@@ -46,7 +46,9 @@ function chunk({ saying, heard, number }: Said, parts: readonly object[], isLast
   };
   return {
     candidates: [{ content: { parts, role: 'model' }, ...(isLast ? { finishReason: 'STOP' } : {}), index: 0 }],
-    usageMetadata: isLast ? counts : { promptTokenCount: input, totalTokenCount: input },
+    usageMetadata: isLast
+      ? counts
+      : { promptTokenCount: input, cachedContentTokenCount: cached, totalTokenCount: input },
     modelVersion: heard.model,
     responseId: `answer-${number}`,
   };

@@ -107,14 +107,14 @@ function readBlock(value: unknown, path: string, types: readonly BlockType[]): H
       const output = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
       return { kind: 'result', id: toolId(block['tool_use_id'], `${path}.tool_use_id`), output };
     }
-    default: {
-      members(block, path, '', 'type thinking signature');
-      const thought = text(block['thinking'], `${path}.thinking`);
-      const signature = text(block['signature'], `${path}.signature`);
-      checkSignature('messages', signature, thought);
-      return { kind: 'thought', text: thought, signature };
-    }
+    case 'thinking':
+      break;
   }
+  members(block, path, '', 'type thinking signature');
+  const thought = text(block['thinking'], `${path}.thinking`);
+  const signature = text(block['signature'], `${path}.signature`);
+  checkSignature('messages', signature, thought);
+  return { kind: 'thought', text: thought, signature };
 }
 
 function readImage(block: Members, path: string): HeardPart {

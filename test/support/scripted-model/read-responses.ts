@@ -94,9 +94,10 @@ function readItem(item: Members, path: string): readonly Said[] {
       const output = readContent(item['output'], `${path}.output`, ['input_text', 'input_image']).map(wordsOf).join('');
       return [{ role: 'user', part: { kind: 'result', id: callId(item, path), output } }];
     }
-    default:
-      return [{ role: 'assistant', part: readReasoning(item, path) }];
+    case 'reasoning':
+      break;
   }
+  return [{ role: 'assistant', part: readReasoning(item, path) }];
 }
 
 function callId(item: Members, path: string): string {
@@ -107,8 +108,11 @@ function callId(item: Members, path: string): string {
 
 function checkId({ id }: Members, prefix: string, path: string): void {
   if (id === undefined) return;
-  const said = text(id, `${path}.id`);
-  must(said.startsWith(`${prefix}_`), `Invalid '${path}.id': '${said}'. Expected an ID that begins with '${prefix}'.`);
+  const given = text(id, `${path}.id`);
+  must(
+    given.startsWith(`${prefix}_`),
+    `Invalid '${path}.id': '${given}'. Expected an ID that begins with '${prefix}'.`,
+  );
 }
 
 function readReasoning(item: Members, path: string): HeardPart {

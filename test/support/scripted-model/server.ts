@@ -90,8 +90,7 @@ async function streamed(response: ServerResponse, wire: Wire, said: Said): Promi
 /** All events, or, when the answer breaks off, some of them and an error. */
 function toldOf(events: readonly (string | Buffer)[], wire: Wire, { saying }: Said): readonly (string | Buffer)[] {
   if (!saying.breaks) return events;
-  const half = events.findIndex((event) => event.includes('never'));
-  return [...events.slice(0, half + 1), wire.failure('The model is overloaded.')];
+  return [...events.slice(0, Math.ceil(events.length / 2)), wire.failure('The model is overloaded.')];
 }
 
 async function inPieces(response: ServerResponse, bytes: Buffer): Promise<void> {

@@ -1,0 +1,41 @@
+// Writes what was tried with which version of which client as a page of the documentation.
+import manifest from '../../package.json' with { type: 'json' };
+import type { Client } from './client.ts';
+import { clients } from './clients.ts';
+import { exceptions, exceptionsOf } from './exceptions.ts';
+import { providers, type TriedProvider } from './providers.ts';
+import { talks } from './talks.ts';
+
+const versions: Readonly<Record<string, string>> = manifest.devDependencies;
+/** Why something is missing, each reason once. */
+const reasons = [...new Set(exceptions.map(({ because }) => because))];
+
+/** The page in Markdown. */
+export function clientsPage(): string {
+  const tried = talks.filter(({ title }) => !title.endsWith(', streamed')).map(({ title }) => title);
+  return `${[
+    '# Clients and providers',
+    'Each client in this table talks through one gateway to a provider of each kind, with the base URL of the gateway and the name of a model as its only settings. A test has these conversations at every change: ' +
+      `${tried.join(', ')}; most of them whole and streamed. Providers are scripted servers that refuse what the real ones refuse.`,
+    tableOf(['Client', 'Versions', ...providers.map(({ title }) => title)], clients.map(rowOf)),
+    '✓: everything works. Numbers name what is missing:',
+    reasons.map((because, index) => `${index + 1}. ${because}`).join('\n'),
+    'Base URLs: clients of OpenAI, LangChain’s included, and both providers of the AI SDK get `http://gateway:8080/v1`; `@anthropic-ai/sdk` and `@langchain/anthropic` get `http://gateway:8080`.',
+    'This page is written by `WRITE_PAGES=1 node test/clients/table.test.ts`.',
+  ].join('\n\n')}\n`;
+}
+
+function rowOf(client: Client): readonly string[] {
+  const packages = client.packages.map((name) => `${name} ${versions[name]}`);
+  return [client.name, packages.join(', '), ...providers.map((provider) => cellOf(client, provider))];
+}
+
+function cellOf(client: Client, provider: TriedProvider): string {
+  const missing = exceptionsOf(client, provider).map(({ because }) => reasons.indexOf(because) + 1);
+  return missing.length === 0 ? '✓' : `✓ but ${[...new Set(missing)].toSorted((a, b) => a - b).join(', ')}`;
+}
+
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
