@@ -6,6 +6,7 @@ import { clients } from './clients.ts';
 import { exceptionsOf, unexpected } from './exceptions.ts';
 import { providers } from './providers.ts';
 import { type Cell, type Difference, differencesOf, talks } from './talks.ts';
+import { unsayable } from './unsayable.ts';
 
 const started = await Promise.all(
   providers.map(async (provider) => ({ provider, model: await startScriptedModel(suite, provider.wire) })),
@@ -42,5 +43,25 @@ const tried: Tried[] = started.flatMap(({ provider, model }, index) => {
 for (const { client, provider, found } of tried) {
   await test(`${client.name} with ${provider.title}`, async (t) => {
     t.same(unexpected(await found, exceptionsOf(client, provider)), []);
+  });
+}
+
+for (const one of unsayable) {
+  const { field, client, providers: those } = one;
+  await test(`${client} is told that ${field} cannot be said to some providers`, async (t) => {
+    await Promise.all(
+      started.map(async ({ provider: { wire } }, index) => {
+        if (!those.includes(wire.name)) return;
+        const name = client.startsWith('openai') ? 'gpt-5' : 'claude-opus-4-5';
+        const asked = one.ask({ url: gateway.url, key: gateway.masterKey, model: `${name}-p${index}` });
+        const error: unknown = await Promise.resolve(asked).catch((thrown: unknown) => thrown);
+        const { status, error: body } = error as {
+          readonly status?: number;
+          readonly error?: { readonly error?: object };
+        };
+        t.equal(status, 400, wire.name);
+        t.match(body?.error ?? body, { code: 'unsupported_parameter', param: field, message: wire.name }, wire.name);
+      }),
+    );
   });
 }

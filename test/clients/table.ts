@@ -5,6 +5,7 @@ import { clients } from './clients.ts';
 import { exceptions, exceptionsOf } from './exceptions.ts';
 import { providers, type TriedProvider } from './providers.ts';
 import { talks } from './talks.ts';
+import { type Unsayable, unsayable } from './unsayable.ts';
 
 const versions: Readonly<Record<string, string>> = manifest.devDependencies;
 /** Why something is missing, each reason once. */
@@ -20,9 +21,16 @@ export function clientsPage(): string {
     tableOf(['Client', 'Versions', ...providers.map(({ title }) => title)], clients.map(rowOf)),
     '✓: everything works. Numbers name what is missing:',
     reasons.map((because, index) => `${index + 1}. ${because}`).join('\n'),
+    'What a client can ask for and a provider cannot be told is refused with 400, code `unsupported_parameter`, and the name of the member: ' +
+      `${unsayable.map(sentenceOf).join('; ')}. The setting \`unsupported: drop\` of a provider leaves it out instead.`,
     'Base URLs: clients of OpenAI, LangChain’s included, and both providers of the AI SDK get `http://gateway:8080/v1`; `@anthropic-ai/sdk` and `@langchain/anthropic` get `http://gateway:8080`.',
     'This page is written by `WRITE_PAGES=1 node test/clients/table.test.ts`.',
   ].join('\n\n')}\n`;
+}
+
+function sentenceOf({ example, providers: those }: Unsayable): string {
+  const titles = providers.filter(({ wire }) => those.includes(wire.name)).map(({ title }) => title);
+  return `${example} (${titles.join(', ')})`;
 }
 
 function rowOf(client: Client): readonly string[] {

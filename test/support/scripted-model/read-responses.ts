@@ -69,7 +69,7 @@ function readInput(value: unknown): readonly Said[] {
   must(items.length > 0, 'input: must not be empty');
   for (const [index, { type, role }] of items.entries()) {
     const next = items[index + 1];
-    const isFollowed = next !== undefined && (next['type'] !== 'message' || next['role'] !== 'user');
+    const isFollowed = next !== undefined && next['role'] !== 'user' && next['type'] !== 'function_call_output';
     if (type === 'reasoning') must(isFollowed, `input[${index}]: 'reasoning' without its required following item`);
     else must(type !== undefined || role !== undefined, `input[${index}].type: is missing`);
   }
