@@ -17,7 +17,7 @@ import { waitFor } from './support/wait-for.ts';
 const top = join(import.meta.dirname, '../examples');
 const examples = readdirSync(top);
 type Limit = Readonly<Record<string, unknown>>;
-const environment = { OPENAI_API_KEY: 'sk-test-provider-key' };
+const environment = { OPENAI_API_KEY: 'sk-test-provider-key', ANTHROPIC_API_KEY: 'sk-test-other-key' };
 
 async function load(example: string, variables: Record<string, string>) {
   const { files, problems } = await readDirectory(join(top, example, 'config'));
