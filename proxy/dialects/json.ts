@@ -1,4 +1,5 @@
 // JSON as values, read and written so that no number loses a digit.
+import { harmlessLength, readJson } from './read-json.ts';
 
 /** A number that JavaScript cannot hold exactly, with its text. It is written as it was read. */
 export interface ExactNumber {
@@ -23,15 +24,10 @@ declare global {
   }
 }
 
-/** Parses JSON; numbers that would change become an `ExactNumber`. Throws a SyntaxError. */
+/** Parses JSON; numbers that would change become an `ExactNumber`. Throws a SyntaxError, also where it is nested too deeply. */
 export function parseJson(text: string): JsonValue {
-  if (!mayChange.test(text)) return JSON.parse(text) as JsonValue;
-  const keepNumber = (_: string, value: unknown, context?: { readonly source?: string }): unknown => {
-    const source = context?.source;
-    if (typeof value !== 'number' || source === undefined) return value;
-    return String(value) === source ? value : JSON.rawJSON(source);
-  };
-  return JSON.parse(text, keepNumber) as JsonValue;
+  const isPlain = text.length <= harmlessLength && !mayChange.test(text);
+  return (isPlain ? JSON.parse(text) : readJson(text)) as JsonValue;
 }
 
 /** Writes JSON; members that are undefined are left out. */

@@ -1,0 +1,72 @@
+// JSON is read as the engine reads it, in a time that no text of a client or provider can stretch.
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import { parseJson, parseObject, writeJson } from '../../../proxy/dialects/json.ts';
+import { readJson } from '../../../proxy/dialects/read-json.ts';
+import { runs } from '../../support/extent.ts';
+
+/** What a reader makes of a text; undefined: it refuses it. */
+function outcome(read: (text: string) => unknown, text: string): string | undefined {
+  try {
+    return JSON.stringify(read(text));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+await test('a text is read, or refused, as the engine does it', async (t) => {
+  const json = fc.oneof(
+    fc.json(),
+    fc.json({ stringUnit: 'binary' }),
+    fc.jsonValue().map((value) => JSON.stringify(value, null, '\t')),
+  );
+  // A character that is inserted or replaced makes most of them invalid.
+  const odd = fc.constantFrom('"', '\\', '{', '}', '[', ']', ',', ':', '-', '0', '.', 'e', ' ', '\n', '\u0001', 'u');
+  const broken = fc.tuple(json, fc.nat(), odd, fc.nat(1)).map(([text, place, character, length]) => {
+    const at = place % (text.length + 1);
+    return text.slice(0, at) + character + text.slice(at + length);
+  });
+  const isSame = (text: string): boolean => {
+    const own = outcome(readJson, text);
+    const engine = outcome(JSON.parse, text);
+    // Digits stay as they were, so numbers are compared as the engine sees them.
+    return own === undefined ? engine === undefined : JSON.stringify(JSON.parse(own)) === engine;
+  };
+  fc.assert(fc.property(fc.oneof(json, broken), isSame), runs(300));
+  const spelled = [
+    '"\\u0041\\n\\\\"',
+    '"\\\\\\""',
+    '"a\\"',
+    '""',
+    ' [ ] ',
+    '{"a":1,}',
+    '[1,]',
+    '[,1]',
+    '01',
+    '-',
+    '1.',
+    '+1',
+    'nul',
+    'truee',
+  ];
+  for (const text of spelled) t.equal(outcome(readJson, text), outcome(JSON.parse, text), text);
+});
+
+await test('a name that objects inherit is a member like any other', async (t) => {
+  const text = `{"a":1.0,"__proto__":{"polluted":true},"constructor":{"prototype":1}}`;
+  const body = parseObject(text) ?? {};
+  t.strictSame(Object.keys(body), ['a', '__proto__', 'constructor']);
+  t.equal(Object.getPrototypeOf(body), Object.prototype);
+  t.equal(writeJson(body), text);
+});
+
+await test('what is nested too deeply is refused at once', async (t) => {
+  const deep = 8 << 20;
+  const startedAtMs = performance.now();
+  t.throws(() => parseJson('['.repeat(deep) + ']'.repeat(deep)), SyntaxError);
+  t.equal(parseObject(`${'{"a":'.repeat(deep / 4)}1.0${'}'.repeat(deep / 4)}`), undefined);
+  t.ok(performance.now() - startedAtMs < 1_000, 'not after minutes');
+  const allowed = '['.repeat(256) + ']'.repeat(256);
+  t.equal(writeJson(parseJson(allowed)), allowed);
+});
