@@ -2,10 +2,11 @@
 import { t as suite, test } from 'tap';
 import { startGateway } from '../support/gateway.ts';
 import { startScriptedModel } from '../support/scripted-model/server.ts';
+import type { Client } from './client.ts';
 import { clients } from './clients.ts';
 import { exceptionsOf, unexpected } from './exceptions.ts';
 import { providers } from './providers.ts';
-import { type Cell, type Difference, differencesOf, talks } from './talks.ts';
+import { type Difference, differencesOf, talks } from './talks.ts';
 import { unsayable } from './unsayable.ts';
 
 const started = await Promise.all(
@@ -27,23 +28,27 @@ const gateway = await startGateway(suite, {
   },
 });
 
-interface Tried extends Cell {
-  readonly found: Promise<readonly Difference[]>;
+type Found = ReadonlyMap<Client, readonly Difference[]>;
+
+/** One client after the other, with all its conversations at once. */
+async function tryAll({ provider, model }: (typeof started)[number], index: number): Promise<Found> {
+  const found = new Map<Client, readonly Difference[]>();
+  for (const client of clients) {
+    const place = { url: gateway.url, key: gateway.masterKey, model: `${client.model}-p${index}` };
+    const lists = await Promise.all(talks.map((talk) => differencesOf(talk, { client, provider, model, place })));
+    found.set(client, lists.flat());
+  }
+  return found;
 }
 
-const tried: Tried[] = started.flatMap(({ provider, model }, index) => {
-  return clients.map((client) => {
-    const place = { url: gateway.url, key: gateway.masterKey, model: `${client.model}-p${index}` };
-    const cell = { client, provider, model, place };
-    const found = Promise.all(talks.map((talk) => differencesOf(talk, cell))).then((lists) => lists.flat());
-    return { ...cell, found };
-  });
-});
+const found = await Promise.all(started.map(tryAll));
 
-for (const { client, provider, found } of tried) {
-  await test(`${client.name} with ${provider.title}`, async (t) => {
-    t.same(unexpected(await found, exceptionsOf(client, provider)), []);
-  });
+for (const [index, { provider }] of started.entries()) {
+  for (const client of clients) {
+    await test(`${client.name} with ${provider.title}`, async (t) => {
+      t.same(unexpected(found[index]?.get(client) ?? [], exceptionsOf(client, provider)), []);
+    });
+  }
 }
 
 for (const one of unsayable) {

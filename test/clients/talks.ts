@@ -48,7 +48,7 @@ export interface Difference {
 }
 
 /** Most that an aborted stream may go on at the provider, in milliseconds. */
-const abortedWithinMs = 3000;
+const abortedWithinMs = 8000;
 
 /** Has the conversation. Gives what was not as it must be. */
 export async function differencesOf(talk: Talk, cell: Cell): Promise<readonly Difference[]> {
@@ -147,12 +147,13 @@ function checkReply({ saying, step, reply, cell: { client, provider } }: Said, c
   check(`tokens of thoughts${at}`, reply.usage.thoughts, thoughts);
 }
 
-async function isRefused(talk: Talk, { client }: Cell, { conversation, check }: Having): Promise<void> {
+async function isRefused(talk: Talk, { client }: Cell, { conversation, check, requests }: Having): Promise<void> {
   const error = await thrownBy(conversation.ask(howOf(talk)));
   const { status, statusCode } = error as { readonly status?: number; readonly statusCode?: number };
   check('class of the error', nameOf(error), client.limited.name);
   check('status of the error', status ?? statusCode, client.limited.status);
   check('words of the error', String(error?.message).includes('slow down'), true);
+  check('requests', requests().length, 1);
 }
 
 async function isBroken(talk: Talk, _: Cell, { conversation, check }: Having): Promise<void> {

@@ -28,8 +28,9 @@ export interface ScriptedModel {
 /** Sizes of pieces, in bytes, over and over: odd ones, so that they end in the middle of lines, of numbers and of characters. */
 const sizes: readonly number[] = [1, 163, 5, 331, 2, 83, 3, 1021];
 /** Between events of a slow answer. */
-const pauseMs = 10;
-const statuses: Readonly<Record<number, string>> = { 429: '1' };
+const pauseMs = 25;
+/** Told with 429: longer than anyone waits. */
+const retryAfterSeconds = '20';
 
 export async function startScriptedModel(t: Teardown, wire: Wire): Promise<ScriptedModel> {
   const requests: Taken[] = [];
@@ -59,8 +60,7 @@ export async function startScriptedModel(t: Teardown, wire: Wire): Promise<Scrip
       if (!(error instanceof Refused)) throw error;
       const { message, status } = error;
       taken.refused = message;
-      const retry = statuses[status];
-      if (retry !== undefined) response.setHeader('retry-after', retry);
+      if (status === 429) response.setHeader('retry-after', retryAfterSeconds);
       await whole(response, status, wire.error(status, message));
     }
   }
