@@ -6,8 +6,9 @@ import { readFinish } from './read-answer.ts';
 import { readUsage } from './read-usage.ts';
 import { StreamedItem } from './streamed-item.ts';
 
-/** Events of items that begin before another has ended. */
+/** What waits of items that begin before another has ended: events, and their length in characters. */
 const mostWaiting = 10_000;
+const mostWaitingLength = 16 * 1024 * 1024;
 const none: readonly StreamEvent[] = [];
 
 /** Items are told one after the other: the events of one that begins before another has ended wait for it. */
@@ -17,20 +18,23 @@ export class ResponsesEventReader implements EventReader {
   #parts = 0;
   #seen = { hasCall: false, hasRefusal: false };
   #item: StreamedItem | undefined;
-  #waiting: JsonObject[] = [];
+  /** Events of items behind the open one, by `output_index`, in the order in which the items began. */
+  readonly #waiting = new Map<number, JsonObject[]>();
+  #waitingEvents = 0;
+  #waitingLength = 0;
 
   read({ data, event }: RawEvent): readonly StreamEvent[] {
     if (this.#isEnded || data === '[DONE]') return none;
     const value = parseObject(data);
     if (value === undefined) throw new InvalidAnswer('an event of it is no JSON object');
-    return this.#take(textOf(value['type']) ?? event ?? '', value);
+    return this.#take(textOf(value['type']) ?? event ?? '', value, data.length);
   }
 
   end(): readonly StreamEvent[] {
     return none;
   }
 
-  #take(type: string, value: JsonObject): readonly StreamEvent[] {
+  #take(type: string, value: JsonObject, length: number): readonly StreamEvent[] {
     switch (type) {
       case 'response.created':
       case 'response.queued':
@@ -47,7 +51,7 @@ export class ResponsesEventReader implements EventReader {
       default:
         if (value['error'] !== undefined && type === '')
           return this.#fail(objectOf(value['error']) ?? {}, 'an error came');
-        return numberOf(value['output_index']) === undefined ? none : [...this.#start({}), ...this.#route(type, value)];
+        return this.#route(type, value, length);
     }
   }
 
@@ -59,28 +63,58 @@ export class ResponsesEventReader implements EventReader {
     return [{ kind: 'started', id, model, createdAt: numberOf(response['created_at']) }];
   }
 
-  #route(type: string, value: JsonObject): readonly StreamEvent[] {
-    const index = numberOf(value['output_index']) ?? 0;
+  #route(type: string, value: JsonObject, length: number): readonly StreamEvent[] {
+    const index = numberOf(value['output_index']);
+    if (index === undefined) return none;
     if (this.#item !== undefined && this.#item.outputIndex !== index) {
-      if (this.#waiting.length === mostWaiting) throw new InvalidAnswer('too much of it waits for an item to end');
-      this.#waiting.push({ ...value, type });
+      this.#wait(index, { ...value, type }, length);
       return none;
     }
+    const started = this.#start({});
+    const events = this.#grow(index, type, value);
+    return this.#item === undefined ? [...started, ...events, ...this.#goOn()] : [...started, ...events];
+  }
+
+  #wait(index: number, value: JsonObject, length: number): void {
+    this.#waitingEvents += 1;
+    this.#waitingLength += length;
+    if (this.#waitingEvents > mostWaiting || this.#waitingLength > mostWaitingLength) {
+      throw new InvalidAnswer('too much of it waits for an item to end');
+    }
+    const before = this.#waiting.get(index);
+    if (before === undefined) this.#waiting.set(index, [value]);
+    else before.push(value);
+  }
+
+  /** An event of the open item, or of the next one when none is open. */
+  #grow(index: number, type: string, value: JsonObject): readonly StreamEvent[] {
     this.#item ??= new StreamedItem(index, this.#parts);
     const events = this.#item.read(type, value);
     this.#note(events);
-    if (type !== 'response.output_item.done') return events;
-    this.#parts = this.#item.nextPart;
-    this.#item = undefined;
-    return [...events, ...this.#replay()];
+    if (type === 'response.output_item.done') this.#leaveItem();
+    return events;
   }
 
-  /** The events that waited: of another item, until it too has ended. */
-  #replay(): readonly StreamEvent[] {
-    const waiting = this.#waiting;
-    if (waiting.length === 0) return none;
-    this.#waiting = [];
-    return waiting.flatMap((value) => this.#route(textOf(value['type']) ?? '', value));
+  #leaveItem(): void {
+    this.#parts = this.#item?.nextPart ?? this.#parts;
+    this.#item = undefined;
+  }
+
+  /** The events that waited, item after item, up to one that has not ended. */
+  #goOn(): readonly StreamEvent[] {
+    const told: StreamEvent[] = [];
+    while (this.#item === undefined) {
+      const [next] = this.#waiting;
+      if (next === undefined) break;
+      const [index, values] = next;
+      this.#waiting.delete(index);
+      this.#waitingEvents -= values.length;
+      for (const value of values) {
+        for (const event of this.#grow(index, textOf(value['type']) ?? '', value)) told.push(event);
+      }
+    }
+    if (this.#waitingEvents === 0) this.#waitingLength = 0;
+    return told;
   }
 
   #note(events: readonly StreamEvent[]): void {
@@ -93,14 +127,13 @@ export class ResponsesEventReader implements EventReader {
 
   /** What is still open ends, in a stream that tells no ends of items as well. */
   #close(): readonly StreamEvent[] {
-    const events: StreamEvent[] = [];
+    const told: StreamEvent[] = [];
     while (this.#item !== undefined) {
-      events.push(...this.#item.close());
-      this.#parts = this.#item.nextPart;
-      this.#item = undefined;
-      events.push(...this.#replay());
+      for (const event of this.#item.close()) told.push(event);
+      this.#leaveItem();
+      for (const event of this.#goOn()) told.push(event);
     }
-    return events;
+    return told;
   }
 
   #finish(response: JsonObject): readonly StreamEvent[] {
