@@ -201,7 +201,8 @@ function unreadable(answer: UpstreamAnswer, upstream: Upstream): Refusal | undef
 function untranslatable(answer: UpstreamAnswer, upstream: Upstream, reading: Reading): Refusal | undefined {
   const { receivedEncoding, stream } = answer.head;
   // A compressed stream is decoded when it flows.
-  const body = stream && receivedEncoding !== undefined ? nothing : decodeBody(answer.body(), receivedEncoding);
+  const body =
+    stream && receivedEncoding !== undefined ? nothing : decodeBody(answer.body(), receivedEncoding, translatedBytes);
   const problem = reading.begin(answer, body);
   return problem === undefined ? undefined : invalid(answer, upstream, redact(problem, upstream.secrets));
 }
