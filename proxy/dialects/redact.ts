@@ -28,6 +28,8 @@ export function redactValue(value: unknown, secrets: readonly string[], depth: n
   // A secret of digits alone would be read as a number.
   if (typeof value === 'number') return redact(String(value), secrets) === String(value) ? value : mark;
   if (typeof value !== 'object' || value === null) return value;
+  // A number with digits that JavaScript would lose.
+  if (JSON.isRawJSON(value)) return redact(JSON.stringify(value), secrets) === JSON.stringify(value) ? value : mark;
   if (depth === deepest) return null;
   if (Array.isArray(value)) return value.map((item) => redactValue(item, secrets, depth + 1));
   const entries = Object.entries(value).filter(([key]) => key !== '__proto__');
