@@ -32,15 +32,15 @@ export class ChunkReader implements EventReader {
   /** A chunk as JSON. */
   readBody(body: JsonObject): readonly StreamEvent[] {
     const choice = firstChoice(body);
-    const events: StreamEvent[] = this.#isStarted ? [] : [this.#start(body)];
+    // An answer may have more parts than a call may have arguments, so they are joined as lists.
+    let events: readonly StreamEvent[] = this.#isStarted ? [] : [this.#start(body)];
     const delta = objectOf(choice?.['delta']) ?? objectOf(choice?.['message']);
-    if (delta !== undefined) events.push(...this.#deltas.read(delta, choice?.['logprobs']));
+    if (delta !== undefined) events = events.concat(this.#deltas.read(delta, choice?.['logprobs']));
     if (body['citations'] || body['search_results']) this.#deltas.keepSources(readSources(body));
     // Some servers name an empty reason as long as the answer goes on.
     if (textOf(choice?.['finish_reason'])) this.#last = choice;
     const usage = usageIn(body, choice);
-    if (usage !== undefined) events.push({ kind: 'usage', usage });
-    return events;
+    return usage === undefined ? events : [...events, { kind: 'usage', usage }];
   }
 
   end(): readonly StreamEvent[] {
@@ -71,9 +71,8 @@ export class ChunkReader implements EventReader {
   #fail(text: string): readonly StreamEvent[] {
     this.#isEnded = true;
     const { message, code, type } = readError(text);
-    const events: StreamEvent[] = this.#isStarted ? [] : [this.#start({})];
-    events.push(...this.#deltas.end(), { kind: 'failed', failure: { message, code, type } });
-    return events;
+    const begun = this.#isStarted ? [] : [this.#start({})];
+    return [...begun, ...this.#deltas.end(), { kind: 'failed', failure: { message, code, type } }];
   }
 }
 

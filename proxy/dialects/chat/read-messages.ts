@@ -67,7 +67,7 @@ class MessageReader {
       ...kept,
       ...membersBut(message, knownMembers),
     });
-    if (isFirst) this.system.push(...parts);
+    if (isFirst) for (const part of parts) this.system.push(part);
     else this.#pushTurn('system', message, at, parts);
   }
 
@@ -85,7 +85,7 @@ class MessageReader {
     const audio = optionalObject(message, 'audio', at);
     const called = optionalObject(message, 'function_call', at);
     const parts: Part[] = [...readThoughtsOf(message)];
-    parts.push(...readContent(message, at).filter((part) => part.kind !== 'text' || part.text !== ''));
+    for (const part of readContent(message, at)) if (part.kind !== 'text' || part.text !== '') parts.push(part);
     if (refusal !== undefined) parts.push({ kind: 'refusal', text: refusal });
     if (audio !== undefined) {
       parts.push({ kind: 'audio', source: { kind: 'id', id: requiredText(audio, 'id', pathOf(at, 'audio')) } });

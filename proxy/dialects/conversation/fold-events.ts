@@ -80,7 +80,7 @@ function grow(part: Growing | undefined, delta: PartDelta): void {
   switch (delta.kind) {
     case 'text':
       part.text += delta.text;
-      part.logprobs.push(...(delta.logprobs ?? []));
+      for (const entry of delta.logprobs ?? []) part.logprobs.push(entry);
       return;
     case 'summary':
       while (part.summary.length <= delta.index) part.summary.push('');

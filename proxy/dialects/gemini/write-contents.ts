@@ -33,7 +33,7 @@ function joinedTurns({ turns }: ConversationRequest): readonly { readonly role: 
   for (const { role, parts } of turns) {
     if (role === 'system') continue;
     const last = joined.at(-1);
-    if (last?.role === role) last.parts.push(...parts);
+    if (last?.role === role) for (const part of parts) last.parts.push(part);
     else joined.push({ role, parts: [...parts] });
   }
   return joined;

@@ -54,7 +54,7 @@ function mergedMessages(turns: readonly Turn[], writing: Writing): readonly Json
     const blocks = writeBlocks(parts, writing);
     if (blocks.length === 0) continue;
     const last = merged.at(-1);
-    if (last?.role === role) last.blocks.push(...blocks);
+    if (last?.role === role) for (const block of blocks) last.blocks.push(block);
     else merged.push({ role, blocks: [...blocks] });
   }
   return merged.map(({ role, blocks }, index) => {
