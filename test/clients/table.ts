@@ -43,7 +43,15 @@ function cellOf(client: Client, provider: TriedProvider): string {
   return missing.length === 0 ? '✓' : `✓ but ${[...new Set(missing)].toSorted((a, b) => a - b).join(', ')}`;
 }
 
+/** Columns as wide as their widest cell, as editors align them. */
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((cells) => cells[column]?.length ?? 0)));
+  const line = (cells: readonly string[], filler = ' '): string => {
+    return `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0, filler)).join(' | ')} |`;
+  };
+  const rule = line(
+    head.map(() => ''),
+    '-',
+  );
+  return [line(head), rule, ...rows.map((cells) => line(cells))].join('\n');
 }
