@@ -143,7 +143,8 @@ await test('everything in force is shown with its place or its author, and nothi
 await test('an edit moves the places with it', async (t) => {
   const before = (await shown(t)).config_revision;
   await proxy.applyConfig({ 'teams.yaml': files['teams.yaml'].replace('# two teams', '#\n#\n#') });
-  await fleet.recovered();
+  // The control plane reads the directory by itself.
+  await waitFor('the control plane to read it', async () => (await shown(t)).config_revision !== before);
   const after = await shown(t);
   t.not(after.config_revision, before);
   t.match(after.aliases, [{ declared_at: 'teams.yaml:5' }]);
