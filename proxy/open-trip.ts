@@ -5,7 +5,8 @@ import type { Call } from './call/call.ts';
 import { answerRefusal } from './connection/answer-refusal.ts';
 import type { Exchange } from './connection/exchange.ts';
 import type { BodyTaker } from './connection/read-body.ts';
-import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
+import type { ModelEndpoint, ModelRow } from './endpoints/model-endpoints.ts';
+import { rowOf } from './endpoints/row-of.ts';
 import { Refusal } from './errors.ts';
 import { type RequestRecord, recordRequest } from './explain/request-record.ts';
 import type { Gateway } from './gateway.ts';
@@ -39,6 +40,8 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
   consumer: ConsumerAllowance | undefined;
   held: HeldBody | undefined;
   call: Call | undefined;
+  /** How it is served: before the call is known, as the endpoint says. */
+  row: ModelRow;
   route: Route | undefined;
   accepted: Accepted | undefined;
   usage: UsageSource | undefined;
@@ -49,6 +52,7 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
 
   constructor(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway, line: Line) {
     this.endpoint = endpoint;
+    this.row = endpoint;
     this.exchange = exchange;
     this.gateway = gateway;
     this.snapshot = gateway.current();
@@ -90,6 +94,7 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
   /** The body was read, and the consumer admitted. */
   takeCall(call: Call): void {
     this.call = call;
+    this.row = rowOf(this.endpoint, call);
     this.record?.called(call);
   }
 

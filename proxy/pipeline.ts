@@ -55,15 +55,15 @@ function takeCall(trip: OpenTrip, call: Call): void {
 }
 
 function takeWhole(trip: OpenTrip, { call, home }: Recalled): void {
-  const { endpoint, exchange, gateway, snapshot, principal, consumer } = trip;
+  const { exchange, gateway, snapshot, principal, consumer } = trip;
   if (consumer === undefined) throw new Error('a body was read before the consumer was admitted');
   trip.takeCall(call);
   const named = routeHome(resolve(call, snapshot, principal?.allowedModels, principal?.userPath), call, home);
-  const { route, translated, own } = candidates(named, endpoint, call, snapshot.storedResponses);
+  const { route, translated, own } = candidates(named, trip.row, call, snapshot.storedResponses);
   trip.route = route;
   renew(consumer, route, gateway);
-  if (own !== undefined) relayTo(trip, ownDelivery(own, endpoint.surface, exchange.id));
-  else attempt({ ...endpoint, call, route, consumer, translated, keyMark: home?.key }, exchange, gateway, trip);
+  if (own !== undefined) relayTo(trip, ownDelivery(own, trip.row.surface, exchange.id));
+  else attempt({ ...trip.row, call, route, consumer, translated, keyMark: home?.key }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {

@@ -1,8 +1,11 @@
 // What a client may ask a model for, and what an error of a provider says: words that all dialects have together.
 import type { ClientDialectName } from './names.ts';
 
-/** The model operations a gateway endpoint can stand for. The first four are wire formats, between which answers of models are translated. */
-export type Operation = ClientDialectName | 'embeddings' | 'count_tokens';
+/**
+ * The model operations a gateway endpoint can stand for. The first four are wire formats, between which answers of models are translated;
+ * `chat_of_input` is asked for in the words of Responses and answered in those of chat.
+ */
+export type Operation = ClientDialectName | 'chat_of_input' | 'embeddings' | 'count_tokens';
 
 /** Whose clients are served: their SDKs read headers of different names. */
 export type Surface = 'openai' | 'anthropic';

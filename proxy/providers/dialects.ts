@@ -3,8 +3,9 @@ import { bedrockTranslation } from '../dialects/bedrock/translate.ts';
 import { readError } from '../dialects/chat/read-error.ts';
 import { StreamTap } from '../dialects/chat/stream-tap.ts';
 import { chatTranslation } from '../dialects/chat/translate.ts';
+import { chatOfInput } from '../dialects/chat-of-input/translate.ts';
 import { completionsTranslation } from '../dialects/completions/translate.ts';
-import type { ProviderWords } from '../dialects/dialect.ts';
+import type { Operation, ProviderWords } from '../dialects/dialect.ts';
 import { geminiTranslation } from '../dialects/gemini/translate.ts';
 import { MessagesTap } from '../dialects/messages/stream-tap.ts';
 import { messagesTranslation } from '../dialects/messages/translate.ts';
@@ -56,4 +57,10 @@ export const clientDialects: Readonly<Partial<Record<ClientDialectName, ClientDi
   messages: messagesTranslation,
   completions: completionsTranslation,
   responses: responsesTranslation,
+};
+
+/** The same by operation: one of them mixes two formats. */
+export const translatedFrom: Readonly<Partial<Record<Operation, ClientDialect>>> = {
+  ...clientDialects,
+  chat_of_input: chatOfInput,
 };

@@ -44,9 +44,11 @@ export interface Place {
   readonly secrets: readonly string[];
 }
 
-const operations: readonly Operation[] = ['chat', 'completions', 'responses', 'messages', 'embeddings', 'count_tokens'];
 /** Formats that a client's words can be translated to and from. */
-const translated: ReadonlySet<Operation> = new Set(['chat', 'completions', 'responses', 'messages']);
+const translated = ['chat', 'chat_of_input', 'completions', 'responses', 'messages'] as const;
+const operations: readonly Operation[] = [...translated, 'embeddings', 'count_tokens'];
+/** The format in which nothing of a call is lost, where it is not the one of its own name. */
+const closest: Readonly<Partial<Record<Operation, Speakable>>> = { chat_of_input: 'responses' };
 const askUsage: ReadonlySet<Speakable> = new Set(['chat', 'completions']);
 const versionHeaders: readonly string[] = Object.freeze(['anthropic-version', 'anthropic-beta']);
 const noHeaders: readonly string[] = Object.freeze([]);
@@ -69,11 +71,21 @@ function speechesOf(spoken: Spoken, place: Place, model: string): Speeches {
   const speeches: Partial<Record<Operation, TargetSpeech>> = {};
   for (const operation of operations) {
     const native = usable.find(([name, { quirks }]) => name === operation && takesBytes(quirks));
-    const other = translated.has(operation) ? usable.find(([name]) => providerDialects[name] !== undefined) : undefined;
+    const other = isTranslated(operation) ? translatedTo(usable, closest[operation]) : undefined;
     if (native !== undefined) speeches[operation] = targetSpeech(native, place, model, undefined);
     else if (other !== undefined) speeches[operation] = targetSpeech(other, place, model, providerDialects[other[0]]);
   }
   return Object.freeze(speeches);
+}
+
+function isTranslated(operation: Operation): boolean {
+  return translated.some((name) => name === operation);
+}
+
+/** The format to translate to: the best one where it is spoken, else the first. */
+function translatedTo(usable: Spoken, best: Speakable | undefined): Spoken[number] | undefined {
+  const known = usable.filter(([name]) => providerDialects[name] !== undefined);
+  return known.find(([name]) => name === best) ?? known[0];
 }
 
 /** The client's bytes can be sent as they are but for the model's name. */

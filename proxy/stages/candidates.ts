@@ -3,10 +3,9 @@ import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { countedTokens, readCountRequest } from '../dialects/messages/count-tokens.ts';
-import type { ClientDialectName } from '../dialects/names.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { KeepingOfResponses } from '../kept-responses.ts';
-import { clientDialects } from '../providers/dialects.ts';
+import { translatedFrom } from '../providers/dialects.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import { conversationOf } from '../translation/conversation-of.ts';
 import { type Translated, translate } from '../translation/translated.ts';
@@ -46,7 +45,7 @@ export function candidates(
   const translated = new Map<Target, Translated>();
   let refused: Refusal | undefined;
   const spoken = lazily(() => {
-    const client = clientDialects[operation as ClientDialectName];
+    const client = translatedFrom[operation];
     if (client === undefined) throw new Error(`nothing translates ${operation}`);
     return conversationOf(call, client, keepsAnswers && isEnabled ? ['store'] : []);
   });

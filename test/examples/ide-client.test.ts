@@ -126,14 +126,14 @@ await test('a key for one person lists every short name, and no command of the R
 
 const version = { 'anthropic-version': '2023-06-01' };
 const beta = { ...version, 'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14' };
-const { messages: _, ...settings } = claudeCodeRequest;
+const { messages: _before, ...settings } = claudeCodeRequest;
 const toRead = [{ type: 'text', text: 'Use Read for "/a.ts".', cache_control: { type: 'ephemeral' } }];
 const reading = { ...settings, messages: [{ role: 'user', content: toRead }] };
 
 await test('Claude Code with the variables of the README calls a tool, from a native provider', async (t) => {
   await paste(claudeCode);
-  const names = (await paste('echo "$ANTHROPIC_MODEL $ANTHROPIC_DEFAULT_HAIKU_MODEL"')).trim().split(' ');
-  for (const model of names) {
+  const chosen = (await paste('echo "$ANTHROPIC_MODEL $ANTHROPIC_DEFAULT_HAIKU_MODEL"')).trim().split(' ');
+  for (const model of chosen) {
     const asked = { model, max_tokens: 20, messages: [{ role: 'user', content: 'Hi' }] };
     t.equal((await ask('/v1/messages?beta=true', asked, beta)).status, 200, model);
   }
@@ -249,6 +249,30 @@ await test('a Cursor-like IDE may send flat tools where its request is translate
   t.match(refused, { status: 400, body: { error: { param: 'tools[1].custom', provider: 'native' } } });
 });
 
+await test('an agent may send input in place of messages to chat completions, and reads chunks of chat', async (t) => {
+  const input = [
+    { role: 'user', content: 'read_file and ApplyPatch "a.ts"' },
+    { type: 'function_call', call_id: 'call_1', name: 'read_file', arguments: '{"path":"a.ts"}' },
+    { type: 'function_call_output', call_id: 'call_1', output: 'line 1' },
+    { role: 'user', content: [{ type: 'input_text', text: 'Now ApplyPatch to "b.ts"' }] },
+  ];
+  const body = { input, tools: [readFile, edit], stream: true, stream_options: { include_usage: true } };
+  for (const model of ['coder', 'gpt-5', 'chat-only/demo-large']) {
+    const { status, text, dropped } = await ask('/v1/chat/completions', { ...body, model });
+    t.equal(status, 200, text);
+    t.equal(dropped, null);
+    const chunks = eventsOf(text) as { object: string; choices: { delta: { tool_calls?: { type?: string }[] } }[] }[];
+    t.ok(
+      chunks.every(({ object }) => object === 'chat.completion.chunk'),
+      model,
+    );
+    const kinds = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []).map(({ type }) => type);
+    t.equal(kinds[0], 'custom');
+    t.match(text, model.startsWith('chat') ? /"id":"chatcmpl-/ : /"id":"resp_/, 'Responses are preferred');
+    t.match(chunks.at(-1), { choices: [], usage: { prompt_tokens: Number } });
+  }
+});
+
 await test('what agents are configured with is where the gateway answers', async (t) => {
   const openCode = JSON.parse(here(blocks('json')[0] ?? '')) as {
     provider: { gateway: { options: { baseURL: string; apiKey: string }; models: object } };
@@ -301,7 +325,7 @@ await test('every snippet of an SDK runs, with the versions that the README name
     return [...packages.matchAll(/`(.+?)`/g)].map(([, name = ''], index) => [name, listed[index]]);
   });
   t.ok(versions.length >= 7);
-  for (const [name = '', version] of versions) t.equal(version, devDependencies[name], name);
+  for (const [name = '', shown] of versions) t.equal(shown, devDependencies[name], name);
 });
 
 await test('the README shows what is left out by translation', async (t) => {

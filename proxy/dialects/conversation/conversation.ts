@@ -117,6 +117,8 @@ export interface ConversationRequest {
   readonly stream: boolean;
   /** The client asked for the usage of a stream by a member of its own (chat: `stream_options.include_usage`). */
   readonly wantsUsage: boolean;
+  /** False: the answer is one of an endpoint that keeps nothing, although the request is in the words of one that does. */
+  readonly keepsAnswers?: false | undefined;
   /** The caller's own name for the person who asks. */
   readonly user?: string | undefined;
   readonly metadata?: JsonObject | undefined;

@@ -39,7 +39,7 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
     ...writeReasoning(request, target, losses),
     ...writeSampling(request, target, losses),
     ...writeOthers(request, target, losses),
-    ...(dialect === 'responses' ? {} : { store: false }),
+    ...(dialect === 'responses' && request.keepsAnswers !== false ? {} : { store: false }),
   };
   return withQuirks(withMembers(body, sayable({ request, losses })), { request, target, losses });
 }
