@@ -8,6 +8,8 @@ import { type Counts, type TokenUsage, tokenUsageFrom } from '../tokens/token-us
 export class TranslatedUsage {
   readonly #asked: Asked;
   #usage: ConversationUsage | undefined;
+  /** The usage is that of the whole answer, not of what had come when it was reported. */
+  #isFinal = false;
   #textBytes = 0;
   #events = 0;
   #hasOpenPart = false;
@@ -18,7 +20,10 @@ export class TranslatedUsage {
   }
 
   note(event: StreamEvent): void {
-    if (event.kind === 'usage') this.#usage = event.usage;
+    if (event.kind === 'usage') {
+      this.#usage = event.usage;
+      this.#isFinal = this.#isSaid;
+    } else if (event.kind === 'finished') this.#isFinal = true;
     else if (event.kind === 'opened') {
       this.#hasOpenPart = true;
       this.#hasParts = true;
@@ -31,6 +36,7 @@ export class TranslatedUsage {
 
   noteAnswer({ usage, parts }: ConversationAnswer): void {
     this.#usage = usage;
+    this.#isFinal = true;
     for (const part of parts) {
       if ('text' in part) this.#textBytes += Buffer.byteLength(part.text);
       else if (part.kind === 'tool_call') this.#textBytes += Buffer.byteLength(part.input);
@@ -39,12 +45,22 @@ export class TranslatedUsage {
 
   /** Everything was said, and what it cost may come next. */
   get awaitsUsage(): boolean {
-    return this.#usage === undefined && this.#hasParts && !this.#hasOpenPart;
+    return !this.#isFinal && this.#isSaid;
   }
 
+  /** As reported; of a stream that broke off the input as reported, and no less output than has passed. */
   usage(): TokenUsage {
     const reported = this.#usage && tokenUsageFrom(countsOf(this.#usage));
-    return reported ?? measureText(this.#asked, Math.max(this.#events, this.#textBytes / 4));
+    if (reported !== undefined && this.#isFinal) return reported;
+    const passed = measureText(this.#asked, Math.max(this.#events, this.#textBytes / 4));
+    if (reported === undefined || reported.inputTokens === 0) return passed;
+    const { inputTokens } = reported;
+    const outputTokens = Math.max(reported.outputTokens, passed.outputTokens);
+    return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, source: 'estimated' };
+  }
+
+  get #isSaid(): boolean {
+    return this.#hasParts && !this.#hasOpenPart;
   }
 }
 
