@@ -101,9 +101,10 @@ class TranslatedStream implements Sink {
       this.#next.end(undefined);
       return;
     }
-    // What the provider said itself is told already.
-    if (this.#failed === undefined) this.#tell([{ kind: 'failed', failure: wordsOf(broken) }]);
-    this.#next.end({ ...broken, isTold: true });
+    // A fault of the gateway is told in words that name the request (connection/client-sink.ts); what the provider said is told already.
+    const isToldBehind = this.#failed === undefined && broken.code === 'internal_error';
+    if (this.#failed === undefined && !isToldBehind) this.#tell([{ kind: 'failed', failure: wordsOf(broken) }]);
+    this.#next.end(isToldBehind ? broken : { ...broken, isTold: true });
   }
 
   get #isOver(): boolean {
@@ -138,12 +139,13 @@ class TranslatedStream implements Sink {
   }
 
   #withoutSecrets(failure: StreamFailure): StreamEvent {
-    const { secrets } = this.#translating;
+    const { secrets, translated } = this.#translating;
+    const provider = failure.code === 'key_revoked' ? undefined : translated.target.upstream.name;
     const clean = (words: string | null): string | null => (words === null ? null : redact(words, secrets));
     const message = redact(failure.message, secrets);
     // Clients read the kinds of the error envelope, whoever the provider is (spec, Error envelope).
     const type = errorTypes.find((known) => known === failure.type) ?? 'provider_error';
-    return { kind: 'failed', failure: { message, code: clean(failure.code ?? failure.type), type } };
+    return { kind: 'failed', failure: { message, code: clean(failure.code ?? failure.type), type, provider } };
   }
 }
 

@@ -44,7 +44,7 @@ const url = /^ {2}API +(\S+)\/v1$/m.exec(gateway.stdout.join('\n'))?.[1] ?? '';
 const paste = openShell();
 const models = JSON.parse(await paste(makeKey)) as { data: { id: string }[] };
 const key = (await paste('echo "$GATEWAY_KEY"')).trim();
-const names = new Set(models.data.map(({ id }) => id));
+const listed = new Set(models.data.map(({ id }) => id));
 
 /** Runs commands in the one shell and gives what they print. */
 function openShell(): (commands: string) => Promise<string> {
@@ -118,7 +118,7 @@ function calledInMessage(text: string): unknown[] {
 
 await test('a key for one person lists every short name, and no command of the README is left out', async (t) => {
   t.equal(more.length, 0);
-  for (const name of ['claude-sonnet-4-5', 'claude-haiku-4-5-20251001', 'gpt-5', 'coder']) t.ok(names.has(name), name);
+  for (const name of ['claude-sonnet-4-5', 'claude-haiku-4-5-20251001', 'gpt-5', 'coder']) t.ok(listed.has(name), name);
   t.match(key, /^sk-gw-/);
 });
 

@@ -201,8 +201,9 @@ export class ChunkWriter implements EventWriter {
 }
 
 /** An error in the middle of a stream; nothing follows it. */
-export function failureEvent({ message, type, code }: StreamFailure): string {
-  return `data: ${writeJson({ error: { message, type: type ?? 'provider_error', param: null, code } })}\n\n`;
+export function failureEvent({ message, type, code, provider }: StreamFailure): string {
+  const error = { message, type: type ?? 'provider_error', param: null, code, provider };
+  return `data: ${writeJson({ error })}\n\n`;
 }
 
 function said(members: JsonObject): JsonObject {

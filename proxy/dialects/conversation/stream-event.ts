@@ -28,6 +28,8 @@ export interface StreamFailure {
   readonly code: string | null;
   /** The provider's own kind of error. */
   readonly type: string | null;
+  /** Whose failure it is; absent: none's, or it is not known yet. */
+  readonly provider?: string | undefined;
 }
 
 /**

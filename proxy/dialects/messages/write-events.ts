@@ -10,9 +10,9 @@ import { writeFinish } from './finish.ts';
 import { writeUsage } from './read-usage.ts';
 import { headOf, signatureBlock, writePart } from './write-answer.ts';
 
-/** The kinds of errors that Anthropic's clients know. */
+/** The kinds of errors that Anthropic's clients know, and the one that the error envelope has beside them. */
 const errorTypes = new Set(
-  'invalid_request_error authentication_error permission_error not_found_error request_too_large rate_limit_error overloaded_error timeout_error billing_error api_error'.split(
+  'invalid_request_error authentication_error permission_error not_found_error request_too_large rate_limit_error overloaded_error timeout_error billing_error api_error provider_error'.split(
     ' ',
   ),
 );
@@ -195,9 +195,9 @@ function emptyBlock(part: Open['part']): JsonObject {
   return part.kind === 'reasoning' ? { type: 'thinking', thinking: '', signature: '' } : { type: 'text', text: '' };
 }
 
-function failed({ message, code, type }: StreamFailure): string {
+function failed({ message, code, type, provider }: StreamFailure): string {
   const kind = type !== null && errorTypes.has(type) ? type : 'api_error';
-  return textOf({ type: 'error', error: { type: kind, message, ...(code === null ? {} : { code }) } });
+  return textOf({ type: 'error', error: { type: kind, message, code, param: null, provider } });
 }
 
 function textOf(event: { readonly type: string } & JsonObject): string {

@@ -102,9 +102,10 @@ export class ResponsesEventWriter implements EventWriter {
 
   /** Some clients look for the error alone, others for the answer that failed; OpenAI sends both. */
   #fail(failure: StreamFailure): string {
-    const { message, code, type } = failure;
+    const { message, code, type, provider } = failure;
+    const error = { message, type: type ?? 'provider_error', param: null, code, provider };
     const before = this.#begun() + this.#endItem('incomplete');
-    const told = this.#sayNamed('error', { code, message, param: null, error: { type, code, message, param: null } });
+    const told = this.#sayNamed('error', { code, message, param: null, error });
     return before + told + this.#end('failed', { failure });
   }
 

@@ -54,7 +54,8 @@ await test('an error in the middle closes what is open and fails', (t) => {
     { kind: 'closed', index: 0 },
     { kind: 'failed', failure: { message: 'Overloaded', code: null, type: 'overloaded_error' } },
   ]);
-  const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+  const said = { type: 'overloaded_error', message: 'Overloaded', code: null, param: null };
+  const error = { type: 'error', error: said };
   t.ok(written(events).endsWith(`event: error\ndata: ${JSON.stringify(error)}\n\n`));
   t.end();
 });

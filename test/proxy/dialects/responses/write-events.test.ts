@@ -197,7 +197,8 @@ await test('the response repeats the settings, and has what its type demands', a
 await test('a failure ends the stream with what came so far', async (t) => {
   const failure = { message: 'It broke.', code: null, type: 'server' };
   const events = written([...eventsOf({ reason: 'stop' }).slice(0, 11), { kind: 'failed', failure }]);
-  const last = parseObject(events.trim().split('\n').at(-1)?.slice('data: '.length) ?? '');
+  const [error, last] = [...events.matchAll(/^data: (.*)$/gm)].slice(-2).map(([, data]) => parseObject(data ?? ''));
+  t.match(error, { type: 'error', message: 'It broke.', error: { message: 'It broke.', code: null, param: null } });
   t.match(last, {
     type: 'response.failed',
     response: { status: 'failed', error: { code: 'server_error', message: 'It broke.' } },
