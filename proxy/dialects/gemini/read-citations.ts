@@ -41,10 +41,14 @@ function quoted(quotes: JsonObject, places: Places): readonly Citation[] {
   });
 }
 
+const stepBytes = 1024;
+
 /** Gemini counts the bytes of UTF-8, the conversation characters. */
 class Places {
   readonly #text: string;
   readonly #bytes: Buffer;
+  /** How many characters begin before every so many bytes, because an answer may have thousands of places. */
+  readonly #steps: number[] = [];
 
   constructor(text: string) {
     this.#text = text;
@@ -62,7 +66,22 @@ class Places {
 
   #characters(bytes: number): number {
     if (this.#bytes.length === this.#text.length) return bytes;
-    return this.#bytes.toString('utf8', 0, bytes).length;
+    const last = Math.max(0, Math.floor(bytes / stepBytes));
+    for (let step = this.#steps.length; step <= last; step += 1) {
+      const before = step === 0 ? 0 : this.#count((step - 1) * stepBytes, step * stepBytes);
+      this.#steps.push((this.#steps[step - 1] ?? 0) + before);
+    }
+    return (this.#steps[last] ?? 0) + this.#count(last * stepBytes, bytes);
+  }
+
+  /** The characters that begin between two bytes: UTF-16 has two for what takes four bytes of UTF-8. */
+  #count(from: number, to: number): number {
+    let characters = 0;
+    for (let at = from; at < to; at += 1) {
+      const byte = this.#bytes[at] ?? 0;
+      if ((byte & 0xc0) !== 0x80) characters += byte >= 0xf0 ? 2 : 1;
+    }
+    return characters;
   }
 }
 
