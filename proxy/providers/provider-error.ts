@@ -30,6 +30,8 @@ const statuses: ReadonlyMap<string, number> = new Map([
 
 /** Longest message of a provider that is passed on, in characters. */
 const maxMessage = 2000;
+/** So much of a body is searched for an error. Answers that are translated may be much longer. Bytes. */
+const mostOfError = 64 * 1024;
 const isJson = /\bjson\b/i;
 /** An answer to a browser, whether its type says so or its text does. */
 const isPage = /\b(html|xml)\b/i;
@@ -105,7 +107,7 @@ interface Speaking {
 
 /** What is held of the body as text, the data of its first event when it is a stream. */
 function textOf(answer: UpstreamAnswer): string {
-  const body = answer.body();
+  const body = answer.body().subarray(0, mostOfError);
   const text = decodeBody(body, encodingOf(body, answer.head.receivedEncoding));
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
 }

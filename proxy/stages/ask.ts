@@ -1,7 +1,7 @@
 // One call of one target, from sending it to what has come of it: an answer that can be relayed, or a failure of some kind.
 import { failedOutcome } from '../attempt-outcome.ts';
 import type { Exchange } from '../connection/exchange.ts';
-import { redact } from '../dialects/redact.ts';
+import { redactWords } from '../dialects/redact.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { failureRefusal, invalid, rejectionOf } from '../providers/provider-error.ts';
@@ -27,6 +27,8 @@ import { headersOf, prepare } from './prepare.ts';
 /** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error; one that is translated is held as a whole. */
 const heldBytes = 64 * 1024;
 const translatedBytes = 16 * 1024 * 1024;
+/** Longest reason that is told. Characters. */
+const mostWords = 500;
 const nothing: Buffer = Buffer.alloc(0);
 
 /** How a call is made. */
@@ -204,5 +206,7 @@ function untranslatable(answer: UpstreamAnswer, upstream: Upstream, reading: Rea
   const body =
     stream && receivedEncoding !== undefined ? nothing : decodeBody(answer.body(), receivedEncoding, translatedBytes);
   const problem = reading.begin(answer, body);
-  return problem === undefined ? undefined : invalid(answer, upstream, redact(problem, upstream.secrets));
+  return problem === undefined
+    ? undefined
+    : invalid(answer, upstream, redactWords(problem, upstream.secrets, mostWords));
 }

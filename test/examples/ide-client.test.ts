@@ -321,8 +321,8 @@ await test('every snippet of an SDK runs, with the versions that the README name
   const table = readme.slice(readme.indexOf('## What was tried'));
   const rows = [...table.matchAll(/^\| (`.*?) +\| ([\d., ]*\d) +\|/gm)];
   const versions = rows.flatMap(([, packages = '', numbers = '']) => {
-    const listed = numbers.split(', ');
-    return [...packages.matchAll(/`(.+?)`/g)].map(([, name = ''], index) => [name, listed[index]]);
+    const numbersOf = numbers.split(', ');
+    return [...packages.matchAll(/`(.+?)`/g)].map(([, name = ''], index) => [name, numbersOf[index]]);
   });
   t.ok(versions.length >= 7);
   for (const [name = '', shown] of versions) t.equal(shown, devDependencies[name], name);
