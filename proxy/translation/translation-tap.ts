@@ -4,17 +4,23 @@ import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
 import type { StreamEvent, StreamFailure } from '../dialects/conversation/stream-event.ts';
 import { writeJson } from '../dialects/json.ts';
-import { redact } from '../dialects/redact.ts';
+import { redactWords } from '../dialects/redact.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
 import type { Asked } from '../tokens/measure.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
-import { eventWriter, type Translated, writeAnswer } from './translated.ts';
+import { eventWriter, readAnswer, type Translated, writeAnswer } from './translated.ts';
 import { TranslatedUsage } from './translated-usage.ts';
 
 /** A usage event and what may come in front of it. Bytes. */
 const mostDrainedBytes = 64 * 1024;
+/** Longest message of a provider that is passed on, in characters. */
+const mostWords = 2_000;
+/** Most of one answer, because writers keep what they have written and readers what they cannot tell yet: characters of its parts, and bytes that told nothing. */
+const mostContent = 64 * 1024 * 1024;
+const mostSilentBytes = 32 * 1024 * 1024;
+const nothing: Buffer = Buffer.alloc(0);
 
 /** An answer, how it is translated, and for whom its tokens are counted. */
 export interface Translating {
@@ -40,12 +46,32 @@ export class TranslationTap implements Tap {
     this.#usage = new TranslatedUsage(translating.asked);
   }
 
-  /** Of a stream whose client has left nothing passes. */
+  /** When the client left before it was read, nothing passes, and what has come is measured. */
   whole(body: Buffer): Buffer {
     const { read, translated, nowMs } = this.#translating;
-    if (read === undefined) return body;
+    if (read === undefined) {
+      this.#measure(body);
+      return nothing;
+    }
     this.#usage.noteAnswer(read);
     return Buffer.from(writeJson(writeAnswer(translated, read, nowMs)));
+  }
+
+  #measure(body: Buffer): void {
+    const { answer, translated } = this.#translating;
+    const { dialect } = translated;
+    try {
+      if (!answer.stream) {
+        this.#usage.noteAnswer(readAnswer(translated, body));
+        return;
+      }
+      const splitter = dialect.eventSplitter?.() ?? new ServerEventSplitter();
+      const reader = dialect.eventReader();
+      for (const event of splitter.push(body)) for (const told of reader.read(event)) this.#usage.note(told);
+    } catch (error) {
+      // Of a part of an answer no sense can be made; then what was asked is all that counts.
+      if (!(error instanceof InvalidAnswer)) throw error;
+    }
   }
 
   open(next: Sink): Sink {
@@ -70,6 +96,8 @@ class TranslatedStream implements Sink {
   readonly #reader: EventReader;
   readonly #writer: EventWriter;
   #isFinished = false;
+  #contentLength = 0;
+  #silentBytes = 0;
   #failed: StreamFailure | undefined;
   #broken: Failure | undefined;
 
@@ -86,7 +114,9 @@ class TranslatedStream implements Sink {
   write(chunk: Buffer): boolean {
     if (this.#isOver) return true;
     try {
-      return this.#tell(this.#splitter.push(chunk).flatMap((event) => this.#reader.read(event)));
+      const events = this.#splitter.push(chunk).flatMap((event) => this.#reader.read(event));
+      this.#bound(events, chunk.length);
+      return this.#tell(events);
     } catch (error) {
       if (!(error instanceof InvalidAnswer)) throw error;
       this.#broken = { code: 'upstream_invalid_response', reason: error.message };
@@ -109,6 +139,16 @@ class TranslatedStream implements Sink {
 
   get #isOver(): boolean {
     return this.#isFinished || this.#failed !== undefined || this.#broken !== undefined;
+  }
+
+  #bound(events: readonly StreamEvent[], bytes: number): void {
+    this.#silentBytes = events.length === 0 ? this.#silentBytes + bytes : 0;
+    for (const event of events) {
+      if (event.kind === 'delta' && 'text' in event.delta) this.#contentLength += event.delta.text.length;
+    }
+    if (this.#contentLength > mostContent || this.#silentBytes > mostSilentBytes) {
+      throw new InvalidAnswer('it is too long to be translated');
+    }
   }
 
   /** Tells what the last bytes say. Gives why the answer is broken, if it is; a provider that said so itself included. */
@@ -141,11 +181,12 @@ class TranslatedStream implements Sink {
   #withoutSecrets(failure: StreamFailure): StreamEvent {
     const { secrets, translated } = this.#translating;
     const provider = failure.code === 'key_revoked' ? undefined : translated.target.upstream.name;
-    const clean = (words: string | null): string | null => (words === null ? null : redact(words, secrets));
-    const message = redact(failure.message, secrets);
+    const clean = (words: string): string => redactWords(words, secrets, mostWords);
+    const message = clean(failure.message);
+    const code = failure.code ?? failure.type;
     // Clients read the kinds of the error envelope, whoever the provider is (spec, Error envelope).
     const type = errorTypes.find((known) => known === failure.type) ?? 'provider_error';
-    return { kind: 'failed', failure: { message, code: clean(failure.code ?? failure.type), type, provider } };
+    return { kind: 'failed', failure: { message, code: code && clean(code), type, provider } };
   }
 }
 

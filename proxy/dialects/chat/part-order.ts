@@ -1,6 +1,10 @@
 // Brings the parts of an answer into the order of the conversation: one open at a time, whatever order their pieces come in.
 import type { OpenedPart, PartDelta, StreamEvent } from '../conversation/stream-event.ts';
+import { InvalidAnswer } from '../translation.ts';
 import type { CallProgress } from './call-progress.ts';
+
+/** Most that is held of parts that wait, in characters. */
+const mostHeld = 16 * 1024 * 1024;
 
 /** A part that has been begun. */
 export interface BegunPart {
@@ -19,6 +23,7 @@ export interface BegunPart {
 export class PartOrder {
   #events: StreamEvent[] = [];
   #index = -1;
+  #heldLength = 0;
   #open: BegunPart | undefined;
   readonly #waiting: BegunPart[] = [];
 
@@ -44,7 +49,11 @@ export class PartOrder {
   /** Adds to a part; what comes after it was closed is left out. */
   add(part: BegunPart, delta: PartDelta): void {
     if (part.state === 'open') this.#events.push({ kind: 'delta', index: this.#index, delta });
-    else if (part.state === 'waiting') part.held.push(delta);
+    else if (part.state === 'waiting') {
+      this.#heldLength += 'text' in delta ? delta.text.length : 0;
+      if (this.#heldLength > mostHeld) throw new InvalidAnswer('too much of it waits for a part to end');
+      part.held.push(delta);
+    }
   }
 
   /** Opens what waits, as far as the parts before it are complete. */
