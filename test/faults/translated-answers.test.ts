@@ -34,17 +34,14 @@ const asked = { max_tokens: 100, messages: [{ role: 'user' as const, content: 'H
 const json = (value: unknown): string => JSON.stringify(value);
 const chatEvent = (delta: object): string =>
   `data: ${json({ id: 'c', model: 'm', choices: [{ index: 0, delta }] })}\n\n`;
-const event = (value: { readonly type: string }): string => `event: ${value.type}\ndata: ${json(value)}\n\n`;
-const started = event({
-  type: 'message_start',
-  ...{ message: { id: 'msg_1', model: 'm', usage: { input_tokens: 7, output_tokens: 1 } } },
+const event = (type: string, members: object = {}): string => `event: ${type}\ndata: ${json({ type, ...members })}\n\n`;
+const started = event('message_start', {
+  message: { id: 'msg_1', model: 'm', usage: { input_tokens: 7, output_tokens: 1 } },
 });
-const opened = event({ type: 'content_block_start', ...{ index: 0, content_block: { type: 'text', text: '' } } });
-const said = (text: string): string =>
-  event({ type: 'content_block_delta', ...{ index: 0, delta: { type: 'text_delta', text } } });
-const failure = event({
-  type: 'error',
-  ...{ error: { type: 'overloaded_error', message: `Key ${secret} of ${tenant} has too much to do.` } },
+const opened = event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } });
+const said = (text: string): string => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } });
+const failure = event('error', {
+  error: { type: 'overloaded_error', message: `Key ${secret} of ${tenant} has too much to do.` },
 });
 
 async function post(path: string, body: object): Promise<{ status: number; text: string; id: string }> {
@@ -193,8 +190,8 @@ await test('a stream that ends too soon is charged for what has passed', async (
   await waitFor('the provider to be let go', () => upstream.ledger[index]?.clientClosedAtMs !== undefined);
 
   const usage = { output_tokens: 321 };
-  const ended = event({ type: 'message_delta', ...{ delta: { stop_reason: 'end_turn' }, usage } });
-  await upstream.behave({ kind: 'sse', chunks: [started, opened, ...words, ended, event({ type: 'message_stop' })] });
+  const ended = event('message_delta', { delta: { stop_reason: 'end_turn' }, usage });
+  await upstream.behave({ kind: 'sse', chunks: [started, opened, ...words, ended, event('message_stop')] });
   const whole = await lineOf((await post('/v1/chat/completions', question)).id);
   t.match(whole, { prompt_tokens: 7, completion_tokens: 321, tokens_source: 'reported' });
 });
