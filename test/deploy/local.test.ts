@@ -114,11 +114,11 @@ void test('one command brings everything up, the printed curl streams, Ctrl-C de
 });
 
 void test('a second Ctrl-C ends everything at once', async (t) => {
-  const own = { LOG_LEVEL: 'silent', GATEWAY_MASTER_KEY: 'sk-own-0123456789' };
+  const own = { LOG_LEVEL: 'silent', GATEWAY_MASTER_KEY: 'sk-own-0123456789', DEMO_TOKEN_INTERVAL_MS: '300' };
   const { run, url, key, addresses } = await startLocal(t, { env: own });
   t.equal(key, own.GATEWAY_MASTER_KEY);
   t.strictSame(run.stderr, [], 'a quiet log level is kept');
-  // The answer repeats it, at 30 ms a token: it must last longer than what is to cut it, on a busy machine too.
+  // The answer repeats it, at 300 ms a token: it must last longer than what is to cut it, on a busy machine too.
   const response = await ask(url, key, { model: 'demo/demo-large', question: '?'.repeat(1_000) });
   run.signal('SIGINT');
   await run.waitForLine('Ctrl-C again stops at once');
