@@ -6,9 +6,11 @@ import { type EventSplitter, InvalidAnswer, type RawEvent } from './translation.
 /** Longest event that is translated, and most that is held of an unfinished one. Bytes. */
 export const maxEventBytes = 16 * 1024 * 1024;
 
+/** Most lines of data of one event: JSON comes in one, or is printed in some thousands. */
+const mostLines = 100_000;
+
 const carriageReturn = 0x0d;
 const newline = 0x0a;
-const lineEnd = /\r\n|\r|\n/;
 const none: readonly RawEvent[] = [];
 
 /** Comments and events without data are left out; so are whole events with nothing that is looked for. */
@@ -59,20 +61,36 @@ function eventsOf(text: string): readonly RawEvent[] {
   const events: RawEvent[] = [];
   let event: string | undefined;
   let data: string | undefined;
-  for (const line of text.split(lineEnd)) {
-    if (line === '') {
+  let lines = 0;
+  // Each is searched for once, and no list of lines is made: an event may be millions of them.
+  let feed = text.indexOf('\n');
+  let carriage = text.indexOf('\r');
+  for (let start = 0, next = 0; start < text.length; start = next) {
+    if (feed !== -1 && feed < start) feed = text.indexOf('\n', start);
+    if (carriage !== -1 && carriage < start) carriage = text.indexOf('\r', start);
+    const end = lineEnd(feed, carriage, text.length);
+    next = end === carriage && feed === end + 1 ? end + 2 : end + 1;
+    if (end === start) {
       if (data !== undefined) events.push({ event, data });
       event = undefined;
       data = undefined;
-    } else if (line.startsWith('data:')) {
-      const value = fieldValue(line, 5);
+      lines = 0;
+    } else if (text.startsWith('data:', start)) {
+      lines += 1;
+      if (lines > mostLines) throw new InvalidAnswer(`an event has more than ${mostLines} lines`);
+      const value = fieldValue(text, start + 5, end);
       data = data === undefined ? value : `${data}\n${value}`;
-    } else if (line.startsWith('event:')) event = fieldValue(line, 6);
+    } else if (text.startsWith('event:', start)) event = fieldValue(text, start + 6, end);
   }
   if (data !== undefined) events.push({ event, data });
   return events;
 }
 
-function fieldValue(line: string, from: number): string {
-  return line.slice(line[from] === ' ' ? from + 1 : from);
+function lineEnd(feed: number, carriage: number, length: number): number {
+  if (feed === -1) return carriage === -1 ? length : carriage;
+  return carriage === -1 ? feed : Math.min(feed, carriage);
+}
+
+function fieldValue(text: string, from: number, end: number): string {
+  return text.slice(text[from] === ' ' ? from + 1 : from, end);
 }
