@@ -15,7 +15,7 @@ export interface WrittenSampling {
 
 /** `thinks`: the request asks for thoughts. What the model would refuse is left out as a hint. */
 export function writeSampling({ sampling }: ConversationRequest, thinks: boolean, writing: Writing): WrittenSampling {
-  const { family, hasSampling, hasTopPAlone } = writing.traits;
+  const { family, hasSampling, takesOneSampling } = writing.traits;
   const take = (
     member: 'temperature' | 'topP' | 'topK',
     isTaken: (value: number) => boolean,
@@ -26,7 +26,7 @@ export function writeSampling({ sampling }: ConversationRequest, thinks: boolean
     return undefined;
   };
   const temperature = take('temperature', (value) => !thinks || value === 1);
-  const isAlone = temperature === undefined || !hasTopPAlone;
+  const isAlone = temperature === undefined || !takesOneSampling;
   const topP = take('topP', (value) => isAlone && (!thinks || value >= smallestTopP));
   const topK = take('topK', () => family === 'claude' && !thinks);
   return { temperature, topP, fields: topK === undefined ? {} : { top_k: topK } };

@@ -18,8 +18,6 @@ const budgets: Readonly<Record<Effort, number>> = {
 };
 /** Fewest that Anthropic takes. */
 const smallestBudget = 1024;
-/** The first version that knows an effort between `high` and `max`. */
-const knowsXhigh = 47;
 
 export interface WrittenThinking {
   /** Further members of the request. */
@@ -61,7 +59,7 @@ function within(wanted: number): WrittenThinking {
 
 function adaptive({ effort, budgetTokens, summary }: Thinking, { traits }: Writing): WrittenThinking {
   const wanted = effort ?? effortOf(budgetTokens);
-  const told = wanted === undefined ? {} : { output_config: { effort: known(wanted, traits.version) } };
+  const told = wanted === undefined ? {} : { output_config: { effort: known(wanted, traits) } };
   return { fields: { thinking: { type: 'adaptive', ...display(summary) }, ...told }, isOn: true };
 }
 
@@ -82,9 +80,9 @@ function effortOf(budget: number | undefined): Effort | undefined {
   return budget >= budgets.medium ? 'medium' : 'low';
 }
 
-function known(effort: Effort, version: number): string {
+function known(effort: Effort, { knowsXhigh }: Writing['traits']): string {
   if (effort === 'minimal') return 'low';
-  return effort === 'xhigh' && version < knowsXhigh ? 'high' : effort;
+  return effort === 'xhigh' && !knowsXhigh ? 'high' : effort;
 }
 
 function display(summary: string | undefined): JsonObject {

@@ -1,9 +1,9 @@
 // Writes a request for Anthropic's Messages.
+import { claudeTraitsOf } from '../claude-models.ts';
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, type JsonValue, numberOf, objectOf } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
-import { traitsOf } from './models.ts';
 import { writeSampling } from './write-sampling.ts';
 import { writeThinking } from './write-thinking.ts';
 import { writeToolChoice, writeTools } from './write-tools.ts';
@@ -25,7 +25,7 @@ const tiers: ReadonlyMap<string, string> = new Map([
 /** What the dialect cannot say is told to `losses`. */
 export function writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
   const { quirks, model } = target;
-  const writing: Writing = { request, losses, traits: traitsOf(model) };
+  const writing: Writing = { request, losses, traits: claudeTraitsOf(model) };
   const { system, messages } = writeTurns(writing);
   const tools = writeTools(writing);
   const thoughts = writeThinking(request, writing.traits);

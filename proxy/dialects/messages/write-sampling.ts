@@ -20,15 +20,15 @@ export function writeSampling(writing: Writing, thinks: boolean): JsonObject {
   // All of what is probable: as is usual.
   const share = numberOf(topP) === 1 ? undefined : numberOf(topP);
   const isHot = heat !== undefined && heat > hottest;
-  const keepsHeat = heat === undefined || heat === 1 || !(thinks || traits.hasOwnSampling);
+  const keepsHeat = heat === undefined || heat === 1 || (!thinks && traits.hasSampling);
   const isAlone = heat === undefined || !traits.takesOneSampling;
-  const keepsShare = share === undefined || (isAlone && !traits.hasOwnSampling && (!thinks || share >= leastTopP));
-  const keepsTopK = topK === undefined || !(thinks || traits.hasOwnSampling);
+  const keepsShare = share === undefined || (isAlone && traits.hasSampling && (!thinks || share >= leastTopP));
+  const keepsTopK = topK === undefined || (!thinks && traits.hasSampling);
   if (isHot || !keepsHeat) losses.hint(fieldName('temperature', dialect));
   if (!keepsShare) losses.hint(fieldName('topP', dialect));
   if (!keepsTopK) losses.hint(fieldName('topK', dialect));
   // What is usual needs no word, and some models refuse every one.
-  const isUsual = traits.hasOwnSampling || (thinks && heat === 1);
+  const isUsual = !traits.hasSampling || (thinks && heat === 1);
   return {
     temperature: !keepsHeat || isUsual ? undefined : isHot ? hottest : temperature,
     top_p: keepsShare && share !== undefined ? topP : undefined,

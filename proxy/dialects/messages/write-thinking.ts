@@ -1,7 +1,7 @@
 // Says how much a model shall think: newer ones are told an effort, older ones a budget of tokens.
+import type { ClaudeTraits } from '../claude-models.ts';
 import type { ConversationRequest, Thinking } from '../conversation/conversation.ts';
 import type { JsonObject } from '../json.ts';
-import type { ModelTraits } from './models.ts';
 
 type Effort = NonNullable<Thinking['effort']>;
 
@@ -28,15 +28,16 @@ const leastBudget = 1024;
 const besideBudget = 1024;
 
 /** What the request asks for, as this model can be told. A client of the same dialect said it in the model's words already. */
-export function writeThinking(request: ConversationRequest, traits: ModelTraits): WrittenThinking {
+export function writeThinking(request: ConversationRequest, traits: ClaudeTraits): WrittenThinking {
   const { thinking, dialect } = request;
   if (thinking === undefined) return { leastTokens: 1, isLost: false };
   if (dialect === 'messages') return asSaid(thinking);
   const { mode, effort, budgetTokens } = thinking;
   const isAsked = mode === 'on' || mode === 'adaptive' || effort !== undefined || budgetTokens !== undefined;
   if (mode === 'off' || !isAsked) return { leastTokens: 1, isLost: false };
-  if (isForced(request) || (!traits.isAdaptive && lacksThoughts(request))) return { leastTokens: 1, isLost: true };
-  if (!traits.isAdaptive) {
+  if (isForced(request) || (!traits.thinksAdaptively && lacksThoughts(request)))
+    return { leastTokens: 1, isLost: true };
+  if (!traits.thinksAdaptively) {
     const budget_tokens = Math.max(leastBudget, budgetTokens ?? budgets[effort ?? 'medium']);
     return {
       thinking: { type: 'enabled', budget_tokens },
@@ -61,10 +62,10 @@ function asSaid({ mode, effort, budgetTokens, summary }: Thinking): WrittenThink
   return { thinking, effort, leastTokens: 1, isLost: false };
 }
 
-function effortOf({ effort, budgetTokens }: Thinking, traits: ModelTraits): string | undefined {
+function effortOf({ effort, budgetTokens }: Thinking, traits: ClaudeTraits): string | undefined {
   if (effort === undefined) return budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens);
   if (effort === 'minimal') return 'low';
-  return effort === 'xhigh' && !traits.hasHighestEfforts ? 'high' : effort;
+  return effort === 'xhigh' && !traits.knowsXhigh ? 'high' : effort;
 }
 
 /** How much effort a budget stands for. */

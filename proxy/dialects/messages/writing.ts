@@ -1,10 +1,10 @@
 // What the writers of a request's parts need to know of it.
+import type { ClaudeTraits } from '../claude-models.ts';
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import type { Losses } from '../translation.ts';
-import type { ModelTraits } from './models.ts';
 
 export interface Writing {
   readonly request: ConversationRequest;
   readonly losses: Losses;
-  readonly traits: ModelTraits;
+  readonly traits: ClaudeTraits;
 }

@@ -339,21 +339,16 @@ await test('what cannot be said is told, in the words of the client', async (t) 
   );
 });
 
-await test('what ids of models tell', async (t) => {
-  const versions: [string, string, number][] = [
-    ['anthropic.claude-v2:1', 'claude', 0],
-    ['anthropic.claude-3-5-sonnet-20241022-v2:0', 'claude', 35],
-    ['us.anthropic.claude-3-7-sonnet-20250219-v1:0', 'claude', 37],
-    ['anthropic.claude-3-haiku-20240307-v1:0', 'claude', 30],
-    ['anthropic.claude-sonnet-4-20250514-v1:0', 'claude', 40],
-    [sonnet45, 'claude', 45],
-    ['anthropic.claude-opus-5', 'claude', 50],
-    ['amazon.nova-pro-v1:0', 'nova', 0],
-    [llama, 'other', 0],
-    ['arn:aws:bedrock:us-east-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-6-v1', 'claude', 46],
-    ['arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc', 'opaque', 0],
+await test('what ids of models tell', (t) => {
+  const families: [string, string][] = [
+    [sonnet45, 'claude'],
+    ['amazon.nova-pro-v1:0', 'nova'],
+    [llama, 'other'],
+    ['arn:aws:bedrock:us-east-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-6-v1', 'claude'],
+    ['arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc', 'opaque'],
   ];
-  for (const [model, family, version] of versions) t.match(traitsOf(model), { family, version }, model);
+  for (const [model, family] of families) t.match(traitsOf(model), { family }, model);
   t.equal(conversePath('a.b-v2:0', false), '/model/a.b-v2%3A0/converse');
   t.equal(conversePath('arn:x/y', true), '/model/arn%3Ax%2Fy/converse-stream');
+  t.end();
 });

@@ -1,0 +1,56 @@
+// What Claude's generations take, by the model's name as Anthropic, Google and Amazon write it.
+
+export interface ClaudeTraits {
+  /** It can be asked to think. */
+  readonly canThink: boolean;
+  /** It decides itself how much it thinks, and is told an effort; older ones are told a budget. */
+  readonly thinksAdaptively: boolean;
+  /** It thinks unless it is told not to. */
+  readonly thinksByDefault: boolean;
+  /** It cannot be told not to think. */
+  readonly alwaysThinks: boolean;
+  /** It knows the effort `xhigh`, between `high` and `max`. */
+  readonly knowsXhigh: boolean;
+  /** It takes temperature, top_p and top_k. */
+  readonly hasSampling: boolean;
+  /** It takes top_p only where there is no temperature, and the other way round. */
+  readonly takesOneSampling: boolean;
+  /** It takes instructions in the middle of a conversation, behind a turn of the user. */
+  readonly takesSystemTurns: boolean;
+}
+
+/**
+ * `claude-opus-4-6`, `claude-sonnet-4-20250514`, `claude-opus-4-6@default`, `claude-sonnet-4.5`; the former order, `claude-3-7-sonnet`; and
+ * `claude-v2`. A minor version has one digit or two, a date eight.
+ */
+const numbered = /claude-(?:[a-z]+-)*v?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/;
+const alwaysThinking = /claude-(mythos|fable)/;
+
+export function isClaude(model: string): boolean {
+  return /claude/i.test(model);
+}
+
+/**
+ * The version in a model's name: 4.6 is 406. A Claude without a number is the newest, so infinite; 0 for any other model, also for one
+ * whose server imitates Anthropic's.
+ */
+export function claudeVersionOf(model: string): number {
+  if (!isClaude(model)) return 0;
+  const found = numbered.exec(model.toLowerCase());
+  return found === null ? Number.POSITIVE_INFINITY : Number(found[1]) * 100 + Number(found[2] ?? 0);
+}
+
+/** Another vendor's model is like the oldest Claude. */
+export function claudeTraitsOf(model: string): ClaudeTraits {
+  const version = claudeVersionOf(model);
+  return {
+    canThink: version >= 307,
+    thinksAdaptively: version >= 406,
+    thinksByDefault: version >= 500,
+    alwaysThinks: alwaysThinking.test(model.toLowerCase()),
+    knowsXhigh: version >= 407,
+    hasSampling: version < 407,
+    takesOneSampling: version >= 401,
+    takesSystemTurns: version >= 408,
+  };
+}
