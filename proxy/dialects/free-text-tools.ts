@@ -2,7 +2,7 @@
 import type { ConversationRequest, FreeTextTool, FunctionTool } from './conversation/conversation.ts';
 import type { ToolCallPart } from './conversation/parts.ts';
 import type { StreamEvent } from './conversation/stream-event.ts';
-import { parseObject, textOf, writeJson } from './json.ts';
+import { type JsonObject, parseObject, textOf, writeJson } from './json.ts';
 
 /** The tool as a function with one text named `input`. A grammar of the text is told in words. */
 export function asFunctionTool({ name, description, format }: FreeTextTool): FunctionTool {
@@ -26,6 +26,12 @@ export function asFunctionTool({ name, description, format }: FreeTextTool): Fun
 /** The free text of an earlier call as the JSON of that function's input. */
 export function asFunctionInput(text: string): string {
   return writeJson({ input: text });
+}
+
+/** The input of an earlier call as an object; a text that is none is put into one. */
+export function inputObject({ input, isFreeText }: Pick<ToolCallPart, 'input' | 'isFreeText'>): JsonObject {
+  if (isFreeText) return { input };
+  return input.trim() === '' ? {} : (parseObject(input) ?? { input });
 }
 
 /** The free text in the input of that function. What a model wrote otherwise is the text itself. */

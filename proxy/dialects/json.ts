@@ -65,3 +65,13 @@ export function numberOf(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return value;
   return JSON.isRawJSON(value) ? Number(value.rawJSON) : undefined;
 }
+
+/** The members of an object that are not undefined. */
+export function withoutAbsent<Members extends object>(members: Members): Members {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Members;
+}
+
+/** A list; undefined where nothing is in it. */
+export function unlessEmpty<Entry>(list: readonly Entry[]): readonly Entry[] | undefined {
+  return list.length === 0 ? undefined : list;
+}

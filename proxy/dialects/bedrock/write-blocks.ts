@@ -1,7 +1,7 @@
 // Writes the parts of a turn as blocks of Converse.
-import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
-import { asFunctionInput } from '../free-text-tools.ts';
-import { type JsonObject, parseObject } from '../json.ts';
+import type { Part, ReasoningPart, ToolResultPart } from '../conversation/parts.ts';
+import { inputObject } from '../free-text-tools.ts';
+import type { JsonObject } from '../json.ts';
 import { writeAudio, writeDocument, writeImage } from './write-media.ts';
 import type { Writing } from './writing.ts';
 
@@ -46,7 +46,7 @@ function blockOf(part: Part, writing: Writing): JsonObject | undefined {
     case 'audio':
       return part.transcript ? textBlock(part.transcript) : writeAudio(part, writing);
     case 'tool_call':
-      return { toolUse: { toolUseId: idOf(part.id), name: part.name, input: inputOf(part) } };
+      return { toolUse: { toolUseId: idOf(part.id), name: part.name, input: inputObject(part) } };
     case 'tool_result':
       return writeResult(part, writing);
     case 'foreign':
@@ -56,11 +56,6 @@ function blockOf(part: Part, writing: Writing): JsonObject | undefined {
       break;
   }
   return writeReasoning(part, writing);
-}
-
-function inputOf({ input, isFreeText }: ToolCallPart): JsonObject {
-  const json = isFreeText ? asFunctionInput(input) : input;
-  return parseObject(json) ?? (json.trim() === '' ? {} : { input: json });
 }
 
 /** Ids of other providers may be longer, or have a colon; a call and its result change alike. */

@@ -23,10 +23,10 @@ export function writeRequest(request: ConversationRequest, { model }: WriteTarge
   return {
     messages: writeMessages(request.turns, toolConfig === undefined, writing),
     system: writeSystem(request, writing),
-    inferenceConfig: unlessEmpty({ maxTokens, temperature, topP, stopSequences }),
+    inferenceConfig: unlessAbsent({ maxTokens, temperature, topP, stopSequences }),
     toolConfig,
     outputConfig: writeOutput(request.output, writing),
-    additionalModelRequestFields: unlessEmpty({ ...thinking?.fields, ...fields }),
+    additionalModelRequestFields: unlessAbsent({ ...thinking?.fields, ...fields }),
     // Converse itself does not say which sequence it was.
     additionalModelResponseFieldPaths:
       writing.traits.family === 'claude' && stopSequences !== undefined ? ['/stop_sequence'] : undefined,
@@ -73,6 +73,6 @@ function tellLosses(request: ConversationRequest, writing: Writing): void {
   }
 }
 
-function unlessEmpty(object: JsonObject): JsonObject | undefined {
+function unlessAbsent(object: JsonObject): JsonObject | undefined {
   return Object.values(object).some((value) => value !== undefined) ? object : undefined;
 }

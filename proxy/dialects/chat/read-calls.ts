@@ -105,11 +105,11 @@ function pieceOf(entry: JsonObject): Piece {
   const google = objectOf(objectOf(entry['extra_content'])?.['google']);
   return {
     index: numberOf(entry['index']),
-    id: unlessEmpty(entry['id']),
-    name: unlessEmpty(called?.['name']),
+    id: unlessBlank(entry['id']),
+    name: unlessBlank(called?.['name']),
     input: inputOf(called?.[custom === undefined ? 'arguments' : 'input']),
     isFreeText: custom !== undefined || entry['type'] === 'custom',
-    signature: unlessEmpty(google?.['thought_signature']),
+    signature: unlessBlank(google?.['thought_signature']),
   };
 }
 
@@ -119,6 +119,6 @@ function inputOf(value: JsonValue | undefined): string {
   return value === undefined || value === null ? '' : writeJson(value);
 }
 
-function unlessEmpty(value: JsonValue | undefined): string | undefined {
+function unlessBlank(value: JsonValue | undefined): string | undefined {
   return textOf(value) || undefined;
 }

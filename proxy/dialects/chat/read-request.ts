@@ -1,6 +1,6 @@
 // Reads a request of chat completions into a conversation.
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
-import { type JsonObject, type JsonValue, numberOf } from '../json.ts';
+import { type JsonObject, type JsonValue, numberOf, withoutAbsent } from '../json.ts';
 import {
   optionalFlag,
   optionalList,
@@ -10,7 +10,7 @@ import {
   unknownMembers,
 } from '../members.ts';
 import { readMessages } from './read-messages.ts';
-import { present, readOutput, readSampling, readStop, readThinking } from './read-settings.ts';
+import { readOutput, readSampling, readStop, readThinking } from './read-settings.ts';
 import { readTools } from './read-tools.ts';
 
 const known: ReadonlySet<string> = new Set(
@@ -44,7 +44,7 @@ export function readRequest(body: JsonObject): ConversationRequest {
       ...hints(options, new Set(['include_usage']), ['stream_options']),
       ...hints(body, known, []),
     ],
-    ...present({
+    ...withoutAbsent({
       toolChoice,
       parallelTools: optionalFlag(body, 'parallel_tool_calls'),
       output: isOwnFormat ? undefined : format,

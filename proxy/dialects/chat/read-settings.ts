@@ -1,6 +1,6 @@
 // Reads how an answer is to be: sampling, thinking and its format.
 import type { OutputFormat, OwnMember, Sampling, Thinking } from '../conversation/conversation.ts';
-import { type JsonObject, numberOf } from '../json.ts';
+import { type JsonObject, numberOf, withoutAbsent } from '../json.ts';
 import {
   optionalFlag,
   optionalNumber,
@@ -13,7 +13,7 @@ import {
 import { InvalidRequest } from '../translation.ts';
 
 export function readSampling(body: JsonObject): Sampling {
-  return present({
+  return withoutAbsent({
     temperature: optionalNumber(body, 'temperature'),
     topP: optionalNumber(body, 'top_p'),
     topK: optionalNumber(body, 'top_k'),
@@ -48,7 +48,7 @@ export function readOutput(body: JsonObject): OutputFormat | OwnMember | undefin
   if (type !== 'json_schema') return { path: ['response_format'], value: format, isMeaning: true };
   const at = 'response_format.json_schema';
   const said = requiredObject(format, 'json_schema', 'response_format');
-  const rest = present({
+  const rest = withoutAbsent({
     name: optionalText(said, 'name', at),
     description: optionalText(said, 'description', at),
     strict: optionalFlag(said, 'strict', at),
@@ -72,7 +72,7 @@ export function readThinking(body: JsonObject): ReadThinking {
   const budget =
     optionalNumber(reasoning, 'max_tokens', 'reasoning') ?? optionalNumber(asked, 'budget_tokens', 'thinking');
   const isHidden = optionalFlag(reasoning, 'exclude', 'reasoning') === true;
-  const thinking: Thinking = present({
+  const thinking: Thinking = withoutAbsent({
     mode: said === 'none' ? ('off' as const) : modeOf(reasoning, asked),
     effort: said !== undefined && efforts.includes(said) ? (said as Effort) : undefined,
     budgetTokens: numberOf(budget),
@@ -94,9 +94,4 @@ function modeOf(reasoning: JsonObject, asked: JsonObject): Thinking['mode'] {
   if (type === 'disabled') return 'off';
   if (type === 'adaptive' || type === 'auto') return 'adaptive';
   throw new InvalidRequest(pathOf('thinking', 'type'), 'must be enabled, disabled or adaptive');
-}
-
-/** The members of an object that are not undefined. */
-export function present<T extends object>(members: T): T {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,6 +1,6 @@
 // The parts of an answer as members of a chat message.
 import type { AudioPart, ImagePart, Part, ReasoningPart, ToolCallPart } from '../conversation/parts.ts';
-import { type JsonObject, type JsonValue, objectOf } from '../json.ts';
+import { type JsonObject, type JsonValue, objectOf, unlessEmpty } from '../json.ts';
 import { writeAnnotations } from './citations.ts';
 import { urlOfSource } from './sources.ts';
 import { visibleThoughts, writeExtraContent } from './thoughts.ts';
@@ -64,8 +64,4 @@ function allAnnotations(parts: readonly Part[]): readonly JsonObject[] {
     shift += part.text.length;
     return annotations;
   });
-}
-
-function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
-  return list.length === 0 ? undefined : list;
 }

@@ -1,9 +1,8 @@
 // Writes a conversation as a request of chat completions, obeying the quirks of the server.
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
-import type { JsonObject } from '../json.ts';
+import { type JsonObject, withoutAbsent } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { withMember } from './own.ts';
-import { present } from './read-settings.ts';
 import { writeMessages } from './write-messages.ts';
 import { writeMaxTokens, writeOutput, writeSampling, writeStop } from './write-settings.ts';
 import { writeThinking } from './write-thinking.ts';
@@ -14,9 +13,9 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
   const writing = new Writing(request, target, losses);
   const { quirks } = target;
   const streamOptions = writing.lacks('stream_options') ? {} : { stream_options: { include_usage: true } };
-  const body: JsonObject = present({
+  const body: JsonObject = withoutAbsent({
     ...(quirks.isModelInPath ? {} : { model: target.model }),
-    messages: writeMessages(request, writing).map(present),
+    messages: writeMessages(request, writing).map(withoutAbsent),
     ...writeTools(request, writing),
     ...writeOutput(request, writing),
     ...writeSampling(request, writing),

@@ -1,8 +1,8 @@
 // Reads a request of the older text completions: a prompt that a model goes on with becomes the words of a user.
 
-import { present, readSampling, readStop } from '../chat/read-settings.ts';
+import { readSampling, readStop } from '../chat/read-settings.ts';
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
-import { type JsonObject, numberOf } from '../json.ts';
+import { type JsonObject, numberOf, withoutAbsent } from '../json.ts';
 import { optionalFlag, optionalNumber, optionalObject, optionalText, unknownMembers } from '../members.ts';
 import { InvalidRequest } from '../translation.ts';
 
@@ -30,7 +30,7 @@ export function readRequest(body: JsonObject): ConversationRequest {
       ...ownMeanings(body),
       ...unknownMembers(body, known).map(([key, value]) => ({ path: [key], value, isMeaning: false })),
     ],
-    ...present({ maxTokens: optionalNumber(body, 'max_tokens'), user: optionalText(body, 'user') }),
+    ...withoutAbsent({ maxTokens: optionalNumber(body, 'max_tokens'), user: optionalText(body, 'user') }),
   };
 }
 

@@ -1,5 +1,5 @@
 // Folds the events of a stream into the answer that they tell.
-import type { JsonValue } from '../json.ts';
+import { type JsonValue, unlessEmpty } from '../json.ts';
 import type { ConversationAnswer, ConversationUsage, Finish } from './conversation.ts';
 import type { Citation, Part, Signature } from './parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent, StreamFailure } from './stream-event.ts';
@@ -107,8 +107,4 @@ function grown({ opened, text, logprobs, summary, citations, signature, encrypte
     return { kind: 'tool_call', id, name, input: text, isFreeText, signature };
   }
   return { kind: 'text', text, citations: unlessEmpty(citations), logprobs: unlessEmpty(logprobs) };
-}
-
-function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
-  return list.length === 0 ? undefined : list;
 }

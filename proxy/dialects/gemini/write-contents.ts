@@ -2,8 +2,8 @@
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
-import { asFunctionInput } from '../free-text-tools.ts';
-import { type JsonObject, parseObject } from '../json.ts';
+import { inputObject } from '../free-text-tools.ts';
+import type { JsonObject } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { isThirdGeneration } from './model-generation.ts';
 import { writeMedia } from './write-media.ts';
@@ -121,16 +121,15 @@ class PartWriter {
     return [];
   }
 
-  #call({ id, name, input, isFreeText, signature }: ToolCallPart): void {
+  #call(part: ToolCallPart): void {
+    const { id, name, signature } = part;
     // An id that is used again is the later call's.
     this.#names.delete(id);
     this.#names.set(id, name);
-    const text = isFreeText ? asFunctionInput(input) : input;
-    const args = text.trim() === '' ? {} : (parseObject(text) ?? { input: text });
     const own = signature?.family === 'google' ? signature.value : undefined;
     const proof = own ?? this.#proof;
     this.#proof = undefined;
-    const functionCall = { ...this.#idOf(id), name, args };
+    const functionCall = { ...this.#idOf(id), name, args: inputObject(part) };
     this.#parts.push(proof === undefined ? { functionCall } : { functionCall, thoughtSignature: proof });
   }
 

@@ -1,7 +1,7 @@
 // Writes how an answer shall be made as Gemini's `generationConfig`: sampling, limits, form and thinking.
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, numberOf } from '../json.ts';
+import { type JsonObject, numberOf, withoutAbsent } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { cleanSchema } from './clean-schema.ts';
 import { writeThinking } from './write-thinking.ts';
@@ -16,7 +16,7 @@ const sampled = ['temperature', 'topP', 'topK', 'presencePenalty', 'frequencyPen
 
 /** Writes the members that were asked for; an empty object when there are none. */
 export function writeGeneration(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
-  return whenGiven({
+  return withoutAbsent({
     ...writeSampling(request, target, losses),
     maxOutputTokens: request.maxTokens,
     ...writeSeed(request, losses),
@@ -98,8 +98,4 @@ function showsThoughts({ thinking, dialect }: ConversationRequest): boolean {
   const summary = thinking?.summary;
   if (summary !== undefined) return summary !== 'omitted' && summary !== 'none';
   return dialect === 'messages' ? thinking?.mode === 'on' || thinking?.mode === 'adaptive' : dialect === 'chat';
-}
-
-function whenGiven(members: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

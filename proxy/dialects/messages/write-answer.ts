@@ -2,12 +2,12 @@
 import type { ConversationAnswer } from '../conversation/conversation.ts';
 import type { Part, ReasoningPart, Signature } from '../conversation/parts.ts';
 import { packSignature } from '../foreign-signature.ts';
+import { inputObject } from '../free-text-tools.ts';
 import type { JsonObject } from '../json.ts';
 import type { AnswerContext } from '../translation.ts';
 import { writeCitation } from './citations.ts';
 import { writeFinish } from './finish.ts';
 import { writeUsage } from './read-usage.ts';
-import { inputOf } from './write-blocks.ts';
 
 /** The tiers that Anthropic's clients know. */
 const tiers = new Set(['standard', 'priority', 'batch']);
@@ -48,7 +48,7 @@ export function writePart(part: Part): readonly JsonObject[] {
     case 'reasoning':
       return writeReasoning(part);
     case 'tool_call': {
-      const call = { type: 'tool_use', id: part.id, name: part.name, input: inputOf(part) };
+      const call = { type: 'tool_use', id: part.id, name: part.name, input: inputObject(part) };
       return part.signature === undefined ? [call] : [call, signatureBlock(part.signature)];
     }
     case 'image': {

@@ -1,7 +1,8 @@
 // Writes the parts of a turn as blocks for Anthropic. What it refuses to read is left out.
 import type { Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, objectOf, parseObject } from '../json.ts';
+import { inputObject } from '../free-text-tools.ts';
+import { type JsonObject, objectOf } from '../json.ts';
 import { isProvable, writeCitation } from './citations.ts';
 import { withMarks } from './marks.ts';
 import { searchResultText } from './read-sources.ts';
@@ -64,13 +65,7 @@ export function writeText(part: TextPart, { losses, request }: Writing): JsonObj
 
 function writeCall(part: ToolCallPart): JsonObject {
   const { id, name } = part;
-  return withMarks({ type: 'tool_use', id: id.replaceAll(notInIds, '_'), name, input: inputOf(part) }, part);
-}
-
-/** The input of a tool as an object; a text that is none is put into one. */
-export function inputOf({ input, isFreeText }: Pick<ToolCallPart, 'input' | 'isFreeText'>): JsonObject {
-  if (isFreeText) return { input };
-  return input.trim() === '' ? {} : (parseObject(input) ?? { input });
+  return withMarks({ type: 'tool_use', id: id.replaceAll(notInIds, '_'), name, input: inputObject(part) }, part);
 }
 
 function writeResult(part: ToolResultPart, writing: Writing): JsonObject {

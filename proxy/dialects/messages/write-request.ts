@@ -2,7 +2,7 @@
 import { claudeTraitsOf } from '../claude-models.ts';
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, type JsonValue, numberOf, objectOf } from '../json.ts';
+import { type JsonObject, type JsonValue, numberOf, objectOf, withoutAbsent } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { writeSampling } from './write-sampling.ts';
 import { writeThinking } from './write-thinking.ts';
@@ -123,8 +123,4 @@ function withoutUnknown(body: JsonObject, { quirks }: WriteTarget, losses: Losse
     else losses.meaning(key, `it has no ${key}`);
   }
   return Object.fromEntries(Object.entries(body).filter(([key]) => !unknown.includes(key)));
-}
-
-function withoutAbsent(body: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }

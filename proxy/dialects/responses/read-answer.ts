@@ -1,7 +1,7 @@
 // Reads a whole response of a provider. The ids of its items are not kept: whoever shows the answer makes new ones.
 import type { ConversationAnswer, Finish } from '../conversation/conversation.ts';
 import type { Part, ReasoningPart, TextPart } from '../conversation/parts.ts';
-import { isObject, type JsonObject, type JsonValue, listOf, numberOf, objectOf, textOf } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, listOf, numberOf, objectOf, textOf, unlessEmpty } from '../json.ts';
 import { InvalidAnswer } from '../translation.ts';
 import { readEncryptedContent } from './carried-signature.ts';
 import { readAnnotation } from './read-content.ts';
@@ -81,10 +81,6 @@ function readContentPart(part: JsonObject): readonly Part[] {
   return [
     { kind: 'text', text, citations: unlessEmpty(citations), logprobs: unlessEmpty(logprobs) } satisfies TextPart,
   ];
-}
-
-function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
-  return list.length === 0 ? undefined : list;
 }
 
 function readCall(item: JsonObject, input: string, isFreeText: boolean): Part {
