@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
 import type { Balance } from '../../proxy/balance/balance.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
+import type { Call } from '../../proxy/call/call.ts';
 import { type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { createKeyStreams } from '../../proxy/key-streams.ts';
@@ -105,6 +106,11 @@ export const open = credentialsOf(undefined, []);
 
 /** What a call says of where it wants to go. */
 export const named = (model: string, routingMember?: string) => ({ model, routingMember });
+
+/** A call of chat in the words of its targets, as a rule counts it. */
+export function routedOf(call: Call, route: Route, consumer: ConsumerAllowance): RoutedCall {
+  return { operation: 'chat', surface: 'openai', isCounted: true, call, route, consumer, translated: undefined };
+}
 
 /** Room for whatever a test sends. */
 export const held = () => new BodyBudget(2 ** 30).open('/', { bodyLimitBytes: 2 ** 20, bodyBudgetBytes: undefined });

@@ -15,7 +15,18 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { listen } from '../support/ports.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { sampleConfig } from './sample-config.ts';
-import { admitted, attempted, headSettings, held, named, nowMs, open, partsOf, relayed } from './stage-parts.ts';
+import {
+  admitted,
+  attempted,
+  headSettings,
+  held,
+  named,
+  nowMs,
+  open,
+  partsOf,
+  relayed,
+  routedOf,
+} from './stage-parts.ts';
 
 /** How a request ended: its status and the provider that answered. */
 export interface Outcome {
@@ -57,15 +68,7 @@ export async function startStand(t: Test, count = 2): Promise<Stand> {
     try {
       const call = readCall(await received(exchange, 1 << 20, held()));
       const route = resolve(named('all'), snapshot, undefined);
-      const routed: RoutedCall = {
-        operation: 'chat',
-        surface: 'openai',
-        isCounted: true,
-        call,
-        route,
-        consumer: admitted(parts),
-        translated: undefined,
-      };
+      const routed = routedOf(call, route, admitted(parts));
       const accepted = await attempted(routed, [], exchange, parts);
       const { delivery } = deliveryOf(routed, accepted);
       const { status } = await relayed(delivery, exchange, parts);

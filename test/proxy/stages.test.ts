@@ -9,7 +9,7 @@ import { closeExchange, type Exchange } from '../../proxy/connection/exchange.ts
 import { refusal } from '../../proxy/errors.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
-import type { FailedAttempt, RoutedCall } from '../../proxy/stages/attempts.ts';
+import type { FailedAttempt } from '../../proxy/stages/attempts.ts';
 import type { Ending } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import { settle, type Trip } from '../../proxy/stages/settle.ts';
@@ -30,6 +30,7 @@ import {
   refusedBy,
   relayed,
   reported,
+  routedOf,
 } from './stage-parts.ts';
 import { deliveryOf, post, startStand } from './stages-stand.ts';
 
@@ -79,15 +80,7 @@ await test('a trip knows every target that was asked, when, and what came of it'
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(plain));
   const failed: FailedAttempt[] = [];
-  const routed: RoutedCall = {
-    operation: 'chat',
-    surface: 'openai',
-    isCounted: true,
-    call,
-    route,
-    consumer: admitted(parts),
-    translated: undefined,
-  };
+  const routed = routedOf(call, route, admitted(parts));
   const accepted = await attempted(routed, failed, exchangeOf({}), parts);
   const attempts = [...failed, accepted];
   t.same(
@@ -233,15 +226,7 @@ await test('targets that were all used up a moment ago are refused, although a s
   const consumer = admitted({ ...parts, nowMs: () => usedMs });
   const call = readCall(Buffer.from(streaming));
   const route = resolve(named('all'), snapshot, undefined);
-  const routed: RoutedCall = {
-    operation: 'chat',
-    surface: 'openai',
-    isCounted: true,
-    call,
-    route,
-    consumer,
-    translated: undefined,
-  };
+  const routed = routedOf(call, route, consumer);
   const refused = await refusedBy(() => attempted(routed, [], exchangeOf({}), parts));
   t.match(refused, { status: 429, code: 'rate_limit_exceeded', headers: { 'retry-after': '1' }, message: /p0/ });
 });
@@ -255,15 +240,7 @@ await test('an answer that comes after the client has left is cancelled', async 
   const { pools } = parts;
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(streaming));
-  const routed: RoutedCall = {
-    operation: 'chat',
-    surface: 'openai',
-    isCounted: true,
-    call,
-    route,
-    consumer: admitted(parts),
-    translated: undefined,
-  };
+  const routed = routedOf(call, route, admitted(parts));
   const accepted = await attempted(routed, [], exchange, parts);
   exchange.gone = true;
   const { delivery, tap } = deliveryOf(routed, accepted);
@@ -307,15 +284,7 @@ await test('no provider is called for a client that has left', async (t) => {
   const parts = partsOf();
   const route = resolve(named('all'), snapshot, undefined);
   const call = readCall(Buffer.from(plain));
-  const routed: RoutedCall = {
-    operation: 'chat',
-    surface: 'openai',
-    isCounted: true,
-    call,
-    route,
-    consumer: admitted(parts),
-    translated: undefined,
-  };
+  const routed = routedOf(call, route, admitted(parts));
   const refused = await refusedBy(() => attempted(routed, [], exchange, parts));
   t.match(refused, { status: 499, code: 'client_left' });
   t.equal(providers[0]?.ledger.length, 0);

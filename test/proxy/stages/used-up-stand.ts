@@ -13,7 +13,7 @@ import { compileRules } from '../../../schemas/rules/rule.ts';
 import type { Alias, Limit } from '../../../schemas/types.ts';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { sampleConfig } from '../sample-config.ts';
-import { attempted, exchangeOf, named, open, partsOf, refusedBy } from '../stage-parts.ts';
+import { attempted, exchangeOf, named, open, partsOf, refusedBy, routedOf } from '../stage-parts.ts';
 
 export const startMs = Date.UTC(2026, 0, 1);
 /** One request of a minute, used now, is free again so many seconds later. */
@@ -91,15 +91,7 @@ export async function usedUpStand(t: Test, { limits = {}, waits = {}, ...said }:
       nowMs = startMs + ms;
       const consumer = admit(parts.limiter.forUserPath('/team'), openaiOnly, parts);
       if (consumer.lease === undefined) return limitRefusal(consumer.rejection, openaiOnly, parts.metrics);
-      const routed = {
-        operation: 'chat',
-        surface: 'openai',
-        isCounted: true,
-        call,
-        route: resolve(named(model), snapshot, undefined),
-        consumer,
-        translated: undefined,
-      } as const;
+      const routed = routedOf(call, resolve(named(model), snapshot, undefined), consumer);
       let served = '';
       const answered = async (): Promise<void> => {
         const accepted = await attempted(routed, [], exchangeOf({}), parts);
