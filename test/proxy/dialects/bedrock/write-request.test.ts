@@ -8,6 +8,7 @@ import type { ConversationRequest, Turn } from '../../../../proxy/dialects/conve
 import type { Part, TextPart } from '../../../../proxy/dialects/conversation/parts.ts';
 import type { JsonObject } from '../../../../proxy/dialects/json.ts';
 import { runs } from '../../../support/extent.ts';
+import { leastRequest, recordLosses } from '../least-request.ts';
 
 const sonnet45 = 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const opus46 = 'us.anthropic.claude-opus-4-6-v1';
@@ -42,25 +43,8 @@ const assistant = (...parts: Part[]): Turn => ({ role: 'assistant', parts });
 
 /** The body, and the losses: hints by name, meanings with their reason. */
 function write(change: Partial<ConversationRequest>, model = sonnet45) {
-  const request: ConversationRequest = {
-    dialect: 'chat',
-    system: [],
-    turns: [user(text('hi'))],
-    tools: [],
-    sampling: {},
-    stop: [],
-    stream: false,
-    wantsUsage: false,
-    ownMembers: [],
-    ...change,
-  };
-  const hints: string[] = [];
-  const meanings: string[] = [];
-  const losses = {
-    hint: (field: string): void => void hints.push(field),
-    meaning: (field: string, because: string): void => void meanings.push(`${field}: ${because}`),
-  };
-  const written = bedrockTranslation.writeRequest(request, { model, quirks: {} }, losses);
+  const { losses, hints, meanings } = recordLosses();
+  const written = bedrockTranslation.writeRequest({ ...leastRequest, ...change }, { model, quirks: {} }, losses);
   const body = JSON.parse(JSON.stringify(written)) as Record<string, unknown>;
   return { body, hints, meanings };
 }

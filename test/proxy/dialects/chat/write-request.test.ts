@@ -4,19 +4,10 @@ import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
 import type { ConversationRequest } from '../../../../proxy/dialects/conversation/conversation.ts';
 import type { Part } from '../../../../proxy/dialects/conversation/parts.ts';
 import type { Quirks } from '../../../../proxy/dialects/quirks.ts';
+import { leastRequest } from '../least-request.ts';
 import { plain } from './recorded.ts';
 
-const asked: ConversationRequest = {
-  dialect: 'messages',
-  system: [],
-  turns: [{ role: 'user', parts: [{ kind: 'text', text: 'Hi' }] }],
-  tools: [],
-  sampling: {},
-  stop: [],
-  stream: false,
-  wantsUsage: false,
-  ownMembers: [],
-};
+const asked: ConversationRequest = { ...leastRequest, dialect: 'messages' };
 
 interface Written {
   readonly body: Readonly<Record<string, unknown>>;

@@ -6,18 +6,8 @@ import type { Part, Signature } from '../../../../proxy/dialects/conversation/pa
 import { geminiTranslation } from '../../../../proxy/dialects/gemini/translate.ts';
 import { type JsonValue, parseObject } from '../../../../proxy/dialects/json.ts';
 import type { Quirks } from '../../../../proxy/dialects/quirks.ts';
+import { leastRequest, recordLosses } from '../least-request.ts';
 
-const empty: ConversationRequest = {
-  dialect: 'chat',
-  system: [],
-  turns: [],
-  tools: [],
-  sampling: {},
-  stop: [],
-  stream: false,
-  wantsUsage: false,
-  ownMembers: [],
-};
 /** Vertex AI refuses ids. */
 const vertex: Quirks = { without: ['id'] };
 const google = (value: string): Signature => ({ family: 'google', value });
@@ -59,13 +49,8 @@ interface Written {
 
 /** What is written, and what was told to be lost. */
 function written(request: Partial<ConversationRequest>, model = 'gemini-2.5-flash', quirks: Quirks = {}): Written {
-  const hints: string[] = [];
-  const meanings: string[] = [];
-  const losses = {
-    hint: (field: string) => void hints.push(field),
-    meaning: (field: string, because: string) => void meanings.push(`${field}: ${because}`),
-  };
-  const body = geminiTranslation.writeRequest({ ...empty, ...request }, { model, quirks }, losses);
+  const { losses, hints, meanings } = recordLosses();
+  const body = geminiTranslation.writeRequest({ ...leastRequest, turns: [], ...request }, { model, quirks }, losses);
   return { ...body, hints, meanings };
 }
 

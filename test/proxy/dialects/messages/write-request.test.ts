@@ -5,6 +5,7 @@ import type { Part, ToolCallPart } from '../../../../proxy/dialects/conversation
 import type { JsonObject } from '../../../../proxy/dialects/json.ts';
 import { messagesTranslation } from '../../../../proxy/dialects/messages/translate.ts';
 import type { Quirks } from '../../../../proxy/dialects/quirks.ts';
+import { leastRequest } from '../least-request.ts';
 
 const user = (...parts: Part[]): Turn => ({ role: 'user', parts });
 const assistant = (...parts: Part[]): Turn => ({ role: 'assistant', parts });
@@ -26,18 +27,6 @@ const result = (callId: string, said = 'r'): Part => ({
 });
 const tool = { kind: 'function', name: 'f', parameters: { type: 'object' } } as const;
 
-const asked: ConversationRequest = {
-  dialect: 'chat',
-  system: [],
-  turns: [user(text('hi'))],
-  tools: [],
-  sampling: {},
-  stop: [],
-  stream: false,
-  wantsUsage: false,
-  ownMembers: [],
-};
-
 interface Written {
   readonly body: JsonObject;
   readonly lost: readonly string[];
@@ -49,7 +38,7 @@ function write(request: Partial<ConversationRequest>, model = 'claude-sonnet-4-5
     hint: (field: string) => lost.push(field),
     meaning: (field: string, because: string) => lost.push(`${field}: ${because}`),
   };
-  return { body: messagesTranslation.writeRequest({ ...asked, ...request }, { model, quirks }, losses), lost };
+  return { body: messagesTranslation.writeRequest({ ...leastRequest, ...request }, { model, quirks }, losses), lost };
 }
 
 await test('the least is a model, a most of tokens and messages', (t) => {
