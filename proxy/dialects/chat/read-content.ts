@@ -2,9 +2,9 @@
 import type { AudioPart, FilePart, ForeignPart, ImagePart, RefusalPart, TextPart } from '../conversation/parts.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { optionalList, optionalObject, optionalText, pathOf, requiredObject, requiredText } from '../members.ts';
+import { mediaTypeOfSound, sourceOfUrl } from '../sources.ts';
 import { InvalidRequest } from '../translation.ts';
 import { membersBut, ownOf } from './own.ts';
-import { mediaTypeOfSound, sourceOfUrl } from './sources.ts';
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | ForeignPart;
 

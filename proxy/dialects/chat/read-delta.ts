@@ -2,11 +2,11 @@
 import type { AudioPart, Citation, ForeignPart, ImagePart, ReasoningPart } from '../conversation/parts.ts';
 import type { OpenedPart, StreamEvent } from '../conversation/stream-event.ts';
 import { type JsonObject, type JsonValue, listOf, objectOf, textOf } from '../json.ts';
+import { sourceOfUrl } from '../sources.ts';
 import { readAnnotations } from './citations.ts';
 import type { Shown } from './finish.ts';
 import { type BegunPart, PartOrder } from './part-order.ts';
 import { CallReader } from './read-calls.ts';
-import { sourceOfUrl } from './sources.ts';
 import { readThoughts, type Thought, textsOf } from './thoughts.ts';
 
 /** Takes deltas in their order. Its events are in the order of the conversation. */

@@ -1,8 +1,8 @@
 // Writes the parts of a turn as the content of a chat message.
 import type { AudioPart, FilePart, ImagePart, Part, TextPart } from '../conversation/parts.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import { soundFormat, urlOfSource } from '../sources.ts';
 import { ownMembersOf } from './own.ts';
-import { soundFormat, urlOfSource } from './sources.ts';
 import type { Writing } from './writing.ts';
 
 /**

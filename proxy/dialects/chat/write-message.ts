@@ -1,8 +1,8 @@
 // The parts of an answer as members of a chat message.
 import type { AudioPart, ImagePart, Part, ReasoningPart, ToolCallPart } from '../conversation/parts.ts';
 import { type JsonObject, type JsonValue, objectOf, unlessEmpty } from '../json.ts';
+import { urlOfSource } from '../sources.ts';
 import { writeAnnotations } from './citations.ts';
-import { urlOfSource } from './sources.ts';
 import { visibleThoughts, writeExtraContent } from './thoughts.ts';
 
 /** The message of an answer. `isLegacy`: the client speaks of `functions`, and sees the first call alone. */

@@ -10,8 +10,8 @@ import type {
 } from '../conversation/parts.ts';
 import { isObject, type JsonObject, type JsonValue, listOf, numberOf, textOf } from '../json.ts';
 import { objectsIn, optionalList, optionalText, requiredObject, requiredText } from '../members.ts';
+import { sourceOfUrl } from '../sources.ts';
 import { InvalidRequest } from '../translation.ts';
-import { sourceOf } from './data-url.ts';
 import { foreignPart, partMark, restOf } from './own-marks.ts';
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | ForeignPart;
@@ -87,7 +87,7 @@ function readImage(value: JsonObject, at: string): ImagePart {
   const id = optionalText(value, 'file_id', at);
   const detail = optionalText(value, 'detail', at);
   const shown = detail === undefined ? {} : { detail };
-  if (url !== undefined) return { kind: 'image', source: sourceOf(url), ...shown };
+  if (url !== undefined) return { kind: 'image', source: sourceOfUrl(url), ...shown };
   if (id === undefined) throw new InvalidRequest(at, 'must have an image_url or a file_id');
   return { kind: 'image', source: { kind: 'id', id }, ...shown };
 }
@@ -106,7 +106,7 @@ function readFile(value: JsonObject, at: string): FilePart {
 
 /** Data without the head of a data URL are taken for a PDF, which was the only kind of file when that form was documented. */
 function fileSource(data: string): FilePart['source'] {
-  if (data.startsWith('data:')) return sourceOf(data);
+  if (data.startsWith('data:')) return sourceOfUrl(data);
   return { kind: 'base64', mediaType: 'application/pdf', data };
 }
 

@@ -3,8 +3,8 @@ import type { AudioPart, Citation, FilePart, ImagePart, Part, TextPart } from '.
 import { fieldName } from '../field-names.ts';
 import type { JsonObject } from '../json.ts';
 import type { ClientDialectName } from '../names.ts';
+import { dataUrl, soundFormat } from '../sources.ts';
 import type { Losses } from '../translation.ts';
-import { dataUrl } from './data-url.ts';
 import { foreignContentOf, partRest } from './own-marks.ts';
 
 /** Who wrote the request, and whom a loss is told. */
@@ -101,6 +101,6 @@ function writeKept(losing: Losing, part: JsonObject): JsonObject | undefined {
 
 export function writeAudio({ source, format }: AudioPart): JsonObject {
   const data = source.kind === 'base64' ? source.data : '';
-  const subtype = source.kind === 'base64' ? source.mediaType.split('/')[1] : undefined;
-  return { type: 'input_audio', input_audio: { data, format: format ?? subtype ?? 'wav' } };
+  const said = source.kind === 'base64' ? soundFormat(source.mediaType) : undefined;
+  return { type: 'input_audio', input_audio: { data, format: format ?? said ?? 'wav' } };
 }
