@@ -1,4 +1,5 @@
 // Checks of the keys of a provider: that they stand in one place, can be sent, and are not written out in the file.
+import { parseAwsKey } from '../schemas/keys/aws-key.ts';
 import type { Provider } from '../schemas/types.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
 import { refersToVariable } from './expand.ts';
@@ -27,7 +28,7 @@ export function checkKeys(name: string, provider: Provider, sources: Sources, fi
     if (provider.api_key === '' && !sources.isUnknown(path)) {
       findings.keyless.add(name);
       warn(path, `expands to nothing, so the provider ${quote(name)} is left out`);
-    } else checkKey(path, provider.api_key, variableOf(name), { sources, findings });
+    } else checkKey(path, provider.api_key, variableOf(name), { provider, sources, findings });
   }
   const keys = provider.api_keys ?? [];
   const listed = ['providers', name, 'api_keys'];
@@ -43,7 +44,8 @@ export function checkKeys(name: string, provider: Provider, sources: Sources, fi
     const twin = seen.get(key);
     seen.set(key, index);
     if (key === '') warn(path, 'expands to nothing, so this key is left out');
-    else if (twin === undefined) checkKey(path, key, `${variableOf(name)}_${index + 1}`, { sources, findings });
+    else if (twin === undefined)
+      checkKey(path, key, `${variableOf(name)}_${index + 1}`, { provider, sources, findings });
     else warn(path, `is the same key as api_keys[${twin}], so it adds nothing`);
   });
 
@@ -57,12 +59,15 @@ function checkKey(
   path: Path,
   key: string,
   variable: string,
-  { sources, findings }: { sources: Sources; findings: ProviderFindings },
+  { provider, sources, findings }: { provider: Provider; sources: Sources; findings: ProviderFindings },
 ): void {
   if (sources.isUnknown(path)) return;
   if (!/^[\u0021-\u007e]+$/.test(key)) {
     const message = 'cannot be sent in a header: it holds a blank, a line break or a character outside ASCII';
     findings.problems.push(sources.problem(path, message));
+  } else if (provider.type === 'bedrock') {
+    const parsed = parseAwsKey(key);
+    if ('problem' in parsed) findings.problems.push(sources.problem(path, `is no key of AWS. ${parsed.problem}`));
   }
   const written = sources.written(path);
   if (typeof written !== 'string' || refersToVariable(written)) return;

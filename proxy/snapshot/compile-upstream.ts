@@ -1,4 +1,6 @@
 // A provider of the config → what is needed to call it.
+
+import { parseAwsKey } from '../../schemas/keys/aws-key.ts';
 import { isDiscovering } from '../../schemas/listed-models.ts';
 import type { Provider } from '../../schemas/types.ts';
 import { durationMs } from '../../schemas/units.ts';
@@ -13,7 +15,6 @@ import type { KeyStyle, Row } from '../providers/row.ts';
 import { rowOf } from '../providers/rows.ts';
 import { speechesAt } from '../providers/target-speeches.ts';
 import type { GivenKey, ProviderKeys } from '../upstream/api-keys.ts';
-import { parseAwsKey } from '../upstream/aws-key.ts';
 import { type AwsSigner, awsSigner } from '../upstream/sign-aws.ts';
 import { authoritiesOf } from '../upstream/trust.ts';
 import type { HttpProxy } from '../upstream/tunnel.ts';
