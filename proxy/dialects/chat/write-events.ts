@@ -5,9 +5,9 @@ import type { OpenedPart, PartDelta, StreamEvent, StreamFailure } from '../conve
 import { FreeTextRestorer } from '../free-text-tools.ts';
 import { type JsonObject, type JsonValue, writeJson } from '../json.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
+import { ChunkFrame } from './chunk-frame.ts';
 import { writeAnnotations } from './citations.ts';
 import { writeFinish } from './finish.ts';
-import { writeUsage } from './read-usage.ts';
 import { writeExtraContent } from './thoughts.ts';
 import { speaksOfFunctions } from './write-answer.ts';
 import { writeLogprobs, writeMessage } from './write-message.ts';
@@ -20,12 +20,12 @@ interface Thoughts {
   encrypted?: Signature;
 }
 
+const format = { object: 'chat.completion.chunk', idPrefix: 'chatcmpl-' };
+
 export class ChunkWriter implements EventWriter {
-  readonly #context: AnswerContext;
   readonly #isLegacy: boolean;
+  readonly #frame: ChunkFrame;
   readonly #restorer: FreeTextRestorer;
-  #head = '';
-  #tail = '}\n\n';
   #usage: ConversationUsage | undefined;
   #open: OpenedPart | undefined;
   #thoughts: Thoughts | undefined;
@@ -38,7 +38,7 @@ export class ChunkWriter implements EventWriter {
   #length = 0;
 
   constructor(context: AnswerContext) {
-    this.#context = context;
+    this.#frame = new ChunkFrame(context, format);
     this.#isLegacy = speaksOfFunctions(context);
     this.#restorer = new FreeTextRestorer(context.request);
   }
@@ -53,7 +53,8 @@ export class ChunkWriter implements EventWriter {
   #write(event: StreamEvent): string {
     switch (event.kind) {
       case 'started':
-        return this.#start(event);
+        this.#frame.start(event);
+        return this.#chunk({ role: 'assistant', content: '', refusal: null });
       case 'opened':
         return this.#begin(event.part);
       case 'delta':
@@ -70,22 +71,8 @@ export class ChunkWriter implements EventWriter {
     }
   }
 
-  #start({ id, model, createdAt }: StreamEvent & { readonly kind: 'started' }): string {
-    const { newId, nowSeconds, model: asked, request } = this.#context;
-    const head = {
-      id: id || `chatcmpl-${newId()}`,
-      object: 'chat.completion.chunk',
-      created: createdAt ?? nowSeconds,
-      model: model || asked,
-    };
-    this.#head = `data: ${writeJson(head).slice(0, -1)},"choices":`;
-    if (request.wantsUsage) this.#tail = ',"usage":null}\n\n';
-    return this.#chunk({ role: 'assistant', content: '', refusal: null });
-  }
-
   #chunk(delta: JsonObject, logprobs: JsonValue = null): string {
-    const choice = { index: 0, delta, logprobs, finish_reason: null };
-    return `${this.#head}[${writeJson(choice)}]${this.#tail}`;
+    return this.#frame.chunk({ index: 0, delta, logprobs, finish_reason: null });
   }
 
   #begin(part: OpenedPart): string {
@@ -191,12 +178,9 @@ export class ChunkWriter implements EventWriter {
   }
 
   #finish(finish: Finish): string {
-    const { request } = this.#context;
     const reason = writeFinish(finish, this.#hasRefusal, this.#isLegacy);
     const choice = { index: 0, delta: {}, logprobs: null, finish_reason: reason, stop_sequence: finish.stopSequence };
-    const ended = `${this.#head}[${writeJson(choice)}]${this.#tail}`;
-    const usage = request.wantsUsage && this.#usage !== undefined ? writeJson(writeUsage(this.#usage)) : undefined;
-    return `${ended}${usage === undefined ? '' : `${this.#head}[],"usage":${usage}}\n\n`}data: [DONE]\n\n`;
+    return this.#frame.chunk(choice) + this.#frame.end(this.#usage);
   }
 }
 

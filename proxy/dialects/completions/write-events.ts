@@ -1,29 +1,28 @@
 // Writes the chunks of a streamed text completion.
+import { ChunkFrame } from '../chat/chunk-frame.ts';
 import { writeFinish } from '../chat/finish.ts';
-import { writeUsage } from '../chat/read-usage.ts';
 import { failureEvent } from '../chat/write-events.ts';
 import type { ConversationUsage, Finish } from '../conversation/conversation.ts';
 import type { Part } from '../conversation/parts.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
-import { writeJson } from '../json.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
+
+const format = { object: 'text_completion', idPrefix: 'cmpl-' };
 
 /** Tells texts and refusals; thoughts and tools have no place here. */
 export class CompletionWriter implements EventWriter {
-  readonly #context: AnswerContext;
-  #head = '';
-  #tail = '}\n\n';
+  readonly #frame: ChunkFrame;
   #isText = false;
   #usage: ConversationUsage | undefined;
 
   constructor(context: AnswerContext) {
-    this.#context = context;
+    this.#frame = new ChunkFrame(context, format);
   }
 
   write(event: StreamEvent): string {
     switch (event.kind) {
       case 'started':
-        this.#start(event);
+        this.#frame.start(event);
         return '';
       case 'opened':
         this.#isText = isText(event.part.kind);
@@ -43,32 +42,16 @@ export class CompletionWriter implements EventWriter {
     }
   }
 
-  #start({ id, model, createdAt }: StreamEvent & { readonly kind: 'started' }): void {
-    const { newId, nowSeconds, model: asked, request } = this.#context;
-    const head = {
-      id: id || `cmpl-${newId()}`,
-      object: 'text_completion',
-      created: createdAt ?? nowSeconds,
-      model: model || asked,
-    };
-    this.#head = `data: ${writeJson(head).slice(0, -1)},"choices":`;
-    if (request.wantsUsage) this.#tail = ',"usage":null}\n\n';
-  }
-
   #whole(part: Part): string {
     return part.kind === 'text' || part.kind === 'refusal' ? this.#chunk(part.text, null) : '';
   }
 
   #chunk(text: string, finish: string | null): string {
-    const choice = { text, index: 0, logprobs: null, finish_reason: finish };
-    return `${this.#head}[${writeJson(choice)}]${this.#tail}`;
+    return this.#frame.chunk({ text, index: 0, logprobs: null, finish_reason: finish });
   }
 
   #finish(finish: Finish): string {
-    const ended = this.#chunk('', writeFinish(finish, true, false));
-    const usage = this.#context.request.wantsUsage ? this.#usage : undefined;
-    const told = usage === undefined ? '' : `${this.#head}[],"usage":${writeJson(writeUsage(usage))}}\n\n`;
-    return `${ended}${told}data: [DONE]\n\n`;
+    return this.#chunk('', writeFinish(finish, true, false)) + this.#frame.end(this.#usage);
   }
 }
 

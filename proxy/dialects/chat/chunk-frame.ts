@@ -1,0 +1,49 @@
+// What every chunk of one streamed answer has around its choice, for chat and for text completions.
+import type { ConversationUsage } from '../conversation/conversation.ts';
+import type { StreamEvent } from '../conversation/stream-event.ts';
+import { type JsonObject, writeJson } from '../json.ts';
+import type { AnswerContext } from '../translation.ts';
+import { writeUsage } from './read-usage.ts';
+
+/** What the format calls its chunks, and how its ids begin. */
+export interface ChunkFormat {
+  readonly object: string;
+  readonly idPrefix: string;
+}
+
+export class ChunkFrame {
+  readonly #context: AnswerContext;
+  readonly #format: ChunkFormat;
+  #head = '';
+  #tail = '}\n\n';
+
+  constructor(context: AnswerContext, format: ChunkFormat) {
+    this.#context = context;
+    this.#format = format;
+  }
+
+  start({ id, model, createdAt }: StreamEvent & { readonly kind: 'started' }): void {
+    const { object, idPrefix } = this.#format;
+    const { newId, nowSeconds, model: asked, request } = this.#context;
+    const head = {
+      id: id || `${idPrefix}${newId()}`,
+      object,
+      created: createdAt ?? nowSeconds,
+      model: model || asked,
+    };
+    this.#head = `data: ${writeJson(head).slice(0, -1)},"choices":`;
+    if (request.wantsUsage) this.#tail = ',"usage":null}\n\n';
+  }
+
+  /** A chunk with one choice. */
+  chunk(choice: JsonObject): string {
+    return `${this.#head}[${writeJson(choice)}]${this.#tail}`;
+  }
+
+  /** What follows the last choice: the usage, where the client wants it, and the mark of the end. */
+  end(usage: ConversationUsage | undefined): string {
+    const isTold = this.#context.request.wantsUsage && usage !== undefined;
+    const told = isTold ? `${this.#head}[],"usage":${writeJson(writeUsage(usage))}}\n\n` : '';
+    return `${told}data: [DONE]\n\n`;
+  }
+}
