@@ -4,7 +4,7 @@ import type { Signature } from './conversation/parts.ts';
 import { parseObject, textOf, writeJson } from './json.ts';
 
 const mark = 'gw1.';
-const families: readonly string[] = ['anthropic', 'openai', 'google'] satisfies Signature['family'][];
+export const signatureFamilies: readonly Signature['family'][] = ['anthropic', 'openai', 'google'];
 
 /** What a client of the family `own` keeps: its own signatures as they are, others marked with their family. */
 export function packSignature({ family, value }: Signature, own: Signature['family']): string {
@@ -15,8 +15,7 @@ export function packSignature({ family, value }: Signature, own: Signature['fami
 export function unpackSignature(text: string, own: Signature['family']): Signature {
   if (!text.startsWith(mark)) return { family: own, value: text };
   const packed = parseObject(Buffer.from(text.slice(mark.length), 'base64url').toString('utf8'));
-  const family = textOf(packed?.['family']) ?? '';
+  const family = signatureFamilies.find((name) => name === packed?.['family']);
   const value = textOf(packed?.['value']);
-  if (value === undefined || !families.includes(family)) return { family: own, value: text };
-  return { family: family as Signature['family'], value };
+  return value === undefined || family === undefined ? { family: own, value: text } : { family, value };
 }

@@ -32,7 +32,7 @@ export function parseAwsKey(text: string): AwsKey | { readonly problem: string }
   if (secretAccessKey === undefined) return { kind: 'bearer', key: text };
   if (more.length > 0) return { problem: `The AWS key has more than three parts. ${form}` };
   if (!accessKeyId.test(id)) return { problem: `The access key id of the AWS key is not one. ${form}` };
-  if (secretAccessKey === '') return { problem: `The AWS key has no secret access key. ${form}` };
+  if (secretAccessKey === '') return { problem: `The AWS key has nothing behind the access key id. ${form}` };
   if (sessionToken === '') return { problem: `The session token of the AWS key is empty. ${form}` };
   if (sessionToken === undefined && temporary.test(id)) {
     return { problem: `The AWS key is a temporary one and has no session token. ${form}` };

@@ -116,7 +116,7 @@ await test('a key is credentials, or a Bedrock API key', async (t) => {
   const wrong: [string, RegExp][] = [
     ['', /is empty/],
     [`${id}:${secret} `, /has a space/],
-    [`${id}:`, /has no secret access key/],
+    [`${id}:`, /nothing behind the access key id/],
     [`:${secret}`, /access key id/],
     [`${id}:${secret}:`, /session token of the AWS key is empty/],
     [`${id}:${secret}:a:b`, /more than three parts/],

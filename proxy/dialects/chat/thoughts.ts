@@ -1,6 +1,7 @@
 // What a model thought, in the words of the servers that speak chat: a text, the details of OpenRouter, or what other families keep in
 // `extra_content`.
 import type { ReasoningPart, Signature } from '../conversation/parts.ts';
+import { signatureFamilies } from '../foreign-signature.ts';
 import { type JsonObject, type JsonValue, listOf, objectOf, textOf } from '../json.ts';
 
 /** A piece of thoughts, of a whole message or of a delta. */
@@ -67,16 +68,10 @@ export function textsOf(value: JsonValue | undefined): readonly string[] {
   return (listOf(value) ?? []).flatMap((entry) => textOf(objectOf(entry)?.['text']) ?? []);
 }
 
-const families: readonly (readonly [prefix: string, Signature['family']])[] = [
-  ['anthropic', 'anthropic'],
-  ['openai', 'openai'],
-  ['google', 'google'],
-];
-
 function readDetail(value: JsonValue): readonly Thought[] {
   const detail = objectOf(value);
   if (detail === undefined) return nothing;
-  const family = families.find(([prefix]) => textOf(detail['format'])?.startsWith(prefix))?.[1];
+  const family = signatureFamilies.find((name) => textOf(detail['format'])?.startsWith(name));
   const text = textOf(detail['text']);
   const summary = textOf(detail['summary']);
   const proof = textOf(detail['signature']);
