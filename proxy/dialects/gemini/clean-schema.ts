@@ -147,13 +147,13 @@ class SchemaCleaner {
     const others = choices.filter((choice) => objectOf(choice)?.['type'] !== 'null');
     const nullable = others.length < choices.length || beside['nullable'] === true ? { nullable: true } : {};
     const { title, description } = beside;
-    const said = { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
-    const told = this.#spend(writeJson(said).length * others.length) ? said : {};
-    const [only] = others;
-    if (others.length === 1)
-      return { ...told, ...this.clean({ ...beside, ...objectOf(only) }, depth + 1), ...nullable };
+    const words = { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
+    const told = this.#spend(writeJson(words).length * others.length) ? words : {};
     if (others.length === 0) return this.#typed({ ...beside, type: 'null' }, depth);
-    return { anyOf: others.map((choice) => ({ ...told, ...this.clean(choice, depth + 1), ...nullable })) };
+    const alone = others.length === 1 ? [{ ...beside, ...objectOf(others[0]) }] : undefined;
+    const cleaned = (alone ?? others).flatMap((choice) => choicesIn(this.clean(choice, depth + 1)));
+    const said = cleaned.map((choice) => ({ ...told, ...choice, ...nullable }));
+    return said.length === 1 ? (said[0] ?? anything) : { anyOf: said };
   }
 
   #typed(schema: JsonObject, depth: number): JsonObject {
@@ -219,4 +219,9 @@ function itemsOf(schema: JsonObject): JsonValue | undefined {
   const entries = listOf(schema['prefixItems']) ?? listOf(schema['items']);
   if (entries === undefined) return schema['items'] ?? { type: 'string' };
   return { anyOf: entries };
+}
+
+/** The choices of a cleaned schema: those of a choice within a choice are choices as well. */
+function choicesIn(schema: JsonObject): readonly JsonObject[] {
+  return listOf(schema['anyOf'])?.filter(isObject) ?? [schema];
 }

@@ -3,6 +3,7 @@ import { array, assert, constantFrom, dictionary, letrec, oneof, property } from
 import { test } from 'tap';
 import { cleanSchema } from '../../../../proxy/dialects/gemini/clean-schema.ts';
 import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import { runs } from '../../../support/extent.ts';
 
 const node = { type: 'object', properties: { next: { $ref: '#/$defs/node' }, name: { type: 'string' } } };
 const dated = { type: 'string', description: 'A day' };
@@ -166,7 +167,7 @@ await test('whatever a schema says, each part has a type or choices, and nothing
       }
       return true;
     }),
-    { numRuns: 200 },
+    runs(2_000),
   );
   t.pass();
 });
