@@ -12,13 +12,14 @@ const mostAttempts = 16;
 /** The most members of a request that were left out; the rest is left out. */
 const mostDropped = 32;
 
-interface LoggedTarget {
+export interface LoggedTarget {
   readonly upstream: { readonly name: string };
+  /** Empty: the request names none. */
   readonly model: string;
 }
 
 /** A target that was asked. Moments in milliseconds of the gateway's clock. */
-interface LoggedAttempt {
+export interface LoggedAttempt {
   readonly target: LoggedTarget;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
@@ -32,6 +33,8 @@ interface LoggedAttempt {
 /** What the line says of a model request: the part of `Trip` (stages/settle.ts) that it needs. */
 export interface LoggedTrip {
   readonly path: string;
+  /** Where it is more than the endpoint; absent: the endpoint, and POST. */
+  readonly asked?: { readonly method: string; readonly path: string };
   readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller'>;
   readonly snapshot: { readonly revision: string };
   readonly principal: Extract<LoggedCaller, { readonly kind: string }> | undefined;
@@ -74,6 +77,7 @@ const thousandths = Array.from({ length: 1000 }, (_, index) => String(index).pad
 /** The members that stay the same while a caller asks the same endpoint on one connection. */
 interface CallerMembers {
   readonly address: string;
+  readonly method: string;
   readonly path: string;
   readonly text: string;
 }
@@ -166,13 +170,15 @@ export class AccessLines {
     return this.#revisionText;
   }
 
-  #caller({ exchange, principal, path }: LoggedTrip): string {
+  #caller({ exchange, principal, path: endpoint, asked = { method: 'POST', path: endpoint } }: LoggedTrip): string {
+    const { method, path } = asked;
     const { clientAddress: address } = exchange;
     const known = principal === undefined ? undefined : this.#callers.get(principal);
-    if (known !== undefined && known.address === address && known.path === path) return known.text;
+    if (known !== undefined && known.address === address && known.path === path && known.method === method)
+      return known.text;
     const who = `,"client_address":${quoted(address)}${callerMembers(principal ?? exchange.caller)}`;
-    const text = flat(`${who},"method":"POST","endpoint":${quoted(path)}`);
-    if (principal !== undefined) this.#callers.set(principal, { address, path, text });
+    const text = flat(`${who},"method":${quoted(method)},"endpoint":${quoted(path)}`);
+    if (principal !== undefined) this.#callers.set(principal, { address, method, path, text });
     return text;
   }
 
@@ -207,8 +213,9 @@ export class AccessLines {
     const known = this.#targets.get(target);
     if (known !== undefined) return known;
     const { upstream, model } = target;
-    const resolved = `,"resolved_model":${quoted(`${upstream.name}/${model}`)}`;
-    const asked = `{"provider":${quoted(upstream.name)},"model":${quoted(model)}`;
+    const isKnown = model !== '';
+    const resolved = isKnown ? `,"resolved_model":${quoted(`${upstream.name}/${model}`)}` : '';
+    const asked = `{"provider":${quoted(upstream.name)}${isKnown ? `,"model":${quoted(model)}` : ''}`;
     const made = {
       resolved,
       asked,

@@ -115,6 +115,13 @@ export const errors = {
   ),
   unsupported_response_operation: bad('The response "{id}" cannot be {what}: {because}.'),
   invalid_query: bad('The query parameter {name} {problem}.'),
+  unknown_provider: bad('There is no provider "{provider}", neither by its name nor by its type.'),
+  upgrade_not_supported: bad('A connection to a provider cannot become a WebSocket here.'),
+  passthrough_model_unknown: entryOf(
+    403,
+    'permission_error',
+    'This key is restricted to some models, and the request does not say which one it asks in a way that can be checked.',
+  ),
   route_not_found: entryOf(404, 'not_found_error', 'There is no {method} {path} here.'),
   upstream_unavailable: upstream('The provider could not be reached: {reason}.'),
   upstream_dns: upstream("The provider's host name could not be resolved."),

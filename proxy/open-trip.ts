@@ -10,7 +10,7 @@ import { rowOf } from './endpoints/row-of.ts';
 import { Refusal } from './errors.ts';
 import { type RequestRecord, recordRequest } from './explain/request-record.ts';
 import type { Gateway } from './gateway.ts';
-import type { Route, Snapshot } from './snapshot/snapshot.ts';
+import type { Route, Snapshot, Target } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempts.ts';
 import type { Principal } from './stages/authenticate.ts';
@@ -61,6 +61,10 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
 
   get path(): string {
     return this.endpoint.path;
+  }
+
+  get remembered(): Target | undefined {
+    return this.accepted?.target;
   }
 
   /** Takes a part of the line. */

@@ -19,6 +19,8 @@ import { createPluginServer } from './endpoints/plugin-server.ts';
 import { Refusal, refusal } from './errors.ts';
 import { answerExplain } from './explain/answer-explain.ts';
 import type { Gateway } from './gateway.ts';
+import { doorOf } from './opaque/doors.ts';
+import { serveOpaque } from './opaque-line.ts';
 import { serve } from './pipeline.ts';
 import type { TripName } from './request-tally.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
@@ -140,6 +142,11 @@ function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): vo
     const endpoint = request.method === 'POST' ? modelTrips.get(path) : undefined;
     if (endpoint !== undefined) {
       serve(endpoint, exchange, gateway);
+      return;
+    }
+    const door = doorOf(request.method, path);
+    if (door !== undefined) {
+      serveOpaque(door, exchange, gateway);
       return;
     }
     const trip = tripOf(trips, request.method, path);

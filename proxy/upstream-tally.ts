@@ -62,6 +62,8 @@ export class UpstreamTally {
       const figures = kept.get(upstream.name) ?? new ProviderFigures(before);
       kept.set(upstream.name, figures);
       figures.models.set(model, before?.models.get(model) ?? figures.models.get(model) ?? new ModelFigures());
+      const unnamed = before?.models.get(otherLabel);
+      if (unnamed !== undefined) figures.models.set(otherLabel, unnamed);
     }
     this.#providers = kept;
   }
@@ -91,7 +93,10 @@ export class UpstreamTally {
   }
 
   #model({ upstream, model }: CountedTarget): ModelFigures | undefined {
-    const own = this.#providers.get(upstream.name)?.models.get(model);
+    const models = this.#providers.get(upstream.name)?.models;
+    // A request that names no model.
+    if (model === '' && models?.has(otherLabel) === false) models.set(otherLabel, new ModelFigures());
+    const own = models?.get(model === '' ? otherLabel : model);
     return own ?? this.#providers.get(removed.upstream.name)?.models.get(removed.model);
   }
 

@@ -40,6 +40,10 @@ export interface Server {
    */
   body_limit: string;
   /**
+   * Largest body that is passed on to a provider while it is read, such as that of /p/{provider}/{endpoint}; a larger one is answered 413. It takes no memory. A client may pause for timeouts.body within it.
+   */
+  upload_limit: string;
+  /**
    * Memory for the bodies of all open requests together; a request with a body that does not fit is answered 503. One consumer gets at most half of it. Default: an eighth of the memory limit of the process; never less than body_limit.
    */
   body_budget?: string;
@@ -48,7 +52,7 @@ export interface Server {
    */
   user_path_header: string;
   /**
-   * Whether /p/{provider}/{endpoint} is served. It has no effect in this version, which has no such route.
+   * Whether /p/{provider}/{endpoint} is served, which passes requests on to a provider as they are. If false, it is answered 404.
    */
   enable_passthrough_routes: boolean;
   /**

@@ -5,22 +5,12 @@ import { pathOf } from '../call/head.ts';
 import { anthropicLimitHeaders } from '../dialects/messages/limit-headers.ts';
 import { asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
 import { fixedHeaderList, fixedHeaders } from './answer-headers.ts';
-import { createChunkMeter } from './chunk-meter.ts';
 import { errorBody, speaksAnthropic } from './error-format.ts';
 import type { Exchange } from './exchange.ts';
-import { holdSocket } from './hold-socket.ts';
+import { linger } from './linger.ts';
 
 /** An unread body up to this many bytes is waited for, so that the connection can stay. */
 const shortBytes = 64 * 1024;
-/** How long a refused client may go on sending before the connection is cut. */
-const lingerMs = 500;
-/** How much of that is read, of all of them together: a client that sends all before it reads gets its answer, a flood costs little. */
-const lingerBytes = 16 * 1024 * 1024;
-/** So many refused clients are read at a time. Others wait unread, and for longer, because a client that floods comes back at once. */
-const mostRead = 16;
-const unreadLingerMs = 3_000;
-/** Refused clients that are still sending. */
-let lingering = 0;
 
 /**
  * Answers with the refusal a thrown thing stands for, unless the client is gone or an answer has begun (then it is broken off).
@@ -100,36 +90,4 @@ function anthropicLimits(headers: Refusal['headers'], nowMs: number): Record<str
 
 function isShort({ head }: Exchange): boolean {
   return !head.chunked && !head.expectsContinue && (head.contentLength ?? 0) <= shortBytes;
-}
-
-/**
- * The client is still sending. Its answer is complete, but the exchange ends only with its body: closing before would reset the
- * connection and lose the answer, and what comes must not be taken for the next request.
- */
-function linger({ request, response, head }: Exchange, body: string): void {
-  response.write(body);
-  lingering += 1;
-  let isOver = false;
-  const finish = (): void => {
-    if (isOver) return;
-    isOver = true;
-    lingering -= 1;
-    clearTimeout(timer);
-    response.end();
-  };
-  // A connection that stays is read to the end of its body, which is short.
-  const isCut = !response.shouldKeepAlive;
-  let isRead = !isCut || lingering <= mostRead;
-  const timer = isCut ? setTimeout(finish, isRead ? lingerMs : unreadLingerMs) : undefined;
-  if (!isRead) holdSocket(request.socket);
-  const meter = head.chunked ? createChunkMeter(request.socket) : undefined;
-  let dropped = 0;
-  request.on('data', (chunk: Buffer) => {
-    meter?.(chunk.length);
-    dropped += chunk.length;
-    if (!(isCut && isRead) || dropped * lingering <= lingerBytes) return;
-    isRead = false;
-    holdSocket(request.socket);
-  });
-  request.once('end', finish).once('close', finish);
 }

@@ -3,6 +3,7 @@ import type { Answer, Failure, Sink } from '../answer.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import { errorEvent } from './error-format.ts';
 import type { Exchange } from './exchange.ts';
+import { endAnswer } from './linger.ts';
 
 /** Writes an answer whose head has been written. */
 export class ClientSink implements Sink {
@@ -33,7 +34,7 @@ export class ClientSink implements Sink {
   end(failure: Failure | undefined): void {
     const { response, id } = this.#exchange;
     if (failure === undefined) {
-      response.end();
+      endAnswer(this.#exchange);
       this.#ended(this.#answer.status, undefined);
       return;
     }

@@ -12,6 +12,8 @@ export interface Waiting {
   gone(): void;
   /** The rest of the request is unreadable; not there: nothing of it is awaited. */
   broken?(refused: Refusal): void;
+  /** Whether the request may go on although its time is over; not there: it may not. */
+  excuses?(): boolean;
 }
 
 /** Who calls, as the access log says it: a caller who was let in, or a login that failed. */

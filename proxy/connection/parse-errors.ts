@@ -35,7 +35,7 @@ export function answerParseErrors(
       socket.destroy();
       return;
     }
-    if (earlier === 0 && error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && pipelining.excuse(socket)) return;
+    if (earlier === 0 && error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isExcused(pipelining, socket)) return;
     seen.set(socket, earlier + 1);
     if (earlier > lingerErrors) cut(socket, 'garbage');
     if (earlier > 0) return;
@@ -64,6 +64,10 @@ export function answerParseErrors(
     else if (exchange.waiting?.broken) exchange.waiting.broken(parseRefusal(error));
     else answerRefusal(parseRefusal(error), exchange);
   };
+}
+
+function isExcused(pipelining: Pipelining, socket: Socket): boolean {
+  return pipelining.excuse(socket) || pipelining.current(socket)?.waiting?.excuses?.() === true;
 }
 
 function parseRefusal({ code = '' }: { code?: string }): Refusal {

@@ -1,7 +1,9 @@
 // What would become of each target of a name, in the order in which they would be asked now.
+
 import { familyPrefix } from '../../schemas/aliases/name-table.ts';
 import { foldCase, parseSelector } from '../../schemas/selector.ts';
 import { timestamp } from '../../schemas/timestamp.ts';
+import type { LoggedTarget } from '../access-line.ts';
 import { waitOf } from '../limits/rejection.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
@@ -118,6 +120,6 @@ function rulesOf({ upstream, model }: Target, question: Question, parts: Explain
 }
 
 /** `<provider>/<model>`. */
-export function nameOf({ upstream, model }: Target): string {
+export function nameOf({ upstream, model }: LoggedTarget): string {
   return `${upstream.name}/${model}`;
 }

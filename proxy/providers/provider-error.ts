@@ -96,6 +96,17 @@ export function wholeRejection(
   return status === 204 || isJson.test(head.contentType ?? '') ? undefined : invalid(answer, speaker, 'it is not JSON');
 }
 
+/** The same for an answer of which nothing is understood: its status alone says whether it can be relayed. */
+export function statusRejection(answer: UpstreamAnswer, speaker: Speaker, nowMs: () => number): Refusal | undefined {
+  const { status } = answer;
+  if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { speaker, nowMs });
+  return (status >= 200 && status < 300) || status === 304 ? undefined : invalid(answer, speaker, statusWords(status));
+}
+
+function statusWords(status: number): string {
+  return status >= 300 && status < 400 ? `it redirects elsewhere (status ${status})` : `its status is ${status}`;
+}
+
 /** What is known of an answer beside its body. */
 type Described = Pick<UpstreamAnswer, 'head' | 'contentType'>;
 

@@ -46,6 +46,7 @@ export function compileUpstream(
     name,
     type: provider.type,
     origin: url.origin,
+    opaque: Object.freeze({ ...base, keyStyle: row.keyStyle, headers: row.headers ?? [] }),
     modelList: listingOf(row, base),
     speechesOf: speechesAt(place),
     unsupported: provider.unsupported,

@@ -29,6 +29,8 @@ export function compile(
   return Object.freeze({
     revision,
     bodyLimitBytes: sizeBytes(server.body_limit),
+    uploadLimitBytes: sizeBytes(server.upload_limit),
+    servesPassthrough: server.enable_passthrough_routes,
     bodyBudgetBytes: server.body_budget === undefined ? undefined : sizeBytes(server.body_budget),
     shutdownGraceMs: durationMs(server.shutdown_grace),
     timeouts: Object.freeze({

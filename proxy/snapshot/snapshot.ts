@@ -8,6 +8,8 @@ import type { ModelListing } from '../discovery/ask-models.ts';
 import type { DiscoveryPlan } from '../discovery/discovery.ts';
 import type { KeepingOfResponses } from '../kept-responses.ts';
 import type { ToldLimits } from '../limits/headers.ts';
+import type { Base } from '../providers/paths.ts';
+import type { KeyStyle } from '../providers/row.ts';
 import type { Speeches } from '../providers/target-speeches.ts';
 import type { UnsupportedPolicy } from '../translation/losses.ts';
 import type { ApiKeys } from '../upstream/api-keys.ts';
@@ -20,6 +22,8 @@ export interface Upstream extends Origin {
   readonly name: string;
   /** Its provider type. */
   readonly type: string;
+  /** How it is asked for what the gateway does not understand. */
+  readonly opaque: OpaqueSpeech;
   /** Where and how its models are listed; undefined: nowhere. */
   readonly modelList: ModelListing | undefined;
   /** How a model of it is asked. */
@@ -43,6 +47,13 @@ export interface Upstream extends Origin {
   /** How its models are found out; undefined: they are configured. */
   readonly discovery: DiscoveryPlan | undefined;
   readonly patience: Patience;
+}
+
+/** How a provider is asked where its words are passed on as they are. */
+export interface OpaqueSpeech extends Base {
+  readonly keyStyle: KeyStyle;
+  /** Headers of every request that the client may say otherwise, names and values in turn. */
+  readonly headers: readonly string[];
 }
 
 /** One place a request may go; one object for all routes that lead there. */
@@ -115,6 +126,10 @@ export interface Snapshot {
   /** First 12 hex digits of the hash over the config files. */
   readonly revision: string;
   readonly bodyLimitBytes: number;
+  /** Of bodies that are passed on as they come. */
+  readonly uploadLimitBytes: number;
+  /** Whether /p/{provider}/{endpoint} is served. */
+  readonly servesPassthrough: boolean;
   /** Of the bodies of all open requests together; undefined: as the process decides by its memory. */
   readonly bodyBudgetBytes: number | undefined;
   readonly shutdownGraceMs: number;

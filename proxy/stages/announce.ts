@@ -4,21 +4,33 @@ import { anthropicLimitHeaders } from '../dialects/messages/limit-headers.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
 import { upstreamIdHeader } from '../providers/upstream-id.ts';
 import { droppedHeader } from '../translation/losses.ts';
-import type { Accepted } from './attempts.ts';
+import type { Allowance, ConsumerAllowance } from './admit.ts';
+
+/** What there is to say of an accepted answer. */
+export interface Announced {
+  readonly consumer: ConsumerAllowance;
+  /** Under the rules of the target. */
+  readonly allowance: Allowance;
+  readonly surface: Surface;
+  /** The provider's id of the request, as it may be shown. */
+  readonly upstreamId: string | undefined;
+  /** What the provider could not be told; undefined: it was told everything. */
+  readonly dropped: readonly string[] | undefined;
+}
 
 /** The headers of an accepted answer besides the answer's own, names and values in turn. `nowMs` in whole milliseconds. */
 export function announce(
-  { allowance, reading, routed, upstreamId }: Accepted,
+  { consumer, allowance, surface, upstreamId, dropped }: Announced,
   requestId: string,
   nowMs: number,
 ): string[] {
-  const { matches, told } = routed.consumer;
+  const { matches, told } = consumer;
   const headers = rateLimitHeaders(allowance.matches, matches, nowMs, told);
-  if (routed.surface === 'anthropic') headers.push(...anthropicLimitHeaders(headers, nowMs / 1000));
-  headers.push(...idHeaders(routed.surface, requestId));
+  if (surface === 'anthropic') headers.push(...anthropicLimitHeaders(headers, nowMs / 1000));
+  headers.push(...idHeaders(surface, requestId));
   if (upstreamId !== undefined) headers.push(upstreamIdHeader, upstreamId);
-  const dropped = reading && droppedHeader(reading.translated.dropped);
-  if (dropped) headers.push('x-gateway-dropped', dropped);
+  const left = dropped && droppedHeader(dropped);
+  if (left) headers.push('x-gateway-dropped', left);
   return headers;
 }
 

@@ -99,7 +99,8 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
     const { path, body, injectedUsage, speech, translated } = prepare(target, routed, parts.usageEnabled);
     const key = keyFor(routed, credentials) ?? credentials.pick(parts.deadlines.coarseNowMs, state.quota);
     const headers = headersOf(target, speech, key, exchange);
-    if (key.signer !== undefined) headers.push(...key.signer.sign(path, headers, body, startedAtMs));
+    if (key.signer !== undefined)
+      headers.push(...key.signer.sign({ method: 'POST', path, headers, body }, startedAtMs));
     const { stream: isStream } = routed.call;
     const reading = translated && new Reading(translated, isStream);
     const mostHeldBytes = reading === undefined ? heldBytes : translatedBytes;

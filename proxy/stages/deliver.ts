@@ -31,7 +31,8 @@ export function deliver(
   const { answer, reading, routed, target } = accepted;
   const { name: provider, secrets } = target.upstream;
   const now = Math.floor(nowMs());
-  const headers = announce(accepted, exchange.id, now);
+  const { consumer, surface } = routed;
+  const headers = announce({ ...accepted, consumer, surface, dropped: reading?.translated.dropped }, exchange.id, now);
   const keyId = principal?.keyId;
   if (reading === undefined) {
     const usage = new UsageTap(routed, accepted, usageEnabled);

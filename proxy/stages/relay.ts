@@ -3,6 +3,7 @@ import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import { fixedHeaderList } from '../connection/answer-headers.ts';
 import { ClientSink } from '../connection/client-sink.ts';
 import type { Exchange, Waiting } from '../connection/exchange.ts';
+import { endAnswer } from '../connection/linger.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 
@@ -52,13 +53,13 @@ export function relay(delivery: Delivery, exchange: Exchange, parts: Parts, ende
   }
   if (answer.complete && !answer.stream) {
     const body = passWhole(taps, answer.body());
-    const headers = headersOf(delivery, exchange.id, String(body.length));
+    const headers = headersOf(delivery, exchange, String(body.length));
     response.writeHead(answer.status, headers);
-    response.end(body);
+    endAnswer(exchange, body);
     ended({ status: answer.status, headers, refused: undefined });
     return;
   }
-  const headers = headersOf(delivery, exchange.id, answer.contentLength);
+  const headers = headersOf(delivery, exchange, answer.contentLength);
   try {
     response.writeHead(answer.status, headers);
   } catch (error) {
@@ -167,12 +168,19 @@ class Flow implements Sink, Waiting {
 }
 
 /** The few headers of an answer that are the client's business (never a provider's account or rate-limit headers), and ours. */
-function headersOf({ answer, headers: given }: Delivery, requestId: string, length: string | undefined): string[] {
-  const headers = ['x-request-id', requestId, ...fixedHeaderList, ...given];
-  const { contentType, contentEncoding, stream } = answer;
+function headersOf(
+  { answer, headers: given }: Delivery,
+  { id, request, response }: Exchange,
+  length: string | undefined,
+): string[] {
+  // What the client still sends is not waited for, so the connection cannot carry another request.
+  if (!request.complete) response.shouldKeepAlive = false;
+  const headers = ['x-request-id', id, ...fixedHeaderList, ...given];
+  const { contentType, contentEncoding, contentLength, status, stream } = answer;
   if (contentType !== undefined) headers.push('content-type', contentType);
   if (contentEncoding !== undefined) headers.push('content-encoding', contentEncoding);
+  const said = request.method === 'HEAD' ? contentLength : length;
   if (stream) headers.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
-  else if (length !== undefined) headers.push('content-length', length);
+  else if (said !== undefined && status !== 204 && status !== 304) headers.push('content-length', said);
   return headers;
 }

@@ -1,21 +1,23 @@
 // Stage 9: what a trip took is given back, what it cost is charged, and how it ended is counted, exactly once.
+import type { LoggedTrip } from '../access-line.ts';
 import { relayedOutcome } from '../attempt-outcome.ts';
-import type { Call } from '../call/call.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { noteBreak } from '../retry/learn.ts';
-import type { Route, Snapshot } from '../snapshot/snapshot.ts';
+import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { usualCall } from '../targets/breaker.ts';
 import type { TokenUsage, UsageSource } from '../tokens/token-usage.ts';
 import type { Allowance } from './admit.ts';
-import type { Accepted, FailedAttempt } from './attempts.ts';
 import type { Principal } from './authenticate.ts';
 import type { Ending } from './relay.ts';
 
-/** Everything that is known of one model request when it is over (spec: Audit entry). What it did not come to is undefined. */
-export interface Trip {
-  /** That of the model endpoint. */
+/** A target whose answer was relayed. */
+export type SettledAnswer = NonNullable<LoggedTrip['accepted']> & { readonly allowance: Allowance };
+
+/** Everything that is known of one request to a provider when it is over (spec: Audit entry). What it did not come to is undefined. */
+export interface Trip extends LoggedTrip {
+  /** That of the endpoint, as metrics say it. */
   readonly path: string;
   /** The request as it came, its id, its start and the address of its client. */
   readonly exchange: Exchange;
@@ -23,11 +25,9 @@ export interface Trip {
   readonly principal: Principal | undefined;
   /** What the request held under the rules of its consumer. */
   readonly consumer: Allowance | undefined;
-  readonly call: Call | undefined;
-  readonly route: Route | undefined;
-  /** The targets that were asked in vain, in this order, before the accepted one. */
-  readonly failed: readonly FailedAttempt[];
-  readonly accepted: Accepted | undefined;
+  readonly accepted: SettledAnswer | undefined;
+  /** The same target, where it is remembered how it answers. */
+  readonly remembered: Target | undefined;
   /** Knows what the accepted answer cost. */
   readonly usage: UsageSource | undefined;
   readonly ending: Ending;
@@ -51,8 +51,8 @@ export function settle(trip: Trip, parts: Parts): void {
   if (accepted !== undefined) {
     const outcome = relayedOutcome(ending.refused);
     metrics.upstream.ended(accepted.target, outcome, (now - accepted.startedAtMs) / 1000);
-    if (outcome !== 'success' && outcome !== 'cancelled') {
-      const { target } = accepted;
+    const { remembered: target } = trip;
+    if (target !== undefined && outcome !== 'success' && outcome !== 'cancelled') {
       noteBreak({ target, state: parts.targets.of(target), role: usualCall }, now);
     }
   }

@@ -1,5 +1,6 @@
 // The few headers of a provider's answer that matter, read from the raw list: most answers have a dozen others, which are not even made
 // into text.
+import { hasEvent, hasFrame } from '../bytes/events.ts';
 import { spells, spellsFolded } from '../bytes/spells.ts';
 import { encodingOf } from './decoded-sink.ts';
 
@@ -28,6 +29,9 @@ const sseType = /^text\/event-stream\b/i;
 const awsType = /^application\/vnd\.amazon\.eventstream\b/i;
 /** Nearly every answer has one of these types, and no text is made of them. */
 const usualTypes = ['application/json', 'text/event-stream', 'text/event-stream; charset=utf-8'];
+
+/** A stream's first event is waited for up to this many bytes. */
+const maxFirstBytes = 64 * 1024;
 
 /** Names of headers about limits have these beginnings; but for two, all are at least so long. */
 const quotaPrefixes = ['x-ratelimit-', 'anthropic-ratelimit-'];
@@ -101,6 +105,12 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
 
 /** Before a head has come. */
 export const noHead: AnswerHead = readAnswerHead([]);
+
+/** Whether the first event of a stream is there. Of what is no stream, or cannot be read, none is awaited. */
+export function beginsReadably({ stream, isBinary, receivedEncoding }: AnswerHead, held: Buffer): boolean {
+  if (!stream || receivedEncoding !== undefined || held.length > maxFirstBytes) return true;
+  return isBinary ? hasFrame(held) : hasEvent(held);
+}
 
 function isOfQuota(name: Buffer): boolean {
   for (const prefix of quotaPrefixes) if (spellsFolded(name, 0, prefix)) return true;

@@ -4,6 +4,12 @@ import type { Deadlines, Timed } from './deadlines.ts';
 import { timedOut } from './failure.ts';
 import type { Patience } from './patience.ts';
 
+/** A body that is sent while it is read. */
+export interface StreamedBody {
+  /** The provider could take more than the client has sent. */
+  readonly isAwaited: boolean;
+}
+
 /** What is known of a call when it is made. */
 export interface CallFacts {
   /** When the answer must be complete, whatever its patience says: milliseconds of the shared clock. */
@@ -16,6 +22,10 @@ export interface CallFacts {
   readonly isStream: boolean;
   /** An answer up to this many bytes is held until it is complete. */
   readonly mostHeldBytes: number;
+  /** Absent: the body is sent at once. */
+  readonly streamed?: StreamedBody | undefined;
+  /** Is given the head of the answer as it came, names and values in turn. */
+  readonly takeHead?: (status: number, headers: readonly Buffer[]) => void;
 }
 
 /** A call that took too long is told so. */
@@ -32,13 +42,17 @@ export class CallDeadline implements Timed {
   #sentAtMs = 0;
   #waitingFor = '';
   readonly #isStream: boolean;
+  /** Undefined: all of the body was sent. */
+  #sending: StreamedBody | undefined;
+  #hasAnswer = false;
 
   /** Runs from now on. */
-  constructor(patience: Patience, deadlines: Deadlines, { latestMs, isStream }: CallFacts, call: Late) {
+  constructor(patience: Patience, deadlines: Deadlines, { latestMs, isStream, streamed }: CallFacts, call: Late) {
     this.#patience = patience;
     this.#deadlines = deadlines;
     this.#call = call;
     this.#isStream = isStream;
+    this.#sending = streamed;
     this.#totalDeadlineMs = Math.min(deadlines.coarseNowMs + patience.totalMs, latestMs);
     // Connecting has a timeout of its own (upstream/pools.ts).
     this.deadlineMs = this.#totalDeadlineMs;
@@ -50,23 +64,49 @@ export class CallDeadline implements Timed {
     return this.#deadlines.coarseNowMs - this.#sentAtMs;
   }
 
-  /** The request is sent. */
+  /** The request is sent, or begins to be. */
   sent(): void {
     this.#sentAtMs = this.#deadlines.coarseNowMs;
+    if (this.#sending === undefined) this.#awaitAnswer();
+    else this.sentMore();
+  }
+
+  /** Some of a streamed body was taken. */
+  sentMore(): void {
+    if (this.#sending === undefined) return;
+    if (this.#hasAnswer) this.awaitMore();
+    else this.#await('it took nothing of the body for timeouts.first_byte', this.#nowAnd(this.#patience.firstByteMs));
+  }
+
+  /** All of a streamed body was taken. */
+  sentAll(): void {
+    if (this.#sending === undefined) return;
+    this.#sending = undefined;
+    if (this.#hasAnswer) return;
+    this.#sentAtMs = this.#deadlines.coarseNowMs;
+    this.#awaitAnswer();
+  }
+
+  #awaitAnswer(): void {
     const { firstByteMs, firstEventMs } = this.#patience;
-    if (this.#isStream && firstEventMs < firstByteMs) this.awaitFirstEvent();
+    if (this.#isStream && firstEventMs < firstByteMs) this.#awaitEvent();
     else this.#await('no first byte within timeouts.first_byte', this.#sentAtMs + firstByteMs);
   }
 
   /** A stream begins. */
   awaitFirstEvent(): void {
+    this.#hasAnswer = true;
+    this.#awaitEvent();
+  }
+
+  #awaitEvent(): void {
     this.#await('no first event within timeouts.first_event', this.#sentAtMs + this.#patience.firstEventMs);
   }
 
   /** A part of the body has come, or the call goes on after a pause. */
   awaitMore(): void {
-    const dueMs = this.#deadlines.coarseNowMs + this.#patience.streamIdleMs;
-    this.#await('the stream was silent for timeouts.stream_idle', dueMs);
+    this.#hasAnswer = true;
+    this.#await('the stream was silent for timeouts.stream_idle', this.#nowAnd(this.#patience.streamIdleMs));
   }
 
   /** The client does not read: no deadline runs for the provider but that of the whole. */
@@ -86,7 +126,16 @@ export class CallDeadline implements Timed {
 
   expire(): void {
     const isTotal = this.#deadlines.coarseNowMs >= this.#totalDeadlineMs;
+    // It is the client that is slow.
+    if (!isTotal && this.#sending?.isAwaited === true) {
+      this.sentMore();
+      return;
+    }
     this.#call.late(timedOut(isTotal ? 'the answer was not complete within timeouts.total' : this.#waitingFor));
+  }
+
+  #nowAnd(ms: number): number {
+    return this.#deadlines.coarseNowMs + ms;
   }
 
   #await(what: string, dueMs: number): void {

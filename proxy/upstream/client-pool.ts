@@ -6,9 +6,13 @@ import { Connections } from './connections.ts';
 import { Client, type Connector } from './undici.ts';
 
 /** What is told of a call. */
-export interface CallHandler extends Dispatcher.DispatchHandler {
+export interface CallHandler extends Omit<Dispatcher.DispatchHandler, 'onBodySent'> {
   /** The request goes out on a connection that was kept from a call before; `onConnect` follows. */
   onReuse?(): void;
+  /** Some of a body that is streamed was written. */
+  onBodySent?(): void;
+  /** All of the request was. */
+  onRequestSent?(): void;
 }
 
 /** One connection. */
@@ -94,6 +98,14 @@ class Call implements Dispatcher.DispatchHandler {
     if (this.#client.isUsed) this.#handler.onReuse?.();
     this.#client.isUsed = true;
     this.#handler.onConnect?.(abort);
+  }
+
+  onBodySent(): void {
+    this.#handler.onBodySent?.();
+  }
+
+  onRequestSent(): void {
+    this.#handler.onRequestSent?.();
   }
 
   onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {

@@ -1,22 +1,15 @@
 // Sends one request to a provider.
-
+import type { CallFacts } from './call-deadline.ts';
 import type { ClientPool } from './client-pool.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Patience } from './patience.ts';
 import { UpstreamAnswer } from './upstream-answer.ts';
 
-export interface Outgoing {
+export interface Outgoing extends CallFacts {
   /** Path, the provider's base path included. */
   readonly path: string;
   readonly headers: string[];
   readonly body: Buffer;
-  /** As in CallFacts. */
-  readonly latestMs: number;
-  readonly needsEvent: boolean;
-  readonly isStream: boolean;
-  /** Not on a connection that was kept from a call before. */
-  readonly isFresh: boolean;
-  readonly mostHeldBytes: number;
 }
 
 /** Sends a POST. The answer is returned at once, for cancelling it; `whenReady` tells what has come of it. */

@@ -22,8 +22,8 @@ export interface AwsRequest {
 
 /** Signs requests to one address with one key. */
 export interface AwsSigner {
-  /** The headers that a POST needs beside those that it has. `nowMs`: Unix milliseconds. */
-  sign(path: string, headers: readonly string[], body: Buffer, nowMs: number): string[];
+  /** The headers that a request needs beside those that it has. `nowMs`: Unix milliseconds. */
+  sign(request: Pick<AwsRequest, 'method' | 'path' | 'headers' | 'body'>, nowMs: number): string[];
 }
 
 /** Where a base URL names no region, as behind a proxy. */
@@ -33,8 +33,7 @@ const usualRegion = 'us-east-1';
 export function awsSigner(host: string, credentials: AwsCredentials): AwsSigner {
   const region = awsRegionOf(host) ?? usualRegion;
   return {
-    sign: (path, headers, body, nowMs) =>
-      signAws({ method: 'POST', host, path, headers, body, region, service: 'bedrock' }, credentials, nowMs),
+    sign: (request, nowMs) => signAws({ ...request, host, region, service: 'bedrock' }, credentials, nowMs),
   };
 }
 

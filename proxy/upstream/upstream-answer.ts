@@ -1,10 +1,9 @@
 // One answer of a provider as it arrives, handed over whole (short, and not a stream) or open (the rest still arriving). On undici's raw
 // handler interface: one object per call. undici hands over each HTTP chunk by itself; those of one read go to the sink together.
 import type { Answer, Failure, Sink } from '../answer.ts';
-import { hasEvent, hasFrame } from '../bytes/events.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { ReadPieces } from '../bytes/read-pieces.ts';
-import { type AnswerHead, noHead, readAnswerHead } from './answer-head.ts';
+import { type AnswerHead, beginsReadably, noHead, readAnswerHead } from './answer-head.ts';
 import { CallDeadline, type CallFacts, type Late } from './call-deadline.ts';
 import { ChunkGuard } from './chunk-guard.ts';
 import type { CallHandler } from './client-pool.ts';
@@ -13,8 +12,6 @@ import { type DecodedSink, decodedSink, isDecodable } from './decoded-sink.ts';
 import { clientLeft, failureOf, sendFailure, type UpstreamFailure } from './failure.ts';
 import type { Patience } from './patience.ts';
 
-/** A stream's first event is waited for up to this many bytes. */
-const maxFirstBytes = 64 * 1024;
 /** To copy pieces of this size, so that several become one, would cost more than to write each. Bytes. */
 const longPiece = 4 * 1024;
 /** More informational (1xx) answers than this are an attack. */
@@ -133,6 +130,14 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     this.#deadline.sent();
   }
 
+  onBodySent(): void {
+    this.#deadline.sentMore();
+  }
+
+  onRequestSent(): void {
+    this.#deadline.sentAll();
+  }
+
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     if (status < 200) {
       this.#informational += 1;
@@ -144,6 +149,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     this.status = status;
     this.#resume = resume;
     this.head = readAnswerHead(rawHeaders);
+    this.#facts.takeHead?.(status, rawHeaders);
     if (this.head.stream) this.#deadline.awaitFirstEvent();
     return true;
   }
@@ -179,16 +185,10 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     if (this.#sink) this.#pass(bytes);
     else {
       this.#held.add(bytes);
-      if (!this.#isReadable()) return;
+      if (this.#facts.needsEvent && !beginsReadably(this.head, this.#held.peek())) return;
       this.#deadline.awaitMore();
       this.#tellReady(undefined);
     }
-  }
-
-  #isReadable(): boolean {
-    if (!this.#facts.needsEvent || !this.stream || this.head.receivedEncoding !== undefined) return true;
-    const held = this.#held.peek();
-    return held.length > maxFirstBytes || (this.head.isBinary ? hasFrame(held) : hasEvent(held));
   }
 
   #pass(bytes: Buffer): void {

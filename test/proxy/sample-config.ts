@@ -30,6 +30,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
   return {
     server: {
       body_limit: '32MiB',
+      upload_limit: '512MiB',
       user_path_header: 'X-Gateway-User-Path',
       enable_passthrough_routes: true,
       shutdown_grace: '2m',

@@ -304,6 +304,7 @@ function tripOf(exchange: Exchange, ending: Ending): Trip {
     route: undefined,
     failed: [],
     accepted: undefined,
+    remembered: undefined,
     usage: undefined,
     ending,
   };

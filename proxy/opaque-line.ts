@@ -1,0 +1,69 @@
+// The line of opaque calls: what happens, in order, to a request whose words are passed on as they are, while they still come. Its counterpart
+// is pipeline.ts. Where it waits, for the beginning of a body, for what a door looks up and for an answer, a part of it ends.
+import { checkPath } from './call/head.ts';
+import type { Exchange } from './connection/exchange.ts';
+import { expectLength } from './connection/read-body.ts';
+import { refusal } from './errors.ts';
+import type { Gateway } from './gateway.ts';
+import { admitTarget } from './opaque/admit-target.ts';
+import { type AskedTarget, askOpaque } from './opaque/ask-opaque.ts';
+import { deliverOpaque } from './opaque/deliver-opaque.ts';
+import type { Aim, OpaqueDoor } from './opaque/door.ts';
+import { OpaqueTrip } from './opaque-trip.ts';
+import { admit, limitRefusal } from './stages/admit.ts';
+import { authenticate } from './stages/authenticate.ts';
+import { relay } from './stages/relay.ts';
+
+/** How long the beginning of a body is waited for, in milliseconds: nearly all clients send it with the head. */
+const patienceMs = 200;
+
+/** Serves one request at a door, whatever happens. */
+export function serveOpaque(door: OpaqueDoor, exchange: Exchange, gateway: Gateway): void {
+  gateway.metrics.requests.begin();
+  new OpaqueTrip(door, exchange, gateway, takeAnswer).step(takeHead, undefined);
+}
+
+function takeHead(trip: OpaqueTrip): void {
+  const { door, exchange, gateway, snapshot, body, asked } = trip;
+  if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
+  const principal = authenticate(exchange, snapshot.credentials, gateway.failedLogins);
+  trip.takeCaller(principal);
+  if (!door.isOpen(snapshot)) throw refusal('route_not_found', { fill: asked });
+  checkPath(exchange.request);
+  expectLength(exchange.head, body.limit);
+  const { keyId, userPath } = principal;
+  const rules = door.counts === 'nothing' ? gateway.limiter.unlimited : gateway.limiter.forUserPath(userPath);
+  const admission = admit(rules, snapshot.toldLimits, gateway);
+  if (admission.lease === undefined) {
+    throw limitRefusal(admission.rejection, admission.told, gateway.metrics);
+  }
+  trip.consumer = admission;
+  trip.held = gateway.bodies.open(keyId ?? userPath, snapshot);
+  trip.when(body.gather(door.shortBytes, patienceMs), takeShort);
+}
+
+function takeShort(trip: OpaqueTrip, short: Buffer | undefined): void {
+  const { door, exchange, gateway, method, snapshot, principal, body, held } = trip;
+  if (principal === undefined || held === undefined)
+    throw new Error('a body was read before its consumer was admitted');
+  if (short !== undefined) held.grow(short.length);
+  const { usageEnabled: readsUsage } = gateway;
+  const knock = { method, exchange, snapshot, principal, body, short, held, readsUsage };
+  trip.when(door.aim(knock, gateway), takeAim);
+}
+
+function takeAim(trip: OpaqueTrip, aim: Aim): void {
+  const { consumer, door, gateway } = trip;
+  if (consumer === undefined) throw new Error('a call was aimed before its consumer was admitted');
+  trip.aim = aim;
+  const { target, allowance } = admitTarget(aim.targets, consumer, door, gateway);
+  trip.cancel = askOpaque(target, allowance, trip, gateway);
+}
+
+function takeAnswer(trip: OpaqueTrip, { reply, ...asked }: AskedTarget): void {
+  const { exchange, gateway } = trip;
+  trip.accepted = { ...asked, refused: undefined, answer: reply.answer };
+  const { delivery, usage } = deliverOpaque({ reply, ...asked }, trip, gateway);
+  trip.usage = usage;
+  relay(delivery, exchange, gateway, (ending) => trip.end(ending));
+}

@@ -1,0 +1,167 @@
+// An opaque call on its way: all that is known of it so far, and what happens when a step of it fails, or its client does.
+import type { LoggedAttempt } from './access-line.ts';
+import type { HeldBody } from './body-budget.ts';
+import { pathOf } from './call/head.ts';
+import { answerRefusal } from './connection/answer-refusal.ts';
+import type { Exchange, Waiting } from './connection/exchange.ts';
+import { Refusal, refusal } from './errors.ts';
+import type { Gateway } from './gateway.ts';
+import type { AskedTarget, OpaqueAsker } from './opaque/ask-opaque.ts';
+import { ClientBody } from './opaque/client-body.ts';
+import type { Aim, OpaqueDoor } from './opaque/door.ts';
+import type { Snapshot } from './snapshot/snapshot.ts';
+import type { ConsumerAllowance } from './stages/admit.ts';
+import type { Principal } from './stages/authenticate.ts';
+import type { Ending } from './stages/relay.ts';
+import { type SettledAnswer, settle, type Trip } from './stages/settle.ts';
+import type { UsageSource } from './tokens/token-usage.ts';
+import type { OpaqueMethod } from './upstream/send-opaque.ts';
+
+/** A part of the line. What it throws becomes the answer. */
+type Step<Value> = (trip: OpaqueTrip, value: Value) => void;
+
+/** How a trip ends when not even a refusal could be written. */
+const unanswered: Ending = { status: 500, headers: [], refused: undefined };
+
+export class OpaqueTrip implements Trip, OpaqueAsker, Waiting {
+  readonly door: OpaqueDoor;
+  readonly exchange: Exchange;
+  readonly gateway: Gateway;
+  readonly snapshot: Snapshot;
+  readonly method: OpaqueMethod;
+  readonly asked: { readonly method: string; readonly path: string };
+  readonly body: ClientBody;
+  readonly remembered = undefined;
+  readonly failed: LoggedAttempt[] = [];
+  principal: Principal | undefined;
+  consumer: ConsumerAllowance | undefined;
+  held: HeldBody | undefined;
+  aim: Aim | undefined;
+  accepted: SettledAnswer | undefined;
+  usage: UsageSource | undefined;
+  ending = unanswered;
+  fault: Refusal | undefined;
+  /** Cancels what a provider is asked for; undefined: none was asked. */
+  cancel: (() => void) | undefined;
+  readonly #answered: Step<AskedTarget>;
+  #isOver = false;
+
+  /** `answered`: the part of the line that begins with an answer. */
+  constructor(door: OpaqueDoor, exchange: Exchange, gateway: Gateway, answered: Step<AskedTarget>) {
+    const { method = '', url = '' } = exchange.request;
+    const snapshot = gateway.current();
+    this.door = door;
+    this.exchange = exchange;
+    this.gateway = gateway;
+    this.snapshot = snapshot;
+    this.method = method as OpaqueMethod;
+    this.asked = { method, path: pathOf(url) };
+    const setting = `server.${door.bodySetting}`;
+    const bytes = door.bodySetting === 'upload_limit' ? snapshot.uploadLimitBytes : snapshot.bodyLimitBytes;
+    const bounds = { limit: { bytes, setting }, pauseMs: snapshot.timeouts.bodyMs };
+    this.body = new ClientBody(exchange, bounds, gateway.deadlines, (refused) => this.broken(refused));
+    this.#answered = answered;
+    exchange.waiting = this;
+  }
+
+  get path(): string {
+    return this.door.path;
+  }
+
+  get call(): Aim['call'] {
+    return this.aim?.call;
+  }
+
+  get route(): undefined {
+    return undefined;
+  }
+
+  /** Takes a part of the line, unless all is over. */
+  step<Value>(part: Step<Value>, value: Value): void {
+    if (this.#isOver) return;
+    try {
+      part(this, value);
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+
+  /** The same when the value is there: at once where nothing is waited for. */
+  when<Value>(value: Value | Promise<Value>, part: Step<Value>): void {
+    if (!(value instanceof Promise)) part(this, value);
+    else
+      value.then(
+        (come) => this.step(part, come),
+        (reason: unknown) => this.refuse(reason),
+      );
+  }
+
+  /** Who calls; the key counts as used from here on. */
+  takeCaller(principal: Principal): void {
+    this.principal = principal;
+    this.gateway.keyUses.note(principal.keyId, this.exchange.startedAtMs);
+  }
+
+  gone(): void {
+    this.broken(refusal('client_left'));
+  }
+
+  /** Nothing more comes of the request. */
+  broken(refused: Refusal): void {
+    this.fault ??= refused;
+    // Of an answer that has begun, only the end of its connection can tell.
+    if (this.accepted !== undefined) this.exchange.response.destroy();
+    else if (this.cancel === undefined) this.refuse(refused);
+    else this.cancel();
+  }
+
+  /** The body may pause for a while: how long it takes in all is bounded elsewhere. */
+  excuses(): boolean {
+    return !this.#isOver;
+  }
+
+  takeAnswer(asked: AskedTarget): void {
+    this.step(this.#answered, asked);
+  }
+
+  takeFailure({ reply, ...asked }: AskedTarget, refused: Refusal): void {
+    this.failed.push({ ...asked, refused, answer: reply.answer });
+    this.refuse(refused);
+  }
+
+  /** Answers with what went wrong, as far as that can still be said. */
+  refuse(error: unknown): void {
+    if (this.#isOver) return;
+    const { consumer, exchange, gateway } = this;
+    this.body.destroy();
+    if (this.accepted !== undefined) this.cancel?.();
+    try {
+      if (this.cancel === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));
+      if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange.id);
+      const refused = answerRefusal(error, exchange, gateway.nowMs());
+      this.ending = { status: refused.status, headers: [], refused };
+    } catch (further) {
+      this.#giveUp(further);
+    }
+    this.end(this.ending);
+  }
+
+  /** The end, however it came about: gives back what was held, and has it counted. */
+  end(ending: Ending): void {
+    this.ending = ending;
+    this.#isOver = true;
+    this.held?.release();
+    this.body.destroy();
+    try {
+      settle(this, this.gateway);
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  /** Nothing can be answered: a client must not wait for it. */
+  #giveUp(error: unknown): void {
+    this.gateway.reportFailure(error, this.exchange.id);
+    this.exchange.response.destroy();
+  }
+}

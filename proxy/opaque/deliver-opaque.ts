@@ -1,0 +1,41 @@
+// How the answer to an opaque call goes to its client: as it is, with the provider's headers where the door says so, and through the taps of
+// its aim.
+import type { Exchange } from '../connection/exchange.ts';
+import type { Gateway } from '../gateway.ts';
+import { passableId } from '../providers/upstream-id.ts';
+import type { ConsumerAllowance } from '../stages/admit.ts';
+import { announce } from '../stages/announce.ts';
+import type { Principal } from '../stages/authenticate.ts';
+import type { Delivery } from '../stages/relay.ts';
+import type { UsageSource } from '../tokens/token-usage.ts';
+import { passableHeaders } from './answer-headers.ts';
+import type { AskedTarget } from './ask-opaque.ts';
+import type { Aim, OpaqueDoor } from './door.ts';
+
+/** Who gets it. */
+interface Receiver {
+  readonly door: OpaqueDoor;
+  readonly method: string;
+  readonly aim: Aim | undefined;
+  readonly consumer: ConsumerAllowance | undefined;
+  readonly principal: Principal | undefined;
+  readonly exchange: Exchange;
+}
+
+export function deliverOpaque(
+  { target, allowance, reply }: AskedTarget,
+  { door, method, aim, consumer, principal, exchange }: Receiver,
+  { nowMs }: Pick<Gateway, 'nowMs'>,
+): { readonly delivery: Delivery; readonly usage: UsageSource | undefined } {
+  if (consumer === undefined || aim === undefined) throw new Error('a call was answered before it was made');
+  const { answer } = reply;
+  const { name: provider, secrets } = target.upstream;
+  const { surface } = door;
+  const upstreamId = passableId(answer.head.requestId, secrets);
+  const announced = { consumer, allowance, surface, upstreamId, dropped: undefined };
+  const headers = announce(announced, exchange.id, Math.floor(nowMs()));
+  if (door.relaysHeaders) headers.push(...passableHeaders(reply.headers, secrets, answer.stream));
+  const hasBody = method !== 'HEAD' && answer.status !== 204 && answer.status !== 304;
+  const { taps, usage } = hasBody ? aim.tap(answer, target) : { taps: [], usage: undefined };
+  return { delivery: { answer, provider, taps, headers, keyId: principal?.keyId }, usage };
+}

@@ -1,0 +1,83 @@
+// What a door of opaque calls is: a row that says what is served there, and where a call at it goes.
+import type { Tap } from '../answer.ts';
+import type { HeldBody } from '../body-budget.ts';
+import type { Exchange } from '../connection/exchange.ts';
+import type { Surface } from '../dialects/dialect.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Speaker } from '../providers/provider-error.ts';
+import type { KeyStyle } from '../providers/row.ts';
+import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
+import type { Principal } from '../stages/authenticate.ts';
+import type { UsageSource } from '../tokens/token-usage.ts';
+import type { OpaqueBody, OpaqueMethod } from '../upstream/send-opaque.ts';
+import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
+import type { ClientBody } from './client-body.ts';
+
+/** A request at a door. */
+export interface Knock {
+  readonly method: OpaqueMethod;
+  readonly exchange: Exchange;
+  readonly snapshot: Snapshot;
+  readonly principal: Principal;
+  readonly body: ClientBody;
+  /** All of the body, where it is short and was there soon, empty where there is none; undefined: it is still coming. */
+  readonly short: Buffer | undefined;
+  /** What is kept of the body counts here. */
+  readonly held: HeldBody;
+  /** Tokens are counted. */
+  readonly readsUsage: boolean;
+}
+
+/** A place where a call can be sent, and what is sent there. */
+export interface OpaqueTarget {
+  readonly upstream: Upstream;
+  /** The model's id at the provider; empty: none is known. */
+  readonly model: string;
+  /** From the host on, with its query. */
+  readonly path: string;
+  /** Names and values in turn, without the key, the framing and what the provider is configured to get. */
+  readonly headers: readonly string[];
+  readonly keyStyle: KeyStyle;
+  /** Whose errors are read how. */
+  readonly speaker: Speaker;
+  /** What is sent; called once for each time that it is. A body that is read as it comes can be sent only once. */
+  readonly body: () => OpaqueBody;
+}
+
+/** What sees an answer pass. */
+export interface Tapped {
+  /** The one nearest to the provider first. */
+  readonly taps: readonly Tap[];
+  /** Undefined: nothing is known of what the answer costs. */
+  readonly usage: UsageSource | undefined;
+}
+
+/** Where a call goes. */
+export interface Aim {
+  /** In the order in which they are asked for room; one of them is asked. At least one. */
+  readonly targets: readonly OpaqueTarget[];
+  /** As the client says them; undefined: it says nothing. */
+  readonly call: { readonly model: string; readonly stream: boolean } | undefined;
+  /** Called when an answer of the target can be relayed. */
+  readonly tap: (answer: UpstreamAnswer, target: OpaqueTarget) => Tapped;
+}
+
+export interface OpaqueDoor {
+  /** A path, or the beginning of one and `*`; a segment that begins with `:` stands for any. Metrics say it so. */
+  readonly path: string;
+  readonly methods: readonly OpaqueMethod[];
+  /** Whose clients ask here: that decides some headers. */
+  readonly surface: Surface;
+  /** Which rules count its requests and refuse them: all that match, those of user paths, or none. */
+  readonly counts: 'everything' | 'user_paths' | 'nothing';
+  /** What bounds its bodies. */
+  readonly bodySetting: 'body_limit' | 'upload_limit';
+  /** So much of a body is looked at before it is sent. Bytes; 0: nothing. */
+  readonly shortBytes: number;
+  /** The client gets the headers of an answer as they are, but for those that are none of its business. */
+  readonly relaysHeaders: boolean;
+  /** Where it is closed, it is as if it were not there. */
+  readonly isOpen: (snapshot: Snapshot) => boolean;
+  /** Throws the Refusal of a call that goes nowhere. */
+  readonly aim: (knock: Knock, parts: Gateway) => Aim | Promise<Aim>;
+}

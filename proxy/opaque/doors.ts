@@ -1,0 +1,24 @@
+// The doors of opaque calls: a row each. opaque-line.ts serves them all.
+import { isUnder } from '../connection/known-routes.ts';
+import { opaqueMethods } from '../upstream/send-opaque.ts';
+import type { OpaqueDoor } from './door.ts';
+import { aimPassthrough } from './passthrough.ts';
+
+export const doors: readonly OpaqueDoor[] = [
+  {
+    path: '/p/*',
+    methods: opaqueMethods,
+    surface: 'openai',
+    counts: 'everything',
+    bodySetting: 'upload_limit',
+    shortBytes: 64 * 1024,
+    relaysHeaders: true,
+    isOpen: ({ servesPassthrough }) => servesPassthrough,
+    aim: aimPassthrough,
+  },
+];
+
+/** The door of a request; undefined: it is none of an opaque call. */
+export function doorOf(method: string | undefined, path: string): OpaqueDoor | undefined {
+  return doors.find((door) => isUnder(path, door.path) && door.methods.some((known) => known === method));
+}
