@@ -53,7 +53,7 @@ export function shareAcrossOrigins(
   const asked = headers['access-control-request-headers'];
   if (asked !== undefined && asked.length <= longestList && headerList.test(asked))
     response.setHeader('access-control-allow-headers', asked);
-  response.setHeader('access-control-allow-methods', 'GET, POST, DELETE');
+  response.setHeader('access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE');
   response.setHeader('access-control-max-age', String(maxAgeSeconds));
   response.setHeader('vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers');
   response.writeHead(204, ['x-request-id', id, ...fixedHeaderList]).end();

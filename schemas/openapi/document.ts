@@ -5,6 +5,7 @@ import { referenceTo, type SchemaName, schemaComponents } from './components.ts'
 import { examples } from './examples.ts';
 import { modelOperations } from './model-operations.ts';
 import { type HeaderName, headers, limitHeaders, type Operation, parameters, type Refusals } from './operation.ts';
+import { passthroughOperations } from './passthrough-operations.ts';
 import { streamExamples } from './stream-example.ts';
 
 /** The version of the programmatic interface (spec, Versioning 1). */
@@ -30,6 +31,9 @@ const refusalsOfClients: Refusals = {
   500: ['internal_error'],
 };
 
+/** JSON, an event stream, or bytes of any kind. */
+const anything = { '*/*': { schema: {} } };
+
 /** Statuses whose answers may have Retry-After. */
 const retryable = new Set([429, 503]);
 
@@ -43,7 +47,7 @@ const everyHeader: Readonly<Record<Surface, readonly HeaderName[]>> = {
 };
 
 /** Every operation, those of the control plane first. */
-export const operations: readonly Operation[] = [...adminOperations, ...modelOperations];
+export const operations: readonly Operation[] = [...adminOperations, ...modelOperations, ...passthroughOperations];
 
 /** All error codes of an operation by status: its own, and those of all operations with the same access. */
 export function refusalsOf({ access, body, refusals = {} }: Operation): Refusals {
@@ -61,7 +65,7 @@ export function describeApi(): object {
       title: 'Model gateway',
       version,
       description:
-        'The model API (/v1) speaks the wire formats of OpenAI and Anthropic. The admin API (/admin) changes rate limits and keys while the gateway runs.',
+        'The model API (/v1) speaks the wire formats of OpenAI and Anthropic. /p passes requests on to a provider as they are. The admin API (/admin) changes rate limits and keys while the gateway runs.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'Any proxy; the control plane serves /admin itself too.' }],
@@ -90,7 +94,7 @@ function describePaths(): Record<string, Record<string, object>> {
 }
 
 function describeOperation(operation: Operation): object {
-  const { id, tag, summary, description, access, surface = 'openai', body, success } = operation;
+  const { id, tag, summary, description, access, surface = 'openai', body, success, isOpaque = false } = operation;
   const error = access === 'client' ? 'model-error' : 'admin-error';
   const refusals = Object.entries(refusalsOf(operation)).map(([status, codes]) => [
     status,
@@ -104,8 +108,10 @@ function describeOperation(operation: Operation): object {
     security: access === 'client' ? [{ bearer: [] }, { apiKey: [] }, { azureApiKey: [] }] : [{ bearer: [] }],
     parameters: (operation.parameters ?? []).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
+    ...(isOpaque ? { requestBody: { content: anything } } : {}),
     responses: {
       [success.status]: describeSuccess(success, surface),
+      ...(isOpaque ? describeOpaque(success) : {}),
       ...Object.fromEntries(refusals),
       default: describeAnswer(
         access === 'client' ? 'Any other error, including errors of the provider.' : 'Any other error.',
@@ -127,6 +133,14 @@ function describeSuccess(
     ...named,
     ...limited,
   ]);
+}
+
+/** Any answer that a provider gives for good. */
+function describeOpaque({ says, headers: named = [] }: Operation['success']): object {
+  const statuses = [200, 201, 202, 204];
+  const describe = (status: number): object =>
+    describeAnswer(says, status === 204 ? undefined : anything, ['x-request-id', ...named]);
+  return Object.fromEntries(statuses.map((status) => [status, describe(status)]));
 }
 
 function describeRefusal(error: SchemaName, status: number, codes: readonly string[], surface: Surface): object {

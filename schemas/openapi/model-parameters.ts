@@ -1,6 +1,23 @@
 // The parameters of the model API that only some of its operations have.
 
 export const modelParameters = {
+  PassthroughProvider: {
+    name: 'provider',
+    in: 'path',
+    required: true,
+    description: 'The name of a provider in the configuration, else its type: then the first provider of that type.',
+    schema: { type: 'string', minLength: 1, maxLength: 100 },
+    example: 'openai',
+  },
+  PassthroughEndpoint: {
+    name: 'endpoint',
+    in: 'path',
+    required: true,
+    description:
+      'The path below the base URL of the provider. A slash may be written as `%2F`; `v1/` at its beginning is left out.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'chat/completions',
+  },
   ModelId: {
     name: 'id',
     in: 'path',

@@ -8,7 +8,7 @@ import type { StreamName } from './stream-example.ts';
 export interface Operation {
   /** Its name in generated clients. */
   readonly id: string;
-  readonly method: 'delete' | 'get' | 'patch' | 'post' | 'put';
+  readonly method: 'delete' | 'get' | 'head' | 'options' | 'patch' | 'post' | 'put';
   /** With parameters in braces: `/admin/auth-keys/{id}`. */
   readonly path: string;
   readonly tag: string;
@@ -25,6 +25,8 @@ export interface Operation {
   /** `anthropic`: its answers have the headers that clients of Anthropic read, besides ours. */
   readonly surface?: 'anthropic';
   readonly body?: SchemaName;
+  /** Its bodies are what a provider makes of them. */
+  readonly isOpaque?: boolean;
   readonly success: Success;
   /** Error codes by status, without those that all operations with this access have. */
   readonly refusals?: Refusals;

@@ -1,0 +1,36 @@
+// The passthrough: one operation for each method, all alike.
+import { modelCallRefusals } from './model-call.ts';
+import { limitHeaders, type Operation } from './operation.ts';
+
+const methods = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
+
+/** What a body cannot be refused for, because it is not read as a model call. */
+const { 408: late, 413: tooLarge, 429: limited, 502: broken, 504: slow } = modelCallRefusals;
+
+export const passthroughOperations: readonly Operation[] = methods.map((method) => ({
+  id: `passthrough${method.charAt(0).toUpperCase()}${method.slice(1)}`,
+  method,
+  path: '/p/{provider}/{endpoint}',
+  tag: 'Passthrough',
+  access: 'client',
+  isOpaque: true,
+  summary: `Passes a ${method.toUpperCase()} request on to a provider as it is.`,
+  description:
+    'Method, query, headers and body go to the provider while they come, with its key in place of yours, and its answer comes back as it is: status, headers, bytes. An error of the provider has its status and the error envelope. Limits of the user path and of the provider count; those of a model, and the models of a key, go by the model in the path, or in a JSON body of up to 64 KiB. `server.enable_passthrough_routes` switches it off.',
+  parameters: ['PassthroughProvider', 'PassthroughEndpoint', 'UserPath'],
+  success: {
+    status: 200,
+    says: 'The answer of the provider.',
+    headers: ['x-upstream-request-id', ...limitHeaders],
+  },
+  refusals: {
+    400: ['invalid_path', 'unknown_provider', 'upgrade_not_supported', 'duplicate_key', 'routing_member_not_allowed'],
+    403: ['model_access_denied', 'passthrough_model_unknown'],
+    404: ['route_not_found'],
+    408: late ?? [],
+    413: tooLarge ?? [],
+    429: limited ?? [],
+    502: broken ?? [],
+    504: slow ?? [],
+  },
+}));
