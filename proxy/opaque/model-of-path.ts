@@ -1,8 +1,11 @@
 // What is known of an endpoint of a provider by its path alone: what it answers with, and the model where the path names it.
-import type { Operation } from '../dialects/dialect.ts';
+import type { ClientDialectName } from '../dialects/names.ts';
+
+/** What the gateway understands the answers of. */
+type Understood = ClientDialectName | 'embeddings' | 'count_tokens';
 
 /** Endpoints whose answers are understood, by their path below the base URL. */
-const operations: ReadonlyMap<string, Operation> = new Map([
+const operations: ReadonlyMap<string, Understood> = new Map([
   ['chat/completions', 'chat'],
   ['completions', 'completions'],
   ['responses', 'responses'],
@@ -48,7 +51,7 @@ export function takesModelFromBody(endpoint: string): boolean {
 }
 
 /** What is asked for; undefined: nothing that the gateway understands. */
-export function operationOf(endpoint: string): Operation | undefined {
+export function operationOf(endpoint: string): Understood | undefined {
   const azure = /^(?:openai\/)?deployments\/[^/]+\/(.+)$/.exec(endpoint)?.[1];
   return operations.get(azure ?? endpoint);
 }

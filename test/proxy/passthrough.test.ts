@@ -33,7 +33,7 @@ suite.beforeEach(() => upstream.behave({ kind: 'json', body: { ok: true } }));
 async function answerTo(send: string | Buffer, isHead = false): Promise<RawResponse> {
   const { responses } = await rawRequest(gateway.port, send, { head: isHead });
   const last = responses.at(-1);
-  if (last === undefined) throw new Error(`no answer to ${send}`);
+  if (last === undefined) throw new Error(`no answer to ${send.toString()}`);
   return last;
 }
 
