@@ -222,7 +222,7 @@ await test('it is logged and counted as what it is', async (t) => {
     (before ?? 0) + 1,
   );
   const line = await waitFor('its line', () =>
-    gateway.process.logs().findLast((said) => said['endpoint'] === '/p/fake/files/file-1'),
+    gateway.process.requests().findLast((said) => said['endpoint'] === '/p/fake/files/file-1'),
   );
   t.match(line, { method: 'GET', endpoint: '/p/fake/files/file-1', status: 200, attempts: [{ provider: 'fake' }] });
   t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
