@@ -6,6 +6,7 @@ import type { BodyLimit } from '../connection/read-body.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { StreamedBody } from '../upstream/call-deadline.ts';
 import type { Deadlines, Timed } from '../upstream/deadlines.ts';
+import { notePassed } from './passed-memory.ts';
 
 /** What bounds a body. */
 export interface BodyBounds {
@@ -136,6 +137,7 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
   /** Properties, because they are called without their object. */
   readonly #take = (chunk: Buffer): void => {
     this.#meter?.(chunk.length);
+    notePassed(chunk.length);
     this.#length += chunk.length;
     this.deadlineMs = this.#deadlines.coarseNowMs + this.#bounds.pauseMs;
     const { bytes, setting } = this.#bounds.limit;
