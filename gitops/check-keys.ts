@@ -1,5 +1,6 @@
 // Checks of the keys of a provider: that they stand in one place, can be sent, and are not written out in the file.
 import { parseAwsKey } from '../schemas/keys/aws-key.ts';
+import { defaultAddresses, typesWithOptionalKey } from '../schemas/provider-addresses.ts';
 import type { Provider } from '../schemas/types.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
 import { refersToVariable } from './expand.ts';
@@ -19,6 +20,10 @@ const places = ['api_key', 'api_key_file', 'api_keys', 'api_key_files'] as const
 /** No value of a key enters a message. */
 export function checkKeys(name: string, provider: Provider, sources: Sources, findings: ProviderFindings): void {
   const [first, ...others] = places.filter((place) => provider[place] !== undefined);
+  if (first === undefined && needsKey(provider)) {
+    const message = `has no key, and ${quote(provider.type)} refuses every request without one; add api_key: \${${variableOf(name)}}`;
+    findings.warnings.push(sources.problem(['providers', name], message, 'key'));
+  }
   for (const place of others) {
     const message = `stands beside ${first} (${sources.place(['providers', name, first ?? ''], 'key')}); a provider has one of the two`;
     findings.problems.push(sources.problem(['providers', name, place], message, 'key'));
@@ -52,6 +57,12 @@ export function checkKeys(name: string, provider: Provider, sources: Sources, fi
   function warn(at: Path, message: string): void {
     findings.warnings.push({ ...sources.problem(at, message), environmental: true });
   }
+}
+
+/** At another address a server may stand that knows the key itself, and a header may hold one. */
+function needsKey({ type, base_url, headers }: Provider): boolean {
+  const isOwnAddress = base_url === defaultAddresses[type];
+  return isOwnAddress && !typesWithOptionalKey.has(type) && Object.keys(headers).length === 0;
 }
 
 /** `variable`: where a key that is written out should stand instead. */

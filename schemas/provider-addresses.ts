@@ -27,6 +27,9 @@ export const defaultAddresses: Readonly<Record<ProviderType, string | undefined>
   vllm: 'http://localhost:8000/v1',
 };
 
+/** Types whose servers people run themselves, mostly without a key. */
+export const typesWithOptionalKey: ReadonlySet<ProviderType> = new Set(['ollama', 'vllm'] as const);
+
 /** What a base URL looks like for the types that have no address for everyone. */
 export const exampleAddresses = {
   azure: 'https://my-resource.openai.azure.com/openai/v1',

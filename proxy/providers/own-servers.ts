@@ -11,7 +11,6 @@ export const ollama: Row = {
   baseUrl: defaultAddresses.ollama,
   // Its cloud accepts no other style, in either format.
   keyStyle: 'bearer',
-  isKeyOptional: true,
   speeches: {
     // Not ticked in the list of request fields.
     chat: speechWith('chat', {
@@ -33,7 +32,6 @@ export const ollama: Row = {
 export const vllm: Row = {
   baseUrl: defaultAddresses.vllm,
   keyStyle: 'bearer',
-  isKeyOptional: true,
   speeches: {
     // "`user` parameter is ignored." Which roles are known depends on the template of the model; all know `system`.
     chat: speechWith('chat', { maxTokens: 'max_tokens', hasOnlySystemRole: true, without: ['user'] }),
@@ -52,7 +50,6 @@ export const vllm: Row = {
 export const compatible: Row = {
   baseUrl: undefined,
   keyStyle: 'bearer',
-  isKeyOptional: true,
   speeches: { chat, embeddings },
   models,
 };

@@ -32,8 +32,6 @@ export interface Row {
   /** Base URL where the config names none; undefined: it has to. */
   readonly baseUrl: string | undefined;
   readonly keyStyle: KeyStyle;
-  /** It is asked without a key where the config names none. */
-  readonly isKeyOptional?: boolean | undefined;
   /** What it speaks natively. A client's own dialect is preferred, and after it those that stand first. */
   readonly speeches: Readonly<Partial<Record<Speakable, Speech>>>;
   /** Where its models are listed; undefined: nowhere. */

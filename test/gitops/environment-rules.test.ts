@@ -70,8 +70,8 @@ await test('a mistake stays one while rate limits are off', async (t) => {
 });
 
 const files = `providers:
-  openai: { type: openai, models: [m] }
-  My_Provider: { type: openai, models: [m] }
+  openai: { type: vllm, models: [m] }
+  My_Provider: { type: vllm, models: [m] }
 rate_limits:
   user_paths:
     - { path: team//app/, limits: [{ period: minute, max_requests: 1 }, { period: day, max_requests: 2 }] }
@@ -182,7 +182,7 @@ await test('a provider that is not there is a warning with a hint', async (t) =>
 
 await test('token caps without token counting are one warning', async (t) => {
   const says = ['USAGE_ENABLED  is false, so no token is counted and no max_tokens is enforced'];
-  const yaml = `providers: {p: {type: openai, models: [m]}}\nrate_limits: {models: [{model: m, limits: [{period: day, max_tokens: 1}]}]}\n`;
+  const yaml = `providers: {p: {type: vllm, models: [m]}}\nrate_limits: {models: [{model: m, limits: [{period: day, max_tokens: 1}]}]}\n`;
   const warnings = (environment: Variables, text?: string): string[] => lines(load(environment, text).warnings);
   t.strictSame(
     warnings({ USAGE_ENABLED: 'false', SET_RATE_LIMIT_A: 'rpm=1,tpm=1,tph=1', SET_RATE_LIMIT_B: 'tpd=1' }),

@@ -19,7 +19,7 @@ await test('a variable that is not set is named in the file that has it', async 
   const rule = (model: string): string => `{ model: ${model}, limits: [{ period: day, max_requests: 1 }] }`;
   const { problems, warnings } = loadFiles(
     [
-      file('a.yaml', `rate_limits: { models: [${rule('m')}] }\nproviders: { a: { type: openai, models: [m] } }\n`),
+      file('a.yaml', `rate_limits: { models: [${rule('m')}] }\nproviders: { a: { type: vllm, models: [m] } }\n`),
       file('b/b.yaml', `rate_limits: { models: [${rule('phantom')}, ${rule('chat')}] }\n`),
       file(
         'c.yaml',
