@@ -11,8 +11,6 @@ export interface Quirks {
   readonly thinking?: 'reasoning_effort' | 'reasoning' | 'none' | undefined;
   /** Chat: `response_format` of the type `json_schema` is known. Absent: it is. */
   readonly outputSchema?: false | undefined;
-  /** Chat: `response_format` at all. Absent: it is known. */
-  readonly outputFormat?: false | undefined;
   /** Members that the server refuses or does not obey, by their name in its dialect (`seed`, `logprobs`, `parallel_tool_calls`, `n`). */
   readonly without?: readonly string[] | undefined;
   /** Tools that take free text are known. Absent: only where `isInventor` says so. */

@@ -20,7 +20,7 @@ export function keyHeaders(style: KeyStyle, key: string | undefined): string[] {
  * Whether a key of AWS is one to sign with, `<access key id>:<secret access key>` and maybe `:<session token>`. An API key of Bedrock has
  * no colon and is sent as it is (docs.aws.amazon.com/bedrock/latest/userguide/api-keys-use.html).
  */
-export function isAccessKey(key: string): boolean {
+function isAccessKey(key: string): boolean {
   return key.includes(':');
 }
 

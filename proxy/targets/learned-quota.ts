@@ -2,7 +2,7 @@
 import { durationMs, momentMs } from './reset-time.ts';
 
 /** What providers limit. */
-export const quotaDimensions = ['requests', 'tokens', 'input_tokens', 'output_tokens'] as const;
+const quotaDimensions = ['requests', 'tokens', 'input_tokens', 'output_tokens'] as const;
 export type QuotaDimension = (typeof quotaDimensions)[number];
 
 /** Headers of an answer that speak of limits, names and values in turn; undefined when it has none. */

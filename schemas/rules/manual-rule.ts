@@ -7,7 +7,7 @@ import { normaliseSubject, shownSubject } from './scope.ts';
 export const manualRuleKind = 'rate_limit';
 
 /** The longest custom period in seconds; the same as in the configuration. */
-export const longestPeriodSeconds = 2_147_483_647;
+const longestPeriodSeconds = 2_147_483_647;
 
 /** A name of a rule, as the schemas allow it. */
 const ruleName = /^[A-Za-z0-9._-](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9._-])?$/;
@@ -105,12 +105,12 @@ export function expiryMs({ expiresAt }: ManualRule): number {
 }
 
 /** 1 … 2^53−1. */
-export function isCap(value: unknown): value is number {
+function isCap(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
 /** The length of a window in whole seconds. */
-export function isPeriod(value: unknown): value is number {
+function isPeriod(value: unknown): value is number {
   return isCap(value) && value <= longestPeriodSeconds;
 }
 

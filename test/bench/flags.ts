@@ -25,7 +25,7 @@ interface Contender {
 }
 
 /** The flags that are compared; the first line is what the others are compared with. */
-export const FLAG_SETS: readonly (readonly string[])[] = [
+const FLAG_SETS: readonly (readonly string[])[] = [
   NODE_FLAGS,
   [],
   ['--max-semi-space-size=4'],

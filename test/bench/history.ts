@@ -9,7 +9,7 @@ import { ownCommit } from './tree.ts';
 import { isJson } from './workload.ts';
 
 /** Where the lines are. */
-export const HISTORY = join(import.meta.dirname, 'history.jsonl');
+const HISTORY = join(import.meta.dirname, 'history.jsonl');
 
 /** What is kept of a run. */
 export interface HistoryLine {

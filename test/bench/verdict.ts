@@ -5,7 +5,7 @@ import { renderTable } from './table.ts';
 import { isJson } from './workload.ts';
 
 /** What the gateway is to stay within. Ratios are to the bare pass-through, or to the gateway without what is judged. */
-export const TARGETS = {
+const TARGETS = {
   jsonCpuRatio: 1.35,
   instantCpuRatio: 1.4,
   pacedCpuRatio: 1.15,

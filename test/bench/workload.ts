@@ -23,7 +23,7 @@ export type Workload = (typeof WORKLOADS)[number];
 /** Events a client receives of an instant stream, `[DONE]` included. */
 export const INSTANT_EVENTS = 34;
 /** The same of a translated one: its start, the words with what opens and closes their block, and what ends it. */
-export const TRANSLATED_EVENTS = INSTANT_EVENTS + 2;
+const TRANSLATED_EVENTS = INSTANT_EVENTS + 2;
 /** Events a client receives of a stream in four writes, `[DONE]` included. */
 export const QUARTERS_EVENTS = 31;
 /** Events a client receives of a paced stream, `[DONE]` included. */

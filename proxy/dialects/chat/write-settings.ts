@@ -75,8 +75,8 @@ export function writeStop({ stop }: ConversationRequest, writing: Writing): Json
 /** `response_format`. A server without schemas is asked for any JSON. */
 export function writeOutput({ output }: ConversationRequest, writing: Writing): JsonObject {
   if (output === undefined) return {};
-  const { outputFormat, outputSchema } = writing.quirks;
-  if (outputFormat === false || writing.lacks('response_format')) {
+  const { outputSchema } = writing.quirks;
+  if (writing.lacks('response_format')) {
     if (output.kind !== 'text') writing.meaning('output', 'it cannot be told the format of an answer');
     return {};
   }

@@ -63,7 +63,7 @@ function writeFormat({ request, losses }: Writing, { quirks }: WriteTarget): Jso
   if (output === undefined || output.kind === 'text') return undefined;
   const field = fieldName('output', dialect);
   if (output.kind === 'json') losses.meaning(field, 'it has no JSON output without a schema');
-  else if (quirks.outputSchema === false || quirks.outputFormat === false) losses.meaning(field, 'it has no schemas');
+  else if (quirks.outputSchema === false) losses.meaning(field, 'it has no schemas');
   else return { type: 'json_schema', schema: output.schema };
   return undefined;
 }

@@ -67,7 +67,7 @@ function effortOf({ mode, effort, budgetTokens }: Thinking): string | undefined 
 }
 
 /** Whether the encrypted thoughts shall come with the answer, so that the client can send them back. */
-export function wantsThoughts({ dialect, thinking }: ConversationRequest, target: WriteTarget): boolean {
+function wantsThoughts({ dialect, thinking }: ConversationRequest, target: WriteTarget): boolean {
   if (dialect === 'responses') return false;
   if (isOpenai(speakers, target)) return false;
   return isOpenai(thinkers, target) || (thinking !== undefined && thinking.mode !== 'off');

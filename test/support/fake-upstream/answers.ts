@@ -32,7 +32,7 @@ interface EmbeddingRequest {
 }
 
 const created = 1_767_225_600;
-export const defaultContent = 'Hello from the fake upstream, which speaks word by word.';
+const defaultContent = 'Hello from the fake upstream, which speaks word by word.';
 
 /** Account facts that a provider puts on its answers and that must not pass through a gateway unnoticed. */
 function accountHeaders(entry: Entry): Field[] {

@@ -1,7 +1,6 @@
 // Requests as Converse wants them, and what is told of the things that it cannot say.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { conversePath } from '../../../../proxy/dialects/bedrock/converse-path.ts';
 import { traitsOf } from '../../../../proxy/dialects/bedrock/model-traits.ts';
 import { bedrockTranslation } from '../../../../proxy/dialects/bedrock/translate.ts';
 import type { ConversationRequest, Turn } from '../../../../proxy/dialects/conversation/conversation.ts';
@@ -332,7 +331,5 @@ await test('what ids of models tell', (t) => {
     ['arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc', 'opaque'],
   ];
   for (const [model, family] of families) t.match(traitsOf(model), { family }, model);
-  t.equal(conversePath('a.b-v2:0', false), '/model/a.b-v2%3A0/converse');
-  t.equal(conversePath('arn:x/y', true), '/model/arn%3Ax%2Fy/converse-stream');
   t.end();
 });

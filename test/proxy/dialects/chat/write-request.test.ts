@@ -61,7 +61,7 @@ const settings: readonly (readonly [Partial<ConversationRequest>, Quirks, string
   [{ sampling: { logprobs: true, topLogprobs: 2 } }, { without: ['logprobs'] }, 'm', {}, ['meaning logprobs']],
   [{ stop: ['a'] }, {}, 'm', { stop: ['a'] }, []],
   [{ stop: ['a'] }, { without: ['stop'] }, 'm', {}, ['meaning stop_sequences']],
-  [{ output: { kind: 'json' } }, { outputFormat: false }, 'm', {}, ['meaning output_config.format']],
+  [{ output: { kind: 'json' } }, { without: ['response_format'] }, 'm', {}, ['meaning output_config.format']],
   [
     { output: schema },
     {},
