@@ -1,5 +1,6 @@
 // Reads how an answer is to be: sampling, thinking and its format.
 import type { OutputFormat, OwnMember, Sampling, Thinking } from '../conversation/conversation.ts';
+import { isEffort } from '../conversation/effort.ts';
 import { type JsonObject, numberOf, withoutAbsent } from '../json.ts';
 import {
   optionalFlag,
@@ -56,9 +57,6 @@ export function readOutput(body: JsonObject): OutputFormat | OwnMember | undefin
   return { kind: 'schema', schema: optionalObject(said, 'schema', at) ?? {}, ...rest };
 }
 
-type Effort = NonNullable<Thinking['effort']>;
-const efforts: readonly string[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] satisfies Effort[];
-
 export interface ReadThinking {
   readonly thinking?: Thinking | undefined;
   readonly own: readonly OwnMember[];
@@ -74,11 +72,11 @@ export function readThinking(body: JsonObject): ReadThinking {
   const isHidden = optionalFlag(reasoning, 'exclude', 'reasoning') === true;
   const thinking: Thinking = withoutAbsent({
     mode: said === 'none' ? ('off' as const) : modeOf(reasoning, asked),
-    effort: said !== undefined && efforts.includes(said) ? (said as Effort) : undefined,
+    effort: said !== undefined && isEffort(said) ? said : undefined,
     budgetTokens: numberOf(budget),
     summary: isHidden ? 'omitted' : optionalText(reasoning, 'summary', 'reasoning'),
   });
-  const isUnknown = said !== undefined && said !== 'none' && !efforts.includes(said);
+  const isUnknown = said !== undefined && said !== 'none' && !isEffort(said);
   return {
     ...(Object.keys(thinking).length === 0 ? {} : { thinking }),
     own: isUnknown ? [{ path: ['reasoning_effort'], value: said, isMeaning: false }] : [],

@@ -1,5 +1,6 @@
 // Writes how much a model shall think, in the three ways that servers of chat know.
 import type { ConversationRequest, Thinking } from '../conversation/conversation.ts';
+import { effortOfBudget } from '../conversation/effort.ts';
 import type { JsonObject } from '../json.ts';
 import type { Writing } from './writing.ts';
 
@@ -57,7 +58,7 @@ function effortOf({ mode, effort, budgetTokens }: Thinking, writing: Writing): s
   }
   if (budgetTokens !== undefined && effort === undefined) {
     writing.hint('thinking');
-    return budgetTokens >= 20_000 ? 'high' : budgetTokens >= 10_000 ? 'medium' : 'low';
+    return effortOfBudget(budgetTokens);
   }
   if (effort === undefined) return mode === undefined ? undefined : 'medium';
   const known = knownEffort(effort, writing);

@@ -1,9 +1,8 @@
 // How much a Gemini model shall think: a budget of tokens for 2.5, a level since 3.
 import type { Thinking } from '../conversation/conversation.ts';
+import { type Effort, effortOfBudget } from '../conversation/effort.ts';
 import type { JsonObject } from '../json.ts';
 import { type Generation, generationOf } from './model-generation.ts';
-
-type Effort = NonNullable<Thinking['effort']>;
 
 /** Google's own equivalents of OpenAI's efforts. Tokens. */
 const budgets: Readonly<Record<Effort, number>> = {
@@ -66,7 +65,7 @@ function withLevel(
 ): WrittenThinking {
   const isSmall = generation.size !== 'pro';
   if (mode === 'off') return { config: { thinkingLevel: isSmall ? 'minimal' : 'low' }, isWhole: false };
-  const asked = effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens));
+  const asked = effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens));
   if (asked === undefined) return { config: whenAny(seen), isWhole: true };
   return { config: { ...seen, thinkingLevel: levelOf(asked, generation) }, isWhole: true };
 }
@@ -76,11 +75,6 @@ function levelOf(effort: Effort, { size, minor }: Generation): string {
   if (effort === 'minimal') return size === 'pro' ? 'low' : 'minimal';
   if (effort === 'low') return 'low';
   return effort === 'medium' && (size !== 'pro' || minor > 0) ? 'medium' : 'high';
-}
-
-function effortOf(budgetTokens: number): Effort {
-  if (budgetTokens >= 20_000) return 'high';
-  return budgetTokens >= 10_000 ? 'medium' : 'low';
 }
 
 function whenAny(config: JsonObject): JsonObject | undefined {

@@ -1,5 +1,6 @@
 // Reads how an answer shall be thought out, formatted and sampled.
 import type { ConversationRequest, OutputFormat, OwnMember, Sampling, Thinking } from '../conversation/conversation.ts';
+import { efforts, isEffort } from '../conversation/effort.ts';
 import { type JsonObject, numberOf } from '../json.ts';
 import {
   optionalFlag,
@@ -62,20 +63,17 @@ function readFormat(format: JsonObject): OutputFormat {
 }
 
 const reasoningMembers = new Set(['effort', 'summary']);
-const efforts: ReadonlySet<string> = new Set(['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] satisfies Effort[]);
-type Effort = NonNullable<Thinking['effort']>;
 
 export function readReasoning(body: JsonObject): Settings<{ readonly thinking?: Thinking }> {
   const reasoning = optionalObject(body, 'reasoning') ?? {};
   const effort = optionalText(reasoning, 'effort', 'reasoning');
   const summary = optionalText(reasoning, 'summary', 'reasoning');
-  if (effort !== undefined && effort !== 'none' && !efforts.has(effort)) {
-    throw new InvalidRequest('reasoning.effort', `must be none, ${[...efforts].join(', ')}`);
+  if (effort !== undefined && effort !== 'none' && !isEffort(effort)) {
+    throw new InvalidRequest('reasoning.effort', `must be none, ${efforts.join(', ')}`);
   }
   const ownMembers = hints(reasoning, reasoningMembers, ['reasoning']);
   if (effort === undefined && summary === undefined) return { members: {}, ownMembers };
-  const asked: Thinking =
-    effort === 'none' ? { mode: 'off' } : effort === undefined ? {} : { effort: effort as Effort };
+  const asked: Thinking = effort === 'none' ? { mode: 'off' } : effort === undefined ? {} : { effort };
   return { members: { thinking: { ...asked, ...(summary === undefined ? {} : { summary }) } }, ownMembers };
 }
 

@@ -1,5 +1,6 @@
 // Writes how an answer shall be thought out, formatted and sampled.
 import type { ConversationRequest, OutputFormat, Thinking } from '../conversation/conversation.ts';
+import { effortOfBudget } from '../conversation/effort.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, type JsonValue, numberOf } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
@@ -62,8 +63,7 @@ export function writeReasoning(request: ConversationRequest, target: WriteTarget
 function effortOf({ mode, effort, budgetTokens }: Thinking): string | undefined {
   if (mode === 'off') return 'none';
   if (effort !== undefined || budgetTokens === undefined) return effort;
-  if (budgetTokens >= 20_000) return 'high';
-  return budgetTokens >= 10_000 ? 'medium' : 'low';
+  return effortOfBudget(budgetTokens);
 }
 
 /** Whether the encrypted thoughts shall come with the answer, so that the client can send them back. */
