@@ -11,7 +11,7 @@ const kept = new Set(
     'proxy-connection set-cookie te trailer transfer-encoding upgrade x-api-key x-request-id x-upstream-request-id'
   ).split(' '),
 );
-const keptBeginnings = ['content-', 'x-gateway-'];
+const keptBeginnings = ['content-', 'sec-websocket-', 'x-gateway-'];
 
 /** `userPathHeader`: the name of the header that holds the user path. */
 export function checkForwarded(

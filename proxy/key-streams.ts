@@ -1,4 +1,4 @@
-// Ends the streams of keys that are revoked or expired, where server.cut_revoked_streams is set.
+// Ends the sessions of keys that are revoked or expired, and their streams where server.cut_revoked_streams is set.
 import { isActive } from '../schemas/keys/auth-key.ts';
 import type { Credentials } from '../schemas/keys/credentials.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
@@ -9,25 +9,25 @@ const pollMs = 200;
 export interface KeyStreams {
   /**
    * Watches a stream that a managed key opened, until the answer is called. `cut` is called when the key was revoked, deleted or has
-   * expired, again at every poll until the stream is gone.
+   * expired, again at every poll until the stream is gone. `isSession`: it may last for hours, so it ends whatever the setting says.
    */
-  watch(keyId: string, cut: () => void): () => void;
+  watch(keyId: string, cut: () => void, isSession?: boolean): () => void;
 }
 
 /** Polls the current state instead of following changes, so that no change of keys, clocks or settings can be missed. */
 export function createKeyStreams(current: () => Snapshot, nowMs: () => number): KeyStreams {
-  const open = new Set<{ readonly keyId: string; readonly cut: () => void }>();
+  const open = new Set<{ readonly keyId: string; readonly cut: () => void; readonly isSession: boolean }>();
   let known: Credentials | undefined;
   let active = new Map<string, number>();
 
   const poll = (): void => {
     if (open.size === 0) return;
     const { credentials, cutsRevokedStreams } = current();
-    if (!cutsRevokedStreams) return;
     if (credentials !== known) active = expiries(credentials);
     known = credentials;
     const now = nowMs();
-    for (const { keyId, cut } of open) {
+    for (const { keyId, cut, isSession } of open) {
+      if (!isSession && !cutsRevokedStreams) continue;
       const expiresAtMs = active.get(keyId);
       // Keys that could not be read are not revoked.
       const isRevoked = expiresAtMs === undefined ? credentials.isComplete : now >= expiresAtMs;
@@ -36,8 +36,8 @@ export function createKeyStreams(current: () => Snapshot, nowMs: () => number): 
   };
   setInterval(poll, pollMs).unref();
   return {
-    watch(keyId, cut) {
-      const stream = { keyId, cut };
+    watch(keyId, cut, isSession = false) {
+      const stream = { keyId, cut, isSession };
       open.add(stream);
       return () => void open.delete(stream);
     },

@@ -39,6 +39,7 @@ import type { Readiness } from './readiness.ts';
 import { createRefusedAddressLog } from './refused-address-log.ts';
 import { RetryBudgets } from './retry/retry-budgets.ts';
 import { createProxyServer } from './server.ts';
+import type { SessionCounts } from './session-counts.ts';
 import { createCurrent } from './snapshot/current.ts';
 import { createPublisher } from './snapshot/publish.ts';
 import { claimInstance } from './store/claim-instance.ts';
@@ -118,6 +119,7 @@ const publisher = createPublisher({
   nowMs: tickMs,
 });
 const connections = (): ConnectionCounts => server.connections();
+const sessions = (): SessionCounts => server.sessions();
 const readiness = (): Readiness => lifecycle.readiness(overload.isOverloaded());
 const failedLogins = createFailedLogins();
 const retries = new RetryBudgets();
@@ -131,6 +133,7 @@ const observed = createMetrics({
   discovery,
   bodies,
   connections,
+  sessions,
   output,
   retries,
   storedResponses,

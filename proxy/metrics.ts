@@ -16,6 +16,8 @@ import type { Limiter } from './limits/limiter.ts';
 import type { Readiness } from './readiness.ts';
 import { RequestTally } from './request-tally.ts';
 import { type RetryBudgets, retryKinds } from './retry/retry-budgets.ts';
+import type { SessionCounts } from './session-counts.ts';
+import { observeSessions } from './session-metrics.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import { observeConfig, observeStore, type StateFacts } from './state-metrics.ts';
 import { type StoredResponses, storingOutcomes } from './stored-responses/stored-responses.ts';
@@ -48,6 +50,7 @@ export interface ObservedFacts extends StateFacts {
   discovery: Pick<Discovery, 'known'>;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
   connections: () => ConnectionCounts;
+  sessions: () => SessionCounts;
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
   retries: Pick<RetryBudgets, 'counts' | 'refused'>;
   storedResponses: Pick<StoredResponses, 'counts'>;
@@ -75,6 +78,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeConfig(registers, facts.config);
   observeStore(registers, facts);
   observeConnections(registers, facts.connections);
+  observeSessions(registers, facts.sessions);
   observeOutput(registers, facts.output);
   observeRetries(registers, facts.retries);
   observeStoredResponses(registers, facts.storedResponses);

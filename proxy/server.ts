@@ -1,5 +1,5 @@
 // The proxy's HTTP server: a table says which trip takes a request line.
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { boundAddress } from '../plane/bound-address.ts';
 import { createServer } from '../plane/http.ts';
@@ -22,7 +22,9 @@ import type { Gateway } from './gateway.ts';
 import { doorOf } from './opaque/doors.ts';
 import { serveOpaque } from './opaque-line.ts';
 import { serve } from './pipeline.ts';
+import { createUpgrades, isUpgrade, type Upgrades } from './realtime/upgrades.ts';
 import type { TripName } from './request-tally.ts';
+import type { SessionCounts } from './session-counts.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 
 /** The running server. */
@@ -37,6 +39,8 @@ export interface ProxyServer {
   openRequests(): number;
   /** What is counted of connections. */
   connections(): ConnectionCounts;
+  /** What is counted of sessions over WebSocket. */
+  sessions(): SessionCounts;
 }
 
 /** Rejects with the Refusal to answer with, or unexpectedly. */
@@ -88,7 +92,12 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
     (request, response) => openExchange(request, response, gateway.current(), gateway.nowMs()),
     (exchange) => begin(exchange, trips, gateway),
   );
-  const server = createServer(options, pipelining.take);
+  const upgrades = createUpgrades(gateway);
+  // Behind another request it stays one: an answer and frames cannot share a connection.
+  const shouldUpgradeCallback = (request: IncomingMessage): boolean =>
+    isUpgrade(request) && pipelining.current(request.socket) === undefined;
+  const server = createServer({ ...options, shouldUpgradeCallback }, pipelining.take);
+  upgrades.attach(server);
   // One more than are accepted, so that it shows when there are too many, and no more of them are kept.
   server.maxHeadersCount = maxHeaders + 1;
   server.on('checkContinue', pipelining.take);
@@ -118,9 +127,10 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
       writeIdleMs = timeouts.writeIdleMs;
       connections.limit(settings);
     },
-    openRequests: pipelining.open,
+    openRequests: () => pipelining.open() + upgrades.size(),
     connections: () => connections.counts(),
-    drain: (graceMs) => drain(server, pipelining, graceMs),
+    sessions: () => upgrades.counts(),
+    drain: (graceMs) => drain(server, { pipelining, upgrades }, graceMs),
   };
 }
 
@@ -198,8 +208,14 @@ function giveUp(exchange: Exchange, error: unknown, gateway: Gateway): void {
   exchange.response.destroy();
 }
 
-async function drain(server: Server, pipelining: Pipelining, graceMs: number): Promise<void> {
+interface Open {
+  readonly pipelining: Pipelining;
+  readonly upgrades: Upgrades;
+}
+
+async function drain(server: Server, { pipelining, upgrades }: Open, graceMs: number): Promise<void> {
   pipelining.drain();
+  upgrades.drain();
   // http's own close would stop the timeout checks, and count answers that are not read yet as idle.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   const sweepIdle = (): void => {
@@ -207,7 +223,10 @@ async function drain(server: Server, pipelining: Pipelining, graceMs: number): P
   };
   sweepIdle();
   const sweep = setInterval(sweepIdle, timeoutCheckMs);
-  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  const cut = setTimeout(() => {
+    server.closeAllConnections();
+    upgrades.end();
+  }, graceMs);
   await closed;
   clearInterval(sweep);
   clearTimeout(cut);

@@ -8,6 +8,7 @@ import {
   secretFilesMetric,
   skippedMetric,
 } from './metrics.ts';
+import { sessionMetrics } from './session-metrics.ts';
 
 /** Upper bounds of durations, in seconds: an answer in half a second and one in ten minutes are both told from their neighbours. */
 const durationBuckets = [
@@ -240,4 +241,5 @@ export const proxyMetrics = {
     labelNames: ['provider', 'model', 'statistic'],
   },
   ...discoveryMetrics,
+  ...sessionMetrics,
 } as const satisfies Record<string, MetricDefinition>;

@@ -93,6 +93,7 @@ export interface Server {
    */
   ratelimit_headers: ('openai' | 'ietf')[];
   stored_responses: StoredResponses;
+  realtime: RealtimeSessions;
   timeouts: ServerTimeouts;
 }
 /**
@@ -118,6 +119,23 @@ export interface StoredResponses {
    * How long a response is kept, and how long the gateway remembers which provider keeps one; at most 365d. A change holds for later responses.
    */
   ttl: string;
+}
+/**
+ * Sessions over WebSocket at /v1/realtime. A session is one request, and holds its slots until it ends.
+ */
+export interface RealtimeSessions {
+  /**
+   * The largest message of a session, in either direction; a larger one closes it (1009).
+   */
+  frame_limit: string;
+  /**
+   * How often the client and the provider are asked for a sign of life. Whoever leaves two pings unanswered is gone, and the session ends.
+   */
+  ping_interval: string;
+  /**
+   * How long a session may last; then it is closed (1001), and the client may open another one.
+   */
+  session_max: string;
 }
 /**
  * Timeouts on the client side.
@@ -192,7 +210,7 @@ export interface Provider {
    *
    * Items: A format of requests and answers.
    */
-  dialects?: ('chat' | 'completions' | 'responses' | 'messages' | 'gemini' | 'bedrock' | 'embeddings')[];
+  dialects?: ('chat' | 'completions' | 'responses' | 'messages' | 'gemini' | 'bedrock' | 'embeddings' | 'realtime')[];
   /**
    * What becomes of a member of a request that this provider does not understand. reject: the request is answered 400. drop: the member is left out and named in the header x-gateway-dropped. Absent: what changes the meaning is rejected, a mere hint is dropped.
    */

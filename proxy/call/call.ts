@@ -187,6 +187,11 @@ function disguisedText(body: Buffer, start: number, stop: number): string | unde
   return key.includes('\\') ? (JSON.parse(`"${key}"`) as string) : key;
 }
 
+/** Whether a member of this name may make a provider go elsewhere. */
+export function isRoutingMember(name: string): boolean {
+  return keyNamed(name)?.bit === 0;
+}
+
 function keyNamed(text: string | undefined): WatchedKey | undefined {
   const folded = text && fold(text);
   return watchedKeys.find(({ name }) => name === folded);

@@ -11,7 +11,7 @@ export const maxHeaders = 100;
 /** What the gateway reads from a request's head. Undefined: the header is not there. */
 export interface Head {
   readonly authorization: string | undefined;
-  /** Of `x-api-key`, or of `api-key`, which clients of Azure send. */
+  /** Of `x-api-key`, of `api-key`, which clients of Azure send, or of a sub-protocol, which is all that a browser can name for a WebSocket. */
   readonly apiKey: string | undefined;
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
@@ -31,6 +31,8 @@ export interface Head {
   readonly fault: Refusal | undefined;
 }
 
+/** How the client of OpenAI writes a key as a sub-protocol. */
+const keyProtocol = 'openai-insecure-api-key.';
 const hostPattern = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 /**
@@ -70,10 +72,12 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
         break;
       case 7:
       case 9:
-        if (!isNamed(name, 'x-api-key') && !isNamed(name, 'api-key')) break;
-        if (apiKey !== undefined && apiKey !== value) credentials = 2;
-        apiKey = value;
+      case 22: {
+        const key = keyIn(name, value) ?? apiKey;
+        if (apiKey !== undefined && apiKey !== key) credentials = 2;
+        apiKey = key;
         break;
+      }
       case 12:
         if (isNamed(name, 'content-type')) {
           if (contentType !== undefined) repeated = 'Content-Type';
@@ -112,9 +116,7 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
     userPath,
     wantsExplanation,
     ambiguousCredentials: credentials > 1,
-    fault:
-      faultOf(request, host, transferEncoding, repeated) ??
-      (isUnmet(expect) ? refusal('expectation_failed') : undefined),
+    fault: faultOf(request, { host, transferEncoding, repeated, expect }),
   };
 }
 
@@ -158,11 +160,18 @@ export function originForm(url: string, host: string | undefined): string {
   return rest?.startsWith('/') ? rest : `/${rest ?? ''}`;
 }
 
+/** What a head must have right. */
+interface Checked {
+  readonly host: string | undefined;
+  readonly transferEncoding: string | undefined;
+  readonly expect: string | undefined;
+  /** A header that stands there twice. */
+  readonly repeated: string | undefined;
+}
+
 function faultOf(
   { rawHeaders, httpVersionMajor, httpVersionMinor }: IncomingMessage,
-  host: string | undefined,
-  transferEncoding: string | undefined,
-  repeated: string | undefined,
+  { host, transferEncoding, repeated, expect }: Checked,
 ): Refusal | undefined {
   if (rawHeaders.length > maxHeaders * 2) {
     return refusal('headers_too_large', { fill: { reason: `more than ${maxHeaders} header lines` } });
@@ -171,9 +180,19 @@ function faultOf(
   if (repeated !== undefined) return unacceptable(`${repeated} stands there twice`);
   if (host === undefined && httpVersionMinor !== 0) return unacceptable('Host is missing');
   if (host !== undefined && !hostPattern.test(host)) return unacceptable('Host is not a host name');
-  if (transferEncoding === undefined) return undefined;
-  if (transferEncoding.toLowerCase() === 'chunked' && httpVersionMinor !== 0) return undefined;
-  return unacceptable('Transfer-Encoding must be "chunked", on HTTP/1.1');
+  const isChunked = transferEncoding?.toLowerCase() === 'chunked' && httpVersionMinor !== 0;
+  if (transferEncoding !== undefined && !isChunked) {
+    return unacceptable('Transfer-Encoding must be "chunked", on HTTP/1.1');
+  }
+  return isUnmet(expect) ? refusal('expectation_failed') : undefined;
+}
+
+/** The key that a header holds: all of it, or one of the sub-protocols that a browser offers. */
+function keyIn(name: string, value: string): string | undefined {
+  if (isNamed(name, 'x-api-key') || isNamed(name, 'api-key')) return value;
+  if (!isNamed(name, 'sec-websocket-protocol')) return undefined;
+  const offered = value.split(',').map((text) => text.trim());
+  return offered.find((text) => text.startsWith(keyProtocol))?.slice(keyProtocol.length);
 }
 
 function joined(before: string | undefined, value: string): string {

@@ -14,7 +14,13 @@ export function refuseForeign(
   letIn: ReadonlySet<string> | undefined,
 ): void {
   const { method = '', headers, socket } = request;
-  const reached = { method, host: head.host, origin: headers.origin, localAddress: socket.localAddress };
+  // A page reads and writes over a WebSocket, whatever opens it.
+  const reached = {
+    method: headers.upgrade === undefined ? method : 'POST',
+    host: head.host,
+    origin: headers.origin,
+    localAddress: socket.localAddress,
+  };
   const foreign = foreignPart(reached, names);
   if (foreign === 'host') throw refusal('foreign_host', { fill: { host: head.host ?? '' } });
   if (foreign !== 'origin' || (letIn?.has(headers.origin ?? '') && isShared(request.url ?? ''))) return;

@@ -1,11 +1,12 @@
 // The Fastify plugins: every endpoint that is not a model endpoint.
 import { health } from './health.ts';
 import { models } from './models.ts';
+import { realtime } from './realtime.ts';
 import { responses } from './responses.ts';
 import { usage } from './usage.ts';
 import { basePaths, welcome } from './welcome.ts';
 
-export const plugins = [health, models, responses, usage, welcome] as const;
+export const plugins = [health, models, realtime, responses, usage, welcome] as const;
 
 /** Paths that need no key. Every other path needs one, whether it exists or not. */
 export const publicPaths: ReadonlySet<string> = new Set([...basePaths, '/health', '/health/ready', '/metrics']);

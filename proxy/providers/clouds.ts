@@ -3,7 +3,7 @@ import { defaultAddresses } from '../../schemas/provider-addresses.ts';
 import type { Row, Speech } from './row.ts';
 import { plainSpeeches, speechWith } from './speeches.ts';
 
-const { completions, embeddings } = plainSpeeches;
+const { completions, embeddings, realtime } = plainSpeeches;
 
 /**
  * learn.microsoft.com/azure/foundry/openai/api-version-lifecycle: the base URL ends with `/openai/v1`. Names of models are those of
@@ -18,6 +18,8 @@ export const azure: Row = {
     responses: speechWith('responses', { hasFreeTextTools: true }),
     completions,
     embeddings,
+    // The model is the deployment: learn.microsoft.com/azure/foundry/openai/how-to/realtime-audio-websockets.
+    realtime,
   },
   models: undefined,
 };
@@ -38,7 +40,7 @@ export function azureAt({ pathname, searchParams }: URL): Row {
 }
 
 function deployments(top: string): Row {
-  const { responses: _, ...speeches } = azure.speeches;
+  const { responses: _, realtime: __, ...speeches } = azure.speeches;
   return { ...azure, speeches: below(top, speeches) };
 }
 

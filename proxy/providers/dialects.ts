@@ -35,6 +35,7 @@ export const relayed: Readonly<Record<Speakable, Relayed>> = {
   chat: chatBytes,
   completions: chatBytes,
   embeddings: chatBytes,
+  realtime: chatBytes,
   responses: { watchStream: (options) => new ResponsesTap(options), readError },
   messages: messagesBytes,
   count_tokens: messagesBytes,

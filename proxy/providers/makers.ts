@@ -3,7 +3,7 @@ import { defaultAddresses } from '../../schemas/provider-addresses.ts';
 import type { Row } from './row.ts';
 import { anthropicVersion, plainSpeeches, speechWith, stateless } from './speeches.ts';
 
-const { completions, messages, gemini: generate, embeddings, count_tokens } = plainSpeeches;
+const { completions, messages, gemini: generate, embeddings, count_tokens, realtime } = plainSpeeches;
 
 /** platform.openai.com/docs/api-reference */
 export const openai: Row = {
@@ -14,6 +14,7 @@ export const openai: Row = {
     responses: speechWith('responses', { isInventor: true }),
     completions,
     embeddings,
+    realtime,
   },
   models: { path: '/models', format: 'openai' },
 };
@@ -55,6 +56,8 @@ export const xai: Row = {
     // "(Unsupported)" in the reference of chat completions.
     chat: speechWith('chat', { hasOnlySystemRole: true, without: ['logit_bias', 'metadata', 'store'] }),
     embeddings,
+    // docs.x.ai/docs/guides/voice
+    realtime,
   },
   models: { path: '/models', format: 'openai' },
 };

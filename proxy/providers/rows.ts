@@ -32,7 +32,7 @@ export const rows: Readonly<Record<ProviderType, Row>> = {
 };
 
 /** What the config says that a server speaks. */
-export type DeclaredDialects = readonly (DialectName | 'embeddings')[];
+export type DeclaredDialects = readonly (DialectName | 'embeddings' | 'realtime')[];
 
 /**
  * The row of a provider. Its address counts, because `type: openai` stands for every compatible server, and because clouds have several

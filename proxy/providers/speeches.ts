@@ -25,6 +25,8 @@ export const plainSpeeches = {
     quirks: { isModelInPath: true },
   },
   embeddings: { path: '/embeddings' },
+  // What else there is of realtime lies below it.
+  realtime: { path: '/realtime' },
   count_tokens: { path: '/messages/count_tokens', headers: anthropicVersion },
 } as const satisfies Record<Speakable, Speech>;
 

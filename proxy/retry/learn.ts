@@ -25,7 +25,7 @@ interface Called {
   readonly state: TargetState;
   /** What the call is to its breaker. */
   readonly role: CallRole;
-  readonly answer: UpstreamAnswer;
+  readonly answer: Pick<UpstreamAnswer, 'head' | 'status' | 'stream'>;
   readonly key: { readonly state: RememberedKey };
 }
 

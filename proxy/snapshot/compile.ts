@@ -46,6 +46,11 @@ export function compile(
       isEnabled: server.stored_responses.enabled,
       ttlMs: retentionMs(server.stored_responses.ttl),
     }),
+    realtime: Object.freeze({
+      frameLimitBytes: sizeBytes(server.realtime.frame_limit),
+      pingIntervalMs: durationMs(server.realtime.ping_interval),
+      longestMs: durationMs(server.realtime.session_max),
+    }),
     trustedProxies: trustedProxies(server.trusted_proxies),
     crossOrigin: compileCrossOrigin(server.cors.origins),
     toldLimits: Object.freeze({

@@ -122,6 +122,16 @@ export interface ServerTimeouts {
   readonly keepAliveMs: number;
 }
 
+/** What holds for sessions over WebSocket that begin now. */
+export interface SessionSettings {
+  /** Of one message. Bytes. */
+  readonly frameLimitBytes: number;
+  /** Milliseconds. */
+  readonly pingIntervalMs: number;
+  /** Milliseconds. */
+  readonly longestMs: number;
+}
+
 export interface Snapshot {
   /** First 12 hex digits of the hash over the config files. */
   readonly revision: string;
@@ -139,6 +149,7 @@ export interface Snapshot {
   readonly connections: ConnectionSettings;
   readonly accessLog: AccessLogScope;
   readonly storedResponses: KeepingOfResponses;
+  readonly realtime: SessionSettings;
   /** Proxies that tell the truth about the address of their client; undefined: none. */
   readonly trustedProxies: TrustedProxies | undefined;
   /** Whose pages may read answers; undefined: no others than our own. */

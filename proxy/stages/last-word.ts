@@ -4,9 +4,11 @@ import type { Gateway } from '../gateway.ts';
 import { explain, rejectTargets, waitOf } from '../limits/rejection.ts';
 import type { Target } from '../snapshot/snapshot.ts';
 import { limitRefusal, targetRules } from './admit.ts';
-import type { FailedAttempt, RoutedCall } from './attempts.ts';
+import type * as attempts from './attempts.ts';
 
 type Parts = Pick<Gateway, 'limiter' | 'metrics' | 'targets'>;
+type FailedAttempt = Pick<attempts.FailedAttempt, 'target' | 'refused'>;
+type RoutedCall = Pick<attempts.RoutedCall, 'route' | 'consumer'>;
 
 /** Throws or gives the answer. `failed`: what was asked in vain, in this order; the consumer holds nothing any more of a call that was not made. */
 export function lastWord(failed: readonly FailedAttempt[], routed: RoutedCall, parts: Parts, nowMs: number): Refusal {

@@ -22,13 +22,13 @@ class PooledClient extends Client {
 }
 
 export class ClientPool {
-  readonly #origin: string;
+  /** scheme://host:port */
+  readonly origin: string;
   readonly #connect: Connector;
   readonly #free = new Connections<PooledClient>();
 
-  /** `origin`: scheme://host:port. */
   constructor(origin: string, connect: Connector) {
-    this.#origin = origin;
+    this.origin = origin;
     this.#connect = connect;
   }
 
@@ -42,6 +42,13 @@ export class ClientPool {
   dispatchFresh(options: Dispatcher.DispatchOptions, handler: CallHandler): boolean {
     const client = this.#open();
     return client.dispatch(options, new Call(handler, client, this.#free));
+  }
+
+  /** Opens a connection that is no call's, such as that of a WebSocket. It is not kept. */
+  openSocket(done: Parameters<Connector>[1]): void {
+    const { protocol, host, hostname, port } = new URL(this.origin);
+    const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+    this.#connect({ protocol, host, hostname: bare, port }, done);
   }
 
   /** How many connections have no call. */
@@ -73,7 +80,7 @@ export class ClientPool {
       });
     };
     // Deadlines are ours (upstream/deadlines.ts): undici's own tick too coarsely, so they are off.
-    const client = new PooledClient(this.#origin, { connect, headersTimeout: 0, bodyTimeout: 0, pipelining: 1 });
+    const client = new PooledClient(this.origin, { connect, headersTimeout: 0, bodyTimeout: 0, pipelining: 1 });
     client.on('connect', () => {
       client.isUsed = false;
     });

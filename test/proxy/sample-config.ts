@@ -40,6 +40,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       ratelimit_headers: ['openai'],
       trusted_proxies: [],
       cors: { origins: [] },
+      realtime: { frame_limit: '16MiB', ping_interval: '30s', session_max: '2h' },
       stored_responses: { enabled: true, ttl: '30d' },
       timeouts: { headers: '10s', body: '300ms', write_idle: '1m' },
     },

@@ -12,6 +12,7 @@ import { openaiOnly } from '../../proxy/limits/headers.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics, type Metrics } from '../../proxy/metrics.ts';
 import { RetryBudgets } from '../../proxy/retry/retry-budgets.ts';
+import type { SessionCounts } from '../../proxy/session-counts.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route } from '../../proxy/snapshot/snapshot.ts';
 import { admit, type ConsumerAllowance } from '../../proxy/stages/admit.ts';
@@ -78,6 +79,7 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
     targets,
     discovery: { known: () => [] },
     bodies: new BodyBudget(0),
+    sessions: () => ({ open: 0, ended: {} as SessionCounts['ended'] }),
     connections: () => ({
       open: 0,
       refused: { max_connections: 0, max_connections_per_address: 0 },

@@ -6,6 +6,7 @@ import { BodyBudget } from '../../proxy/body-budget.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics as createProxyMetrics } from '../../proxy/metrics.ts';
 import { RetryBudgets } from '../../proxy/retry/retry-budgets.ts';
+import type { SessionCounts } from '../../proxy/session-counts.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { controlPlaneMetrics } from '../../schemas/control-plane-metrics.ts';
 import { type MetricDefinition, rateLimitMetrics } from '../../schemas/metrics.ts';
@@ -35,6 +36,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     targets: new TargetStates(),
     discovery: { known: () => [] },
     bodies: new BodyBudget(0),
+    sessions: () => ({ open: 0, ended: { client: 1 } as SessionCounts['ended'] }),
     connections: () => ({
       open: 0,
       refused: { max_connections: 0, max_connections_per_address: 0 },

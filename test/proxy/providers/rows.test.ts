@@ -75,6 +75,7 @@ const expected: Record<string, Record<string, string>> = {
     responses: 'https://api.openai.com/v1/responses',
     completions: 'https://api.openai.com/v1/completions',
     embeddings: 'https://api.openai.com/v1/embeddings',
+    realtime: 'https://api.openai.com/v1/realtime',
     models: 'https://api.openai.com/v1/models',
   },
   anthropic: {
@@ -94,6 +95,7 @@ const expected: Record<string, Record<string, string>> = {
     responses: 'https://my-resource.openai.azure.com/openai/v1/responses',
     completions: 'https://my-resource.openai.azure.com/openai/v1/completions',
     embeddings: 'https://my-resource.openai.azure.com/openai/v1/embeddings',
+    realtime: 'https://my-resource.openai.azure.com/openai/v1/realtime',
   },
   bedrock: {
     bedrock: 'https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse',
@@ -123,6 +125,7 @@ const expected: Record<string, Record<string, string>> = {
     responses: 'https://api.x.ai/v1/responses',
     chat: 'https://api.x.ai/v1/chat/completions',
     embeddings: 'https://api.x.ai/v1/embeddings',
+    realtime: 'https://api.x.ai/v1/realtime',
     models: 'https://api.x.ai/v1/models',
   },
   mistral: {

@@ -1,0 +1,182 @@
+// Asks the targets of a route for something that needs no relaying of an answer, in their order, until one grants it. The rules for
+// skipping, failing over and paying are those of model calls (stages/attempt.ts); a target is not hedged, nor asked again after a pause.
+import { failedOutcome } from '../attempt-outcome.ts';
+import { CallContext } from '../call/thread.ts';
+import type { Refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { failureKind } from '../retry/failure-kind.ts';
+import { noteFailure } from '../retry/learn.ts';
+import type { RetryKind } from '../retry/retry-budgets.ts';
+import type { Route, Target } from '../snapshot/snapshot.ts';
+import type { Allowance, ConsumerAllowance } from '../stages/admit.ts';
+import { lastWord } from '../stages/last-word.ts';
+import type { AnswerHead } from '../upstream/answer-head.ts';
+import type { ApiKey } from '../upstream/api-keys.ts';
+import type { UpstreamFailure } from '../upstream/failure.ts';
+
+type Parts = Pick<Gateway, 'balance' | 'limiter' | 'metrics' | 'nowMs' | 'retries' | 'targets'>;
+
+/** What a target has said. `status` 0: nothing. */
+interface Said {
+  readonly status: number;
+  readonly head: AnswerHead;
+}
+
+/** It grants what was asked for, or refuses. */
+export type Reply<Value> =
+  | (Said & { readonly value: Value; readonly refused?: undefined })
+  | (Said & { readonly refused: Refusal; readonly failure: UpstreamFailure | undefined });
+
+/** What is asked for. */
+export interface Question<Value> {
+  readonly route: Route;
+  readonly consumer: ConsumerAllowance;
+  readonly rawHeaders: readonly string[];
+  /** Never rejects. */
+  readonly ask: (target: Target, key: ApiKey) => Promise<Reply<Value>>;
+  /** The client has left. */
+  readonly gone: AbortSignal;
+}
+
+/** A target that was asked. Moments in milliseconds of the gateway's clock. */
+interface Asked {
+  readonly target: Target;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly answer: { readonly status: number };
+}
+
+export interface AskedInVain extends Asked {
+  readonly refused: Refusal;
+}
+
+export interface Granted<Value> extends Asked {
+  readonly refused: undefined;
+  readonly value: Value;
+  readonly head: AnswerHead;
+  /** Held under the rules of the provider and the model. */
+  readonly allowance: Allowance;
+}
+
+const noBody: readonly never[] = [];
+
+/**
+ * Rejects with the last word of the targets. Those that were asked in vain are added to `failed`; they hold nothing any more, and neither does
+ * the consumer when none was asked.
+ */
+export function askTargets<Value>(
+  question: Question<Value>,
+  failed: AskedInVain[],
+  parts: Parts,
+): Promise<Granted<Value>> {
+  return new Asking(question, failed, parts).run();
+}
+
+class Asking<Value> {
+  readonly #question: Question<Value>;
+  readonly #failed: AskedInVain[];
+  readonly #parts: Parts;
+  /** Still to be asked. */
+  readonly #targets: Target[];
+  readonly #startedAtMs: number;
+  #calls = 0;
+  #isLastResort = false;
+  #kind: RetryKind = 'failover';
+
+  constructor(question: Question<Value>, failed: AskedInVain[], parts: Parts) {
+    this.#question = question;
+    this.#failed = failed;
+    this.#parts = parts;
+    this.#startedAtMs = this.#now();
+    const said = { body: Buffer.alloc(0), members: noBody };
+    const context = new CallContext(this.#startedAtMs, question.rawHeaders, said);
+    this.#targets = [...parts.balance(question.route, context)];
+  }
+
+  async run(): Promise<Granted<Value>> {
+    const { route, consumer } = this.#question;
+    try {
+      this.#parts.retries.note(route, this.#startedAtMs);
+      const isOnly = this.#targets.length === 1;
+      for (let target = this.#targets.shift(); target !== undefined; target = this.#targets.shift()) {
+        const allowance = this.#admit(target, isOnly);
+        if (allowance === undefined) continue;
+        if (allowance === 'no budget') break;
+        const granted = await this.#ask(target, allowance);
+        if (granted !== undefined) return granted;
+      }
+      throw lastWord(this.#failed, this.#question, this.#parts, this.#now());
+    } catch (error) {
+      if (this.#calls === 0) consumer.lease.refund(this.#now());
+      throw error;
+    }
+  }
+
+  /** Undefined: it has no room, or is likely to fail while better ones were there. */
+  #admit(target: Target, isOnly: boolean): Allowance | 'no budget' | undefined {
+    const { limiter, retries, targets } = this.#parts;
+    const now = this.#now();
+    const isUsable = targets.of(target).isUsable(now);
+    if (this.#calls === 0) this.#isLastResort = !isUsable;
+    else if (!isUsable && !this.#isLastResort) return undefined;
+    const matches = limiter.forTarget(target.upstream.name, target.model);
+    const { lease } = limiter.admit(matches, now, isOnly ? 'reject' : 'skip_target');
+    if (lease === undefined) return undefined;
+    if (this.#calls > 0 && !retries.take(this.#question.route, this.#kind, now)) {
+      lease.refund(now);
+      return 'no budget';
+    }
+    return { lease, matches };
+  }
+
+  async #ask(target: Target, allowance: Allowance): Promise<Granted<Value> | undefined> {
+    const { ask, gone } = this.#question;
+    const { metrics, targets } = this.#parts;
+    const { credentials } = target.upstream;
+    const state = targets.of(target);
+    const startedAtMs = this.#now();
+    const role = state.breaker.begin(startedAtMs);
+    const key = credentials.pick(startedAtMs, state.quota);
+    this.#calls += 1;
+    const reply = await ask(target, key);
+    const { status, head } = reply;
+    const endedAtMs = this.#now();
+    const seconds = (endedAtMs - startedAtMs) / 1000;
+    if (status !== 0) credentials.answered(key, status, head, endedAtMs);
+    const asked = { target, startedAtMs, endedAtMs, answer: { status } };
+    if (reply.refused === undefined) {
+      metrics.upstream.begun(target, seconds);
+      metrics.upstream.ended(target, 'success', seconds);
+      state.breaker.succeeded(endedAtMs, role);
+      return { ...asked, refused: undefined, value: reply.value, head, allowance };
+    }
+    const { refused, failure } = reply;
+    metrics.upstream.ended(target, failedOutcome(refused, gone.aborted), seconds);
+    // A provider that was never reached has executed nothing.
+    if (failure?.sent === false) allowance.lease.refund(endedAtMs);
+    else allowance.lease.release();
+    this.#failed.push({ ...asked, refused });
+    const kind = failureKind({ refused, failure, status, stream: true });
+    const mayGoOn = !gone.aborted && kind !== undefined && this.#question.route.policy.on.has(kind);
+    const isAboutKey = status === 401 || status === 429;
+    const hasOtherKey = isAboutKey && head.shouldRetry !== 'false' && credentials.hasOtherFree(key, endedAtMs);
+    if (gone.aborted) state.breaker.released(role);
+    else {
+      const called = { target, state, role, key, answer: { status, head, stream: true } };
+      noteFailure(called, { kind, failure, hasOtherKey }, endedAtMs);
+    }
+    if (!mayGoOn || !this.#hasTimeAndCalls(endedAtMs)) this.#targets.length = 0;
+    else if (hasOtherKey) this.#targets.unshift(target);
+    this.#kind = hasOtherKey ? 'retry' : 'failover';
+    return undefined;
+  }
+
+  #hasTimeAndCalls(nowMs: number): boolean {
+    const { attempts, deadlineMs = Number.POSITIVE_INFINITY } = this.#question.route.policy;
+    return nowMs < this.#startedAtMs + deadlineMs && this.#calls < attempts;
+  }
+
+  #now(): number {
+    return Math.floor(this.#parts.nowMs());
+  }
+}

@@ -1,0 +1,81 @@
+// Asks a target for a session: what is sent in the handshake, and what an answer means that is none.
+import { addForwarded } from '../call/forwarded-headers.ts';
+import type { Exchange } from '../connection/exchange.ts';
+import { failureRefusal, invalid, wholeRejection } from '../providers/provider-error.ts';
+import type { TargetSpeech } from '../providers/target-speeches.ts';
+import type { Target } from '../snapshot/snapshot.ts';
+import { noHead } from '../upstream/answer-head.ts';
+import type { ApiKey } from '../upstream/api-keys.ts';
+import { dialWebSocket } from '../upstream/dial-web-socket.ts';
+import type { Pools } from '../upstream/pools.ts';
+import type { WebSocketEnd } from '../web-socket.ts';
+import type { Reply } from './ask-targets.ts';
+
+/** What every target of a session is asked. */
+export interface SessionWish {
+  readonly exchange: Pick<Exchange, 'id' | 'request'>;
+  /** Members of the client's query besides the model. */
+  readonly query: URLSearchParams;
+  readonly frameLimitBytes: number;
+  readonly gone: AbortSignal;
+}
+
+/** Headers of calls with a body of JSON. */
+const framing: ReadonlySet<string> = new Set(['accept-encoding', 'content-type']);
+
+/** Never rejects. `nowMs`: Unix milliseconds. */
+export async function dialTarget(
+  target: Target,
+  key: ApiKey,
+  wish: SessionWish,
+  { pools, nowMs }: { readonly pools: Pools; readonly nowMs: () => number },
+): Promise<Reply<WebSocketEnd>> {
+  const { upstream, model } = target;
+  const speech = realtimeSpeech(target);
+  const handshake = {
+    path: realtimePath(speech, '', [['model', model], ...wish.query]),
+    headers: realtimeHeaders(target, key, wish.exchange),
+    frameLimitBytes: wish.frameLimitBytes,
+    firstByteMs: upstream.patience.firstByteMs,
+  };
+  const { switched, answer, failure } = await dialWebSocket(pools.get(upstream), handshake, wish.gone);
+  if (switched !== undefined) return { status: 101, head: switched.head, value: switched.end };
+  if (failure !== undefined) {
+    return { status: 0, head: noHead, refused: failureRefusal(failure, upstream, noHead), failure };
+  }
+  const { status, head } = answer;
+  const refused =
+    wholeRejection(answer, speech.speaker, nowMs) ?? invalid(answer, upstream, `its status is ${status}, not 101`);
+  return { status, head, refused, failure: undefined };
+}
+
+/** How the target is asked; only targets that have it are. */
+export function realtimeSpeech({ speeches }: Target): TargetSpeech {
+  if (speeches.realtime === undefined) throw new Error('a target was to be asked for realtime, which it has not');
+  return speeches.realtime;
+}
+
+/** The path of something of realtime (`''`: of a session), with these members of the query besides the provider's own. */
+export function realtimePath({ path }: TargetSpeech, below: string, query: readonly (readonly string[])[]): string {
+  const [own = '', ownQuery = ''] = path.split('?');
+  const members = new URLSearchParams(ownQuery);
+  for (const [name = '', value = ''] of query)
+    if (!new URLSearchParams(ownQuery).has(name)) members.append(name, value);
+  const text = members.toString();
+  return own + below + (text === '' ? '' : `?${text}`);
+}
+
+/** Names and values in turn: the provider's key, what is configured, and what may be passed on of the client's own. */
+export function realtimeHeaders(
+  { upstream, speeches }: Target,
+  key: ApiKey,
+  { id, request }: SessionWish['exchange'],
+): string[] {
+  const headers = [...(speeches.realtime?.headers ?? []), 'x-request-id', id];
+  for (let index = 0; index < key.headers.length; index += 2) {
+    const name = key.headers[index] as string;
+    if (!framing.has(name.toLowerCase())) headers.push(name, key.headers[index + 1] as string);
+  }
+  if (upstream.forwarded !== undefined) addForwarded(headers, request.rawHeaders, upstream.forwarded);
+  return headers;
+}

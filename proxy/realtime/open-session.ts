@@ -1,0 +1,197 @@
+// The line of a session, in order: checks of its head, caller, model, allowance, provider, and only then 101. Everything before that is
+// answered as for any other request. A session is one request, and holds its slots to its end (spec, Limits 10).
+import { checkPath, pathOf } from '../call/head.ts';
+import { acceptWebSocket, checkHandshake } from '../connection/accept-web-socket.ts';
+import { fixedHeaderList } from '../connection/answer-headers.ts';
+import { answerRefusal } from '../connection/answer-refusal.ts';
+import { type Exchange, openExchange } from '../connection/exchange.ts';
+import { expectNoBody } from '../connection/no-body.ts';
+import { redact } from '../dialects/redact.ts';
+import { mayNameError } from '../dialects/stream-secrets.ts';
+import { Refusal, refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { rateLimitHeaders } from '../limits/headers.ts';
+import { passableId, upstreamIdHeader } from '../providers/upstream-id.ts';
+import type { Snapshot, Target } from '../snapshot/snapshot.ts';
+import { authenticate } from '../stages/authenticate.ts';
+import type { ApiKey } from '../upstream/api-keys.ts';
+import type { WebSocketEnd } from '../web-socket.ts';
+import { askTargets, type Granted } from './ask-targets.ts';
+import { type Closing, keyRevoked, shuttingDown } from './closing.ts';
+import { dialTarget } from './dial-target.ts';
+import { usageOfEvent } from './event-usage.ts';
+import type { Handshake } from './handshake.ts';
+import { RealtimeTrip } from './realtime-trip.ts';
+import { Session } from './session.ts';
+
+export const sessionPath = '/v1/realtime';
+
+/** Told when it is over. */
+export type SessionOver = (closing: Closing | undefined) => void;
+
+/** An upgrade from its head to the end of its session. */
+export class OpenSession {
+  readonly #handshake: Handshake;
+  readonly #exchange: Exchange;
+  readonly #gateway: Gateway;
+  readonly #snapshot: Snapshot;
+  readonly #trip: RealtimeTrip;
+  readonly #over: SessionOver;
+  readonly #gone = new AbortController();
+  #session: Session | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor(handshake: Handshake, gateway: Gateway, over: SessionOver) {
+    this.#handshake = handshake;
+    this.#gateway = gateway;
+    this.#over = over;
+    this.#snapshot = gateway.current();
+    this.#exchange = openExchange(handshake.request, handshake.response, this.#snapshot, gateway.nowMs());
+    this.#trip = new RealtimeTrip(sessionPath, 'GET', this.#exchange, this.#snapshot);
+    handshake.watch(this.#exchange, () => this.#gone.abort());
+  }
+
+  /** Never rejects. `check` throws what stands against any upgrade at this moment. */
+  async open(check: (exchange: Exchange) => void): Promise<void> {
+    this.#gateway.metrics.requests.begin();
+    try {
+      check(this.#exchange);
+      await this.#open();
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  /** The process is about to end: a session is closed, an upgrade refused. */
+  end(): void {
+    if (this.#session !== undefined) this.#session.end(shuttingDown);
+    else this.#handshake.socket.destroy();
+  }
+
+  async #open(): Promise<void> {
+    const { request } = this.#handshake;
+    checkPath(request);
+    const principal = authenticate(this.#exchange, this.#snapshot.credentials, this.#gateway.failedLogins);
+    this.#trip.takeCaller(principal, this.#gateway);
+    await expectNoBody(this.#exchange);
+    checkHandshake(request);
+    const query = queryOf(request.url ?? '');
+    const { route, consumer } = this.#trip.admit(modelOf(query), this.#gateway, query);
+    const { frameLimitBytes } = this.#snapshot.realtime;
+    const further = new URLSearchParams([...query].filter(([name]) => !ownMembers.has(name.toLowerCase())));
+    const wish = { exchange: this.#exchange, query: further, frameLimitBytes, gone: this.#gone.signal };
+    const question = {
+      route,
+      consumer,
+      rawHeaders: request.rawHeaders,
+      ask: (target: Target, key: ApiKey) => dialTarget(target, key, wish, this.#parts()),
+      gone: this.#gone.signal,
+    };
+    const granted = await askTargets(question, this.#trip.failed, this.#gateway);
+    this.#trip.accepted = granted;
+    this.#accept(granted);
+  }
+
+  #accept(granted: Granted<WebSocketEnd>): void {
+    const provider = granted.value;
+    const { request, socket } = this.#handshake;
+    const { frameLimitBytes } = this.#snapshot.realtime;
+    const isThere = !this.#gone.signal.aborted && !socket.destroyed;
+    const headers = isThere ? this.#answerHeaders(granted) : [];
+    const early = isThere ? this.#handshake.release() : Buffer.alloc(0);
+    const client = isThere ? acceptWebSocket({ request, socket, early, frameLimitBytes, headers }) : undefined;
+    if (client === undefined) {
+      provider.on('error', () => undefined);
+      provider.close(1001, '');
+      provider.resume();
+      throw refusal('client_left');
+    }
+    this.#session = new Session({ client, provider }, this.#snapshot.realtime, {
+      said: (text) => this.#said(text, granted),
+      closedWith: (reason) => redact(reason, granted.target.upstream.secrets),
+      over: (closing) => this.#end(closing),
+    });
+    const { keyId } = this.#trip.principal ?? {};
+    if (keyId !== undefined) {
+      this.#unwatch = this.#gateway.keyStreams.watch(keyId, () => this.#session?.end(keyRevoked), true);
+    }
+  }
+
+  /** Charges what the event says of tokens. Errors are told without the provider's secrets. */
+  #said(text: Buffer, { target }: Granted<WebSocketEnd>): Buffer {
+    try {
+      const usage = this.#gateway.usageEnabled ? usageOfEvent(text) : undefined;
+      if (usage !== undefined) this.#trip.charge(usage, this.#gateway);
+      if (text.length > longestError || !mayNameError(text)) return text;
+      const said = text.toString();
+      const clean = redact(said, target.upstream.secrets);
+      return clean === said ? text : Buffer.from(clean);
+    } catch (error) {
+      this.#gateway.reportFailure(error, this.#exchange.id);
+      return text;
+    }
+  }
+
+  #answerHeaders({ allowance, head, target }: Granted<WebSocketEnd>): string[] {
+    const { matches, told } = this.#trip.consumer ?? { matches: allowance.matches, told: this.#snapshot.toldLimits };
+    const headers = ['x-request-id', this.#exchange.id, ...fixedHeaderList];
+    headers.push(...rateLimitHeaders(allowance.matches, matches, Math.floor(this.#gateway.nowMs()), told));
+    const upstreamId = passableId(head.requestId, target.upstream.secrets);
+    if (upstreamId !== undefined) headers.push(upstreamIdHeader, upstreamId);
+    return headers;
+  }
+
+  #refuse(error: unknown): void {
+    const { id } = this.#exchange;
+    if (!(error instanceof Refusal)) this.#gateway.reportFailure(error, id);
+    try {
+      const refused = answerRefusal(error, this.#exchange, this.#gateway.nowMs());
+      this.#trip.end(refused.status, refused, this.#gateway);
+    } catch (further) {
+      this.#gateway.reportFailure(further, id);
+      this.#handshake.socket.destroy();
+      this.#trip.end(500, undefined, this.#gateway);
+    }
+    this.#over(undefined);
+  }
+
+  #end(closing: Closing): void {
+    this.#unwatch?.();
+    const provider = this.#trip.accepted?.target.upstream.name;
+    const isOfProvider = closing.error?.startsWith('upstream_') === true && provider !== undefined;
+    const details = { ...(isOfProvider ? { provider } : {}), fill: { reason: closing.toClient.reason } };
+    const refused = closing.error === undefined ? undefined : refusal(closing.error, details);
+    this.#trip.end(refused?.status ?? 101, refused, this.#gateway);
+    this.#over(closing);
+  }
+
+  #parts(): Pick<Gateway, 'pools' | 'nowMs'> {
+    const { pools } = this.#gateway;
+    return { pools, nowMs: () => this.#gateway.nowMs() };
+  }
+}
+
+/** Members of the query that no provider is told: the model, which is another one there, and keys of clients. */
+const ownMembers: ReadonlySet<string> = new Set([
+  'model',
+  'api-key',
+  'api_key',
+  'authorization',
+  'access_token',
+  'key',
+]);
+/** Errors of providers are short. Bytes. */
+const longestError = 64 * 1024;
+
+function queryOf(url: string): URLSearchParams {
+  return new URLSearchParams(url.slice(pathOf(url).length + 1));
+}
+
+/** Throws 400 `invalid_model` when the query names none, or several. */
+function modelOf(query: URLSearchParams): string {
+  const [model = '', ...more] = query.getAll('model');
+  if (model.trim() === '' || model.length > 1024 || model.includes('\0') || more.length > 0) {
+    throw refusal('invalid_model', { param: 'model' });
+  }
+  return model;
+}

@@ -1,0 +1,96 @@
+// A provider of realtime sessions in this process: what it was asked, and its ends of the sessions.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { createServer } from '../../plane/http.ts';
+import { listen } from './ports.ts';
+import type { Teardown } from './teardown.ts';
+
+/** What it does with a handshake: opens a session, never answers, or writes these bytes. */
+export type Greeting = 'open' | 'hang' | { readonly bytes: string };
+
+export interface FakeRealtime {
+  /** Base URL. */
+  readonly url: string;
+  /** The handshakes and other requests that came, in their order; a body is in `body`. */
+  readonly asked: (IncomingMessage & { body?: string })[];
+  /** Its ends of the sessions that were opened, in their order. */
+  readonly sessions: WebSocket[];
+  greet(greeting: Greeting): void;
+  /** What becomes of a session that opens; the default speaks as OpenAI does. */
+  behave(session: (end: WebSocket, request: IncomingMessage) => void): void;
+  /** How requests that are no handshakes are answered. */
+  answer(with_: (response: ServerResponse) => void): void;
+}
+
+const usage = { total_tokens: 30, input_tokens: 10, output_tokens: 20 };
+
+/** `session.created` at first; a response of 30 tokens for each `response.create`, anything else comes back. */
+export function speakAsOpenAi(end: WebSocket): void {
+  const say = (event: object): void => end.send(JSON.stringify(event));
+  say({ type: 'session.created', session: { id: 'sess_1' } });
+  end.on('message', (data, isBinary) => {
+    const event = isBinary ? undefined : (JSON.parse(data.toString()) as { type?: string });
+    if (event?.type !== 'response.create') {
+      end.send(isBinary ? data : data.toString());
+      return;
+    }
+    say({ type: 'response.output_text.delta', delta: 'Hello.' });
+    say({ type: 'response.done', response: { id: 'resp_1', status: 'completed', usage } });
+  });
+}
+
+export async function startFakeRealtime(t: Teardown): Promise<FakeRealtime> {
+  const asked: FakeRealtime['asked'] = [];
+  const sessions: WebSocket[] = [];
+  const sockets = new Set<Socket>();
+  let greeting: Greeting = 'open';
+  let behave: Parameters<FakeRealtime['behave']>[0] = speakAsOpenAi;
+  let answer = (response: ServerResponse): void => void response.writeHead(404).end();
+  const acceptor = new WebSocketServer({ noServer: true });
+  const server = createServer((request, response) => {
+    const entry: FakeRealtime['asked'][number] = request;
+    entry.body = '';
+    request.on('data', (piece: Buffer) => {
+      entry.body += piece.toString();
+    });
+    request.on('end', () => {
+      asked.push(entry);
+      answer(response);
+    });
+  });
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    asked.push(request);
+    socket.on('error', () => undefined);
+    if (greeting === 'hang') return;
+    if (greeting !== 'open') {
+      socket.end(greeting.bytes);
+      return;
+    }
+    acceptor.handleUpgrade(request, socket, head, (end) => {
+      end.on('error', () => undefined);
+      sessions.push(end);
+      behave(end, request);
+    });
+  });
+  const port = await listen(server);
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    asked,
+    sessions,
+    greet: (next) => {
+      greeting = next;
+    },
+    behave: (next) => {
+      behave = next;
+    },
+    answer: (next) => {
+      answer = next;
+    },
+  };
+}
