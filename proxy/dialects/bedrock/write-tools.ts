@@ -22,11 +22,6 @@ export function writeTools(request: ConversationRequest, writing: Writing): Json
   return { tools: written, ...choiceOf(toolChoice) };
 }
 
-/** A tool is asked for, whichever it is. */
-export function isForced(choice: ToolChoice | undefined): boolean {
-  return choice?.kind === 'required' || choice?.kind === 'tool';
-}
-
 function writeTool(tool: Exclude<Tool, ForeignTool>, writing: Writing): readonly JsonObject[] {
   if (tool.kind === 'free_text') return [specOf(asFunctionTool(tool))];
   if (tool.strict) writing.hint('strict');

@@ -1,0 +1,43 @@
+// How Claude is told to think, and when it refuses to: the same for Anthropic's own API and for Bedrock.
+import type { ClaudeTraits } from './claude-models.ts';
+import type { Thinking, ToolChoice, Turn } from './conversation/conversation.ts';
+import { type Effort, effortOfBudget } from './conversation/effort.ts';
+
+/** Budgets in tokens. The highest leaves room below the least that a model of that time can answer. */
+const budgets: Readonly<Record<Effort, number>> = {
+  minimal: 1024,
+  low: 5_000,
+  medium: 10_000,
+  high: 20_000,
+  xhigh: 24_000,
+  max: 24_000,
+};
+const leastBudget = 1024;
+
+/** The budget that a model is told which does not judge by itself. Tokens. */
+export function claudeBudgetOf({ effort, budgetTokens }: Thinking): number {
+  return Math.max(leastBudget, budgetTokens ?? budgets[effort ?? 'medium']);
+}
+
+/** The effort that a model is told which judges by itself; undefined: as much as it sees fit. */
+export function claudeEffortOf({ effort, budgetTokens }: Thinking, { knowsXhigh }: ClaudeTraits): Effort | undefined {
+  if (effort === undefined) return budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens);
+  if (effort === 'minimal') return 'low';
+  return effort === 'xhigh' && !knowsXhigh ? 'high' : effort;
+}
+
+/** Who must call a tool must not think. */
+export function isForced(choice: ToolChoice | undefined): boolean {
+  return choice?.kind === 'required' || choice?.kind === 'tool';
+}
+
+/** A model with a budget goes on behind the results of tools only from the signed thoughts that led to the calls. */
+export function lacksThoughts(turns: readonly Turn[]): boolean {
+  const asked = turns.findLastIndex(
+    ({ role, parts }) => role === 'user' && parts.every(({ kind }) => kind !== 'tool_result'),
+  );
+  const since = turns.slice(asked + 1).filter(({ role }) => role === 'assistant');
+  const parts = since.flatMap((turn) => turn.parts);
+  if (!parts.some(({ kind }) => kind === 'tool_call')) return false;
+  return !parts.some((part) => part.kind === 'reasoning' && (part.signature ?? part.encrypted)?.family === 'anthropic');
+}
