@@ -115,9 +115,9 @@ export class OpaqueTrip implements Trip, OpaqueAsker, Waiting {
     else this.cancel();
   }
 
-  /** The body may pause for a while: how long it takes in all is bounded elsewhere. */
+  /** While a provider takes the body, that is bounded by pauses, and in all by timeouts.total of the provider. */
   excuses(): boolean {
-    return !this.#isOver;
+    return this.cancel !== undefined && !this.#isOver;
   }
 
   takeAnswer(asked: AskedTarget): void {

@@ -10,6 +10,8 @@ export interface CountedTarget {
   readonly upstream: { readonly name: string };
   /** The model's id at the provider. */
   readonly model: string;
+  /** The request is passed on as it is: the client may say any model, or none. */
+  readonly isPassed?: boolean;
 }
 
 /** Up to so many models, all outcomes of each are shown from the start, so that `increase()` sees the first failure. */
@@ -92,12 +94,16 @@ export class UpstreamTally {
     return this.#providers.get(providerLabel(upstream.name, this.#providers));
   }
 
-  #model({ upstream, model }: CountedTarget): ModelFigures | undefined {
+  #model({ upstream, model, isPassed = false }: CountedTarget): ModelFigures | undefined {
     const models = this.#providers.get(upstream.name)?.models;
-    // A request that names no model.
-    if (model === '' && models?.has(otherLabel) === false) models.set(otherLabel, new ModelFigures());
-    const own = models?.get(model === '' ? otherLabel : model);
-    return own ?? this.#providers.get(removed.upstream.name)?.models.get(removed.model);
+    const own = models?.get(model);
+    if (own !== undefined) return own;
+    if (isPassed && models !== undefined) {
+      const others = models.get(otherLabel) ?? new ModelFigures();
+      models.set(otherLabel, others);
+      return others;
+    }
+    return this.#providers.get(removed.upstream.name)?.models.get(removed.model);
   }
 
   /** The samples of the four metrics. */

@@ -33,6 +33,8 @@ export interface OpaqueTarget {
   readonly upstream: Upstream;
   /** The model's id at the provider; empty: none is known. */
   readonly model: string;
+  /** The client may say any model, or none. */
+  readonly isPassed?: boolean;
   /** From the host on, with its query. */
   readonly path: string;
   /** Names and values in turn, without the key, the framing and what the provider is configured to get. */

@@ -57,6 +57,7 @@ function aimAt({ path, upstream, read, knock }: Passed, whole: Buffer | undefine
   const target: OpaqueTarget = {
     upstream,
     model,
+    isPassed: true,
     path: pathBelow(opaque, path),
     headers: forwardedHeaders(exchange.request.rawHeaders, { configured, usual: opaque.headers, userPathHeader }),
     keyStyle: opaque.keyStyle,

@@ -46,7 +46,7 @@ export function compileUpstream(
     name,
     type: provider.type,
     origin: url.origin,
-    opaque: Object.freeze({ ...base, keyStyle: row.keyStyle, headers: row.headers ?? [] }),
+    opaque: Object.freeze({ ...base, keyStyle: row.keyStyle, headers: Object.freeze([...(row.headers ?? [])]) }),
     modelList: listingOf(row, base),
     speechesOf: speechesAt(place),
     unsupported: provider.unsupported,

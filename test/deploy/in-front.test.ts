@@ -45,7 +45,7 @@ await test('proxies in front let go of idle connections first, and wait for as l
   t.match(haproxy, /^ {4}option http-no-delay$/m);
   for (const line of ['proxy_buffering off;', 'proxy_http_version 1.1;', 'proxy_set_header Connection "";'])
     t.ok(nginx.includes(line), line);
-  t.equal(`${seconds(nginx, /client_max_body_size (\d+)m/)}MiB`, server.body_limit);
+  t.equal(`${seconds(nginx, /client_max_body_size (\d+)m/)}MiB`, server.upload_limit);
 });
 
 await test('the config of the manifest is usable, and its secrets are where they are mounted', async (t) => {
