@@ -22,6 +22,7 @@ import type { Gateway } from './gateway.ts';
 import { doorOf } from './opaque/doors.ts';
 import { serveOpaque } from './opaque-line.ts';
 import { serve } from './pipeline.ts';
+import { type SignallingDoor, serveSignalling, signallingDoors } from './realtime/signalling.ts';
 import { createUpgrades, isUpgrade, type Upgrades } from './realtime/upgrades.ts';
 import type { TripName } from './request-tally.ts';
 import type { SessionCounts } from './session-counts.ts';
@@ -61,6 +62,9 @@ interface Trip {
 const modelTrips: ReadonlyMap<string, ModelEndpoint> = new Map(
   modelEndpoints.map((endpoint) => [endpoint.path, endpoint]),
 );
+
+/** The trip of a POST that begins a session elsewhere. It answers by itself, too. */
+const signallingTrips: ReadonlyMap<string, SignallingDoor> = new Map(signallingDoors.map((door) => [door.path, door]));
 
 /** The trip of any other request: the first row that matches its path. */
 function tableOf(plugins: Serve): readonly Trip[] {
@@ -157,6 +161,11 @@ function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): vo
     const door = doorOf(request.method, path);
     if (door !== undefined) {
       serveOpaque(door, exchange, gateway);
+      return;
+    }
+    const signalling = request.method === 'POST' ? signallingTrips.get(path) : undefined;
+    if (signalling !== undefined) {
+      serveSignalling(signalling, exchange, gateway);
       return;
     }
     const trip = tripOf(trips, request.method, path);

@@ -24,9 +24,10 @@ export interface Acceptance {
   readonly headers: readonly string[];
 }
 
-/** Whether a request asks to become a WebSocket. */
+/** Whether a request asks to become a WebSocket. One with a body does not: its connection could not be handed over yet. */
 export function asksForWebSocket({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+  const { upgrade, 'content-length': length = '0', 'transfer-encoding': coding } = headers;
+  return method === 'GET' && upgrade?.toLowerCase() === 'websocket' && length === '0' && coding === undefined;
 }
 
 /** Throws 400 `invalid_upgrade` for a handshake that RFC 6455 does not allow. */

@@ -17,6 +17,7 @@ import { expectNoBody } from '../connection/no-body.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { doors } from '../opaque/doors.ts';
+import { signallingDoors } from '../realtime/signalling.ts';
 import { authenticate, type Principal } from '../stages/authenticate.ts';
 import { plugins, publicPaths } from './index.ts';
 import { modelEndpoints } from './model-endpoints.ts';
@@ -56,7 +57,7 @@ const fixedEntries = Object.entries(fixedHeaders);
 /** Registers all plugins on the server of the proxy. */
 export async function createPluginServer(gateway: Gateway, host: PluginHost): Promise<PluginServer> {
   const known: KnownRoute[] = [
-    ...modelEndpoints.map(({ path }) => ({ path, method: 'POST' })),
+    ...[...modelEndpoints, ...signallingDoors].map(({ path }) => ({ path, method: 'POST' })),
     ...doors.flatMap(({ path, methods }) => methods.map((method) => ({ path, method }))),
   ];
   const visits = new WeakMap<IncomingMessage, Visit>();

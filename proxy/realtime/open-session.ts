@@ -1,11 +1,10 @@
 // The line of a session, in order: checks of its head, caller, model, allowance, provider, and only then 101. Everything before that is
 // answered as for any other request. A session is one request, and holds its slots to its end (spec, Limits 10).
-import { checkPath, pathOf } from '../call/head.ts';
+import { checkPath } from '../call/head.ts';
 import { acceptWebSocket, checkHandshake } from '../connection/accept-web-socket.ts';
 import { fixedHeaderList } from '../connection/answer-headers.ts';
 import { answerRefusal } from '../connection/answer-refusal.ts';
 import { type Exchange, openExchange } from '../connection/exchange.ts';
-import { expectNoBody } from '../connection/no-body.ts';
 import { redact } from '../dialects/redact.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { Refusal, refusal } from '../errors.ts';
@@ -21,8 +20,10 @@ import { type Closing, keyRevoked, shuttingDown } from './closing.ts';
 import { dialTarget } from './dial-target.ts';
 import { usageOfEvent } from './event-usage.ts';
 import type { Handshake } from './handshake.ts';
+import { furtherQuery, queryOf } from './query.ts';
 import { RealtimeTrip } from './realtime-trip.ts';
 import { Session } from './session.ts';
+import { modelIn } from './session-model.ts';
 
 export const sessionPath = '/v1/realtime';
 
@@ -73,13 +74,11 @@ export class OpenSession {
     checkPath(request);
     const principal = authenticate(this.#exchange, this.#snapshot.credentials, this.#gateway.failedLogins);
     this.#trip.takeCaller(principal, this.#gateway);
-    await expectNoBody(this.#exchange);
     checkHandshake(request);
     const query = queryOf(request.url ?? '');
-    const { route, consumer } = this.#trip.admit(modelOf(query), this.#gateway, query);
+    const { route, consumer } = this.#trip.admit(modelIn(query), this.#gateway, query);
     const { frameLimitBytes } = this.#snapshot.realtime;
-    const further = new URLSearchParams([...query].filter(([name]) => !ownMembers.has(name.toLowerCase())));
-    const wish = { exchange: this.#exchange, query: further, frameLimitBytes, gone: this.#gone.signal };
+    const wish = { exchange: this.#exchange, query: furtherQuery(query), frameLimitBytes, gone: this.#gone.signal };
     const question = {
       route,
       consumer,
@@ -171,27 +170,5 @@ export class OpenSession {
   }
 }
 
-/** Members of the query that no provider is told: the model, which is another one there, and keys of clients. */
-const ownMembers: ReadonlySet<string> = new Set([
-  'model',
-  'api-key',
-  'api_key',
-  'authorization',
-  'access_token',
-  'key',
-]);
 /** Errors of providers are short. Bytes. */
 const longestError = 64 * 1024;
-
-function queryOf(url: string): URLSearchParams {
-  return new URLSearchParams(url.slice(pathOf(url).length + 1));
-}
-
-/** Throws 400 `invalid_model` when the query names none, or several. */
-function modelOf(query: URLSearchParams): string {
-  const [model = '', ...more] = query.getAll('model');
-  if (model.trim() === '' || model.length > 1024 || model.includes('\0') || more.length > 0) {
-    throw refusal('invalid_model', { param: 'model' });
-  }
-  return model;
-}

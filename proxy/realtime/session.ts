@@ -92,8 +92,12 @@ export class Session {
   #ping(): void {
     for (const side of ['client', 'provider'] as const) {
       const end = this.#ends[side];
-      // Of one that has to wait nothing is read, answers included.
-      if (end.isPaused || end.readyState !== openState) continue;
+      if (end.readyState !== openState) continue;
+      // Of one that has to wait nothing is read, answers included; but only what is written to it tells that it is gone.
+      if (end.isPaused) {
+        end.ping();
+        continue;
+      }
       if (this.#unanswered[side] >= mostUnanswered) {
         this.end(silent(side));
         end.terminate();

@@ -15,6 +15,8 @@ export interface AnswerHead {
   readonly shouldRetry: string | undefined;
   /** The provider's id of the request: `x-request-id`, else `request-id` or Azure's `apim-request-id`. */
   readonly requestId: string | undefined;
+  /** Where something lies that was made. */
+  readonly location: string | undefined;
   /** Headers that speak of the provider's own limits, names and values in turn. */
   readonly quota: readonly Buffer[] | undefined;
   /** An event stream. */
@@ -47,12 +49,16 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
   let shouldRetry: string | undefined;
   let requestId: string | undefined;
   let otherId: string | undefined;
+  let location: string | undefined;
   let framed = false;
   let quota: Buffer[] | undefined;
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as Buffer;
     const value = raw[index + 1] as Buffer;
     switch (name.length) {
+      case 8:
+        if (spellsFolded(name, 0, 'location')) location = textOf(value);
+        break;
       case 10:
         if (spellsFolded(name, 0, 'request-id')) otherId = textOf(value);
         break;
@@ -96,6 +102,7 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
     retryAfterMs,
     shouldRetry,
     requestId,
+    location,
     quota,
     stream,
     isBinary,

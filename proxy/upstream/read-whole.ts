@@ -1,4 +1,4 @@
-// Asks a provider for something without a body, such as its models, and reads all of the answer, up to a bound.
+// Asks a provider for something small, such as its models, and reads all of the answer, up to a bound.
 import type { Failure } from '../answer.ts';
 import type { AnswerHead } from './answer-head.ts';
 import type { ClientPool } from './client-pool.ts';
@@ -12,8 +12,9 @@ export interface Question {
   readonly method?: 'GET' | 'POST' | 'DELETE' | undefined;
   /** Path, the provider's base path included. */
   readonly path: string;
-  /** Names and values in turn; a type of the body is left out, as there is none. */
+  /** Names and values in turn; without a body its type is left out. */
   readonly headers: readonly string[];
+  readonly body?: Buffer | undefined;
   /** A longer answer is a failure. Bytes. */
   readonly mostBytes: number;
 }
@@ -27,16 +28,23 @@ export interface WholeAnswer {
   readonly failure?: undefined;
 }
 
+/** One that did not come, or not completely. */
+export interface BrokenAnswer {
+  readonly failure: Failure;
+  /** The provider may have seen the request. */
+  readonly sent: boolean;
+}
+
 const tooLarge: Failure = { code: 'upstream_invalid_response', reason: 'it is too large' };
 
 /** Asks on a new connection, because a kept one may have been closed. Never rejects. */
 export function readWhole(
   pool: ClientPool,
-  { method = 'GET', path, headers, mostBytes }: Question,
+  { method = 'GET', path, headers, body: sent, mostBytes }: Question,
   patience: Patience,
   deadlines: Deadlines,
-): Promise<WholeAnswer | { readonly failure: Failure }> {
-  const { promise, resolve } = Promise.withResolvers<WholeAnswer | { readonly failure: Failure }>();
+): Promise<WholeAnswer | BrokenAnswer> {
+  const { promise, resolve } = Promise.withResolvers<WholeAnswer | BrokenAnswer>();
   const facts = {
     latestMs: Number.POSITIVE_INFINITY,
     needsEvent: false,
@@ -48,7 +56,7 @@ export function readWhole(
   const pieces: Buffer[] = [];
   let length = 0;
   answer.whenReady((broken) => {
-    if (broken !== undefined) return resolve({ failure: broken.failure });
+    if (broken !== undefined) return resolve({ failure: broken.failure, sent: broken.sent });
     answer.attach({
       write(chunk) {
         length += chunk.length;
@@ -59,13 +67,14 @@ export function readWhole(
       },
       end(failure) {
         // An answer that is over already cannot be cancelled any more.
-        if (failure !== undefined || length > mostBytes) return resolve({ failure: failure ?? tooLarge });
+        if (failure !== undefined || length > mostBytes) return resolve({ failure: failure ?? tooLarge, sent: true });
         const body = decodeBody(Buffer.concat(pieces), answer.contentEncoding, mostBytes);
         resolve({ status: answer.status, head: answer.head, body });
       },
     });
   });
-  pool.dispatchFresh({ method, path, headers: withoutType(headers) }, answer);
+  const message = sent === undefined ? { headers: withoutType(headers) } : { headers: [...headers], body: sent };
+  pool.dispatchFresh({ method, path, ...message }, answer);
   return promise;
 }
 

@@ -12,13 +12,13 @@ function tagged(tag: number, ...parts: Buffer[]): Buffer {
   return Buffer.concat([Buffer.from([tag, ...length]), body]);
 }
 
-/** A new key and its self-signed certificate for `provider.test`, valid between two years. */
-export function certificate(from: number, to: number): { key: string; cert: string } {
+/** A new key and its self-signed certificate for a host, valid between two years. */
+export function certificate(from: number, to: number, host = 'provider.test'): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const algorithm = sequence(bytes('06082a8648ce3d040302'));
-  const name = sequence(tagged(0x31, sequence(bytes('0603550403'), text(0x0c, 'provider.test'))));
+  const name = sequence(tagged(0x31, sequence(bytes('0603550403'), text(0x0c, host))));
   const validity = sequence(text(0x18, `${from}0101000000Z`), text(0x18, `${to}0101000000Z`));
-  const alternatives = sequence(bytes('0603551d11'), tagged(0x04, sequence(text(0x82, 'provider.test'))));
+  const alternatives = sequence(bytes('0603551d11'), tagged(0x04, sequence(text(0x82, host))));
   const content = sequence(
     tagged(0xa0, bytes('020102')),
     bytes('020101'),
