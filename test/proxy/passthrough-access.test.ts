@@ -1,8 +1,8 @@
 // Who may pass what on: keys that are restricted to some models, providers of one type, and providers whose requests are signed.
 import { t as suite, test } from 'tap';
-import { parseAwsKey } from '../../schemas/keys/aws-key.ts';
 import { signAws } from '../../proxy/upstream/sign-aws.ts';
 import { authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
+import { parseAwsKey } from '../../schemas/keys/aws-key.ts';
 import { newSecret } from '../../schemas/keys/secret.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { providerKey, startGateway } from '../support/gateway.ts';
