@@ -100,6 +100,7 @@ export class OpenSession {
     const early = isThere ? this.#handshake.release() : Buffer.alloc(0);
     const client = isThere ? acceptWebSocket({ request, socket, early, frameLimitBytes, headers }) : undefined;
     if (client === undefined) {
+      this.#exchange.gone = true;
       provider.on('error', () => undefined);
       provider.close(1001, '');
       provider.resume();

@@ -31,6 +31,8 @@ import messageRequest from '../model-api/message-request.schema.json' with { typ
 import model from '../model-api/model.schema.json' with { type: 'json' };
 import modelError from '../model-api/model-error.schema.json' with { type: 'json' };
 import modelList from '../model-api/model-list.schema.json' with { type: 'json' };
+import realtimeSecret from '../model-api/realtime-secret.schema.json' with { type: 'json' };
+import realtimeSecretRequest from '../model-api/realtime-secret-request.schema.json' with { type: 'json' };
 import response from '../model-api/response.schema.json' with { type: 'json' };
 import responseDeleted from '../model-api/response-deleted.schema.json' with { type: 'json' };
 import responseInputItems from '../model-api/response-input-items.schema.json' with { type: 'json' };
@@ -72,6 +74,8 @@ const schemas = {
   'rate-limit-reset-one': rateLimitResetOne,
   'rate-limit-write': rateLimitWrite,
   'rate-limits': rateLimits,
+  'realtime-secret': realtimeSecret,
+  'realtime-secret-request': realtimeSecretRequest,
   'reset-done': resetDone,
   response,
   'response-deleted': responseDeleted,

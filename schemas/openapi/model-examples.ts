@@ -18,6 +18,8 @@ export const modelExamples = {
     usage: { ...tokenUsage, completion_tokens: 0, total_tokens: 9 },
   },
   'embedding-request': { model: 'openai/text-embedding-3-small', input: 'Hello' },
+  'realtime-secret': { value: 'ek_1', expires_at: 1_772_400_060, session: { type: 'realtime', model: 'gpt-realtime' } },
+  'realtime-secret-request': { session: { type: 'realtime', model: 'openai/gpt-realtime' } },
   model: gpt,
   'model-error': {
     error: {

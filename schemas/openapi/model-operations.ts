@@ -2,6 +2,7 @@
 import { messageOperations } from './message-operations.ts';
 import { modelCallParameters, nativeRefusals, translatedRefusals } from './model-call.ts';
 import { answerHeaders, type Operation } from './operation.ts';
+import { realtimeOperations } from './realtime-operations.ts';
 import { responseOperations } from './response-operations.ts';
 
 const parameters = ['UserPath'] as const;
@@ -28,6 +29,7 @@ export const modelOperations: readonly Operation[] = [
   },
   ...responseOperations,
   ...messageOperations,
+  ...realtimeOperations,
   {
     id: 'createCompletion',
     method: 'post',

@@ -26,6 +26,14 @@ export const modelParameters = {
     schema: { type: 'string', minLength: 1 },
     example: 'openai/gpt-4o',
   },
+  RealtimeModel: {
+    name: 'model',
+    in: 'query',
+    description:
+      'provider/model, a bare model id, or an alias; for a session it is required. A body that names one goes before it.',
+    schema: { type: 'string', minLength: 1, maxLength: 1024 },
+    example: 'openai/gpt-realtime',
+  },
   ResponseId: {
     name: 'id',
     in: 'path',

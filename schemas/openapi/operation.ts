@@ -33,7 +33,7 @@ export interface Operation {
 }
 
 export interface Success {
-  readonly status: 200 | 201 | 204;
+  readonly status: 101 | 200 | 201 | 204;
   readonly says: string;
   /** Absent: no body. */
   readonly schema?: SchemaName;

@@ -1,5 +1,6 @@
 // A provider of realtime sessions in this process: what it was asked, and its ends of the sessions.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { createServer } from '../../plane/http.ts';
@@ -10,8 +11,9 @@ import type { Teardown } from './teardown.ts';
 export type Greeting = 'open' | 'hang' | { readonly bytes: string };
 
 export interface FakeRealtime {
-  /** Base URL. */
+  /** Base URL, without TLS. */
   readonly url: string;
+  readonly port: number;
   /** The handshakes and other requests that came, in their order; a body is in `body`. */
   readonly asked: (IncomingMessage & { body?: string })[];
   /** Its ends of the sessions that were opened, in their order. */
@@ -40,7 +42,11 @@ export function speakAsOpenAi(end: WebSocket): void {
   });
 }
 
-export async function startFakeRealtime(t: Teardown): Promise<FakeRealtime> {
+/** `tls`: it speaks TLS, for a host of that certificate. */
+export async function startFakeRealtime(
+  t: Teardown,
+  tls?: { readonly key: string; readonly cert: string },
+): Promise<FakeRealtime> {
   const asked: FakeRealtime['asked'] = [];
   const sessions: WebSocket[] = [];
   const sockets = new Set<Socket>();
@@ -48,7 +54,7 @@ export async function startFakeRealtime(t: Teardown): Promise<FakeRealtime> {
   let behave: Parameters<FakeRealtime['behave']>[0] = speakAsOpenAi;
   let answer = (response: ServerResponse): void => void response.writeHead(404).end();
   const acceptor = new WebSocketServer({ noServer: true });
-  const server = createServer((request, response) => {
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
     const entry: FakeRealtime['asked'][number] = request;
     entry.body = '';
     request.on('data', (piece: Buffer) => {
@@ -58,7 +64,9 @@ export async function startFakeRealtime(t: Teardown): Promise<FakeRealtime> {
       asked.push(entry);
       answer(response);
     });
-  });
+  };
+  const server = tls === undefined ? createServer(take) : createTlsServer(tls, take);
+  server.on('tlsClientError', () => undefined);
   server.on('connection', (socket: Socket) => sockets.add(socket));
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     asked.push(request);
@@ -81,6 +89,7 @@ export async function startFakeRealtime(t: Teardown): Promise<FakeRealtime> {
   });
   return {
     url: `http://127.0.0.1:${port}/v1`,
+    port,
     asked,
     sessions,
     greet: (next) => {
