@@ -206,11 +206,24 @@ export interface Provider {
    */
   api_key_files?: string[];
   /**
-   * What this server speaks, in place of what is known of its type; those that stand first are preferred for clients of another dialect. An OpenAI-compatible server is said to speak chat, completions and embeddings.
+   * What this server speaks, in place of what is known of its type; those that stand first are preferred for clients of another dialect. An OpenAI-compatible server is said to speak chat and embeddings. audio, images, moderations and rerank are the paths of these names below its address.
    *
    * Items: A format of requests and answers.
    */
-  dialects?: ('chat' | 'completions' | 'responses' | 'messages' | 'gemini' | 'bedrock' | 'embeddings' | 'realtime')[];
+  dialects?: (
+    | 'chat'
+    | 'completions'
+    | 'responses'
+    | 'messages'
+    | 'gemini'
+    | 'bedrock'
+    | 'embeddings'
+    | 'realtime'
+    | 'audio'
+    | 'images'
+    | 'moderations'
+    | 'rerank'
+  )[];
   /**
    * What becomes of a member of a request that this provider does not understand. reject: the request is answered 400. drop: the member is left out and named in the header x-gateway-dropped. Absent: what changes the meaning is rejected, a mere hint is dropped.
    */

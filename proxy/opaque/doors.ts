@@ -2,6 +2,7 @@
 import { isUnder } from '../connection/known-routes.ts';
 import { opaqueMethods } from '../upstream/send-opaque.ts';
 import type { OpaqueDoor } from './door.ts';
+import { jsonDoors } from './json-doors.ts';
 import { aimPassthrough } from './passthrough.ts';
 
 export const doors: readonly OpaqueDoor[] = [
@@ -16,6 +17,7 @@ export const doors: readonly OpaqueDoor[] = [
     isOpen: ({ servesPassthrough }) => servesPassthrough,
     aim: aimPassthrough,
   },
+  ...jsonDoors,
 ];
 
 /** The door of a request; undefined: it is none of an opaque call. */

@@ -1,5 +1,6 @@
 // Provider types of clouds, where each customer has an address of its own, and where it says what can be asked there.
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
+import { mediaAt } from './media.ts';
 import type { Row, Speech } from './row.ts';
 import { plainSpeeches, speechWith } from './speeches.ts';
 
@@ -21,6 +22,7 @@ export const azure: Row = {
     // The model is the deployment: learn.microsoft.com/azure/foundry/openai/how-to/realtime-audio-websockets.
     realtime,
   },
+  media: mediaAt('speech', 'transcriptions', 'translations', 'image_generations', 'image_edits'),
   models: undefined,
 };
 
@@ -33,22 +35,23 @@ export function azureAt({ pathname, searchParams }: URL): Row {
   const isDated = /^\d{4}-/.test(searchParams.get('api-version') ?? '');
   const top = path === '' ? '/openai' : '';
   if (path === '' || path === '/openai')
-    return isDated
-      ? deployments(`${top}/deployments/{model}`)
-      : { ...azure, speeches: below(`${top}/v1`, azure.speeches) };
+    return isDated ? deployments(`${top}/deployments/{model}`) : { ...azure, ...below(`${top}/v1`, azure) };
   return /\/deployments\/[^/]+$/.test(path) ? deployments('') : azure;
 }
 
 function deployments(top: string): Row {
   const { responses: _, realtime: __, ...speeches } = azure.speeches;
-  return { ...azure, speeches: below(top, speeches) };
+  return { ...azure, ...below(top, { ...azure, speeches }) };
 }
 
-function below(top: string, speeches: Row['speeches']): Row['speeches'] {
-  const moved = Object.entries(speeches).map(([name, speech]: [string, Speech]) => {
-    return [name, { ...speech, path: top + speech.path }];
-  });
-  return Object.fromEntries(moved) as Row['speeches'];
+function below(top: string, { speeches, media = {} }: Row): Pick<Row, 'speeches' | 'media'> {
+  const moved = <Name extends string>(all: Readonly<Partial<Record<Name, Speech>>>) => {
+    const entries = Object.entries<Speech | undefined>(all).flatMap(([name, speech]) =>
+      speech === undefined ? [] : [[name, { ...speech, path: top + speech.path }]],
+    );
+    return Object.fromEntries(entries) as Partial<Record<Name, Speech>>;
+  };
+  return { speeches: moved(speeches), media: moved(media) };
 }
 
 /**

@@ -1,5 +1,6 @@
 // Provider types of companies that serve models of others.
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
+import { mediaAt } from './media.ts';
 import type { Row } from './row.ts';
 import { plainSpeeches, speechWith, stateless } from './speeches.ts';
 
@@ -19,6 +20,8 @@ export const openrouter: Row = {
     completions,
     embeddings,
   },
+  // Its transcripts are asked for in JSON.
+  media: mediaAt('speech', 'rerank'),
   models,
 };
 
@@ -38,6 +41,7 @@ export const groq: Row = {
       without: [...stateless, 'truncation', 'include', 'safety_identifier', 'prompt_cache_key'],
     }),
   },
+  media: mediaAt('speech', 'transcriptions', 'translations'),
   models,
 };
 
@@ -51,6 +55,7 @@ export const together: Row = {
     completions,
     embeddings,
   },
+  media: mediaAt('speech', 'transcriptions', 'translations', 'image_generations', 'rerank'),
   models,
 };
 
@@ -66,6 +71,8 @@ export const fireworks: Row = {
     completions,
     embeddings,
   },
+  // Its audio and its images are at other hosts.
+  media: mediaAt('rerank'),
   models,
 };
 
@@ -95,5 +102,6 @@ export const deepinfra: Row = {
     completions,
     embeddings,
   },
+  media: mediaAt('speech', 'transcriptions', 'translations', 'image_generations', 'image_edits', 'image_variations'),
   models,
 };

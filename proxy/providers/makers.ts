@@ -1,5 +1,6 @@
 // Provider types of companies that serve models of their own.
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
+import { mediaAt } from './media.ts';
 import type { Row } from './row.ts';
 import { anthropicVersion, plainSpeeches, speechWith, stateless } from './speeches.ts';
 
@@ -16,6 +17,15 @@ export const openai: Row = {
     embeddings,
     realtime,
   },
+  media: mediaAt(
+    'speech',
+    'transcriptions',
+    'translations',
+    'image_generations',
+    'image_edits',
+    'image_variations',
+    'moderations',
+  ),
   models: { path: '/models', format: 'openai' },
 };
 
@@ -42,6 +52,7 @@ export const gemini: Row = {
     chat: { path: '/openai/chat/completions', keyStyle: 'bearer', quirks: { hasOnlySystemRole: true } },
     embeddings: { path: '/openai/embeddings', keyStyle: 'bearer' },
   },
+  media: { image_generations: { path: '/openai/images/generations', keyStyle: 'bearer' } },
   // 1000 is the longest page (ai.google.dev/api/models).
   models: { path: '/models?pageSize=1000', format: 'gemini' },
 };
@@ -59,6 +70,8 @@ export const xai: Row = {
     // docs.x.ai/docs/guides/voice
     realtime,
   },
+  // Edits are JSON there.
+  media: mediaAt('image_generations'),
   models: { path: '/models', format: 'openai' },
 };
 
@@ -86,6 +99,8 @@ export const mistral: Row = {
     }),
     embeddings,
   },
+  // Speech comes as JSON there.
+  media: mediaAt('transcriptions', 'moderations'),
   models: { path: '/models', format: 'openai' },
 };
 
@@ -147,5 +162,7 @@ export const cohere: Row = {
     }),
     embeddings: speechWith('embeddings', { without: ['dimensions', 'user'] }),
   },
+  // docs.cohere.com/reference/rerank
+  media: { rerank: { path: '/v2/rerank', isFromRoot: true } },
   models: { path: '/v1/models?page_size=1000', format: 'cohere', isFromRoot: true },
 };

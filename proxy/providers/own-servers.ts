@@ -1,5 +1,6 @@
 // Provider types of servers that people run themselves, and what is said of a server of which only the address is known.
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
+import { mediaAt } from './media.ts';
 import type { Row } from './row.ts';
 import { plainSpeeches, speechWith, stateless } from './speeches.ts';
 
@@ -43,6 +44,7 @@ export const vllm: Row = {
     embeddings,
     count_tokens,
   },
+  media: mediaAt('transcriptions', 'translations', 'rerank'),
   models,
 };
 

@@ -8,6 +8,17 @@ export type KeyStyle = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | '
 /** What a provider can be asked in a wire format of its own: an answer of a model in one of the dialects, or one of the other operations. */
 export type Speakable = DialectName | 'embeddings' | 'count_tokens' | 'realtime';
 
+/** What else it can be asked, in the format of OpenAI; `rerank`: of Cohere. */
+export type MediaOperation =
+  | 'speech'
+  | 'transcriptions'
+  | 'translations'
+  | 'image_generations'
+  | 'image_edits'
+  | 'image_variations'
+  | 'moderations'
+  | 'rerank';
+
 /** Where and how something is asked. */
 export interface Speech {
   /** Path below the base URL; `{model}` stands for the model's id, encoded for a path. */
@@ -34,6 +45,8 @@ export interface Row {
   readonly keyStyle: KeyStyle;
   /** What it speaks natively. A client's own dialect is preferred, and after it those that stand first. */
   readonly speeches: Readonly<Partial<Record<Speakable, Speech>>>;
+  /** What else it can be asked; absent: nothing. */
+  readonly media?: Readonly<Partial<Record<MediaOperation, Speech>>> | undefined;
   /** Where its models are listed; undefined: nowhere. */
   readonly models:
     | { readonly path: string; readonly format: ModelListFormat; readonly isFromRoot?: boolean }

@@ -4,6 +4,7 @@ import type { DialectName } from '../dialects/names.ts';
 import { azure, azureAt, bedrock, vertex, vertexAt } from './clouds.ts';
 import { cerebras, deepinfra, fireworks, groq, openrouter, together } from './hosts.ts';
 import { anthropic, cohere, deepseek, gemini, mistral, openai, perplexity, xai } from './makers.ts';
+import { declaredMedia, isMedia, type MediaDialect } from './media.ts';
 import { compatible, ollama, vllm } from './own-servers.ts';
 import type { Row, Speakable, Speech } from './row.ts';
 import { plainSpeeches } from './speeches.ts';
@@ -32,7 +33,9 @@ export const rows: Readonly<Record<ProviderType, Row>> = {
 };
 
 /** What the config says that a server speaks. */
-export type DeclaredDialects = readonly (DialectName | 'embeddings' | 'realtime')[];
+export type DeclaredDialects = readonly (TextDialect | MediaDialect)[];
+
+type TextDialect = DialectName | 'embeddings' | 'realtime';
 
 /**
  * The row of a provider. Its address counts, because `type: openai` stands for every compatible server, and because clouds have several
@@ -40,7 +43,9 @@ export type DeclaredDialects = readonly (DialectName | 'embeddings' | 'realtime'
  */
 export function rowOf(type: ProviderType, baseUrl: string, declared?: DeclaredDialects): Row {
   const row = rowAt(type, new URL(baseUrl));
-  return declared === undefined ? row : { ...row, speeches: speechesOf(row, declared) };
+  if (declared === undefined) return row;
+  const spoken = declared.filter((name): name is TextDialect => !isMedia(name));
+  return { ...row, speeches: speechesOf(row, spoken), media: declaredMedia(row, declared.filter(isMedia)) };
 }
 
 function rowAt(type: ProviderType, url: URL): Row {
@@ -54,7 +59,7 @@ function isOpenAi({ hostname }: URL): boolean {
   return hostname === 'api.openai.com' || hostname.endsWith('.api.openai.com');
 }
 
-function speechesOf({ speeches }: Row, declared: DeclaredDialects): Row['speeches'] {
+function speechesOf({ speeches }: Row, declared: readonly TextDialect[]): Row['speeches'] {
   const chosen: [Speakable, Speech][] = declared.map((name) => [name, speeches[name] ?? plainSpeeches[name]]);
   const { count_tokens: counting } = speeches;
   if (counting !== undefined && declared.includes('messages')) chosen.push(['count_tokens', counting]);

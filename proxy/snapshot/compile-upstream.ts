@@ -9,6 +9,7 @@ import type { DiscoveryPlan } from '../discovery/discovery.ts';
 import { modelFilter } from '../discovery/model-filter.ts';
 import { sourceOf } from '../discovery/source.ts';
 import { requestHeaders } from '../providers/key-headers.ts';
+import { mediaOf } from '../providers/media.ts';
 import { modelLists } from '../providers/model-lists.ts';
 import { type Base, modelListPath } from '../providers/paths.ts';
 import type { KeyStyle, Row } from '../providers/row.ts';
@@ -49,6 +50,7 @@ export function compileUpstream(
     opaque: Object.freeze({ ...base, keyStyle: row.keyStyle, headers: Object.freeze([...(row.headers ?? [])]) }),
     modelList: listingOf(row, base),
     speechesOf: speechesAt(place),
+    mediaOf: mediaOf(row, base),
     unsupported: provider.unsupported,
     headers,
     forwarded: forwardedOf(provider),

@@ -8,8 +8,9 @@ import type { ModelListing } from '../discovery/ask-models.ts';
 import type { DiscoveryPlan } from '../discovery/discovery.ts';
 import type { KeepingOfResponses } from '../kept-responses.ts';
 import type { ToldLimits } from '../limits/headers.ts';
+import type { MediaPlace } from '../providers/media.ts';
 import type { Base } from '../providers/paths.ts';
-import type { KeyStyle } from '../providers/row.ts';
+import type { KeyStyle, MediaOperation } from '../providers/row.ts';
 import type { Speeches } from '../providers/target-speeches.ts';
 import type { UnsupportedPolicy } from '../translation/losses.ts';
 import type { ApiKeys } from '../upstream/api-keys.ts';
@@ -28,6 +29,8 @@ export interface Upstream extends Origin {
   readonly modelList: ModelListing | undefined;
   /** How a model of it is asked. */
   readonly speechesOf: (model: string) => Speeches;
+  /** Where a model of it is asked for what is passed on as it is; undefined: nowhere. */
+  readonly mediaOf: (operation: MediaOperation, model: string) => MediaPlace | undefined;
   /** What becomes of what it cannot be told. */
   readonly unsupported: UnsupportedPolicy;
   /** Configured headers of every request, names and values in turn. */

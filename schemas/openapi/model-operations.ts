@@ -1,4 +1,5 @@
 // The operations under /v1, one row each.
+import { mediaOperations } from './media-operations.ts';
 import { messageOperations } from './message-operations.ts';
 import { modelCallParameters, nativeRefusals, translatedRefusals } from './model-call.ts';
 import { answerHeaders, type Operation } from './operation.ts';
@@ -61,6 +62,7 @@ export const modelOperations: readonly Operation[] = [
     success: { status: 200, says: 'The answer of the provider.', schema: 'embedding-list', headers: answerHeaders },
     refusals: nativeRefusals,
   },
+  ...mediaOperations,
   {
     id: 'listModels',
     method: 'get',

@@ -21,6 +21,7 @@ const served: Readonly<Record<string, readonly string[]>> = {
   '/v1/messages': ['POST'],
   '/v1/messages/count_tokens': ['POST'],
   '/v1/embeddings': ['POST'],
+  '/v1/moderations': ['POST'],
 };
 const nowhere = ['/v1/nope', '/nope'];
 const contentTypes = [undefined, '', 'text/plain; charset=;;', 'application/json'];

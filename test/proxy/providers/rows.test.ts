@@ -200,6 +200,42 @@ await test('each type is asked at its documented addresses, the preferred dialec
   }
 });
 
+/** Where each is asked for something else than text, by the last part of the path. */
+const media: Record<string, string> = {
+  openai:
+    'audio/speech audio/transcriptions audio/translations images/generations images/edits images/variations moderations',
+  gemini: 'openai/images/generations',
+  azure: 'audio/speech audio/transcriptions audio/translations images/generations images/edits',
+  openrouter: 'audio/speech rerank',
+  groq: 'audio/speech audio/transcriptions audio/translations',
+  xai: 'images/generations',
+  mistral: 'audio/transcriptions moderations',
+  together: 'audio/speech audio/transcriptions audio/translations images/generations rerank',
+  fireworks: 'rerank',
+  cohere: 'https://api.cohere.ai/v2/rerank',
+  deepinfra: 'audio/speech audio/transcriptions audio/translations images/generations images/edits images/variations',
+  vllm: 'audio/transcriptions audio/translations rerank',
+};
+
+await test('each type is asked for sound, images, moderation and ranking where it has them', async (t) => {
+  for (const type of types) {
+    const address = addressOf(type);
+    const { origin, pathname, search: query } = new URL(address);
+    const base = { basePath: pathname.replace(/\/+$/, ''), query };
+    const spoken = Object.values(rowOf(type, address).media ?? {});
+    const found = spoken.map((speech) => origin + speechPath(speech, base, 'm', false));
+    const paths = (media[type] ?? '').split(' ').filter((path) => path !== '');
+    t.same(
+      found,
+      paths.map((path) => new URL(path, `${address.replace(/\/+$/, '')}/`).href),
+      type,
+    );
+  }
+  const declared = rowOf('cohere', addressOf('cohere'), ['chat', 'rerank', 'moderations']);
+  t.same(declared.media, { rerank: { path: '/v2/rerank', isFromRoot: true }, moderations: { path: '/moderations' } });
+  t.same(rowOf('vllm', addressOf('vllm'), ['chat']).media, {}, 'what is declared stands in place of the row');
+});
+
 await test('an OpenAI provider at another host is any compatible server', async (t) => {
   for (const host of ['https://api.openai.com/v1', 'https://eu.api.openai.com/v1']) {
     t.equal(rowOf('openai', host), rows.openai, host);
@@ -220,6 +256,7 @@ await test('an Azure resource is asked at each form of its address', async (t) =
   t.equal(chatAt(`${top}?api-version=preview`), `${top}/openai/v1/chat/completions?api-version=preview`);
   const dated = '?api-version=2024-10-21';
   for (const base of [top, `${top}/openai`]) {
+    t.equal(rowOf('azure', base + dated).media?.speech?.path.endsWith('/deployments/{model}/audio/speech'), true);
     t.same(addressesOf('azure', base + dated), {
       chat: `${top}/openai/deployments/m/chat/completions${dated}`,
       completions: `${top}/openai/deployments/m/completions${dated}`,

@@ -1,0 +1,75 @@
+// Where a call goes that names a model, and whose other words are passed on as they are.
+import { addForwarded } from '../call/forwarded-headers.ts';
+import { readError } from '../dialects/chat/read-error.ts';
+import { refusal } from '../errors.ts';
+import { mediaPaths } from '../providers/media.ts';
+import type { MediaOperation } from '../providers/row.ts';
+import { SecretsTap } from '../providers/secrets-tap.ts';
+import type { Target } from '../snapshot/snapshot.ts';
+import { resolve } from '../stages/resolve.ts';
+import { partOf } from '../stages/route-part.ts';
+import type { OpaqueBody } from '../upstream/send-opaque.ts';
+import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
+import type { Aim, Knock, OpaqueTarget, Tapped } from './door.ts';
+import { ReportedUsage, tellsUsage } from './reported-usage.ts';
+
+/** What is asked. */
+export interface MediaCall {
+  readonly operation: MediaOperation;
+  readonly model: string;
+  readonly stream: boolean;
+  /** The first member or field that may make a provider go elsewhere. */
+  readonly routingMember: string | undefined;
+  /** What a target is sent, in which it is asked for by its own id. */
+  readonly bodyFor: (target: Target) => OpaqueBody;
+}
+
+/** Where clients ask. */
+export function pathOfMedia(operation: MediaOperation): string {
+  return `/v1${mediaPaths[operation]}`;
+}
+
+/**
+ * The targets of the model that can be asked, in declared order. Throws what `resolve` does, and 400 `unsupported_operation` when none of
+ * them can.
+ */
+export function aimAtModel({ operation, model, stream, routingMember, bodyFor }: MediaCall, knock: Knock): Aim {
+  const { snapshot, principal } = knock;
+  const route = resolve({ model, routingMember }, snapshot, principal.allowedModels, principal.userPath);
+  const able = partOf(route, (target) => target.upstream.mediaOf(operation, target.model) !== undefined);
+  if (able === undefined) {
+    throw refusal('unsupported_operation', { param: 'model', fill: { model, path: pathOfMedia(operation) } });
+  }
+  const targets = able.targets.map((target) => opaqueTarget(target, operation, bodyFor, knock));
+  return { targets, call: { model, stream }, tap: (answer, { upstream }) => tapped(answer, upstream.secrets, knock) };
+}
+
+function opaqueTarget(
+  target: Target,
+  operation: MediaOperation,
+  bodyFor: MediaCall['bodyFor'],
+  { exchange }: Knock,
+): OpaqueTarget {
+  const { upstream, model } = target;
+  const place = upstream.mediaOf(operation, model);
+  if (place === undefined) throw new Error(`a target was to be asked for ${operation}, which it has not`);
+  const { rawHeaders } = exchange.request;
+  const headers = ['content-type', exchange.head.contentType ?? '', ...place.headers];
+  if (upstream.forwarded !== undefined) addForwarded(headers, rawHeaders, upstream.forwarded);
+  return {
+    upstream,
+    model,
+    path: place.path,
+    headers,
+    keyStyle: place.keyStyle,
+    speaker: { name: upstream.name, secrets: upstream.secrets, readError },
+    body: () => bodyFor(target),
+  };
+}
+
+function tapped(answer: UpstreamAnswer, secrets: readonly string[], { readsUsage }: Knock): Tapped {
+  const clean = new SecretsTap(secrets, false);
+  if (!readsUsage || !tellsUsage(answer)) return { taps: [clean], usage: undefined };
+  const usage = new ReportedUsage();
+  return { taps: [usage, clean], usage };
+}

@@ -1,0 +1,63 @@
+// The doors for speech, images, moderation and ranking: a short JSON body goes to the model that it names, the answer comes back as it is.
+import { splice } from '../bytes/splice.ts';
+import { largeBytes, readCall } from '../call/call.ts';
+import { refusal } from '../errors.ts';
+import type { MediaOperation } from '../providers/row.ts';
+import { expectJson } from '../stages/receive.ts';
+import { aimAtModel, pathOfMedia } from './aim-model.ts';
+import type { Aim, Knock, OpaqueDoor } from './door.ts';
+
+/** Longest body. Bytes. */
+const mostBytes = largeBytes;
+
+export const jsonDoors: readonly OpaqueDoor[] = [
+  jsonDoor('speech'),
+  jsonDoor('image_generations'),
+  jsonDoor('moderations'),
+  jsonDoor('rerank'),
+];
+
+function jsonDoor(operation: MediaOperation): OpaqueDoor {
+  return {
+    path: pathOfMedia(operation),
+    methods: ['POST'],
+    surface: 'openai',
+    counts: 'everything',
+    bodySetting: 'body_limit',
+    shortBytes: mostBytes,
+    relaysHeaders: false,
+    isOpen: () => true,
+    aim: (knock) => aimJson(operation, knock),
+  };
+}
+
+/** Throws 415 for a body that is not JSON, 413 for a long one, 400 for one that is no model call, and what `aimAtModel` throws. */
+function aimJson(operation: MediaOperation, knock: Knock): Aim | Promise<Aim> {
+  const { exchange, snapshot, short } = knock;
+  expectJson(exchange, snapshot.bodyLimitBytes);
+  return short === undefined
+    ? wholeBody(knock).then((whole) => aim(operation, knock, whole))
+    : aim(operation, knock, short);
+}
+
+function aim(operation: MediaOperation, knock: Knock, received: Buffer): Aim {
+  const { body, model, modelStart: start, modelEnd: end, stream, routingMember } = readCall(received);
+  return aimAtModel(
+    {
+      operation,
+      model,
+      stream,
+      routingMember,
+      bodyFor: ({ modelJson: bytes }) => splice(body, [{ start, end, bytes }]),
+    },
+    knock,
+  );
+}
+
+/** The body of a client that needs some time for it. */
+async function wholeBody({ body, held }: Knock): Promise<Buffer> {
+  held.grow(Math.min(body.declaredLength ?? mostBytes, mostBytes));
+  const whole = await body.gather(mostBytes, undefined);
+  if (whole === undefined) throw refusal('body_too_large', { fill: { limit: mostBytes, setting: '' } });
+  return whole;
+}

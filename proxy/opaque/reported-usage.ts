@@ -1,0 +1,58 @@
+// The tap that reads what a provider itself says that an answer cost. Nothing is estimated: of sound and images nobody can say it from outside.
+import type { Answer, Failure, Sink, Tap } from '../answer.ts';
+import { findUsage } from '../tokens/find-usage.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
+import { createUsageReader, type UsageReader } from '../tokens/usage-reader.ts';
+
+/** Types whose text may hold a usage object. */
+const telling = /^(?:application\/(?:[\w.+-]+\+)?json|text\/event-stream)\s*(?:;|$)/i;
+
+/** Whether an answer may say what it cost. */
+export function tellsUsage({ contentType, contentEncoding }: Pick<Answer, 'contentType' | 'contentEncoding'>): boolean {
+  return contentType !== undefined && contentEncoding === undefined && telling.test(contentType);
+}
+
+export class ReportedUsage implements Tap {
+  #whole: Buffer | undefined;
+  #reader: UsageReader | undefined;
+
+  whole(body: Buffer): Buffer {
+    this.#whole = body;
+    return body;
+  }
+
+  open(next: Sink): Sink {
+    this.#reader = createUsageReader();
+    return new Watched(this.#reader, next);
+  }
+
+  awaitsMore(): boolean {
+    return false;
+  }
+
+  /** Undefined: the provider has said nothing. */
+  usage(): TokenUsage | undefined {
+    if (this.#reader !== undefined) return this.#reader.usage();
+    return this.#whole && findUsage(this.#whole);
+  }
+}
+
+/** Passes all bytes on as they are. */
+class Watched implements Sink {
+  readonly #reader: UsageReader;
+  readonly #next: Sink;
+
+  constructor(reader: UsageReader, next: Sink) {
+    this.#reader = reader;
+    this.#next = next;
+  }
+
+  write(chunk: Buffer): boolean {
+    this.#reader.push(chunk);
+    return this.#next.write(chunk);
+  }
+
+  end(failure: Failure | undefined): void {
+    this.#next.end(failure);
+  }
+}

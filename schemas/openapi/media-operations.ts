@@ -1,0 +1,52 @@
+// Speech, images, moderation and ranking: the body names a model, all else goes to its provider and comes back as it is.
+import { nativeRefusals } from './model-call.ts';
+import { limitHeaders, type Operation, type Refusals } from './operation.ts';
+
+interface Described {
+  readonly id: string;
+  readonly path: string;
+  readonly summary: string;
+}
+
+const says =
+  'Only `model` is read and replaced by the id of the provider; its answer comes back as it is, of any content type. The first target of the model that has room is asked, once. A provider without this endpoint is answered 400 `unsupported_operation`. Usage counts as the provider reports it.';
+
+const json: readonly Described[] = [
+  {
+    id: 'createSpeech',
+    path: '/v1/audio/speech',
+    summary: 'Reads a text out; the answer is sound, or an event stream.',
+  },
+  { id: 'createImage', path: '/v1/images/generations', summary: 'Makes images from a text.' },
+  { id: 'createModeration', path: '/v1/moderations', summary: 'Says whether a text or an image may be harmful.' },
+  {
+    id: 'rerank',
+    path: '/v1/rerank',
+    summary: 'Orders documents by how well they answer a query, in the format of Cohere.',
+  },
+];
+
+/** Served by the proxy. */
+export const mediaOperations: readonly Operation[] = json.map((each) => {
+  return operation(each, `The body is JSON of up to 1 MiB. ${says}`, nativeRefusals);
+});
+
+function operation({ id, path, summary }: Described, description: string, refusals: Refusals): Operation {
+  return {
+    id,
+    method: 'post',
+    path,
+    tag: 'Model API',
+    access: 'client',
+    isOpaque: true,
+    summary,
+    description,
+    parameters: ['UserPath'],
+    success: {
+      status: 200,
+      says: 'The answer of the provider.',
+      headers: ['x-upstream-request-id', ...limitHeaders],
+    },
+    refusals,
+  };
+}
