@@ -42,7 +42,7 @@ export const errors = {
   unsupported_parameter: bad(
     'The provider "{provider}" cannot be asked for "{field}": {because}. Leave it out, or choose another model.',
   ),
-  unsupported_operation: bad('The model "{model}" cannot be asked at {path}: its provider has nothing like it.'),
+  unsupported_operation: bad('The {what} "{name}" cannot be asked at {path}: its provider has nothing like it.'),
   // One answer for every failure: a caller without a key learns nothing about which keys exist.
   invalid_api_key: entryOf(
     401,
@@ -116,6 +116,13 @@ export const errors = {
     'The provider "{provider}" keeps the response "{id}", and the model "{model}" does not lead there. Choose one that does.',
   ),
   unsupported_response_operation: bad('The response "{id}" cannot be {what}: {because}.'),
+  kept_not_found: entryOf(404, 'not_found_error', 'There is no {what} with the id "{id}" for this user path.'),
+  provider_needed: bad('Several providers keep {what}: {providers}. Choose one with the query parameter "provider".'),
+  invalid_upload: bad('The form cannot be used: {reason}.'),
+  invalid_batch_input: bad('{where} cannot be used: {reason}'),
+  batch_needs_one_provider: bad(
+    'No provider has native batches and all models of this batch. Send one for each provider.',
+  ),
   invalid_query: bad('The query parameter {name} {problem}.'),
   unknown_provider: bad('There is no provider "{provider}", neither by its name nor by its type.'),
   upgrade_not_supported: bad('A connection to a provider cannot become a WebSocket here.'),
@@ -137,6 +144,7 @@ export const errors = {
   draining: upstream('The gateway is shutting down and begins no new sessions. Try again.', 503),
   store_unavailable: upstream('The keys are not known yet: the state store cannot be read. Try again.', 503),
   stored_responses_unavailable: upstream('The stored responses cannot be read now. Try again.', 503),
+  kept_ids_unavailable: upstream('It cannot be read now whose files and batches there are. Try again.', 503),
   control_plane_unavailable: upstream('The control plane cannot be reached: {reason}. {consequence}.', 503),
   internal_error: upstream('The gateway failed unexpectedly. Quote request id {request_id} to your operator.', 500),
 } as const satisfies Record<string, Entry>;

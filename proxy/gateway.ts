@@ -6,6 +6,7 @@ import type { AccessLog } from './access-log.ts';
 import type { Balance } from './balance/balance.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { KeptExplanations } from './kept-explanations.ts';
+import type { KeptHomes } from './kept-homes.ts';
 import type { KeyStreams } from './key-streams.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
@@ -60,6 +61,8 @@ export interface Gateway {
   readonly keptExplanations: KeptExplanations;
   /** Those that the gateway keeps, and where providers keep others. */
   readonly storedResponses: StoredResponses;
+  /** Which providers keep the files and batches of callers. */
+  readonly homes: KeptHomes;
   readonly keyStreams: KeyStreams;
   readonly keyUses: KeyUses;
   /** What the bodies of open requests may take of memory. */

@@ -27,6 +27,7 @@ import { openDiscovery } from './discovery/open.ts';
 import { reportDiscovered } from './discovery/report.ts';
 import { readEnvironment } from './environment.ts';
 import { KeptExplanations } from './kept-explanations.ts';
+import { KeptHomes } from './kept-homes.ts';
 import { createKeyStreams } from './key-streams.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { counterBudgetBytes, keepLimiter, logRuleProblems } from './limit-upkeep.ts';
@@ -92,6 +93,7 @@ lifecycle.discovery = discovery;
 const store = openPlaneStore(environment, { nowMs });
 const keyUses = new KeyUses();
 const storedResponses = openStoredResponses({ store, snapshot: () => current.get(), nowMs, log });
+const homes = new KeptHomes({ kept: store.kept, nowMs, log });
 let { masterKey } = environment;
 const controlPlane = controlPlaneLink(environment, () => masterKey);
 const memory = memoryLimits([...(variables['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv]);
@@ -166,6 +168,7 @@ const server = await createProxyServer({
   keyStreams: createKeyStreams(() => current.get(), nowMs),
   keyUses,
   storedResponses,
+  homes,
   readiness,
   reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
 });
@@ -222,7 +225,7 @@ stopOnSignals({
     return server.drain(current.get().shutdownGraceMs);
   },
   async close() {
-    await Promise.all([lifecycle.close(), storedResponses.settled()]);
+    await Promise.all([lifecycle.close(), storedResponses.settled(), homes.settled()]);
     stateFollower.end();
     await Promise.all([store.close(), stateFollower.kept()]);
     lock?.release();

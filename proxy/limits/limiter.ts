@@ -89,6 +89,11 @@ export class Limiter {
     return this.#lookup.forUserPath(path);
   }
 
+  /** The same without those on requests in flight: of what holds no slot. */
+  windowsForUserPath(path: string): Matches {
+    return this.#lookup.windowsForUserPath(path);
+  }
+
   /** The rules of a provider instance and of the model it executes, named as the provider names it. */
   forTarget(provider: string, model: string): Matches {
     return this.#lookup.forTarget(provider, model);

@@ -155,6 +155,13 @@ export class RuleLookup {
     return matches;
   }
 
+  /** The same without concurrency rules. */
+  windowsForUserPath(path: string): Matches {
+    return new Matches(this, (index) => {
+      return index.matchUserPath(path).filter(({ caps }) => caps.slotsCap === Number.POSITIVE_INFINITY);
+    });
+  }
+
   forTarget(provider: string, model: string): Matches {
     let models = this.#targets.get(provider);
     if (models === undefined) {

@@ -66,7 +66,7 @@ class OpaqueCall {
     const { pools, deadlines, nowMs } = this.#parts;
     const { upstream, path } = this.#target;
     const startedAtMs = Math.floor(nowMs());
-    const key = upstream.credentials.pick(deadlines.coarseNowMs);
+    const key = this.#target.key ?? upstream.credentials.pick(deadlines.coarseNowMs);
     const { method } = this.#asker;
     const body = this.#target.body();
     const headers = this.#headers(key);

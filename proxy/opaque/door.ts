@@ -9,6 +9,7 @@ import type { KeyStyle } from '../providers/row.ts';
 import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
+import type { ApiKey } from '../upstream/api-keys.ts';
 import type { OpaqueBody, OpaqueMethod } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { ClientBody } from './client-body.ts';
@@ -40,6 +41,8 @@ export interface OpaqueTarget {
   /** Names and values in turn, without the key, the framing and what the provider is configured to get. */
   readonly headers: readonly string[];
   readonly keyStyle: KeyStyle;
+  /** The key to ask with; absent: the next one of the provider. */
+  readonly key?: ApiKey | undefined;
   /** Whose errors are read how. */
   readonly speaker: Speaker;
   /** What is sent; called once for each time that it is. A body that is read as it comes can be sent only once. */
@@ -70,7 +73,7 @@ export interface OpaqueDoor {
   readonly methods: readonly OpaqueMethod[];
   /** Whose clients ask here: that decides some headers. */
   readonly surface: Surface;
-  /** Which rules count its requests and refuse them: all that match, those of user paths, or none. */
+  /** Which rules count its requests and refuse them: all that match, those of user paths (but no slots are held), or none. */
   readonly counts: 'everything' | 'user_paths' | 'nothing';
   /** What bounds its bodies. */
   readonly bodySetting: 'body_limit' | 'upload_limit';

@@ -4,6 +4,7 @@ import { opaqueMethods } from '../upstream/send-opaque.ts';
 import type { OpaqueDoor } from './door.ts';
 import { jsonDoors } from './json-doors.ts';
 import { aimPassthrough } from './passthrough.ts';
+import { storeDoors } from './store-doors.ts';
 
 export const doors: readonly OpaqueDoor[] = [
   {
@@ -18,6 +19,7 @@ export const doors: readonly OpaqueDoor[] = [
     aim: aimPassthrough,
   },
   ...jsonDoors,
+  ...storeDoors,
 ];
 
 /** The door of a request; undefined: it is none of an opaque call. */

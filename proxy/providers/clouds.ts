@@ -2,7 +2,7 @@
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
 import { mediaAt } from './media.ts';
 import type { Row, Speech } from './row.ts';
-import { plainSpeeches, speechWith } from './speeches.ts';
+import { plainSpeeches, plainStores, speechWith } from './speeches.ts';
 
 const { completions, embeddings, realtime } = plainSpeeches;
 
@@ -24,6 +24,7 @@ export const azure: Row = {
   },
   media: mediaAt('speech', 'transcriptions', 'translations', 'image_generations', 'image_edits'),
   models: undefined,
+  stores: plainStores,
 };
 
 /**
@@ -35,8 +36,15 @@ export function azureAt({ pathname, searchParams }: URL): Row {
   const isDated = /^\d{4}-/.test(searchParams.get('api-version') ?? '');
   const top = path === '' ? '/openai' : '';
   if (path === '' || path === '/openai')
-    return isDated ? deployments(`${top}/deployments/{model}`) : { ...azure, ...below(`${top}/v1`, azure) };
-  return /\/deployments\/[^/]+$/.test(path) ? deployments('') : azure;
+    return isDated
+      ? { ...deployments(`${top}/deployments/{model}`), stores: storesBelow(top) }
+      : { ...azure, ...below(`${top}/v1`, azure), stores: storesBelow(`${top}/v1`) };
+  return /\/deployments\/[^/]+$/.test(path) ? { ...deployments(''), stores: undefined } : azure;
+}
+
+function storesBelow(top: string): Row['stores'] {
+  const { files, batches } = plainStores;
+  return { files: { path: top + files.path }, batches: { path: top + batches.path } };
 }
 
 function deployments(top: string): Row {

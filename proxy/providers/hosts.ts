@@ -2,7 +2,7 @@
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
 import { mediaAt } from './media.ts';
 import type { Row } from './row.ts';
-import { plainSpeeches, speechWith, stateless } from './speeches.ts';
+import { plainSpeeches, plainStores, speechWith, stateless } from './speeches.ts';
 
 const { completions, messages, embeddings } = plainSpeeches;
 const models = { path: '/models', format: 'openai' } as const;
@@ -43,6 +43,7 @@ export const groq: Row = {
   },
   media: mediaAt('speech', 'transcriptions', 'translations'),
   models,
+  stores: plainStores,
 };
 
 /** docs.together.ai/docs/inference/openai-compatibility */

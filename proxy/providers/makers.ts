@@ -2,7 +2,7 @@
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
 import { mediaAt } from './media.ts';
 import type { Row } from './row.ts';
-import { anthropicVersion, plainSpeeches, speechWith, stateless } from './speeches.ts';
+import { anthropicVersion, plainSpeeches, plainStores, speechWith, stateless } from './speeches.ts';
 
 const { completions, messages, gemini: generate, embeddings, count_tokens, realtime } = plainSpeeches;
 
@@ -27,6 +27,7 @@ export const openai: Row = {
     'moderations',
   ),
   models: { path: '/models', format: 'openai' },
+  stores: plainStores,
 };
 
 /** docs.anthropic.com/en/api */
@@ -40,6 +41,8 @@ export const anthropic: Row = {
   // 1000 is the longest page ("List Models").
   models: { path: '/models?limit=1000', format: 'anthropic' },
   headers: anthropicVersion,
+  // Its files have a format of their own.
+  stores: { message_batches: { path: '/messages/batches' } },
 };
 
 /** ai.google.dev/api/generate-content, and ai.google.dev/gemini-api/docs/openai for `chat` and `embeddings`. */
@@ -102,6 +105,8 @@ export const mistral: Row = {
   // Speech comes as JSON there.
   media: mediaAt('transcriptions', 'moderations'),
   models: { path: '/models', format: 'openai' },
+  // Its batches (/batch/jobs) have a format of their own.
+  stores: { files: plainStores.files },
 };
 
 /** api-docs.deepseek.com/api/create-chat-completion, and api-docs.deepseek.com/guides/anthropic_api for `messages`. */

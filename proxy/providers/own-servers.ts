@@ -2,7 +2,7 @@
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
 import { mediaAt } from './media.ts';
 import type { Row } from './row.ts';
-import { plainSpeeches, speechWith, stateless } from './speeches.ts';
+import { plainSpeeches, plainStores, speechWith, stateless } from './speeches.ts';
 
 const { chat, completions, messages, embeddings, count_tokens } = plainSpeeches;
 const models = { path: '/models', format: 'openai' } as const;
@@ -54,4 +54,8 @@ export const compatible: Row = {
   keyStyle: 'bearer',
   speeches: { chat, embeddings },
   models,
+  stores: {
+    files: { ...plainStores.files, isAssumed: true },
+    batches: { ...plainStores.batches, isAssumed: true },
+  },
 };

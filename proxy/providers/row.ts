@@ -36,6 +36,17 @@ export interface Speech {
   readonly models?: readonly string[] | undefined;
 }
 
+/** What a provider keeps for its callers, apart from answers. */
+export type StoreName = 'files' | 'batches' | 'message_batches';
+
+/** Where things of a kind are kept. */
+export interface StoreSpeech {
+  /** Path below the base URL. */
+  readonly path: string;
+  /** It is not known whether the server has it: such a provider is asked when it is named, or when no other is known to have it. */
+  readonly isAssumed?: boolean | undefined;
+}
+
 /** How a list of models is written. */
 export type ModelListFormat = 'openai' | 'anthropic' | 'gemini' | 'cohere';
 
@@ -53,4 +64,6 @@ export interface Row {
     | undefined;
   /** Headers of every request, names and values in turn. */
   readonly headers?: readonly string[] | undefined;
+  /** What it keeps in the format of OpenAI (files, batches) or of Anthropic (batches of messages); absent: nothing. */
+  readonly stores?: Readonly<Partial<Record<StoreName, StoreSpeech>>> | undefined;
 }

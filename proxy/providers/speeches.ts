@@ -34,3 +34,6 @@ export const plainSpeeches = {
 export function speechWith(name: Speakable, quirks: Quirks): Speech {
   return { ...plainSpeeches[name], quirks };
 }
+
+/** platform.openai.com/docs/api-reference/files and .../batch: the paths of everyone who has them in this format. */
+export const plainStores = { files: { path: '/files' }, batches: { path: '/batches' } } as const;

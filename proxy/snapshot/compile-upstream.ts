@@ -11,7 +11,7 @@ import { sourceOf } from '../discovery/source.ts';
 import { requestHeaders } from '../providers/key-headers.ts';
 import { mediaOf } from '../providers/media.ts';
 import { modelLists } from '../providers/model-lists.ts';
-import { type Base, modelListPath } from '../providers/paths.ts';
+import { type Base, modelListPath, storePlaces } from '../providers/paths.ts';
 import type { KeyStyle, Row } from '../providers/row.ts';
 import { rowOf } from '../providers/rows.ts';
 import { speechesAt } from '../providers/target-speeches.ts';
@@ -48,6 +48,7 @@ export function compileUpstream(
     type: provider.type,
     origin: url.origin,
     opaque: Object.freeze({ ...base, keyStyle: row.keyStyle, headers: Object.freeze([...(row.headers ?? [])]) }),
+    stores: storePlaces(row, base),
     modelList: listingOf(row, base),
     speechesOf: speechesAt(place),
     mediaOf: mediaOf(row, base),

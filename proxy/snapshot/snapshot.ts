@@ -9,7 +9,7 @@ import type { DiscoveryPlan } from '../discovery/discovery.ts';
 import type { KeepingOfResponses } from '../kept-responses.ts';
 import type { ToldLimits } from '../limits/headers.ts';
 import type { MediaPlace } from '../providers/media.ts';
-import type { Base } from '../providers/paths.ts';
+import type { Base, StorePlaces } from '../providers/paths.ts';
 import type { KeyStyle, MediaOperation } from '../providers/row.ts';
 import type { Speeches } from '../providers/target-speeches.ts';
 import type { UnsupportedPolicy } from '../translation/losses.ts';
@@ -25,6 +25,8 @@ export interface Upstream extends Origin {
   readonly type: string;
   /** How it is asked for what the gateway does not understand. */
   readonly opaque: OpaqueSpeech;
+  /** Where it keeps files and batches, as far as it does. */
+  readonly stores: StorePlaces;
   /** Where and how its models are listed; undefined: nowhere. */
   readonly modelList: ModelListing | undefined;
   /** How a model of it is asked. */

@@ -62,7 +62,9 @@ export function candidates(
     }
   });
   if (usable === undefined) {
-    throw refused ?? refusal('unsupported_operation', { param: 'model', fill: { model: call.model, path } });
+    throw (
+      refused ?? refusal('unsupported_operation', { param: 'model', fill: { what: 'model', name: call.model, path } })
+    );
   }
   return { route: usable, translated, own: undefined };
 }

@@ -1,0 +1,63 @@
+// POST /v1/batches: the batch goes where its input file is kept.
+import { parseObject, textOf, writeJson } from '../dialects/json.ts';
+import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { findKept, keptThings, noteFiles } from './aim-home.ts';
+import { membersOf, onlyMember } from './batch-lines.ts';
+import type { Aim, Knock } from './door.ts';
+import { recordTaps, storeTarget } from './store-target.ts';
+
+/** The longest body: it names a file and some metadata. Bytes. */
+const mostBytes = 1024 * 1024;
+
+/**
+ * Throws 400 `invalid_parameter` for a batch without a file that was read as one, `unsupported_operation` where the provider of the file
+ * has no batches, and 404 `kept_not_found`.
+ */
+export async function aimBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
+  const { exchange, principal } = knock;
+  const sent = await wholeBody(knock, mostBytes);
+  onlyMember(sent, membersOf(sent), 'input_file_id');
+  const batch = parseObject(sent.toString()) ?? {};
+  const fileId = textOf(batch['input_file_id']);
+  if (fileId === undefined) throw unusable('must name a file that was uploaded with the purpose "batch"');
+  const { upstream, key, home } = await findKept(keptThings.file, fileId, knock, gateway);
+  const place = upstream.stores.batches;
+  if (place === undefined) {
+    const fill = { what: 'provider', name: upstream.name, path: '/v1/batches' };
+    throw refusal('unsupported_operation', { param: 'input_file_id', fill });
+  }
+  if (!home.isBatchInput) throw unusable(`must be one uploaded with the purpose "batch", which "${fileId}" was not`);
+  // What was read is what is sent: two readers must not find different files.
+  const body = Buffer.from(writeJson(batch));
+  const { rawHeaders } = exchange.request;
+  const asked = { upstream, place, store: 'batches', key, suffix: '', rawHeaders } as const;
+  return {
+    targets: [storeTarget({ ...asked, contentType: 'application/json', body: () => body })],
+    call: undefined,
+    tap: (answer) =>
+      recordTaps(upstream, answer, (record) => {
+        const id = textOf(record['id']);
+        if (id === undefined) return;
+        const { userPath } = principal;
+        gateway.homes.remember('batch', id, userPath, { ...home, key: key.mark, isBatchInput: false });
+        noteFiles(record, { ...home, key: key.mark }, userPath, gateway);
+      }),
+  };
+}
+
+/** All of a body. Throws 413 `body_too_large`. */
+export async function wholeBody({ short, body, held }: Knock, mostBytes: number): Promise<Buffer> {
+  if (short !== undefined) return short;
+  const { bytes, setting } = body.limit;
+  const limit = Math.min(bytes, mostBytes);
+  held.grow(Math.min(body.declaredLength ?? limit, limit));
+  const whole = await body.gather(limit, undefined);
+  if (whole === undefined)
+    throw refusal('body_too_large', { fill: { limit, setting: limit === bytes ? ` (${setting})` : '' } });
+  return whole;
+}
+
+function unusable(because: string): Error {
+  return refusal('invalid_parameter', { param: 'input_file_id', fill: { param: 'input_file_id', because } });
+}

@@ -1,0 +1,104 @@
+// What a caller's file or batch is asked for later: it goes to the provider that keeps it, with the key that it belongs to.
+import { pathOf } from '../call/head.ts';
+import { type JsonObject, textOf } from '../dialects/json.ts';
+import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import type { HomeKind, KeptHome } from '../kept-homes.ts';
+import type { StorePlace } from '../providers/paths.ts';
+import type { StoreName } from '../providers/row.ts';
+import { SecretsTap } from '../providers/secrets-tap.ts';
+import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
+import type { ApiKey } from '../upstream/api-keys.ts';
+import type { Aim, Knock } from './door.ts';
+import { MessageBatchTap } from './message-batch-tap.ts';
+import { noBody, recordTaps, storeTarget } from './store-target.ts';
+
+/** What is kept under ids of a kind. */
+export interface KeptThing {
+  readonly kind: HomeKind;
+  readonly store: StoreName;
+  /** Its path here, up to the id. */
+  readonly path: string;
+  /** In messages. */
+  readonly what: string;
+}
+
+export const keptThings = {
+  file: { kind: 'file', store: 'files', path: '/v1/files', what: 'file' },
+  batch: { kind: 'batch', store: 'batches', path: '/v1/batches', what: 'batch' },
+  messageBatch: {
+    kind: 'message_batch',
+    store: 'message_batches',
+    path: '/v1/messages/batches',
+    what: 'batch of messages',
+  },
+} as const satisfies Record<string, KeptThing>;
+
+/** Where a file or batch is kept. */
+export interface Found {
+  readonly upstream: Upstream;
+  readonly place: StorePlace;
+  readonly key: ApiKey;
+  readonly home: KeptHome;
+}
+
+/** Rejects with 404 `kept_not_found` where the caller has none with this id, or its provider keeps nothing any more. */
+export async function findKept(
+  thing: KeptThing,
+  id: string,
+  {
+    snapshot,
+    principal: { userPath },
+  }: { readonly snapshot: Snapshot; readonly principal: { readonly userPath: string } },
+  { homes, nowMs }: Pick<Gateway, 'homes' | 'nowMs'>,
+): Promise<Found> {
+  const home = await homes.find(thing.kind, id, userPath);
+  const upstream = snapshot.upstreams.find(({ name }) => name === home?.provider);
+  const place = upstream?.stores[thing.store];
+  if (home === undefined || upstream === undefined || place === undefined) {
+    throw refusal('kept_not_found', { fill: { what: thing.what, id } });
+  }
+  const { credentials } = upstream;
+  return { upstream, place, home, key: credentials.marked(home.key) ?? credentials.pick(nowMs()) };
+}
+
+/** Gives the aim of a door. `action`: what stands behind the id, such as `/content`. */
+export function aimHome(thing: KeptThing, action = ''): (knock: Knock, gateway: Gateway) => Promise<Aim> {
+  return async (knock, gateway) => {
+    const { exchange, method, principal } = knock;
+    const path = pathOf(exchange.request.url ?? '');
+    const id = path.slice(thing.path.length + 1, path.length - action.length);
+    const { upstream, place, key, home } = await findKept(thing, id, knock, gateway);
+    const { rawHeaders } = exchange.request;
+    const question = { upstream, place, store: thing.store, key, suffix: `/${id}${action}`, rawHeaders, body: noBody };
+    const isContent = action === '/content' || action === '/results';
+    return {
+      targets: [storeTarget(question)],
+      call: undefined,
+      tap: (answer) => {
+        const secrets = new SecretsTap(upstream.secrets, false);
+        if (isContent) return { taps: [secrets], usage: undefined };
+        if (method === 'DELETE') forget(thing, id, principal.userPath, gateway);
+        if (thing.kind === 'message_batch') return { taps: [secrets, new MessageBatchTap()], usage: undefined };
+        return recordTaps(upstream, answer, (record) => noteFiles(record, home, principal.userPath, gateway));
+      },
+    };
+  };
+}
+
+/** A batch names the files that the provider has made of it: they belong to its caller, too. */
+export function noteFiles(
+  record: JsonObject,
+  { provider, key }: KeptHome,
+  userPath: string,
+  { homes }: Pick<Gateway, 'homes'>,
+): void {
+  for (const member of ['output_file_id', 'error_file_id']) {
+    const id = textOf(record[member]);
+    if (id !== undefined && id !== '') homes.remember('file', id, userPath, { provider, key, isBatchInput: false });
+  }
+}
+
+function forget({ kind }: KeptThing, id: string, userPath: string, { homes, reportFailure }: Gateway): void {
+  homes.forget(kind, id, userPath).catch((error: unknown) => reportFailure(error, id));
+}

@@ -1,0 +1,100 @@
+// POST /v1/files: the form goes to the provider that is to keep the file, and its id is remembered with the caller.
+
+import type { Call } from '../call/call.ts';
+import { textOf } from '../dialects/json.ts';
+import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Upstream } from '../snapshot/snapshot.ts';
+import { resolve } from '../stages/resolve.ts';
+import type { NameModel } from './batch-lines.ts';
+import type { Aim, Knock } from './door.ts';
+import { boundaryOf } from './form-reader.ts';
+import { keepersOf, recordTaps, storeTarget } from './store-target.ts';
+import { UploadForm, type UploadStart } from './upload-form.ts';
+
+/**
+ * Settles when the file begins, because only then the provider is known. Throws 400 `provider_needed`, `unknown_provider`,
+ * `unsupported_operation` and `invalid_upload`.
+ */
+export function aimUpload(knock: Knock, gateway: Gateway): Promise<Aim> {
+  const { exchange, body } = knock;
+  const contentType = exchange.request.headers['content-type'];
+  const boundary = boundaryOf(contentType);
+  const asked = new URLSearchParams((exchange.request.url ?? '').split('?')[1] ?? '').get('provider') ?? undefined;
+  return new Promise((aimed) => {
+    const begun = ({ provider }: UploadStart): NameModel => {
+      const upstream = keeperOf(asked ?? provider, knock);
+      aimed(aimAt({ upstream, form, contentType, knock, gateway }));
+      return (call) => modelAt(upstream, call, knock);
+    };
+    const form = new UploadForm({ boundary, begun, failed: (refused) => body.refuse(refused) });
+    body.pipe(form);
+  });
+}
+
+interface Upload {
+  readonly upstream: Upstream;
+  readonly form: UploadForm;
+  readonly contentType: string | undefined;
+  readonly knock: Knock;
+  readonly gateway: Gateway;
+}
+
+function aimAt({ upstream, form, contentType, knock, gateway }: Upload): Aim {
+  const { exchange, principal, body } = knock;
+  const place = upstream.stores.files;
+  if (place === undefined) throw new Error('a file goes where none is kept');
+  const key = upstream.credentials.pick(gateway.nowMs());
+  const target = storeTarget({
+    upstream,
+    place,
+    store: 'files',
+    key,
+    suffix: '',
+    rawHeaders: exchange.request.rawHeaders,
+    contentType,
+    body: () => ({ stream: form, length: undefined, source: body }),
+  });
+  return {
+    targets: [target],
+    call: undefined,
+    tap: (answer) =>
+      recordTaps(upstream, answer, (record) => {
+        const id = textOf(record['id']);
+        if (id === undefined || answer.status >= 300) return;
+        const { isBatchInput } = form;
+        gateway.homes.remember('file', id, principal.userPath, {
+          provider: upstream.name,
+          key: key.mark,
+          isBatchInput,
+        });
+      }),
+  };
+}
+
+/** The provider that is to keep a file. */
+function keeperOf(named: string | undefined, { snapshot }: Knock): Upstream {
+  const keepers = keepersOf('files', named, snapshot);
+  const [only] = keepers;
+  if (only === undefined) throw noKeeper(named, snapshot);
+  if (keepers.length === 1) return only;
+  const providers = keepers.map(({ name }) => `"${name}"`).join(', ');
+  throw refusal('provider_needed', { param: 'provider', fill: { what: 'files', providers } });
+}
+
+function noKeeper(named: string | undefined, { upstreams }: Knock['snapshot']): Error {
+  const isKnown = upstreams.some(({ name, type }) => name === named || type === named);
+  if (named !== undefined && !isKnown)
+    return refusal('unknown_provider', { param: 'provider', fill: { provider: named } });
+  const name = named ?? upstreams[0]?.name ?? '';
+  return refusal('unsupported_operation', { param: 'provider', fill: { what: 'provider', name, path: '/v1/files' } });
+}
+
+/** The name of a model at the provider, for a call of a caller who may ask it. */
+function modelAt(upstream: Upstream, call: Call, { snapshot, principal: { allowedModels, userPath } }: Knock): Buffer {
+  const { targets } = resolve(call, snapshot, allowedModels, userPath);
+  const target = targets.find(({ upstream: { name } }) => name === upstream.name);
+  if (target !== undefined) return target.modelJson;
+  const because = `leads to other providers than "${upstream.name}": "${call.model}"`;
+  throw refusal('invalid_parameter', { param: 'model', fill: { param: 'model', because } });
+}

@@ -1,0 +1,29 @@
+// The doors of files and batches: a row each. Lists are made of the answers of several providers (endpoints/kept-lists.ts).
+import { aimBatch } from './aim-batch.ts';
+import { aimHome, keptThings } from './aim-home.ts';
+import { aimUpload } from './aim-upload.ts';
+import type { OpaqueDoor } from './door.ts';
+
+const { file, batch } = keptThings;
+
+/** What all of them have. Reading and uploading count nothing. */
+const plain = {
+  methods: ['GET'],
+  surface: 'openai',
+  counts: 'nothing',
+  bodySetting: 'body_limit',
+  shortBytes: 1024,
+  relaysHeaders: false,
+  isOpen: () => true,
+} as const satisfies Partial<OpaqueDoor>;
+/** A batch is one request of its user path, and holds no slot (spec, Limits 10). */
+const submission = { ...plain, methods: ['POST'], counts: 'user_paths', shortBytes: 64 * 1024 } as const;
+
+export const storeDoors: readonly OpaqueDoor[] = [
+  { ...plain, path: '/v1/files', methods: ['POST'], bodySetting: 'upload_limit', shortBytes: 0, aim: aimUpload },
+  { ...plain, path: '/v1/files/:id', methods: ['GET', 'DELETE'], aim: aimHome(file) },
+  { ...plain, path: '/v1/files/:id/content', relaysHeaders: true, aim: aimHome(file, '/content') },
+  { ...submission, path: '/v1/batches', aim: aimBatch },
+  { ...plain, path: '/v1/batches/:id', aim: aimHome(batch) },
+  { ...plain, path: '/v1/batches/:id/cancel', methods: ['POST'], aim: aimHome(batch, '/cancel') },
+];
