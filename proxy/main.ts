@@ -27,7 +27,6 @@ import { openDiscovery } from './discovery/open.ts';
 import { reportDiscovered } from './discovery/report.ts';
 import { readEnvironment } from './environment.ts';
 import { KeptExplanations } from './kept-explanations.ts';
-import { KeptHomes } from './kept-homes.ts';
 import { createKeyStreams } from './key-streams.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { counterBudgetBytes, keepLimiter, logRuleProblems } from './limit-upkeep.ts';
@@ -35,6 +34,7 @@ import { createLimiter } from './limits/limiter.ts';
 import { followManagedState } from './managed-state.ts';
 import { createMetrics } from './metrics.ts';
 import { listenForMetrics } from './metrics-server.ts';
+import { openKept } from './open-kept.ts';
 import { logOverload, memoryLimits, watchMemory } from './overload.ts';
 import type { Readiness } from './readiness.ts';
 import { createRefusedAddressLog } from './refused-address-log.ts';
@@ -46,7 +46,6 @@ import { createPublisher } from './snapshot/publish.ts';
 import { claimInstance } from './store/claim-instance.ts';
 import { keepCounters } from './store/counters.ts';
 import { startHeartbeats } from './store/heartbeat.ts';
-import { openStoredResponses } from './stored-responses/open.ts';
 import { keepTargetLines } from './target-lines.ts';
 import { reportTargets } from './target-report.ts';
 import { TargetStates } from './targets/target-states.ts';
@@ -92,8 +91,7 @@ const discovery = await openDiscovery({
 lifecycle.discovery = discovery;
 const store = openPlaneStore(environment, { nowMs });
 const keyUses = new KeyUses();
-const storedResponses = openStoredResponses({ store, snapshot: () => current.get(), nowMs, log });
-const homes = new KeptHomes({ kept: store.kept, nowMs, log });
+const kept = openKept({ store, snapshot: () => current.get(), nowMs, log });
 let { masterKey } = environment;
 const controlPlane = controlPlaneLink(environment, () => masterKey);
 const memory = memoryLimits([...(variables['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv]);
@@ -138,7 +136,7 @@ const observed = createMetrics({
   sessions,
   output,
   retries,
-  storedResponses,
+  storedResponses: kept.storedResponses,
   nowMs: tickMs,
 });
 const metrics = keepText(observed, environment.metricsMaxAgeMs, nowMs);
@@ -167,8 +165,8 @@ const server = await createProxyServer({
   ownNames: environment.ownNames,
   keyStreams: createKeyStreams(() => current.get(), nowMs),
   keyUses,
-  storedResponses,
-  homes,
+  storedResponses: kept.storedResponses,
+  homes: kept.homes,
   readiness,
   reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
 });
@@ -225,7 +223,7 @@ stopOnSignals({
     return server.drain(current.get().shutdownGraceMs);
   },
   async close() {
-    await Promise.all([lifecycle.close(), storedResponses.settled(), homes.settled()]);
+    await Promise.all([lifecycle.close(), kept.settled()]);
     stateFollower.end();
     await Promise.all([store.close(), stateFollower.kept()]);
     lock?.release();

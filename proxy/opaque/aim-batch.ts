@@ -47,10 +47,10 @@ export async function aimBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
 }
 
 /** All of a body. Throws 413 `body_too_large`. */
-export async function wholeBody({ short, body, held }: Knock, mostBytes: number): Promise<Buffer> {
+export async function wholeBody({ short, body, held }: Knock, most: number): Promise<Buffer> {
   if (short !== undefined) return short;
   const { bytes, setting } = body.limit;
-  const limit = Math.min(bytes, mostBytes);
+  const limit = Math.min(bytes, most);
   held.grow(Math.min(body.declaredLength ?? limit, limit));
   const whole = await body.gather(limit, undefined);
   if (whole === undefined)

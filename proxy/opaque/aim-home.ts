@@ -99,6 +99,6 @@ export function noteFiles(
   }
 }
 
-function forget({ kind }: KeptThing, id: string, userPath: string, { homes, reportFailure }: Gateway): void {
-  homes.forget(kind, id, userPath).catch((error: unknown) => reportFailure(error, id));
+function forget({ kind }: KeptThing, id: string, userPath: string, gateway: Gateway): void {
+  gateway.homes.forget(kind, id, userPath).catch((error: unknown) => gateway.reportFailure(error, id));
 }

@@ -1,10 +1,11 @@
 // The doors of files and batches: a row each. Lists are made of the answers of several providers (endpoints/kept-lists.ts).
 import { aimBatch } from './aim-batch.ts';
 import { aimHome, keptThings } from './aim-home.ts';
+import { aimMessageBatch } from './aim-message-batch.ts';
 import { aimUpload } from './aim-upload.ts';
 import type { OpaqueDoor } from './door.ts';
 
-const { file, batch } = keptThings;
+const { file, batch, messageBatch } = keptThings;
 
 /** What all of them have. Reading and uploading count nothing. */
 const plain = {
@@ -18,6 +19,7 @@ const plain = {
 } as const satisfies Partial<OpaqueDoor>;
 /** A batch is one request of its user path, and holds no slot (spec, Limits 10). */
 const submission = { ...plain, methods: ['POST'], counts: 'user_paths', shortBytes: 64 * 1024 } as const;
+const anthropic = { surface: 'anthropic' } as const;
 
 export const storeDoors: readonly OpaqueDoor[] = [
   { ...plain, path: '/v1/files', methods: ['POST'], bodySetting: 'upload_limit', shortBytes: 0, aim: aimUpload },
@@ -26,4 +28,20 @@ export const storeDoors: readonly OpaqueDoor[] = [
   { ...submission, path: '/v1/batches', aim: aimBatch },
   { ...plain, path: '/v1/batches/:id', aim: aimHome(batch) },
   { ...plain, path: '/v1/batches/:id/cancel', methods: ['POST'], aim: aimHome(batch, '/cancel') },
+  { ...submission, ...anthropic, path: '/v1/messages/batches', aim: aimMessageBatch },
+  { ...plain, ...anthropic, path: '/v1/messages/batches/:id', methods: ['GET', 'DELETE'], aim: aimHome(messageBatch) },
+  {
+    ...plain,
+    ...anthropic,
+    path: '/v1/messages/batches/:id/cancel',
+    methods: ['POST'],
+    aim: aimHome(messageBatch, '/cancel'),
+  },
+  {
+    ...plain,
+    ...anthropic,
+    path: '/v1/messages/batches/:id/results',
+    relaysHeaders: true,
+    aim: aimHome(messageBatch, '/results'),
+  },
 ];

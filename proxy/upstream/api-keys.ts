@@ -73,6 +73,10 @@ export class ApiKeys {
     return this.#keys.map(({ state }) => state);
   }
 
+  get all(): readonly ApiKey[] {
+    return this.#keys;
+  }
+
   get count(): number {
     return this.#keys.length;
   }

@@ -14,8 +14,11 @@ export interface KeepingProvider {
 }
 
 /** `prefix`: of its ids. */
-export async function keepThings(upstream: FakeUpstream, prefix: string): Promise<KeepingProvider> {
-  const kept: KeepingProvider = { files: new Map(), batches: new Map() };
+export async function keepThings(
+  upstream: FakeUpstream,
+  prefix: string,
+  kept: KeepingProvider = { files: new Map(), batches: new Map() },
+): Promise<KeepingProvider> {
   await upstream.behave((entry) => answer(entry, kept, prefix));
   return kept;
 }

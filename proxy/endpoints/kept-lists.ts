@@ -1,0 +1,73 @@
+// GET /v1/files, /v1/batches and /v1/messages/batches: what the caller's user path has at all providers, newest first. Nothing is counted.
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { type KeptPage, listKept } from '../kept-lists.ts';
+import { type KeptThing, keptThings } from '../opaque/aim-home.ts';
+
+/** Lists that are made at the same time; each may hold some megabytes. */
+const mostAtOnce = 16;
+const [defaultLimit, mostLimit] = [20, 100];
+/** The providers of which something may be missing, separated by commas. */
+const incompleteHeader = 'x-gateway-incomplete';
+
+export const keptLists: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
+  let open = 0;
+
+  async function list(thing: KeptThing, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { principal, raw, requestId } = request;
+    const { url = '', rawHeaders } = raw;
+    const query = new URLSearchParams(url.slice(url.indexOf('?') + 1 || url.length));
+    const limit = limitIn(query);
+    const isOfMessages = thing.kind === 'message_batch';
+    refuseOrder(query);
+    if (open >= mostAtOnce) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
+    open += 1;
+    try {
+      const page = await listKept(
+        {
+          thing,
+          limit,
+          after: query.get(isOfMessages ? 'after_id' : 'after') ?? undefined,
+          purpose: query.get('purpose') ?? undefined,
+          provider: query.get('provider') ?? undefined,
+          principal,
+          snapshot: gateway.current(),
+          requestId,
+          rawHeaders,
+        },
+        gateway,
+      );
+      if (page.incomplete.length > 0) reply.header(incompleteHeader, page.incomplete.join(', '));
+      return reply.type('application/json; charset=utf-8').send(JSON.stringify(bodyOf(page, isOfMessages)));
+    } finally {
+      open -= 1;
+    }
+  }
+
+  for (const thing of Object.values(keptThings)) {
+    app.get(thing.path, (request, reply) => list(thing, request, reply));
+  }
+};
+
+function bodyOf({ data, hasMore }: KeptPage, isOfMessages: boolean): object {
+  const ends = { first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null };
+  return { ...(isOfMessages ? {} : { object: 'list' }), data, has_more: hasMore, ...ends };
+}
+
+function limitIn(query: URLSearchParams): number {
+  const text = query.get('limit') ?? String(defaultLimit);
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > mostLimit) throw invalid('limit', `must be a whole number from 1 to ${mostLimit}`);
+  return limit;
+}
+
+/** What cannot be had of several providers. */
+function refuseOrder(query: URLSearchParams): void {
+  if (query.get('order') === 'asc') throw invalid('order', 'must be "desc": the newest comes first');
+  if (query.has('before_id')) throw invalid('before_id', 'is not served; go on with "after_id"');
+}
+
+function invalid(name: string, problem: string): Error {
+  return refusal('invalid_query', { param: name, fill: { name, problem } });
+}

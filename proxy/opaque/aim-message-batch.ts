@@ -1,0 +1,140 @@
+// POST /v1/messages/batches: every request in it names a model; all of them must be had at one provider, which gets its own names.
+import { isUtf8 } from 'node:buffer';
+import { skipSpace } from '../bytes/json-tokens.ts';
+import { type Member, scanLargeObject } from '../bytes/scan.ts';
+import { ScanError } from '../bytes/scan-error.ts';
+import { skipValue } from '../bytes/skip-value.ts';
+import { type Edit, splice } from '../bytes/splice.ts';
+import { type Call, readCall } from '../call/call.ts';
+import { textOf } from '../dialects/json.ts';
+import { Refusal, refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { SecretsTap } from '../providers/secrets-tap.ts';
+import type { Route, Upstream } from '../snapshot/snapshot.ts';
+import { resolve } from '../stages/resolve.ts';
+import { wholeBody } from './aim-batch.ts';
+import { membersOf, onlyMember } from './batch-lines.ts';
+import type { Aim, Knock } from './door.ts';
+import { MessageBatchTap } from './message-batch-tap.ts';
+import { storeTarget } from './store-target.ts';
+
+/** A request of a batch. Offsets count bytes of the body of the batch. */
+interface NamedModel {
+  readonly start: number;
+  readonly end: number;
+  readonly model: string;
+  readonly route: Route;
+}
+
+/** Requests that are read without a pause for others. */
+const stepRequests = 200;
+const comma = 0x2c;
+const listEnd = 0x5d;
+
+/** Throws 400 `invalid_batch_input`, which names the request, and `batch_needs_one_provider`. */
+export async function aimMessageBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
+  const { exchange, principal } = knock;
+  const sent = await wholeBody(knock, Number.POSITIVE_INFINITY);
+  const named = await namedModels(sent, knock);
+  const upstream = providerOf(named);
+  const place = upstream?.stores.message_batches;
+  if (upstream === undefined || place === undefined) throw refusal('batch_needs_one_provider', { param: 'requests' });
+  const body = splice(
+    sent,
+    named.map((each) => editAt(each, upstream)),
+  );
+  knock.held.grow(body.length);
+  const key = upstream.credentials.pick(gateway.nowMs());
+  const { rawHeaders } = exchange.request;
+  const asked = { upstream, place, store: 'message_batches', key, suffix: '', rawHeaders } as const;
+  const home = { provider: upstream.name, key: key.mark, isBatchInput: false };
+  const tap = new MessageBatchTap((record) => {
+    const id = textOf(record['id']);
+    if (id !== undefined) gateway.homes.remember('message_batch', id, principal.userPath, home);
+  });
+  return {
+    targets: [storeTarget({ ...asked, contentType: 'application/json', body: () => body })],
+    call: undefined,
+    tap: () => ({ taps: [new SecretsTap(upstream.secrets, false), tap], usage: undefined }),
+  };
+}
+
+/** Where the models stand in the body, and where they lead. */
+async function namedModels(body: Buffer, knock: Knock): Promise<NamedModel[]> {
+  if (!isUtf8(body)) throw refusal('invalid_json', { fill: { reason: 'it is not UTF-8' } });
+  const requests = onlyMember(body, await topMembers(body), 'requests');
+  if (requests === undefined || body[requests.valueStart] !== 0x5b) throw unusable('must be a list');
+  const named: NamedModel[] = [];
+  const routes = new Map<string, Route>();
+  let at = skipSpace(body, requests.valueStart + 1);
+  while (body[at] !== listEnd) {
+    const end = skipValue(body, at);
+    named.push(inRequest(named.length, () => readRequest(body, at, end, (call) => routeOf(call, routes, knock))));
+    at = skipSpace(body, end);
+    if (body[at] === comma) at = skipSpace(body, at + 1);
+    if (named.length % stepRequests === 0) await new Promise((resume) => setImmediate(resume));
+  }
+  if (named.length === 0) throw unusable('must not be empty');
+  return named;
+}
+
+async function topMembers(body: Buffer): Promise<Member[]> {
+  try {
+    return await scanLargeObject(body);
+  } catch (error) {
+    if (!(error instanceof ScanError)) throw error;
+    throw refusal('invalid_json', { fill: { reason: `unexpected byte at offset ${error.at}` } });
+  }
+}
+
+function readRequest(body: Buffer, from: number, to: number, routeOfCall: (call: Call) => Route): NamedModel {
+  const request = body.subarray(from, to);
+  const params = onlyMember(request, membersOf(request), 'params');
+  if (params === undefined) throw refusal('invalid_parameter', { fill: { param: 'params', because: 'is missing' } });
+  const call = readCall(request.subarray(params.valueStart, params.valueEnd));
+  const top = from + params.valueStart;
+  return { start: top + call.modelStart, end: top + call.modelEnd, model: call.model, route: routeOfCall(call) };
+}
+
+function routeOf(call: Call, known: Map<string, Route>, { snapshot, principal }: Knock): Route {
+  const name = `${call.model}\0${call.routingMember ?? ''}`;
+  const route = known.get(name) ?? resolve(call, snapshot, principal.allowedModels, principal.userPath);
+  known.set(name, route);
+  return route;
+}
+
+/** The first provider with such batches to which all models lead. */
+function providerOf(named: readonly NamedModel[]): Upstream | undefined {
+  const routes = new Set(named.map(({ route }) => route));
+  const [first] = routes;
+  return first?.targets
+    .map(({ upstream }) => upstream)
+    .find((upstream) => {
+      return upstream.stores.message_batches !== undefined && [...routes].every((route) => targetAt(route, upstream));
+    });
+}
+
+function targetAt({ targets }: Route, { name }: Upstream): Route['targets'][number] | undefined {
+  return targets.find(({ upstream }) => upstream.name === name);
+}
+
+function editAt({ start, end, route }: NamedModel, upstream: Upstream): Edit {
+  const target = targetAt(route, upstream);
+  if (target === undefined) throw new Error('a model is not at the provider of its batch');
+  return { start, end, bytes: target.modelJson };
+}
+
+/** What is refused in a request names it, from 0 as in the list. */
+function inRequest<T>(index: number, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status >= 500) throw error;
+    const fill = { where: `requests[${index}]`, reason: error.message };
+    throw refusal('invalid_batch_input', { param: `requests[${index}]`, fill });
+  }
+}
+
+function unusable(because: string): Error {
+  return refusal('invalid_parameter', { param: 'requests', fill: { param: 'requests', because } });
+}
