@@ -23,7 +23,7 @@ const gateway = await startGateway(suite, {
     providers: {
       chat: { ...provider, type: 'openai' },
       anthropic: { ...provider, type: 'anthropic', timeouts: { stream_idle: '300ms' } },
-      bedrock: { ...provider, type: 'bedrock', api_key: `AKIDEXAMPLE:${secret}` },
+      bedrock: { ...provider, type: 'bedrock', api_key: `AKIAIOSFODNN7EXAMPLE:${secret}` },
     },
   },
 });
