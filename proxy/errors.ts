@@ -119,7 +119,7 @@ export const errors = {
   kept_not_found: entryOf(404, 'not_found_error', 'There is no {what} with the id "{id}" for this user path.'),
   provider_needed: bad('Several providers keep {what}: {providers}. Choose one with the query parameter "provider".'),
   invalid_upload: bad('The form cannot be used: {reason}.'),
-  invalid_batch_input: bad('{where} cannot be used: {reason}'),
+  invalid_batch_input: bad('The batch cannot be used, for {where}: {reason}.'),
   batch_needs_one_provider: bad(
     'No provider has native batches and all models of this batch. Send one for each provider.',
   ),

@@ -130,7 +130,7 @@ function inRequest<T>(index: number, read: () => T): T {
     return read();
   } catch (error) {
     if (!(error instanceof Refusal) || error.status >= 500) throw error;
-    const fill = { where: `requests[${index}]`, reason: error.message };
+    const fill = { where: `requests[${index}]`, reason: error.message.replace(/\.$/, '') };
     throw refusal('invalid_batch_input', { param: `requests[${index}]`, fill });
   }
 }

@@ -83,7 +83,7 @@ export class BatchLines {
   #hold(bytes: Buffer): void {
     this.#begunBytes += bytes.length;
     if (this.#begunBytes > mostLineBytes) {
-      throw unusable(this.#line + 1, `it is longer than ${mostLineBytes} bytes.`);
+      throw unusable(this.#line + 1, `it is longer than ${mostLineBytes} bytes`);
     }
     // The bytes may be used again.
     if (bytes.length > 0) this.#begun.push(Buffer.from(bytes));
@@ -99,7 +99,7 @@ export class BatchLines {
       return this.#named(line);
     } catch (error) {
       if (!(error instanceof Refusal) || error.status >= 500) throw error;
-      throw unusable(this.#line, error.message);
+      throw unusable(this.#line, error.message.replace(/\.$/, ''));
     }
   }
 
@@ -113,5 +113,5 @@ export class BatchLines {
 }
 
 function unusable(line: number, reason: string): Refusal {
-  return refusal('invalid_batch_input', { param: 'file', fill: { where: `Line ${line} of the file`, reason } });
+  return refusal('invalid_batch_input', { param: 'file', fill: { where: `line ${line} of the file`, reason } });
 }

@@ -6,6 +6,7 @@ import { examples } from './examples.ts';
 import { modelOperations } from './model-operations.ts';
 import { type HeaderName, headers, limitHeaders, type Operation, parameters, type Refusals } from './operation.ts';
 import { passthroughOperations } from './passthrough-operations.ts';
+import { storeOperations } from './store-operations.ts';
 import { streamExamples } from './stream-example.ts';
 
 /** The version of the programmatic interface (spec, Versioning 1). */
@@ -47,7 +48,12 @@ const everyHeader: Readonly<Record<Surface, readonly HeaderName[]>> = {
 };
 
 /** Every operation, those of the control plane first. */
-export const operations: readonly Operation[] = [...adminOperations, ...modelOperations, ...passthroughOperations];
+export const operations: readonly Operation[] = [
+  ...adminOperations,
+  ...modelOperations,
+  ...storeOperations,
+  ...passthroughOperations,
+];
 
 /** All error codes of an operation by status: its own, and those of all operations with the same access. */
 export function refusalsOf({ access, body, refusals = {} }: Operation): Refusals {

@@ -158,6 +158,10 @@ export const headers = {
       'The members of the request that were left out, because the provider that answers has nothing like them. Absent: none was.',
     schema: { type: 'string' },
   },
+  'x-gateway-incomplete': {
+    description: 'The providers of which something may be missing: they failed, or have more than is looked through.',
+    schema: { type: 'string' },
+  },
   'x-should-retry': {
     description: '`false` when Retry-After is longer than a client should sleep.',
     schema: { const: 'false' },

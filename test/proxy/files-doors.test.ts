@@ -157,10 +157,10 @@ await test('uploads that cannot be used are refused, and no file is kept', async
   };
   t.match(
     await upload(line('small') + line('unknown')),
-    /^400 invalid_batch_input .*Line 2 .*"unknown" does not exist/,
+    /^400 invalid_batch_input .*line 2 .*"unknown" does not exist/,
   );
-  t.match(await upload(line('claude/claude-real')), /^400 invalid_batch_input .*Line 1 .*other providers/);
-  t.match(await upload(`${line('small')}{"body":{}}`), /^400 invalid_batch_input .*Line 2/);
+  t.match(await upload(line('claude/claude-real')), /^400 invalid_batch_input .*line 1 .*other providers/);
+  t.match(await upload(`${line('small')}{"body":{}}`), /^400 invalid_batch_input .*line 2/);
   t.match(await upload(`${line('small')}{"x":"${'y'.repeat(1_100_000)}"}`), /^400 invalid_batch_input .*longer/);
   t.match(await upload('no batch at all'), /^400 invalid_upload/);
   t.match(await upload(line('small').replace('"body":', '"BODY":{},"body":')), /^400/);

@@ -28,6 +28,7 @@ import { openStateStore } from '../../store/state/open.ts';
 import { startProcess } from '../support/process.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
+import { storePathCases } from './store-path-cases.ts';
 
 type Tree = { readonly [name: string]: Tree };
 
@@ -380,6 +381,7 @@ await test('the proxy serves every described model path, and answers in the desc
     ['/v1/realtime', undefined, 426, 'ModelError'],
     ['/v1/realtime/client_secrets', '{"session":{"model":"none"}}', 404, 'ModelError'],
     ['/v1/realtime/calls', '{"session":{"model":"none"}}', 404, 'ModelError'],
+    ...storePathCases,
   ];
   for (const [path, body, status, schema] of asked) {
     const response = await fetch(`${address}${path}`, {

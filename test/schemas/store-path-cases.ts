@@ -1,0 +1,13 @@
+// What the paths of files and batches answer where nothing is kept: path, body of a POST, status, schema.
+export const storePathCases: readonly [path: string, body: string | undefined, status: number, schema: string][] = [
+  ['/v1/files', 'no form', 400, 'ModelError'],
+  ['/v1/files/{id}', undefined, 404, 'ModelError'],
+  ['/v1/files/{id}/content', undefined, 404, 'ModelError'],
+  ['/v1/batches', '{"input_file_id":"none"}', 404, 'ModelError'],
+  ['/v1/batches/{id}', undefined, 404, 'ModelError'],
+  ['/v1/batches/{id}/cancel', '', 404, 'ModelError'],
+  ['/v1/messages/batches', '{"requests":[]}', 400, 'ModelError'],
+  ['/v1/messages/batches/{id}', undefined, 404, 'ModelError'],
+  ['/v1/messages/batches/{id}/cancel', '', 404, 'ModelError'],
+  ['/v1/messages/batches/{id}/results', undefined, 404, 'ModelError'],
+];
