@@ -13,7 +13,7 @@ export interface PartHead {
 /** Is told of a form in its order. */
 export interface FormTaker {
   beginPart(head: PartHead): void;
-  /** Bytes of the part that has begun last; they are used only during the call. */
+  /** Bytes of the part that has begun last; they do not change any more. */
   takeContent(bytes: Buffer): void;
   endPart(): void;
   /** All parts have ended. */
@@ -55,14 +55,26 @@ export class FormReader {
 
   /** Throws 400 `invalid_upload`. */
   push(chunk: Buffer): void {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    let bytes = this.#joined(chunk);
     for (;;) {
       const taken = this.#take(bytes);
       if (taken === undefined) break;
       bytes = bytes.subarray(taken);
     }
-    // The chunk may be used again.
+    // No more of the chunk is held than that.
     this.#rest = Buffer.from(bytes);
+  }
+
+  /** What is to be understood now. A long chunk of contents is not copied: no delimiter begins in the rest before it. */
+  #joined(chunk: Buffer): Buffer {
+    const rest = this.#rest;
+    if (rest.length === 0) return chunk;
+    const { length } = this.#delimiter;
+    const isContent = this.#state === 'content' && this.#parts > 0 && chunk.length >= length;
+    const seam = isContent ? Buffer.concat([rest, chunk.subarray(0, length - 1)]) : rest;
+    if (!isContent || seam.includes(this.#delimiter)) return Buffer.concat([rest, chunk]);
+    this.#taker.takeContent(rest);
+    return chunk;
   }
 
   /** All of it has come. Throws 400 `invalid_upload` for a form that breaks off. */

@@ -86,7 +86,7 @@ export class UploadForm extends Transform implements FormTaker {
     this.#fieldBytes += bytes.length;
     if (this.#fieldBytes > mostFieldBytes) throw unusable('its fields are too long');
     if (isHeld(name)) this.#hold(bytes, mostValueBytes);
-    else this.push(Buffer.from(bytes));
+    else this.push(bytes);
   }
 
   endPart(): void {
@@ -110,7 +110,7 @@ export class UploadForm extends Transform implements FormTaker {
   #hold(bytes: Buffer, most: number): void {
     this.#valueBytes += bytes.length;
     if (this.#valueBytes > most) throw unusable(`the part "${this.#part?.name ?? ''}" is too long`);
-    this.#value.push(Buffer.from(bytes));
+    this.#value.push(bytes);
   }
 
   #endHeld(part: PartHead): void {
@@ -131,7 +131,7 @@ export class UploadForm extends Transform implements FormTaker {
   }
 
   #takeFile(bytes: Buffer): void {
-    if (this.#passage === 'as_it_is') this.push(Buffer.from(bytes));
+    if (this.#passage === 'as_it_is') this.push(bytes);
     else if (this.#passage === 'by_lines') this.push(this.#lines?.push(bytes) ?? bytes);
     else this.#lookAt(bytes);
   }
@@ -139,7 +139,7 @@ export class UploadForm extends Transform implements FormTaker {
   /** Waits for the first line, which says what the file is. */
   #lookAt(bytes: Buffer): void {
     this.#valueBytes += bytes.length;
-    this.#value.push(Buffer.from(bytes));
+    this.#value.push(bytes);
     if (!bytes.includes(0x0a) && this.#valueBytes <= mostFirstLine) return;
     this.#decide();
   }
