@@ -1,10 +1,13 @@
 // /v1/files and /v1/batches: whatever is uploaded goes to one provider, and comes back to the user path that sent it alone.
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { APIError, toFile } from 'openai';
 import { t as suite, test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { keepThings } from '../support/keeping-provider.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const first = await startFakeUpstream({ t: suite });
 const second = await startFakeUpstream({ t: suite });
@@ -228,6 +231,29 @@ await test('batches of messages: models are named as their provider does, result
   }
   await batches.delete(made.id);
   t.equal(await statusOf(batches.retrieve(made.id)), 404);
+});
+
+await test('a flood of lists and of uploads that break off ends, and leaves nothing behind', async (t) => {
+  const lists = Array.from({ length: 100 }, () =>
+    gateway.fetch('/v1/files').then(async (answer) => {
+      await answer.text();
+      return answer.status;
+    }),
+  );
+  const statuses = new Set(await Promise.all(lists));
+  t.ok(statuses.has(200));
+  t.ok([...statuses].every((status) => status === 200 || status === 503));
+  const head = 'POST /v1/files?provider=first HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n';
+  const key = `Authorization: Bearer ${gateway.masterKey}\r\nContent-Type: multipart/form-data; boundary=b\r\n\r\n`;
+  const form = '--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nx\n';
+  for (let left = 0; left < 50; left += 1) {
+    const socket = connect(gateway.port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write(head + key + form.slice(0, left * 2));
+    setImmediate(() => socket.destroy());
+    await once(socket, 'close');
+  }
+  await waitFor('their end', async () => (await gateway.metric('gateway_requests_in_flight')) === 0);
 });
 
 await test('nothing failed', (t) => {
