@@ -244,12 +244,12 @@ await test('a flood of lists and of uploads that break off ends, and leaves noth
   t.ok(statuses.has(200));
   t.ok([...statuses].every((status) => status === 200 || status === 503));
   const head = 'POST /v1/files?provider=first HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n';
-  const key = `Authorization: Bearer ${gateway.masterKey}\r\nContent-Type: multipart/form-data; boundary=b\r\n\r\n`;
+  const login = `Authorization: Bearer ${gateway.masterKey}\r\nContent-Type: multipart/form-data; boundary=b\r\n\r\n`;
   const form = '--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nx\n';
   for (let left = 0; left < 50; left += 1) {
     const socket = connect(gateway.port, '127.0.0.1');
     await once(socket, 'connect');
-    socket.write(head + key + form.slice(0, left * 2));
+    socket.write(head + login + form.slice(0, left * 2));
     setImmediate(() => socket.destroy());
     await once(socket, 'close');
   }
