@@ -29,6 +29,7 @@ export const errors = {
   invalid_upgrade: bad('The WebSocket handshake is not acceptable: {reason}.'),
   unexpected_body: bad('This request takes no body: {method} {path}. Send it without one.'),
   unsupported_media_type: bad('Send the body as "Content-Type: application/json" (UTF-8).', 415),
+  multipart_expected: bad('Send the body as "Content-Type: multipart/form-data" with its boundary.', 415),
   unsupported_encoding: bad('Send the body without Content-Encoding; compressed requests are not supported.', 415),
   body_too_large: bad('The body is larger than the limit of {limit} bytes{setting}.', 413),
   invalid_json: bad('The body is not valid JSON: {reason}.'),
@@ -37,6 +38,10 @@ export const errors = {
   forbidden_key: bad('The body has a key that is not allowed: "__proto__" or "constructor.prototype".'),
   duplicate_key: bad('The body names "{key}" more than once (keys differing only in case count as one). Send it once.'),
   invalid_model: bad('"model" must be a string of 1 to 1024 characters naming a model, for example "openai/gpt-4o".'),
+  malformed_multipart: bad('The form is malformed: {reason}.'),
+  model_too_late: bad(
+    'The first {limit} bytes of the form have no field "model": send the field model before the file.',
+  ),
   invalid_stream: bad('"stream" must be true or false.'),
   invalid_parameter: bad('"{param}" {because}.'),
   unsupported_parameter: bad(

@@ -94,6 +94,11 @@ export function memberOf({ body, members }: Pick<Call, 'body' | 'members'>, key:
   });
 }
 
+/** Whether a member, or a field of a form, may make a provider go to another model or place than it was asked for. */
+export function routesElsewhere(name: string): boolean {
+  return routing.includes(fold(name));
+}
+
 function callOf(body: Buffer, scanned: readonly Member[]): Call {
   const { model: modelMember, stream, streamOptions, routingMember } = watchedMembers(body, scanned);
   const model = modelMember && readString(body, modelMember);

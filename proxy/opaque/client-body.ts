@@ -118,7 +118,14 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
 
   /** The client was waited for, and sent nothing. */
   expire(): void {
-    this.#fail(refusal('request_timeout'));
+    this.fail(refusal('request_timeout'));
+  }
+
+  /** Nothing more of it is read; who sent it is told why. */
+  fail(refused: Refusal): void {
+    this.#deadlines.remove(this);
+    this.#exchange.request.off('data', this.#take).off('end', this.#end);
+    this.#failed(refused);
   }
 
   #readOn(): void {
@@ -147,7 +154,7 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
     this.deadlineMs = this.#deadlines.coarseNowMs + this.#bounds.pauseMs;
     const { bytes, setting } = this.#bounds.limit;
     if (this.#length > bytes) {
-      this.#fail(refusal('body_too_large', { fill: { limit: bytes, setting: setting && ` (${setting})` } }));
+      this.fail(refusal('body_too_large', { fill: { limit: bytes, setting: setting && ` (${setting})` } }));
     } else if (this.#gathering !== undefined) {
       this.#early.push(chunk);
       this.#checkGathered();
@@ -173,11 +180,5 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
     clearTimeout(gathering?.timer);
     if (!this.#hasEnded) this.#hold();
     gathering?.done(whole);
-  }
-
-  #fail(refused: Refusal): void {
-    this.#deadlines.remove(this);
-    this.#exchange.request.off('data', this.#take).off('end', this.#end);
-    this.#failed(refused);
   }
 }

@@ -3,6 +3,7 @@ import { isUnder } from '../connection/known-routes.ts';
 import { opaqueMethods } from '../upstream/send-opaque.ts';
 import type { OpaqueDoor } from './door.ts';
 import { jsonDoors } from './json-doors.ts';
+import { multipartDoors } from './multipart-doors.ts';
 import { aimPassthrough } from './passthrough.ts';
 import { storeDoors } from './store-doors.ts';
 
@@ -19,6 +20,7 @@ export const doors: readonly OpaqueDoor[] = [
     aim: aimPassthrough,
   },
   ...jsonDoors,
+  ...multipartDoors,
   ...storeDoors,
 ];
 

@@ -1,0 +1,55 @@
+// The doors for transcripts and for changing images: a form of any length streams to the model that one of its fields names.
+import { refusal } from '../errors.ts';
+import type { MediaOperation } from '../providers/row.ts';
+import { aimAtModel, pathOfMedia } from './aim-model.ts';
+import type { Aim, Knock, OpaqueDoor } from './door.ts';
+import { MultipartBody } from './multipart-body.ts';
+import { boundaryOf } from './part-head.ts';
+
+/** So much is held of a form until its model comes, where `server.body_limit` is not smaller. Bytes. */
+const mostHeldBytes = 32 * 1024 * 1024;
+
+export const multipartDoors: readonly OpaqueDoor[] = [
+  multipartDoor('transcriptions'),
+  multipartDoor('translations'),
+  multipartDoor('image_edits'),
+  multipartDoor('image_variations'),
+];
+
+function multipartDoor(operation: MediaOperation): OpaqueDoor {
+  return {
+    path: pathOfMedia(operation),
+    methods: ['POST'],
+    surface: 'openai',
+    counts: 'everything',
+    bodySetting: 'upload_limit',
+    shortBytes: 0,
+    relaysHeaders: false,
+    isOpen: () => true,
+    aim: (knock) => aimForm(operation, knock),
+  };
+}
+
+/** Rejects with 415 for what is no form, 400 for one that is malformed, has no model or has it too late, and what `aimAtModel` throws. */
+async function aimForm(operation: MediaOperation, knock: Knock): Promise<Aim> {
+  const { body, exchange, held, principal, snapshot } = knock;
+  const { contentType, contentEncoding } = exchange.head;
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity')
+    throw refusal('unsupported_encoding');
+  const holding = { mostBytes: Math.min(mostHeldBytes, snapshot.bodyLimitBytes), held };
+  const form = new MultipartBody(body, boundaryOf(contentType), holding);
+  // When the client has its answer, or has left, nobody needs the rest.
+  exchange.response.once('close', () => form.destroy());
+  const { model } = await form.found;
+  const isFree = principal.allowedModels === undefined;
+  return aimAtModel(
+    {
+      operation,
+      model,
+      stream: false,
+      routingMember: form.routingField,
+      bodyFor: ({ model: id, upstream }) => form.send(id, isFree || upstream.allowsRoutingMembers),
+    },
+    knock,
+  );
+}
