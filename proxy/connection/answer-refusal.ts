@@ -3,7 +3,8 @@
 import { STATUS_CODES } from '../../plane/http.ts';
 import { pathOf } from '../call/head.ts';
 import { anthropicLimitHeaders } from '../dialects/messages/limit-headers.ts';
-import { asRefusal, type ErrorCode, envelope, type Refusal } from '../errors.ts';
+import { envelope } from '../error-envelope.ts';
+import { asRefusal, type ErrorCode, type Refusal } from '../errors.ts';
 import { fixedHeaderList, fixedHeaders } from './answer-headers.ts';
 import { errorBody, speaksAnthropic } from './error-format.ts';
 import type { Exchange } from './exchange.ts';

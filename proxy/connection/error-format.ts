@@ -1,7 +1,8 @@
 // How an error is written for the clients of each format. All of them hold the envelope, so that one reader suits every endpoint.
 import type { IncomingMessage } from 'node:http';
 import { isAdminPath, pathOf } from '../call/head.ts';
-import { adminError, envelope, envelopeOf, type Refusal } from '../errors.ts';
+import { adminError, envelope, envelopeOf } from '../error-envelope.ts';
+import type { Refusal } from '../errors.ts';
 
 /** The request that is answered. */
 interface Asked {

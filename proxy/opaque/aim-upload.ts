@@ -27,7 +27,7 @@ export function aimUpload(knock: Knock, gateway: Gateway): Promise<Aim> {
       aimed(aimAt({ upstream, form, contentType, knock, gateway }));
       return (call) => modelAt(upstream, call, knock);
     };
-    const form = new UploadForm({ boundary, begun, failed: (refused) => body.refuse(refused) });
+    const form = new UploadForm({ boundary, begun, failed: (refused) => body.fail(refused) });
     body.pipe(form);
   });
 }

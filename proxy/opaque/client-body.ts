@@ -91,11 +91,6 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
     });
   }
 
-  /** What has come is of no use: the request is refused so, and any call that takes the body ends. */
-  refuse(refused: Refusal): void {
-    this.#fail(refused);
-  }
-
   override _read(): void {
     const early = this.#early;
     this.#early = [];

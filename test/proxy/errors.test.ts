@@ -1,6 +1,7 @@
 // The error table of the data plane and the envelope: every entry keeps the spec's shape, whatever it is filled with.
 import { test } from 'tap';
-import { asRefusal, type ErrorCode, envelope, errors, Refusal, refusal, upstreamRefusal } from '../../proxy/errors.ts';
+import { envelope } from '../../proxy/error-envelope.ts';
+import { asRefusal, type ErrorCode, errors, Refusal, refusal, upstreamRefusal } from '../../proxy/errors.ts';
 
 const codes = Object.keys(errors) as ErrorCode[];
 const placeholders = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);

@@ -3,7 +3,8 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { test } from 'tap';
 import { readError } from '../../proxy/dialects/chat/read-error.ts';
-import { envelope, type Refusal } from '../../proxy/errors.ts';
+import { envelope } from '../../proxy/error-envelope.ts';
+import type { Refusal } from '../../proxy/errors.ts';
 import { failureRefusal, rejectionOf } from '../../proxy/providers/provider-error.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Upstream } from '../../proxy/snapshot/snapshot.ts';

@@ -50,7 +50,7 @@ function answer(entry: Entry, { files, batches }: KeepingProvider, prefix: strin
 
 function listOf(things: ReadonlyMap<string, KeptFile>, target: string): Behaviour {
   const query = new URLSearchParams(target.split('?')[1]);
-  const all = [...things.values()].map(({ body }) => body).reverse();
+  const all = [...things.values()].map(({ body }) => body).toReversed();
   const after = query.get('after') ?? query.get('after_id');
   const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
   const data = all.slice(from, from + Number(query.get('limit') ?? 20));

@@ -1,5 +1,10 @@
-// What the paths of files and batches answer where nothing is kept: path, body of a POST, status, schema.
-export const storePathCases: readonly [path: string, body: string | undefined, status: number, schema: string][] = [
+// What further paths answer where nothing is there: path, body of a POST, status, schema.
+export const pathCases: readonly [path: string, body: string | undefined, status: number, schema: string][] = [
+  ['/v1/embeddings', '{"model":"none"}', 404, 'ModelError'],
+  ['/v1/completions', '{"model":"none"}', 404, 'ModelError'],
+  ['/v1/realtime', undefined, 426, 'ModelError'],
+  ['/v1/realtime/client_secrets', '{"session":{"model":"none"}}', 404, 'ModelError'],
+  ['/v1/realtime/calls', '{"session":{"model":"none"}}', 404, 'ModelError'],
   ['/v1/files', 'no form', 400, 'ModelError'],
   ['/v1/files/{id}', undefined, 404, 'ModelError'],
   ['/v1/files/{id}/content', undefined, 404, 'ModelError'],
