@@ -1,6 +1,7 @@
 // The tap that reads what a provider itself says that an answer cost. Nothing is estimated: of sound and images nobody can say it from outside.
-import type { Answer, Failure, Sink, Tap } from '../answer.ts';
+import type { Answer, Sink, Tap } from '../answer.ts';
 import { findUsage } from '../tokens/find-usage.ts';
+import { ReadSink } from '../tokens/read-sink.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { createUsageReader, type UsageReader } from '../tokens/usage-reader.ts';
 
@@ -23,7 +24,7 @@ export class ReportedUsage implements Tap {
 
   open(next: Sink): Sink {
     this.#reader = createUsageReader();
-    return new Watched(this.#reader, next);
+    return new ReadSink(this.#reader, next);
   }
 
   awaitsMore(): boolean {
@@ -34,25 +35,5 @@ export class ReportedUsage implements Tap {
   usage(): TokenUsage | undefined {
     if (this.#reader !== undefined) return this.#reader.usage();
     return this.#whole && findUsage(this.#whole);
-  }
-}
-
-/** Passes all bytes on as they are. */
-class Watched implements Sink {
-  readonly #reader: UsageReader;
-  readonly #next: Sink;
-
-  constructor(reader: UsageReader, next: Sink) {
-    this.#reader = reader;
-    this.#next = next;
-  }
-
-  write(chunk: Buffer): boolean {
-    this.#reader.push(chunk);
-    return this.#next.write(chunk);
-  }
-
-  end(failure: Failure | undefined): void {
-    this.#next.end(failure);
   }
 }

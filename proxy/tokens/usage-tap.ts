@@ -1,6 +1,7 @@
 // The tap that counts tokens. Of a stream it passes whole events only, and it knows whether the stream was complete.
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import { type Asked, measureBody, measurePassing, measureStream } from './measure.ts';
+import { ReadSink } from './read-sink.ts';
 import type { TokenUsage } from './token-usage.ts';
 import { createUsageReader, type UsageReader } from './usage-reader.ts';
 import type { WatchedStream, WatchOptions } from './watched-stream.ts';
@@ -100,24 +101,4 @@ function brokenOff(failure: Failure | undefined): Failure {
   if (failure === undefined || failure.code === 'upstream_disconnected')
     return { code: 'stream_incomplete', reason: '' };
   return failure;
-}
-
-/** Passes the bytes of a long answer on, and has them read. */
-class ReadSink implements Sink {
-  readonly #reader: UsageReader;
-  readonly #next: Sink;
-
-  constructor(reader: UsageReader, next: Sink) {
-    this.#reader = reader;
-    this.#next = next;
-  }
-
-  write(chunk: Buffer): boolean {
-    this.#reader.push(chunk);
-    return this.#next.write(chunk);
-  }
-
-  end(failure: Failure | undefined): void {
-    this.#next.end(failure);
-  }
 }
