@@ -14,16 +14,14 @@ import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Principal } from './stages/authenticate.ts';
 import type { Ending } from './stages/relay.ts';
 import { type SettledAnswer, settle, type Trip } from './stages/settle.ts';
+import { type Step, Stepping } from './stepping.ts';
 import type { UsageSource } from './tokens/token-usage.ts';
 import type { OpaqueMethod } from './upstream/send-opaque.ts';
-
-/** A part of the line. What it throws becomes the answer. */
-type Step<Value> = (trip: OpaqueTrip, value: Value) => void;
 
 /** How a trip ends when not even a refusal could be written. */
 const unanswered: Ending = { status: 500, headers: [], refused: undefined };
 
-export class OpaqueTrip implements Trip, OpaqueAsker, Waiting {
+export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
   readonly door: OpaqueDoor;
   readonly exchange: Exchange;
   readonly gateway: Gateway;
@@ -43,11 +41,12 @@ export class OpaqueTrip implements Trip, OpaqueAsker, Waiting {
   fault: Refusal | undefined;
   /** Cancels what a provider is asked for; undefined: none was asked. */
   cancel: (() => void) | undefined;
-  readonly #answered: Step<AskedTarget>;
+  readonly #answered: Step<OpaqueTrip, AskedTarget>;
   #isOver = false;
 
   /** `answered`: the part of the line that begins with an answer. */
-  constructor(door: OpaqueDoor, exchange: Exchange, gateway: Gateway, answered: Step<AskedTarget>) {
+  constructor(door: OpaqueDoor, exchange: Exchange, gateway: Gateway, answered: Step<OpaqueTrip, AskedTarget>) {
+    super();
     const { method = '', url = '' } = exchange.request;
     const snapshot = gateway.current();
     this.door = door;
@@ -77,23 +76,8 @@ export class OpaqueTrip implements Trip, OpaqueAsker, Waiting {
   }
 
   /** Takes a part of the line, unless all is over. */
-  step<Value>(part: Step<Value>, value: Value): void {
-    if (this.#isOver) return;
-    try {
-      part(this, value);
-    } catch (error) {
-      this.refuse(error);
-    }
-  }
-
-  /** The same when the value is there: at once where nothing is waited for. */
-  when<Value>(value: Value | Promise<Value>, part: Step<Value>): void {
-    if (!(value instanceof Promise)) part(this, value);
-    else
-      value.then(
-        (come) => this.step(part, come),
-        (reason: unknown) => this.refuse(reason),
-      );
+  override step<Value>(part: Step<this, Value>, value: Value): void {
+    if (!this.#isOver) super.step(part, value);
   }
 
   /** Who calls; the key counts as used from here on. */
@@ -129,7 +113,6 @@ export class OpaqueTrip implements Trip, OpaqueAsker, Waiting {
     this.refuse(refused);
   }
 
-  /** Answers with what went wrong, as far as that can still be said. */
   refuse(error: unknown): void {
     if (this.#isOver) return;
     const { consumer, exchange, gateway } = this;

@@ -16,21 +16,19 @@ import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempts.ts'
 import type { Principal } from './stages/authenticate.ts';
 import type { Ending } from './stages/relay.ts';
 import { settle, type Trip } from './stages/settle.ts';
+import { type Step, Stepping } from './stepping.ts';
 import type { UsageSource } from './tokens/token-usage.ts';
-
-/** A part of the line. What it throws becomes the answer. */
-export type Step<Value> = (trip: OpenTrip, value: Value) => void;
 
 /** The parts of the line that begin when something has come. */
 export interface Line {
-  readonly body: Step<Buffer>;
-  readonly answer: Step<Accepted>;
+  readonly body: Step<OpenTrip, Buffer>;
+  readonly answer: Step<OpenTrip, Accepted>;
 }
 
 /** How a trip ends when not even a refusal could be written. */
 const unanswered: Ending = { status: 500, headers: [], refused: undefined };
 
-export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
+export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
   readonly endpoint: ModelEndpoint;
   readonly exchange: Exchange;
   readonly gateway: Gateway;
@@ -51,6 +49,7 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
   readonly #line: Line;
 
   constructor(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway, line: Line) {
+    super();
     this.endpoint = endpoint;
     this.row = endpoint;
     this.exchange = exchange;
@@ -65,25 +64,6 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
 
   get remembered(): Target | undefined {
     return this.accepted?.target;
-  }
-
-  /** Takes a part of the line. */
-  step<Value>(part: Step<Value>, value: Value): void {
-    try {
-      part(this, value);
-    } catch (error) {
-      this.refuse(error);
-    }
-  }
-
-  /** The same when the value is there: at once where nothing is waited for. */
-  when<Value>(value: Value | Promise<Value>, part: Step<Value>): void {
-    if (!(value instanceof Promise)) part(this, value);
-    else
-      value.then(
-        (come) => this.step(part, come),
-        (reason: unknown) => this.refuse(reason),
-      );
   }
 
   /** Who calls; the key counts as used from here on. */
@@ -110,7 +90,6 @@ export class OpenTrip implements Trip, BodyTaker, AnswerTaker {
     this.step(this.#line.answer, accepted);
   }
 
-  /** Answers with what went wrong, as far as that can still be said. */
   refuse(error: unknown): void {
     const { consumer, exchange, gateway } = this;
     try {
