@@ -1,0 +1,44 @@
+// The journal as both planes see it: proxies append records, the control plane reads them into the record store. Two engines keep this contract.
+import type { RequestRecord } from '../../schemas/records/request-record.ts';
+
+/** What became of records so far, for metrics and the log. */
+export interface JournalStatus {
+  /** Accepted, and not yet on disk or in Redis. */
+  readonly waitingRecords: number;
+  readonly waitingBytes: number;
+  readonly appendedRecords: number;
+  /** Given up, because the journal could not take them for too long, or they were too long. */
+  readonly droppedRecords: number;
+  /** What is wrong with it now, a sentence; undefined: nothing. */
+  readonly trouble: string | undefined;
+}
+
+/**
+ * The end of the journal that a process appends to. Neither operation fails or waits for what lies below it: what cannot be written is held
+ * up to a bound, then the newest is dropped, counted, and told.
+ */
+export interface Journal {
+  /** Takes the JSON of one record, without a line break. Returns at once; it is written within the flush interval. */
+  append(line: string): void;
+  status(): JournalStatus;
+  /** Writes what waits, for as long as it may take; then nothing more is taken. */
+  close(): Promise<void>;
+}
+
+/** Records as they lie in the journal, in the order in which their process wrote them. */
+export interface JournalBatch {
+  readonly records: readonly RequestRecord[];
+  /** Lines that are no records, after a crash or a full disk; they are passed over. */
+  readonly unreadable: number;
+  /** Removes them from the journal: they are stored. Until then they come again, here or in another process. */
+  acknowledge(): Promise<void>;
+}
+
+/** The end of the journal that the control plane reads: of every process that appends. */
+export interface JournalReader {
+  /** The next records, at most about `most`; undefined: there are none now. Rejects when the journal cannot be read. */
+  next(most: number): Promise<JournalBatch | undefined>;
+  /** Records that wait to be read, as far as that is known without reading them: bytes or entries, for a metric. */
+  backlog(): Promise<number>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,203 @@
+// The record store as the control plane sees it: audit entries and usage records, appended and searched. Two engines keep this contract.
+import type { AuditEntry } from '../../schemas/records/audit-entry.ts';
+import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { NanoDollars, UsageCounts, UsageOrigin } from '../../schemas/records/usage.ts';
+
+/** From the first moment to just before the second. Unix milliseconds. */
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Entries that match all that is given (spec: Audit sessions). Texts with "contains" fold ASCII case, and have no wildcards. */
+export interface EntryFilter {
+  /** Absent: of all times. */
+  readonly span?: Span;
+  /** Contained in the requested model. */
+  readonly requestedModel?: string;
+  /** Contained in the provider's name or its type. */
+  readonly provider?: string;
+  /** Exact. */
+  readonly method?: string;
+  /** Contained in the path. */
+  readonly path?: string;
+  /** This path and all below it; `/`: all. */
+  readonly userPath?: string;
+  /** Contained in the error type. */
+  readonly errorType?: string;
+  readonly statusCode?: number;
+  readonly stream?: boolean;
+  /** Contained in one of request_id, requested_model, provider, provider_name, method, path, session_id, error_type, error_message. */
+  readonly search?: string;
+  /** Exact. */
+  readonly sessionId?: string;
+}
+
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface AuditSession {
+  /** All entries of the thread, whatever the filter. */
+  readonly request_count: number;
+  /** The newest entry of the thread that matches, without bodies. */
+  readonly latest: AuditEntry;
+}
+
+/** Entries of one bucket of time, by class of status. */
+export interface AuditBucket {
+  readonly startMs: number;
+  readonly requests: number;
+  readonly succeeded: number;
+  readonly clientErrors: number;
+  readonly serverErrors: number;
+}
+
+/** Of the entries of a span: the buckets that have any, and how long each provider took. */
+export interface AuditStats {
+  readonly buckets: readonly AuditBucket[];
+  readonly providers: readonly {
+    readonly provider_name: string;
+    readonly requests: number;
+    readonly mean_duration_ns: number;
+  }[];
+}
+
+/** What usage records say that match all that is given. */
+export interface UsageFilter {
+  readonly span: Span;
+  readonly userPath?: string;
+  /** Exact, the model at the provider, with or without the provider's name before it. */
+  readonly model?: string;
+  /** Exact, the provider's name or its type. */
+  readonly provider?: string;
+  readonly label?: string;
+  readonly sessionId?: string;
+  /** `uncached`: attempts. `cached`: answers of the response cache. */
+  readonly cacheMode: 'uncached' | 'cached' | 'all';
+}
+
+/** Sums over usage records. Costs are null when no record has a price. */
+export interface UsageTotals {
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly total_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly cache_write_input_tokens: number;
+  readonly reasoning_tokens: number;
+  readonly input_cost: NanoDollars | null;
+  readonly output_cost: NanoDollars | null;
+  readonly total_cost: NanoDollars | null;
+  /** Records without a price. */
+  readonly unpriced: number;
+}
+
+/** What sums are made for: each value of it is a row. */
+export type UsageDimension = 'model' | 'user_path' | 'label' | 'session';
+
+export interface UsageRow extends UsageTotals {
+  /** The value: for `model` the model's id at the provider. */
+  readonly key: string;
+  /** For `model` alone. */
+  readonly provider?: string;
+  readonly provider_name?: string;
+  /** For `session` alone: its latest. */
+  readonly user_path?: string;
+  readonly last_ms?: number;
+}
+
+/** One usage record: an executed attempt, or an answer of the response cache. */
+export interface UsageEntry extends UsageCounts {
+  /** `<id of the request record>-<seq of the attempt>`. */
+  readonly id: string;
+  readonly request_id: string;
+  /** The provider's id of the answer. */
+  readonly provider_id?: string;
+  /** When it was over. Unix milliseconds. */
+  readonly at_ms: number;
+  readonly model: string;
+  readonly provider: string;
+  readonly provider_name: string;
+  readonly endpoint: string;
+  readonly user_path: string;
+  readonly cache_type?: 'exact' | 'semantic';
+  readonly labels?: readonly string[];
+  readonly session_id?: string;
+  readonly source: UsageOrigin;
+  readonly input_cost: NanoDollars | null;
+  readonly output_cost: NanoDollars | null;
+  readonly total_cost: NanoDollars | null;
+}
+
+/** Costs of usage records with this user path (or below it) or this label, from a moment on; answers of the response cache cost nothing. */
+export interface SpendQuestion {
+  readonly scope: 'user_path' | 'label';
+  readonly subject: string;
+  /** Sums for each direct child of the path instead. */
+  readonly perChild: boolean;
+  readonly fromMs: number;
+}
+
+/** By child path; by the subject itself where the question is not `perChild`. Nothing spent: no entry. */
+export type Spend = ReadonlyMap<string, NanoDollars>;
+
+/** What has been kept for its time. Unix milliseconds; undefined: kept for ever. */
+export interface Retention {
+  readonly auditBeforeMs: number | undefined;
+  readonly usageBeforeMs: number | undefined;
+}
+
+/** Every operation has a deadline and rejects with `StoreUnavailable`; after an outage the next one may succeed. */
+export interface RecordStore {
+  /** Keeps all of them or none, each id once: a record that is there already is passed over. Gives how many were new. */
+  add(records: readonly RequestRecord[]): Promise<number>;
+  /** Threads with matching entries, the one with the newest first. `total`: of all pages. */
+  sessions(
+    filter: EntryFilter,
+    page: Page,
+  ): Promise<{ readonly total: number; readonly sessions: readonly AuditSession[] }>;
+  /** The newest first, without bodies. */
+  entries(
+    filter: EntryFilter,
+    page: Page,
+  ): Promise<{ readonly total: number; readonly entries: readonly AuditEntry[] }>;
+  /** With everything; undefined: there is none. */
+  entry(id: string): Promise<AuditEntry | undefined>;
+  /** The entries of the thread of an entry, the oldest first, with their bodies; at most `most`, around it. Undefined: there is no such entry. */
+  conversation(
+    id: string,
+    most: number,
+  ): Promise<{ readonly entries: readonly AuditEntry[]; readonly truncated: boolean } | undefined>;
+  /** `edges`: where buckets begin, rising, from the start of the span to its end. */
+  stats(filter: Pick<EntryFilter, 'userPath'>, edges: readonly number[]): Promise<AuditStats>;
+  /** Entries that came in behind `cursor`, in the order in which they came, without bodies; undefined: only the present cursor. */
+  arrived(
+    cursor: number | undefined,
+    most: number,
+  ): Promise<{ readonly entries: readonly AuditEntry[]; readonly cursor: number }>;
+  usageTotals(filter: UsageFilter): Promise<UsageTotals>;
+  /** `edges` as for `stats`: a row for each bucket that has records, with its index. */
+  usageBuckets(
+    filter: UsageFilter,
+    edges: readonly number[],
+  ): Promise<readonly (UsageTotals & { readonly bucket: number })[]>;
+  /** The most expensive first, then those with the most tokens; sessions: the latest first. */
+  usageBy(
+    filter: UsageFilter,
+    dimension: UsageDimension,
+    page: Page,
+  ): Promise<{ readonly total: number; readonly rows: readonly UsageRow[] }>;
+  /** The newest first. `search` as for entries, in request id, model, provider and session. */
+  usageLog(
+    filter: UsageFilter,
+    page: Page,
+    search?: string,
+  ): Promise<{ readonly total: number; readonly entries: readonly UsageEntry[] }>;
+  /** In the order of the questions. */
+  spend(questions: readonly SpendQuestion[]): Promise<readonly Spend[]>;
+  /** Removes some of what is older, at most about `most` records; gives how many. 0: nothing is left to remove. */
+  prune(retention: Retention, most: number): Promise<number>;
+  close(): Promise<void>;
+}
