@@ -4,6 +4,7 @@ import type { Variables } from '../schemas/variables.ts';
 import { assembleAliases } from './assemble-aliases.ts';
 import type { AssembledConfig, KeyFile } from './assembled.ts';
 import { checkAliases } from './check-aliases.ts';
+import { checkAudit } from './check-audit.ts';
 import { checkProviders } from './check-providers.ts';
 import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
 import { checkServer } from './check-server.ts';
@@ -48,7 +49,7 @@ export function assemble(
   const providers = checkProviders(config, sources);
   const aliases = checkAliases(config.aliases, known, sources);
   const limits = checkRateLimits(config.rate_limits, known, sources);
-  problems.push(...checkServer(config.server, sources));
+  problems.push(...checkServer(config.server, sources), ...checkAudit(config.audit, sources));
   problems.push(...checkTemplates(parts, entitlements));
   const variables = readEnvironmentRules(environment, entitlements);
   for (const found of [providers, aliases, limits, variables]) {

@@ -30,6 +30,7 @@ export interface Config {
   aliases: Alias[];
   admin: Admin;
   rate_limits: RateLimits;
+  audit: Audit;
 }
 /**
  * Settings of the proxy for its clients.
@@ -528,6 +529,41 @@ export interface ModelLimits {
    * The limits of one subject, one per period.
    */
   limits: Limit[];
+}
+/**
+ * The audit log: an entry for each model request, found by thread, user path, model, status and more. Usage records are made whatever it says.
+ */
+export interface Audit {
+  /**
+   * Whether model requests and writes of the admin API have entries. If false, only usage is recorded.
+   */
+  enabled: boolean;
+  /**
+   * Whether entries hold the bodies of requests and answers, streams as the equivalent JSON. They may hold personal data; known forms of keys in them are replaced.
+   */
+  bodies: boolean;
+  /**
+   * A longer body of a request is left out, and of a longer answer the beginning is kept; the entry says so. At most 1MiB.
+   */
+  body_limit: string;
+  /**
+   * Whether entries hold the headers of requests and answers. The values of headers that carry secrets are replaced.
+   */
+  headers: boolean;
+  /**
+   * Which share of the requests that went well have entries, from 0 to 1. All others have one.
+   */
+  sample: number;
+  /**
+   * Requests of these user paths, and of all below them, have no entries. Their usage is recorded.
+   *
+   * Items: A user path; it holds for all below it.
+   */
+  without: string[];
+  /**
+   * How long entries are kept; at most 365d.
+   */
+  retention: string;
 }
 /**
  * The body of PUT /admin/rate-limits: the complete rule. It replaces another manual rule, with its caps. When the configuration declares the same rule, absent caps and an absent per_child are taken from there.

@@ -6,6 +6,7 @@ import { durationMs, retentionMs, sizeBytes } from '../../schemas/units.ts';
 import { trustedProxies } from '../connection/client-address.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
+import { compileAudit } from './compile-audit.ts';
 import { compileRoutes, type OfferedConfig } from './compile-routes.ts';
 import { compileUpstream } from './compile-upstream.ts';
 import type { Snapshot, Upstream } from './snapshot.ts';
@@ -51,6 +52,7 @@ export function compile(
       pingIntervalMs: durationMs(server.realtime.ping_interval),
       longestMs: durationMs(server.realtime.session_max),
     }),
+    audit: compileAudit(config.audit),
     trustedProxies: trustedProxies(server.trusted_proxies),
     crossOrigin: compileCrossOrigin(server.cors.origins),
     toldLimits: Object.freeze({

@@ -137,6 +137,19 @@ export interface SessionSettings {
   readonly longestMs: number;
 }
 
+/** What is recorded of requests. */
+export interface AuditSettings {
+  readonly isEnabled: boolean;
+  readonly hasBodies: boolean;
+  /** Of one body that is recorded. */
+  readonly bodyLimitBytes: number;
+  readonly hasHeaders: boolean;
+  /** Which share of the requests that went well is recorded, 0 to 1. */
+  readonly sample: number;
+  /** Nothing is recorded of these user paths and of all below them. */
+  readonly without: readonly string[];
+}
+
 export interface Snapshot {
   /** First 12 hex digits of the hash over the config files. */
   readonly revision: string;
@@ -154,6 +167,7 @@ export interface Snapshot {
   readonly connections: ConnectionSettings;
   readonly accessLog: AccessLogScope;
   readonly storedResponses: KeepingOfResponses;
+  readonly audit: AuditSettings;
   readonly realtime: SessionSettings;
   /** Proxies that tell the truth about the address of their client; undefined: none. */
   readonly trustedProxies: TrustedProxies | undefined;

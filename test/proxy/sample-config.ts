@@ -54,5 +54,14 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
     })),
     admin: { max_keys: 10_000, max_keys_per_scope: 1_000, max_rules_per_scope: 1_000 },
     rate_limits: { enabled: true, max_children: 100_000, user_paths: [], providers: [], models: [] },
+    audit: {
+      enabled: true,
+      bodies: false,
+      body_limit: '64KiB',
+      headers: false,
+      sample: 1,
+      without: [],
+      retention: '30d',
+    },
   };
 }

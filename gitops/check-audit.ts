@@ -1,0 +1,23 @@
+// Checks of the audit section that the schema cannot express: the longest body, and user paths.
+import type { Config } from '../schemas/types.ts';
+import { sizeBytes } from '../schemas/units.ts';
+import { normaliseUserPath } from '../schemas/user-path.ts';
+import { quote } from '../schemas/validation/path.ts';
+import type { Problem } from './problem.ts';
+import type { Sources } from './sources.ts';
+
+/** A record is one line of the journal, and holds two bodies. */
+const longestBodyBytes = 1_048_576;
+
+/** Checks the longest body and the user paths. */
+export function checkAudit({ body_limit: limit, without }: Config['audit'], sources: Sources): Problem[] {
+  const place = ['audit', 'body_limit'];
+  // A variable stands for a text that is not known here.
+  const isTooLong = !limit.includes('$') && sizeBytes(limit) > longestBodyBytes;
+  const paths = without.flatMap((text, index) => {
+    const at = ['audit', 'without', index];
+    const { problem } = sources.isUnknown(at) ? {} : normaliseUserPath(text);
+    return problem === undefined ? [] : [sources.problem(at, `the user path ${quote(text)} ${problem}`)];
+  });
+  return isTooLong ? [sources.problem(place, `must be at most "1MiB", found ${quote(limit)}`), ...paths] : paths;
+}

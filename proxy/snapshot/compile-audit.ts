@@ -1,0 +1,17 @@
+// The audit section of the config → what a request is recorded by.
+import type { Config } from '../../schemas/types.ts';
+import { sizeBytes } from '../../schemas/units.ts';
+import { normaliseUserPath } from '../../schemas/user-path.ts';
+import type { AuditSettings } from './snapshot.ts';
+
+/** Paths that are none were refused with the config. */
+export function compileAudit(audit: Config['audit']): AuditSettings {
+  return Object.freeze({
+    isEnabled: audit.enabled,
+    hasBodies: audit.bodies,
+    bodyLimitBytes: sizeBytes(audit.body_limit),
+    hasHeaders: audit.headers,
+    sample: audit.sample,
+    without: Object.freeze(audit.without.flatMap((text) => normaliseUserPath(text).path ?? [])),
+  });
+}
