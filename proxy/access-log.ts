@@ -2,7 +2,8 @@
 import type { Identity } from '../plane/identity.ts';
 import type { LineWriter } from '../plane/line-writer.ts';
 import type { Config } from '../schemas/types.ts';
-import { AccessLines, type Finish, type LoggedTrip, type OtherRequest, type UnreadRequest } from './access-line.ts';
+import { AccessLines, type Finish, type OtherRequest, type UnreadRequest } from './access-line.ts';
+import type { LoggedTrip } from './logged-trip.ts';
 import { UnreadRequests } from './unread-requests.ts';
 
 /** Which requests have a line. `failures`: those with a status from 400 on, clients that left (499), and answers that broke off. */

@@ -1,11 +1,12 @@
 // An opaque call on its way: all that is known of it so far, and what happens when a step of it fails, or its client does.
-import type { LoggedAttempt } from './access-line.ts';
+
 import type { HeldBody } from './body-budget.ts';
 import { pathOf } from './call/head.ts';
 import { answerRefusal } from './connection/answer-refusal.ts';
 import type { Exchange, Waiting } from './connection/exchange.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
+import type { LoggedAttempt } from './logged-trip.ts';
 import type { AskedTarget, OpaqueAsker } from './opaque/ask-opaque.ts';
 import { ClientBody } from './opaque/client-body.ts';
 import type { Aim, OpaqueDoor } from './opaque/door.ts';
@@ -108,8 +109,8 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
     this.step(this.#answered, asked);
   }
 
-  takeFailure({ reply, ...asked }: AskedTarget, refused: Refusal): void {
-    this.failed.push({ ...asked, refused, answer: reply.answer });
+  takeFailure({ reply, ...asked }: AskedTarget, refused: Refusal, isSent: boolean): void {
+    this.failed.push({ ...asked, refused, answer: reply.answer, isSent });
     this.refuse(refused);
   }
 

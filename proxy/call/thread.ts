@@ -1,5 +1,5 @@
 // Which conversation a call belongs to, as far as it says: balancing by session affinity goes by it.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { type Member, scanObject } from '../bytes/scan.ts';
 import { ScanError } from '../bytes/scan-error.ts';
@@ -18,9 +18,8 @@ const headers = [
   'helicone-session-id',
   'agent-session-id',
 ];
-/** Members of the body that name a session; then those of `metadata`; then the user. */
+/** Members of the body that name a session; then come those of `metadata`, and the user. */
 const members = ['prompt_cache_key', 'session_id', 'litellm_session_id', 'conversation'];
-const metadataMembers = ['session_id', 'user_id'];
 /** What comes before the messages and is as much the beginning of a conversation. */
 const prologues = ['system', 'instructions'];
 const conversations = ['messages', 'input'];
@@ -29,6 +28,9 @@ const conversations = ['messages', 'input'];
 const longestMember = 16 * 1024;
 /** So much of each part of a conversation's beginning tells it apart from others. Bytes. */
 const longestBeginning = 64 * 1024;
+
+const nothing: Buffer = Buffer.alloc(0);
+const lineBreak = Buffer.from('\n');
 
 type Said = Pick<Call, 'body' | 'members'>;
 
@@ -56,10 +58,14 @@ export class CallContext {
  * the first message of the user, which every later call of the conversation repeats. Undefined for a call without messages.
  */
 export function threadOf(rawHeaders: readonly string[], call: Said): string | undefined {
-  return threadOfHeaders(rawHeaders) ?? threadOfMembers(call) ?? digestOfBeginning(call);
+  const named = threadOfHeaders(rawHeaders) ?? threadOfMembers(call);
+  if (named !== undefined) return named;
+  const { session, user } = threadOfMetadata(call);
+  return session ?? user ?? nameIn(readMember(call, 'user')) ?? digestOf(beginningOf(call));
 }
 
-function threadOfHeaders(rawHeaders: readonly string[]): string | undefined {
+/** What a header calls the conversation. */
+export function threadOfHeaders(rawHeaders: readonly string[]): string | undefined {
   for (const wanted of headers) {
     for (let index = 0; index < rawHeaders.length; index += 2) {
       const value = rawHeaders[index + 1];
@@ -69,17 +75,23 @@ function threadOfHeaders(rawHeaders: readonly string[]): string | undefined {
   return undefined;
 }
 
-function threadOfMembers(call: Said): string | undefined {
+/** What a member of the body calls the conversation. */
+export function threadOfMembers(call: Said): string | undefined {
   for (const name of members) {
     const found = nameIn(readMember(call, name));
     if (found !== undefined) return found;
   }
+  return undefined;
+}
+
+/** What `metadata` names: a session, and a user. */
+export function threadOfMetadata(call: Said): {
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
+} {
   const metadata = readMember(call, 'metadata');
-  for (const name of metadataMembers) {
-    const found = isObject(metadata) ? nameIn(metadata[name]) : undefined;
-    if (found !== undefined) return found;
-  }
-  return nameIn(readMember(call, 'user'));
+  if (!isObject(metadata)) return {};
+  return { session: nameIn(metadata['session_id']), user: nameIn(metadata['user_id']) };
 }
 
 /** A name, or an object with an `id` (`conversation` of OpenAI). */
@@ -106,16 +118,20 @@ function memberOf({ body, members: all }: Said, name: string): Member | undefine
   return undefined;
 }
 
-function digestOfBeginning(call: Said): string | undefined {
-  const messages = conversations.map((name) => beginningOf(call, name)).find((text) => text?.[0] === 0x5b);
+/** What every call of a conversation begins with: the prologues, and the messages up to and including the first one of the user. */
+export function beginningOf(call: Said): readonly Buffer[] | undefined {
+  const messages = conversations.map((name) => startOf(call, name)).find((text) => text?.[0] === 0x5b);
   if (messages === undefined) return undefined;
-  const digest = createHash('sha256');
-  for (const name of prologues) digest.update(beginningOf(call, name) ?? '').update('\n');
-  return digest.update(messages.subarray(0, firstTurnEnd(messages))).digest('base64url');
+  const prologue = prologues.flatMap((name) => [startOf(call, name) ?? nothing, lineBreak]);
+  return [...prologue, messages.subarray(0, firstTurnEnd(messages))];
+}
+
+function digestOf(beginning: readonly Buffer[] | undefined): string | undefined {
+  return beginning && hash('sha256', Buffer.concat(beginning), 'base64url');
 }
 
 /** The first bytes of a member's value. */
-function beginningOf(call: Said, name: string): Buffer | undefined {
+function startOf(call: Said, name: string): Buffer | undefined {
   const member = memberOf(call, name);
   if (member === undefined) return undefined;
   return call.body.subarray(member.valueStart, Math.min(member.valueEnd, member.valueStart + longestBeginning));

@@ -1,12 +1,12 @@
 // The explanation of a request that is sent, made while it was on its way, and what has become of it. For `X-Gateway-Explain: 1`.
 import { randomUUID } from 'node:crypto';
 import { timestamp } from '../../schemas/timestamp.ts';
-import type { LoggedAttempt } from '../access-line.ts';
 import type { Call } from '../call/call.ts';
 import { threadOf } from '../call/thread.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import type { LoggedAttempt } from '../logged-trip.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import type { Trip } from '../stages/settle.ts';

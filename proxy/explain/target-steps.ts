@@ -3,8 +3,8 @@
 import { familyPrefix } from '../../schemas/aliases/name-table.ts';
 import { foldCase, parseSelector } from '../../schemas/selector.ts';
 import { timestamp } from '../../schemas/timestamp.ts';
-import type { LoggedTarget } from '../access-line.ts';
 import { waitOf } from '../limits/rejection.ts';
+import type { LoggedTarget } from '../logged-trip.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { TargetState } from '../targets/target-state.ts';

@@ -30,8 +30,8 @@ export interface OpaqueAsker {
   readonly fault: Refusal | undefined;
   /** The answer can be relayed; the allowance is held. */
   takeAnswer(asked: AskedTarget): void;
-  /** It cannot, and nothing is held any more. */
-  takeFailure(asked: AskedTarget, refused: Refusal): void;
+  /** It cannot, and nothing is held any more. `isSent`: the request reached the provider, as far as is known. */
+  takeFailure(asked: AskedTarget, refused: Refusal, isSent: boolean): void;
   /** Something unexpected; nothing is held. */
   refuse(error: unknown): void;
 }
@@ -125,7 +125,7 @@ class OpaqueCall {
     answer.cancel();
     if (failure?.sent === false && !failure.isStale) this.#allowance.lease.refund(Math.floor(endedAtMs));
     else this.#allowance.lease.release();
-    this.#asker.takeFailure(asked, refused);
+    this.#asker.takeFailure(asked, refused, failure?.sent !== false);
   }
 }
 

@@ -48,6 +48,8 @@ interface Asked {
 
 export interface AskedInVain extends Asked {
   readonly refused: Refusal;
+  /** The request reached the provider, as far as is known. */
+  readonly isSent: boolean;
 }
 
 export interface Granted<Value> extends Asked {
@@ -155,7 +157,7 @@ class Asking<Value> {
     // A provider that was never reached has executed nothing.
     if (failure?.sent === false) allowance.lease.refund(endedAtMs);
     else allowance.lease.release();
-    this.#failed.push({ ...asked, refused });
+    this.#failed.push({ ...asked, refused, isSent: failure?.sent !== false });
     const kind = failureKind({ refused, failure, status, stream: true });
     const mayGoOn = !gone.aborted && kind !== undefined && this.#question.route.policy.on.has(kind);
     const isAboutKey = status === 401 || status === 429;

@@ -98,6 +98,7 @@ function plain(name: string, targets: readonly Target[], isListed: boolean): Rou
     behind: undefined,
     family: undefined,
     source: name,
+    isAlias: false,
     isListed,
   });
 }
@@ -122,6 +123,7 @@ function compileAlias(
     behind: userPaths === undefined ? undefined : behind,
     family: alias.source === name ? undefined : alias.source,
     source: alias.source,
+    isAlias: true,
     isListed: true,
   });
 }

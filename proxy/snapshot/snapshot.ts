@@ -105,6 +105,8 @@ export interface Route {
   readonly family: string | undefined;
   /** The alias or family that declares it, else its name: what its names, and the parts of it that keys may use, have together. */
   readonly source: string;
+  /** An alias or a family declares it: no provider has a model of this name. */
+  readonly isAlias: boolean;
   /** GET /v1/models shows the name. */
   readonly isListed: boolean;
 }

@@ -184,8 +184,10 @@ class Attempts implements Asker, Waiting {
       // A provider that was never reached has executed nothing; of one that closed both connections that is only likely.
       if (failure?.sent === false && !failure.isStale) allowance.lease.refund(now);
       else allowance.lease.release();
-      if (this.isOver && failure?.sent === true) chargeOutrun(asking, this.routed, this.parts, now);
-      this.#taker.failed.push({ target, startedAtMs, endedAtMs, refused, answer });
+      const isOutrun = this.isOver && failure?.sent === true;
+      const usage = isOutrun ? chargeOutrun(asking, this.routed, this.parts, now) : undefined;
+      const isSent = failure?.sent !== false;
+      this.#taker.failed.push({ target, startedAtMs, endedAtMs, refused, answer, isSent, usage });
       if (this.isOver) return;
       if (verdict.kind === undefined) this.#final ??= refused;
       // While another one is asked, its answer is waited for.

@@ -6,6 +6,7 @@ import type { Refusal } from '../errors.ts';
 import type { ResponseHome } from '../kept-responses.ts';
 import type { Relayed } from '../providers/dialects.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { Reading } from '../translation/reading.ts';
 import type { Translated } from '../translation/translated.ts';
 import type { Allowance, ConsumerAllowance } from './admit.ts';
@@ -57,6 +58,10 @@ export interface FailedAttempt extends Attempt {
   readonly refused: Refusal;
   /** As much of an answer as came. */
   readonly answer: Answer | undefined;
+  /** The request reached the provider, as far as is known. */
+  readonly isSent: boolean;
+  /** What it was charged for all the same; undefined: nothing. */
+  readonly usage: TokenUsage | undefined;
 }
 
 /** What targets are asked for. */

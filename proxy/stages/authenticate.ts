@@ -16,6 +16,9 @@ export interface Principal {
   readonly userPath: string;
   /** The models the caller is restricted to; undefined: any. */
   readonly allowedModels: ModelAccess | undefined;
+  /** Of the managed key: the beginning of its digest, which tells keys apart and opens nothing; and its labels. */
+  readonly keyHash?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
 }
 
 /** The last key accepted on a connection, and by which credentials: a client sends the same key again, and comparing costs less than hashing. */
@@ -101,5 +104,7 @@ function principalOf(caller: Caller, exchange: Exchange): Principal {
     keyId: key?.id,
     userPath: key?.userPath ?? namedPath(caller, exchange),
     allowedModels: key?.modelAccess,
+    keyHash: key?.digest.slice(0, 16),
+    labels: key === undefined || key.labels.length === 0 ? undefined : key.labels,
   };
 }

@@ -1,6 +1,7 @@
 // The targets a request asks at the same time: one; or two, when the first is slower than usual to begin (hedging, opt-in per alias).
 import type { Gateway } from '../gateway.ts';
 import { estimateInput } from '../tokens/estimate.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
 import { outrun } from '../upstream/failure.ts';
 import type { Asking } from './ask.ts';
 import type { RoutedCall } from './attempts.ts';
@@ -60,16 +61,20 @@ export class Race {
   }
 }
 
-/** A target that was outrun has read the prompt: the rules of its provider and model are charged for that, the consumer is not. */
+/**
+ * A target that was outrun has read the prompt: the rules of its provider and model are charged for that, the consumer is not. Gives what it
+ * comes to; undefined: tokens are not counted.
+ */
 export function chargeOutrun(
   { target, allowance }: Pick<Asking, 'target' | 'allowance'>,
   { call }: Pick<RoutedCall, 'call'>,
   { limiter, metrics, usageEnabled }: Pick<Gateway, 'limiter' | 'metrics' | 'usageEnabled'>,
   nowMs: number,
-): void {
-  if (!usageEnabled) return;
+): TokenUsage | undefined {
+  if (!usageEnabled) return undefined;
   const inputTokens = estimateInput(call.body);
   limiter.charge(allowance.matches, inputTokens, nowMs, allowance.lease);
   metrics.tokens('estimated', inputTokens);
   metrics.upstream.charged(target, inputTokens, 0);
+  return { inputTokens, outputTokens: 0, totalTokens: inputTokens, source: 'estimated' };
 }

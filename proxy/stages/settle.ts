@@ -1,9 +1,10 @@
 // Stage 9: what a trip took is given back, what it cost is charged, and how it ended is counted, exactly once.
-import type { LoggedTrip } from '../access-line.ts';
+
 import { relayedOutcome } from '../attempt-outcome.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import type { LoggedTrip } from '../logged-trip.ts';
 import { noteBreak } from '../retry/learn.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { usualCall } from '../targets/breaker.ts';

@@ -1,0 +1,41 @@
+// What a request is known by when it is over: what the access log and records say of a model request, whichever line served it.
+import type { Exchange, LoggedCaller } from './connection/exchange.ts';
+import type { Refusal } from './errors.ts';
+import type { TokenUsage } from './tokens/token-usage.ts';
+
+export interface LoggedTarget {
+  readonly upstream: { readonly name: string };
+  /** Empty: the request names none. */
+  readonly model: string;
+}
+
+/** A target that was asked. Moments in milliseconds of the gateway's clock. */
+export interface LoggedAttempt {
+  readonly target: LoggedTarget;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly refused: Refusal | undefined;
+  /** Status 0: nothing of it came. */
+  readonly answer: { readonly status: number } | undefined;
+  /** Whether the request reached the provider; absent: it did. */
+  readonly isSent?: boolean;
+  /** What it was charged for although it failed. */
+  readonly usage?: TokenUsage | undefined;
+  /** What the provider could not be told stands in it; absent: it was told everything. */
+  readonly reading?: { readonly translated: { readonly dropped: readonly string[] } } | undefined;
+}
+
+/** What the line says of a model request: the part of `Trip` (stages/settle.ts) that it needs. */
+export interface LoggedTrip {
+  readonly path: string;
+  /** Where it is more than the endpoint; absent: the endpoint, and POST. */
+  readonly asked?: { readonly method: string; readonly path: string };
+  readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller'>;
+  readonly snapshot: { readonly revision: string };
+  readonly principal: Extract<LoggedCaller, { readonly kind: string }> | undefined;
+  readonly call: { readonly model: string; readonly stream: boolean } | undefined;
+  readonly route: { readonly targets: readonly LoggedTarget[] } | undefined;
+  readonly failed: readonly LoggedAttempt[];
+  readonly accepted: LoggedAttempt | undefined;
+  readonly ending: { readonly refused: Refusal | undefined };
+}

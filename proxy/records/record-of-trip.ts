@@ -1,0 +1,145 @@
+// A model request that is over → its record. What does not apply is left out. Bodies and headers are added by what captured them.
+import type { AuditData, AuthMethod, RequestRecord } from '../../schemas/records/request-record.ts';
+import type { Call } from '../call/call.ts';
+import type { Exchange, LoggedCaller } from '../connection/exchange.ts';
+import type { Refusal } from '../errors.ts';
+import type { LoggedTrip } from '../logged-trip.ts';
+import type { Principal } from '../stages/authenticate.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
+import { attemptRecords, type RecordedAttempt } from './attempts.ts';
+import { headerOf } from './header-of.ts';
+import { numbersOf } from './numbers-of.ts';
+import { recordId } from './record-id.ts';
+import { sessionIdOf } from './session-id.ts';
+
+/** Of a client's name for itself, a path and an error's message. Characters. */
+const longestText = 2048;
+
+/** What a record says of a trip. */
+export interface RecordedTrip extends Omit<LoggedTrip, 'call' | 'route' | 'exchange' | 'principal'> {
+  readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller' | 'request'>;
+  readonly principal: Principal | undefined;
+  /** The body is known of calls that were read as a whole. */
+  readonly call: (Pick<Call, 'model' | 'stream'> & Partial<Pick<Call, 'body' | 'members'>>) | undefined;
+  readonly route: { readonly targets: readonly RecordedAttempt['target'][]; readonly isAlias: boolean } | undefined;
+  readonly failed: readonly RecordedAttempt[];
+  readonly accepted: (RecordedAttempt & { readonly upstreamId?: string | undefined }) | undefined;
+}
+
+/** How it ended. Milliseconds of the gateway's clock. */
+export interface RecordedEnd {
+  readonly status: number;
+  readonly usage: TokenUsage | undefined;
+  readonly nowMs: number;
+}
+
+/** Which parts of a record are made. */
+export interface RecordedParts {
+  /** An audit entry is made of it. */
+  readonly hasAudit: boolean;
+  readonly hasUsage: boolean;
+  /** The proxy that served it. */
+  readonly instance: string;
+}
+
+export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: RecordedParts): RequestRecord {
+  const { exchange, principal, call, failed, accepted, ending, asked } = trip;
+  const { request, startedAtMs } = exchange;
+  const { refused } = ending;
+  const userPath = principal?.userPath ?? exchange.caller?.userPath ?? '/';
+  const broken = refused?.provider === undefined ? undefined : refused;
+  const attempts = attemptRecords(
+    failed,
+    accepted && {
+      attempt: accepted,
+      usage: end.usage,
+      broken,
+      providerId: accepted.upstreamId,
+      endedAtMs: end.nowMs,
+    },
+    parts.hasUsage,
+  );
+  const target = accepted?.target ?? failed.at(-1)?.target ?? trip.route?.targets[0];
+  const readable = call?.body === undefined || call.members === undefined ? undefined : (call as Call);
+  const session = sessionIdOf(request.rawHeaders, readable, userPath);
+  return {
+    id: recordId(startedAtMs),
+    request_id: exchange.id,
+    ...(session === undefined ? undefined : { session_id: session }),
+    started_ms: Math.floor(startedAtMs),
+    duration_ns: Math.round((end.nowMs - startedAtMs) * 1e6),
+    method: asked?.method ?? 'POST',
+    path: (asked?.path ?? trip.path).slice(0, longestText),
+    status_code: end.status,
+    stream: call?.stream ?? false,
+    ...(call === undefined ? undefined : { requested_model: call.model }),
+    ...(target === undefined ? undefined : executedBy(target)),
+    user_path: userPath,
+    ...callerOf(principal ?? exchange.caller),
+    client_ip: exchange.clientAddress,
+    alias_used: trip.route?.isAlias ?? false,
+    ...(refused === undefined ? undefined : { error_type: refused.type }),
+    attempts,
+    ...(principal?.labels === undefined ? undefined : { labels: principal.labels }),
+    ...(parts.hasAudit ? { data: dataOf(trip, readable, parts) } : undefined),
+  };
+}
+
+function executedBy({ upstream, model }: RecordedAttempt['target']): Partial<RequestRecord> {
+  const resolved = model === '' ? undefined : { resolved_model: `${upstream.name}/${model}` };
+  return { ...resolved, provider: upstream.type, provider_name: upstream.name };
+}
+
+function callerOf(caller: Principal | LoggedCaller | undefined): Partial<RequestRecord> {
+  if (caller === undefined) return {};
+  const key = caller.keyId === undefined ? undefined : { auth_key_id: caller.keyId };
+  const method = caller.kind === undefined ? undefined : authMethods[caller.kind];
+  return method === undefined ? { ...key } : { ...key, auth_method: method };
+}
+
+const authMethods: Readonly<Record<string, AuthMethod>> = {
+  master_key: 'master_key',
+  managed_key: 'api_key',
+  anonymous: 'no_key',
+};
+
+function dataOf(trip: RecordedTrip, call: Call | undefined, { hasUsage, instance }: RecordedParts): AuditData {
+  const { exchange, principal, failed, accepted, ending, snapshot } = trip;
+  const agent = headerOf(exchange.request.rawHeaders, 'user-agent');
+  const dropped = accepted?.reading?.translated.dropped;
+  return {
+    ...(principal?.keyHash === undefined ? undefined : { api_key_hash: principal.keyHash }),
+    ...(ending.refused === undefined ? undefined : errorOf(ending.refused, exchange.caller)),
+    ...(agent === undefined ? undefined : { user_agent: agent.slice(0, longestText) }),
+    ...(call === undefined ? undefined : numbersOf(call)),
+    ...(accepted === undefined || failed.length === 0 ? undefined : failoverOf(failed, accepted)),
+    workflow_features: {
+      audit: true,
+      budget: false,
+      cache: false,
+      failover: (trip.route?.targets.length ?? 0) > 1,
+      guardrails: false,
+      usage: hasUsage,
+    },
+    ...(dropped === undefined || dropped.length === 0 ? undefined : { dropped }),
+    config_revision: snapshot.revision,
+    instance,
+  };
+}
+
+/** Of a login that failed the log has the reason, which its client may not learn. */
+function errorOf({ code, message, provider, rule }: Refusal, caller: LoggedCaller | undefined): Partial<AuditData> {
+  const reason = caller?.reason === undefined ? '' : ` (${caller.reason})`;
+  return {
+    ...(code === null ? undefined : { error_code: code }),
+    error_message: `${message.slice(0, longestText)}${reason}`,
+    ...(provider === undefined ? undefined : { error_provider: provider }),
+    ...(rule === undefined ? undefined : { rule: rule.label }),
+  };
+}
+
+/** Where the answer came from when it was not the first choice. */
+function failoverOf(failed: readonly RecordedAttempt[], { target }: RecordedAttempt): Partial<AuditData> {
+  if (failed.every((attempt) => attempt.target === target)) return {};
+  return { failover: { target_model: `${target.upstream.name}/${target.model}` } };
+}

@@ -1,0 +1,63 @@
+// The records of one proxy: each model request that is over becomes a line of the journal, as far as the configuration wants it recorded.
+import { isWithin } from '../../schemas/user-path.ts';
+import type { Journal } from '../../store/records/journal.ts';
+import type { AuditSettings } from '../snapshot/snapshot.ts';
+import { type RecordedEnd, type RecordedTrip, recordOfTrip } from './record-of-trip.ts';
+
+/** How many requests of callers without a key are recorded in a second: they must not be able to fill the store. */
+const mostStrangers = 10;
+
+export interface Records {
+  /** A model request is over. */
+  trip(trip: RecordedTrip & { readonly snapshot: { readonly audit: AuditSettings } }, end: RecordedEnd): void;
+}
+
+export interface RecordsOptions {
+  readonly journal: Pick<Journal, 'append'>;
+  readonly instance: string;
+  readonly usageEnabled: boolean;
+  /** Decides which requests are in the sample: from 0 up to 1. */
+  readonly random: () => number;
+}
+
+export function createRecords({ journal, instance, usageEnabled, random }: RecordsOptions): Records {
+  const strangers = new Turnstile(mostStrangers);
+  return {
+    trip(trip, end) {
+      const isStranger = trip.principal === undefined;
+      if (isStranger && !strangers.lets(end.nowMs)) return;
+      const hasAudit = isAudited(trip.snapshot.audit, trip.principal?.userPath ?? '/', end.status, random);
+      const wasExecuted = usageEnabled && (trip.accepted !== undefined || trip.failed.length > 0);
+      if (!hasAudit && !wasExecuted) return;
+      journal.append(JSON.stringify(recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance })));
+    },
+  };
+}
+
+function isAudited(settings: AuditSettings, userPath: string, status: number, random: () => number): boolean {
+  const { isEnabled, without, sample } = settings;
+  if (!isEnabled) return false;
+  for (const path of without) if (isWithin(userPath, path)) return false;
+  return sample === 1 || status >= 400 || random() < sample;
+}
+
+/** Lets so many pass in each second. */
+class Turnstile {
+  readonly #most: number;
+  #second = 0;
+  #passed = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  lets(nowMs: number): boolean {
+    const second = Math.floor(nowMs / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#passed = 0;
+    }
+    this.#passed += 1;
+    return this.#passed <= this.#most;
+  }
+}

@@ -1,0 +1,180 @@
+// What a request that is over leaves behind: its record, the session it belongs to, the attempts and what they cost, and when there is none.
+import { test } from 'tap';
+import { readCall } from '../../proxy/call/call.ts';
+import { refusal, upstreamRefusal } from '../../proxy/errors.ts';
+import { recordId } from '../../proxy/records/record-id.ts';
+import type { RecordedTrip } from '../../proxy/records/record-of-trip.ts';
+import { createRecords } from '../../proxy/records/records.ts';
+import { sessionIdOf } from '../../proxy/records/session-id.ts';
+import type { AuditSettings } from '../../proxy/snapshot/snapshot.ts';
+import type { AttemptRecord, RequestRecord } from '../../schemas/records/request-record.ts';
+
+const target = (name: string, price?: { inputPerMtok: number; outputPerMtok: number }) => ({
+  upstream: { name, type: 'openai' },
+  model: 'm',
+  price,
+});
+const call = readCall(Buffer.from('{"model":"chat","temperature":0.5,"max_tokens":9,"messages":[]}')) as never;
+const first = target('first');
+const second = target('second', { inputPerMtok: 0.15, outputPerMtok: 0.6 });
+const answered = { target: second, startedAtMs: 40, endedAtMs: 60, refused: undefined, answer: { status: 200 } };
+const busy = { provider: 'first' };
+const refused = {
+  target: first,
+  startedAtMs: 20,
+  endedAtMs: 30,
+  refused: upstreamRefusal(429, 'rate_limit_error', { message: 'slow down', code: 'busy', param: null }, busy),
+  answer: { status: 429 },
+};
+const usage = { inputTokens: 1_001, outputTokens: 3, totalTokens: 1_004, source: 'reported' } as const;
+const everything: AuditSettings = {
+  isEnabled: true,
+  hasBodies: false,
+  bodyLimitBytes: 65_536,
+  hasHeaders: false,
+  sample: 1,
+  without: ['/team-b/private'],
+};
+const least = {
+  path: '/v1/chat/completions',
+  exchange: {
+    id: 'req_1',
+    startedAtMs: 10.5,
+    clientAddress: '192.0.2.7',
+    caller: undefined,
+    request: { rawHeaders: ['User-Agent', 'sdk/1'] } as never,
+  },
+  principal: { kind: 'managed_key', keyId: 'k1', userPath: '/team-a', allowedModels: undefined, keyHash: 'abcd' },
+  call: undefined,
+  route: undefined,
+  failed: [],
+  accepted: undefined,
+  ending: { refused: undefined },
+} satisfies Omit<RecordedTrip, 'snapshot'>;
+
+function recordsOf(
+  trips: readonly Partial<Omit<RecordedTrip, 'snapshot'>>[],
+  settings: Partial<AuditSettings> = {},
+  { status = 200, usageEnabled = true, random = 0.5 } = {},
+): RequestRecord[] {
+  const lines: string[] = [];
+  const journal = { append: (line: string): void => void lines.push(line) };
+  const records = createRecords({ journal, instance: 'a:1', usageEnabled, random: () => random });
+  const snapshot = { revision: 'r1', audit: { ...everything, ...settings } };
+  for (const trip of trips) records.trip({ ...least, snapshot, ...trip }, { status, usage, nowMs: 110.5 });
+  return lines.map((line) => JSON.parse(line) as RequestRecord);
+}
+
+const attemptsOf = (trip: Partial<Omit<RecordedTrip, 'snapshot'>>): readonly AttemptRecord[] =>
+  recordsOf([trip])[0]?.attempts ?? [];
+
+await test('a record has what is known of a request', async (t) => {
+  const route = { targets: [first, second], isAlias: true };
+  const [record] = recordsOf([{ call, route, failed: [refused], accepted: { ...answered, upstreamId: 'up-1' } }]);
+  t.match(record?.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  t.match(record, {
+    request_id: 'req_1',
+    started_ms: 10,
+    duration_ns: 100_000_000,
+    method: 'POST',
+    path: '/v1/chat/completions',
+    status_code: 200,
+    requested_model: 'chat',
+    resolved_model: 'second/m',
+    provider: 'openai',
+    provider_name: 'second',
+    user_path: '/team-a',
+    auth_key_id: 'k1',
+    auth_method: 'api_key',
+    alias_used: true,
+  });
+  t.same(record?.data, {
+    api_key_hash: 'abcd',
+    user_agent: 'sdk/1',
+    temperature: 0.5,
+    max_tokens: 9,
+    failover: { target_model: 'second/m' },
+    workflow_features: { audit: true, budget: false, cache: false, failover: true, guardrails: false, usage: true },
+    config_revision: 'r1',
+    instance: 'a:1',
+  });
+});
+
+await test('each attempt has its kind, its error and what it cost', async (t) => {
+  const [lost, won] = attemptsOf({ failed: [refused], accepted: { ...answered, upstreamId: 'up-1' } });
+  t.match(lost, { seq: 1, kind: 'primary', success: false, status_code: 429, error_code: 'busy', duration_ns: 1e7 });
+  t.match(lost?.usage, { total_tokens: 0, cost: { total: 0 } });
+  t.match(won, { seq: 2, kind: 'failover', success: true, duration_ns: 70_500_000 });
+  t.same(won?.usage, {
+    input_tokens: 1_001,
+    output_tokens: 3,
+    total_tokens: 1_004,
+    source: 'reported',
+    cost: { input: 150_150, output: 1_800, total: 151_950 },
+    provider_id: 'up-1',
+  });
+  const again = { ...answered, target: first };
+  t.match(attemptsOf({ failed: [refused], accepted: again })[1], { kind: 'retry', usage: { cost: null } });
+  const beside = { ...answered, startedAtMs: 25 };
+  t.match(attemptsOf({ failed: [refused], accepted: beside })[1], { kind: 'hedge' });
+  const unreached = { ...refused, isSent: false, answer: { status: 0 } };
+  t.equal(attemptsOf({ failed: [unreached] })[0]?.usage, undefined, 'a provider that was not reached cost nothing');
+});
+
+await test('a broken answer is a failed attempt', async (t) => {
+  const broken = refusal('stream_incomplete', { provider: 'second' });
+  const [record] = recordsOf([{ accepted: answered, ending: { refused: broken } }], {}, { status: 502 });
+  t.match(record, {
+    error_type: 'provider_error',
+    data: { error_code: 'stream_incomplete', error_provider: 'second' },
+  });
+  t.match(record?.attempts, [{ success: false, error_code: 'stream_incomplete' }]);
+});
+
+await test('what is not wanted is not recorded', async (t) => {
+  const executed = { accepted: answered };
+  t.same(recordsOf([least], { isEnabled: false }), []);
+  t.match(
+    recordsOf([executed], { isEnabled: false }),
+    [{ data: undefined, attempts: [{ usage: {} }] }],
+    'but its usage',
+  );
+  t.same(recordsOf([least], { sample: 0.5 }), []);
+  t.equal(recordsOf([least], { sample: 0.5 }, { status: 404 }).length, 1, 'what failed is always recorded');
+  const principal = { ...least.principal, userPath: '/team-b/private/app' };
+  t.same(recordsOf([{ principal }]), []);
+  const stranger = { principal: undefined, ending: { refused: refusal('invalid_api_key') } };
+  t.equal(recordsOf(Array.from({ length: 100 }, () => stranger)).length, 10, 'strangers cannot fill the store');
+  t.match(recordsOf([executed], {}, { usageEnabled: false })[0]?.attempts, [{ usage: undefined }]);
+});
+
+await test('a session is named by the client, else by how it begins; it belongs to one user path', async (t) => {
+  const callOf = (body: object) => readCall(Buffer.from(JSON.stringify({ model: 'm', ...body }))) as never;
+  const ask = { messages: [{ role: 'user', content: 'Hello' }] };
+  const later = {
+    messages: [...ask.messages, { role: 'assistant', content: 'Hi' }, { role: 'user', content: 'More' }],
+  };
+  const header = ['X-Session-Id', 's1'];
+  const named = sessionIdOf(header, callOf(ask), '/a');
+  t.match(named, /^scoped-[0-9a-f]{32}$/);
+  t.equal(sessionIdOf([], callOf({ prompt_cache_key: 's1' }), '/a'), named);
+  t.not(sessionIdOf(header, undefined, '/b'), named);
+  const uuid = '6b9e1f0c-1111-4222-8333-444455556666';
+  const byUser = { metadata: { user_id: `user_abc_account__session_${uuid}` } };
+  t.equal(sessionIdOf([], callOf(byUser), '/a'), sessionIdOf(['x-session-id', uuid], undefined, '/a'));
+  const begun = sessionIdOf([], callOf(ask), '/a');
+  t.match(begun, /^auto-[0-9a-f]{32}$/);
+  t.equal(sessionIdOf([], callOf(later), '/a'), begun);
+  t.not(sessionIdOf([], callOf(ask), '/b'), begun);
+  t.equal(
+    sessionIdOf([], callOf({ metadata: { user_id: 'ann' }, prompt: 'x' }), '/a'),
+    undefined,
+    'a user is no session',
+  );
+});
+
+await test('ids grow, and none comes twice', async (t) => {
+  const ids = Array.from({ length: 10_000 }, (_, index) => recordId(1_000 + (index >> 13)));
+  t.equal(new Set(ids).size, ids.length);
+  t.same(ids, ids.toSorted());
+});
