@@ -74,7 +74,7 @@ await test('the quickstart works without an OpenAI key, which is one warning', a
   const { config, problems, warnings } = await load('quickstart', {});
   t.strictSame(problems, []);
   t.match(warnings.map(formatProblem), [/providers\.openai\.api_key/]);
-  t.strictSame(Object.keys(config?.providers ?? {}), ['demo']);
+  t.strictSame(Object.keys(config?.providers ?? {}), ['demo', 'demo-messages']);
 });
 
 /** The commands a start has printed: paragraphs a person pastes into a shell. */
@@ -289,7 +289,16 @@ await test('the demo provider lists its models', async (t) => {
   const models = await collect(client.models.list());
   t.strictSame(
     models.map(({ id }) => id),
-    ['demo-small', 'demo-large', 'demo-embedding'],
+    [
+      'demo-small',
+      'demo-large',
+      'demo-embedding',
+      'demo-speech',
+      'demo-transcribe',
+      'demo-image',
+      'demo-moderation',
+      'demo-rerank',
+    ],
   );
   t.match(await client.models.retrieve('demo-large'), { id: 'demo-large', object: 'model', owned_by: 'demo' });
 });
@@ -320,6 +329,7 @@ const refused: [claim: string, ask: () => Promise<unknown>, status: number, deta
   ['a body that is no object', () => chat([]), 400, { message: /JSON object/ }],
   ['empty input', () => embedding({ input: '' }), 400, { param: 'input' }],
   ['an empty list', () => embedding({ input: [] }), 400, { param: 'input' }],
+  ['too many inputs', () => embedding({ input: Array(2049).fill('a') }), 400, { param: 'input' }],
   ['an unknown encoding', () => embedding({ input: 'a', encoding_format: 'hex' }), 400, { param: 'encoding_format' }],
   ['too many dimensions', () => embedding({ input: 'a', dimensions: 257 }), 400, { param: 'dimensions' }],
 ];

@@ -3,6 +3,8 @@ import { digest, tokenise } from './demo-answers.ts';
 import { type Body, isList, Refusal, readPositive } from './demo-requests.ts';
 
 const mostDimensions = 256;
+/** As OpenAI has it. */
+const mostInputs = 2048;
 
 type EmbeddingInput = string | number[];
 
@@ -32,12 +34,15 @@ function readInputs(input: unknown): EmbeddingInput[] {
   const list = isList(input) && !isTokenIds(input) ? input : [input];
   const isUsable = (item: unknown): item is EmbeddingInput =>
     isTokenIds(item) || (typeof item === 'string' && item !== '');
+  if (list.length > mostInputs) {
+    throw new Refusal(400, `'input' must have at most ${mostInputs} items.`, 'input', 'array_above_max_length');
+  }
   if (list.length > 0 && list.every(isUsable)) return list;
   throw new Refusal(400, "'input' must be text, token ids, or a list of either; none empty.", 'input', 'invalid_type');
 }
 
 /** A unit vector for a text (or a list of token ids). Texts that share words point in similar directions. */
-function embed(input: string | readonly number[], dimensions: number): Float32Array {
+export function embed(input: string | readonly number[], dimensions: number): Float32Array {
   const words = typeof input === 'string' ? (input.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) : input.map(String);
   const sum = new Float64Array(dimensions);
   for (const word of words.length === 0 ? [`\0${String(input)}`] : words) addWord(sum, word);

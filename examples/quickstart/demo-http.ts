@@ -5,6 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** A fixed moment (seconds since 1970) keeps answers equal from one run to the next. */
 export const created = 1_767_225_600;
 
+/** Now, for what is kept: seconds since 1970. */
+export function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
 /** An event; one that carries a token waits for its turn. */
 export type Streamed = { readonly data: object; readonly isToken?: boolean };
 
@@ -20,6 +25,12 @@ export function sendJson(response: ServerResponse, status: number, value: object
   const body = JSON.stringify(value);
   const length = Buffer.byteLength(body);
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': length });
+  response.end(body);
+}
+
+/** Sends a text or bytes whole. */
+export function sendWhole(response: ServerResponse, type: string, body: string | Buffer): void {
+  response.writeHead(200, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
   response.end(body);
 }
 

@@ -65,7 +65,7 @@ function describePlace({ place, name }: Media): string {
 }
 
 /** Width and height from the head of a PNG, a GIF or a JPEG. */
-function measure(bytes: Buffer): Size | undefined {
+export function measure(bytes: Buffer): Size | undefined {
   if (bytes.length >= 24 && bytes.toString('latin1', 1, 4) === 'PNG') {
     return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
   }

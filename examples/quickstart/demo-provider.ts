@@ -1,31 +1,37 @@
-// A demo provider: chat completions, responses, messages and embeddings on one port, so that the quickstart needs no account.
+// A demo provider: what OpenAI and Anthropic are asked for, on one port, so that the quickstart needs no account.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { digest } from './demo-answers.ts';
-import { streamChat, writeChat, writeOpenAiError } from './demo-chat.ts';
-import { readChat } from './demo-chat-request.ts';
-import { createEmbeddings } from './demo-embeddings.ts';
+import {
+  answerChat,
+  answerMessages,
+  answerResponses,
+  calls,
+  chatModels,
+  embeddingModel,
+  seedOf,
+  styleOf,
+} from './demo-calls.ts';
+import { streamChat, writeOpenAiError } from './demo-chat.ts';
+import { openDoors } from './demo-doors.ts';
 import { created, sendEvents, sendJson } from './demo-http.ts';
-import { streamMessage, writeMessage, writeMessagesError } from './demo-messages.ts';
-import { readMessages } from './demo-messages-request.ts';
-import { answer, countInput } from './demo-model.ts';
+import { imageModel } from './demo-images.ts';
+import { streamMessage, writeMessagesError } from './demo-messages.ts';
+import { moderationModel } from './demo-moderations.ts';
+import { rankModel } from './demo-ranks.ts';
 import { type Body, isObject, Refusal, readBody, requireMethod, requireModel } from './demo-requests.ts';
-import { writeResponse } from './demo-responses.ts';
 import { streamResponse } from './demo-responses-events.ts';
-import { readResponses } from './demo-responses-request.ts';
+import { speechModel } from './demo-speech.ts';
+import { transcriptionModel } from './demo-transcripts.ts';
 
 const host = '127.0.0.1';
-const chatModels: readonly string[] = ['demo-small', 'demo-large'];
-const embeddingModel = 'demo-embedding';
-const models = [...chatModels, embeddingModel];
-const endpoints: Readonly<Record<string, (body: Body, response: ServerResponse) => Promise<void> | void>> = {
-  '/chat/completions': completeChat,
-  '/responses': respond,
-  '/messages': sendMessage,
-  '/messages/count_tokens': countTokens,
-  '/embeddings': (body, response) =>
-    sendJson(response, 200, createEmbeddings(requireModel(body['model'], [embeddingModel]), body)),
+const mediaModels = [speechModel, transcriptionModel, imageModel, moderationModel, rankModel];
+const models = [...chatModels, embeddingModel, ...mediaModels];
+type Endpoint = (body: Body, response: ServerResponse) => Promise<void>;
+const streams: Readonly<Record<string, Endpoint>> = {
+  '/chat/completions': streamChatTo,
+  '/responses': streamResponseTo,
+  '/messages': streamMessageTo,
 };
 const server = createServer((request, response) => {
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;
@@ -49,12 +55,16 @@ function pathOf({ url = '/' }: IncomingMessage): string {
 }
 
 async function route(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const endpoint = Object.hasOwn(endpoints, path) ? endpoints[path] : undefined;
-  if (endpoint) {
+  const call = Object.hasOwn(calls, path) ? calls[path] : undefined;
+  if (call) {
     requireMethod(request, 'POST');
-    await endpoint(await readBody(request), response);
+    const body = await readBody(request);
+    const stream = body['stream'] === true ? streams[path] : undefined;
+    if (stream) await stream(body, response);
+    else sendJson(response, 200, call(body));
     return;
   }
+  if (await serveDoor({ path, request, response })) return;
   const [, kept] = /^\/responses\/([^/]+)(\/cancel|\/input_items)?$/.exec(path) ?? [];
   if (kept !== undefined) throw new Refusal(404, `Response with id '${kept}' not found.`);
   if (path !== '/models' && !path.startsWith('/models/')) {
@@ -75,37 +85,22 @@ function describeForMessages(id: string): object {
   return { type: 'model', id, display_name: id, created_at: new Date(created * 1000).toISOString() };
 }
 
-async function completeChat(body: Body, response: ServerResponse): Promise<void> {
-  const said = answer(readChat(requireModel(body['model'], chatModels), body));
+async function streamChatTo(body: Body, response: ServerResponse): Promise<void> {
+  const said = answerChat(body);
   const options = body['stream_options'];
   const wantsUsage = isObject(options) && options['include_usage'] === true;
-  if (body['stream'] !== true) return sendJson(response, 200, writeChat(said, seedOf(body)));
   const style = { isNamed: false, end: 'data: [DONE]\n\n' };
   await sendEvents(response, streamChat(said, seedOf(body), wantsUsage), style, intervalMs);
 }
 
-async function respond(body: Body, response: ServerResponse): Promise<void> {
-  const said = answer(readResponses(requireModel(body['model'], chatModels), body));
-  if (body['stream'] !== true) return sendJson(response, 200, writeResponse(said, seedOf(body), body));
-  await sendEvents(response, streamResponse(said, seedOf(body), body), { isNamed: true, end: '' }, intervalMs);
+async function streamResponseTo(body: Body, response: ServerResponse): Promise<void> {
+  const events = streamResponse(answerResponses(body), seedOf(body), body);
+  await sendEvents(response, events, { isNamed: true, end: '' }, intervalMs);
 }
 
-async function sendMessage(body: Body, response: ServerResponse): Promise<void> {
-  const said = answer(readMessages(requireModel(body['model'], chatModels), body, 'answer'));
-  const thinking = isObject(body['thinking']) ? body['thinking'] : {};
-  const style = { seed: seedOf(body), showsThoughts: thinking['display'] !== 'omitted' };
-  if (body['stream'] !== true) return sendJson(response, 200, writeMessage(said, style));
-  await sendEvents(response, streamMessage(said, style), { isNamed: true, end: '' }, intervalMs);
-}
-
-function countTokens(body: Body, response: ServerResponse): void {
-  const conversation = readMessages(requireModel(body['model'], chatModels), body, 'count');
-  sendJson(response, 200, { input_tokens: countInput(conversation) });
-}
-
-/** Ids come from the body, so that equal requests get equal answers, streamed or not. */
-function seedOf(body: Body): string {
-  return digest(JSON.stringify({ ...body, stream: undefined, stream_options: undefined }));
+async function streamMessageTo(body: Body, response: ServerResponse): Promise<void> {
+  const events = streamMessage(answerMessages(body), styleOf(body));
+  await sendEvents(response, events, { isNamed: true, end: '' }, intervalMs);
 }
 
 function stop(): void {
@@ -126,6 +121,7 @@ if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) fail('DEMO_PROVIDER_PORT m
 const interval = process.env['DEMO_TOKEN_INTERVAL_MS'] || '30';
 if (!/^\d{1,5}$/.test(interval)) fail('DEMO_TOKEN_INTERVAL_MS must be a number of milliseconds from 0 to 99999.');
 const intervalMs = Number(interval);
+const serveDoor = openDoors(intervalMs);
 server.listen(Number(port), host);
 await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
   const reason = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;

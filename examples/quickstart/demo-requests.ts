@@ -30,6 +30,19 @@ export function requireModel(model: unknown, known: readonly string[]): string {
 
 /** The request body as a JSON object of at most 32 MiB; refuses (400, 413) anything else. */
 export async function readBody(request: IncomingMessage): Promise<Body> {
+  const bytes = await readBytes(request);
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString());
+  } catch {
+    value = undefined;
+  }
+  if (!isObject(value)) throw new Refusal(400, 'The body of the request must be a JSON object.');
+  return value;
+}
+
+/** The request body of at most 32 MiB; refuses (413) a longer one. */
+export async function readBytes(request: IncomingMessage): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Uint8Array>) {
@@ -38,14 +51,7 @@ export async function readBody(request: IncomingMessage): Promise<Body> {
     if (size <= bodyLimitBytes) chunks.push(chunk);
   }
   if (size > bodyLimitBytes) throw new Refusal(413, 'The request body is larger than 32 MiB.');
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.concat(chunks).toString());
-  } catch {
-    value = undefined;
-  }
-  if (!isObject(value)) throw new Refusal(400, 'The body of the request must be a JSON object.');
-  return value;
+  return Buffer.concat(chunks);
 }
 
 /** An optional integer of at least 1. */

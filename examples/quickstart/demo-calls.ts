@@ -1,0 +1,55 @@
+// What the demo provider answers to a JSON call, by endpoint. Batches make the same calls.
+import { digest } from './demo-answers.ts';
+import { writeChat } from './demo-chat.ts';
+import { readChat } from './demo-chat-request.ts';
+import { createEmbeddings } from './demo-embeddings.ts';
+import { type MessageStyle, writeMessage } from './demo-messages.ts';
+import { readMessages } from './demo-messages-request.ts';
+import { type Answer, answer, countInput } from './demo-model.ts';
+import { moderate } from './demo-moderations.ts';
+import { rank } from './demo-ranks.ts';
+import { type Body, isObject, requireModel } from './demo-requests.ts';
+import { writeResponse } from './demo-responses.ts';
+import { readResponses } from './demo-responses-request.ts';
+
+export const chatModels: readonly string[] = ['demo-small', 'demo-large'];
+export const embeddingModel = 'demo-embedding';
+
+/** Answers that are not streamed, by their path below the version. */
+export const calls: Readonly<Record<string, (body: Body) => object>> = {
+  '/chat/completions': (body) => writeChat(answerChat(body), seedOf(body)),
+  '/responses': (body) => writeResponse(answerResponses(body), seedOf(body), body),
+  '/messages': (body) => writeMessage(answerMessages(body), styleOf(body)),
+  '/messages/count_tokens': (body) => ({
+    input_tokens: countInput(readMessages(requireModel(body['model'], chatModels), body, 'count')),
+  }),
+  '/embeddings': (body) => createEmbeddings(requireModel(body['model'], [embeddingModel]), body),
+  '/moderations': moderate,
+  '/rerank': rank,
+};
+
+/** What the demo model says to chat completions. */
+export function answerChat(body: Body): Answer {
+  return answer(readChat(requireModel(body['model'], chatModels), body));
+}
+
+/** What it says to responses. */
+export function answerResponses(body: Body): Answer {
+  return answer(readResponses(requireModel(body['model'], chatModels), body));
+}
+
+/** What it says to messages. */
+export function answerMessages(body: Body): Answer {
+  return answer(readMessages(requireModel(body['model'], chatModels), body, 'answer'));
+}
+
+/** How an answer to messages is written. */
+export function styleOf(body: Body): MessageStyle {
+  const thinking = isObject(body['thinking']) ? body['thinking'] : {};
+  return { seed: seedOf(body), showsThoughts: thinking['display'] !== 'omitted' };
+}
+
+/** Ids come from the body, so that equal requests get equal answers, streamed or not. */
+export function seedOf(body: Body): string {
+  return digest(JSON.stringify({ ...body, stream: undefined, stream_options: undefined }));
+}
