@@ -5,7 +5,7 @@ import type { Exchange } from './connection/exchange.ts';
 import { expectLength } from './connection/read-body.ts';
 import { refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
-import type { Matches } from './limits/match.ts';
+import { rulesOfConsumer } from './limits/counted-rules.ts';
 import { admitTarget } from './opaque/admit-target.ts';
 import { type AskedTarget, askOpaque } from './opaque/ask-opaque.ts';
 import { deliverOpaque } from './opaque/deliver-opaque.ts';
@@ -33,7 +33,7 @@ function takeHead(trip: OpaqueTrip): void {
   checkPath(exchange.request);
   expectLength(exchange.head, body.limit);
   const { keyId, userPath } = principal;
-  const rules = consumerRules(door, userPath, gateway);
+  const rules = rulesOfConsumer(door.counts, userPath, gateway.limiter);
   const admission = admit(rules, snapshot.toldLimits, gateway);
   if (admission.lease === undefined) {
     throw limitRefusal(admission.rejection, admission.told, gateway.metrics);
@@ -41,12 +41,6 @@ function takeHead(trip: OpaqueTrip): void {
   trip.consumer = admission;
   trip.held = gateway.bodies.open(keyId ?? userPath, snapshot);
   trip.when(body.gather(door.shortBytes, patienceMs), takeShort);
-}
-
-/** The rules of a consumer that count the requests of a door. */
-function consumerRules({ counts }: OpaqueDoor, userPath: string, { limiter }: Gateway): Matches {
-  if (counts === 'nothing') return limiter.unlimited;
-  return counts === 'everything' ? limiter.forUserPath(userPath) : limiter.windowsForUserPath(userPath);
 }
 
 function takeShort(trip: OpaqueTrip, short: Buffer | undefined): void {

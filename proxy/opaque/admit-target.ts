@@ -1,5 +1,6 @@
 // Which target of an opaque call is asked: the first whose provider and model rules have room.
 import type { Gateway } from '../gateway.ts';
+import { rulesOfTarget } from '../limits/counted-rules.ts';
 import { rejectTargets } from '../limits/rejection.ts';
 import { type Allowance, type ConsumerAllowance, limitRefusal } from '../stages/admit.ts';
 import type { OpaqueDoor, OpaqueTarget } from './door.ts';
@@ -13,8 +14,7 @@ export function admitTarget(
 ): { readonly target: OpaqueTarget; readonly allowance: Allowance } {
   const now = Math.floor(nowMs());
   const rejectedAs = targets.length === 1 ? 'reject' : 'skip_target';
-  const matchesOf = ({ upstream, model }: OpaqueTarget) =>
-    counts === 'everything' ? limiter.forTarget(upstream.name, model) : limiter.unlimited;
+  const matchesOf = (target: OpaqueTarget) => rulesOfTarget(counts, target, limiter);
   for (const target of targets) {
     const matches = matchesOf(target);
     const { lease } = limiter.admit(matches, now, rejectedAs);

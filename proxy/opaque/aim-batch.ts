@@ -4,11 +4,19 @@ import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { findKept, keptThings, noteFiles } from './aim-home.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
-import type { Aim, Knock } from './door.ts';
+import type { Aim, Knock, ModelsOfDoor } from './door.ts';
 import { recordTaps, storeTarget } from './store-target.ts';
 
 /** The longest body: it names a file and some metadata. Bytes. */
 const mostBytes = 1024 * 1024;
+
+/** Which models a batch may name: those of providers that keep its file, too. */
+export const modelsOfBatches: ModelsOfDoor = {
+  canAsk: ({ upstream: { stores } }) => stores.files !== undefined && stores.batches !== undefined,
+  isAssumed: ({ upstream: { stores } }) => stores.files?.isAssumed === true || stores.batches?.isAssumed === true,
+  choice: 'keeper',
+  refusedAs: 'unsupported_operation',
+};
 
 /**
  * Throws 400 `invalid_parameter` for a batch without a file that was read as one, `unsupported_operation` where the provider of the file

@@ -14,7 +14,7 @@ import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
 import { wholeBody } from './aim-batch.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
-import type { Aim, Knock } from './door.ts';
+import type { Aim, Knock, ModelsOfDoor } from './door.ts';
 import { MessageBatchTap } from './message-batch-tap.ts';
 import { storeTarget } from './store-target.ts';
 
@@ -30,6 +30,13 @@ interface NamedModel {
 const stepRequests = 200;
 const comma = 0x2c;
 const listEnd = 0x5d;
+
+/** Which models such a batch may name. */
+export const modelsOfMessageBatches: ModelsOfDoor = {
+  canAsk: ({ upstream: { stores } }) => stores.message_batches !== undefined,
+  choice: 'first',
+  refusedAs: 'batch_needs_one_provider',
+};
 
 /** Throws 400 `invalid_batch_input`, which names the request, and `batch_needs_one_provider`. */
 export async function aimMessageBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
@@ -108,10 +115,9 @@ function providerOf(named: readonly NamedModel[]): Upstream | undefined {
   const routes = new Set(named.map(({ route }) => route));
   const [first] = routes;
   return first?.targets
+    .filter(modelsOfMessageBatches.canAsk)
     .map(({ upstream }) => upstream)
-    .find((upstream) => {
-      return upstream.stores.message_batches !== undefined && [...routes].every((route) => targetAt(route, upstream));
-    });
+    .find((upstream) => [...routes].every((route) => targetAt(route, upstream)));
 }
 
 function targetAt({ targets }: Route, { name }: Upstream): Route['targets'][number] | undefined {

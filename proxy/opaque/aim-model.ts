@@ -10,7 +10,7 @@ import { resolve } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
-import type { Aim, Knock, OpaqueTarget, Tapped } from './door.ts';
+import type { Aim, Knock, ModelsOfDoor, OpaqueTarget, Tapped } from './door.ts';
 import { ReportedUsage, tellsUsage } from './reported-usage.ts';
 
 /** What is asked. */
@@ -29,6 +29,12 @@ export function pathOfMedia(operation: MediaOperation): string {
   return `/v1${mediaPaths[operation]}`;
 }
 
+/** Which models can be asked. */
+export function modelsOfMedia(operation: MediaOperation): ModelsOfDoor {
+  const canAsk = ({ upstream, model }: Target): boolean => upstream.mediaOf(operation, model) !== undefined;
+  return { canAsk, choice: 'first', refusedAs: 'unsupported_operation' };
+}
+
 /**
  * The targets of the model that can be asked, in declared order. Throws what `resolve` does, and 400 `unsupported_operation` when none of
  * them can.
@@ -36,9 +42,10 @@ export function pathOfMedia(operation: MediaOperation): string {
 export function aimAtModel({ operation, model, stream, routingMember, bodyFor }: MediaCall, knock: Knock): Aim {
   const { snapshot, principal } = knock;
   const route = resolve({ model, routingMember }, snapshot, principal.allowedModels, principal.userPath);
-  const able = partOf(route, (target) => target.upstream.mediaOf(operation, target.model) !== undefined);
+  const able = partOf(route, modelsOfMedia(operation).canAsk);
   if (able === undefined) {
-    throw refusal('unsupported_operation', { param: 'model', fill: { model, path: pathOfMedia(operation) } });
+    const fill = { what: 'model', name: model, path: pathOfMedia(operation) };
+    throw refusal('unsupported_operation', { param: 'model', fill });
   }
   const targets = able.targets.map((target) => opaqueTarget(target, operation, bodyFor, knock));
   return { targets, call: { model, stream }, tap: (answer, { upstream }) => tapped(answer, upstream.secrets, knock) };

@@ -4,9 +4,10 @@ import type { HeldBody } from '../body-budget.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Surface } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Counting } from '../limits/counted-rules.ts';
 import type { Speaker } from '../providers/provider-error.ts';
 import type { KeyStyle } from '../providers/row.ts';
-import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
+import type { Snapshot, Target, Upstream } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
@@ -67,14 +68,28 @@ export interface Aim {
   readonly tap: (answer: UpstreamAnswer, target: OpaqueTarget) => Tapped;
 }
 
+/** What is asked of the models that requests at a door name. */
+export interface ModelsOfDoor {
+  /** Whether a target can be asked there. */
+  readonly canAsk: (target: Target) => boolean;
+  /** It can, but it is not known whether its server has it; absent: that is always known. */
+  readonly isAssumed?: (target: Target) => boolean;
+  /** `first`: the first one that has room is asked; `keeper`: the one that keeps the file in which the model is named. */
+  readonly choice: 'first' | 'keeper';
+  /** When no target can be asked. */
+  readonly refusedAs: 'unsupported_operation' | 'batch_needs_one_provider';
+}
+
 export interface OpaqueDoor {
   /** A path, or the beginning of one and `*`; a segment that begins with `:` stands for any. Metrics say it so. */
   readonly path: string;
   readonly methods: readonly OpaqueMethod[];
   /** Whose clients ask here: that decides some headers. */
   readonly surface: Surface;
-  /** Which rules count its requests and refuse them: all that match, those of user paths (but no slots are held), or none. */
-  readonly counts: 'everything' | 'user_paths' | 'nothing';
+  /** Which rules count its requests and refuse them. */
+  readonly counts: Counting;
+  /** Absent: its requests name no model, or none that leads them. */
+  readonly models?: ModelsOfDoor;
   /** What bounds its bodies. */
   readonly bodySetting: 'body_limit' | 'upload_limit';
   /** So much of a body is looked at before it is sent. Bytes; 0: nothing. */

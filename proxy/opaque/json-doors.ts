@@ -4,7 +4,7 @@ import { largeBytes, readCall } from '../call/call.ts';
 import { refusal } from '../errors.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { expectJson } from '../stages/receive.ts';
-import { aimAtModel, pathOfMedia } from './aim-model.ts';
+import { aimAtModel, modelsOfMedia, pathOfMedia } from './aim-model.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
 
 /** Longest body. Bytes. */
@@ -23,6 +23,7 @@ function jsonDoor(operation: MediaOperation): OpaqueDoor {
     methods: ['POST'],
     surface: 'openai',
     counts: 'everything',
+    models: modelsOfMedia(operation),
     bodySetting: 'body_limit',
     shortBytes: mostBytes,
     relaysHeaders: false,

@@ -1,7 +1,7 @@
 // The doors for transcripts and for changing images: a form of any length streams to the model that one of its fields names.
 import { refusal } from '../errors.ts';
 import type { MediaOperation } from '../providers/row.ts';
-import { aimAtModel, pathOfMedia } from './aim-model.ts';
+import { aimAtModel, modelsOfMedia, pathOfMedia } from './aim-model.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
 import { MultipartBody } from './multipart-body.ts';
 import { boundaryOf } from './part-head.ts';
@@ -22,6 +22,7 @@ function multipartDoor(operation: MediaOperation): OpaqueDoor {
     methods: ['POST'],
     surface: 'openai',
     counts: 'everything',
+    models: modelsOfMedia(operation),
     bodySetting: 'upload_limit',
     shortBytes: 0,
     relaysHeaders: false,

@@ -1,7 +1,7 @@
 // The doors of files and batches: a row each. Lists are made of the answers of several providers (endpoints/kept-lists.ts).
-import { aimBatch } from './aim-batch.ts';
+import { aimBatch, modelsOfBatches } from './aim-batch.ts';
 import { aimHome, keptThings } from './aim-home.ts';
-import { aimMessageBatch } from './aim-message-batch.ts';
+import { aimMessageBatch, modelsOfMessageBatches } from './aim-message-batch.ts';
 import { aimUpload } from './aim-upload.ts';
 import type { OpaqueDoor } from './door.ts';
 
@@ -25,10 +25,16 @@ export const storeDoors: readonly OpaqueDoor[] = [
   { ...plain, path: '/v1/files', methods: ['POST'], bodySetting: 'upload_limit', shortBytes: 0, aim: aimUpload },
   { ...plain, path: '/v1/files/:id', methods: ['GET', 'DELETE'], aim: aimHome(file) },
   { ...plain, path: '/v1/files/:id/content', relaysHeaders: true, aim: aimHome(file, '/content') },
-  { ...submission, path: '/v1/batches', aim: aimBatch },
+  { ...submission, path: '/v1/batches', models: modelsOfBatches, aim: aimBatch },
   { ...plain, path: '/v1/batches/:id', aim: aimHome(batch) },
   { ...plain, path: '/v1/batches/:id/cancel', methods: ['POST'], aim: aimHome(batch, '/cancel') },
-  { ...submission, ...anthropic, path: '/v1/messages/batches', aim: aimMessageBatch },
+  {
+    ...submission,
+    ...anthropic,
+    path: '/v1/messages/batches',
+    models: modelsOfMessageBatches,
+    aim: aimMessageBatch,
+  },
   { ...plain, ...anthropic, path: '/v1/messages/batches/:id', methods: ['GET', 'DELETE'], aim: aimHome(messageBatch) },
   {
     ...plain,

@@ -4,7 +4,7 @@ import type { Exchange } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { explain } from '../limits/rejection.ts';
-import type { Route, Snapshot } from '../snapshot/snapshot.ts';
+import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
 import { admit, type ConsumerAllowance, limitRefusal, targetRules } from '../stages/admit.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import { resolve } from '../stages/resolve.ts';
@@ -16,6 +16,11 @@ import type { AskedInVain, Granted } from './ask-targets.ts';
 interface Admitted {
   readonly route: Route;
   readonly consumer: ConsumerAllowance;
+}
+
+/** Whether a target can be asked for a session. */
+export function hasRealtime({ speeches }: Target): boolean {
+  return speeches.realtime !== undefined;
 }
 
 export class RealtimeTrip {
@@ -59,8 +64,9 @@ export class RealtimeTrip {
     this.call = { model, stream: isSession };
     const routingMember = [...query.keys()].find((name) => name !== 'model' && isRoutingMember(name));
     const named = resolve({ model, routingMember }, snapshot, principal?.allowedModels, principal?.userPath);
-    const route = partOf(named, ({ speeches }) => speeches.realtime !== undefined);
-    if (route === undefined) throw refusal('unsupported_operation', { param: 'model', fill: { model, path } });
+    const route = partOf(named, hasRealtime);
+    if (route === undefined)
+      throw refusal('unsupported_operation', { param: 'model', fill: { what: 'model', name: model, path } });
     this.route = route;
     const { limiter, metrics } = gateway;
     const admission = admit(limiter.forUserPath(principal?.userPath ?? '/'), snapshot.toldLimits, gateway);

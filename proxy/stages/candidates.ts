@@ -41,7 +41,7 @@ export function candidates(
   { isEnabled }: Pick<KeepingOfResponses, 'isEnabled'>,
 ): Candidates {
   if (isNative(route, operation)) return { route, translated: undefined, own: undefined };
-  if (operation === 'count_tokens') return countable(route, call);
+  if (isEstimated(operation)) return countable(route, call);
   const translated = new Map<Target, Translated>();
   let refused: Refusal | undefined;
   const spoken = lazily(() => {
@@ -76,6 +76,11 @@ function countable(route: Route, call: Call): Candidates {
   conversationOf(call, tokenCounting);
   const own = jsonAnswer(countedTokens(call.body));
   return { route, translated: undefined, own };
+}
+
+/** What no target can be asked, the gateway answers by itself. */
+export function isEstimated(operation: Operation): boolean {
+  return operation === 'count_tokens';
 }
 
 function isNative({ targets }: Route, operation: Operation): boolean {

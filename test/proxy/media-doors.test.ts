@@ -96,6 +96,10 @@ await test('what cannot be asked is refused before anything is sent', async (t) 
     [path, { model: 'voice' }, '401 invalid_api_key', { authorization: 'Bearer wrong' }],
   ];
   for (const [at, body, said, headers] of rows) t.equal((await ask(at, body, headers)).said, said);
+  t.match(
+    (await ask(path, { model: 'silent/text' })).text,
+    'The model \\"silent/text\\" cannot be asked at /v1/audio/speech',
+  );
   t.equal((await gateway.fetch(path)).status, 405);
   t.equal(upstream.ledger.length, before);
 });
