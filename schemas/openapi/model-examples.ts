@@ -1,5 +1,11 @@
 // One example of every body of the model API, by the name of its schema.
-const gpt = { id: 'openai/gpt-4o', object: 'model', created: 0, owned_by: 'openai' } as const;
+const gpt = {
+  id: 'openai/gpt-4o',
+  object: 'model',
+  created: 0,
+  owned_by: 'openai',
+  capabilities: { endpoints: ['/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1/batches'] },
+} as const;
 const tokenUsage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 } as const;
 const question = { role: 'user', content: 'Hello' } as const;
 
