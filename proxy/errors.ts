@@ -166,8 +166,8 @@ export interface Details {
   readonly param?: string;
   /** Name of the upstream provider that produced the error; never set for errors of the gateway itself. */
   readonly provider?: string;
-  /** Values for the placeholders of the message. */
-  readonly fill?: Readonly<Record<string, string | number>>;
+  /** Values for the placeholders of the message; of a list, all with commas between them. */
+  readonly fill?: Readonly<Record<string, string | number | readonly string[]>>;
   readonly headers?: Readonly<Record<string, string>>;
   /** The rate limit that refuses; for the log. */
   readonly rule?: RefusingRule;
@@ -215,7 +215,10 @@ const plain = new Map<ErrorCode, Refusal>();
 function filled(code: ErrorCode, details: Details): Refusal {
   const entry: Entry = errors[code];
   const message = entry.message.replace(/\{(\w+)\}/g, (_, name: string) =>
-    printable(String(details.fill?.[name] ?? '')),
+    [details.fill?.[name] ?? '']
+      .flat()
+      .map((value) => printable(String(value)))
+      .join(', '),
   );
   return new Refusal({ ...entry, message }, code, details);
 }

@@ -15,6 +15,7 @@ import { createPipelining, type Pipelining } from './connection/pipelining.ts';
 import { refuseForeign } from './connection/refuse-foreign.ts';
 import { watchWriteProgress } from './connection/write-progress.ts';
 import { type ModelEndpoint, modelEndpoints } from './endpoints/model-endpoints.ts';
+import { namingEndpoints } from './endpoints/naming-endpoints.ts';
 import { createPluginServer } from './endpoints/plugin-server.ts';
 import { Refusal, refusal } from './errors.ts';
 import { answerExplain } from './explain/answer-explain.ts';
@@ -66,11 +67,13 @@ const modelTrips: ReadonlyMap<string, ModelEndpoint> = new Map(
 /** The trip of a POST that begins a session elsewhere. It answers by itself, too. */
 const signallingTrips: ReadonlyMap<string, SignallingDoor> = new Map(signallingDoors.map((door) => [door.path, door]));
 
+const explain: Serve = (exchange, gateway) => answerExplain(exchange, gateway, namingEndpoints);
+
 /** The trip of any other request: the first row that matches its path. */
 function tableOf(plugins: Serve): readonly Trip[] {
   return [
-    { name: 'admin', path: '/admin/explain', serve: answerExplain },
-    { name: 'admin', path: '/admin/explain/*', serve: answerExplain },
+    { name: 'admin', path: '/admin/explain', serve: explain },
+    { name: 'admin', path: '/admin/explain/*', serve: explain },
     { name: 'admin', path: '/admin', serve: forwardAdmin },
     { name: 'admin', path: '/admin/*', serve: forwardAdmin },
     { name: 'other', path: '*', serve: plugins },

@@ -1,45 +1,17 @@
-// The endpoints where a request names a model: how a target is asked at each, which of the targets are, and which rules count the request.
-import type { Counting } from '../limits/counted-rules.ts';
+// The endpoints where a request names a model, of all lines: one table, made of their own rows.
+import type { Manner, NamingEndpoint } from '../naming-endpoint.ts';
 import type { ModelsOfDoor, OpaqueDoor } from '../opaque/door.ts';
 import { doors } from '../opaque/doors.ts';
-import type { Speakable } from '../providers/row.ts';
 import { sessionPath } from '../realtime/open-session.ts';
 import { hasRealtime } from '../realtime/realtime-trip.ts';
 import { signallingDoors } from '../realtime/signalling.ts';
-import type { Target } from '../snapshot/snapshot.ts';
 import { isEstimated } from '../stages/candidates.ts';
 import { type ModelEndpoint, modelEndpoints } from './model-endpoints.ts';
-
-/** How a target is asked. */
-export interface Manner {
-  /** `bytes`: it gets the client's own, but for the model's name. */
-  readonly relay: 'bytes' | 'translated';
-  /** What it is translated to. */
-  readonly format?: Speakable;
-  /** It is not known whether its server has the endpoint. */
-  readonly isAssumed?: true;
-}
-
-export interface NamingEndpoint {
-  readonly path: string;
-  readonly counts: Counting;
-  /** How long a slot of each rule on requests in flight is held. */
-  readonly slot: 'none' | 'answer' | 'session';
-  /** Undefined: the target cannot be asked there. The parts that serve the endpoint ask the same of it. */
-  readonly mannerOf: (target: Target) => Manner | undefined;
-  /** `strategy`: that of the route, one after the other; `first` and `keeper`: as `ModelsOfDoor` says. */
-  readonly choice: 'strategy' | ModelsOfDoor['choice'];
-  /** A target may be asked beside one that is slow. */
-  readonly isHedged: boolean;
-  /** What no target can be asked, the gateway answers by itself. */
-  readonly answersAlone: boolean;
-  readonly refusedAs: ModelsOfDoor['refusedAs'];
-}
 
 const native: Manner = { relay: 'bytes' };
 const assumed: Manner = { relay: 'bytes', isAssumed: true };
 
-/** By their paths. */
+/** By their paths. Explanations and lists of models read it. */
 export const namingEndpoints: ReadonlyMap<string, NamingEndpoint> = new Map(
   [
     ...modelEndpoints.map(ofModels),
@@ -52,6 +24,7 @@ export const namingEndpoints: ReadonlyMap<string, NamingEndpoint> = new Map(
 function ofModels({ path, operation, isCounted }: ModelEndpoint): NamingEndpoint {
   return {
     path,
+    line: 'model',
     counts: isCounted ? 'everything' : 'nothing',
     slot: isCounted ? 'answer' : 'none',
     mannerOf: ({ speeches }) => {
@@ -59,7 +32,6 @@ function ofModels({ path, operation, isCounted }: ModelEndpoint): NamingEndpoint
       return speech?.translation === undefined ? speech && native : { relay: 'translated', format: speech.format };
     },
     choice: 'strategy',
-    isHedged: true,
     answersAlone: isEstimated(operation),
     refusedAs: 'unsupported_operation',
   };
@@ -68,6 +40,7 @@ function ofModels({ path, operation, isCounted }: ModelEndpoint): NamingEndpoint
 function ofDoor({ path, counts }: OpaqueDoor, { canAsk, isAssumed, choice, refusedAs }: ModelsOfDoor): NamingEndpoint {
   return {
     path,
+    line: 'opaque',
     counts,
     slot: counts === 'everything' ? 'answer' : 'none',
     mannerOf: (target) => {
@@ -75,7 +48,6 @@ function ofDoor({ path, counts }: OpaqueDoor, { canAsk, isAssumed, choice, refus
       return isAssumed?.(target) ? assumed : native;
     },
     choice,
-    isHedged: false,
     answersAlone: false,
     refusedAs,
   };
@@ -84,11 +56,11 @@ function ofDoor({ path, counts }: OpaqueDoor, { canAsk, isAssumed, choice, refus
 function ofRealtime(path: string, slot: 'answer' | 'session'): NamingEndpoint {
   return {
     path,
+    line: 'realtime',
     counts: 'everything',
     slot,
     mannerOf: (target) => (hasRealtime(target) ? native : undefined),
     choice: 'strategy',
-    isHedged: false,
     answersAlone: false,
     refusedAs: 'unsupported_operation',
   };

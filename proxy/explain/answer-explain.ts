@@ -8,6 +8,7 @@ import { noRoute } from '../connection/known-routes.ts';
 import { expectNoBody } from '../connection/no-body.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import type { NamingEndpoint } from '../naming-endpoint.ts';
 import { explainRequest } from './explain.ts';
 import { readQuestion } from './read-question.ts';
 
@@ -15,10 +16,14 @@ const path = '/admin/explain';
 const routes = ['GET', 'HEAD'].flatMap((method) => [path, `${path}/*`].map((each) => ({ path: each, method })));
 
 /**
- * Serves one request. Throws what `authenticateAdmin` throws, 403 `dashboard_access_denied`, 404, 405, 400 `unexpected_body`, and what
+ * Serves one request. `endpoints`: those that it may name, by their paths. Throws what `authenticateAdmin` throws, 403 `dashboard_access_denied`, 404, 405, 400 `unexpected_body`, and what
  * `readQuestion` throws.
  */
-export async function answerExplain(exchange: Exchange, gateway: Gateway): Promise<void> {
+export async function answerExplain(
+  exchange: Exchange,
+  gateway: Gateway,
+  endpoints: ReadonlyMap<string, NamingEndpoint>,
+): Promise<void> {
   const { request } = exchange;
   const snapshot = gateway.current();
   const { key } = authenticateAdmin(exchange, snapshot.credentials, gateway.failedLogins);
@@ -33,7 +38,12 @@ export async function answerExplain(exchange: Exchange, gateway: Gateway): Promi
     answer(exchange, keptText(pathOf(url).slice(path.length + 1), scope, gateway));
     return;
   }
-  const question = readQuestion(url.slice(path.length + 1), { scope, nowMs, credentials: snapshot.credentials });
+  const question = readQuestion(url.slice(path.length + 1), {
+    scope,
+    nowMs,
+    credentials: snapshot.credentials,
+    endpoints,
+  });
   const { limiter, targets, foretell, instance } = gateway;
   const explanation = explainRequest(question, { snapshot, inForce: gateway.inForce(), limiter, targets, foretell });
   const { revision } = gateway.managedState().status();

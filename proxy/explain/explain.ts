@@ -1,12 +1,14 @@
 // Explains what would become of a request, and sends nothing. Pure: it takes no turn, counts nothing, and asks no clock.
 import { isActive } from '../../schemas/keys/auth-key.ts';
 import { timestamp } from '../../schemas/timestamp.ts';
+import { rulesOfConsumer } from '../limits/counted-rules.ts';
+import { countedAt } from './counted.ts';
 import type { AskedKey, Explanation, ForeseenRefusal, TargetStep } from './explanation.ts';
 import { foreseenRefusal } from './foreseen-refusal.ts';
 import { matchingRules } from './matching-rules.ts';
 import { nearNames } from './near-names.ts';
 import { nearRules } from './near-rules.ts';
-import type { ExplainParts, Question } from './question.ts';
+import { countingOf, type ExplainParts, type Question } from './question.ts';
 import { resolveName } from './resolution.ts';
 import { targetSteps } from './target-steps.ts';
 
@@ -14,7 +16,7 @@ import { targetSteps } from './target-steps.ts';
 const mostNear = 10;
 
 export function explainRequest(question: Question, parts: ExplainParts): Explanation {
-  const { model, stream, thread, key, nowMs } = question;
+  const { model, stream, endpoint, thread, key, nowMs } = question;
   const { snapshot, inForce, limiter } = parts;
   const allowed = consumerOf(question);
   const userPath = allowed ?? question.userPath;
@@ -27,14 +29,16 @@ export function explainRequest(question: Question, parts: ExplainParts): Explana
       user_path: userPath,
       model,
       stream,
+      ...(endpoint === undefined ? {} : { endpoint: endpoint.path }),
       ...(thread === undefined ? {} : { thread }),
       ...(key === undefined ? {} : { key: describeKey(question, key) }),
     },
-    outcome: outcomeOf(refused, targets),
+    outcome: outcomeOf(refused, targets, question),
     ...(refused === undefined ? {} : { refusal: refused }),
     resolution: resolved.resolution,
+    ...(endpoint === undefined ? {} : { counted: countedAt(endpoint) }),
     rate_limits_enabled: inForce.prerequisites.enabled,
-    rules: question.before ?? matchingRules(limiter.forUserPath(userPath), question, parts),
+    rules: question.before ?? matchingRules(rulesOfConsumer(countingOf(question), userPath, limiter), question, parts),
     targets,
     near_misses: [
       ...nearNames(resolved, { ...question, consumer: userPath }, parts, mostNear),
@@ -64,16 +68,23 @@ function describeKey({ nowMs }: Question, key: NonNullable<Question['key']>): As
   };
 }
 
-function outcomeOf(refused: ForeseenRefusal | undefined, targets: readonly TargetStep[]): string {
+function outcomeOf(
+  refused: ForeseenRefusal | undefined,
+  targets: readonly TargetStep[],
+  { endpoint }: Pick<Question, 'endpoint'>,
+): string {
   if (refused !== undefined) {
     const { status, code, rule, message } = refused;
     const by = rule === undefined ? '' : ` by the rule "${rule}"`;
     return `It would be refused with ${status} ${code}${by}: ${message}`;
   }
   const asked = targets.filter(({ would }) => would === 'ask').map(({ target }) => target);
+  if (endpoint?.choice === 'keeper')
+    return `It would be sent to the one that keeps its input file: ${asked.join(' or ')}.`;
   const [first, ...others] = asked;
   if (first === undefined) {
     const last = targets.find(({ would }) => would === 'last_resort');
+    if (last === undefined && endpoint?.answersAlone) return 'The gateway would answer it by itself, with an estimate.';
     return `It would be sent to ${last?.target ?? 'no target'} as a last resort, because ${last?.says ?? 'there is none'}.`;
   }
   const behind = others.length === 0 ? '' : `; when that fails, to ${others.join(', then ')}`;

@@ -7,8 +7,19 @@ export interface AskedRequest {
   readonly user_path: string;
   readonly model: string;
   readonly stream: boolean;
+  /** Its path. */
+  readonly endpoint?: string;
   readonly thread?: string;
   readonly key?: AskedKey;
+}
+
+/** How a request at an endpoint counts. */
+export interface Counted {
+  /** `all`: those on the user path, the provider and the model. */
+  readonly rules: 'all' | 'user_paths' | 'none';
+  /** Until when a slot is held of each rule on requests in flight. */
+  readonly slot: 'answer' | 'session' | 'none';
+  readonly says: string;
 }
 
 export interface AskedKey {
@@ -84,12 +95,18 @@ export type TargetReason =
   | 'attempts_used_up'
   | 'not_granted'
   | 'provider_left_out'
-  | 'unknown_model';
+  | 'unknown_model'
+  | 'unsupported_operation';
 
 /** What would become of one target. */
 export interface TargetStep {
   /** `<provider>/<model>`; as it is written for one that leads nowhere. */
   readonly target: string;
+  /** How it is asked at the endpoint. `bytes`: it gets the client's own, but for the model's name. */
+  readonly relay?: 'bytes' | 'translated';
+  readonly translated_to?: string;
+  /** It is not known whether its server has the endpoint. */
+  readonly is_assumed?: true;
   /** The share of requests that ask it first, relative to the others. */
   readonly weight?: number;
   readonly would: 'ask' | 'last_resort' | 'skip';
@@ -143,6 +160,8 @@ export interface Explanation {
   readonly outcome: string;
   readonly refusal?: ForeseenRefusal;
   readonly resolution: Resolution;
+  /** Of a request at a named endpoint. */
+  readonly counted?: Counted;
   readonly rate_limits_enabled: boolean;
   /** Of the user path. */
   readonly rules: readonly MatchingRule[];

@@ -2,11 +2,13 @@
 import { isActive } from '../../schemas/keys/auth-key.ts';
 import { ruleLabel } from '../../schemas/rules/rule.ts';
 import { type Refusal, refusal } from '../errors.ts';
+import { rulesOfConsumer, rulesOfTarget } from '../limits/counted-rules.ts';
 import { rejectionWords } from '../limits/headers.ts';
 import type { Matches } from '../limits/match.ts';
 import { explain, waitOf } from '../limits/rejection.ts';
+import type { Route } from '../snapshot/snapshot.ts';
 import type { ForeseenRefusal } from './explanation.ts';
-import type { ExplainParts, Question } from './question.ts';
+import { countingOf, type ExplainParts, type Question } from './question.ts';
 import type { Resolved } from './resolution.ts';
 
 /** What a request has found on its way. */
@@ -16,23 +18,37 @@ export interface Way {
   readonly resolved: Resolved;
 }
 
-/** Undefined: a target would be asked. */
+/** Undefined: a target would be asked, or the gateway answers by itself. */
 export function foreseenRefusal(
   { userPath, resolved }: Way,
   question: Question,
   { limiter }: Pick<ExplainParts, 'limiter'>,
 ): ForeseenRefusal | undefined {
-  const { key, model, nowMs, before } = question;
+  const { key, nowMs, before, endpoint } = question;
   if (key !== undefined && !isActive(key, nowMs)) return said(refusal('invalid_api_key'));
   if (userPath === undefined) return said(refusal('user_path_denied'));
-  const { route, granted } = resolved;
-  const consumer = before === undefined ? limiter.forUserPath(userPath) : undefined;
-  const targets = (granted?.targets ?? []).map(({ upstream, model: id }) => limiter.forTarget(upstream.name, id));
-  if (consumer !== undefined && waitOf(consumer, nowMs) > 0) return limited(targets, consumer, nowMs);
-  if (route === undefined) return said(refusal('model_not_found', { fill: { model } }));
-  if (granted === undefined) return said(refusal('model_access_denied', { fill: { model } }));
-  if (targets.every((matches) => waitOf(matches, nowMs) > 0)) return limited(targets, consumer, nowMs);
-  return undefined;
+  const counts = countingOf(question);
+  const consumer = before === undefined ? rulesOfConsumer(counts, userPath, limiter) : undefined;
+  const rulesOf = (part: Route | undefined): Matches[] =>
+    (part?.targets ?? []).map((target) => rulesOfTarget(counts, target, limiter));
+  const isUsedUp = consumer !== undefined && waitOf(consumer, nowMs) > 0;
+  // While bodies still come, as at doors, the targets are not known; sessions are aimed before they are counted.
+  if (isUsedUp && endpoint?.line !== 'realtime') {
+    return limited(endpoint?.line === 'opaque' ? [] : rulesOf(resolved.granted), consumer, nowMs);
+  }
+  const misled = astray(resolved, question);
+  if (misled !== undefined) return said(misled);
+  const targets = rulesOf(resolved.able);
+  const areUsedUp = targets.length > 0 && targets.every((matches) => waitOf(matches, nowMs) > 0);
+  return isUsedUp || areUsedUp ? limited(targets, consumer, nowMs) : undefined;
+}
+
+/** The refusal of a name that leads to no target that can be asked. */
+function astray({ route, granted, able }: Resolved, { model, endpoint }: Question): Refusal | undefined {
+  if (route === undefined) return refusal('model_not_found', { fill: { model } });
+  if (granted === undefined) return refusal('model_access_denied', { fill: { model } });
+  if (able !== undefined || endpoint === undefined || endpoint.answersAlone) return undefined;
+  return refusal(endpoint.refusedAs, { fill: { what: 'model', name: model, path: endpoint.path } });
 }
 
 /** The rule that decides is the one of the answer that a client would get. */

@@ -2,7 +2,9 @@
 import type { AuthKey } from '../../schemas/keys/auth-key.ts';
 import { isWithin } from '../../schemas/user-path.ts';
 import type { Balance } from '../balance/balance.ts';
+import type { Counting } from '../limits/counted-rules.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import type { NamingEndpoint } from '../naming-endpoint.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { TargetStates } from '../targets/target-states.ts';
@@ -14,6 +16,8 @@ export interface Question {
   readonly userPath: string;
   readonly model: string;
   readonly stream: boolean;
+  /** Where it would be sent; absent: some endpoint that all targets have and all rules count. */
+  readonly endpoint?: NamingEndpoint | undefined;
   /** The conversation it belongs to. */
   readonly thread: string | undefined;
   /** Undefined: the master key, or none in a gateway without one. */
@@ -30,7 +34,7 @@ export interface Question {
 export interface ExplainParts {
   readonly snapshot: Snapshot;
   readonly inForce: InForce;
-  readonly limiter: Pick<Limiter, 'forUserPath' | 'forTarget' | 'report'>;
+  readonly limiter: Pick<Limiter, 'forUserPath' | 'forTarget' | 'report' | 'unlimited' | 'windowsForUserPath'>;
   readonly targets: Pick<TargetStates, 'of'>;
   /** Gives the order of the next request, and takes no turn. */
   readonly foretell: Balance;
@@ -39,4 +43,9 @@ export interface ExplainParts {
 /** Whether the operator may see what belongs to a user path (undefined: to the whole gateway). */
 export function sees({ scope }: Pick<Question, 'scope'>, userPath: string | undefined): boolean {
   return scope === '/' || (userPath !== undefined && isWithin(userPath, scope));
+}
+
+/** Which rules count the request. */
+export function countingOf({ endpoint }: Pick<Question, 'endpoint'>): Counting {
+  return endpoint?.counts ?? 'everything';
 }

@@ -3,9 +3,10 @@ import type { AuthKey } from '../../schemas/keys/auth-key.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import { normaliseUserPath } from '../../schemas/user-path.ts';
 import { type Refusal, refusal } from '../errors.ts';
+import type { NamingEndpoint } from '../naming-endpoint.ts';
 import { type Question, sees } from './question.ts';
 
-const names = ['user_path', 'model', 'key_id', 'stream', 'thread'] as const;
+const names = ['user_path', 'model', 'endpoint', 'key_id', 'stream', 'thread'] as const;
 type Name = (typeof names)[number];
 
 /** As long as a model may be in a body, and a thread in a header. Characters. */
@@ -15,19 +16,22 @@ const longest = 1024;
 export interface Asker extends Pick<Question, 'scope' | 'nowMs'> {
   /** The keys in force. */
   readonly credentials: Pick<Credentials, 'keys'>;
+  /** By their paths. */
+  readonly endpoints: ReadonlyMap<string, NamingEndpoint>;
 }
 
 /**
  * The question of a query (without its `?`). Throws 400 `invalid_query` naming the parameter, 404 `auth_key_not_found`, and 403
  * `admin_scope_denied` for a user path that the operator may not see.
  */
-export function readQuestion(query: string, { scope, nowMs, credentials }: Asker): Question {
+export function readQuestion(query: string, { scope, nowMs, credentials, endpoints }: Asker): Question {
   const given = parametersOf(query);
   const { model, key_id: keyId, stream = 'false', thread } = given;
   if (model === undefined || model === '') throw invalid('model', 'is missing: name a model or an alias');
   for (const [name, value] of Object.entries(given))
     if (value.length > longest) throw invalid(name, `is longer than ${longest} characters`);
   if (stream !== 'true' && stream !== 'false') throw invalid('stream', 'must be true or false');
+  const endpoint = given.endpoint === undefined ? undefined : endpointAt(given.endpoint, endpoints);
   const { path: userPath, problem } = normaliseUserPath(given.user_path ?? scope);
   if (userPath === undefined) throw invalid('user_path', problem);
   if (!sees({ scope }, userPath))
@@ -36,7 +40,7 @@ export function readQuestion(query: string, { scope, nowMs, credentials }: Asker
   if (keyId !== undefined && (key === undefined || !sees({ scope }, key.userPath ?? '/'))) {
     throw refusal('auth_key_not_found', { fill: { id: keyId } });
   }
-  return { userPath, model, stream: stream === 'true', thread, key, nowMs, scope };
+  return { userPath, model, endpoint, stream: stream === 'true', thread, key, nowMs, scope };
 }
 
 function parametersOf(query: string): Partial<Record<Name, string>> {
@@ -50,11 +54,18 @@ function parametersOf(query: string): Partial<Record<Name, string>> {
   return found;
 }
 
+function endpointAt(path: string, endpoints: Asker['endpoints']): NamingEndpoint {
+  const found = endpoints.get(path);
+  if (found !== undefined) return found;
+  const [first, ...others] = endpoints.keys();
+  throw invalid('endpoint', [`must be one of ${first}`, ...others]);
+}
+
 function keyOf(id: string, { keys }: Asker['credentials']): AuthKey | undefined {
   for (const key of keys.values()) if (key.id === id) return key;
   return undefined;
 }
 
-function invalid(name: string, problem: string): Refusal {
+function invalid(name: string, problem: string | readonly string[]): Refusal {
   return refusal('invalid_query', { param: name, fill: { name: JSON.stringify(name), problem } });
 }

@@ -6,6 +6,7 @@ import { isWithin } from '../../schemas/user-path.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 import { grantedPart, visibleRoute } from '../stages/resolve.ts';
+import { partOf } from '../stages/route-part.ts';
 import type { AliasStep, Resolution, Source } from './explanation.ts';
 import { type ExplainParts, type Question, sees } from './question.ts';
 
@@ -16,28 +17,44 @@ export interface Resolved {
   readonly route: Route | undefined;
   /** The part of it that the key may use; undefined: nothing. */
   readonly granted: Route | undefined;
+  /** The part of that which can be asked at the endpoint; undefined: nothing. */
+  readonly able: Route | undefined;
   /** Aliases of that name which the user path may not use. */
   readonly hidden: readonly string[];
 }
 
 /** `userPath`: the consumer's. */
 export function resolveName(question: Question, userPath: string, { snapshot, inForce }: ExplainParts): Resolved {
-  const { model, key } = question;
+  const { model, key, endpoint } = question;
   const route = visibleRoute(snapshot, model, userPath);
   const access = key?.modelAccess;
   const granted =
     route === undefined || access === undefined ? route : grantedPart(route, model, access, snapshot.providers);
+  const able = granted && endpoint ? partOf(granted, (target) => endpoint.mannerOf(target) !== undefined) : granted;
   const table = tableOf(inForce);
   const { alias, hidden } = firstAlias(table, inForce, { model, userPath });
   const steps = alias === undefined || route === undefined ? [] : chainOf(alias, table);
   const resolution: Resolution = {
     kind: kindOf(route, alias, table, model),
     aliases: steps.map((step) => describe(step, question, inForce)),
-    ...(route === undefined || route.targets.length < 2 ? {} : { strategy: route.strategy }),
-    ...(route === undefined ? {} : { attempts: route.policy.attempts }),
-    ...(route?.hedge && route.targets.length > 1 ? { hedge: true } : {}),
+    ...(route === undefined ? {} : courseOf(route, question)),
   };
-  return { resolution, route, granted, hidden };
+  return { resolution, route, granted, able, hidden };
+}
+
+/** How its targets are asked. */
+function courseOf(
+  { hedge, policy, strategy, targets }: Route,
+  { endpoint }: Pick<Question, 'endpoint'>,
+): Pick<Resolution, 'strategy' | 'attempts' | 'hedge'> {
+  // What is passed on while it comes can be sent only once.
+  if (endpoint?.line === 'opaque') return { attempts: 1 };
+  const isHedged = hedge && targets.length > 1 && endpoint?.line !== 'realtime';
+  return {
+    ...(targets.length < 2 ? {} : { strategy }),
+    attempts: policy.attempts,
+    ...(isHedged ? { hedge: true } : {}),
+  };
 }
 
 /** Tables are made once for each state of what is in force. */

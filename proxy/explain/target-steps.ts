@@ -3,6 +3,7 @@
 import { familyPrefix } from '../../schemas/aliases/name-table.ts';
 import { foldCase, parseSelector } from '../../schemas/selector.ts';
 import { timestamp } from '../../schemas/timestamp.ts';
+import { rulesOfTarget } from '../limits/counted-rules.ts';
 import { waitOf } from '../limits/rejection.ts';
 import type { LoggedTarget } from '../logged-trip.ts';
 import type { InForce } from '../snapshot/in-force.ts';
@@ -10,7 +11,7 @@ import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import type { TargetReason, TargetStep } from './explanation.ts';
 import { matchingRules } from './matching-rules.ts';
-import { type ExplainParts, type Question, sees } from './question.ts';
+import { countingOf, type ExplainParts, type Question, sees } from './question.ts';
 import { type Resolved, tableOf } from './resolution.ts';
 
 const words: Readonly<Record<TargetReason, string>> = {
@@ -23,46 +24,74 @@ const words: Readonly<Record<TargetReason, string>> = {
   resting: 'its provider asked to be left alone',
   saturated: 'a rule on it is used up',
   unknown_model: 'nothing has this name',
+  unsupported_operation: 'its provider has nothing like the endpoint',
 };
 
-/** Those that can be asked first, behind them those that the key may not use, and those that lead nowhere. */
+/** Those that can be asked first, behind them those that the endpoint has not or the key may not use, and those that lead nowhere. */
 export function targetSteps(
-  { route, granted, resolution }: Resolved,
+  { route, granted, able, resolution }: Resolved,
   question: Question,
   parts: ExplainParts,
 ): TargetStep[] {
-  const steps = granted === undefined ? [] : askable(granted, question, parts);
+  const steps = able === undefined ? [] : askable(able, question, parts);
+  const known = new Set(able?.targets);
+  const unable = (granted?.targets ?? []).filter((target) => !known.has(target));
   const kept = new Set(granted?.targets);
   const denied = (route?.targets ?? []).filter((target) => !kept.has(target));
+  const barred = (target: Target, reason: TargetReason): TargetStep => {
+    return {
+      ...skipped(nameOf(target), reason),
+      ...mannerOf(target, question),
+      rules: rulesOf(target, question, parts),
+    };
+  };
   const away = resolution.aliases.flatMap(({ name, family }) => leadingAway(family ?? name, parts.inForce));
   return [
     ...steps,
-    ...denied.map((target) => ({ ...skipped(nameOf(target), 'not_granted'), rules: rulesOf(target, question, parts) })),
+    ...unable.map((target) => barred(target, 'unsupported_operation')),
+    ...denied.map((target) => barred(target, 'not_granted')),
     ...away.map(([target, reason]) => skipped(target, reason)),
   ];
 }
 
-function askable(granted: Route, question: Question, parts: ExplainParts): TargetStep[] {
+function askable(able: Route, question: Question, parts: ExplainParts): TargetStep[] {
+  const { choice = 'strategy' } = question.endpoint ?? {};
+  const attempts = { strategy: able.policy.attempts, first: 1, keeper: Number.POSITIVE_INFINITY }[choice];
   let calls = 0;
-  return parts.foretell(granted, question).map((target) => {
+  const inOrder = choice === 'strategy' ? parts.foretell(able, question) : able.targets;
+  return inOrder.map((target) => {
     const state = parts.targets.of(target);
     const found = judge(target, state, question, parts);
-    const isTooLate = found.would === 'ask' && calls >= granted.policy.attempts;
+    const isTooLate = found.would === 'ask' && calls >= attempts;
     if (found.would === 'ask') calls += 1;
     const { would, reason, until } = isTooLate
       ? ({ would: 'skip', reason: 'attempts_used_up', until: undefined } as const)
       : found;
+    const weight = able.weights[able.targets.indexOf(target)] ?? 0;
     return {
       target: nameOf(target),
-      weight: granted.weights[granted.targets.indexOf(target)] ?? 0,
+      ...mannerOf(target, question),
+      ...(choice === 'strategy' ? { weight } : {}),
       would,
       ...(reason === undefined ? {} : { reason }),
       says: reason === undefined ? 'nothing stands in its way' : words[reason],
       ...(until === undefined ? {} : { until: timestamp(until) }),
-      ...(sees(question, undefined) ? remembered(state, granted, question) : {}),
+      ...(choice === 'strategy' && sees(question, undefined) ? remembered(state, able, question) : {}),
       rules: rulesOf(target, question, parts),
     };
   });
+}
+
+/** How a target is asked at the endpoint of the request; nothing where it has none. */
+function mannerOf(target: Target, { endpoint }: Pick<Question, 'endpoint'>): Partial<TargetStep> {
+  const manner = endpoint?.mannerOf(target);
+  if (manner === undefined) return {};
+  const { relay, format, isAssumed } = manner;
+  return {
+    relay,
+    ...(format === undefined ? {} : { translated_to: format }),
+    ...(isAssumed ? { is_assumed: isAssumed } : {}),
+  };
 }
 
 interface Judged {
@@ -72,9 +101,12 @@ interface Judged {
   readonly until: number | undefined;
 }
 
-function judge({ upstream, model }: Target, state: TargetState, { nowMs }: Question, parts: ExplainParts): Judged {
-  const waitSeconds = waitOf(parts.limiter.forTarget(upstream.name, model), nowMs);
+function judge(target: Target, state: TargetState, question: Question, parts: ExplainParts): Judged {
+  const { nowMs, endpoint } = question;
+  const waitSeconds = waitOf(rulesOfTarget(countingOf(question), target, parts.limiter), nowMs);
   if (waitSeconds > 0) return { would: 'skip', reason: 'saturated', until: nowMs + waitSeconds * 1000 };
+  // There breakers and rests count nothing.
+  if (endpoint?.line === 'opaque') return { would: 'ask', reason: undefined, until: undefined };
   const reason = state.obstacle(nowMs);
   if (state.isUsable(nowMs)) return { would: 'ask', reason, until: undefined };
   return { would: 'last_resort', reason, until: Math.ceil(state.usableAtMs(nowMs)) };
@@ -83,10 +115,10 @@ function judge({ upstream, model }: Target, state: TargetState, { nowMs }: Quest
 function remembered(
   { latency, quota }: TargetState,
   { hedge }: Route,
-  { nowMs, stream }: Question,
+  { nowMs, stream, endpoint }: Question,
 ): Partial<TargetStep> {
   const mean = latency.mean();
-  const hedgeAfterMs = hedge ? latency.p95(stream) : undefined;
+  const hedgeAfterMs = hedge && endpoint?.line !== 'realtime' ? latency.p95(stream) : undefined;
   const left = [...quota.remaining(nowMs)];
   return {
     ...(mean === undefined ? {} : { first_byte_ms: Math.round(mean) }),
@@ -115,8 +147,8 @@ function skipped(target: string, reason: TargetReason): TargetStep {
   return { target, would: 'skip', reason, says: words[reason], rules: [] };
 }
 
-function rulesOf({ upstream, model }: Target, question: Question, parts: ExplainParts) {
-  return matchingRules(parts.limiter.forTarget(upstream.name, model), question, parts);
+function rulesOf(target: Target, question: Question, parts: ExplainParts) {
+  return matchingRules(rulesOfTarget(countingOf(question), target, parts.limiter), question, parts);
 }
 
 /** `<provider>/<model>`. */

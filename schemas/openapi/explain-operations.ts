@@ -10,8 +10,15 @@ export const explainOperations: readonly Operation[] = [
     access: 'operator',
     summary: 'What would become of a request: where it would go, under which rules, and why it would be refused.',
     description:
-      'A proxy answers it by its own counters and breakers, and sends nothing. Ask a proxy, not the control plane. A scoped operator sees its own user path.',
-    parameters: ['ExplainedModel', 'ExplainedUserPath', 'ExplainedKey', 'ExplainedStream', 'ExplainedThread'],
+      'A proxy answers it by its own counters and breakers, and sends nothing. Ask a proxy, not the control plane. A scoped operator sees its own user path. With `endpoint`, each target says how it is asked there or why it cannot be, and `counted` which rules count.',
+    parameters: [
+      'ExplainedModel',
+      'ExplainedUserPath',
+      'ExplainedEndpoint',
+      'ExplainedKey',
+      'ExplainedStream',
+      'ExplainedThread',
+    ],
     success: { status: 200, says: 'The explanation.', schema: 'explanation' },
     refusals: {
       400: ['invalid_query'],

@@ -23,6 +23,14 @@ export const explainParameters = {
     schema: { type: 'string' },
     example: '3b241101-e2bb-4255-8caf-4136c566a962',
   },
+  ExplainedEndpoint: {
+    name: 'endpoint',
+    in: 'query',
+    description:
+      'The path of the endpoint where it would be sent, one at which a request names a model. With it, each target says whether and how it can be asked there, and `counted` which rules count. Without it, every target counts as one that can be asked, and every rule.',
+    schema: { type: 'string' },
+    example: '/v1/audio/speech',
+  },
   ExplainedStream: {
     name: 'stream',
     in: 'query',

@@ -1,6 +1,7 @@
 // Explanations for readers of the API description: one target is used up, the other one is asked.
 
-const explanation = {
+/** Of a request at any endpoint. */
+const anywhere = {
   request: { user_path: '/team-a', model: 'chat', stream: false },
   outcome: 'It would be sent to azure/gpt-4o.',
   resolution: {
@@ -78,6 +79,18 @@ const explanation = {
   server_time: '2026-03-01T21:04:20.512Z',
 } as const;
 
+/** The same request at an endpoint that neither provider speaks. */
+const explanation = {
+  ...anywhere,
+  request: { ...anywhere.request, endpoint: '/v1/messages' },
+  counted: {
+    rules: 'all',
+    slot: 'answer',
+    says: 'It is one request under every rule on the user path, the provider and the model, and holds one slot until its answer has ended.',
+  },
+  targets: anywhere.targets.map((target) => ({ ...target, relay: 'translated', translated_to: 'chat' })),
+} as const;
+
 const explainedRequest = {
   id: '0f1d7c52-6c9e-4d5a-9a63-0a4a3c1b7e21',
   request_id: 'req_5f0c2b9e1a7d000012',
@@ -95,7 +108,7 @@ const explainedRequest = {
       status: 200,
     },
   ],
-  explanation,
+  explanation: anywhere,
 } as const;
 
 /** By the name of the schema. */

@@ -1,6 +1,7 @@
 // An explanation says what would become of a request, and changes nothing of it.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
+import { namingEndpoints } from '../../proxy/endpoints/naming-endpoints.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { readQuestion } from '../../proxy/explain/read-question.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
@@ -8,12 +9,13 @@ import schema from '../../schemas/admin/explanation.schema.json' with { type: 'j
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { nearness } from '../../schemas/validation/nearness.ts';
 import { explainCases } from './explain-cases.ts';
+import { explainEndpointCases } from './explain-endpoint-cases.ts';
 import { type ExplainStand, explainStand, limit, start } from './explain-stand.ts';
 import { named, refusedBy } from './stage-parts.ts';
 
 const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
 
-for (const { says, stand, asked, expected, gives } of explainCases) {
+for (const { says, stand, asked, expected, gives } of [...explainCases, ...explainEndpointCases]) {
   await test(says, async (t) => {
     const explanation = stand().explain(asked);
     t.strictSame(expected(explanation), gives);
@@ -86,7 +88,8 @@ await test('asking takes no turn, counts nothing and opens no probe', async (t) 
 });
 
 await test('a query that is no question is refused, naming the parameter', async (t) => {
-  const asker = { scope: '/team', nowMs: start, credentials: credentialsOf(undefined, []) };
+  const credentials = credentialsOf(undefined, []);
+  const asker = { scope: '/team', nowMs: start, credentials, endpoints: namingEndpoints };
   const cases: [query: string, code: string, param: string | null][] = [
     ['', 'invalid_query', 'model'],
     ['model=', 'invalid_query', 'model'],
@@ -94,6 +97,8 @@ await test('a query that is no question is refused, naming the parameter', async
     [`model=${'m'.repeat(1025)}`, 'invalid_query', 'model'],
     ['model=m&path=/a', 'invalid_query', 'path'],
     ['model=m&stream=yes', 'invalid_query', 'stream'],
+    ['model=m&endpoint=/v1/models', 'invalid_query', 'endpoint'],
+    ['model=m&endpoint=', 'invalid_query', 'endpoint'],
     ['model=m&user_path=/a/../b', 'invalid_query', 'user_path'],
     ['model=m&user_path=/team-alpha', 'admin_scope_denied', null],
     ['model=m&key_id=none', 'auth_key_not_found', null],
@@ -102,8 +107,10 @@ await test('a query that is no question is refused, naming the parameter', async
     const refused = await refusedBy(() => readQuestion(query, asker));
     t.strictSame([refused.code, refused.param], [code, param], query);
   }
-  const { userPath, model, stream } = readQuestion('model=a%2Fm&stream=true', asker);
-  t.strictSame([userPath, model, stream], ['/team', 'a/m', true]);
+  const unknown = await refusedBy(() => readQuestion('model=m&endpoint=speech', asker));
+  for (const path of namingEndpoints.keys()) t.ok(unknown.message.includes(path), `${path} is named as a known value`);
+  const { userPath, model, stream, endpoint } = readQuestion('model=a%2Fm&stream=true&endpoint=/v1/messages', asker);
+  t.strictSame([userPath, model, stream, endpoint?.path], ['/team', 'a/m', true, '/v1/messages']);
 });
 
 await test('names are near in letter case, separators, and one or two characters', async (t) => {

@@ -76,19 +76,24 @@ async function refusalAt(path: string, model: string, t: Test): Promise<string |
   return /^(?:unsupported_operation|batch_needs_one_provider)$/.test(code) ? code : undefined;
 }
 
-await test('a request is refused as one that no provider can be asked exactly where the list does not have it', async (t) => {
+await test('a request is refused as one that no provider can be asked exactly where the list and an explanation say so', async (t) => {
   await upstream.behave({ kind: 'json', body: {} });
   const listed = await endpointsOf();
   // The one goes where its file is kept, the other begins with a GET.
   const asked = [...namingEndpoints.keys()].filter((path) => path !== '/v1/batches' && path !== realtime[0]);
   t.equal(asked.length, 17);
   for (const [model, endpoints] of Object.entries(listed)) {
-    const taken = await Promise.all(asked.map(async (path) => (await refusalAt(path, model, t)) === undefined));
+    const codes = await Promise.all(asked.map((path) => refusalAt(path, model, t)));
     t.strictSame(
-      asked.filter((_, index) => taken[index]),
+      asked.filter((_, index) => codes[index] === undefined),
       asked.filter((path) => endpoints.includes(path)),
       model,
     );
+    const foreseen = asked.map(async (endpoint) => {
+      const told = await gateway.fetch(`/admin/explain?model=${model}&endpoint=${endpoint}`);
+      return ((await told.json()) as { refusal?: { code: string } }).refusal?.code;
+    });
+    t.strictSame(await Promise.all(foreseen), codes, model);
   }
 });
 
