@@ -84,6 +84,17 @@ export const explainEndpointCases: readonly ExplainCase[] = [
     gives: { first: ['groq/m skip saturated bytes', 'talk/m ask bytes'], outcome: 'It would be sent to talk/m.' },
   },
   {
+    says: 'a consumer that is used up is refused before its body says where the speech would go',
+    stand: () => {
+      const hourly = { name: 'groq', limits: [limit({ max_requests: 1, name: 'hourly', period: 'hour' })] };
+      const options = { providers, aliases: [all], rules: { ...onPath, providers: [hourly] } };
+      return usedTarget(used(explainStand(options), '/'), 'groq');
+    },
+    asked: { ...at('/v1/audio/speech'), model: 'groq/m' },
+    expected: ({ refusal }) => ({ rule: refusal?.rule, wait: refusal?.retry_after_seconds }),
+    gives: { rule: 'all', wait: 61 },
+  },
+  {
     says: 'what no target can be asked is refused',
     stand: () => explainStand({ providers, aliases: [all] }),
     asked: at('/v1/rerank'),
