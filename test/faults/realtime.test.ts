@@ -63,7 +63,11 @@ async function held(each: Gateway) {
   return { slots, sessions: readMetric(metrics, 'gateway_realtime_sessions') };
 }
 
+/** A request that comes behind another one, unasked. */
+const next = 'GET /health HTTP/1.1\r\nhost: a\r\n\r\n';
 const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+/** So many more headers. */
+const headers = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-${at}`, 'a']));
 const upgrade = (lines: Record<string, string> = {}): string => {
   const given = {
     host: 'gateway.test',
@@ -109,13 +113,11 @@ await test('a handshake that RFC 6455 does not allow is 400, one with too much o
     ['version 12', upgrade({ 'sec-websocket-version': '12' }), 400, 'invalid_upgrade'],
     ['a protocol twice', upgrade({ 'sec-websocket-protocol': 'realtime, realtime' }), 400, 'invalid_upgrade'],
     ['a body', upgrade({ 'content-length': '5' }), 400, 'unexpected_body'],
-    [
-      '101 headers',
-      upgrade(Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`x-${at}`, 'a']))),
-      431,
-      'headers_too_large',
-    ],
+    ['101 headers', upgrade(headers(101)), 431, 'headers_too_large'],
+    // More than Node keeps by default: the rest must not be dropped without a word.
+    ['2,001 headers', upgrade(headers(2_001)), 431, 'headers_too_large'],
     ['another upgrade', upgrade({ upgrade: 'h2c' }), 426, 'upgrade_required'],
+    ['a wrong key, and a request behind it', upgrade({ authorization: 'Bearer no' }) + next, 401, 'invalid_api_key'],
   ];
   for (const [name, bytes, status, code] of cases) {
     const connection = await openRaw(gateway.port, { t });
@@ -123,10 +125,12 @@ await test('a handshake that RFC 6455 does not allow is 400, one with too much o
     const answer = await connection.waitFor(({ responses }) => responses.find(({ complete }) => complete));
     t.equal(answer.status, status, name);
     t.match(answer.json(), { error: { code } }, name);
+    await connection.waitFor(({ closedByServer }) => closedByServer || status === 426);
+    t.equal(connection.exchange().responses.length, 1, `${name}: nothing else is answered`);
     connection.close();
   }
   const connection = await openRaw(gateway.port, { t });
-  await connection.send(`GET /health HTTP/1.1\r\nhost: a\r\n\r\n${upgrade()}`);
+  await connection.send(next + upgrade());
   const both = await connection.waitFor(({ responses }) => responses.length === 2 && responses);
   t.same(
     both.map(({ status }) => status),
@@ -138,18 +142,15 @@ await test('a handshake that RFC 6455 does not allow is 400, one with too much o
 
 await test('frames that break the protocol end a session with the code for it', async (t) => {
   const cases: [string, (string | Buffer)[], number][] = [
-    ['junk', ['GET / HTTP/1.1\r\nhost: a\r\n\r\n'], 1002],
+    ['an HTTP request', [next], 1002],
     ['an unmasked frame', [Buffer.from([0x81, 1, 0x61])], 1002],
     ['a reserved opcode', [frame(0x83, 1)], 1002],
-    ['bits of an extension', [frame(0xc1, 1)], 1002],
+    ['a compressed frame, which nobody agreed on', [frame(0xc1, 1)], 1002],
+    ['a frame of a reserved bit', [frame(0xa1, 1)], 1002],
     ['text that is not UTF-8', [Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0xff, 0xff])], 1007],
     ['a frame beyond the limit', [frame(0x82, 100 * mebibyte, 1_000)], 1009],
     ['pieces beyond the limit', [frame(0x02, mebibyte), frame(0x80, 1)], 1009],
-    [
-      '20,000 pieces of a byte',
-      [frame(0x02, 1), Buffer.concat(Array.from({ length: 20_000 }, () => frame(0x00, 1)))],
-      1008,
-    ],
+    ['a million pieces of a byte', [frame(0x02, 1), Buffer.alloc(7_000_000, frame(0x00, 1))], 1008],
   ];
   for (const [name, pieces, code] of cases) {
     const before = residentBytes(gateway.process);
@@ -159,6 +160,15 @@ await test('frames that break the protocol end a session with the code for it', 
     t.equal(found, code, name);
     t.ok(residentBytes(gateway.process) - before < 64 * mebibyte, `${name}: memory`);
   }
+});
+
+await test('a request behind the handshake in one packet is no request any more', async (t) => {
+  const connection = await openRaw(gateway.port, { t });
+  await connection.send(upgrade() + next);
+  const { raw } = await connection.waitFor((exchange) => exchange.closedByServer && exchange);
+  t.match(raw.toString('latin1'), /^HTTP\/1.1 101 /);
+  t.equal(raw.toString('latin1').match(/HTTP\/1/g)?.length, 1);
+  t.equal(closeCode(raw), 1002);
 });
 
 await test('a handshake in pieces of a byte opens a session; frames behind it are not lost', async (t) => {

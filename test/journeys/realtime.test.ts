@@ -210,12 +210,16 @@ await test('a provider that cannot be had is 502 or 504 in its name; an alias go
       bytes: `HTTP/1.1 ${head}\r\ncontent-length: ${text.length}\r\ncontent-type: application/json\r\n\r\n${text}`,
     };
   };
-  const accept = 'upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=';
+  const switched = (accept: string, more = '') =>
+    `HTTP/1.1 101 Ok\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: ${accept}\r\n${more}\r\n`;
+  const window = 'sec-websocket-extensions: permessage-deflate; server_max_window_bits=99\r\n';
   const cases: [Parameters<typeof upstream.greet>[0], number, string][] = [
     [says('401 No', { error: { message: `Incorrect API key provided: ${canary}` } }), 502, 'upstream_unauthorized'],
     [says('429 Slow', { error: { message: 'busy', code: 'busy' } }), 429, 'busy'],
     [says('200 OK', {}), 502, 'upstream_invalid_response'],
-    [{ bytes: `HTTP/1.1 101 Ok\r\n${accept}\r\n\r\n` }, 502, 'upstream_invalid_response'],
+    [{ bytes: switched('AAAAAAAAAAAAAAAAAAAAAAAAAAA=') }, 502, 'upstream_invalid_response'],
+    [{ bytes: (accept) => switched(accept, window) }, 502, 'upstream_invalid_response'],
+    [{ bytes: (accept) => switched(accept, 'sec-websocket-protocol: x\r\n') }, 502, 'upstream_invalid_response'],
     [{ bytes: 'junk\r\n\r\n' }, 502, 'upstream_invalid_response'],
     [{ bytes: '' }, 502, 'upstream_disconnected'],
   ];

@@ -1,4 +1,5 @@
 // A provider of realtime sessions in this process: what it was asked, and its ends of the sessions.
+import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -7,8 +8,8 @@ import { createServer } from '../../plane/http.ts';
 import { listen } from './ports.ts';
 import type { Teardown } from './teardown.ts';
 
-/** What it does with a handshake: opens a session, never answers, or writes these bytes. */
-export type Greeting = 'open' | 'hang' | { readonly bytes: string };
+/** What it does with a handshake: opens a session, never answers, or writes these bytes; `accept`: what accepts it. */
+export type Greeting = 'open' | 'hang' | { readonly bytes: string | ((accept: string) => string) };
 
 export interface FakeRealtime {
   /** Base URL, without TLS. */
@@ -42,6 +43,12 @@ export function speakAsOpenAi(end: WebSocket): void {
   });
 }
 
+/** RFC 6455, 4.2.2. */
+function acceptOf({ headers }: IncomingMessage): string {
+  const key = `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
+  return createHash('sha1').update(key).digest('base64');
+}
+
 /** `tls`: it speaks TLS, for a host of that certificate. */
 export async function startFakeRealtime(
   t: Teardown,
@@ -73,7 +80,8 @@ export async function startFakeRealtime(
     socket.on('error', () => undefined);
     if (greeting === 'hang') return;
     if (greeting !== 'open') {
-      socket.end(greeting.bytes);
+      const { bytes } = greeting;
+      socket.end(typeof bytes === 'string' ? bytes : bytes(acceptOf(request)));
       return;
     }
     acceptor.handleUpgrade(request, socket, head, (end) => {
