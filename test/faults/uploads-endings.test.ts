@@ -1,7 +1,7 @@
 // How uploads end that do not just go through: refused, answered early, flooded, or cut by the end of the process.
 import { t as suite, test } from 'tap';
-import { createGate, type Field, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Gateway, masterKey, startGateway, untilIdle } from '../support/gateway.ts';
+import { type Behaviour, createGate, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Gateway, masterKey, providerKey, startGateway, untilIdle } from '../support/gateway.ts';
 import { openRaw, type RawConnection, rawRequest } from '../support/raw-http.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { chunk, inChunks, inShort, lastAnswer, ofLength, uploadHead } from '../support/upload.ts';
@@ -14,17 +14,11 @@ suite.beforeEach(() => upstream.behave({ kind: 'json', body: { ok: true } }));
 function start(t: Teardown, server: object): Promise<Gateway> {
   const limits = [{ period: 'concurrent', max_requests: 1 }];
   const rate_limits = { user_paths: [{ path: '/slots', limits }] };
-  return startGateway(t, { upstream, config: { server, rate_limits } });
+  const { url: base_url, models } = upstream;
+  const fake = { type: 'openai', base_url, api_key: providerKey, models: [...models], dialects: ['chat', 'audio'] };
+  return startGateway(t, { config: { server, rate_limits, providers: { fake } } });
 }
 const gateway = await start(suite, { upload_limit: '200KiB' });
-
-async function openUpload(t: Teardown, { port }: Gateway, framing: string, first: string): Promise<RawConnection> {
-  const before = upstream.ledger.length;
-  const connection = await openRaw(port, { t });
-  await connection.send(uploadHead(framing), first);
-  await upstream.waitFor((ledger) => (ledger[before]?.body.length ?? 0) > 0);
-  return connection;
-}
 
 /** What comes back of it, without waiting for the end of the connection. */
 async function ask(t: Teardown, bytes: string): Promise<string[]> {
@@ -132,37 +126,96 @@ await test('many slow uploads and bodies of one-byte chunks hold up nobody', asy
   t.same(gateway.process.stderr, []);
 });
 
-await test('SIGTERM: an upload and a binary answer that can end do so; past the grace they are cut', async (t) => {
+/** A call that is open when SIGTERM comes. */
+interface OpenCall {
+  readonly what: string;
+  readonly sent: string;
+  /** What the client still has to send; empty: the provider still has to answer. */
+  readonly rest: string;
+  /** Of the answer, when the call can end. Bytes. */
+  readonly length: number;
+}
+
+const half = Buffer.alloc(1000, 0xff);
+const event = 'data: {"delta":"a"}\n\n';
+const form = (name: string, more = '') => `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n`;
+const file = `${form('purpose')}user_data\r\n${form('file', '; filename="a"')}${'x'.repeat(70_000)}`;
+const speech = '{"model":"fake-small","input":"a","voice":"b"}';
+const headOf = (line: string, ...lines: readonly string[]): string =>
+  [`${line} HTTP/1.1`, 'Host: gateway.test', `Authorization: Bearer ${masterKey}`, ...lines, '', ''].join('\r\n');
+const openCalls: readonly OpenCall[] = [
+  {
+    what: 'an upload through the passthrough',
+    sent: uploadHead(ofLength(100_000)) + 'x'.repeat(70_000),
+    rest: 'x'.repeat(30_000),
+    length: 11,
+  },
+  {
+    what: 'a file',
+    sent: headOf('POST /v1/files', 'Content-Type: multipart/form-data; boundary=b', inChunks) + chunk(file),
+    rest: `${chunk('\r\n--b--\r\n')}0\r\n\r\n`,
+    length: 11,
+  },
+  { what: 'a picture from the passthrough', sent: headOf('GET /p/fake/picture'), rest: '', length: 2 * half.length },
+  { what: 'events from the passthrough', sent: headOf('GET /p/fake/events'), rest: '', length: 2 * event.length },
+  {
+    what: 'speech',
+    sent: headOf('POST /v1/audio/speech', 'Content-Type: application/json', ofLength(speech.length)) + speech,
+    rest: '',
+    length: 2 * half.length,
+  },
+];
+
+/** Begins each call, until the provider has half of it, or the client half of its answer. */
+async function openAll(t: Teardown, { port }: Gateway): Promise<RawConnection[]> {
+  const connections: RawConnection[] = [];
+  for (const { what, sent, rest } of openCalls) {
+    const before = upstream.ledger.length;
+    const connection = await openRaw(port, { t });
+    await connection.send(sent);
+    await waitFor(`${what} to be open`, () =>
+      rest === '' ? connection.exchange().responses[0]?.body.length : upstream.ledger[before]?.body.length,
+    );
+    connections.push(connection);
+  }
+  return connections;
+}
+
+await test('SIGTERM: calls that are passed on end if they can; past the grace they are cut, and look so', async (t) => {
   for (const [grace, ends] of [
     ['10s', true],
     ['200ms', false],
   ] as const) {
     const ending = await start(t, { shutdown_grace: grace });
     const gate = createGate();
-    const headers: Field[] = [['content-type', 'image/png']];
-    const half = Buffer.alloc(1000, 0xff);
-    await upstream.behave([
-      { kind: 'json', body: { ok: true } },
-      { kind: 'sse', chunks: [half, gate, half], headers },
-    ]);
-    const upload = await openUpload(t, ending, ofLength(100_000), 'x'.repeat(70_000));
-    const download = await openRaw(ending.port, { t });
-    await download.send(uploadHead(ofLength(0)).replace('POST', 'GET').replace('/slots', '/free'));
-    await download.waitFor(({ responses }) => responses[0]?.body.length === 1000);
+    const halves = (type: string, part: Buffer | string): Behaviour => {
+      return { kind: 'sse', chunks: [part, gate, part], headers: [['content-type', type]] };
+    };
+    await upstream.behave(({ path }) => {
+      if (path === '/v1/files') return { kind: 'json', body: { ok: true } };
+      if (path === '/v1/events') return halves('text/event-stream', event);
+      return halves(path === '/v1/picture' ? 'image/png' : 'audio/mpeg', half);
+    });
+    const connections = await openAll(t, ending);
     ending.process.signal('SIGTERM');
     await ending.process.waitForLine('"draining"');
     if (ends) {
       gate.release();
-      await upload.send('x'.repeat(30_000));
-      t.equal(inShort(await lastAnswer(upload)), '200 ok');
-      t.equal((await lastAnswer(download)).body.length, 2000);
+      for (const [index, { what, rest, length }] of openCalls.entries()) {
+        const connection = connections[index] as RawConnection;
+        if (rest !== '') await connection.send(rest);
+        const { status, body } = await lastAnswer(connection);
+        t.same([status, body.length], [200, length], what);
+      }
     }
     t.same(await ending.process.exited, { code: 0, signal: null });
     if (ends) continue;
-    await upload.waitFor(({ closedByServer }) => closedByServer);
-    const { responses } = await download.waitFor((exchange) => exchange.closedByServer && exchange);
-    t.notOk(responses[0]?.complete, 'a cut answer does not look whole');
-    for (const entry of upstream.ledger.slice(-2))
+    for (const [index, { what }] of openCalls.entries()) {
+      const connection = connections[index] as RawConnection;
+      const { responses } = await connection.waitFor((exchange) => exchange.closedByServer && exchange);
+      t.notOk(responses[0]?.complete, `${what}: an answer that is cut does not look whole`);
+    }
+    for (const entry of upstream.ledger.slice(-openCalls.length))
       await waitFor('the provider to be let go', () => entry.clientClosedAtMs);
   }
 });
