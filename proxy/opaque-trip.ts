@@ -10,7 +10,7 @@ import type { LoggedAttempt } from './logged-trip.ts';
 import type { AskedTarget, OpaqueAsker } from './opaque/ask-opaque.ts';
 import { ClientBody } from './opaque/client-body.ts';
 import type { Aim, OpaqueDoor } from './opaque/door.ts';
-import type { Snapshot } from './snapshot/snapshot.ts';
+import type { Snapshot, Target } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Principal } from './stages/authenticate.ts';
 import type { Ending } from './stages/relay.ts';
@@ -30,13 +30,12 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
   readonly method: OpaqueMethod;
   readonly asked: { readonly method: string; readonly path: string };
   readonly body: ClientBody;
-  readonly remembered = undefined;
   readonly failed: LoggedAttempt[] = [];
   principal: Principal | undefined;
   consumer: ConsumerAllowance | undefined;
   held: HeldBody | undefined;
   aim: Aim | undefined;
-  accepted: SettledAnswer | undefined;
+  accepted: (SettledAnswer & Pick<AskedTarget, 'target'>) | undefined;
   usage: UsageSource | undefined;
   ending = unanswered;
   fault: Refusal | undefined;
@@ -66,6 +65,10 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
 
   get path(): string {
     return this.door.path;
+  }
+
+  get remembered(): Target | undefined {
+    return this.accepted?.target.remembered;
   }
 
   get call(): Aim['call'] {

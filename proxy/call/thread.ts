@@ -32,7 +32,10 @@ const longestBeginning = 64 * 1024;
 const nothing: Buffer = Buffer.alloc(0);
 const lineBreak = Buffer.from('\n');
 
-type Said = Pick<Call, 'body' | 'members'>;
+export type Said = Pick<Call, 'body' | 'members'>;
+
+/** Of a call whose body is none that names a conversation. */
+export const nothingSaid: Said = { body: nothing, members: [] };
 
 /** A call as balancing sees it. Its thread is worked out only when it is asked for. */
 export class CallContext {

@@ -1,7 +1,9 @@
 // Where a call goes that names a model, and whose other words are passed on as they are.
 import { addForwarded } from '../call/forwarded-headers.ts';
+import { CallContext, type Said } from '../call/thread.ts';
 import { readError } from '../dialects/chat/read-error.ts';
 import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
 import { mediaPaths } from '../providers/media.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
@@ -20,6 +22,8 @@ export interface MediaCall {
   readonly stream: boolean;
   /** The first member or field that may make a provider go elsewhere. */
   readonly routingMember: string | undefined;
+  /** What may name its conversation. */
+  readonly said: Said;
   /** What a target is sent, in which it is asked for by its own id. */
   readonly bodyFor: (target: Target) => OpaqueBody;
 }
@@ -36,18 +40,24 @@ export function modelsOfMedia(operation: MediaOperation): ModelsOfDoor {
 }
 
 /**
- * The targets of the model that can be asked, in declared order. Throws what `resolve` does, and 400 `unsupported_operation` when none of
+ * The targets of the model that can be asked, in the order of balancing: those that fail stand last. Throws what `resolve` does, and 400 `unsupported_operation` when none of
  * them can.
  */
-export function aimAtModel({ operation, model, stream, routingMember, bodyFor }: MediaCall, knock: Knock): Aim {
-  const { snapshot, principal } = knock;
+export function aimAtModel(
+  asked: MediaCall,
+  knock: Knock,
+  { balance, nowMs }: Pick<Gateway, 'balance' | 'nowMs'>,
+): Aim {
+  const { operation, model, stream, routingMember, said, bodyFor } = asked;
+  const { exchange, snapshot, principal } = knock;
   const route = resolve({ model, routingMember }, snapshot, principal.allowedModels, principal.userPath);
   const able = partOf(route, modelsOfMedia(operation).canAsk);
   if (able === undefined) {
     const fill = { what: 'model', name: model, path: pathOfMedia(operation) };
     throw refusal('unsupported_operation', { param: 'model', fill });
   }
-  const targets = able.targets.map((target) => opaqueTarget(target, operation, bodyFor, knock));
+  const context = new CallContext(Math.floor(nowMs()), exchange.request.rawHeaders, said);
+  const targets = balance(able, context).map((target) => opaqueTarget(target, operation, bodyFor, knock));
   return { targets, call: { model, stream }, tap: (answer, { upstream }) => tapped(answer, upstream.secrets, knock) };
 }
 
@@ -66,6 +76,7 @@ function opaqueTarget(
   return {
     upstream,
     model,
+    remembered: target,
     path: place.path,
     headers,
     keyStyle: place.keyStyle,

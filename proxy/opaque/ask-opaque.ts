@@ -1,17 +1,19 @@
 // Sends an opaque call to its target, once, and says what has come of it. A kept connection that had been closed does not count.
-import { failedOutcome } from '../attempt-outcome.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { keyHeaders } from '../providers/key-headers.ts';
 import { failureRefusal, statusRejection } from '../providers/provider-error.ts';
+import { noteAnswered, noteRefused } from '../retry/note-outcome.ts';
 import type { Allowance } from '../stages/admit.ts';
+import type { CallRole } from '../targets/breaker.ts';
+import type { TargetState } from '../targets/target-state.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 import { type OpaqueAnswer, type OpaqueMethod, sendOpaque } from '../upstream/send-opaque.ts';
 import type { OpaqueTarget } from './door.ts';
 
-type Parts = Pick<Gateway, 'deadlines' | 'metrics' | 'nowMs' | 'pools'>;
+type Parts = Pick<Gateway, 'deadlines' | 'metrics' | 'nowMs' | 'pools' | 'targets'>;
 
 /** A target that was asked. Moments in milliseconds of the gateway's clock. */
 export interface AskedTarget {
@@ -53,6 +55,7 @@ class OpaqueCall {
   readonly #allowance: Allowance;
   readonly #asker: OpaqueAsker;
   readonly #parts: Parts;
+  readonly #state: TargetState;
   #reply: OpaqueAnswer | undefined;
 
   constructor(target: OpaqueTarget, allowance: Allowance, asker: OpaqueAsker, parts: Parts) {
@@ -60,23 +63,35 @@ class OpaqueCall {
     this.#allowance = allowance;
     this.#asker = asker;
     this.#parts = parts;
+    this.#state = parts.targets.of(target.remembered ?? target);
   }
 
   send(isFresh: boolean): void {
-    const { pools, deadlines, nowMs } = this.#parts;
+    const startedAtMs = Math.floor(this.#parts.nowMs());
+    const role = this.#state.breaker.begin(startedAtMs);
+    try {
+      this.#send(isFresh, role, startedAtMs);
+    } catch (error) {
+      this.#state.breaker.released(role);
+      throw error;
+    }
+  }
+
+  #send(isFresh: boolean, role: CallRole, startedAtMs: number): void {
+    const { pools, deadlines } = this.#parts;
     const { upstream, path } = this.#target;
-    const startedAtMs = Math.floor(nowMs());
-    const key = this.#target.key ?? upstream.credentials.pick(deadlines.coarseNowMs);
+    const key = this.#target.key ?? upstream.credentials.pick(deadlines.coarseNowMs, this.#state.quota);
     const { method } = this.#asker;
     const body = this.#target.body();
     const headers = this.#headers(key);
-    if (key.signer !== undefined && Buffer.isBuffer(body))
+    const isPaced = !Buffer.isBuffer(body);
+    if (key.signer !== undefined && !isPaced)
       headers.push(...key.signer.sign({ method, path, headers, body }, startedAtMs));
     const outgoing = { method, path, headers, body, isFresh };
     const reply = sendOpaque(pools.get(upstream), outgoing, upstream.patience, deadlines);
     this.#reply = reply;
-    const canRepeat = !isFresh && Buffer.isBuffer(body);
-    reply.answer.whenReady((failure) => this.#judge(reply, { key, startedAtMs, canRepeat }, failure));
+    const sent = { key, role, startedAtMs, isPaced, canRepeat: !isFresh && !isPaced };
+    reply.answer.whenReady((failure) => this.#judge(reply, sent, failure));
   }
 
   cancel(): void {
@@ -94,34 +109,40 @@ class OpaqueCall {
       this.#tell(reply, sent, failure);
     } catch (error) {
       reply.answer.cancel();
+      this.#state.breaker.released(sent.role);
       this.#allowance.lease.release();
       this.#asker.refuse(error);
     }
   }
 
-  #tell(reply: OpaqueAnswer, { key, startedAtMs, canRepeat }: Sent, failure: UpstreamFailure | undefined): void {
-    const { upstream, speaker } = this.#target;
+  #tell(reply: OpaqueAnswer, { canRepeat, ...sent }: Sent, failure: UpstreamFailure | undefined): void {
+    const { upstream, speaker, key: ownKey } = this.#target;
     const { exchange, fault } = this.#asker;
     const { metrics, nowMs } = this.#parts;
     const { answer } = reply;
     const endedAtMs = nowMs();
     const isLeft = exchange.gone || fault !== undefined;
-    if (failure === undefined) upstream.credentials.answered(key, answer.status, answer.head, endedAtMs);
-    if (failure?.isStale === true && canRepeat && !isLeft) {
+    if (failure === undefined) upstream.credentials.answered(sent.key, answer.status, answer.head, endedAtMs);
+    const isUnsent = failure?.isStale === true && canRepeat;
+    if (isUnsent && !isLeft) {
+      this.#state.breaker.released(sent.role);
       this.send(true);
       return;
     }
+    const call = { target: this.#target, state: this.#state, answer, ...sent };
+    const { startedAtMs } = sent;
     const asked = { target: this.#target, allowance: this.#allowance, startedAtMs, endedAtMs, reply };
     const rejected =
       failure === undefined ? statusRejection(answer, speaker, nowMs) : failureRefusal(failure, upstream, answer.head);
     const refused = failure === undefined ? rejected : (fault ?? rejected);
-    const seconds = (endedAtMs - startedAtMs) / 1000;
     if (refused === undefined) {
-      metrics.upstream.begun(this.#target, seconds);
+      noteAnswered(call, endedAtMs, isLeft, metrics.upstream);
       this.#asker.takeAnswer(asked);
       return;
     }
-    metrics.upstream.ended(this.#target, failedOutcome(refused, failure !== undefined && isLeft), seconds);
+    const brokenOff = failure !== undefined && isLeft ? 'cancelled' : undefined;
+    const outcome = { refused, failure, brokenOff, isCall: !isUnsent, isBoundToKey: ownKey !== undefined } as const;
+    noteRefused(call, outcome, endedAtMs, metrics.upstream);
     answer.cancel();
     if (failure?.sent === false && !failure.isStale) this.#allowance.lease.refund(Math.floor(endedAtMs));
     else this.#allowance.lease.release();
@@ -132,7 +153,11 @@ class OpaqueCall {
 /** How a request was sent. */
 interface Sent {
   readonly key: ApiKey;
+  /** What the call is to the breaker. */
+  readonly role: CallRole;
   readonly startedAtMs: number;
+  /** The client's body comes while it is sent. */
+  readonly isPaced: boolean;
   /** On a new connection, if the one that was kept had been closed. */
   readonly canRepeat: boolean;
 }

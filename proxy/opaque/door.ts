@@ -37,6 +37,8 @@ export interface OpaqueTarget {
   readonly model: string;
   /** The client may say any model, or none. */
   readonly isPassed?: boolean;
+  /** The model of the config that it is: what comes of the call is remembered of it. Absent: of nothing, because no model is asked. */
+  readonly remembered?: Target | undefined;
   /** From the host on, with its query. */
   readonly path: string;
   /** Names and values in turn, without the key, the framing and what the provider is configured to get. */

@@ -2,6 +2,7 @@
 import { splice } from '../bytes/splice.ts';
 import { largeBytes, readCall } from '../call/call.ts';
 import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { expectJson } from '../stages/receive.ts';
 import { aimAtModel, modelsOfMedia, pathOfMedia } from './aim-model.ts';
@@ -28,30 +29,32 @@ function jsonDoor(operation: MediaOperation): OpaqueDoor {
     shortBytes: mostBytes,
     relaysHeaders: false,
     isOpen: () => true,
-    aim: (knock) => aimJson(operation, knock),
+    aim: (knock, gateway) => aimJson(operation, knock, gateway),
   };
 }
 
 /** Throws 415 for a body that is not JSON, 413 for a long one, 400 for one that is no model call, and what `aimAtModel` throws. */
-function aimJson(operation: MediaOperation, knock: Knock): Aim | Promise<Aim> {
+function aimJson(operation: MediaOperation, knock: Knock, gateway: Gateway): Aim | Promise<Aim> {
   const { exchange, snapshot, short } = knock;
   expectJson(exchange, snapshot.bodyLimitBytes);
   return short === undefined
-    ? wholeBody(knock).then((whole) => aim(operation, knock, whole))
-    : aim(operation, knock, short);
+    ? wholeBody(knock).then((whole) => aim(operation, whole, knock, gateway))
+    : aim(operation, short, knock, gateway);
 }
 
-function aim(operation: MediaOperation, knock: Knock, received: Buffer): Aim {
-  const { body, model, modelStart: start, modelEnd: end, stream, routingMember } = readCall(received);
+function aim(operation: MediaOperation, received: Buffer, knock: Knock, gateway: Gateway): Aim {
+  const { body, members, model, modelStart: start, modelEnd: end, stream, routingMember } = readCall(received);
   return aimAtModel(
     {
       operation,
       model,
       stream,
       routingMember,
+      said: { body, members },
       bodyFor: ({ modelJson: bytes }) => splice(body, [{ start, end, bytes }]),
     },
     knock,
+    gateway,
   );
 }
 

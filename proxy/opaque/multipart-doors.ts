@@ -1,5 +1,7 @@
 // The doors for transcripts and for changing images: a form of any length streams to the model that one of its fields names.
+import { nothingSaid } from '../call/thread.ts';
 import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { aimAtModel, modelsOfMedia, pathOfMedia } from './aim-model.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
@@ -27,12 +29,12 @@ function multipartDoor(operation: MediaOperation): OpaqueDoor {
     shortBytes: 0,
     relaysHeaders: false,
     isOpen: () => true,
-    aim: (knock) => aimForm(operation, knock),
+    aim: (knock, gateway) => aimForm(operation, knock, gateway),
   };
 }
 
 /** Rejects with 415 for what is no form, 400 for one that is malformed, has no model or has it too late, and what `aimAtModel` throws. */
-async function aimForm(operation: MediaOperation, knock: Knock): Promise<Aim> {
+async function aimForm(operation: MediaOperation, knock: Knock, gateway: Gateway): Promise<Aim> {
   const { body, exchange, held, principal, snapshot } = knock;
   const { contentType, contentEncoding } = exchange.head;
   if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity')
@@ -49,8 +51,10 @@ async function aimForm(operation: MediaOperation, knock: Knock): Promise<Aim> {
       model,
       stream: false,
       routingMember: form.routingField,
+      said: nothingSaid,
       bodyFor: ({ model: id, upstream }) => form.send(id, isFree || upstream.allowsRoutingMembers),
     },
     knock,
+    gateway,
   );
 }

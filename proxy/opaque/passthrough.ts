@@ -5,7 +5,7 @@ import { Refusal, refusal } from '../errors.ts';
 import { relayed } from '../providers/dialects.ts';
 import type { Speaker } from '../providers/provider-error.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
-import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
+import type { Snapshot, Target, Upstream } from '../snapshot/snapshot.ts';
 import { UsageTap } from '../tokens/usage-tap.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
@@ -58,6 +58,7 @@ function aimAt({ path, upstream, read, knock }: Passed, whole: Buffer | undefine
     upstream,
     model,
     isPassed: true,
+    remembered: targetOf(upstream, modelAsked(path.endpoint, read), snapshot),
     path: pathBelow(opaque, path),
     headers: forwardedHeaders(exchange.request.rawHeaders, { configured, usual: opaque.headers, userPathHeader }),
     keyStyle: opaque.keyStyle,
@@ -75,6 +76,17 @@ function aimAt({ path, upstream, read, knock }: Passed, whole: Buffer | undefine
   return { targets: [target], call: model === '' ? undefined : { model, stream: read?.stream ?? false }, tap };
 }
 
+/** The model that does the work; undefined: none, or it is not known. A model in a body counts only where the provider looks for it. */
+function modelAsked(endpoint: string, read: Call | undefined): string | undefined {
+  return modelOfPath(endpoint) ?? (takesModelFromBody(endpoint) ? read?.model : undefined);
+}
+
+/** The model of the config that is asked for. */
+function targetOf(upstream: Upstream, model: string | undefined, { routes }: Snapshot): Target | undefined {
+  const { targets = [] } = routes.get(`${upstream.name}/${model ?? ''}`) ?? {};
+  return targets.find((target) => target.upstream === upstream && target.model === model);
+}
+
 /** The provider with this name, else those of this type. */
 function upstreamsOf(provider: string, { upstreams }: Snapshot): Upstream[] {
   const named = upstreams.find(({ name }) => name === provider);
@@ -90,8 +102,7 @@ function granted(
 ): Upstream {
   const first = upstreams[0] as Upstream;
   if (allowedModels === undefined) return first;
-  // A model in a body counts only where the provider looks for it.
-  const model = modelOfPath(endpoint) ?? (takesModelFromBody(endpoint) ? read?.model : undefined);
+  const model = modelAsked(endpoint, read);
   if (model === undefined) throw refusal('passthrough_model_unknown');
   const usable = upstreams.filter(({ name }) => allowsTarget(allowedModels, name, model, providers));
   if (usable.length === 0) throw refusal('model_access_denied', { param: 'model', fill: { model } });

@@ -1,11 +1,9 @@
 // Asks the targets of a route for something that needs no relaying of an answer, in their order, until one grants it. The rules for
 // skipping, failing over and paying are those of model calls (stages/attempt.ts); a target is not hedged, nor asked again after a pause.
-import { failedOutcome } from '../attempt-outcome.ts';
-import { CallContext } from '../call/thread.ts';
+import { CallContext, nothingSaid } from '../call/thread.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { failureKind } from '../retry/failure-kind.ts';
-import { noteFailure } from '../retry/learn.ts';
+import { noteAnswered, noteRefused } from '../retry/note-outcome.ts';
 import type { RetryKind } from '../retry/retry-budgets.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { Allowance, ConsumerAllowance } from '../stages/admit.ts';
@@ -60,8 +58,6 @@ export interface Granted<Value> extends Asked {
   readonly allowance: Allowance;
 }
 
-const noBody: readonly never[] = [];
-
 /**
  * Rejects with the last word of the targets. Those that were asked in vain are added to `failed`; they hold nothing any more, and neither does
  * the consumer when none was asked.
@@ -90,8 +86,7 @@ class Asking<Value> {
     this.#failed = failed;
     this.#parts = parts;
     this.#startedAtMs = this.#now();
-    const said = { body: Buffer.alloc(0), members: noBody };
-    const context = new CallContext(this.#startedAtMs, question.rawHeaders, said);
+    const context = new CallContext(this.#startedAtMs, question.rawHeaders, nothingSaid);
     this.#targets = [...parts.balance(question.route, context)];
   }
 
@@ -143,30 +138,23 @@ class Asking<Value> {
     const reply = await ask(target, key);
     const { status, head } = reply;
     const endedAtMs = this.#now();
-    const seconds = (endedAtMs - startedAtMs) / 1000;
     if (status !== 0) credentials.answered(key, status, head, endedAtMs);
     const asked = { target, startedAtMs, endedAtMs, answer: { status } };
+    const called = { target, state, role, key, answer: { status, head, stream: true }, startedAtMs };
     if (reply.refused === undefined) {
-      metrics.upstream.begun(target, seconds);
-      metrics.upstream.ended(target, 'success', seconds);
-      state.breaker.succeeded(endedAtMs, role);
+      noteAnswered(called, endedAtMs, false, metrics.upstream);
+      metrics.upstream.ended(target, 'success', (endedAtMs - startedAtMs) / 1000);
       return { ...asked, refused: undefined, value: reply.value, head, allowance };
     }
     const { refused, failure } = reply;
-    metrics.upstream.ended(target, failedOutcome(refused, gone.aborted), seconds);
     // A provider that was never reached has executed nothing.
     if (failure?.sent === false) allowance.lease.refund(endedAtMs);
     else allowance.lease.release();
     this.#failed.push({ ...asked, refused, isSent: failure?.sent !== false });
-    const kind = failureKind({ refused, failure, status, stream: true });
+    const brokenOff = gone.aborted ? 'cancelled' : undefined;
+    const outcome = { refused, failure, brokenOff, isCall: true, isBoundToKey: false } as const;
+    const { kind, hasOtherKey } = noteRefused(called, outcome, endedAtMs, metrics.upstream);
     const mayGoOn = !gone.aborted && kind !== undefined && this.#question.route.policy.on.has(kind);
-    const isAboutKey = status === 401 || status === 429;
-    const hasOtherKey = isAboutKey && head.shouldRetry !== 'false' && credentials.hasOtherFree(key, endedAtMs);
-    if (gone.aborted) state.breaker.released(role);
-    else {
-      const called = { target, state, role, key, answer: { status, head, stream: true } };
-      noteFailure(called, { kind, failure, hasOtherKey }, endedAtMs);
-    }
     if (!mayGoOn || !this.#hasTimeAndCalls(endedAtMs)) this.#targets.length = 0;
     else if (hasOtherKey) this.#targets.unshift(target);
     this.#kind = hasOtherKey ? 'retry' : 'failover';

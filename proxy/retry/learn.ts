@@ -1,6 +1,6 @@
 // What is remembered of a target when a call of it has ended: its breaker, how long it rests, its speed, its limits.
 import type { RetryReason } from '../snapshot/retry-policy.ts';
-import type { Target } from '../snapshot/snapshot.ts';
+import type { Upstream } from '../snapshot/snapshot.ts';
 import { type CallRole, isProbe } from '../targets/breaker.ts';
 import type { RememberedKey } from '../targets/learned-quotas.ts';
 import { unsaidRestMs } from '../targets/rest-times.ts';
@@ -21,12 +21,19 @@ const restsMs: Partial<Record<RetryReason, number>> = {
 
 /** A call of a target. */
 interface Called {
-  readonly target: Target;
+  readonly target: { readonly upstream: Pick<Upstream, 'hasBreaker' | 'learnsLimits'> };
   readonly state: TargetState;
   /** What the call is to its breaker. */
   readonly role: CallRole;
   readonly answer: Pick<UpstreamAnswer, 'head' | 'status' | 'stream'>;
   readonly key: { readonly state: RememberedKey };
+}
+
+export interface TimedCall extends Called {
+  /** Milliseconds of the gateway's clock. */
+  readonly startedAtMs: number;
+  /** The client's body came while it was sent: how long it took says nothing of the target. */
+  readonly isPaced?: boolean;
 }
 
 /** What went wrong with one. */
@@ -39,14 +46,14 @@ interface Failed {
 }
 
 /** An answer can be relayed, or is measured although its client has gone. */
-export function noteSuccess(called: Called & { readonly startedAtMs: number }, nowMs: number, gone: boolean): void {
-  const { state, startedAtMs, answer, role } = called;
+export function noteSuccess(called: TimedCall, nowMs: number, gone: boolean): void {
+  const { state, startedAtMs, answer, role, isPaced = false } = called;
   learnQuota(called, nowMs);
   if (gone) state.breaker.released(role);
   else {
     state.outrunsInARow = 0;
     state.breaker.succeeded(nowMs, role);
-    state.latency.observe(nowMs - startedAtMs, nowMs, answer.stream);
+    if (!isPaced) state.latency.observe(nowMs - startedAtMs, nowMs, answer.stream);
   }
 }
 
@@ -55,7 +62,7 @@ const mostOutruns = 5;
 
 /** A call was cancelled, because another target was faster: it would have taken longer than until now. */
 export function noteOutrun(
-  called: Pick<Called, 'target' | 'state' | 'role'> & { readonly startedAtMs: number },
+  called: Pick<TimedCall, 'target' | 'state' | 'role' | 'startedAtMs'>,
   nowMs: number,
   isStream: boolean,
 ): void {

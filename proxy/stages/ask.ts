@@ -1,5 +1,4 @@
 // One call of one target, from sending it to what has come of it: an answer that can be relayed, or a failure of some kind.
-import { failedOutcome } from '../attempt-outcome.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { redactWords } from '../dialects/redact.ts';
 import type { Refusal } from '../errors.ts';
@@ -7,9 +6,8 @@ import type { Gateway } from '../gateway.ts';
 import { failureRefusal, invalid, rejectionOf } from '../providers/provider-error.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import { passableId } from '../providers/upstream-id.ts';
-import { failureKind } from '../retry/failure-kind.ts';
-import { noteFailure, noteOutrun, noteSuccess } from '../retry/learn.ts';
-import type { RetryReason } from '../snapshot/retry-policy.ts';
+import { noteOutrun } from '../retry/learn.ts';
+import { type Consequence, noteAnswered, noteRefused } from '../retry/note-outcome.ts';
 import type { Target, Upstream } from '../snapshot/snapshot.ts';
 import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';
@@ -61,14 +59,10 @@ export interface Asking extends Way {
 }
 
 /** Why a call gave no answer that can be relayed. */
-export interface Verdict {
+export interface Verdict extends Consequence {
   readonly refused: Refusal;
-  /** Undefined where the request must not be sent again. */
-  readonly kind: RetryReason | undefined;
   /** The answer did not come completely; undefined: it did. */
   readonly failure: UpstreamFailure | undefined;
-  /** It was about our key, and the provider has another one that can be used at once. */
-  readonly hasOtherKey: boolean;
   readonly endedAtMs: number;
 }
 
@@ -137,7 +131,7 @@ export function acceptedOf(
 
 /** Something has come of asking a target: it is counted, remembered of the target, and told to the asker. */
 export function judge(asking: Asking, failure: UpstreamFailure | undefined, asker: Asker): void {
-  const { target, state, allowance, answer, startedAtMs } = asking;
+  const { target, state, allowance, answer } = asking;
   const { exchange, parts } = asker;
   const { metrics, nowMs } = parts;
   const endedAtMs = nowMs();
@@ -154,27 +148,21 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
     return;
   }
   const { gone } = exchange;
-  const seconds = (endedAtMs - startedAtMs) / 1000;
   if (refused === undefined) {
-    if (!gone) metrics.upstream.begun(target, seconds);
-    noteSuccess(asking, endedAtMs, gone);
+    noteAnswered(asking, endedAtMs, gone, metrics.upstream);
     asker.accepted(asking, endedAtMs);
     return;
   }
   const isOutrun = failure !== undefined && asker.isOver;
-  const isCancelled = !isOutrun && failure !== undefined && gone;
+  const brokenOff = isOutrun ? 'outrun' : failure !== undefined && gone ? 'cancelled' : undefined;
   // What was never sent, because the connection had been closed, is no call.
   const isCall = failure?.isStale !== true || asking.isFresh;
-  if (isCall) metrics.upstream.ended(target, failedOutcome(refused, isCancelled), seconds);
+  const isBoundToKey = asker.routed.keyMark !== undefined;
+  const outcome = { refused, failure, brokenOff, isCall, isBoundToKey } as const;
+  const consequence = noteRefused(asking, outcome, endedAtMs, metrics.upstream);
   answer.cancel();
-  const kind = failureKind({ refused, failure, status: answer.status, stream: answer.stream });
-  const isAboutKey = failure === undefined && (answer.status === 401 || answer.status === 429);
-  const maySwitch = isAboutKey && asker.routed.keyMark === undefined && answer.head.shouldRetry !== 'false';
-  const hasOtherKey = maySwitch && target.upstream.credentials.hasOtherFree(asking.key, endedAtMs);
   if (isOutrun) noteOutrun(asking, endedAtMs, asker.routed.call.stream);
-  else if (isCancelled) state.breaker.released(asking.role);
-  else noteFailure(asking, { kind, failure, hasOtherKey }, endedAtMs);
-  asker.failed(asking, { refused, kind, failure, hasOtherKey, endedAtMs });
+  asker.failed(asking, { refused, failure, endedAtMs, ...consequence });
 }
 
 /** Why an answer cannot be relayed; undefined when it can. */

@@ -1,17 +1,24 @@
 // What the gateway remembers of the targets of an alias decides who is asked; operators see it in metrics, status and log.
 import { t as suite, test } from 'tap';
 import type { Field } from '../support/fake-upstream/entry.ts';
-import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Behaviour, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
+import { rst } from '../support/steps.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(60_000);
 
 /** A model for each kind of memory. What is remembered of one says nothing of the others, and a model with plenty left is not read again for 100 ms. */
-const models = ['broken', 'spent', 'chats'];
+const models = ['broken', 'spent', 'chats', 'fails', 'cuts', 'hears', 'passes', 'rests'];
 const [dying, well] = await Promise.all([startFakeUpstream({ t: suite }), startFakeUpstream({ t: suite })]);
-const provider = (url: string, more: object = {}) => ({ type: 'openai', base_url: url, models, ...more });
+const provider = (url: string, more: object = {}) => ({
+  type: 'openai',
+  base_url: url,
+  models,
+  dialects: ['chat', 'audio'],
+  ...more,
+});
 const configOf = (more: object = {}) => ({
   providers: { dying: provider(dying.url, more), well: provider(well.url) },
   aliases: models.map((model) => ({
@@ -71,6 +78,53 @@ await test('a dead target sees only probes, also after a reload, and is named to
     20_000,
   );
   await waitFor('the status to be empty', async () => (await reasons()).length === 0);
+});
+
+/** Asks for something that is passed on as it is; gives the status, `cut` when the answer breaks off. */
+async function pass(path: string, body: string, type = 'application/json'): Promise<number | 'cut'> {
+  const response = await proxy.fetch(path, { method: 'POST', body, headers: { 'content-type': type } });
+  return response.arrayBuffer().then(
+    () => response.status,
+    () => 'cut' as const,
+  );
+}
+
+await test('calls that are passed on are remembered of their model, too: one that fails is asked last', async (t) => {
+  const speech = (model: string): Promise<number | 'cut'> => pass('/v1/audio/speech', JSON.stringify({ model }));
+  const field = (name: string, value: string): string =>
+    `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+  const form = (model: string): string => `${field('model', model)}${field('file', 'x')}--b--\r\n`;
+  const hear = (model: string) => pass('/v1/audio/transcriptions', form(model), 'multipart/form-data; boundary=b');
+  const failing: Behaviour = { kind: 'error', status: 500 };
+  const cut: Behaviour = { kind: 'sse', chunks: ['a', rst], headers: [['content-type', 'audio/mpeg']] };
+  const rows: [string, Behaviour, (model: string) => Promise<number | 'cut'>, number | 'cut', number][] = [
+    ['fails', failing, speech, 500, 5],
+    // Each has begun well, so half of the last calls must have failed.
+    ['cuts', cut, speech, 'cut', 10],
+    ['hears', failing, hear, 500, 5],
+    ['passes', failing, () => pass('/p/dying/chat/completions', '{"model":"passes","messages":[]}'), 500, 5],
+  ];
+  await well.behave({ kind: 'json', body: {} });
+  for (const [model, behaviour, ask, status, count] of rows) {
+    await dying.behave(behaviour);
+    t.equal(await metric('breaker_state', model), 0, model);
+    for (let request = 0; request < count; request += 1) t.equal(await ask(`pair-${model}`), status, model);
+    t.ok(((await metric('breaker_state', model)) ?? 0) > 0, `${model}: its breaker is not closed`);
+    t.equal(await speech(`pair-${model}`), 200, `${model}: the other one is asked`);
+  }
+  await dying.behave({ kind: 'error', status: 404, message: 'The model does not exist.' });
+  t.same([await speech('pair-rests'), await metric('resting', 'rests')], [404, 1]);
+  t.equal(await speech('pair-rests'), 200);
+
+  await dying.behave({ kind: 'json', body: {} });
+  const first = (model: string) => metric('first_byte_seconds', model);
+  t.equal(await first('fails'), undefined);
+  await waitFor('a probe to find it well', async () => {
+    await speech('pair-fails');
+    return (await metric('breaker_state', 'fails')) === 0;
+  });
+  t.ok(((await first('fails')) ?? 0) > 0, 'how soon it answers');
+  await well.behave({ kind: 'openai' });
 });
 
 await test('a target whose answers say that nothing is left is asked last, and asked at all', async (t) => {
