@@ -1,10 +1,11 @@
 // Provider types of clouds, where each customer has an address of its own, and where it says what can be asked there.
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
-import { mediaAt } from './media.ts';
+import { mediaAt, mediaPaths } from './media.ts';
 import type { Row, Speech } from './row.ts';
 import { plainSpeeches, plainStores, speechWith } from './speeches.ts';
 
 const { completions, embeddings, realtime } = plainSpeeches;
+const azureMedia = ['speech', 'transcriptions', 'translations', 'image_generations', 'image_edits'] as const;
 
 /**
  * learn.microsoft.com/azure/foundry/openai/api-version-lifecycle: the base URL ends with `/openai/v1`. Names of models are those of
@@ -22,9 +23,15 @@ export const azure: Row = {
     // The model is the deployment: learn.microsoft.com/azure/foundry/openai/how-to/realtime-audio-websockets.
     realtime,
   },
-  media: mediaAt('speech', 'transcriptions', 'translations', 'image_generations', 'image_edits'),
+  media: mediaAt(...azureMedia),
   models: undefined,
   stores: plainStores,
+};
+
+/** Sound and images are "preview" below `/openai/v1`, and asked for as such (learn.microsoft.com/azure/foundry/openai/reference-preview-latest). */
+const azureLatest: Row = {
+  ...azure,
+  media: Object.fromEntries(azureMedia.map((name) => [name, { path: `${mediaPaths[name]}?api-version=preview` }])),
 };
 
 /**
@@ -33,13 +40,15 @@ export const azure: Row = {
  */
 export function azureAt({ pathname, searchParams }: URL): Row {
   const path = pathname.replace(/\/+$/, '');
-  const isDated = /^\d{4}-/.test(searchParams.get('api-version') ?? '');
+  const version = searchParams.get('api-version');
+  const isDated = /^\d{4}-/.test(version ?? '');
+  const latest = version === null ? azureLatest : azure;
   const top = path === '' ? '/openai' : '';
   if (path === '' || path === '/openai')
     return isDated
       ? { ...deployments(`${top}/deployments/{model}`), stores: storesBelow(top) }
-      : { ...azure, ...below(`${top}/v1`, azure), stores: storesBelow(`${top}/v1`) };
-  return /\/deployments\/[^/]+$/.test(path) ? { ...deployments(''), stores: undefined } : azure;
+      : { ...azure, ...below(`${top}/v1`, latest), stores: storesBelow(`${top}/v1`) };
+  return /\/deployments\/[^/]+$/.test(path) ? { ...deployments(''), stores: undefined } : latest;
 }
 
 function storesBelow(top: string): Row['stores'] {

@@ -20,7 +20,7 @@ export const openrouter: Row = {
     completions,
     embeddings,
   },
-  // Its transcripts are asked for in JSON.
+  // openrouter.ai/docs/api/api-reference. Its transcripts are asked for in JSON, and its images elsewhere (images/generate-an-image).
   media: mediaAt('speech', 'rerank'),
   models,
 };
@@ -41,6 +41,7 @@ export const groq: Row = {
       without: [...stateless, 'truncation', 'include', 'safety_identifier', 'prompt_cache_key'],
     }),
   },
+  // console.groq.com/docs/api-reference
   media: mediaAt('speech', 'transcriptions', 'translations'),
   models,
   stores: plainStores,
@@ -56,6 +57,7 @@ export const together: Row = {
     completions,
     embeddings,
   },
+  // docs.together.ai/reference: audio-speech, audio-transcriptions, audio-translations, post-images-generations (edits, too), rerank.
   media: mediaAt('speech', 'transcriptions', 'translations', 'image_generations', 'rerank'),
   models,
 };
@@ -72,7 +74,7 @@ export const fireworks: Row = {
     completions,
     embeddings,
   },
-  // Its audio and its images are at other hosts.
+  // docs.fireworks.ai/api-reference/rerank-documents: what it finds is in `data`. Its audio and its images are at other hosts.
   media: mediaAt('rerank'),
   models,
 };
@@ -103,6 +105,8 @@ export const deepinfra: Row = {
     completions,
     embeddings,
   },
-  media: mediaAt('speech', 'transcriptions', 'translations', 'image_generations', 'image_edits', 'image_variations'),
+  // docs.deepinfra.com/api-reference: openai-audio-speech-1, openai-audio-transcriptions, openai-audio-translations-1; images as in
+  // deepinfra.com/Qwen/Qwen-Image-Edit/api, which has no variations.
+  media: mediaAt('speech', 'transcriptions', 'translations', 'image_generations', 'image_edits'),
   models,
 };

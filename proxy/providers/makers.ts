@@ -17,15 +17,8 @@ export const openai: Row = {
     embeddings,
     realtime,
   },
-  media: mediaAt(
-    'speech',
-    'transcriptions',
-    'translations',
-    'image_generations',
-    'image_edits',
-    'image_variations',
-    'moderations',
-  ),
+  // Variations of images were for DALL·E 2 alone, which was "removed from the API" (developers.openai.com/api/docs/models/dall-e-2).
+  media: mediaAt('speech', 'transcriptions', 'translations', 'image_generations', 'image_edits', 'moderations'),
   models: { path: '/models', format: 'openai' },
   stores: plainStores,
 };
@@ -55,6 +48,7 @@ export const gemini: Row = {
     chat: { path: '/openai/chat/completions', keyStyle: 'bearer', quirks: { hasOnlySystemRole: true } },
     embeddings: { path: '/openai/embeddings', keyStyle: 'bearer' },
   },
+  // ai.google.dev/gemini-api/docs/openai
   media: { image_generations: { path: '/openai/images/generations', keyStyle: 'bearer' } },
   // 1000 is the longest page (ai.google.dev/api/models).
   models: { path: '/models?pageSize=1000', format: 'gemini' },
@@ -73,7 +67,7 @@ export const xai: Row = {
     // docs.x.ai/docs/guides/voice
     realtime,
   },
-  // Edits are JSON there.
+  // docs.x.ai/developers/rest-api-reference/inference/images: edits are JSON there.
   media: mediaAt('image_generations'),
   models: { path: '/models', format: 'openai' },
 };
@@ -102,7 +96,8 @@ export const mistral: Row = {
     }),
     embeddings,
   },
-  // Speech comes as JSON there.
+  // docs.mistral.ai/api/endpoint/audio/transcriptions and docs.mistral.ai/api/endpoint/classifiers. Speech comes as JSON there
+  // (docs.mistral.ai/api/endpoint/audio/speech).
   media: mediaAt('transcriptions', 'moderations'),
   models: { path: '/models', format: 'openai' },
   // Its batches (/batch/jobs) have a format of their own.
@@ -167,7 +162,10 @@ export const cohere: Row = {
     }),
     embeddings: speechWith('embeddings', { without: ['dimensions', 'user'] }),
   },
-  // docs.cohere.com/reference/rerank
-  media: { rerank: { path: '/v2/rerank', isFromRoot: true } },
+  // docs.cohere.com/reference/create-audio-transcription and docs.cohere.com/reference/rerank
+  media: {
+    transcriptions: { path: '/v2/audio/transcriptions', isFromRoot: true },
+    rerank: { path: '/v2/rerank', isFromRoot: true },
+  },
   models: { path: '/v1/models?page_size=1000', format: 'cohere', isFromRoot: true },
 };

@@ -26,6 +26,8 @@ export const ollama: Row = {
     completions,
     embeddings,
   },
+  // "Experimental" in its docs/api/openai-compatibility.
+  media: mediaAt('image_generations'),
   models,
 };
 
@@ -44,6 +46,7 @@ export const vllm: Row = {
     embeddings,
     count_tokens,
   },
+  // docs.vllm.ai/en/v0.22.1/serving/online_serving
   media: mediaAt('transcriptions', 'translations', 'rerank'),
   models,
 };

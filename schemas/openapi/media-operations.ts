@@ -9,7 +9,7 @@ interface Described {
 }
 
 const says =
-  'Only `model` is read and replaced by the id of the provider; its answer comes back as it is, of any content type. The first target of the model that has room is asked, once. A provider without this endpoint is answered 400 `unsupported_operation`. Usage counts as the provider reports it.';
+  'Only `model` is read and replaced by the id of the provider; its answer comes back as it is, of any content type. The first target of the model that has room is asked, once; its strategy decides which comes first, and one that fails comes last. A provider without this endpoint is answered 400 `unsupported_operation`. Usage counts as the provider reports it.';
 
 const form =
   'The body is multipart/form-data of any length up to `server.upload_limit`, and goes to the provider while it comes. Send the field `model` before the file: until it has come, up to 32 MiB are held (`server.body_limit`, if that is less), and no more. A form has at most 64 parts.';

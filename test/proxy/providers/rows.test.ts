@@ -202,18 +202,20 @@ await test('each type is asked at its documented addresses, the preferred dialec
 
 /** Where each is asked for something else than text, by the last part of the path. */
 const media: Record<string, string> = {
-  openai:
-    'audio/speech audio/transcriptions audio/translations images/generations images/edits images/variations moderations',
+  openai: 'audio/speech audio/transcriptions audio/translations images/generations images/edits moderations',
   gemini: 'openai/images/generations',
-  azure: 'audio/speech audio/transcriptions audio/translations images/generations images/edits',
+  azure: ['audio/speech', 'audio/transcriptions', 'audio/translations', 'images/generations', 'images/edits']
+    .map((path) => `${path}?api-version=preview`)
+    .join(' '),
   openrouter: 'audio/speech rerank',
   groq: 'audio/speech audio/transcriptions audio/translations',
   xai: 'images/generations',
   mistral: 'audio/transcriptions moderations',
   together: 'audio/speech audio/transcriptions audio/translations images/generations rerank',
   fireworks: 'rerank',
-  cohere: 'https://api.cohere.ai/v2/rerank',
-  deepinfra: 'audio/speech audio/transcriptions audio/translations images/generations images/edits images/variations',
+  cohere: 'https://api.cohere.ai/v2/audio/transcriptions https://api.cohere.ai/v2/rerank',
+  deepinfra: 'audio/speech audio/transcriptions audio/translations images/generations images/edits',
+  ollama: 'images/generations',
   vllm: 'audio/transcriptions audio/translations rerank',
 };
 
@@ -257,6 +259,8 @@ await test('an Azure resource is asked at each form of its address', async (t) =
   const dated = '?api-version=2024-10-21';
   for (const base of [top, `${top}/openai`]) {
     t.equal(rowOf('azure', base + dated).media?.speech?.path.endsWith('/deployments/{model}/audio/speech'), true);
+    t.equal(rowOf('azure', base).media?.speech?.path.endsWith('/v1/audio/speech?api-version=preview'), true);
+    t.equal(rowOf('azure', `${base}?api-version=preview`).media?.speech?.path.endsWith('/v1/audio/speech'), true);
     t.same(addressesOf('azure', base + dated), {
       chat: `${top}/openai/deployments/m/chat/completions${dated}`,
       completions: `${top}/openai/deployments/m/completions${dated}`,
