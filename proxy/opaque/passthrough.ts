@@ -58,7 +58,7 @@ function aimAt({ path, upstream, read, knock }: Passed, whole: Buffer | undefine
     upstream,
     model,
     isPassed: true,
-    remembered: targetOf(upstream, modelAsked(path.endpoint, read), snapshot),
+    remembered: knock.method === 'POST' ? targetOf(upstream, modelAsked(path.endpoint, read), snapshot) : undefined,
     path: pathBelow(opaque, path),
     headers: forwardedHeaders(exchange.request.rawHeaders, { configured, usual: opaque.headers, userPathHeader }),
     keyStyle: opaque.keyStyle,
@@ -81,7 +81,7 @@ function modelAsked(endpoint: string, read: Call | undefined): string | undefine
   return modelOfPath(endpoint) ?? (takesModelFromBody(endpoint) ? read?.model : undefined);
 }
 
-/** The model of the config that is asked for. */
+/** The model of the config that is asked for; undefined: none of it. */
 function targetOf(upstream: Upstream, model: string | undefined, { routes }: Snapshot): Target | undefined {
   const { targets = [] } = routes.get(`${upstream.name}/${model ?? ''}`) ?? {};
   return targets.find((target) => target.upstream === upstream && target.model === model);

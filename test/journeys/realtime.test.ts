@@ -195,6 +195,8 @@ await test('a session is one request with one slot: the next one gets 429 until 
   again.socket.close(1000);
   const third = await refusedSession(gateway, path('/few/app'));
   t.match(third, { status: 429, headers: { 'retry-after': /^3[56]\d\d$/ } });
+  const target = { provider: 'fake', model: 'gpt-realtime', statistic: 'mean' };
+  t.ok(await gateway.metric('gateway_target_first_byte_seconds', target), 'how soon it answers is remembered');
   t.match(await lineOf(few), { status: 101, user_path: '/few/app', stream: true, total_tokens: 60, prompt_tokens: 20 });
 });
 
