@@ -293,6 +293,7 @@ await test('the demo provider lists its models', async (t) => {
       'demo-small',
       'demo-large',
       'demo-embedding',
+      'demo-realtime',
       'demo-speech',
       'demo-transcribe',
       'demo-image',

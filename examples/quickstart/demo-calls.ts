@@ -1,4 +1,5 @@
 // What the demo provider answers to a JSON call, by endpoint. Batches make the same calls.
+
 import { digest } from './demo-answers.ts';
 import { writeChat } from './demo-chat.ts';
 import { readChat } from './demo-chat-request.ts';
@@ -8,6 +9,7 @@ import { readMessages } from './demo-messages-request.ts';
 import { type Answer, answer, countInput } from './demo-model.ts';
 import { moderate } from './demo-moderations.ts';
 import { rank } from './demo-ranks.ts';
+import { mintSecret } from './demo-realtime-secrets.ts';
 import { type Body, isObject, requireModel } from './demo-requests.ts';
 import { writeResponse } from './demo-responses.ts';
 import { readResponses } from './demo-responses-request.ts';
@@ -26,6 +28,7 @@ export const calls: Readonly<Record<string, (body: Body) => object>> = {
   '/embeddings': (body) => createEmbeddings(requireModel(body['model'], [embeddingModel]), body),
   '/moderations': moderate,
   '/rerank': rank,
+  '/realtime/client_secrets': (body) => mintSecret(body, Date.now()),
 };
 
 /** What the demo model says to chat completions. */

@@ -14,11 +14,13 @@ import {
 } from './demo-calls.ts';
 import { streamChat, writeOpenAiError } from './demo-chat.ts';
 import { openDoors } from './demo-doors.ts';
+import { echo } from './demo-echo.ts';
 import { created, sendEvents, sendJson } from './demo-http.ts';
 import { imageModel } from './demo-images.ts';
 import { streamMessage, writeMessagesError } from './demo-messages.ts';
 import { moderationModel } from './demo-moderations.ts';
 import { rankModel } from './demo-ranks.ts';
+import { isHandshake, realtimeModel, serveRealtime } from './demo-realtime.ts';
 import { type Body, isObject, Refusal, readBody, requireMethod, requireModel } from './demo-requests.ts';
 import { streamResponse } from './demo-responses-events.ts';
 import { speechModel } from './demo-speech.ts';
@@ -26,14 +28,14 @@ import { transcriptionModel } from './demo-transcripts.ts';
 
 const host = '127.0.0.1';
 const mediaModels = [speechModel, transcriptionModel, imageModel, moderationModel, rankModel];
-const models = [...chatModels, embeddingModel, ...mediaModels];
+const models = [...chatModels, embeddingModel, realtimeModel, ...mediaModels];
 type Endpoint = (body: Body, response: ServerResponse) => Promise<void>;
 const streams: Readonly<Record<string, Endpoint>> = {
   '/chat/completions': streamChatTo,
   '/responses': streamResponseTo,
   '/messages': streamMessageTo,
 };
-const server = createServer((request, response) => {
+const server = createServer({ shouldUpgradeCallback: isHandshake }, (request, response) => {
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;
   const path = pathOf(request);
   const isMessages = path.startsWith('/messages') || 'anthropic-version' in request.headers;
@@ -65,6 +67,7 @@ async function route(path: string, request: IncomingMessage, response: ServerRes
     return;
   }
   if (await serveDoor({ path, request, response })) return;
+  if (path === '/echo') return echo(request, response);
   const [, kept] = /^\/responses\/([^/]+)(\/cancel|\/input_items)?$/.exec(path) ?? [];
   if (kept !== undefined) throw new Refusal(404, `Response with id '${kept}' not found.`);
   if (path !== '/models' && !path.startsWith('/models/')) {
@@ -106,6 +109,7 @@ async function streamMessageTo(body: Body, response: ServerResponse): Promise<vo
 function stop(): void {
   if (stopping) process.exit(0);
   stopping = true;
+  realtime.end();
   server.close(() => process.exit(0));
   // Closes connections that become idle from now on.
   setInterval(() => server.closeIdleConnections(), 20);
@@ -127,6 +131,7 @@ await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
   const reason = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
   fail(`cannot listen on ${host}:${port}: ${reason}; set DEMO_PROVIDER_PORT to a free port.`);
 });
+const realtime = serveRealtime(server, intervalMs);
 process.on('SIGTERM', stop).on('SIGINT', stop);
 const bound = server.address();
 const address = `http://${host}:${typeof bound === 'object' && bound !== null ? bound.port : port}`;

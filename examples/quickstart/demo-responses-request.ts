@@ -34,15 +34,13 @@ export function readResponses(model: string, body: Body): Conversation {
       null,
     ),
   );
-  const tools = requireObjects(body['tools'] ?? [], 'tools').flatMap(readAnyTool);
   const { text, reasoning } = body;
   const format = isObject(text) ? text['format'] : undefined;
   const effort = isObject(reasoning) ? (reasoning['effort'] ?? 'none') : 'none';
   return {
     model,
     turns,
-    tools,
-    toolChoice: readChoice(body['tool_choice'], tools, chosenNames),
+    ...readTools(body),
     isParallel: body['parallel_tool_calls'] !== false,
     output: readFormat(format, format, 'text.format'),
     thinks: effort !== 'none',
@@ -74,7 +72,8 @@ function readInput(input: unknown): Turn[] {
   return items.flatMap((item, index) => readItem(item, `input[${index}]`));
 }
 
-function readItem(item: Body, param: string): Turn[] {
+/** What an item says; none for what has no words. `param`: where it stands. */
+export function readItem(item: Body, param: string): Turn[] {
   const type = item['type'] ?? 'message';
   switch (type) {
     case 'message':
@@ -153,6 +152,12 @@ function readPart(part: Body, param: string): Part {
         "'input_text', 'input_image', 'output_text', 'refusal', and 'input_file'",
       );
   }
+}
+
+/** The tools of a body, and which of them may or must be called. */
+export function readTools(body: Body): Pick<Conversation, 'tools' | 'toolChoice'> {
+  const tools = requireObjects(body['tools'] ?? [], 'tools').flatMap(readAnyTool);
+  return { tools, toolChoice: readChoice(body['tool_choice'], tools, chosenNames) };
 }
 
 /** A tool that the caller runs; one that the provider would run is never called. */
