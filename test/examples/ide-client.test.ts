@@ -1,76 +1,40 @@
 // The README of examples/ide-client, as its reader does it: commands in one shell, snippets of SDKs in one program, settings as they are read
 // by clients. The requests of agents are written from public documentation; no agent is run.
-import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
 import tap, { test } from 'tap';
 import { parse } from 'yaml';
 import { codexRequest } from '../proxy/dialects/responses/agent-requests.ts';
 import { claudeCodeRequest } from '../proxy/translation/claude-code-request.ts';
-import { startProcess } from '../support/process.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
+import { blocksIn, inPlaces, openTerminal, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const top = join(import.meta.dirname, '../..');
 const folder = join(top, 'examples/ide-client');
 const readme = readFileSync(join(folder, 'README.md'), 'utf8');
-const blocks = (language: string): string[] =>
-  [...readme.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, block = '']) => block);
+const blocks = (language: string): string[] => blocksIn(readme, language);
 const [start = '', makeKey = '', claudeCode = '', askClaude = '', askCursor = '', compare = '', ...more] = blocks('sh');
 const printed = /^native.*\nchat-only.*\n/m.exec(readme)?.[0];
-const written = 'http://127.0.0.1:8080';
 
 type Members = Readonly<Record<string, unknown>>;
 
 // --- The gateway, started as the README says, and a shell beside it
 
 const home = temporaryDirectory(tap, 'ide-client');
-const gateway = await startProcess({
-  t: tap,
-  entry: 'deploy/local.ts',
-  env: {
-    GATEWAY_CONFIG: /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start)?.[1],
-    GATEWAY_DATA: join(home, 'data'),
-    GATEWAY_PORT: '0',
-    GATEWAY_ADMIN_PORT: '0',
-    DEMO_PROVIDER_PORT: '0',
-    DEMO_TOKEN_INTERVAL_MS: '0',
-  },
-  ready: { line: /^Ctrl-C stops everything/ },
+const local = await startLocal(tap, home, {
+  GATEWAY_CONFIG: /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start)?.[1],
 });
-tap.teardown(() => gateway.stop());
-const url = /^ {2}API +(\S+)\/v1$/m.exec(gateway.stdout.join('\n'))?.[1] ?? '';
-const paste = openShell();
+const { url } = local;
+const paste = openTerminal(tap, local.places);
 const models = JSON.parse(await paste(makeKey)) as { data: { id: string }[] };
 const key = (await paste('echo "$GATEWAY_KEY"')).trim();
 const listed = new Set(models.data.map(({ id }) => id));
 
-/** Runs commands in the one shell and gives what they print. */
-function openShell(): (commands: string) => Promise<string> {
-  const shell: ChildProcessByStdio<Writable, Readable, null> = spawn('sh', [], {
-    cwd: top,
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
-  tap.teardown(() => shell.kill());
-  let said = '';
-  let pasted = 0;
-  shell.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  return async (commands) => {
-    const from = said.length;
-    pasted += 1;
-    const end = `--- end of ${pasted}\n`;
-    shell.stdin.write(`${here(commands)}\necho '${end.trim()}'\n`);
-    await waitFor(`the end of:\n${commands}`, () => said.endsWith(end));
-    return said.slice(from, -end.length);
-  };
-}
-
 /** What the README says, with the places of this test. */
 function here(text: string): string {
-  return text.replaceAll(written, url).replaceAll('data/master-key', `${home}/data/master-key`);
+  return inPlaces(text, local.places);
 }
 
 interface Answer {

@@ -1,46 +1,17 @@
 // The README of examples/provider-failover, as its reader does it: its commands, in their order, pasted into one shell.
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
 import { test } from 'tap';
 import { readMetric } from '../support/gateway.ts';
-import { freePort, startProcess } from '../support/process.ts';
-import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
+import { freePort } from '../support/ports.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
+import { blocksIn, openTerminal, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const top = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(top, 'examples/provider-failover/README.md'), 'utf8');
-const [start = '', ...commands] = [...readme.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block);
-/** What a few seconds of work may take on a busy machine. */
-const patienceMs = 60_000;
+const [start = '', ...commands] = blocksIn(readme, 'sh');
 const model = 'demo-small';
-
-/** A terminal at the top of the repository. `places`: what the README says, and what it is here. */
-function openTerminal(t: Teardown, places: Readonly<Record<string, string>>) {
-  const shell: ChildProcessByStdio<Writable, Readable, null> = spawn('sh', [], {
-    cwd: top,
-    stdio: ['pipe', 'pipe', 'ignore'],
-    detached: true,
-  });
-  // What it runs in the background belongs to its group.
-  t.teardown(() => shell.pid === undefined || process.kill(-shell.pid, 'SIGKILL'));
-  let said = '';
-  let pasted = 0;
-  shell.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  /** Runs the commands and gives what they print. */
-  return async (text: string): Promise<string> => {
-    const from = said.length;
-    pasted += 1;
-    const end = `--- end of ${pasted}\n`;
-    const here = Object.entries(places).reduce((all, [there, place]) => all.replaceAll(there, place), text);
-    shell.stdin.write(`${here}\necho '${end.trim()}'\n`);
-    await waitFor(`the end of:\n${here}`, () => said.endsWith(end), patienceMs);
-    return said.slice(from, -end.length);
-  };
-}
 
 interface Status {
   readonly proxies: readonly { readonly unusable_targets: readonly { provider: string; reason: string }[] }[];
@@ -62,29 +33,13 @@ await test('one of two providers is killed, hangs and comes back, and every ques
   cpSync(join(top, written), config, { recursive: true });
   const providers = join(config, 'providers.yaml');
   writeFileSync(providers, readFileSync(providers, 'utf8').replaceAll(/: 1s$/gm, ': 300ms'));
-  const gateway = await startProcess({
-    t,
-    entry: 'deploy/local.ts',
-    env: {
-      GATEWAY_CONFIG: config,
-      GATEWAY_DATA: join(home, 'data'),
-      GATEWAY_PORT: '0',
-      GATEWAY_ADMIN_PORT: '0',
-      DEMO_PROVIDER_PORT: '0',
-      MAIN_PROVIDER_URL: `http://127.0.0.1:${port}/v1`,
-      GATEWAY_METRICS_MAX_AGE_MS: '0',
-    },
-    ready: { line: /^Ctrl-C stops everything/ },
+  const { gateway, places } = await startLocal(t, home, {
+    GATEWAY_CONFIG: config,
+    MAIN_PROVIDER_URL: `http://127.0.0.1:${port}/v1`,
+    GATEWAY_METRICS_MAX_AGE_MS: '0',
   });
-  t.teardown(() => gateway.stop());
-  const [, url = ''] = /^ {2}API +(\S+)\/v1$/m.exec(gateway.stdout.join('\n')) ?? [];
-  const paste = openTerminal(t, {
-    8091: String(port),
-    'http://127.0.0.1:8080': url,
-    'data/master-key': `${home}/data/master-key`,
-    // Metrics are always new here.
-    'sleep 1; ': '',
-  });
+  // Metrics are always new here.
+  const paste = openTerminal(t, { ...places, 8091: String(port), 'sleep 1; ': '' });
   const [startMain = '', define = '', ask = '', kill = '', look = '', startAgain = '', hang = ''] = commands;
   t.equal(commands.length, 7, 'every command of the README is pasted here');
   const attempts = (printed: string, provider: string, outcome: string): number =>
