@@ -10,11 +10,22 @@ const answerHeaders = {
   'x-demo-region': 'here',
 };
 
-/** Answers any method: the request line, every header as it came, and how long the body is. The body itself is read and dropped. */
+/** Headers with keys: of these only the beginning is told. */
+const secret = /^(authorization|api-key|x-api-key)$/;
+const shown = 8;
+
+/** Answers any method: the request line, the headers as they came, and how long the body is. The body itself is read and dropped. */
 export async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Uint8Array>) bytes += chunk.length;
   for (const [name, value] of Object.entries(answerHeaders)) response.setHeader(name, value);
-  const { method, url, headers } = request;
+  const { method, url } = request;
+  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, tell(name, value)]));
   sendJson(response, 200, { object: 'demo.echo', method, url, headers, body_bytes: bytes });
+}
+
+function tell(name: string, value: unknown): unknown {
+  if (typeof value !== 'string' || !secret.test(name)) return value;
+  const [, scheme = '', key = ''] = /^(\w+ )?(.*)$/s.exec(value) ?? [];
+  return `${scheme}${key.slice(0, shown)}…`;
 }
