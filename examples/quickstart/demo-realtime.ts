@@ -20,6 +20,8 @@ const frameLimit = 1024 * 1024;
 /** What a client may leave unread before it is cut off. Bytes. */
 const mostUnread = 4 * 1024 * 1024;
 const longestSeconds = 3600;
+/** How long an end that is told of the close may take to answer. Milliseconds. */
+const closeMs = 2_000;
 
 /** Whether a request wants to become a WebSocket; anything else stays a request. */
 export function isHandshake({ headers }: IncomingMessage): boolean {
@@ -33,6 +35,7 @@ export function serveRealtime(server: Server, intervalMs: number): Realtime {
     noServer: true,
     clientTracking: false,
     maxPayload: frameLimit,
+    closeTimeout: closeMs,
     perMessageDeflate: false,
     handleProtocols: (offered) => (offered.has('realtime') ? 'realtime' : false),
   });
