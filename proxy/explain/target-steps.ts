@@ -56,9 +56,10 @@ export function targetSteps(
 
 function askable(able: Route, question: Question, parts: ExplainParts): TargetStep[] {
   const { choice = 'strategy' } = question.endpoint ?? {};
-  const attempts = { strategy: able.policy.attempts, first: 1, keeper: Number.POSITIVE_INFINITY }[choice];
+  const attempts = { strategy: able.policy.attempts, balanced: 1, first: 1, keeper: Number.POSITIVE_INFINITY }[choice];
+  const isBalanced = choice === 'strategy' || choice === 'balanced';
   let calls = 0;
-  const inOrder = choice === 'strategy' ? parts.foretell(able, question) : able.targets;
+  const inOrder = isBalanced ? parts.foretell(able, question) : able.targets;
   return inOrder.map((target) => {
     const state = parts.targets.of(target);
     const found = judge(target, state, question, parts);
@@ -71,12 +72,12 @@ function askable(able: Route, question: Question, parts: ExplainParts): TargetSt
     return {
       target: nameOf(target),
       ...mannerOf(target, question),
-      ...(choice === 'strategy' ? { weight } : {}),
+      ...(isBalanced ? { weight } : {}),
       would,
       ...(reason === undefined ? {} : { reason }),
       says: reason === undefined ? 'nothing stands in its way' : words[reason],
       ...(until === undefined ? {} : { until: timestamp(until) }),
-      ...(choice === 'strategy' && sees(question, undefined) ? remembered(state, able, question) : {}),
+      ...(isBalanced && sees(question, undefined) ? remembered(state, able, question) : {}),
       rules: rulesOf(target, question, parts),
     };
   });
@@ -106,7 +107,8 @@ function judge(target: Target, state: TargetState, question: Question, parts: Ex
   const waitSeconds = waitOf(rulesOfTarget(countingOf(question), target, parts.limiter), nowMs);
   if (waitSeconds > 0) return { would: 'skip', reason: 'saturated', until: nowMs + waitSeconds * 1000 };
   // There breakers and rests count nothing.
-  if (endpoint?.line === 'opaque') return { would: 'ask', reason: undefined, until: undefined };
+  if (endpoint?.line === 'opaque' && endpoint.choice !== 'balanced')
+    return { would: 'ask', reason: undefined, until: undefined };
   const reason = state.obstacle(nowMs);
   if (state.isUsable(nowMs)) return { would: 'ask', reason, until: undefined };
   return { would: 'last_resort', reason, until: Math.ceil(state.usableAtMs(nowMs)) };

@@ -36,7 +36,7 @@ export function pathOfMedia(operation: MediaOperation): string {
 /** Which models can be asked. */
 export function modelsOfMedia(operation: MediaOperation): ModelsOfDoor {
   const canAsk = ({ upstream, model }: Target): boolean => upstream.mediaOf(operation, model) !== undefined;
-  return { canAsk, choice: 'first', refusedAs: 'unsupported_operation' };
+  return { canAsk, choice: 'balanced', refusedAs: 'unsupported_operation' };
 }
 
 /**

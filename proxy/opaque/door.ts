@@ -76,8 +76,8 @@ export interface ModelsOfDoor {
   readonly canAsk: (target: Target) => boolean;
   /** It can, but it is not known whether its server has it; absent: that is always known. */
   readonly isAssumed?: (target: Target) => boolean;
-  /** `first`: the first one that has room is asked; `keeper`: the one that keeps the file in which the model is named. */
-  readonly choice: 'first' | 'keeper';
+  /** `balanced`: the first one that has room, in the order of the route's strategy; `first`: in declared order; `keeper`: the one that keeps the file in which the model is named. */
+  readonly choice: 'balanced' | 'first' | 'keeper';
   /** When no target can be asked. */
   readonly refusedAs: 'unsupported_operation' | 'batch_needs_one_provider';
 }

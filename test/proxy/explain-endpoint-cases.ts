@@ -60,20 +60,20 @@ export const explainEndpointCases: readonly ExplainCase[] = [
     },
   },
   {
-    says: 'speech is asked of one target, in declared order and whatever its breaker says',
+    says: 'speech is asked of one target, in the order of the strategy: what fails stands last',
     stand: () => broken(explainStand({ providers, aliases: [hedged] }), 'groq'),
     asked: at('/v1/audio/speech'),
     expected: (told) => ({ ...course(told), outcome: told.outcome }),
     gives: {
       targets: [
-        'groq/m ask bytes',
-        'talk/m skip attempts_used_up bytes',
+        'talk/m ask bytes',
+        'groq/m last_resort breaker_open bytes',
         'claude/m skip unsupported_operation',
         'plain/m skip unsupported_operation',
       ],
       course: [undefined, 1, undefined],
       code: undefined,
-      outcome: 'It would be sent to groq/m.',
+      outcome: 'It would be sent to talk/m.',
     },
   },
   {
