@@ -1,34 +1,23 @@
-// One process per instance name: a lock of the operating system, which ends with the process in every case.
+// One process per instance name: a lock on a file in the folder of the instance.
 import { dirname, join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { ownDirectory, ownFile } from './own-files.ts';
+import { FileInUse, type FileLock, lockFile } from './file-lock.ts';
+import { ownDirectory } from './own-files.ts';
 
-export interface InstanceLock {
-  release(): void;
-}
+export type InstanceLock = FileLock;
 
 /** Another live process holds the lock. */
 export class InstanceInUse extends Error {}
-
-const busy = 5;
 
 /**
  * Takes the lock of the instance whose files lie in `folder` (made when missing). Throws InstanceInUse, or an Error of the file
  * system when the folder cannot be written.
  */
 export function lockInstance(folder: string): InstanceLock {
-  const path = join(folder, 'lock');
   ownDirectory(dirname(folder));
   ownDirectory(folder);
-  ownFile(path);
-  const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    // Nothing is ever written, so nothing but the lock needs to be on the disk.
-    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    return lockFile(join(folder, 'lock'));
   } catch (error) {
-    database.close();
-    if ((error as { errcode?: number }).errcode === busy) throw new InstanceInUse(folder);
-    throw error;
+    throw error instanceof FileInUse ? new InstanceInUse(folder) : error;
   }
-  return { release: () => database.close() };
 }
