@@ -28,6 +28,13 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   };
 }
 
+/** The same. Throws a TypeError for anything else. */
+export function redisAddress(url: string): RedisAddress {
+  const address = parseRedisUrl(url);
+  if (address !== undefined) return address;
+  throw new TypeError('the address of Redis must be redis[s]://[[user]:password@]host[:port]');
+}
+
 function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

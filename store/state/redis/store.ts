@@ -10,7 +10,7 @@ import {
   type StoredState,
   type StorePosition,
 } from '../state-store.ts';
-import { parseRedisUrl } from './address.ts';
+import { redisAddress } from './address.ts';
 import type { ConnectionSettings } from './client.ts';
 import { type RedisCommand, RedisConnection } from './connection.ts';
 import { redisCounters } from './counters.ts';
@@ -42,14 +42,11 @@ const [documentsAtOnce, heartbeatsAtOnce] = [500, 8];
 const mostChangedBytes = 4 * 1024 * 1024;
 const mostReadings = 3;
 const version = String(keysVersion);
-const notAnAddress = 'the address of Redis must be redis[s]://[[user]:password@]host[:port]';
 
 /** Opens the store. Throws a TypeError for options that make no sense; what is wrong besides is said by the first operation. */
 export function openRedisStore(options: RedisStoreOptions): RedisStore {
   const { redisUrl, prefix = 'gateway', timeoutMs = 250 } = options;
-  const address = parseRedisUrl(redisUrl);
-  if (address === undefined) throw new TypeError(notAnAddress);
-  return new RedisStore({ address, timeoutMs }, redisKeys(prefix), options);
+  return new RedisStore({ address: redisAddress(redisUrl), timeoutMs }, redisKeys(prefix), options);
 }
 
 /** The documents, counters and heartbeats of one prefix in a database of Redis. */
@@ -165,9 +162,7 @@ export class RedisStore implements StateStore {
    * is in use, to false when another call or `close` came first. Throws a TypeError for what is no address.
    */
   async reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean> {
-    const address = parseRedisUrl(redisUrl);
-    if (address === undefined) throw new TypeError(notAnAddress);
-    const settings = { ...this.#settings, address };
+    const settings = { ...this.#settings, address: redisAddress(redisUrl) };
     if (!(await this.#connection.renew(settings, onTrouble))) return false;
     this.#settings = settings;
     const replaced = this.#watches.map((each) => {
