@@ -6,8 +6,9 @@ export interface JournalStatus {
   /** Accepted, and not yet on disk or in Redis. */
   readonly waitingRecords: number;
   readonly waitingBytes: number;
+  /** Accepted since the start. */
   readonly appendedRecords: number;
-  /** Given up, because the journal could not take them for too long, or they were too long. */
+  /** Given up, because the journal could not take them for too long or before it was closed, or they were too long. */
   readonly droppedRecords: number;
   /** What is wrong with it now, a sentence; undefined: nothing. */
   readonly trouble: string | undefined;
@@ -18,10 +19,10 @@ export interface JournalStatus {
  * up to a bound, then the newest is dropped, counted, and told.
  */
 export interface Journal {
-  /** Takes the JSON of one record, without a line break. Returns at once; it is written within the flush interval. */
+  /** Takes the JSON of one record, up to 4 MiB, without a line break. Returns at once; it is written within the flush interval. */
   append(line: string): void;
   status(): JournalStatus;
-  /** Writes what waits, for as long as it may take; then nothing more is taken. */
+  /** Takes nothing more, and writes what waits, for a few seconds at most; what is left then is dropped. */
   close(): Promise<void>;
 }
 
@@ -30,13 +31,20 @@ export interface JournalBatch {
   readonly records: readonly RequestRecord[];
   /** Lines that are no records, after a crash or a full disk; they are passed over. */
   readonly unreadable: number;
-  /** Removes them from the journal: they are stored. Until then they come again, here or in another process. */
+  /**
+   * Removes them from the journal: they are stored. Until then they come again: with the next call of `next`, or in another process. When
+   * it rejects they come again too. Even after it some may, when a writer had no answer about them or two processes read at once: the store
+   * keeps each id once.
+   */
   acknowledge(): Promise<void>;
 }
 
 /** The end of the journal that the control plane reads: of every process that appends. */
 export interface JournalReader {
-  /** The next records, at most about `most`; undefined: there are none now. Rejects when the journal cannot be read. */
+  /**
+   * The next records, at most about `most` and one MiB, or one longer record; undefined: there are none now. Rejects when the journal cannot
+   * be read; a part that cannot be read is told when the others are empty. One call at a time.
+   */
   next(most: number): Promise<JournalBatch | undefined>;
   /** Records that wait to be read, as far as that is known without reading them: bytes or entries, for a metric. */
   backlog(): Promise<number>;

@@ -1,4 +1,4 @@
-// Every key of the state store in Redis, and who writes it. All share one hash tag, so that a script may use several of them in a cluster.
+// Every key in Redis, and who writes it. All share one hash tag, so that a script may use several of them in a cluster.
 
 import type { KeptKey } from '../kept-items.ts';
 
@@ -30,6 +30,10 @@ export interface RedisKeys {
   /** A hash: name → bytes of the item and its overhead; and a hash of their sums: `all`, and `owner:<owner>`. */
   readonly keptSizes: string;
   readonly keptSums: string;
+  /** A stream, by every process that serves requests: in the field `record` a record as JSON. The control plane removes those it has stored. */
+  readonly journal: string;
+  /** A number beside it: bytes of its records. */
+  readonly journalBytes: string;
 }
 
 /** Kept in the field `version`. Raise it with every change of what lies in the keys. */
@@ -56,6 +60,8 @@ export function redisKeys(prefix: string): RedisKeys {
     keptEnds: key('kept-ends'),
     keptSizes: key('kept-sizes'),
     keptSums: key('kept-sums'),
+    journal: key('journal'),
+    journalBytes: key('journal-bytes'),
   };
 }
 
