@@ -41,17 +41,22 @@ const advice: Readonly<Record<StoreFailure, string>> = {
 };
 
 /** The failure as a `StoreUnavailable`; anything that neither SQLite nor the file system has thrown comes back as it is. */
-export function explainFailure(path: string, error: unknown): Error {
+export function explainFailure(path: string, error: unknown, store?: string): Error {
   if (error instanceof StoreUnavailable) return error;
   if (!(error instanceof Error)) return new Error(String(error));
   const reason = reasonOf(error);
-  return reason === undefined ? error : failure(path, reason, error);
+  return reason === undefined ? error : failure(path, reason, error, store);
 }
 
-/** `path` and what to do about it. */
-export function failure(path: string, reason: StoreFailure, cause?: Error): StoreUnavailable {
+/** `path` and what to do about it. `store`: what lies there. */
+export function failure(
+  path: string,
+  reason: StoreFailure,
+  cause?: Error,
+  store = 'the state store',
+): StoreUnavailable {
   const detail = cause === undefined ? '' : ` (${cause.message})`;
-  return new StoreUnavailable(reason, `the state store ${path} ${advice[reason]}${detail}`, cause);
+  return new StoreUnavailable(reason, `${store} ${path} ${advice[reason]}${detail}`, cause);
 }
 
 function reasonOf(error: Error): StoreFailure | undefined {

@@ -4,6 +4,8 @@ import { type StoreFailure, StoreUnavailable } from '../store-unavailable.ts';
 import type { Answer, OperationName, Request, ThreadSettings } from './messages.ts';
 
 export interface ThreadOptions {
+  /** What messages call it; default: the state store. */
+  readonly store?: string;
   readonly directory: string;
   readonly timeoutMs: number;
   readonly pollMs: number;
@@ -36,6 +38,7 @@ const restartMs = 500;
 /** The thread and what waits for it. Only the operation at work can have an unknown outcome: the others have not been sent. */
 export class SqliteThread<Name extends string = OperationName> {
   readonly #options: ThreadOptions;
+  readonly #store: string;
   readonly #waiting: Job[] = [];
   #current: Job | undefined;
   #worker: Worker | undefined;
@@ -46,6 +49,7 @@ export class SqliteThread<Name extends string = OperationName> {
 
   constructor(options: ThreadOptions) {
     this.#options = options;
+    this.#store = options.store ?? 'the state store';
     this.#start();
   }
 
@@ -58,7 +62,7 @@ export class SqliteThread<Name extends string = OperationName> {
   /** As `ask`, with bytes that go along, and those that come back. */
   exchange(name: Name, input: unknown, bytes?: Uint8Array): Promise<Output> {
     const { mostWaiting = 64 } = this.#options;
-    if (this.#isClosed) return Promise.reject(new StoreUnavailable('unreachable', 'the state store is closed'));
+    if (this.#isClosed) return Promise.reject(new StoreUnavailable('unreachable', `${this.#store} is closed`));
     if (this.#waiting.length >= mostWaiting) return Promise.reject(this.#late('too many operations wait for it'));
     return this.#enqueue(name, input, bytes);
   }
@@ -109,7 +113,7 @@ export class SqliteThread<Name extends string = OperationName> {
 
   #late(why: string): StoreUnavailable {
     const { directory, timeoutMs } = this.#options;
-    return new StoreUnavailable('timeout', `the state store in ${directory} did not answer in ${timeoutMs} ms; ${why}`);
+    return new StoreUnavailable('timeout', `${this.#store} in ${directory} did not answer in ${timeoutMs} ms; ${why}`);
   }
 
   #start(): void {
@@ -154,7 +158,7 @@ export class SqliteThread<Name extends string = OperationName> {
     } else if (answer.kind === 'failure') {
       job.reject(new StoreUnavailable(answer.reason, answer.message, new Error(answer.cause)));
     } else {
-      job.reject(new Error(`the state store failed in ${job.name}: ${answer.message}`));
+      job.reject(new Error(`${this.#store} failed in ${job.name}: ${answer.message}`));
     }
   }
 
@@ -166,7 +170,7 @@ export class SqliteThread<Name extends string = OperationName> {
     this.#worker = undefined;
     const wasClosing = this.#isClosed;
     this.#isOnline = false;
-    for (const job of failed) this.#fail(job, 'unreachable', `the thread of the state store died: ${why}`);
+    for (const job of failed) this.#fail(job, 'unreachable', `the thread of ${this.#store} died: ${why}`);
     if (wasClosing) return;
     this.#next();
     if (this.#onChange !== undefined) setTimeout(() => this.#revive(), restartMs).unref();

@@ -1,0 +1,20 @@
+// Opens the record store that a control plane is configured for: the one place that knows which engine that is.
+import { openPostgresRecords } from './postgres/store.ts';
+import type { OpenRecordStore } from './sql/operations.ts';
+import { openSqliteRecords } from './sqlite/store.ts';
+
+export interface RecordStoreOptions {
+  /** Of the embedded file, when there is no `databaseUrl`. */
+  readonly directory: string;
+  /** `postgresql://…`. */
+  readonly databaseUrl?: string | undefined;
+  /** Deadline of every operation. Default 10 s. */
+  readonly timeoutMs?: number;
+}
+
+/** PostgreSQL when there is a `databaseUrl`, otherwise a file in `directory`. What is wrong is said by the first operation. */
+export function openRecordStore({ directory, databaseUrl, timeoutMs = 10_000 }: RecordStoreOptions): OpenRecordStore {
+  return databaseUrl === undefined
+    ? openSqliteRecords({ directory, timeoutMs })
+    : openPostgresRecords({ databaseUrl, timeoutMs });
+}

@@ -1,0 +1,32 @@
+// A database of records as the SQL of this room sees it. Two drivers keep this contract: SQLite in a thread, a pool of connections to PostgreSQL.
+import type { ColumnType, Dialect } from './dialect.ts';
+
+/** A list stands for the whole list of one `IN`, see `Dialect`. */
+export type Value = string | number | null | readonly number[] | readonly string[];
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Rows for one table, in the order of `columns`. */
+export interface Insertion {
+  readonly table: string;
+  readonly columns: Readonly<Record<string, ColumnType>>;
+  /** What follows the rows: ON CONFLICT, RETURNING. */
+  readonly tail?: string;
+}
+
+/** The statements of one transaction. Placeholders are `?`; numbers come back as numbers. */
+export interface Statements {
+  readonly dialect: Dialect;
+  all(sql: string, ...values: Value[]): Promise<Row[]>;
+  /** Gives how many rows it has changed. */
+  run(sql: string, ...values: Value[]): Promise<number>;
+  /** What RETURNING gives, of all rows. */
+  insert(into: Insertion, rows: readonly (readonly (string | number | null)[])[]): Promise<Row[]>;
+}
+
+/** Both operations reject with `StoreUnavailable`; what `work` throws takes everything back. */
+export interface Database {
+  /** All statements of it see the same moment. */
+  read<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result>;
+  /** One at a time, of all processes. */
+  write<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result>;
+}

@@ -1,0 +1,42 @@
+// Every operation of the record store, as a function of the statements of one transaction: both engines run these.
+import type { RecordStore } from '../record-store.ts';
+import { addRecords } from './add.ts';
+import type { Database, Statements } from './database.ts';
+
+/** What only reads: a page never waits for a write. */
+export const reads = {};
+
+/** What writes, one at a time. */
+export const writes = {
+  add: addRecords,
+};
+
+/** An operation as callers see it. */
+type Called<Work> = Work extends (statements: Statements, ...input: infer Input) => Promise<infer Output>
+  ? (...input: Input) => Promise<Output>
+  : never;
+
+type Table = typeof reads & typeof writes;
+export type OperationName = keyof Table;
+export type Operations = { readonly [Name in OperationName]: Called<Table[Name]> };
+
+type AnyWork = (statements: Statements, ...input: never[]) => Promise<unknown>;
+export const readNames = Object.keys(reads) as readonly OperationName[];
+export const operationNames = [...readNames, ...(Object.keys(writes) as OperationName[])];
+
+/** One operation, by name, with its input as a list. */
+export function runOperation(database: Database, name: OperationName, input: readonly unknown[]): Promise<unknown> {
+  const table: Readonly<Record<OperationName, AnyWork>> = { ...reads, ...writes };
+  const work = table[name];
+  const call = (statements: Statements): Promise<unknown> => work(statements, ...(input as never[]));
+  return readNames.includes(name) ? database.read(call) : database.write(call);
+}
+
+/** All operations, each done by `run`. */
+export function operationsBy(run: (name: OperationName, input: readonly unknown[]) => Promise<unknown>): Operations {
+  const calls = operationNames.map((name) => [name, (...input: unknown[]) => run(name, input)]);
+  return Object.fromEntries(calls) as Operations;
+}
+
+/** What the store does so far that `open` gives. */
+export type OpenRecordStore = Operations & Pick<RecordStore, 'close'>;

@@ -1,0 +1,40 @@
+// The tables of audit entries. Lists are answered from small tables that are kept in step with the entries in the same transaction.
+import type { Dialect } from './dialect.ts';
+
+/**
+ * `combo`: what filters ask for, each combination once, so that a text is looked for in hundreds of rows and not in millions.
+ * `thread`: entries of one session; an entry without one is a thread without a row, its number the entry's own, negative.
+ * `facet`: entries of one thread with one combo. `last_uid` is the id of the newest one. `first_ms` may be too early once old ones
+ * were removed.
+ * `tally`: entries of one hour or one day with one combo; `single` of them without a session.
+ * `entry_data`: `listed` is the entry as lists show it, `complete` the whole of it, where lists leave something out.
+ * `search_block`: what free text is looked for in, of many entries after each other; `hex` holds request ids of hexadecimal digits and
+ * hyphens, which most are and no word is part of, `words` other ids and error messages.
+ */
+export function recordTables({ text, countedId, givenId, clustered }: Dialect): readonly string[] {
+  return [
+    'CREATE TABLE progress (one BIGINT PRIMARY KEY CHECK (one = 1), last_entry BIGINT NOT NULL)',
+    'INSERT INTO progress VALUES (1, 0)',
+    `CREATE TABLE combo (id ${countedId}, key ${text} NOT NULL UNIQUE, n BIGINT NOT NULL, method ${text} NOT NULL, path ${text} NOT NULL,
+       requested_model ${text}, provider ${text}, provider_name ${text}, user_path ${text} NOT NULL, error_type ${text},
+       status_code BIGINT NOT NULL, stream BIGINT NOT NULL)`,
+    `CREATE TABLE thread (id ${countedId}, key ${text} NOT NULL UNIQUE, n BIGINT NOT NULL, first_ms BIGINT NOT NULL,
+       last_ms BIGINT NOT NULL, last_uid ${text} NOT NULL)`,
+    'CREATE INDEX thread_last ON thread (last_ms, first_ms)',
+    `CREATE TABLE facet (thread BIGINT NOT NULL, combo BIGINT NOT NULL, n BIGINT NOT NULL, first_ms BIGINT NOT NULL,
+       last_ms BIGINT NOT NULL, last_uid ${text} NOT NULL, PRIMARY KEY (thread, combo))${clustered}`,
+    'CREATE INDEX facet_last ON facet (last_ms, combo)',
+    'CREATE INDEX facet_combo ON facet (combo, last_ms)',
+    `CREATE TABLE tally (grain_ms BIGINT NOT NULL, start_ms BIGINT NOT NULL, combo BIGINT NOT NULL, n BIGINT NOT NULL,
+       single BIGINT NOT NULL, duration_ns DOUBLE PRECISION NOT NULL, PRIMARY KEY (grain_ms, start_ms, combo))${clustered}`,
+    `CREATE TABLE entry (id ${givenId}, uid ${text} NOT NULL, started_ms BIGINT NOT NULL, duration_ns BIGINT NOT NULL,
+       thread BIGINT NOT NULL, combo BIGINT NOT NULL, request_id ${text} NOT NULL, error_message ${text})`,
+    'CREATE UNIQUE INDEX entry_uid ON entry (uid)',
+    'CREATE INDEX entry_started ON entry (started_ms, combo)',
+    'CREATE INDEX entry_combo ON entry (combo, started_ms)',
+    'CREATE INDEX entry_thread ON entry (thread, started_ms, combo) WHERE thread > 0',
+    'CREATE INDEX entry_single ON entry (started_ms, combo) WHERE thread < 0',
+    `CREATE TABLE entry_data (id ${givenId}, listed ${text} NOT NULL, complete ${text})`,
+    `CREATE TABLE search_block (first_entry ${givenId}, last_entry BIGINT NOT NULL, hex ${text} NOT NULL, words ${text} NOT NULL)`,
+  ];
+}

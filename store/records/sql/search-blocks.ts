@@ -1,0 +1,43 @@
+// Texts of many entries after each other, so that free text is looked for in a few thousand long texts and not in a million short ones.
+import type { Insertion, Statements } from './database.ts';
+import type { NewEntry } from './new-entry.ts';
+import { foldCase } from './plain-values.ts';
+
+const entriesPerBlock = 256;
+
+/** What a text consists of when it may be part of a UUID. */
+export const hexText = /^[0-9a-f-]*$/;
+
+const blocks: Insertion = {
+  table: 'search_block',
+  columns: { first_entry: 'BIGINT', last_entry: 'BIGINT', hex: 'TEXT', words: 'TEXT' },
+};
+
+/** Entries in the order of their numbers, which follow all others. */
+export async function appendToBlocks(statements: Statements, entries: readonly NewEntry[]): Promise<void> {
+  const [last] = await statements.all(
+    'SELECT first_entry, last_entry FROM search_block ORDER BY first_entry DESC LIMIT 1',
+  );
+  const first = Number(last?.['first_entry'] ?? 0);
+  const room = last === undefined ? 0 : entriesPerBlock - (Number(last['last_entry']) - first + 1);
+  const fitting = entries.slice(0, Math.max(room, 0));
+  if (fitting.length > 0) {
+    const [, end, hex, words] = rowOf(fitting);
+    const append = 'UPDATE search_block SET last_entry = ?, hex = hex || ?, words = words || ? WHERE first_entry = ?';
+    await statements.run(append, end, hex, words, first);
+  }
+  const rows: [number, number, string, string][] = [];
+  for (let at = fitting.length; at < entries.length; at += entriesPerBlock)
+    rows.push(rowOf(entries.slice(at, at + entriesPerBlock)));
+  if (rows.length > 0) await statements.insert(blocks, rows);
+}
+
+function rowOf(entries: readonly NewEntry[]): [first: number, last: number, hex: string, words: string] {
+  const texts = entries.flatMap(({ record }) => [record.request_id, record.data.error_message ?? '']).map(foldCase);
+  const lines = (isHex: boolean): string =>
+    texts
+      .filter((text) => text !== '' && hexText.test(text) === isHex)
+      .map((text) => `${text}\n`)
+      .join('');
+  return [entries[0]?.id ?? 0, entries.at(-1)?.id ?? 0, lines(true), lines(false)];
+}

@@ -1,0 +1,32 @@
+// The record store in a file of this machine, with a thread that reads and one that writes.
+import { SqliteThread } from '../../state/sqlite/thread.ts';
+import { type OpenRecordStore, type OperationName, operationsBy, readNames } from '../sql/operations.ts';
+
+export interface SqliteRecordOptions {
+  readonly directory: string;
+  /** Deadline of every operation. */
+  readonly timeoutMs: number;
+}
+
+/** More operations than this waiting at once are refused: an administrator's pages ask for a handful. */
+const mostWaiting = 64;
+/** What a thread may hold: a batch, or a page with the bodies of a conversation. */
+const memoryMb = 1_024;
+
+/** Starts both threads; what is wrong with the file is said by the first operation. */
+export function openSqliteRecords({ directory, timeoutMs }: SqliteRecordOptions): OpenRecordStore {
+  const program = new URL('worker.ts', import.meta.url);
+  const start = (): SqliteThread<OperationName> =>
+    new SqliteThread({ store: 'the record store', directory, timeoutMs, pollMs: 0, memoryMb, program, mostWaiting });
+  const reader = start();
+  const writer = start();
+  return {
+    ...operationsBy(async (name, input) => {
+      const output = await (readNames.includes(name) ? reader : writer).ask(name, input);
+      return (JSON.parse(output) as unknown) ?? undefined;
+    }),
+    async close() {
+      await Promise.all([reader.close(), writer.close()]);
+    },
+  };
+}
