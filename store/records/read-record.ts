@@ -21,7 +21,7 @@ const members = {
 
 /** The record; undefined for what is none. */
 export function readRecord(line: string): RequestRecord | undefined {
-  const found = parsed(line);
+  const found = line.length < longestLineBytes ? parsed(line) : undefined;
   if (found === undefined || !Array.isArray(found['attempts'])) return undefined;
   for (const [name, type] of Object.entries(members)) {
     if (typeof found[name] !== type) return undefined;
