@@ -12,6 +12,7 @@ import type { Limiter } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
 import type { Overload } from './overload.ts';
 import type { Readiness } from './readiness.ts';
+import type { Records } from './records/records.ts';
 import type { RetryBudgets } from './retry/retry-budgets.ts';
 import type { InForce } from './snapshot/in-force.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
@@ -30,6 +31,8 @@ export interface ControlPlaneLink extends Origin {
 
 export interface Gateway {
   readonly accessLog: AccessLog;
+  /** What audit and usage know of requests. */
+  readonly records: Records;
   /** The snapshot in force; a request asks once. */
   current(): Snapshot;
   /** The same as it is written. */

@@ -19,7 +19,6 @@ import { openPlaneStore } from '../store/state/open.ts';
 import { createAccessLog } from './access-log.ts';
 import { createBalance } from './balance/balance.ts';
 import { Turns } from './balance/turns.ts';
-import { BodyBudget } from './body-budget.ts';
 import { type ConnectionCounts, roomOfProcess } from './connection/connections.ts';
 import { controlPlaneLink } from './control-plane-link.ts';
 import { watchControlPlane } from './control-plane-watch.ts';
@@ -32,12 +31,14 @@ import { Lifecycle } from './lifecycle.ts';
 import { counterBudgetBytes, keepLimiter, logRuleProblems } from './limit-upkeep.ts';
 import { createLimiter } from './limits/limiter.ts';
 import { followManagedState } from './managed-state.ts';
+import { guardMemory } from './memory-guard.ts';
 import { createMetrics } from './metrics.ts';
 import { listenForMetrics } from './metrics-server.ts';
 import { openKept } from './open-kept.ts';
-import { logOverload, memoryLimits, watchMemory } from './overload.ts';
+import { openRecords } from './open-records.ts';
 import type { Readiness } from './readiness.ts';
 import { createRefusedAddressLog } from './refused-address-log.ts';
+import { logRefusedKeys } from './refused-key-log.ts';
 import { RetryBudgets } from './retry/retry-budgets.ts';
 import { createProxyServer } from './server.ts';
 import type { SessionCounts } from './session-counts.ts';
@@ -72,11 +73,9 @@ const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmen
 endOnUncaught(log, () => lifecycle.counters?.flush());
 const current = createCurrent();
 const pools = createPools(roomOfProcess().most, { refused: createRefusedAddressLog(log, nowMs) });
-const providerKeys = new ProviderKeys(({ provider, position, count }) => {
-  log.warn({ provider, key: position }, `the provider refuses the API key (401), number ${position} of ${count}`);
-});
-const isExported = flushIntervalMs > 0;
-const limiter = createLimiter({ tokensEnforced: usageEnabled, isExported, mostBytes: counterBudgetBytes() });
+const providerKeys = new ProviderKeys(logRefusedKeys(log));
+const mostBytes = counterBudgetBytes();
+const limiter = createLimiter({ tokensEnforced: usageEnabled, isExported: flushIntervalMs > 0, mostBytes });
 const targets = new TargetStates();
 const turns = new Turns();
 const deadlines = createDeadlines(nowMs);
@@ -94,9 +93,8 @@ const keyUses = new KeyUses();
 const kept = openKept({ store, snapshot: () => current.get(), nowMs, log });
 let { masterKey } = environment;
 const controlPlane = controlPlaneLink(environment, () => masterKey);
-const memory = memoryLimits([...(variables['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv]);
-const overload = watchMemory(memory, logOverload(log));
-const bodies = new BodyBudget(Math.min(memory.heapBytes, memory.processBytes));
+const { overload, bodies } = guardMemory(variables['NODE_OPTIONS'], log);
+const recording = openRecords(environment, log);
 const publisher = createPublisher({
   masterKey: environment.masterKey,
   hasTemplates: environment.entitlements.has('quota_templates'),
@@ -137,11 +135,13 @@ const observed = createMetrics({
   output,
   retries,
   storedResponses: kept.storedResponses,
+  journal: recording.status,
   nowMs: tickMs,
 });
 const metrics = keepText(observed, environment.metricsMaxAgeMs, nowMs);
 const server = await createProxyServer({
   accessLog: createAccessLog(identity, output, Date.now),
+  records: recording.records,
   limiter,
   pools,
   metrics,
@@ -184,7 +184,7 @@ const stateFollower = await followManagedState({
 lifecycle.stateFollower = stateFollower;
 lifecycle.secrets = followSecrets({
   settings: environment,
-  reconnect: (...given) => store.reconnect(...given),
+  reconnect: async (...given) => (await Promise.all([store.reconnect(...given), recording.reconnect(...given)]))[0],
   log,
   renewKeys(keys) {
     ({ masterKey } = keys);
@@ -223,7 +223,7 @@ stopOnSignals({
     return server.drain(current.get().shutdownGraceMs);
   },
   async close() {
-    await Promise.all([lifecycle.close(), kept.settled()]);
+    await Promise.all([lifecycle.close(), kept.settled(), recording.close()]);
     stateFollower.end();
     await Promise.all([store.close(), stateFollower.kept()]);
     lock?.release();

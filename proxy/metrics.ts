@@ -4,12 +4,14 @@ import type { LineWriter } from '../plane/line-writer.ts';
 import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
 import type { MetricDefinition } from '../schemas/metrics.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import type { JournalStatus } from '../store/records/journal.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { ConnectionCounts } from './connection/connections.ts';
 import { observeConnections } from './connection-metrics.ts';
 import type { Discovery } from './discovery/discovery.ts';
 import { observeDiscovery } from './discovery-metrics.ts';
 import { Exposition } from './exposition.ts';
+import { observeJournal } from './journal-metrics.ts';
 import { observeKeys } from './key-metrics.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -54,6 +56,7 @@ export interface ObservedFacts extends StateFacts {
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
   retries: Pick<RetryBudgets, 'counts' | 'refused'>;
   storedResponses: Pick<StoredResponses, 'counts'>;
+  journal: () => JournalStatus;
   /** Whole milliseconds of the limiter's clock. */
   nowMs: () => number;
 }
@@ -83,6 +86,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeRetries(registers, facts.retries);
   observeStoredResponses(registers, facts.storedResponses);
   observeDiscovery(registers, facts.discovery);
+  observeJournal(registers, facts.journal);
   const limits = observeLimits(registers, facts.limiter, facts.nowMs);
   const requests = new RequestTally();
   const upstream = new UpstreamTally();

@@ -1,5 +1,6 @@
 // The metrics of the proxy, without those of the rate limiter: names, labels, help. Every label has a bounded number of values.
 import { discoveryMetrics } from './discovery-metrics.ts';
+import { journalMetrics } from './journal-metrics.ts';
 import {
   authFailuresMetric,
   buildMetric,
@@ -241,5 +242,6 @@ export const proxyMetrics = {
     labelNames: ['provider', 'model', 'statistic'],
   },
   ...discoveryMetrics,
+  ...journalMetrics,
   ...sessionMetrics,
 } as const satisfies Record<string, MetricDefinition>;

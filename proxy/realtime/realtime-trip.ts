@@ -101,7 +101,7 @@ export class RealtimeTrip {
     this.ending = { refused };
     this.consumer?.lease.release();
     this.accepted?.allowance.lease.release();
-    const { metrics, accessLog } = gateway;
+    const { metrics, accessLog, records } = gateway;
     const now = gateway.nowMs();
     const { path: endpoint, exchange, accepted, call } = this;
     const provider = accepted?.target.upstream.name ?? refused?.provider ?? '';
@@ -109,6 +109,7 @@ export class RealtimeTrip {
     const seconds = (now - exchange.startedAtMs) / 1000;
     metrics.requests.end({ endpoint, provider, stream: call?.stream ?? false, status: final, seconds });
     accessLog.trip(this, { status: final, usage: this.#usage, nowMs: now });
+    records.trip(this, { status: final, usage: this.#usage, nowMs: now });
   }
 }
 

@@ -4,7 +4,6 @@ import type { Call } from '../call/call.ts';
 import type { Exchange, LoggedCaller } from '../connection/exchange.ts';
 import type { Refusal } from '../errors.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
-import type { Principal } from '../stages/authenticate.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { attemptRecords, type RecordedAttempt } from './attempts.ts';
 import { headerOf } from './header-of.ts';
@@ -15,10 +14,19 @@ import { sessionIdOf } from './session-id.ts';
 /** Of a client's name for itself, a path and an error's message. Characters. */
 const longestText = 2048;
 
+/** A caller who was let in. */
+export interface RecordedCaller {
+  readonly kind: string;
+  readonly keyId: string | undefined;
+  readonly userPath: string;
+  readonly keyHash?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
+}
+
 /** What a record says of a trip. */
 export interface RecordedTrip extends Omit<LoggedTrip, 'call' | 'route' | 'exchange' | 'principal'> {
   readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller' | 'request'>;
-  readonly principal: Principal | undefined;
+  readonly principal: RecordedCaller | undefined;
   /** The body is known of calls that were read as a whole. */
   readonly call: (Pick<Call, 'model' | 'stream'> & Partial<Pick<Call, 'body' | 'members'>>) | undefined;
   readonly route: { readonly targets: readonly RecordedAttempt['target'][]; readonly isAlias: boolean } | undefined;
@@ -90,7 +98,7 @@ function executedBy({ upstream, model }: RecordedAttempt['target']): Partial<Req
   return { ...resolved, provider: upstream.type, provider_name: upstream.name };
 }
 
-function callerOf(caller: Principal | LoggedCaller | undefined): Partial<RequestRecord> {
+function callerOf(caller: RecordedCaller | LoggedCaller | undefined): Partial<RequestRecord> {
   if (caller === undefined) return {};
   const key = caller.keyId === undefined ? undefined : { auth_key_id: caller.keyId };
   const method = caller.kind === undefined ? undefined : authMethods[caller.kind];

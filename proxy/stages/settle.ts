@@ -4,7 +4,7 @@ import { relayedOutcome } from '../attempt-outcome.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import type { LoggedTrip } from '../logged-trip.ts';
+import type { RecordedTrip } from '../records/record-of-trip.ts';
 import { noteBreak } from '../retry/learn.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { usualCall } from '../targets/breaker.ts';
@@ -14,10 +14,10 @@ import type { Principal } from './authenticate.ts';
 import type { Ending } from './relay.ts';
 
 /** A target whose answer was relayed. */
-export type SettledAnswer = NonNullable<LoggedTrip['accepted']> & { readonly allowance: Allowance };
+export type SettledAnswer = NonNullable<RecordedTrip['accepted']> & { readonly allowance: Allowance };
 
 /** Everything that is known of one request to a provider when it is over (spec: Audit entry). What it did not come to is undefined. */
-export interface Trip extends LoggedTrip {
+export interface Trip extends RecordedTrip {
   /** That of the endpoint, as metrics say it. */
   readonly path: string;
   /** The request as it came, its id, its start and the address of its client. */
@@ -34,7 +34,7 @@ export interface Trip extends LoggedTrip {
   readonly ending: Ending;
 }
 
-type Parts = Pick<Gateway, 'accessLog' | 'metrics' | 'limiter' | 'nowMs' | 'reportFailure' | 'targets'>;
+type Parts = Pick<Gateway, 'accessLog' | 'metrics' | 'limiter' | 'nowMs' | 'records' | 'reportFailure' | 'targets'>;
 
 /** Gives the slots back, counts and logs how the trip ended, and charges its tokens to every rule it was admitted under. */
 export function settle(trip: Trip, parts: Parts): void {
@@ -65,6 +65,7 @@ export function settle(trip: Trip, parts: Parts): void {
     if (accepted !== undefined) metrics.upstream.charged(accepted.target, usage.inputTokens, usage.outputTokens);
   }
   parts.accessLog.trip(trip, { status, usage, nowMs: now });
+  parts.records.trip(trip, { status, usage, nowMs: now });
 }
 
 function charge(limiter: Limiter, allowance: Allowance | undefined, { totalTokens }: TokenUsage, nowMs: number): void {

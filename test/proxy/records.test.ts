@@ -44,7 +44,7 @@ const least = {
     caller: undefined,
     request: { rawHeaders: ['User-Agent', 'sdk/1'] } as never,
   },
-  principal: { kind: 'managed_key', keyId: 'k1', userPath: '/team-a', allowedModels: undefined, keyHash: 'abcd' },
+  principal: { kind: 'managed_key', keyId: 'k1', userPath: '/team-a', keyHash: 'abcd' },
   call: undefined,
   route: undefined,
   failed: [],

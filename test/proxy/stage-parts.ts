@@ -71,6 +71,13 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
     version: '1.2.3',
     failedLogins: createFailedLogins(),
     readiness: () => ({ status: 'ready' }),
+    journal: () => ({
+      waitingRecords: 0,
+      waitingBytes: 0,
+      appendedRecords: 0,
+      droppedRecords: 0,
+      trouble: undefined,
+    }),
     hasControlPlane: () => true,
     secretProblems: () => [],
     config: () => undefined,

@@ -323,7 +323,16 @@ await test('a request is counted and logged once, by how it ended and how long i
     exchange.waiting = { gone: () => t.fail('no step waits any more') };
     metrics.requests.begin();
     const reportFailure = (thrown: unknown) => void reported.push(thrown);
-    const parts = { accessLog, metrics, limiter, reportFailure, targets: new TargetStates(), nowMs: () => 250 };
+    const records = { trip: () => undefined };
+    const parts = {
+      accessLog,
+      records,
+      metrics,
+      limiter,
+      reportFailure,
+      targets: new TargetStates(),
+      nowMs: () => 250,
+    };
     settle(tripOf(exchange, ending), parts);
     t.equal(exchange.waiting, undefined);
   };

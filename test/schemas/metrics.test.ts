@@ -28,6 +28,13 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     version: '1.2.3',
     failedLogins: createFailedLogins(),
     readiness: () => ({ status: 'ready' }),
+    journal: () => ({
+      waitingRecords: 0,
+      waitingBytes: 0,
+      appendedRecords: 0,
+      droppedRecords: 0,
+      trouble: undefined,
+    }),
     hasControlPlane: () => true,
     secretProblems: () => [],
     config: () => undefined,
