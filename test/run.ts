@@ -19,17 +19,21 @@ const words = process.argv.slice(2).filter((word) => word !== '--tap');
 const isWhole = process.argv.includes('--tap');
 const isFull = process.env['RUNS'] === 'full';
 
-/** Of these directories, the files share a process. */
-const together = [
-  'test/contracts/',
-  'test/control-plane/',
-  'test/gitops/',
-  'test/plane/',
-  'test/proxy/limits/',
-  'test/proxy/tokens/',
-  'test/proxy/',
-  'test/schemas/',
-  'test/store/',
+/** Of these directories, so many files share a process: few where files take seconds, because those of one process run in turn. */
+const together: readonly (readonly [directory: string, mostFiles: number])[] = [
+  ['test/clients/', 20],
+  ['test/contracts/', 20],
+  ['test/control-plane/', 50],
+  ['test/examples/', 3],
+  ['test/faults/', 5],
+  ['test/gitops/', 50],
+  ['test/journeys/', 6],
+  ['test/plane/', 50],
+  ['test/proxy/limits/', 50],
+  ['test/proxy/tokens/', 50],
+  ['test/proxy/', 100],
+  ['test/schemas/', 50],
+  ['test/store/', 50],
 ];
 /** Not these: they measure the memory of their process. */
 const alone = [
@@ -85,14 +89,20 @@ const run = (file: string, buffered: boolean): Promise<unknown> =>
   t.spawn('env', [...environment, process.execPath, file], { buffered, timeout: limitS * 1000 }, file);
 
 /** Runs files in one process. Those that have no result when it ends, because one of them ended it, get a process of their own. */
-async function runTogether(directory: string, names: readonly string[]): Promise<void> {
+async function runTogether(names: readonly string[]): Promise<void> {
   const seen = new Set<string>();
   const call = [...environment, process.execPath, 'test/together.ts', ...names];
-  const name = `${directory}: ${names.length} files in one process`;
+  const name = `${names.length} files in one process, from ${names[0]}`;
   const ended = t.spawn('env', call, { buffered: true, timeout: limitS * 1000 }, name);
   ended.subtest?.parser.on('assert', (result) => seen.add(result.name));
   await ended;
   await Promise.all(names.filter((file) => !seen.has(file)).map((file) => run(file, true)));
+}
+
+/** In the order given, as many in each piece as fit, and as even as can be. */
+function inPieces(names: readonly string[], most: number): readonly (readonly string[])[] {
+  const count = Math.ceil(names.length / most);
+  return Array.from({ length: count }, (_, index) => names.filter((_name, position) => position % count === index));
 }
 
 // Tests kill the planes that they start, and what is killed keeps nothing of what it compiled: without this, a first run after
@@ -110,13 +120,10 @@ if (!isWhole) t.pipe(brief()).pipe(process.stdout);
 // Much of a test is waiting for intervals of the product.
 t.jobs = availableParallelism() + 1;
 t.ok(files.length > 0, `files: ${files.length}`);
-const groups = Map.groupBy(
-  files.filter((file) => !serial.includes(file)),
-  (file) => (alone.includes(file) ? '' : (together.find((directory) => file.startsWith(directory)) ?? '')),
-);
-await Promise.all([
-  ...[...groups].filter(([directory]) => directory !== '').map(([directory, names]) => runTogether(directory, names)),
-  ...(groups.get('') ?? []).map((file) => run(file, true)),
-]);
+const parallel = files.filter((file) => !serial.includes(file));
+const rowOf = (file: string): (typeof together)[number] | undefined =>
+  alone.includes(file) ? undefined : together.find(([directory]) => file.startsWith(directory));
+const groups = [...Map.groupBy(parallel, rowOf)].flatMap(([row, names]) => inPieces(names, row?.[1] ?? 1));
+await Promise.all(groups.map((names) => (names.length > 1 ? runTogether(names) : run(names[0] ?? '', true))));
 for (const file of files.filter((name) => serial.includes(name))) await run(file, false);
 t.end();

@@ -3,15 +3,15 @@
 import OpenAI, { APIError } from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming as Chat } from 'openai/resources/chat/completions';
 import type { ResponseCreateParamsNonStreaming as Respond } from 'openai/resources/responses/responses';
-import tap, { test } from 'tap';
+import { t as suite, test } from 'tap';
 import { startProcess } from '../support/process.ts';
 
 const child = await startProcess({
-  t: tap,
+  t: suite,
   entry: 'examples/quickstart/demo-provider.ts',
   env: { DEMO_PROVIDER_PORT: '0', DEMO_TOKEN_INTERVAL_MS: '0' },
 });
-tap.teardown(() => child.stop());
+suite.teardown(() => child.stop());
 const client = new OpenAI({ apiKey: 'anything', baseURL: `${child.address}/v1`, maxRetries: 0 });
 
 type Members = Readonly<Record<string, unknown>>;

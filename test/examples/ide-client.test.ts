@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import tap, { test } from 'tap';
+import { t as suite, test } from 'tap';
 import { parse } from 'yaml';
 import { codexRequest } from '../proxy/dialects/responses/agent-requests.ts';
 import { claudeCodeRequest } from '../proxy/translation/claude-code-request.ts';
@@ -22,12 +22,12 @@ type Members = Readonly<Record<string, unknown>>;
 
 // --- The gateway, started as the README says, and a shell beside it
 
-const home = temporaryDirectory(tap, 'ide-client');
-const local = await startLocal(tap, home, {
+const home = temporaryDirectory(suite, 'ide-client');
+const local = await startLocal(suite, home, {
   GATEWAY_CONFIG: /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start)?.[1],
 });
 const { url } = local;
-const paste = openTerminal(tap, local.places);
+const paste = openTerminal(suite, local.places);
 const models = JSON.parse(await paste(makeKey)) as { data: { id: string }[] };
 const key = (await paste('echo "$GATEWAY_KEY"')).trim();
 const listed = new Set(models.data.map(({ id }) => id));
