@@ -12,17 +12,29 @@ const [first, second, third] = await Promise.all([
   startFakeUpstream({ t: suite, models }),
 ]);
 const timeouts = { connect: '300ms', first_byte: '2s', total: '5s' };
-const provider = (base_url: string) => ({ type: 'openai', base_url, models, timeouts });
+const provider = (base_url: string, more: object = {}) => ({
+  type: 'openai',
+  base_url,
+  models,
+  timeouts: { ...timeouts, ...more },
+});
+/** Of requests without a hedge, each waits for its timeout: the first target has a short one under this name. */
+const firstOf = (model: string): string => (model === 'silent' ? 'first-silent' : 'first');
 const gateway = await startGateway(suite, {
   config: {
-    providers: { first: provider(first.url), second: provider(second.url), third: provider(third.url) },
+    providers: {
+      first: provider(first.url),
+      'first-silent': provider(first.url, { first_byte: '400ms' }),
+      second: provider(second.url),
+      third: provider(third.url),
+    },
     aliases: [
       ...models.map((model) => ({
         source: `all-${model}`,
         strategy: 'failover',
         hedge: true,
         retry: { budget: 1 },
-        targets: ['first', 'second', 'third'].map((name) => ({ model: `${name}/${model}` })),
+        targets: [firstOf(model), 'second', 'third'].map((name) => ({ model: `${name}/${model}` })),
       })),
       {
         source: 'eu/*',
@@ -47,7 +59,7 @@ const asked = (model: string): number[] => [first, second, third].map(({ ledger 
 /** The first target is usually fast, so that others are asked beside it when it is not. */
 async function warmUp(model: string): Promise<void> {
   await first.behave({ kind: 'delay', ms: 20 });
-  await Promise.all(Array.from({ length: 20 }, () => call(`first/${model}`)));
+  await Promise.all(Array.from({ length: 20 }, () => call(`${firstOf(model)}/${model}`)));
 }
 
 for (const [model, retryAfter] of [
@@ -118,6 +130,6 @@ await test('the names of a family share one budget', async (t) => {
   t.equal(calls, 24 + 10, 'ten more than there are requests');
 });
 
-async function breaker(model: string, name = 'first'): Promise<number> {
+async function breaker(model: string, name = firstOf(model)): Promise<number> {
   return (await gateway.metric('gateway_target_breaker_state', { provider: name, model })) ?? 0;
 }
