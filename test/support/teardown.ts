@@ -11,6 +11,7 @@ export interface Teardown {
 /** An empty directory under the system's temporary one, removed when the test ends. */
 export function temporaryDirectory(t: Teardown, name = 'gateway'): string {
   const directory = mkdtempSync(join(tmpdir(), `${name}-`));
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  // What is still open may write a file at that moment, and then the directory is not empty.
+  t.teardown(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
   return directory;
 }
