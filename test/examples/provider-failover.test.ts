@@ -32,7 +32,7 @@ await test('one of two providers is killed, hangs and comes back, and every ques
   const config = join(home, 'config');
   cpSync(join(top, written), config, { recursive: true });
   const providers = join(config, 'providers.yaml');
-  writeFileSync(providers, readFileSync(providers, 'utf8').replaceAll(/: 1s$/gm, ': 300ms'));
+  writeFileSync(providers, readFileSync(providers, 'utf8').replaceAll(/: 1s$/gm, ': 700ms'));
   const { gateway, places } = await startLocal(t, home, {
     GATEWAY_CONFIG: config,
     MAIN_PROVIDER_URL: `http://127.0.0.1:${port}/v1`,
