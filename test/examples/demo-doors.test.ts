@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { APIError, toFile } from 'openai';
-import tap, { test } from 'tap';
+import { t as suite, test } from 'tap';
 import { openQueue } from '../../examples/quickstart/demo-batch-queue.ts';
 import { Kept } from '../../examples/quickstart/demo-kept.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -13,11 +13,11 @@ import { waitFor } from '../support/wait-for.ts';
 
 const config = join(import.meta.dirname, '../../examples/quickstart/config');
 const demo = await startProcess({
-  t: tap,
+  t: suite,
   entry: 'examples/quickstart/demo-provider.ts',
   env: { DEMO_PROVIDER_PORT: '0', DEMO_TOKEN_INTERVAL_MS: '0' },
 });
-const gateway = await startGateway(tap, {
+const gateway = await startGateway(suite, {
   files: Object.fromEntries(readdirSync(config).map((name) => [name, readFileSync(join(config, name), 'utf8')])),
   env: { DEMO_PROVIDER_URL: `${demo.address}/v1` },
 });

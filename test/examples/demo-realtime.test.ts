@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime';
-import tap, { test } from 'tap';
+import { t as suite, test } from 'tap';
 import { WebSocket } from 'ws';
 import { startProcess } from '../support/process.ts';
 import { rawRequest } from '../support/raw-http.ts';
@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const model = 'demo-realtime';
 const demo = await startProcess({
-  t: tap,
+  t: suite,
   entry: 'examples/quickstart/demo-provider.ts',
   env: { DEMO_PROVIDER_PORT: '0', DEMO_TOKEN_INTERVAL_MS: '1' },
 });
