@@ -91,7 +91,7 @@ export class AccessLines {
     if (usage !== undefined) {
       line += `,"prompt_tokens":${usage.inputTokens},"completion_tokens":${usage.outputTokens},"total_tokens":${
         usage.totalTokens
-      }${usage.source === 'reported' ? ',"tokens_source":"reported"' : ',"tokens_source":"estimated"'}`;
+      },"tokens_source":"${usage.source}"`;
     }
     const dropped = accepted?.reading?.translated.dropped;
     if (dropped?.length) line += `,"dropped":[${dropped.slice(0, mostDropped).map(quoted).join(',')}]`;

@@ -59,7 +59,7 @@ export const rateLimitMetrics = {
   tokens: {
     name: 'gateway_rate_limit_tokens_total',
     type: 'counter',
-    help: 'Tokens charged after completion, by source: reported by the provider, or estimated where it did not.',
+    help: 'Tokens charged after completion, by source: reported by the provider; estimated where it did not; partial where the answer broke off or the client left before.',
     labelNames: ['source'],
   },
   retryAfter: {

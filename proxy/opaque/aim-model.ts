@@ -13,7 +13,7 @@ import { partOf } from '../stages/route-part.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { Aim, Knock, ModelsOfDoor, OpaqueTarget, Tapped } from './door.ts';
-import { ReportedUsage, tellsUsage } from './reported-usage.ts';
+import { mediaUsage } from './media-usage.ts';
 
 /** What is asked. */
 export interface MediaCall {
@@ -24,6 +24,8 @@ export interface MediaCall {
   readonly routingMember: string | undefined;
   /** What may name its conversation. */
   readonly said: Said;
+  /** What it asks to be spoken; absent: nothing. */
+  readonly characters?: number | undefined;
   /** What a target is sent, in which it is asked for by its own id. */
   readonly bodyFor: (target: Target) => OpaqueBody;
 }
@@ -58,7 +60,11 @@ export function aimAtModel(
   }
   const context = new CallContext(Math.floor(nowMs()), exchange.request.rawHeaders, said);
   const targets = balance(able, context).map((target) => opaqueTarget(target, operation, bodyFor, knock));
-  return { targets, call: { model, stream }, tap: (answer, { upstream }) => tapped(answer, upstream.secrets, knock) };
+  return {
+    targets,
+    call: { model, stream },
+    tap: (answer, { upstream }) => tapped(answer, asked, upstream.secrets, knock),
+  };
 }
 
 function opaqueTarget(
@@ -85,9 +91,14 @@ function opaqueTarget(
   };
 }
 
-function tapped(answer: UpstreamAnswer, secrets: readonly string[], { readsUsage }: Knock): Tapped {
+function tapped(
+  answer: UpstreamAnswer,
+  { operation, characters }: MediaCall,
+  secrets: readonly string[],
+  { readsUsage }: Knock,
+): Tapped {
   const clean = new SecretsTap(secrets, false);
-  if (!readsUsage || !tellsUsage(answer)) return { taps: [clean], usage: undefined };
-  const usage = new ReportedUsage();
-  return { taps: [usage, clean], usage };
+  if (!readsUsage) return { taps: [clean], usage: undefined };
+  const usage = mediaUsage(operation, characters, answer);
+  return { taps: [...usage.taps, clean], usage };
 }

@@ -7,6 +7,7 @@ import type { MediaOperation } from '../providers/row.ts';
 import { expectJson } from '../stages/receive.ts';
 import { aimAtModel, modelsOfMedia, pathOfMedia } from './aim-model.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
+import { spokenCharacters } from './media-usage.ts';
 
 /** Longest body. Bytes. */
 const mostBytes = largeBytes;
@@ -51,6 +52,7 @@ function aim(operation: MediaOperation, received: Buffer, knock: Knock, gateway:
       stream,
       routingMember,
       said: { body, members },
+      characters: operation === 'speech' && knock.readsUsage ? spokenCharacters(body) : undefined,
       bodyFor: ({ modelJson: bytes }) => splice(body, [{ start, end, bytes }]),
     },
     knock,

@@ -39,6 +39,8 @@ export class OpenSession {
   readonly #trip: RealtimeTrip;
   readonly #over: SessionOver;
   readonly #gone = new AbortController();
+  /** It is one of transcripts alone. */
+  #isTranscribing = false;
   #session: Session | undefined;
   #unwatch: (() => void) | undefined;
 
@@ -76,6 +78,7 @@ export class OpenSession {
     this.#trip.takeCaller(principal, this.#gateway);
     checkHandshake(request);
     const query = queryOf(request.url ?? '');
+    this.#isTranscribing = query.get('intent') === 'transcription';
     const { route, consumer } = this.#trip.admit(modelIn(query), this.#gateway, query);
     const { frameLimitBytes } = this.#snapshot.realtime;
     const wish = { exchange: this.#exchange, query: furtherQuery(query), frameLimitBytes, gone: this.#gone.signal };
@@ -120,7 +123,7 @@ export class OpenSession {
   /** Charges what the event says of tokens. Errors are told without the provider's secrets. */
   #said(text: Buffer, { target }: Granted<WebSocketEnd>): Buffer {
     try {
-      const usage = this.#gateway.usageEnabled ? usageOfEvent(text) : undefined;
+      const usage = this.#gateway.usageEnabled ? usageOfEvent(text, this.#isTranscribing) : undefined;
       if (usage !== undefined) this.#trip.charge(usage, this.#gateway);
       if (text.length > longestError || !mayNameError(text)) return text;
       const said = text.toString();

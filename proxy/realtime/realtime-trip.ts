@@ -9,6 +9,7 @@ import { admit, type ConsumerAllowance, limitRefusal, targetRules } from '../sta
 import type { Principal } from '../stages/authenticate.ts';
 import { resolve } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
+import { sumUsage } from '../tokens/sum-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { AskedInVain, Granted } from './ask-targets.ts';
 
@@ -91,7 +92,7 @@ export class RealtimeTrip {
     if (this.accepted !== undefined) {
       metrics.upstream.charged(this.accepted.target, usage.inputTokens, usage.outputTokens);
     }
-    this.#usage = sum(this.#usage, usage);
+    this.#usage = sumUsage(this.#usage, usage);
   }
 
   /** Gives everything back, counts and logs. Again does nothing. */
@@ -111,14 +112,4 @@ export class RealtimeTrip {
     accessLog.trip(this, { status: final, usage: this.#usage, nowMs: now });
     records.trip(this, { status: final, usage: this.#usage, nowMs: now });
   }
-}
-
-function sum(before: TokenUsage | undefined, usage: TokenUsage): TokenUsage {
-  if (before === undefined) return usage;
-  return {
-    inputTokens: before.inputTokens + usage.inputTokens,
-    outputTokens: before.outputTokens + usage.outputTokens,
-    totalTokens: before.totalTokens + usage.totalTokens,
-    source: usage.source,
-  };
 }

@@ -74,7 +74,7 @@ export function chargeOutrun(
   if (!usageEnabled) return undefined;
   const inputTokens = estimateInput(call.body);
   limiter.charge(allowance.matches, inputTokens, nowMs, allowance.lease);
-  metrics.tokens('estimated', inputTokens);
+  metrics.tokens('partial', inputTokens);
   metrics.upstream.charged(target, inputTokens, 0);
   return { inputTokens, outputTokens: 0, totalTokens: inputTokens, source: 'estimated' };
 }

@@ -8,7 +8,7 @@ import type { RecordedTrip } from '../records/record-of-trip.ts';
 import { noteBreak } from '../retry/learn.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { usualCall } from '../targets/breaker.ts';
-import type { TokenUsage, UsageSource } from '../tokens/token-usage.ts';
+import { ofBrokenAnswer, type TokenUsage, type UsageSource } from '../tokens/token-usage.ts';
 import type { Allowance } from './admit.ts';
 import type { Principal } from './authenticate.ts';
 import type { Ending } from './relay.ts';
@@ -72,10 +72,11 @@ function charge(limiter: Limiter, allowance: Allowance | undefined, { totalToken
   if (allowance !== undefined) limiter.charge(allowance.matches, totalTokens, Math.floor(nowMs), allowance.lease);
 }
 
-/** The client has its answer already: what cannot be measured is reported, and costs nothing. */
-function usageOf({ usage, exchange }: Trip, { reportFailure }: Parts): TokenUsage | undefined {
+/** Of an answer that broke off, or whose client left, what was not reported is `partial`. The client has its answer already: what cannot be measured is reported, and costs nothing. */
+function usageOf({ usage, exchange, ending }: Trip, { reportFailure }: Parts): TokenUsage | undefined {
   try {
-    return usage?.usage();
+    const used = usage?.usage();
+    return used === undefined || ending.refused === undefined ? used : ofBrokenAnswer(used);
   } catch (error) {
     reportFailure(error, exchange.id);
     return undefined;

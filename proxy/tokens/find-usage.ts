@@ -1,8 +1,9 @@
 // Finds the usage object in an answer's bytes without parsing the answer.
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { type Member, scanObject } from '../bytes/scan.ts';
+import { type Counts, countsOf } from './counts.ts';
 import { readCounts } from './read-counts.ts';
-import { type Counts, countsOf, type TokenUsage, tokenUsageFrom } from './token-usage.ts';
+import { type TokenUsage, tokenUsageFrom } from './token-usage.ts';
 
 /** Inside a JSON string every quote is escaped, so these bytes are always a string of their own: a key, or a value. */
 const usageKey = Buffer.from('"usage"');

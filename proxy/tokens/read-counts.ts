@@ -2,9 +2,7 @@
 // it takes twice as long, with OpenAI's details five times.
 import { isDigit, skipSpace } from '../bytes/json-tokens.ts';
 import { spells } from '../bytes/spells.ts';
-import type { Counts } from './token-usage.ts';
-
-type Reading = { -readonly [Key in keyof Counts]: Counts[Key] };
+import { type Counts, emptyCounts, type Reading } from './counts.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -19,17 +17,12 @@ const mostDigits = 15;
 
 /**
  * Of the object that opens at `from` and ends before `to`. Undefined when something in it is unusual, although it may be valid: an escaped
- * key, a list, a count that is no whole number. A usage object that is nested in it is passed over.
+ * key, a list, a count that is no whole number, an object within details, the same details by two names. A usage object that is nested in it
+ * is passed over.
  */
 export function readCounts(body: Buffer, from: number, to: number): Counts | undefined {
-  const counts: Reading = {
-    prompt: undefined,
-    input: undefined,
-    output: undefined,
-    total: undefined,
-    cacheRead: undefined,
-    cacheWrite: undefined,
-  };
+  const counts = emptyCounts();
+  let seen = 0;
   let at = skipSpace(body, from + 1);
   if (body[at] === closing) return counts;
   while (at < to) {
@@ -38,14 +31,23 @@ export function readCounts(body: Buffer, from: number, to: number): Counts | und
     const separator = skipSpace(body, keyEnd + 1);
     if (body[separator] !== colon) return undefined;
     const start = skipSpace(body, separator + 1);
-    let end = valueEnd(body, start, to);
-    if (end !== -1) {
-      if (body[start] !== opening) keep(counts, body, { at, keyEnd, start, end });
-    } else {
-      // Of a count nothing else is usual.
-      if (spells(body, keyEnd - countEnding.length, countEnding)) return undefined;
-      end = otherEnd(body, start, to);
+    const details = body[start] === opening ? detailsNamed(body, at, keyEnd) : noDetails;
+    let end: number;
+    if (details !== noDetails) {
+      if ((seen & details) !== 0) return undefined;
+      seen |= details;
+      end = readDetails(counts, details, body, { start, to });
       if (end === -1) return undefined;
+    } else {
+      end = valueEnd(body, start, to);
+      if (end !== -1) {
+        if (body[start] !== opening) keep(counts, body, { at, keyEnd, start, end });
+      } else {
+        // Of a count nothing else is usual.
+        if (spells(body, keyEnd - countEnding.length, countEnding)) return undefined;
+        end = otherEnd(body, start, to);
+        if (end === -1) return undefined;
+      }
     }
     const next = skipSpace(body, end);
     if (body[next] === closing) return counts;
@@ -55,6 +57,62 @@ export function readCounts(body: Buffer, from: number, to: number): Counts | und
   return undefined;
 }
 
+/** Whose parts an object names; different bits. */
+const noDetails = 0;
+const inputDetails = 1;
+const outputDetails = 2;
+const cacheDetails = 4;
+type Details = typeof inputDetails | typeof outputDetails | typeof cacheDetails;
+
+function detailsNamed(body: Buffer, at: number, keyEnd: number): Details | typeof noDetails {
+  const from = at + 1;
+  switch (keyEnd - from) {
+    case 14:
+      return spells(body, from, 'cache_creation') ? cacheDetails : noDetails;
+    case 19:
+      return spells(body, from, 'input_token_details') ? inputDetails : noDetails;
+    case 20:
+      if (spells(body, from, 'input_tokens_details')) return inputDetails;
+      return spells(body, from, 'output_token_details') ? outputDetails : noDetails;
+    case 21:
+      if (spells(body, from, 'prompt_tokens_details')) return inputDetails;
+      return spells(body, from, 'output_tokens_details') ? outputDetails : noDetails;
+    case 25:
+      return spells(body, from, 'completion_tokens_details') ? outputDetails : noDetails;
+    default:
+      return noDetails;
+  }
+}
+
+/** Of the object at `start`: just past it; -1 when it holds anything but whole numbers and null. */
+function readDetails(
+  counts: Reading,
+  details: Details,
+  body: Buffer,
+  { start: from, to }: { readonly start: number; readonly to: number },
+): number {
+  let at = skipSpace(body, from + 1);
+  if (body[at] === closing) return at + 1;
+  while (at < to) {
+    const keyEnd = textEnd(body, at, to);
+    if (keyEnd === -1) return -1;
+    const separator = skipSpace(body, keyEnd + 1);
+    if (body[separator] !== colon) return -1;
+    const start = skipSpace(body, separator + 1);
+    let end = wholeNumberEnd(body, start);
+    if (end !== -1) keepDetail(counts, details, body, { at, keyEnd, start, end });
+    else {
+      if (!spells(body, start, 'null')) return -1;
+      end = start + 4;
+    }
+    const next = skipSpace(body, end);
+    if (body[next] === closing) return next + 1;
+    if (body[next] !== comma) return -1;
+    at = skipSpace(body, next + 1);
+  }
+  return -1;
+}
+
 interface Place {
   readonly at: number;
   readonly keyEnd: number;
@@ -62,25 +120,64 @@ interface Place {
   readonly end: number;
 }
 
-/** The output by OpenAI's name wins. */
+/** The output by OpenAI's name wins, and a part by the name in its details. */
 function keep(counts: Reading, body: Buffer, { at, keyEnd, start, end }: Place): void {
-  switch (keyEnd - at - 1) {
+  const from = at + 1;
+  switch (keyEnd - from) {
+    case 7:
+      if (spells(body, from, 'seconds')) counts.seconds = numberAt(body, start, end);
+      break;
     case 12:
-      if (spells(body, at + 1, 'total_tokens')) counts.total = numberAt(body, start, end);
-      else if (spells(body, at + 1, 'input_tokens')) counts.input = numberAt(body, start, end);
+      if (spells(body, from, 'total_tokens')) counts.total = numberAt(body, start, end);
+      else if (spells(body, from, 'input_tokens')) counts.input = numberAt(body, start, end);
       break;
     case 13:
-      if (spells(body, at + 1, 'prompt_tokens')) counts.prompt = numberAt(body, start, end);
-      else if (spells(body, at + 1, 'output_tokens')) counts.output ??= numberAt(body, start, end);
+      if (spells(body, from, 'prompt_tokens')) counts.prompt = numberAt(body, start, end);
+      else if (spells(body, from, 'output_tokens')) counts.output ??= numberAt(body, start, end);
+      else if (spells(body, from, 'cached_tokens')) counts.cached ??= numberAt(body, start, end);
+      break;
+    case 16:
+      if (spells(body, from, 'reasoning_tokens')) counts.reasoning ??= numberAt(body, start, end);
       break;
     case 17:
-      if (spells(body, at + 1, 'completion_tokens')) counts.output = numberAt(body, start, end);
+      if (spells(body, from, 'completion_tokens')) counts.output = numberAt(body, start, end);
       break;
     case 23:
-      if (spells(body, at + 1, 'cache_read_input_tokens')) counts.cacheRead = numberAt(body, start, end);
+      if (spells(body, from, 'cache_read_input_tokens')) counts.cacheRead = numberAt(body, start, end);
+      else if (spells(body, from, 'prompt_cache_hit_tokens')) counts.cached ??= numberAt(body, start, end);
       break;
     case 27:
-      if (spells(body, at + 1, 'cache_creation_input_tokens')) counts.cacheWrite = numberAt(body, start, end);
+      if (spells(body, from, 'cache_creation_input_tokens')) counts.cacheWrite = numberAt(body, start, end);
+      break;
+  }
+}
+
+function keepDetail(counts: Reading, details: Details, body: Buffer, { at, keyEnd, start, end }: Place): void {
+  const from = at + 1;
+  switch (keyEnd - from) {
+    case 12:
+      if (details === cacheDetails || !spells(body, from, 'audio_tokens')) break;
+      if (details === inputDetails) counts.audioInput = numberAt(body, start, end);
+      else counts.audioOutput = numberAt(body, start, end);
+      break;
+    case 13:
+      if (details === inputDetails && spells(body, from, 'cached_tokens')) counts.cached = numberAt(body, start, end);
+      break;
+    case 15:
+      if (details === outputDetails && spells(body, from, 'thinking_tokens'))
+        counts.reasoning ??= numberAt(body, start, end);
+      break;
+    case 16:
+      if (details === outputDetails && spells(body, from, 'reasoning_tokens'))
+        counts.reasoning = numberAt(body, start, end);
+      break;
+    case 18:
+      if (details === inputDetails && spells(body, from, 'cache_write_tokens'))
+        counts.written = numberAt(body, start, end);
+      break;
+    case 25:
+      if (details === cacheDetails && spells(body, from, 'ephemeral_1h_input_tokens'))
+        counts.hourCacheWrite = numberAt(body, start, end);
       break;
   }
 }
@@ -98,6 +195,11 @@ function valueEnd(body: Buffer, from: number, to: number): number {
     }
     return at + 1;
   }
+  return wholeNumberEnd(body, from);
+}
+
+function wholeNumberEnd(body: Buffer, from: number): number {
+  let at = from;
   while (isDigit(body[at])) at += 1;
   const digits = at - from;
   return digits === 0 || digits > mostDigits || (digits > 1 && body[from] === 0x30) ? -1 : at;

@@ -1,8 +1,9 @@
 // What a translated answer cost: as the provider reported it, else estimated from the texts that passed.
 import type { ConversationAnswer, ConversationUsage } from '../dialects/conversation/conversation.ts';
 import type { StreamEvent } from '../dialects/conversation/stream-event.ts';
+import { type Counts, noCounts } from '../tokens/counts.ts';
 import { type Asked, measureText } from '../tokens/measure.ts';
-import { type Counts, type TokenUsage, tokenUsageFrom } from '../tokens/token-usage.ts';
+import { type TokenUsage, tokenUsageFrom } from '../tokens/token-usage.ts';
 
 /** Watches the events of an answer, and says what they cost. */
 export class TranslatedUsage {
@@ -56,7 +57,7 @@ export class TranslatedUsage {
     if (reported === undefined || reported.inputTokens === 0) return passed;
     const { inputTokens } = reported;
     const outputTokens = Math.max(reported.outputTokens, passed.outputTokens);
-    return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, source: 'estimated' };
+    return { ...reported, outputTokens, totalTokens: inputTokens + outputTokens, source: 'estimated' };
   }
 
   get #isSaid(): boolean {
@@ -64,7 +65,18 @@ export class TranslatedUsage {
   }
 }
 
-function countsOf({ inputTokens, outputTokens, totalTokens }: ConversationUsage): Counts {
-  const none = { prompt: undefined, cacheRead: undefined, cacheWrite: undefined };
-  return { ...none, input: inputTokens, output: outputTokens, total: totalTokens };
+function countsOf(usage: ConversationUsage): Counts {
+  return {
+    ...noCounts,
+    input: usage.inputTokens,
+    output: usage.outputTokens,
+    total: usage.totalTokens,
+    cached: usage.cachedTokens,
+    written: usage.cacheWriteTokens,
+    hourCacheWrite: usage.hourCacheWriteTokens,
+    audioInput: usage.audioInputTokens,
+    cachedAudio: usage.cachedAudioTokens,
+    reasoning: usage.reasoningTokens,
+    audioOutput: usage.audioOutputTokens,
+  };
 }

@@ -6,7 +6,7 @@ export interface Charged {
   requests: number;
   tokens: number;
   reported: number;
-  estimated: number;
+  partial: number;
 }
 
 /** What was charged so far: to the windows of `/team`, and as metrics by source. */
@@ -22,7 +22,7 @@ export async function charged(through: Gateway): Promise<Charged> {
     requests: day?.requests_used ?? Number.NaN,
     tokens: day?.tokens_used ?? Number.NaN,
     reported: tokens('reported'),
-    estimated: tokens('estimated'),
+    partial: tokens('partial'),
   };
 }
 
@@ -31,7 +31,7 @@ export function minus(after: Charged, before: Charged): Charged {
     requests: after.requests - before.requests,
     tokens: after.tokens - before.tokens,
     reported: after.reported - before.reported,
-    estimated: after.estimated - before.estimated,
+    partial: after.partial - before.partial,
   };
 }
 

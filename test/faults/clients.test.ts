@@ -143,13 +143,13 @@ await test('a client that leaves while the provider thinks: the provider is let 
   t.equal(cost.requests, leavings);
   t.equal(cost.reported, 0);
   t.ok(
-    cost.estimated >= leavings && cost.estimated <= 20 * leavings,
-    `the question was taken, so it costs: ${cost.estimated}`,
+    cost.partial >= leavings && cost.partial <= 20 * leavings,
+    `the question was taken, so it costs: ${cost.partial}`,
   );
-  t.equal(cost.tokens, cost.estimated);
+  t.equal(cost.tokens, cost.partial);
 });
 
-await test('a client that leaves amid a stream pays what came: as reported, else estimated', async (t) => {
+await test('a client that leaves amid a stream pays what came: as reported, else in part', async (t) => {
   const words = 8;
   const event = (word: string) => `data: {"choices":[{"index":0,"delta":{"content":"${word}"}}]}\n\n`;
   const events = Array.from({ length: words }, (_, index) => event(`word${index} `));
@@ -176,11 +176,11 @@ await test('a client that leaves amid a stream pays what came: as reported, else
       await untilFree(gateway);
       const cost = minus(await charged(gateway), before);
       const late = { tokens: cost.tokens - middle.tokens, reported: cost.reported - middle.reported };
-      if (reports) t.same({ ...late, estimated: cost.estimated }, { tokens: 5555, reported: 5555, estimated: 0 });
+      if (reports) t.same({ ...late, partial: cost.partial }, { tokens: 5555, reported: 5555, partial: 0 });
       else {
         t.equal(late.reported, 0);
-        t.equal(late.tokens, cost.estimated);
-        t.ok(cost.estimated >= words && cost.estimated <= 4 * words, `${words} events cost ${cost.estimated}`);
+        t.equal(late.tokens, cost.partial);
+        t.ok(cost.partial >= words && cost.partial <= 4 * words, `${words} events cost ${cost.partial}`);
       }
       connection.close();
     }
@@ -214,13 +214,13 @@ await test('a client that leaves behind the last words pays what the provider re
     t.equal(reporting.entry.clientClosedAtMs, undefined, 'the provider is still asked, and the slot still held');
     reporting.gate.release();
     const { ms: reportedMs, ...reported } = await reporting.cost();
-    t.same(reported, { requests: 1, tokens: 5555, reported: 5555, estimated: 0 });
+    t.same(reported, { requests: 1, tokens: 5555, reported: 5555, partial: 0 });
     t.ok(reportedMs < defaultDrainMs, 'the provider is let go when it has reported');
 
     const slowdown = watchSlowdown(gateway.process);
     const { ms: silentMs, ...silent } = await (await leave(ending, end)).cost();
     t.match(silent, { requests: 1, reported: 0 });
-    t.equal(silent.tokens, silent.estimated, 'usage that is not reported is estimated');
+    t.equal(silent.tokens, silent.partial, 'usage that is not reported is that of a part');
     const mostMs = drainMs * 4 * slowdown();
     t.ok(silentMs >= drainMs * 0.8 && silentMs < mostMs, `let go after ${silentMs.toFixed(0)} ms of ${drainMs}`);
 

@@ -171,7 +171,7 @@ await test('a stream that ends too soon is charged for what has passed', async (
   const question = { ...asked, model: 'anthropic/m', stream: true };
   await upstream.behave({ kind: 'sse', chunks: [started, opened, ...words, fin] });
   const broken = await lineOf((await post('/v1/chat/completions', question)).id);
-  t.match(broken, { status: 502, error_code: 'stream_incomplete', prompt_tokens: 7, tokens_source: 'estimated' });
+  t.match(broken, { status: 502, error_code: 'stream_incomplete', prompt_tokens: 7, tokens_source: 'partial' });
   t.ok(Number(broken['completion_tokens']) >= 200, 'not for the one token that was reported at the beginning');
 
   await upstream.behave({ kind: 'sse', chunks: [started, opened, ...words, silence] });
@@ -185,7 +185,7 @@ await test('a stream that ends too soon is charged for what has passed', async (
     if (pieces === 150) break;
   }
   const abandoned = await lineOf(response.headers.get('x-request-id') ?? '');
-  t.match(abandoned, { status: 499, prompt_tokens: 7, tokens_source: 'estimated' });
+  t.match(abandoned, { status: 499, prompt_tokens: 7, tokens_source: 'partial' });
   t.ok(Number(abandoned['completion_tokens']) >= 149);
   await waitFor('the provider to be let go', () => upstream.ledger[index]?.clientClosedAtMs !== undefined);
 

@@ -245,7 +245,7 @@ await test(`${total} requests, a fifth of them abandoned somewhere: the books ar
   const sum = (list: readonly Job[]) => list.reduce((so, { id }) => so + charged(id), 0);
   const source = (name: string) => readMetric(idle, 'gateway_rate_limit_tokens_total', { source: name }) ?? 0;
   t.equal(source('reported'), sum(ok) + sum(reported));
-  t.equal(source('estimated'), sum(estimated), 'only clients that left are charged an estimate');
+  t.equal(source('partial'), sum(estimated), 'only clients that left are charged for a part');
   t.equal(all?.tokens_used, sum(jobs));
   const longest = Math.max(0, ...estimated.map(({ id }) => charged(id)));
   t.ok(longest < 200, `an estimate is of the answer's size: at most ${longest}`);

@@ -32,6 +32,8 @@ export function readUsage(value: JsonValue | undefined): ConversationUsage | und
     // OpenRouter, and gateways that show Anthropic's counts.
     cacheWriteTokens: count(inputDetails?.['cache_write_tokens']) ?? count(usage['cache_creation_input_tokens']),
     reasoningTokens: reasoning,
+    audioInputTokens: count(inputDetails?.['audio_tokens']),
+    audioOutputTokens: count(outputDetails?.['audio_tokens']),
   };
 }
 
@@ -42,15 +44,22 @@ export function usageIn(body: JsonObject, choice: JsonObject | undefined): Conve
 
 /** Usage as OpenAI writes it. The details name what is known. */
 export function writeUsage(usage: ConversationUsage): JsonObject {
-  const { inputTokens, outputTokens, totalTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
+  const { inputTokens, outputTokens, totalTokens, cachedTokens, cacheWriteTokens } = usage;
+  const { reasoningTokens, audioInputTokens, audioOutputTokens } = usage;
   const isCacheKnown = cachedTokens !== undefined || cacheWriteTokens !== undefined;
   const cache = { cached_tokens: cachedTokens ?? 0, cache_write_tokens: cacheWriteTokens };
+  const isInputKnown = isCacheKnown || audioInputTokens !== undefined;
+  const isOutputKnown = reasoningTokens !== undefined || audioOutputTokens !== undefined;
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: totalTokens ?? inputTokens + outputTokens,
-    prompt_tokens_details: isCacheKnown ? cache : undefined,
-    completion_tokens_details: reasoningTokens === undefined ? undefined : { reasoning_tokens: reasoningTokens },
+    prompt_tokens_details: isInputKnown
+      ? { ...(isCacheKnown ? cache : {}), audio_tokens: audioInputTokens }
+      : undefined,
+    completion_tokens_details: isOutputKnown
+      ? { reasoning_tokens: reasoningTokens, audio_tokens: audioOutputTokens }
+      : undefined,
   };
 }
 

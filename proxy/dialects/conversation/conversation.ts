@@ -134,7 +134,13 @@ export interface ConversationUsage {
   readonly totalTokens?: number | undefined;
   readonly cachedTokens?: number | undefined;
   readonly cacheWriteTokens?: number | undefined;
+  /** Of `cacheWriteTokens`, those that are kept for an hour. */
+  readonly hourCacheWriteTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;
+  readonly audioInputTokens?: number | undefined;
+  /** Of `cachedTokens` and of `audioInputTokens`. */
+  readonly cachedAudioTokens?: number | undefined;
+  readonly audioOutputTokens?: number | undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 // Anthropic's counts of tokens: what its cache holds stands beside the input, and in the conversation it is part of it.
 import type { ConversationUsage } from '../conversation/conversation.ts';
-import { type JsonObject, type JsonValue, numberOf } from '../json.ts';
+import { type JsonObject, type JsonValue, numberOf, objectOf } from '../json.ts';
 
 /** Undefined where neither input nor output is counted. */
 export function readUsage(usage: JsonObject | undefined): ConversationUsage | undefined {
@@ -10,7 +10,14 @@ export function readUsage(usage: JsonObject | undefined): ConversationUsage | un
   const cachedTokens = countOf(usage['cache_read_input_tokens']);
   const cacheWriteTokens = countOf(usage['cache_creation_input_tokens']);
   const inputTokens = (input ?? 0) + (cachedTokens ?? 0) + (cacheWriteTokens ?? 0);
-  return { inputTokens, outputTokens: output ?? 0, cachedTokens, cacheWriteTokens };
+  return {
+    inputTokens,
+    outputTokens: output ?? 0,
+    cachedTokens,
+    cacheWriteTokens,
+    hourCacheWriteTokens: countOf(objectOf(usage['cache_creation'])?.['ephemeral_1h_input_tokens']),
+    reasoningTokens: countOf(objectOf(usage['output_tokens_details'])?.['thinking_tokens']),
+  };
 }
 
 /** As Anthropic writes it; caches of which nothing is known count 0. */

@@ -1,22 +1,14 @@
 // Watches a stream of Anthropic's Messages as its bytes pass. It tells the input at its beginning, and all of the output at its end.
 import { dataOf } from '../../bytes/events.ts';
+import { type Counts, noCounts } from '../../tokens/counts.ts';
 import { estimateStreamOutput } from '../../tokens/estimate.ts';
 import { findCounts } from '../../tokens/find-usage.ts';
-import { type Counts, type TokenUsage, tokenUsageFrom } from '../../tokens/token-usage.ts';
+import { type TokenUsage, tokenUsageFrom } from '../../tokens/token-usage.ts';
 import { NamedEventTap } from '../named-event-tap.ts';
-
-const nothingSaid: Counts = {
-  prompt: undefined,
-  input: undefined,
-  output: undefined,
-  total: undefined,
-  cacheRead: undefined,
-  cacheWrite: undefined,
-};
 
 /** Of one stream. An `error` event ends it, too. */
 export class MessagesTap extends NamedEventTap {
-  #counts = nothingSaid;
+  #counts: Counts = noCounts;
   #isFinal = false;
 
   /** As reported; of a stream that broke off the input as reported, and an estimate of the output. */
@@ -28,7 +20,7 @@ export class MessagesTap extends NamedEventTap {
     if (inputTokens === 0) return undefined;
     const passed = estimateStreamOutput(this.events(), this.bytes, this.wideTokens);
     const outputTokens = Math.max(reported.outputTokens, passed);
-    return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, source: 'estimated' };
+    return { ...reported, outputTokens, totalTokens: inputTokens + outputTokens, source: 'estimated' };
   }
 
   protected ends(name: string): boolean {
@@ -42,11 +34,13 @@ export class MessagesTap extends NamedEventTap {
     if (said === undefined) return;
     const before = this.#counts;
     this.#counts = {
-      ...nothingSaid,
+      ...noCounts,
       input: later(before.input, said.input),
       output: later(before.output, said.output),
       cacheRead: later(before.cacheRead, said.cacheRead),
       cacheWrite: later(before.cacheWrite, said.cacheWrite),
+      hourCacheWrite: later(before.hourCacheWrite, said.hourCacheWrite),
+      reasoning: later(before.reasoning, said.reasoning),
     };
     this.#isFinal ||= name === 'message_delta' && said.output !== undefined;
   }

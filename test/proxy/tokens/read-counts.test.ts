@@ -1,6 +1,7 @@
 // Counts are read from the bytes of a usage object where it is written as usual, and as JSON reads them.
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { noCounts } from '../../../proxy/tokens/counts.ts';
 import { readCounts } from '../../../proxy/tokens/read-counts.ts';
 import { tokenUsageFrom, tokenUsageOf } from '../../../proxy/tokens/token-usage.ts';
 import { runs } from '../../support/extent.ts';
@@ -9,24 +10,16 @@ const read = (text: string) => readCounts(Buffer.from(text), 0, Buffer.byteLengt
 
 await test('the usage of OpenAI and of Anthropic is read without making an object of it', (t) => {
   const details = '"prompt_tokens_details":{"cached_tokens":3,"audio_tokens":0},"completion_tokens_details":{"a}":1}';
-  const none = {
-    prompt: undefined,
-    input: undefined,
-    output: undefined,
-    total: undefined,
-    cacheRead: undefined,
-    cacheWrite: undefined,
-  };
   const openai = read(`{"prompt_tokens":14,"completion_tokens":32,"total_tokens":46,${details}}`);
-  t.same(openai, { ...none, prompt: 14, output: 32, total: 46 });
-  t.same(read('{ "input_tokens" : 5 ,\r\n\t"output_tokens":0 }'), { ...none, input: 5, output: 0 });
+  t.same(openai, { ...noCounts, prompt: 14, output: 32, total: 46, cached: 3, audioInput: 0 });
+  t.same(read('{ "input_tokens" : 5 ,\r\n\t"output_tokens":0 }'), { ...noCounts, input: 5, output: 0 });
   const caches =
     '"cache_creation_input_tokens":7,"cache_read_input_tokens":11,"cache_creation":{"ephemeral_5m_input_tokens":7}';
   const anthropic = read(
     `{"input_tokens":5,${caches},"output_tokens":3,"service_tier":"standard","server_tool_use":null}`,
   );
-  t.same(anthropic, { ...none, input: 5, output: 3, cacheRead: 11, cacheWrite: 7 });
-  t.same(read('{}'), none);
+  t.same(anthropic, { ...noCounts, input: 5, output: 3, cacheRead: 11, cacheWrite: 7 });
+  t.same(read('{}'), noCounts);
   t.end();
 });
 
@@ -46,6 +39,11 @@ await test('what is written otherwise is left to the parser', (t) => {
     '{"total\\u005ftokens":7}',
     '{"total_tokens":7,"list":[1]}',
     '{"deep":{"er":{}},"total_tokens":7}',
+    '{"prompt_tokens_details":{"cached_tokens":1.5},"total_tokens":7}',
+    '{"prompt_tokens_details":{"cached_tokens":1},"input_tokens_details":{"cached_tokens":2}}',
+    '{"input_token_details":{"cached_tokens_details":{"audio_tokens":1}},"total_tokens":7}',
+    '{"prompt_tokens_details":{"cached_tokens":1,},"total_tokens":7}',
+    '{"prompt_tokens_details":{"cached_tokens":1',
     '{"note":{"a":"}\\""},"total_tokens":7}',
     '{"total_tokens":7',
     '{"total_tokens":7,}',
@@ -69,14 +67,26 @@ await test('what is read is what JSON says', (t) => {
     'output_tokens',
     'cache_read_input_tokens',
     'cache_creation_input_tokens',
+    'cache_creation',
+    'prompt_tokens_details',
+    'input_tokens_details',
+    'output_tokens_details',
+    'seconds',
     'cost',
     'usage',
+  ];
+  const parts = [
+    'cached_tokens',
+    'audio_tokens',
+    'cache_write_tokens',
+    'reasoning_tokens',
+    'ephemeral_1h_input_tokens',
   ];
   const value = fc.oneof(
     fc.integer({ min: 0, max: 20_000_000 }),
     fc.double(),
     fc.constant(null),
-    fc.dictionary(fc.constantFrom(...names), fc.oneof(fc.integer(), fc.string()), { maxKeys: 3 }),
+    fc.dictionary(fc.constantFrom(...names, ...parts), fc.oneof(fc.nat(20), fc.integer(), fc.string()), { maxKeys: 3 }),
   );
   const object = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 6 });
   fc.assert(

@@ -34,7 +34,7 @@ await test('counts are read under both spellings; what is missing follows from t
     [{ prompt_tokens: 6_000_000, completion_tokens: 4_000_000 }, 6_000_000, 4_000_000, 10_000_000],
   ];
   for (const [usage, inputTokens, outputTokens, totalTokens] of cases) {
-    t.same(tokenUsageOf(usage), { inputTokens, outputTokens, totalTokens, source: 'reported' }, JSON.stringify(usage));
+    t.match(tokenUsageOf(usage), { inputTokens, outputTokens, totalTokens, source: 'reported' }, JSON.stringify(usage));
   }
 });
 

@@ -83,6 +83,8 @@ await test('usage counts the whole answer, wherever a server names it', async (t
     totalTokens: 2306,
     cachedTokens: 1920,
     reasoningTokens: 192,
+    audioInputTokens: 0,
+    audioOutputTokens: 0,
   });
   t.match(usageOf('deepseek-thinking'), { inputTokens: 16, cachedTokens: 10, reasoningTokens: 20 });
   t.match(usageOf('openrouter-thinking'), { cachedTokens: 0, cacheWriteTokens: 20 });

@@ -29,7 +29,8 @@ function tapped(text: string, cut = 0): { tap: MessagesTap; passed: string } {
 }
 
 await test('a stream passes as it came and costs the same, wherever it is cut', (t) => {
-  const reported = { inputTokens: 123, outputTokens: 15, totalTokens: 138, source: 'reported' };
+  const caches = { cachedInputTokens: 20, cacheWriteTokens: 100 };
+  const reported = { inputTokens: 123, outputTokens: 15, totalTokens: 138, source: 'reported', ...caches };
   for (const end of ['\n', '\r\n']) {
     const text = whole.map((data) => event(data, end)).join('');
     const wrong: number[] = [];
@@ -64,7 +65,8 @@ await test('a later count replaces the one before, but for a zero', (t) => {
 
 await test('of a stream that broke off the input is known and the output estimated', (t) => {
   const { tap } = tapped([start, open, ...Array.from({ length: 40 }, () => delta)].map((data) => event(data)).join(''));
-  t.same(tap.usage(), { inputTokens: 123, outputTokens: 40, totalTokens: 163, source: 'estimated' });
+  const caches = { cachedInputTokens: 20, cacheWriteTokens: 100 };
+  t.same(tap.usage(), { inputTokens: 123, outputTokens: 40, totalTokens: 163, source: 'estimated', ...caches });
   t.equal(tap.finished(), false);
   const silent = tapped(event({ type: 'message_start', message: { usage: { input_tokens: 0, output_tokens: 0 } } }));
   t.equal(silent.tap.usage(), undefined, 'a server that does not know its input yet');

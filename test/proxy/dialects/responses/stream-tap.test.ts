@@ -14,7 +14,8 @@ const usage = {
   output_tokens_details: { reasoning_tokens: 5 },
   total_tokens: 42,
 };
-const reported = { inputTokens: 30, outputTokens: 12, totalTokens: 42, source: 'reported' };
+const details = { cachedInputTokens: 20, reasoningTokens: 5 };
+const reported = { inputTokens: 30, outputTokens: 12, totalTokens: 42, source: 'reported', ...details };
 const created = { type: 'response.created', response: { id: 'resp_1', tools, usage: null } };
 const delta = { type: 'response.output_text.delta', item_id: 'msg_1', delta: 'hi' };
 const completed = {

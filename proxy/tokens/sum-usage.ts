@@ -1,0 +1,30 @@
+// The usage of several answers of one session, added up.
+import type { TokenUsage } from './token-usage.ts';
+
+/** The counts that only some providers report. */
+const parts = [
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'hourCacheWriteTokens',
+  'audioInputTokens',
+  'cachedAudioTokens',
+  'reasoningTokens',
+  'audioOutputTokens',
+  'audioSeconds',
+  'characters',
+  'images',
+] as const;
+
+/** Parts that one of the two does not report are those of the other. The sum is reported when both are. */
+export function sumUsage(one: TokenUsage | undefined, other: TokenUsage): TokenUsage {
+  if (one === undefined) return other;
+  const known = parts.filter((part) => one[part] !== undefined || other[part] !== undefined);
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    totalTokens: one.totalTokens + other.totalTokens,
+    source: one.source === 'reported' ? other.source : one.source,
+    ...Object.fromEntries(known.map((part) => [part, (one[part] ?? 0) + (other[part] ?? 0)])),
+    ...(one.isOfOtherModel || other.isOfOtherModel ? { isOfOtherModel: true } : {}),
+  };
+}
