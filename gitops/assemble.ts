@@ -45,7 +45,8 @@ export function assemble(
 
   const areComplete = complete && !isUnsound('providers');
   const areAliasesComplete = complete && !isUnsound('aliases');
-  const known = { providers: config.providers, aliases: config.aliases, areComplete, areAliasesComplete };
+  const { providers: named, aliases: written, usage } = config;
+  const known = { providers: named, usage, aliases: written, areComplete, areAliasesComplete };
   const providers = checkProviders(config, sources);
   const aliases = checkAliases(config.aliases, known, sources);
   const limits = checkRateLimits(config.rate_limits, known, sources);

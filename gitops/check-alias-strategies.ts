@@ -2,7 +2,8 @@
 import { createFlattener, type Flattened } from '../schemas/aliases/flatten.ts';
 import { mostLeaves } from '../schemas/aliases/mistakes.ts';
 import { type AliasTargets, familyPrefix, type NamedAlias, type NameTable } from '../schemas/aliases/name-table.ts';
-import { modelId, pricingOf } from '../schemas/listed-models.ts';
+import { modelId } from '../schemas/listed-models.ts';
+import { pricingIn } from '../schemas/prices/price-book.ts';
 import type { Config } from '../schemas/types.ts';
 import { quote } from '../schemas/validation/path.ts';
 import type { Sources } from './sources.ts';
@@ -21,10 +22,12 @@ interface Judging extends AliasFindings {
 export function checkStrategies(
   list: readonly IndexedAlias[],
   table: NameTable,
-  { providers, sources }: { readonly providers: Config['providers']; readonly sources: Sources },
+  { providers, usage, sources }: Pick<Config, 'providers' | 'usage'> & { readonly sources: Sources },
 ): AliasFindings {
-  const priced = Object.entries(providers).flatMap(([name, { models = [] }]) =>
-    models.filter((model) => pricingOf(model) !== undefined).map((model) => `${name}/${modelId(model)}`),
+  const priced = Object.entries(providers).flatMap(([name, provider]) =>
+    (provider.models ?? [])
+      .filter((model) => pricingIn(provider, model, usage)?.input_per_mtok !== undefined)
+      .map((model) => `${name}/${modelId(model)}`),
   );
   const judging: Judging = {
     table,

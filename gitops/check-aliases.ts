@@ -41,7 +41,11 @@ export function checkAliases(
   checkChains(list, table, sources, findings);
   // Only aliases that lead somewhere in the end can be judged further.
   if (findings.problems.length === 0 && known.areComplete && known.areAliasesComplete) {
-    const { problems, warnings } = checkStrategies(list, table, { providers: known.providers, sources });
+    const { problems, warnings } = checkStrategies(list, table, {
+      providers: known.providers,
+      usage: known.usage,
+      sources,
+    });
     findings.problems.push(...problems);
     findings.warnings.push(...warnings);
   }

@@ -15,6 +15,7 @@ const dropped = new Set([
   '$schema',
   '$defs',
   'allOf',
+  'dependentRequired',
   'examples',
   'maxItems',
   'minItems',

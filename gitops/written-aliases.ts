@@ -13,6 +13,8 @@ export interface WrittenAlias extends Omit<Alias, 'targets'> {
 /** What the files that could be read declare. */
 export interface KnownNames {
   providers: Config['providers'];
+  /** Says what models cost. */
+  usage: Config['usage'];
   aliases: readonly WrittenAlias[];
   /** Whether these are all providers; if not, nothing is said about providers and models that are missing. */
   areComplete: boolean;

@@ -30,6 +30,7 @@ export interface Config {
   aliases: Alias[];
   admin: Admin;
   rate_limits: RateLimits;
+  usage: Usage;
   audit: Audit;
 }
 /**
@@ -280,17 +281,91 @@ export interface Provider {
   timeouts: ProviderTimeouts;
 }
 /**
- * What tokens of this model cost; aliases with the strategy cost compare it.
+ * What a model costs: records of usage tell the cost by it, and aliases with the strategy cost compare it. Where something was used that has no price, the cost is unknown.
  */
 export interface Pricing {
   /**
    * US dollars per million tokens of the request.
    */
-  input_per_mtok: number;
+  input_per_mtok?: number;
   /**
    * US dollars per million tokens of the answer.
    */
-  output_per_mtok: number;
+  output_per_mtok?: number;
+  /**
+   * US dollars per million tokens of the request that the provider read from its cache. Absent: the price of input.
+   */
+  cached_input_per_mtok?: number;
+  /**
+   * US dollars per million tokens of the request that the provider wrote to its cache. Absent: the price of input.
+   */
+  cache_write_per_mtok?: number;
+  /**
+   * US dollars per million tokens that were written to a cache which keeps them for an hour. Absent: the price of a cache write.
+   */
+  cache_write_1h_per_mtok?: number;
+  /**
+   * US dollars per million tokens of sound in the request. Absent: the price of input.
+   */
+  audio_input_per_mtok?: number;
+  /**
+   * US dollars per million tokens of sound that the provider read from its cache. Absent: the price of cached input.
+   */
+  cached_audio_input_per_mtok?: number;
+  /**
+   * US dollars per million tokens of sound in the answer. Absent: the price of output.
+   */
+  audio_output_per_mtok?: number;
+  /**
+   * US dollars per million tokens of thoughts in the answer. Absent: the price of output.
+   */
+  reasoning_per_mtok?: number;
+  /**
+   * US dollars for each request, whatever it is.
+   */
+  per_request?: number;
+  /**
+   * US dollars for each image that is made.
+   */
+  per_image?: number;
+  /**
+   * US dollars for each hour of sound that is transcribed.
+   */
+  per_hour?: number;
+  /**
+   * US dollars per million characters that are spoken.
+   */
+  per_million_characters?: number;
+  long_context?: PricesOfLongRequests;
+}
+/**
+ * The prices of tokens where a request has more of them than above_tokens; they replace those of tokens above. A price that is absent here is unknown for such requests.
+ */
+export interface PricesOfLongRequests {
+  /**
+   * Tokens of a request, up to which it has the usual price.
+   */
+  above_tokens: number;
+  /**
+   * US dollars per million tokens of the request.
+   */
+  input_per_mtok?: number;
+  /**
+   * US dollars per million tokens of the answer.
+   */
+  output_per_mtok?: number;
+  /**
+   * US dollars per million tokens of the request that the provider read from its cache. Absent: the price of input.
+   */
+  cached_input_per_mtok?: number;
+  /**
+   * US dollars per million tokens of the request that the provider wrote to its cache. Absent: the price of input.
+   */
+  cache_write_per_mtok?: number;
+  /**
+   * US dollars per million tokens that were written to a cache which keeps them for an hour. Absent: the price of a cache write.
+   */
+  cache_write_1h_per_mtok?: number;
 }
 /**
  * Which of the models that the provider lists are used, and how often it is asked. Only without models. Patterns: * stands for any text, letter case counts.
@@ -529,6 +604,30 @@ export interface ModelLimits {
    * The limits of one subject, one per period.
    */
   limits: Limit[];
+}
+/**
+ * How long records of usage are kept, and by which prices their cost is told.
+ */
+export interface Usage {
+  /**
+   * How long records of usage are kept; at most 365d.
+   */
+  retention: string;
+  /**
+   * Whether models without a price of their own have the public list price that comes with the gateway (schemas/prices/list-prices.json: its date and source stand there): in US dollars, of the standard service tier, without fees for tools of the provider. Only for providers at the address of their type; azure: at global deployments whose name is that of their model; bedrock: in us-east-1 and us-west-2.
+   */
+  list_prices: boolean;
+  /**
+   * Prices of models by type of provider and id, for all providers of the type. They replace list prices; the pricing of a model in providers replaces them.
+   */
+  prices: {
+    /**
+     * By id of the model.
+     */
+    [k: string]: {
+      [k: string]: Pricing;
+    };
+  };
 }
 /**
  * The audit log: an entry for each model request, found by thread, user path, model, status and more. Usage records are made whatever it says.

@@ -5,12 +5,12 @@ import type { Ballot } from './ballot.ts';
 /** Prompts are longer than answers: prices are compared for three tokens of input and one of output, the usual blend. */
 const inputShare = 3;
 
-/** The cheapest first; those without a price follow, and equals stay in declared order. */
+/** The cheapest first, by the rates of usual requests; those without a price follow, and equals stay in declared order. */
 export function rankByCost(targets: readonly Target[], ballot: Ballot): void {
   for (let index = 0; index < targets.length; index += 1) {
     if (!ballot.isUsable(index)) continue;
-    const price = targets[index]?.price;
-    ballot.keys[index] =
-      price === undefined ? Number.POSITIVE_INFINITY : inputShare * price.inputPerMtok + price.outputPerMtok;
+    const { input, output } = targets[index]?.price?.tokens ?? {};
+    const isPriced = input !== undefined && output !== undefined;
+    ballot.keys[index] = isPriced ? inputShare * input + output : Number.POSITIVE_INFINITY;
   }
 }

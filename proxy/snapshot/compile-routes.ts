@@ -4,8 +4,10 @@ import { createFlattener, type Flattened, weightsOf } from '../../schemas/aliase
 import { mostFamilyNames } from '../../schemas/aliases/mistakes.ts';
 import { type ModelOffer, modelNames } from '../../schemas/aliases/model-names.ts';
 import { familyPrefix, NameTable } from '../../schemas/aliases/name-table.ts';
-import { modelId, pricingOf } from '../../schemas/listed-models.ts';
-import type { Alias, Model } from '../../schemas/types.ts';
+import { modelId } from '../../schemas/listed-models.ts';
+import { priceOf } from '../../schemas/prices/price.ts';
+import { pricingIn } from '../../schemas/prices/price-book.ts';
+import type { Alias, Model, Pricing } from '../../schemas/types.ts';
 import { compileRetryPolicy, defaultRetryPolicy } from './retry-policy.ts';
 import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.ts';
 
@@ -13,7 +15,7 @@ import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.t
 type Targets = ReadonlyMap<string, Target>;
 
 /** What names are made of. */
-export type OfferedConfig = Pick<AssembledConfig, 'aliases'> & ModelOffer & Pick<AssembledConfig, 'providers'>;
+export type OfferedConfig = ModelOffer & Pick<AssembledConfig, 'aliases' | 'providers' | 'usage'>;
 
 /**
  * The routes of all names, one map, so that a request looks its name up once. A name of a family is in it, too. An alias that is not
@@ -55,26 +57,27 @@ export function compileRoutes(
   return { routes, models: entriesOf(routes), hidesAliases: enabled.some((alias) => alias.user_paths !== undefined) };
 }
 
-function compileTargets({ providers, inventories }: ModelOffer, upstreams: readonly Upstream[]): Targets {
+function compileTargets({ providers, inventories, usage }: OfferedConfig, upstreams: readonly Upstream[]): Targets {
   const targets = new Map<string, Target>();
   for (const upstream of upstreams) {
-    for (const model of providers[upstream.name]?.models ?? inventories?.get(upstream.name) ?? []) {
-      targets.set(`${upstream.name}/${modelId(model)}`, compileTarget(upstream, model));
+    const provider = providers[upstream.name];
+    if (provider === undefined) continue;
+    for (const model of provider.models ?? inventories?.get(upstream.name) ?? []) {
+      const target = compileTarget(upstream, model, pricingIn(provider, model, usage));
+      targets.set(`${upstream.name}/${modelId(model)}`, target);
     }
   }
   return targets;
 }
 
-function compileTarget(upstream: Upstream, listed: Model): Target {
+function compileTarget(upstream: Upstream, listed: Model, pricing: Pricing | undefined): Target {
   const model = modelId(listed);
-  const pricing = pricingOf(listed);
-  const price = pricing && { inputPerMtok: pricing.input_per_mtok, outputPerMtok: pricing.output_per_mtok };
   return Object.freeze({
     upstream,
     model,
     modelJson: Buffer.from(JSON.stringify(model)),
     speeches: upstream.speechesOf(model),
-    price: price && Object.freeze(price),
+    price: pricing && priceOf(pricing),
   });
 }
 

@@ -1,5 +1,6 @@
 // The compiled form of the config with the keys: frozen, replaced as a whole. A request uses one snapshot from its head to settle.
 import type { Credentials } from '../../schemas/keys/credentials.ts';
+import type { Price } from '../../schemas/prices/price.ts';
 import type { AccessLogScope } from '../access-log.ts';
 import type { TrustedProxies } from '../connection/client-address.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
@@ -68,14 +69,8 @@ export interface Target {
   readonly model: string;
   readonly modelJson: Buffer;
   readonly speeches: Speeches;
-  /** What tokens cost there; undefined: unknown. */
-  readonly price?: TokenPrice | undefined;
-}
-
-/** US dollars per million tokens. */
-export interface TokenPrice {
-  readonly inputPerMtok: number;
-  readonly outputPerMtok: number;
+  /** What its use costs there; undefined: unknown. */
+  readonly price?: Price | undefined;
 }
 
 /** `failover`: always the first target; `round_robin`: by the weights; the others by speed, by price, by conversation. */

@@ -18,8 +18,12 @@ export interface UsageCounts {
   /** Parts of the input and the output; absent: not reported. */
   readonly cached_input_tokens?: number;
   readonly cache_write_input_tokens?: number;
+  /** Of the cache writes, those that are kept for an hour. */
+  readonly cache_write_1h_input_tokens?: number;
   readonly reasoning_tokens?: number;
   readonly audio_input_tokens?: number;
+  /** Of the cached input and of the audio input. */
+  readonly cached_audio_input_tokens?: number;
   readonly audio_output_tokens?: number;
   /** What is billed otherwise than by tokens. */
   readonly audio_seconds?: number;

@@ -91,7 +91,8 @@ export function explain(
 
 /** The keys that an error says are missing or must not be present. */
 function keyed(error: ErrorObject): string[] {
-  if (error.keyword === 'required') return [String(error.params['missingProperty'])];
+  if (error.keyword === 'required' || error.keyword === 'dependentRequired')
+    return [String(error.params['missingProperty'])];
   const { oneOf, anyOf } = schemaOf(error);
   if (error.keyword !== 'oneOf' && error.keyword !== 'anyOf') return [];
   return [...(oneOf ?? []), ...(anyOf ?? [])].flatMap(({ required }) => required ?? []);
@@ -118,7 +119,8 @@ function say({ error, path }: Complaint, found: unknown, hidden: string | undefi
       return here(`must be a time in RFC 3339 such as 2030-01-31T12:00:00Z${andFound}`);
     case 'x-unit':
       return here(`is out of range${andFound}; expected ${rangeOf(error.schema)}`);
-    case 'required': {
+    case 'required':
+    case 'dependentRequired': {
       const key = String(params['missingProperty']);
       return wording.missing(path, key, schema.properties?.[key]);
     }

@@ -216,7 +216,13 @@ await test('a hundred thousand limits are the most a directory may hold', async 
           providers: [],
           models: [],
         },
-        { providers: {}, aliases: [], areComplete: false, areAliasesComplete: false },
+        {
+          providers: {},
+          usage: { retention: '90d', list_prices: true, prices: {} },
+          aliases: [],
+          areComplete: false,
+          areAliasesComplete: false,
+        },
         sources,
       ).problems,
     );

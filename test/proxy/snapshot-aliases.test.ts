@@ -147,6 +147,15 @@ await test('prices of models are prices of targets', async (t) => {
   const pricing = { input_per_mtok: 2.5, output_per_mtok: 10 };
   const config = sampleConfig({ providers: { p: { models: [{ id: 'm', pricing }, { id: 'n' }, 'o'] } } });
   const { routes } = compile(config, '', credentialsOf(undefined, []));
-  t.same(routes.get('p/m')?.targets[0]?.price, { inputPerMtok: 2.5, outputPerMtok: 10 });
+  t.match(routes.get('p/m')?.targets[0]?.price, { tokens: { input: 2.5, output: 10, cachedInput: undefined } });
   for (const name of ['p/n', 'p/o']) t.equal(routes.get(name)?.targets[0]?.price, undefined);
+
+  const listed = sampleConfig({ providers: { o: { base_url: 'https://api.openai.com/v1', models: ['gpt-4o', 'n'] } } });
+  const inputOf = (name: string, usage = listed.usage): number | undefined =>
+    compile({ ...listed, usage }, '', credentialsOf(undefined, [])).routes.get(name)?.targets[0]?.price?.tokens.input;
+  t.equal(inputOf('o/gpt-4o'), 2.5, 'the list price');
+  t.equal(inputOf('o/n'), undefined);
+  t.equal(inputOf('o/gpt-4o', { ...listed.usage, list_prices: false }), undefined);
+  const prices = { openai: { n: pricing } };
+  t.equal(inputOf('o/n', { ...listed.usage, prices }), 2.5, 'the price of the configuration');
 });

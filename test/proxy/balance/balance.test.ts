@@ -8,6 +8,7 @@ import { strategies } from '../../../proxy/snapshot/snapshot.ts';
 import { resolve } from '../../../proxy/stages/resolve.ts';
 import { TargetStates } from '../../../proxy/targets/target-states.ts';
 import { modelAccess } from '../../../schemas/keys/model-access.ts';
+import { priceOf } from '../../../schemas/prices/price.ts';
 import { runs } from '../../support/extent.ts';
 import { sampleConfig } from '../sample-config.ts';
 import { named, open } from '../stage-parts.ts';
@@ -176,7 +177,7 @@ await test('whatever the strategy, a target without a share follows those that a
   for (const strategy of strategies.filter((each) => each !== 'failover')) {
     const { order, first, states } = stand();
     const route = { ...routeWith([1, 1, 1, 1], strategy), weights: [2, 0, 1, 0] };
-    const price = { inputPerMtok: 0, outputPerMtok: 0 };
+    const price = priceOf({ input_per_mtok: 0, output_per_mtok: 0 });
     const cheap = {
       ...route,
       targets: route.targets.map((target, index) => (index % 2 === 1 ? { ...target, price } : target)),

@@ -1,7 +1,8 @@
 // The strategies that go by speed, by price and by conversation.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import type { Route, TokenPrice } from '../../../proxy/snapshot/snapshot.ts';
+import type { Route } from '../../../proxy/snapshot/snapshot.ts';
+import { type Price, priceOf } from '../../../schemas/prices/price.ts';
 import { runs } from '../../support/extent.ts';
 import { routeWith, stand, start, targetAt } from './routes.ts';
 
@@ -97,7 +98,7 @@ await test('a target that became slow is left within seconds, and found again wh
 // --- cost
 
 await test('the cheapest comes first, the unpriced last, equals in declared order', async (t) => {
-  const priced = (...prices: (TokenPrice | undefined)[]): Route => {
+  const priced = (...prices: (Price | undefined)[]): Route => {
     const route = routeWith(
       prices.map(() => 1),
       'cost',
@@ -105,7 +106,7 @@ await test('the cheapest comes first, the unpriced last, equals in declared orde
     const targets = route.targets.map((target, index) => ({ ...target, price: prices[index] }));
     return { ...route, targets };
   };
-  const price = (inputPerMtok: number, outputPerMtok: number): TokenPrice => ({ inputPerMtok, outputPerMtok });
+  const price = (input: number, output: number): Price => priceOf({ input_per_mtok: input, output_per_mtok: output });
   const rows: [route: Route, order: string][] = [
     [priced(price(3, 15), price(0.1, 0.4), price(1, 5)), 'm1 m2 m0'],
     [priced(undefined, price(3, 15), undefined, price(0, 0)), 'm3 m1 m0 m2'],
@@ -113,6 +114,7 @@ await test('the cheapest comes first, the unpriced last, equals in declared orde
     [priced(price(1, 6), price(2, 2)), 'm1 m0'],
     [priced(price(1, 1), price(1, 1)), 'm0 m1'],
     [priced(undefined, undefined), 'm0 m1'],
+    [priced(priceOf({ per_request: 0 }), price(9, 9)), 'm1 m0'],
   ];
   const { order, states } = stand();
   for (const [route, expected] of rows) t.equal(order(route).join(' '), expected);

@@ -1,0 +1,71 @@
+// What the use of a model cost, by its price.
+import type { Cost, UsageCounts } from '../records/usage.ts';
+import type { Price, TokenRates } from './price.ts';
+
+/** A dollar a million tokens is a thousand nano-dollars a token. */
+const nanoPerToken = 1e3;
+const nanoPerDollar = 1e9;
+const secondsPerHour = 3600;
+const perMillion = 1e6;
+
+/**
+ * The cost of `counts` in whole nano-dollars, each side rounded once. Parts of the input and the output are priced by their own rate, or by
+ * that of their whole where they have none. Sound that was heard stands on the input side, characters that were spoken and images that were
+ * made on the output side, as does the fee of a request. Null: something was used that has no price. What has two measures, such as images
+ * that are counted in tokens, too, needs one price only. 0: it was free, or nothing was used (spec: What the service does 8).
+ */
+export function costOf(counts: UsageCounts, price: Price): Cost | null {
+  const { audio_seconds: seconds = 0, characters = 0, images = 0 } = counts;
+  const { longContext } = price;
+  const rates =
+    longContext !== undefined && counts.input_tokens > longContext.aboveTokens ? longContext.tokens : price.tokens;
+  const isInTokens = counts.input_tokens > 0 || counts.output_tokens > 0;
+  const heard = unitNano(seconds / secondsPerHour, price.perHour, isInTokens);
+  const spoken = unitNano(characters / perMillion, price.perMillionCharacters, isInTokens);
+  const made = unitNano(images, price.perImage, isInTokens);
+  const read = inputNano(counts, rates);
+  const said = outputNano(counts, rates);
+  const input = Math.round(read + heard);
+  const output = Math.round(said + spoken + made + nanoPerDollar * (price.perRequest ?? 0));
+  return Number.isNaN(input) || Number.isNaN(output) ? null : { input, output, total: input + output };
+}
+
+/** NaN: there is no price for it, and no other measure of it. */
+function unitNano(amount: number, rate: number | undefined, isInTokens: boolean): number {
+  if (amount === 0) return 0;
+  if (rate === undefined) return isInTokens ? 0 : Number.NaN;
+  return nanoPerDollar * rate * amount;
+}
+
+/** A part that is both cached and sound is priced once. Where it is not reported how much that is, it is as little as possible. */
+function inputNano(counts: UsageCounts, rates: TokenRates): number {
+  const { input_tokens: all, cached_input_tokens: cached = 0, audio_input_tokens: audio = 0 } = counts;
+  const { cache_write_input_tokens: written = 0, cache_write_1h_input_tokens: writtenForHour = 0 } = counts;
+  const { cached_audio_input_tokens: cachedAudio = Math.max(0, cached + audio - all) } = counts;
+  const other = Math.max(0, all - cached - written);
+  const heard = Math.min(other, audio - cachedAudio);
+  const { input, cachedInput = input, cacheWrite = input } = rates;
+  const { hourCacheWrite = cacheWrite, audioInput = input, cachedAudioInput = cachedInput } = rates;
+  return (
+    tokenNano(other - heard, input) +
+    tokenNano(heard, audioInput) +
+    tokenNano(cached - cachedAudio, cachedInput) +
+    tokenNano(cachedAudio, cachedAudioInput) +
+    tokenNano(written - writtenForHour, cacheWrite) +
+    tokenNano(writtenForHour, hourCacheWrite)
+  );
+}
+
+/** Thoughts are no sound. */
+function outputNano(counts: UsageCounts, rates: TokenRates): number {
+  const { output_tokens: all, audio_output_tokens: audio = 0, reasoning_tokens: reasoning = 0 } = counts;
+  const thought = Math.min(reasoning, all - audio);
+  const { output, audioOutput = output, reasoning: reasoningRate = output } = rates;
+  return tokenNano(all - audio - thought, output) + tokenNano(audio, audioOutput) + tokenNano(thought, reasoningRate);
+}
+
+/** NaN: they have no price. */
+function tokenNano(tokens: number, rate: number | undefined): number {
+  if (tokens === 0) return 0;
+  return rate === undefined ? Number.NaN : nanoPerToken * rate * tokens;
+}
