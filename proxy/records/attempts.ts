@@ -1,11 +1,11 @@
 // The attempts of a trip as a record says them: in the order in which they began, each with its kind and what it used.
+import type { Price } from '../../schemas/prices/price.ts';
 import type { AttemptKind, AttemptRecord } from '../../schemas/records/request-record.ts';
 import type { AttemptUsage } from '../../schemas/records/usage.ts';
 import type { Refusal } from '../errors.ts';
 import type { LoggedAttempt } from '../logged-trip.ts';
-import type { TokenPrice } from '../snapshot/snapshot.ts';
+import { attemptUsage } from '../tokens/attempt-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
-import { attemptUsage } from './attempt-usage.ts';
 
 /** The most attempts of one record: those that began last. */
 const mostAttempts = 32;
@@ -16,15 +16,30 @@ const longestMessage = 2048;
 export interface RecordedAttempt extends LoggedAttempt {
   readonly target: LoggedAttempt['target'] & {
     readonly upstream: { readonly name: string; readonly type: string };
-    readonly price?: TokenPrice | undefined;
+    readonly price?: Price | undefined;
+    /** The target of a model where what is asked is passed on; it has the price. */
+    readonly remembered?: { readonly price?: Price | undefined } | undefined;
   };
 }
+
+/** Of an attempt that failed and cost nothing as far as is known, and of one that only read. */
+const free: AttemptUsage = Object.freeze({
+  input_tokens: 0,
+  output_tokens: 0,
+  total_tokens: 0,
+  source: 'estimated',
+  cost: Object.freeze({ input: 0, output: 0, total: 0 }),
+});
+/** Nothing says what was used. */
+const unknown: AttemptUsage = Object.freeze({ ...free, cost: null });
 
 /** What became of the attempt that was relayed. */
 export interface AcceptedAttempt {
   readonly attempt: RecordedAttempt;
-  /** Undefined: tokens are not counted, or nothing came. */
+  /** Undefined: nothing says what was used. */
   readonly usage: TokenUsage | undefined;
+  /** It only reads, so it costs nothing. */
+  readonly isRead: boolean;
   /** What broke its answer off. */
   readonly broken: Refusal | undefined;
   /** The provider's id of the answer. */
@@ -57,29 +72,29 @@ function kindOf(attempt: RecordedAttempt, before: RecordedAttempt | undefined): 
 }
 
 function acceptedRecord(
-  { attempt, usage, broken, providerId, endedAtMs }: AcceptedAttempt,
+  { attempt, usage, isRead, broken, providerId, endedAtMs }: AcceptedAttempt,
   seq: number,
   kind: AttemptKind,
   tracksUsage: boolean,
 ): AttemptRecord {
-  const { target } = attempt;
-  const used = tracksUsage ? attemptUsage(usage, target.price) : undefined;
+  const unsaid = isRead ? free : unknown;
+  const used = usage === undefined ? unsaid : attemptUsage(usage, priceOf(attempt), providerId);
   return {
     ...beginningOf(attempt, seq, kind, endedAtMs),
     success: broken === undefined,
     ...(broken === undefined ? undefined : errorOf(broken)),
-    ...(used === undefined ? undefined : { usage: withId(used, providerId) }),
+    ...(tracksUsage ? { usage: used } : undefined),
   };
 }
 
 function failedRecord(attempt: RecordedAttempt, seq: number, kind: AttemptKind, tracksUsage: boolean): AttemptRecord {
-  const { refused, endedAtMs, isSent, usage, target } = attempt;
+  const { refused, endedAtMs, isSent, usage } = attempt;
   const isCharged = tracksUsage && isSent !== false;
   return {
     ...beginningOf(attempt, seq, kind, endedAtMs),
     success: false,
     ...(refused === undefined ? undefined : errorOf(refused)),
-    ...(isCharged ? { usage: attemptUsage(usage, target.price) } : undefined),
+    ...(isCharged ? { usage: usage === undefined ? free : attemptUsage(usage, priceOf(attempt)) } : undefined),
   };
 }
 
@@ -110,6 +125,6 @@ function errorOf({ code, message, type }: Refusal): Partial<AttemptRecord> {
   };
 }
 
-function withId(usage: AttemptUsage, providerId: string | undefined): AttemptUsage {
-  return providerId === undefined ? usage : { ...usage, provider_id: providerId };
+function priceOf({ target }: RecordedAttempt): Price | undefined {
+  return target.price ?? target.remembered?.price;
 }

@@ -61,6 +61,7 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     accepted && {
       attempt: accepted,
       usage: end.usage,
+      isRead: asked !== undefined && asked.method !== 'POST',
       broken,
       providerId: accepted.upstreamId,
       endedAtMs: end.nowMs,

@@ -7,16 +7,17 @@ import type { RecordedTrip } from '../../proxy/records/record-of-trip.ts';
 import { createRecords } from '../../proxy/records/records.ts';
 import { sessionIdOf } from '../../proxy/records/session-id.ts';
 import type { AuditSettings } from '../../proxy/snapshot/snapshot.ts';
+import { type Price, priceOf } from '../../schemas/prices/price.ts';
 import type { AttemptRecord, RequestRecord } from '../../schemas/records/request-record.ts';
 
-const target = (name: string, price?: { inputPerMtok: number; outputPerMtok: number }) => ({
+const target = (name: string, price?: Price) => ({
   upstream: { name, type: 'openai' },
   model: 'm',
   price,
 });
 const call = readCall(Buffer.from('{"model":"chat","temperature":0.5,"max_tokens":9,"messages":[]}')) as never;
 const first = target('first');
-const second = target('second', { inputPerMtok: 0.15, outputPerMtok: 0.6 });
+const second = target('second', priceOf({ input_per_mtok: 0.15, output_per_mtok: 0.6 }));
 const answered = { target: second, startedAtMs: 40, endedAtMs: 60, refused: undefined, answer: { status: 200 } };
 const busy = { provider: 'first' };
 const refused = {
