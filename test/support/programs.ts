@@ -1,11 +1,11 @@
-// Programs that tests start: found on PATH, as a shell would.
-import { accessSync, constants } from 'node:fs';
+// Programs that tests start: found on PATH, as a shell would, or where Debian keeps those of PostgreSQL.
+import { accessSync, constants, globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The path of a program; undefined when it is not on PATH. */
+/** The path of a program; undefined when it is not there. */
 export function findProgram(name: string): string | undefined {
-  return (process.env['PATH'] ?? '')
-    .split(delimiter)
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return [...folders, ...globSync('/usr/lib/postgresql/*/bin').toSorted().toReversed()]
     .map((folder) => join(folder, name))
     .find((path) => {
       try {

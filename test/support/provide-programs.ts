@@ -14,6 +14,7 @@ interface Package {
 const packages: readonly Package[] = [
   { name: 'redis-server', programs: ['redis-server'], mark: /redis/i },
   { name: 'openssl', programs: ['openssl'], mark: /\btls: true/ },
+  { name: 'postgresql', programs: ['postgres', 'initdb'], mark: /postgres/i },
   { name: 'prometheus', programs: ['promtool'], mark: /promtool/i },
 ];
 

@@ -2,7 +2,7 @@
 import { Pool, type PoolClient, type QueryResult, types } from 'pg';
 import type { Database, Insertion, Row, Statements } from '../sql/database.ts';
 import { postgresDialect } from '../sql/dialect.ts';
-import { migrate, recordsVersion, versionIn } from '../sql/migrations.ts';
+import { migrate, recordsVersion, versionOfTables } from '../sql/migrations.ts';
 import { explainFailure, failure } from './failure.ts';
 
 export interface PostgresRecordOptions {
@@ -70,7 +70,7 @@ export function openPostgres({ databaseUrl, timeoutMs }: PostgresRecordOptions):
       return await connected(async (client) => {
         const statements = statementsOf(client);
         await client.query(begin);
-        if ((await versionIn(statements)) > recordsVersion) throw failure(place, 'newer_schema');
+        if ((await versionOfTables(statements)) > recordsVersion) throw failure(place, 'newer_schema');
         const result = await work(statements);
         await client.query('COMMIT');
         return result;

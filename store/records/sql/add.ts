@@ -39,7 +39,8 @@ export async function addRecords(statements: Statements, records: readonly Reque
 /** Gives the ids of those that are new. */
 async function addEntries(statements: Statements, records: readonly AuditedRecord[]): Promise<Set<string>> {
   const uids = records.map(({ id }) => plainText(id));
-  const known = await statements.all(`SELECT uid FROM entry WHERE uid IN ${statements.dialect.texts}`, uids);
+  const isKnown = statements.dialect.isOneOf('uid', 'TEXT');
+  const known = await statements.all(`SELECT uid FROM entry WHERE ${isKnown}`, uids);
   const stored = new Set(known.map(({ uid }) => String(uid)));
   const fresh = records.filter(({ id }) => !stored.has(plainText(id)));
   if (fresh.length === 0) return new Set();

@@ -1,7 +1,7 @@
 // A database of records as the SQL of this room sees it. Two drivers keep this contract: SQLite in a thread, a pool of connections to PostgreSQL.
 import type { ColumnType, Dialect } from './dialect.ts';
 
-/** A list stands for the whole list of one `IN`, see `Dialect`. */
+/** A list is one value, see `isOneOf` of `Dialect`. */
 export type Value = string | number | null | readonly number[] | readonly string[];
 export type Row = Readonly<Record<string, unknown>>;
 

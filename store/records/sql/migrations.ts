@@ -15,7 +15,11 @@ export const recordsVersion = steps.length;
 export async function versionIn(statements: Statements): Promise<number> {
   const { catalogue } = statements.dialect;
   const [table] = await statements.all(`SELECT 1 AS found FROM ${catalogue} = 'record_version'`);
-  if (table === undefined) return 0;
+  return table === undefined ? 0 : versionOfTables(statements);
+}
+
+/** The same, of a database that has tables. */
+export async function versionOfTables(statements: Statements): Promise<number> {
   const [row] = await statements.all('SELECT version FROM record_version');
   return Number(row?.['version'] ?? 0);
 }

@@ -1,14 +1,28 @@
 // Every operation of the record store, as a function of the statements of one transaction: both engines run these.
 import type { RecordStore } from '../record-store.ts';
 import { addRecords } from './add.ts';
+import { arrivedEntries } from './arrived.ts';
 import type { Database, Statements } from './database.ts';
+import { listEntries } from './log-page.ts';
+import { findConversation, findEntry } from './one-entry.ts';
+import { pruneRecords } from './prune.ts';
+import { listSessions } from './session-page.ts';
+import { auditStats } from './stats.ts';
 
 /** What only reads: a page never waits for a write. */
-export const reads = {};
+export const reads = {
+  sessions: listSessions,
+  entries: listEntries,
+  entry: findEntry,
+  conversation: findConversation,
+  stats: auditStats,
+  arrived: arrivedEntries,
+};
 
 /** What writes, one at a time. */
 export const writes = {
   add: addRecords,
+  prune: pruneRecords,
 };
 
 /** An operation as callers see it. */

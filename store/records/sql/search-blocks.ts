@@ -5,6 +5,11 @@ import { foldCase } from './plain-values.ts';
 
 const entriesPerBlock = 256;
 
+/** Between two texts of one entry: no text has it. */
+const between = '\u{1d}';
+/** In place of a line break within a text. */
+const brokenLine = '\u{1e}';
+
 /** What a text consists of when it may be part of a UUID. */
 export const hexText = /^[0-9a-f-]*$/;
 
@@ -32,12 +37,36 @@ export async function appendToBlocks(statements: Statements, entries: readonly N
   if (rows.length > 0) await statements.insert(blocks, rows);
 }
 
+/** As texts stand in a block. */
+export function oneLine(text: string): string {
+  return foldCase(text).replaceAll('\n', brokenLine);
+}
+
+/** A line for each entry; that of `words` may have several texts. */
 function rowOf(entries: readonly NewEntry[]): [first: number, last: number, hex: string, words: string] {
-  const texts = entries.flatMap(({ record }) => [record.request_id, record.data.error_message ?? '']).map(foldCase);
+  const texts = entries.map(({ record }) => [record.request_id, record.data.error_message ?? ''].map(oneLine));
   const lines = (isHex: boolean): string =>
     texts
-      .filter((text) => text !== '' && hexText.test(text) === isHex)
-      .map((text) => `${text}\n`)
+      .map((each) => each.filter((text) => text !== '' && hexText.test(text) === isHex))
+      .map((each) => `${each.join(between)}\n`)
       .join('');
   return [entries[0]?.id ?? 0, entries.at(-1)?.id ?? 0, lines(true), lines(false)];
+}
+
+/** In which lines a text is, from 0. */
+export function linesOf(lines: string, text: string): number[] {
+  const found: number[] = [];
+  let line = 0;
+  let passed = 0;
+  for (let at = lines.indexOf(text); at >= 0; at = lines.indexOf(text, passed)) {
+    for (let end = lines.indexOf('\n', passed); end >= 0 && end < at; end = lines.indexOf('\n', passed)) {
+      line += 1;
+      passed = end + 1;
+    }
+    found.push(line);
+    passed = lines.indexOf('\n', at) + 1;
+    line += 1;
+    if (passed === 0) break;
+  }
+  return found;
 }

@@ -6,7 +6,7 @@ import { explainFailure, failure } from '../../state/sqlite/failure.ts';
 import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import type { Database, Insertion, Statements, Value } from '../sql/database.ts';
 import { sqliteDialect } from '../sql/dialect.ts';
-import { migrate, recordsVersion, versionIn } from '../sql/migrations.ts';
+import { migrate, recordsVersion, versionIn, versionOfTables } from '../sql/migrations.ts';
 
 const what = 'the record store';
 /** What pages the connection holds, in KiB. */
@@ -58,7 +58,8 @@ export class RecordFile implements Database {
     try {
       const { database, statements } = await this.#opened();
       return await transact(database, mode, async () => {
-        if ((await versionIn(statements)) > recordsVersion) throw failure(this.path, 'newer_schema', undefined, what);
+        if ((await versionOfTables(statements)) > recordsVersion)
+          throw failure(this.path, 'newer_schema', undefined, what);
         return work(statements);
       });
     } catch (error) {

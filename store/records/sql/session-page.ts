@@ -1,0 +1,99 @@
+// Pages of threads: those with matching entries, each once, the one with the newest match first.
+import type { AuditSession, EntryFilter, Page } from '../record-store.ts';
+import { allOf, between, type Condition, condition } from './condition.ts';
+import type { Statements } from './database.ts';
+import { byNewest, type EntryKey, keysOf, newestFirst } from './entry-keys.ts';
+import { listedEntries } from './listed-entries.ts';
+import { entryCondition, fewEntries } from './log-page.ts';
+import { type Sought, seek } from './sought.ts';
+import { textHits } from './text-hits.ts';
+import { countThreads, manyEntries, newestMatches, newestOf } from './thread-source.ts';
+import { threadsBeyond } from './threads-beyond.ts';
+import { countSlices, sumOf } from './time-slices.ts';
+
+interface Keys {
+  readonly total: number;
+  readonly keys: readonly EntryKey[];
+}
+
+export async function listSessions(
+  statements: Statements,
+  filter: EntryFilter,
+  page: Page,
+): Promise<{ total: number; sessions: AuditSession[] }> {
+  const sought = await seek(statements, filter);
+  if (sought === undefined) return { total: 0, sessions: [] };
+  const { total, keys } = await pageOf(statements, sought, page);
+  const listed = await listedEntries(
+    statements,
+    keys.map(({ uid }) => uid),
+  );
+  const sessions = listed.map(({ entry, threadEntries }) => ({ request_count: threadEntries, latest: entry }));
+  return { total, sessions };
+}
+
+async function pageOf(statements: Statements, sought: Sought, page: Page): Promise<Keys> {
+  const isTextOfThread = sought.thread !== undefined && sought.text !== undefined;
+  const hits = isTextOfThread ? undefined : await textHits(statements, sought);
+  if (hits === undefined) return matchingThreads(statements, entryCondition(statements, sought), page);
+  const looked = newestOfThreads([...hits, ...(await threadsBeyond(statements, sought))]);
+  const known = await newestOf(
+    statements,
+    sought,
+    [...looked.keys()].filter((thread) => thread > 0),
+  );
+  const alsoCounted = newestOfThreads(known).size;
+  const isAll = sought.thread === undefined;
+  const single = isAll ? sumOf(await countSlices(statements, sought.span, sought.combos), 'single') : 0;
+  const total = (await countThreads(statements, sought)) + single + looked.size - alsoCounted;
+  const { limit, offset } = page;
+  if (looked.size === 0) return { total, keys: await newest(statements, sought, single, page) };
+  const most = { limit: offset + limit + alsoCounted, offset: 0 };
+  const others = (await newest(statements, sought, single, most)).filter(({ thread }) => !looked.has(thread));
+  const merged = [...newestOfThreads([...looked.values(), ...known]).values(), ...others].sort(newestFirst);
+  return { total, keys: merged.slice(offset, offset + limit) };
+}
+
+/** Of each thread the newest of these. */
+function newestOfThreads(keys: readonly EntryKey[]): ReadonlyMap<number, EntryKey> {
+  const found = new Map<number, EntryKey>();
+  for (const key of keys) {
+    const known = found.get(key.thread);
+    if (known === undefined || newestFirst(key, known) < 0) found.set(key.thread, key);
+  }
+  return found;
+}
+
+/** Sessions and entries without one, merged. `single`: how many of those there are. */
+async function newest(
+  statements: Statements,
+  sought: Sought,
+  single: number,
+  { limit, offset }: Page,
+): Promise<EntryKey[]> {
+  const threads = newestMatches(statements, sought);
+  const end = condition('LIMIT ? OFFSET ?', limit, offset);
+  if (single === 0) return keysOf(await statements.all(`${threads.sql} ${end.sql}`, ...threads.values, ...end.values));
+  const { span, combos } = sought;
+  const isFew = combos !== undefined && single <= fewEntries && sought.comboEntries <= manyEntries;
+  const isOf = combos && condition(statements.dialect.isOneOf(isFew ? 'combo' : 'combo + 0', 'BIGINT'), combos);
+  const where = allOf(condition('thread < 0'), between(isFew ? 'started_ms + 0' : 'started_ms', span), isOf);
+  const singles = `SELECT thread, started_ms, uid FROM entry WHERE ${where.sql} ${byNewest} LIMIT ?`;
+  const sql = `SELECT thread, started_ms, uid FROM (${threads.sql} LIMIT ?) AS sessions
+    UNION ALL SELECT thread, started_ms, uid FROM (${singles}) AS singles ${byNewest} ${end.sql}`;
+  const most = offset + limit;
+  return keysOf(await statements.all(sql, ...threads.values, most, ...where.values, most, ...end.values));
+}
+
+/** Groups and sorts whatever matches. */
+async function matchingThreads(statements: Statements, where: Condition, { limit, offset }: Page): Promise<Keys> {
+  const ranked = `SELECT uid, started_ms, thread, row_number() OVER (PARTITION BY thread ${byNewest}) AS place
+    FROM entry WHERE ${where.sql}`;
+  const [counted] = await statements.all(
+    `SELECT count(DISTINCT thread) AS total FROM entry WHERE ${where.sql}`,
+    ...where.values,
+  );
+  const sql = `SELECT uid, started_ms, thread FROM (${ranked}) AS found WHERE place = 1 ${byNewest} LIMIT ? OFFSET ?`;
+  const rows = await statements.all(sql, ...where.values, limit, offset);
+  return { total: Number(counted?.['total']), keys: keysOf(rows) };
+}

@@ -1,0 +1,79 @@
+// What a filter asks for, in numbers: the combos and the thread that entries must have.
+import type { EntryFilter, Span } from '../record-store.ts';
+import { allOf, anyOf, type Condition, condition, contains } from './condition.ts';
+import type { Statements } from './database.ts';
+import type { Dialect } from './dialect.ts';
+import { plainText } from './plain-values.ts';
+
+export interface Sought {
+  readonly span: Span;
+  /** Entries with one of these match; undefined: all entries do. */
+  readonly combos: readonly number[] | undefined;
+  /** How many entries have one of them, of all times. */
+  readonly comboEntries: number;
+  /** The one session that is asked for. */
+  readonly thread: number | undefined;
+  /** Entries with one of these combos match when their own texts, or their session, have the text in it. */
+  readonly text: { readonly term: string; readonly combos: readonly number[] } | undefined;
+}
+
+/** All moments that an entry may have. */
+export const allTimes: Span = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+
+const searchedColumns = ['requested_model', 'provider', 'provider_name', 'method', 'path', 'error_type'];
+
+/** Undefined: nothing can match. */
+export async function seek(statements: Statements, filter: EntryFilter): Promise<Sought | undefined> {
+  const { dialect } = statements;
+  const { span = allTimes, search = '', sessionId = '' } = filter;
+  const thread = sessionId === '' ? undefined : await threadOf(statements, sessionId);
+  if (sessionId !== '' && thread === undefined) return undefined;
+  const conditions = comboConditions(dialect, filter);
+  if (conditions.length === 0 && search === '')
+    return { span, combos: undefined, comboEntries: 0, thread, text: undefined };
+
+  const isNamed =
+    search === '' ? condition('1 = 1') : anyOf(...searchedColumns.map((name) => contains(dialect, name, search)));
+  const where = allOf(...conditions);
+  const sql = `SELECT id, n, CASE WHEN ${isNamed.sql} THEN 1 ELSE 0 END AS named FROM combo WHERE ${where.sql}`;
+  const rows = await statements.all(sql, ...isNamed.values, ...where.values);
+  const idsOf = (named: 0 | 1): number[] => rows.filter((row) => row['named'] === named).map(({ id }) => Number(id));
+  return {
+    span,
+    combos: idsOf(1),
+    comboEntries: rows.reduce((sum, { n, named }) => sum + Number(n) * Number(named), 0),
+    thread,
+    text: search === '' ? undefined : { term: search, combos: idsOf(0) },
+  };
+}
+
+async function threadOf(statements: Statements, sessionId: string): Promise<number | undefined> {
+  const [row] = await statements.all('SELECT id FROM thread WHERE key = ?', plainText(sessionId));
+  return row === undefined ? undefined : Number(row['id']);
+}
+
+/** Of the columns of `combo`. A text that is empty asks for nothing. */
+function comboConditions(dialect: Dialect, filter: EntryFilter): Condition[] {
+  const { requestedModel, provider, method, path, userPath, errorType, statusCode, stream } = filter;
+  const within = (column: string, text = ''): Condition | undefined =>
+    text === '' ? undefined : contains(dialect, column, text);
+  const isProvider = anyOf(within('provider', provider), within('provider_name', provider));
+  return [
+    within('requested_model', requestedModel),
+    (provider ?? '') === '' ? undefined : isProvider,
+    (method ?? '') === '' ? undefined : condition('method = ?', plainText(method ?? '')),
+    within('path', path),
+    userPath === undefined ? undefined : belowUserPath(userPath),
+    within('error_type', errorType),
+    statusCode === undefined ? undefined : condition('status_code = ?', statusCode),
+    stream === undefined ? undefined : condition('stream = ?', stream ? 1 : 0),
+  ].filter((each) => each !== undefined);
+}
+
+/** This path and all below it, of the column `user_path`; undefined: all. */
+export function belowUserPath(path: string): Condition | undefined {
+  if (path === '/' || path === '') return undefined;
+  const plain = plainText(path);
+  // The hyphen, the dot and others sort before the slash, so a range would take in other paths.
+  return condition('user_path = ? OR substr(user_path, 1, length(?) + 1) = ?', plain, plain, `${plain}/`);
+}

@@ -1,0 +1,69 @@
+// Where threads of a span are counted and sorted from: the threads themselves, or their facets when a filter names combos.
+import { allOf, between, type Condition, condition } from './condition.ts';
+import type { Statements } from './database.ts';
+import { type EntryKey, keysOf } from './entry-keys.ts';
+import type { Sought } from './sought.ts';
+
+/** With more entries of its combos than this, all facets are gone through in the order of their threads. */
+export const manyEntries = 100_000;
+
+/** How many threads have their newest matching entry in the span. */
+export async function countThreads(statements: Statements, sought: Sought): Promise<number> {
+  const { combos, comboEntries, span, thread } = sought;
+  if (combos === undefined) {
+    const { sql, values } = allOf(between('last_ms', span), isThread('id', thread));
+    const [row] = await statements.all(`SELECT count(*) AS total FROM thread WHERE ${sql}`, ...values);
+    return Number(row?.['total']);
+  }
+  // A sum keeps the planner from an index.
+  const column = comboEntries > manyEntries ? 'combo + 0' : 'combo';
+  const isOf = condition(statements.dialect.isOneOf(column, 'BIGINT'), combos);
+  const { sql, values } = allOf(isOf, between('last_ms + 0', span), isThread('thread', thread));
+  const grouped = `SELECT thread FROM facet WHERE ${sql} GROUP BY thread`;
+  const [row] = await statements.all(`SELECT count(*) AS total FROM (${grouped}) AS found`, ...values);
+  return Number(row?.['total']);
+}
+
+/** Those of them that are given, with the newest match of each facet, in no order. */
+export async function newestOf(
+  statements: Statements,
+  sought: Sought,
+  threads: readonly number[],
+): Promise<EntryKey[]> {
+  if (threads.length === 0) return [];
+  const { isOneOf } = statements.dialect;
+  const { combos, span } = sought;
+  const isGiven = condition(isOneOf(combos === undefined ? 'id' : 'thread', 'BIGINT'), threads);
+  const isOf = combos && condition(isOneOf('combo + 0', 'BIGINT'), combos);
+  const { sql, values } = allOf(isGiven, isOf, between('last_ms + 0', span));
+  const columns = 'last_ms AS started_ms, last_uid AS uid';
+  const from = combos === undefined ? `id AS thread, ${columns} FROM thread` : `thread, ${columns} FROM facet`;
+  return keysOf(await statements.all(`SELECT ${from} WHERE ${sql}`, ...values));
+}
+
+/** One row for each thread counted so, the newest first: no other facet of it that matches is newer. */
+export function newestMatches(statements: Statements, { combos, span, thread }: Sought): Condition {
+  const order = 'ORDER BY last_ms DESC, last_uid DESC';
+  const columns = 'last_ms AS started_ms, last_uid AS uid';
+  if (combos === undefined) {
+    const { sql, values } = allOf(between('last_ms', span), isThread('id', thread));
+    return condition(`SELECT id AS thread, ${columns} FROM thread WHERE ${sql} ${order}`, ...values);
+  }
+  const isOf = (column: string): Condition => condition(statements.dialect.isOneOf(`${column} + 0`, 'BIGINT'), combos);
+  const newer = allOf(
+    condition('other.thread = facet.thread AND (other.last_ms, other.last_uid) > (facet.last_ms, facet.last_uid)'),
+    condition('other.last_ms < ?', span.toMs),
+    isOf('other.combo'),
+  );
+  const { sql, values } = allOf(
+    between('last_ms', span),
+    isOf('combo'),
+    isThread('thread', thread),
+    condition(`NOT EXISTS (SELECT 1 FROM facet AS other WHERE ${newer.sql})`, ...newer.values),
+  );
+  return condition(`SELECT thread, ${columns} FROM facet WHERE ${sql} ${order}`, ...values);
+}
+
+function isThread(column: string, thread: number | undefined): Condition | undefined {
+  return thread === undefined ? undefined : condition(`${column} = ?`, thread);
+}

@@ -1,0 +1,20 @@
+// Threads that go on after the end of a span: their newest entry of the span has to be looked up.
+import { allOf, between, type Condition, condition } from './condition.ts';
+import type { Statements } from './database.ts';
+import { byNewest, type EntryKey, keysOf } from './entry-keys.ts';
+import type { Sought } from './sought.ts';
+
+/** For each thread, or facet, that matches and lasts beyond the span, its newest entry in the span, when there is one. */
+export async function threadsBeyond(statements: Statements, { combos, span, thread }: Sought): Promise<EntryKey[]> {
+  const lasts = condition('part.last_ms >= ? AND part.first_ms < ?', span.toMs, span.toMs);
+  const inSpan = between('inner_entry.started_ms', span);
+  const [table, id] = combos === undefined ? ['thread', 'part.id'] : ['facet', 'part.thread'];
+  const isOf = combos && condition(statements.dialect.isOneOf('part.combo + 0', 'BIGINT'), combos);
+  const isSame = combos === undefined ? '' : ' AND inner_entry.combo = part.combo';
+  const newest = `SELECT inner_entry.uid FROM entry AS inner_entry
+    WHERE inner_entry.thread > 0 AND inner_entry.thread = ${id}${isSame} AND ${inSpan.sql} ${byNewest} LIMIT 1`;
+  const where: Condition = allOf(lasts, isOf, thread === undefined ? undefined : condition(`${id} = ?`, thread));
+  const sql = `SELECT entry.uid, entry.started_ms, entry.thread FROM ${table} AS part
+    JOIN entry ON entry.uid = (${newest}) WHERE ${where.sql}`;
+  return keysOf(await statements.all(sql, ...inSpan.values, ...where.values));
+}

@@ -1,0 +1,25 @@
+// The contract of the record store on SQLite, and what becomes of its file when its process is killed.
+import { test } from 'tap';
+import { startProcess } from '../support/process.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { testRecordContract } from './record-store-cases.ts';
+import { sqliteRecords } from './record-store-engines.ts';
+
+await testRecordContract(sqliteRecords);
+
+await test('SQLite: a process that is killed as it writes leaves all that it acknowledged, and nothing half', async (t) => {
+  const { options, store, query } = await sqliteRecords.start(t);
+  const writer = await startProcess({
+    t,
+    entry: 'test/contracts/record-store-writer.ts',
+    args: [JSON.stringify(options)],
+    ready: { line: '"acked"' },
+  });
+  const acked = (): number => Number(writer.logs().at(-1)?.['acked'] ?? 0);
+  await waitFor('some batches to be kept', () => acked() >= 200);
+  await writer.kill();
+  const { total } = await store.entries({}, { limit: 1, offset: 0 });
+  t.ok(total >= acked() && total % 10 === 0, `${total} kept, ${acked()} acknowledged`);
+  t.match(await store.sessions({}, { limit: 20, offset: 0 }), { total: 10, sessions: [{ request_count: total / 10 }] });
+  t.match(await query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
+});
