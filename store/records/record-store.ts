@@ -151,7 +151,10 @@ export interface Retention {
 
 /** Every operation has a deadline and rejects with `StoreUnavailable`; after an outage the next one may succeed. */
 export interface RecordStore {
-  /** Keeps all of them or none, each id once: a record that is there already is passed over. Gives how many were new. */
+  /**
+   * Keeps all of them or none, each id once: a record that is there already is passed over. Gives how many were new. The caller bounds
+   * a batch; 500 records of 64 KiB are well within what the thread of the embedded store may hold.
+   */
   add(records: readonly RequestRecord[]): Promise<number>;
   /** Threads with matching entries, the one with the newest first. `total`: of all pages. */
   sessions(
@@ -165,14 +168,17 @@ export interface RecordStore {
   ): Promise<{ readonly total: number; readonly entries: readonly AuditEntry[] }>;
   /** With everything; undefined: there is none. */
   entry(id: string): Promise<AuditEntry | undefined>;
-  /** The entries of the thread of an entry, the oldest first, with their bodies; at most `most`, around it. Undefined: there is no such entry. */
+  /**
+   * The entries of the thread of an entry, the oldest first, with both bodies and the headers of requests, without attempts; at most
+   * `most`, around it, and of 16 Mi characters. Undefined: there is no such entry.
+   */
   conversation(
     id: string,
     most: number,
   ): Promise<{ readonly entries: readonly AuditEntry[]; readonly truncated: boolean } | undefined>;
   /** `edges`: where buckets begin, rising, from the start of the span to its end. */
   stats(filter: Pick<EntryFilter, 'userPath'>, edges: readonly number[]): Promise<AuditStats>;
-  /** Entries that came in behind `cursor`, in the order in which they came, without bodies; undefined: only the present cursor. */
+  /** Entries that were stored after `cursor`, in the order in which they were, without bodies; undefined: only the present cursor. */
   arrived(
     cursor: number | undefined,
     most: number,
@@ -197,7 +203,7 @@ export interface RecordStore {
   ): Promise<{ readonly total: number; readonly entries: readonly UsageEntry[] }>;
   /** In the order of the questions. */
   spend(questions: readonly SpendQuestion[]): Promise<readonly Spend[]>;
-  /** Removes some of what is older, at most about `most` records; gives how many. 0: nothing is left to remove. */
+  /** Removes some of what is older, at most `most` entries and as many usage records; gives how many. 0: nothing is left to remove. */
   prune(retention: Retention, most: number): Promise<number>;
   close(): Promise<void>;
 }

@@ -8,8 +8,8 @@ import type { Dialect } from './dialect.ts';
  * were removed.
  * `tally`: entries of one hour or one day with one combo; `single` of them without a session.
  * `entry_data`: `listed` is the entry as lists show it, `complete` the whole of it, where lists leave something out.
- * `search_block`: what free text is looked for in, of many entries after each other; `hex` holds request ids of hexadecimal digits and
- * hyphens, which most are and no word is part of, `words` other ids and error messages.
+ * `search_block`: what free text is looked for in, of many entries after each other; `words` holds error messages and request ids, `hex`
+ * those ids that consist of hexadecimal digits and hyphens, which most do, and no word is part of.
  */
 export function recordTables({ text, countedId, givenId, clustered }: Dialect): readonly string[] {
   return [
@@ -23,8 +23,8 @@ export function recordTables({ text, countedId, givenId, clustered }: Dialect): 
     'CREATE INDEX thread_last ON thread (last_ms, first_ms)',
     `CREATE TABLE facet (thread BIGINT NOT NULL, combo BIGINT NOT NULL, n BIGINT NOT NULL, first_ms BIGINT NOT NULL,
        last_ms BIGINT NOT NULL, last_uid ${text} NOT NULL, PRIMARY KEY (thread, combo))${clustered}`,
-    'CREATE INDEX facet_last ON facet (last_ms, combo)',
-    'CREATE INDEX facet_combo ON facet (combo, last_ms)',
+    'CREATE INDEX facet_last ON facet (last_ms, first_ms, combo, thread)',
+    'CREATE INDEX facet_combo ON facet (combo, last_ms, thread)',
     `CREATE TABLE tally (grain_ms BIGINT NOT NULL, start_ms BIGINT NOT NULL, combo BIGINT NOT NULL, n BIGINT NOT NULL,
        single BIGINT NOT NULL, duration_ns DOUBLE PRECISION NOT NULL, PRIMARY KEY (grain_ms, start_ms, combo))${clustered}`,
     `CREATE TABLE entry (id ${givenId}, uid ${text} NOT NULL, started_ms BIGINT NOT NULL, duration_ns BIGINT NOT NULL,
@@ -35,6 +35,6 @@ export function recordTables({ text, countedId, givenId, clustered }: Dialect): 
     'CREATE INDEX entry_thread ON entry (thread, started_ms, combo) WHERE thread > 0',
     'CREATE INDEX entry_single ON entry (started_ms, combo) WHERE thread < 0',
     `CREATE TABLE entry_data (id ${givenId}, listed ${text} NOT NULL, complete ${text})`,
-    `CREATE TABLE search_block (first_entry ${givenId}, last_entry BIGINT NOT NULL, hex ${text} NOT NULL, words ${text} NOT NULL)`,
+    `CREATE TABLE search_block (first_entry ${givenId}, last_entry BIGINT NOT NULL, words ${text} NOT NULL, hex ${text} NOT NULL)`,
   ];
 }

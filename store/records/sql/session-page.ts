@@ -45,11 +45,12 @@ async function pageOf(statements: Statements, sought: Sought, page: Page): Promi
   const alsoCounted = newestOfThreads(known).size;
   const isAll = sought.thread === undefined;
   const single = isAll ? sumOf(await countSlices(statements, sought.span, sought.combos), 'single') : 0;
-  const total = (await countThreads(statements, sought)) + single + looked.size - alsoCounted;
+  const sources = { threads: await countThreads(statements, sought), single };
+  const total = sources.threads + single + looked.size - alsoCounted;
   const { limit, offset } = page;
-  if (looked.size === 0) return { total, keys: await newest(statements, sought, single, page) };
+  if (looked.size === 0) return { total, keys: await newest(statements, sought, sources, page) };
   const most = { limit: offset + limit + alsoCounted, offset: 0 };
-  const others = (await newest(statements, sought, single, most)).filter(({ thread }) => !looked.has(thread));
+  const others = (await newest(statements, sought, sources, most)).filter(({ thread }) => !looked.has(thread));
   const merged = [...newestOfThreads([...looked.values(), ...known]).values(), ...others].sort(newestFirst);
   return { total, keys: merged.slice(offset, offset + limit) };
 }
@@ -64,25 +65,40 @@ function newestOfThreads(keys: readonly EntryKey[]): ReadonlyMap<number, EntryKe
   return found;
 }
 
-/** Sessions and entries without one, merged. `single`: how many of those there are. */
+/** How many sessions, and entries without one, match. */
+interface Sources {
+  readonly threads: number;
+  readonly single: number;
+}
+
+/** Sessions and entries without one, merged. */
 async function newest(
   statements: Statements,
   sought: Sought,
-  single: number,
-  { limit, offset }: Page,
+  { threads, single }: Sources,
+  page: Page,
 ): Promise<EntryKey[]> {
-  const threads = newestMatches(statements, sought);
-  const end = condition('LIMIT ? OFFSET ?', limit, offset);
-  if (single === 0) return keysOf(await statements.all(`${threads.sql} ${end.sql}`, ...threads.values, ...end.values));
-  const { span, combos } = sought;
-  const isFew = combos !== undefined && single <= fewEntries && sought.comboEntries <= manyEntries;
-  const isOf = combos && condition(statements.dialect.isOneOf(isFew ? 'combo' : 'combo + 0', 'BIGINT'), combos);
-  const where = allOf(condition('thread < 0'), between(isFew ? 'started_ms + 0' : 'started_ms', span), isOf);
-  const singles = `SELECT thread, started_ms, uid FROM entry WHERE ${where.sql} ${byNewest} LIMIT ?`;
-  const sql = `SELECT thread, started_ms, uid FROM (${threads.sql} LIMIT ?) AS sessions
-    UNION ALL SELECT thread, started_ms, uid FROM (${singles}) AS singles ${byNewest} ${end.sql}`;
-  const most = offset + limit;
-  return keysOf(await statements.all(sql, ...threads.values, most, ...where.values, most, ...end.values));
+  const most = page.offset + page.limit;
+  const parts = [
+    threads === 0 ? [] : newestMatches(statements, sought),
+    single === 0 ? [] : newestSingles(statements, sought, single),
+  ].flat();
+  const limited = parts.map(
+    ({ sql }, index) => `SELECT thread, started_ms, uid FROM (${sql} LIMIT ?) AS part_${index}`,
+  );
+  if (limited.length === 0) return [];
+  const sql = `${limited.join(' UNION ALL ')} ${byNewest} LIMIT ? OFFSET ?`;
+  const values = parts.flatMap((part) => [...part.values, most]);
+  return keysOf(await statements.all(sql, ...values, page.limit, page.offset));
+}
+
+function newestSingles(statements: Statements, { span, combos, comboEntries }: Sought, single: number): Condition {
+  const isFew = combos !== undefined && single <= fewEntries && comboEntries <= manyEntries;
+  // Sums keep the planner from an index.
+  const [combo, time] = isFew ? ['combo', 'started_ms + 0'] : ['combo + 0', 'started_ms'];
+  const isOf = combos && condition(statements.dialect.isOneOf(combo, 'BIGINT'), combos);
+  const { sql, values } = allOf(condition('thread < 0'), between(time, span), isOf);
+  return condition(`SELECT thread, started_ms, uid FROM entry WHERE ${sql} ORDER BY ${time} DESC, uid DESC`, ...values);
 }
 
 /** Groups and sorts whatever matches. */

@@ -1,7 +1,7 @@
 // What a filter asks for, in numbers: the combos and the thread that entries must have.
 import type { EntryFilter, Span } from '../record-store.ts';
 import { allOf, anyOf, type Condition, condition, contains } from './condition.ts';
-import type { Statements } from './database.ts';
+import type { Row, Statements } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { plainText } from './plain-values.ts';
 
@@ -37,13 +37,16 @@ export async function seek(statements: Statements, filter: EntryFilter): Promise
   const where = allOf(...conditions);
   const sql = `SELECT id, n, CASE WHEN ${isNamed.sql} THEN 1 ELSE 0 END AS named FROM combo WHERE ${where.sql}`;
   const rows = await statements.all(sql, ...isNamed.values, ...where.values);
-  const idsOf = (named: 0 | 1): number[] => rows.filter((row) => row['named'] === named).map(({ id }) => Number(id));
+  const [all] = await statements.all('SELECT count(*) AS n FROM combo');
+  const named = rows.filter((row) => row['named'] === 1);
+  const others = rows.filter((row) => row['named'] !== 1);
+  const idsOf = (some: readonly Row[]): number[] => some.map(({ id }) => Number(id));
   return {
     span,
-    combos: idsOf(1),
-    comboEntries: rows.reduce((sum, { n, named }) => sum + Number(n) * Number(named), 0),
+    combos: named.length === Number(all?.['n']) ? undefined : idsOf(named),
+    comboEntries: named.reduce((sum, { n }) => sum + Number(n), 0),
     thread,
-    text: search === '' ? undefined : { term: search, combos: idsOf(0) },
+    text: others.length === 0 ? undefined : { term: search, combos: idsOf(others) },
   };
 }
 

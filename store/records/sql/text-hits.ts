@@ -52,7 +52,12 @@ export function hasText(
 
 function threadsNamed({ dialect }: Statements, term: string, fromMs: number): [string, ...(string | number)[]] {
   const { sql, values } = contains(dialect, 'key', term);
-  return [`SELECT id FROM thread WHERE ${sql} AND last_ms >= ? LIMIT ?`, ...(values as string[]), fromMs, mostHits + 1];
+  return [
+    `SELECT id FROM thread WHERE ${sql} AND last_ms + 0 >= ? LIMIT ?`,
+    ...(values as string[]),
+    fromMs,
+    mostHits + 1,
+  ];
 }
 
 /** The numbers of entries; a text with other letters than a UUID has is looked for where there are words. */

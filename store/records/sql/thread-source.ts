@@ -4,6 +4,8 @@ import type { Statements } from './database.ts';
 import { type EntryKey, keysOf } from './entry-keys.ts';
 import type { Sought } from './sought.ts';
 
+/** With fewer entries of its combos than this, all their facets are sorted; with more, facets are walked through, the newest first. */
+const fewOfCombos = 10_000;
 /** With more entries of its combos than this, all facets are gone through in the order of their threads. */
 export const manyEntries = 100_000;
 
@@ -42,22 +44,23 @@ export async function newestOf(
 }
 
 /** One row for each thread counted so, the newest first: no other facet of it that matches is newer. */
-export function newestMatches(statements: Statements, { combos, span, thread }: Sought): Condition {
+export function newestMatches(statements: Statements, { combos, comboEntries, span, thread }: Sought): Condition {
   const order = 'ORDER BY last_ms DESC, last_uid DESC';
   const columns = 'last_ms AS started_ms, last_uid AS uid';
   if (combos === undefined) {
     const { sql, values } = allOf(between('last_ms', span), isThread('id', thread));
     return condition(`SELECT id AS thread, ${columns} FROM thread WHERE ${sql} ${order}`, ...values);
   }
-  const isOf = (column: string): Condition => condition(statements.dialect.isOneOf(`${column} + 0`, 'BIGINT'), combos);
+  const isFew = comboEntries <= fewOfCombos;
+  const isOf = (column: string): Condition => condition(statements.dialect.isOneOf(column, 'BIGINT'), combos);
   const newer = allOf(
     condition('other.thread = facet.thread AND (other.last_ms, other.last_uid) > (facet.last_ms, facet.last_uid)'),
-    condition('other.last_ms < ?', span.toMs),
-    isOf('other.combo'),
+    condition('other.last_ms + 0 < ?', span.toMs),
+    isOf('other.combo + 0'),
   );
   const { sql, values } = allOf(
-    between('last_ms', span),
-    isOf('combo'),
+    between(isFew ? 'last_ms + 0' : 'last_ms', span),
+    isOf(isFew ? 'combo' : 'combo + 0'),
     isThread('thread', thread),
     condition(`NOT EXISTS (SELECT 1 FROM facet AS other WHERE ${newer.sql})`, ...newer.values),
   );

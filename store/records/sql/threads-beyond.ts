@@ -14,7 +14,14 @@ export async function threadsBeyond(statements: Statements, { combos, span, thre
   const newest = `SELECT inner_entry.uid FROM entry AS inner_entry
     WHERE inner_entry.thread > 0 AND inner_entry.thread = ${id}${isSame} AND ${inSpan.sql} ${byNewest} LIMIT 1`;
   const where: Condition = allOf(lasts, isOf, thread === undefined ? undefined : condition(`${id} = ?`, thread));
-  const sql = `SELECT entry.uid, entry.started_ms, entry.thread FROM ${table} AS part
-    JOIN entry ON entry.uid = (${newest}) WHERE ${where.sql}`;
-  return keysOf(await statements.all(sql, ...inSpan.values, ...where.values));
+  // Two statements: PostgreSQL would read all entries to join them with what it does not know.
+  const rows = await statements.all(
+    `SELECT (${newest}) AS uid FROM ${table} AS part WHERE ${where.sql}`,
+    ...inSpan.values,
+    ...where.values,
+  );
+  const uids = rows.flatMap(({ uid }) => (typeof uid === 'string' ? [uid] : []));
+  if (uids.length === 0) return [];
+  const isFound = statements.dialect.isOneOf('uid', 'TEXT');
+  return keysOf(await statements.all(`SELECT uid, started_ms, thread FROM entry WHERE ${isFound}`, uids));
 }

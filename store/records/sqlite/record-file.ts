@@ -11,8 +11,6 @@ import { migrate, recordsVersion, versionIn, versionOfTables } from '../sql/migr
 const what = 'the record store';
 /** What pages the connection holds, in KiB. */
 const cacheKiB = 64 * 1024;
-/** What it maps of the file, in bytes: pages are then read without a copy. */
-const mappedBytes = 4 * 1024 ** 3;
 /** What the log of changes is cut to after it was written back, in bytes. */
 const mostLogBytes = 64 * 1024 * 1024;
 
@@ -79,7 +77,7 @@ export class RecordFile implements Database {
       switchToWal(database, Math.ceil(this.#busyMs / 5));
       // A batch that is stored is removed from the journal: it has to be on the disk.
       database.exec(`PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${mostLogBytes}`);
-      database.exec(`PRAGMA cache_size = -${cacheKiB}; PRAGMA mmap_size = ${mappedBytes}; PRAGMA temp_store = MEMORY`);
+      database.exec(`PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY`);
       const statements = statementsOf(database);
       if ((await versionIn(statements)) < recordsVersion)
         await transact(database, 'IMMEDIATE', () => migrate(statements));
