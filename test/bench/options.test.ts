@@ -16,6 +16,11 @@ void tap.test('--only names parts of the table, or workloads of a comparison', a
   t.match(readOptions(['--compare', 'a,b']), { compare: ['a', 'b'], workloads: ['json', 'sse', 'burst', 'paced'] });
 });
 
+void tap.test('the record store is measured with a million entries, or as many as are asked for', async (t) => {
+  t.match(readOptions(['--records']), { mode: 'records', entries: 1_000_000 });
+  t.match(readOptions(['--records', '--entries', '5', '--rounds', '3']), { mode: 'records', entries: 5, rounds: 3 });
+});
+
 void tap.test('wrong words are refused with what would be right', async (t) => {
   t.throws(() => readOptions(['--only', 'jsn']), {
     message: '--only knows no jsn; it knows json, sse, held, start, limiter',

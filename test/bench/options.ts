@@ -21,12 +21,16 @@ export const USAGE = `usage: npm run bench -- [options]
     --launches N       how often both are started (default 6)
   --flags              a table of Node flags: CPU, latency, memory and start of the gateway with each
     --node A,B         Node binaries to compare (default the one that runs this)
+  --records            the record store: a million entries in 200,000 threads, on SQLite and PostgreSQL; how fast they are kept, how
+                       long each page takes, and which indexes it uses; 10 minutes
+    --entries N        of them (default 1000000)
+    --rounds N         times that each page is asked for (default 20)
   --translation        what a translated call costs, × one whose bytes are relayed; 1 minute
   --profile            where the CPU time of gateway and bare goes, function by function`;
 
 /** The mode, and what belongs to it. */
 export interface Options {
-  readonly mode: 'table' | 'compare' | 'flags' | 'profile' | 'translation';
+  readonly mode: 'table' | 'compare' | 'flags' | 'profile' | 'records' | 'translation';
   readonly quick: boolean;
   readonly parts: readonly Part[];
   readonly limiter: boolean;
@@ -40,6 +44,8 @@ export interface Options {
   readonly pairs: number;
   readonly launches: number;
   readonly nodes: readonly string[];
+  /** Of the record store. */
+  readonly entries: number;
 }
 
 /** Reads the words; undefined when the usage is to be shown instead. Throws with the reason when a word is wrong. */
@@ -60,6 +66,8 @@ export function readOptions(words: string[]): Options | undefined {
       node: { type: 'string', default: process.execPath },
       profile: { type: 'boolean', default: false },
       translation: { type: 'boolean', default: false },
+      records: { type: 'boolean', default: false },
+      entries: { type: 'string', default: '1000000' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -67,7 +75,7 @@ export function readOptions(words: string[]): Options | undefined {
   const { quick, json, record } = values;
   const compare = listOf(values.compare);
   const modes = [values.compare === undefined ? [] : ['compare'], values.flags ? ['flags'] : []].flat();
-  const others = (['profile', 'translation'] as const).filter((name) => values[name]);
+  const others = (['profile', 'records', 'translation'] as const).filter((name) => values[name]);
   const chosen = [...modes, ...others] as Options['mode'][];
   if (chosen.length > 1) throw new Error(`--${chosen.join(' and --')} cannot go together`);
   const [mode = 'table'] = chosen;
@@ -90,6 +98,7 @@ export function readOptions(words: string[]): Options | undefined {
     pairs: countOf('--pairs', values.pairs),
     launches: countOf('--launches', values.launches),
     nodes: listOf(values.node),
+    entries: countOf('--entries', values.entries),
   };
 }
 

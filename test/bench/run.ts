@@ -9,6 +9,7 @@ import { LIMITER_TARGETS, measureLimiter, renderLimiter } from './limiter.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
 import { NODE_FLAGS, type Running, startBare, startGateway } from './processes.ts';
 import { profileUnderLoad, renderFunctions, renderRooms } from './profile.ts';
+import { measureRecords } from './records.ts';
 import { renderReport } from './report.ts';
 import { describeMachine, openSession, progress, type Session, say } from './session.ts';
 import { measureTranslation, renderTranslation } from './translation.ts';
@@ -30,6 +31,7 @@ try {
   if (options.mode === 'compare') await compare(session, options);
   else if (options.mode === 'flags') await tabulateFlags(session, options);
   else if (options.mode === 'profile') await profile(session, options);
+  else if (options.mode === 'records') await measureRecords(session, options);
   else if (options.mode === 'translation') say(renderTranslation(await measureTranslation(session, options)));
   else await tabulate(session, options);
 } catch (error) {

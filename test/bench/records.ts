@@ -1,0 +1,158 @@
+// `npm run bench -- --records`: fills the record store on both engines, then asks for each page many times.
+import type { AuditEntry } from '../../schemas/records/audit-entry.ts';
+import { openRecordStore, type RecordStoreOptions } from '../../store/records/open-records.ts';
+import { openPostgres } from '../../store/records/postgres/pool.ts';
+import type { Database, Value } from '../../store/records/sql/database.ts';
+import { type OpenRecordStore, runOperation } from '../../store/records/sql/operations.ts';
+import { RecordFile } from '../../store/records/sqlite/record-file.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import type { Options } from './options.ts';
+import { type RecordLoad, recordBatches } from './record-load.ts';
+import { type Findable, type RecordQuery, recordQueries } from './record-queries.ts';
+import { progress, type Session, say } from './session.ts';
+import { renderTable } from './table.ts';
+
+/** What a page may take at the 95th percentile, and how many records are to be kept in a second on SQLite. */
+export const RECORD_TARGETS = { pageMs: 100, recordsPerSecond: 15_000 };
+
+/** As the control plane adds them. */
+const batchSize = 500;
+const endMs = Date.UTC(2026, 5, 30, 12);
+const timeoutMs = 60_000;
+
+interface Subject {
+  readonly name: string;
+  readonly options: RecordStoreOptions;
+  readonly database: () => Database & { close(): unknown };
+  /** EXPLAIN, and what an index is called in its answer. */
+  readonly explain: string;
+  /** As the engine does by itself in the background. */
+  readonly settle: () => Promise<unknown>;
+}
+
+/** Prints as it goes, for it takes minutes. */
+export async function measureRecords({ folder }: Session, { entries, rounds = 20 }: Options): Promise<void> {
+  const undoing: (() => unknown)[] = [];
+  const server = await startPostgres({ teardown: (undo) => undoing.unshift(undo) });
+  try {
+    const load: RecordLoad = { entries, threads: Math.ceil(entries / 5), days: 30, endMs };
+    for (const subject of await subjectsOf(server, folder)) await measure(subject, load, rounds);
+    const { pageMs, recordsPerSecond } = RECORD_TARGETS;
+    say(`targets: pages ≤ ${pageMs} ms at p95, SQLite keeps ≥ ${recordsPerSecond} records/s`);
+  } finally {
+    for (const undo of undoing) await undo();
+  }
+}
+
+async function subjectsOf(server: PostgresServer, folder: string): Promise<readonly Subject[]> {
+  const databaseUrl = await server.database();
+  return [
+    {
+      name: 'SQLite',
+      options: { directory: folder, timeoutMs },
+      database: () => new RecordFile(folder, timeoutMs),
+      explain: 'EXPLAIN QUERY PLAN',
+      settle: async () => undefined,
+    },
+    {
+      name: 'PostgreSQL',
+      options: { directory: folder, databaseUrl, timeoutMs },
+      database: () => openPostgres({ databaseUrl, timeoutMs }),
+      explain: 'EXPLAIN',
+      settle: () => server.query(databaseUrl, 'VACUUM ANALYZE'),
+    },
+  ];
+}
+
+async function measure(subject: Subject, load: RecordLoad, rounds: number): Promise<void> {
+  const store = openRecordStore(subject.options);
+  const perSecond = await fill(store, load);
+  say(`${subject.name}: ${load.entries} records in batches of ${batchSize}, ${perSecond.toFixed(0)} records/s`);
+  const database = subject.database();
+  await subject.settle();
+  const rows = [['page', '', 'p50 ms', 'p95 ms']];
+  const plans: string[][] = [];
+  for (const query of recordQueries(endMs, await findable(store))) {
+    progress(`${subject.name}: ${query.operation} ${query.name}`);
+    const times = await timesOf(store, query, rounds);
+    rows.push([query.operation, query.name, at(times, 0.5).toFixed(1), at(times, 0.95).toFixed(1)]);
+    const plan = await planOf(database, query, subject.explain);
+    plans.push([`${query.operation} ${query.name}`, plan.join(' ')]);
+  }
+  progress('');
+  await store.close();
+  await database.close();
+  say(`${renderTable(rows)}\n\nindexes, and tables that are read as a whole:\n${renderTable(plans)}\n`);
+}
+
+/** Gives how many were kept per second, without the time that making them took. */
+async function fill(store: OpenRecordStore, load: RecordLoad): Promise<number> {
+  let spentMs = 0;
+  let kept = 0;
+  for (const batch of recordBatches(load, batchSize)) {
+    const beganMs = performance.now();
+    kept += await store.add(batch);
+    spentMs += performance.now() - beganMs;
+    if (kept % 50_000 < batchSize) progress(`${kept} records kept`);
+  }
+  return (kept / spentMs) * 1_000;
+}
+
+/** An entry from the middle of a session. */
+async function findable(store: OpenRecordStore): Promise<Findable> {
+  const { sessions } = await store.sessions({ stream: true }, { limit: 100, offset: 50 });
+  const isHex = ({ request_id: requestId }: AuditEntry): boolean => !requestId.startsWith('req_');
+  const found = sessions.find(({ latest }) => latest.session_id !== undefined && isHex(latest))?.latest;
+  if (found === undefined) throw new Error('no session was found among what was kept');
+  return { id: found.id, requestId: found.request_id, sessionId: found.session_id ?? '' };
+}
+
+const tables = new Set(['combo', 'entry', 'entry_data', 'facet', 'search_block', 'tally', 'thread']);
+
+/** Rising. Milliseconds. */
+async function timesOf(store: OpenRecordStore, { operation, input }: RecordQuery, rounds: number): Promise<number[]> {
+  const call = store[operation] as (...values: readonly unknown[]) => Promise<unknown>;
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const beganMs = performance.now();
+    await call(...input);
+    times.push(performance.now() - beganMs);
+  }
+  return times.sort((a, b) => a - b);
+}
+
+function at(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? Number.NaN;
+}
+
+/** The indexes that its statements use, and the tables that are read from one end to the other. */
+async function planOf(database: Database, { operation, input }: RecordQuery, explain: string): Promise<string[]> {
+  const used = new Set<string>();
+  const asked: (readonly [sql: string, values: readonly Value[]])[] = [];
+  const noting: Database = {
+    read: (work) =>
+      database.read((statements) =>
+        work({
+          ...statements,
+          all(sql, ...values) {
+            asked.push([sql, values]);
+            return statements.all(sql, ...values);
+          },
+        }),
+      ),
+    write: (work) => database.write(work),
+  };
+  await runOperation(noting, operation, input);
+  await database.read(async (statements) => {
+    for (const [sql, values] of asked) {
+      for (const row of await statements.all(`${explain} ${sql}`, ...values)) {
+        const text = JSON.stringify(row);
+        const [, index] = /(?:USING (?:COVERING )?INDEX|Scan(?: Backward)? using|Index Scan on) (\w+)/.exec(text) ?? [];
+        const [, table = ''] = /(?:SCAN|Seq Scan on) (\w+)/.exec(text) ?? [];
+        if (index !== undefined) used.add(index);
+        else if (tables.has(table)) used.add(`(all of ${table})`);
+      }
+    }
+  });
+  return [...used].sort();
+}
