@@ -33,10 +33,13 @@ await test('PostgreSQL: a server that does not answer is given up at the deadlin
   await store.add([record(1)]);
   const hasty = open({ timeoutMs: 300 });
   await hasty.entries({}, page);
+  const leaving = open({ timeoutMs: 300 });
+  await leaving.entries({}, page);
   server.freeze();
   t.teardown(() => server.thaw());
   await t.rejects(hasty.entries({}, page), { name: 'StoreUnavailable', reason: 'timeout' });
   await t.rejects(hasty.add([record(2)]), { name: 'StoreUnavailable', reason: 'timeout' });
+  await leaving.close();
   server.thaw();
   t.equal((await hasty.entries({}, page)).total, 1);
 });

@@ -1,4 +1,5 @@
 // Connections to PostgreSQL: a transaction has one of its own and a deadline, and is given up with its connection.
+import { setTimeout as pause } from 'node:timers/promises';
 import { Pool, type PoolClient, type QueryResult, types } from 'pg';
 import type { Database, Insertion, Row, Statements } from '../sql/database.ts';
 import { postgresDialect } from '../sql/dialect.ts';
@@ -29,6 +30,7 @@ export function openPostgres({ databaseUrl, timeoutMs }: PostgresRecordOptions):
   const place = placeOf(databaseUrl);
   const pool = poolOf(databaseUrl, timeoutMs);
   let isReady = false;
+  let closing: Promise<void> | undefined;
 
   /** Runs `work` on a connection of its own, for as long as it may take. */
   async function connected<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
@@ -84,7 +86,11 @@ export function openPostgres({ databaseUrl, timeoutMs }: PostgresRecordOptions):
   return {
     read: (work) => transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work),
     write: (work) => transaction(`BEGIN; SELECT pg_advisory_xact_lock(${writeLock})`, work),
-    close: () => pool.end(),
+    close() {
+      // A server that hangs does not say goodbye.
+      closing ??= Promise.race([pool.end(), pause(timeoutMs, undefined, { ref: false })]);
+      return closing;
+    },
   };
 }
 

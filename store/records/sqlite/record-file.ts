@@ -9,8 +9,8 @@ import { sqliteDialect } from '../sql/dialect.ts';
 import { migrate, recordsVersion, versionIn, versionOfTables } from '../sql/migrations.ts';
 
 const what = 'the record store';
-/** What pages the connection holds, in KiB. */
-const cacheKiB = 64 * 1024;
+/** What pages a connection holds at most, in KiB: what free text of a million entries is looked for in, and some more. */
+const cacheKiB = 96 * 1024;
 /** What the log of changes is cut to after it was written back, in bytes. */
 const mostLogBytes = 64 * 1024 * 1024;
 
