@@ -8,6 +8,7 @@ import { type KnownModels, knownModels, nothingKnown } from '../schemas/rules/kn
 import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';
 import { compileRules, type Rule } from '../schemas/rules/rule.ts';
 import { defaultQuotas, type Quotas } from './admin/quotas.ts';
+import type { RecordRetention } from './records/keep-records.ts';
 
 /** The environment settings that decide whether rules can be enforced. */
 export type Switches = Pick<RulePrerequisites, 'hasTemplates' | 'usageEnabled'>;
@@ -28,6 +29,8 @@ export class ConfigInForce {
   /** As declared, without those of operators. */
   aliases: AssembledConfig['aliases'] = [];
   models: ModelNames = modelNames({ providers: {} });
+  /** How long records are kept; before it is known, for as long as anyone may want. */
+  retention: RecordRetention = { audit: { retention: '365d' }, usage: { retention: '365d' } };
   places: PlacesInForce = { providers: new Map(), aliases: new Map(), rules: new Map() };
   #areLimitsEnabled = false;
   #declared: AssembledConfig | undefined;
@@ -45,6 +48,7 @@ export class ConfigInForce {
     this.providers = declared.providers;
     this.aliases = declared.aliases;
     this.models = modelNames(declared);
+    this.retention = { audit: declared.audit, usage: declared.usage };
     this.#declared = declared;
     this.places = {
       providers: new Map(declared.places?.providers),

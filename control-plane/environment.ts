@@ -5,6 +5,7 @@ import {
   environmentReading,
   type PlaneSettings,
   readVariables,
+  type VariableReader,
 } from '../plane/environment.ts';
 import type { Variables } from '../schemas/variables.ts';
 
@@ -14,6 +15,8 @@ export interface Environment extends PlaneSettings {
   readonly port: number;
   /** Whether the start accepts stored documents without a seal, which older versions have written. */
   readonly adoptsUnsigned: boolean;
+  /** PostgreSQL for records; undefined: a file in the data directory. */
+  readonly databaseUrl: string | undefined;
   /** All variables, because some declare rules. */
   readonly variables: Variables;
 }
@@ -27,7 +30,15 @@ export function readEnvironment(variables: Variables = process.env): Environment
     host,
     port,
     adoptsUnsigned: reader.flag('GATEWAY_ADOPT_UNSIGNED', false),
+    databaseUrl: databaseUrl(reader),
     variables,
   };
   return environmentReading(environment, reader);
+}
+
+function databaseUrl(reader: VariableReader): string | undefined {
+  const value = reader.secret('DATABASE_URL');
+  const isPostgres = value === undefined || /^postgres(?:ql)?:$/.test(URL.parse(value)?.protocol ?? '');
+  if (!isPostgres) reader.problems.push('DATABASE_URL must look like postgresql://user:password@host:5432/name');
+  return value;
 }

@@ -16,6 +16,7 @@ import { KeyUses } from '../plane/key-uses.ts';
 import { standardOutput } from '../plane/line-writer.ts';
 import { createLog, logSettings, tellOfDropped } from '../plane/log.ts';
 import { logStateEvent } from '../plane/log-events.ts';
+import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
@@ -46,6 +47,7 @@ import { createFleet, type Desired } from './fleet.ts';
 import { watchFleet } from './fleet-watch.ts';
 import { createMetrics } from './metrics.ts';
 import { readinessOf } from './readiness.ts';
+import { keepRecords } from './records/keep-records.ts';
 import { createServer } from './server.ts';
 import { guardDocuments } from './store/documents.ts';
 import { resealOutdated } from './store/reseal.ts';
@@ -120,6 +122,7 @@ follower = await followConfigOrExit(identity, {
 });
 
 const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
+const records = keepRecords(environment, { retention: () => config.retention, nowMs, log, stored: () => undefined });
 const documents = guardDocuments(store, stateFollower);
 const secretProblems = (): readonly string[] => secrets.problems();
 const failedLogins = createFailedLogins();
@@ -132,6 +135,7 @@ const metrics = createMetrics({
   secretProblems,
   fleet,
   failedLogins,
+  records: records.status,
   output,
 });
 const app = createServer({
@@ -156,6 +160,7 @@ const app = createServer({
       state: state(),
       takesWrites: signOfLife.isTaken(),
       secretProblems: secretProblems(),
+      storesRecords: records.status().trouble === undefined,
     }),
 });
 const admin = { store: documents, quotas: () => config.quotas, nowMs };
@@ -207,7 +212,7 @@ const keptKeyUses = keepKeyUses(keyUses, store.uses);
 const resealer = resealOutdated({ store: documents, seals: store, state: () => stateFollower.state(), log });
 const secrets = followSecrets({
   settings: environment,
-  reconnect: (...given) => store.reconnect(...given),
+  reconnect: reconnectInTurn(store, records),
   log,
   renewKeys(keys) {
     store.renewKeys(keys);
@@ -227,7 +232,7 @@ stopOnSignals({
   async close() {
     await follower?.close();
     await signOfLife.close();
-    await keptKeyUses.close();
+    await Promise.all([keptKeyUses.close(), records.close()]);
     stateFollower.end();
     await Promise.all([store.close(), stateFollower.kept()]);
   },

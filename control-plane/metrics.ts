@@ -8,6 +8,7 @@ import type { MetricDefinition } from '../schemas/metrics.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 import type { Fleet } from './fleet.ts';
+import type { DrainStatus } from './records/drain-journal.ts';
 
 export interface Metrics {
   readonly contentType: string;
@@ -24,12 +25,13 @@ export interface ObservedFacts {
   readonly secretProblems: () => readonly string[];
   readonly fleet: Pick<Fleet, 'proxies' | 'lagSeconds'>;
   readonly failedLogins: Pick<FailedLogins, 'counts'>;
+  readonly records: () => DrainStatus;
   readonly output: Pick<LineWriter, 'droppedEvents'>;
 }
 
 /** Creates a registry (no global state) with the metrics of the process and the fleet. */
 export function createMetrics(facts: ObservedFacts): Metrics {
-  const { version, config, state, secretProblems, fleet, failedLogins, output } = facts;
+  const { version, config, state, secretProblems, fleet, failedLogins, records, output } = facts;
   const registry = new Registry();
   const registers = [registry];
   collectProcessMetrics(registry);
@@ -48,6 +50,16 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     collect() {
       this.reset();
       this.inc(output.droppedEvents);
+    },
+  });
+  new Counter({
+    ...defined.recordsTaken,
+    registers,
+    collect() {
+      const { storedRecords, lostRecords } = records();
+      this.reset();
+      this.inc({ outcome: 'stored' }, storedRecords);
+      this.inc({ outcome: 'lost' }, lostRecords);
     },
   });
   const gauge = (definition: MetricDefinition, read: () => number): void => {
@@ -75,6 +87,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   gauge(defined.proxiesBehind, () => live().filter(({ isConverged }) => !isConverged).length);
   gauge(defined.instancesShared, () => fleet.proxies().filter(({ isShared }) => isShared).length);
   gauge(defined.secretFilesUnusable, () => secretProblems().length);
+  gauge(defined.recordStoreUp, () => (records().trouble === undefined ? 1 : 0));
   gauge(defined.convergenceLag, () => fleet.lagSeconds());
   return { contentType: registry.contentType, text: () => registry.metrics() };
 }

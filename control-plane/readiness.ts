@@ -16,9 +16,11 @@ export interface ReadinessFacts {
   readonly takesWrites: boolean;
   /** Files of the gateway's own secrets that do not hold what is in force. */
   readonly secretProblems: readonly string[];
+  /** Records can be stored. */
+  readonly storesRecords: boolean;
 }
 
-export function readinessOf({ config, state, takesWrites, secretProblems }: ReadinessFacts): Readiness {
+export function readinessOf({ config, state, takesWrites, secretProblems, storesRecords }: ReadinessFacts): Readiness {
   const { isUp, standing, skipped } = state;
   const reasons = [
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
@@ -26,6 +28,7 @@ export function readinessOf({ config, state, takesWrites, secretProblems }: Read
     ...(secretProblems.length > 0 ? ['secret_file_unusable'] : []),
     ...(isUp && takesWrites ? [] : ['state_store_unavailable']),
     ...(isEmptied(standing) ? ['state_store_emptied'] : []),
+    ...(storesRecords ? [] : ['record_store_unavailable']),
     ...(skipped.unsealed > 0 ? ['state_documents_unsealed'] : []),
   ];
   return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { parseFlag, parseList, type Variables } from '../schemas/variables.ts';
 import { ownNames } from './own-names.ts';
 import { readOwnSecrets } from './own-secrets.ts';
-import type { SecretFile } from './secret-variable.ts';
+import { readSecret, type SecretFile, type SecretName } from './secret-variable.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -49,6 +49,8 @@ export interface VariableReader {
   port(name: string, fallback: number): number;
   /** A whole number from 0 to `most`. */
   wholeNumber(name: string, fallback: number, most: number): number;
+  /** The value of a variable that may name a file, with `_FILE` behind its name; undefined: it is not set. */
+  secret(name: SecretName): string | undefined;
   /** `host`: the address that the plane is bound to. */
   planeSettings(host: string): PlaneSettings;
 }
@@ -105,6 +107,7 @@ export function readVariables(variables: Variables): VariableReader {
     },
     port: (name, fallback) => wholeNumber(name, fallback, 65_535),
     wholeNumber,
+    secret: (name) => readSecret(name, get, problems).value,
     planeSettings(host) {
       const insecure = flag('GATEWAY_INSECURE', false);
       const { masterKey, previousMasterKey, redisUrl, secretFiles, warnings } = readOwnSecrets(get, problems, {

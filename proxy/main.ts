@@ -12,6 +12,7 @@ import { createKeyPathWarnings } from '../plane/key-path-warnings.ts';
 import { KeyUses } from '../plane/key-uses.ts';
 import { standardOutput } from '../plane/line-writer.ts';
 import { createLog, logSettings, tellOfDropped } from '../plane/log.ts';
+import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
@@ -56,7 +57,7 @@ import { createPools } from './upstream/pools.ts';
 
 const anyProxy = identityOf('proxy', manifest.version);
 const environment = settingsOrExit(anyProxy, readEnvironment());
-const { host, port, metricsPort, instance, usageEnabled, variables } = environment;
+const { host, port, metricsPort, instance, ownNames, usageEnabled, variables } = environment;
 const identity = asInstance(anyProxy, instance);
 const output = standardOutput();
 const log = createLog(identity, environment.logLevel, output);
@@ -162,7 +163,7 @@ const server = await createProxyServer({
   deadlines,
   isMetricsApart: metricsPort !== undefined,
   failedLogins,
-  ownNames: environment.ownNames,
+  ownNames,
   keyStreams: createKeyStreams(() => current.get(), nowMs),
   keyUses,
   storedResponses: kept.storedResponses,
@@ -184,7 +185,7 @@ const stateFollower = await followManagedState({
 lifecycle.stateFollower = stateFollower;
 lifecycle.secrets = followSecrets({
   settings: environment,
-  reconnect: async (...given) => (await Promise.all([store.reconnect(...given), recording.reconnect(...given)]))[0],
+  reconnect: reconnectInTurn(store, recording),
   log,
   renewKeys(keys) {
     ({ masterKey } = keys);
@@ -230,7 +231,6 @@ stopOnSignals({
   },
 });
 
-const { ownNames } = environment;
 if (metricsPort !== undefined) await listenForMetrics(metrics, { identity, host, port: metricsPort, ownNames }, log);
 const address = await listenOrExit(identity, { host, port, prefix: 'GATEWAY' }, server.listen(host, port));
 lifecycle.phase = 'serving';

@@ -18,6 +18,18 @@ export const controlPlaneMetrics = {
     help: '1 when the config on disk is in force, 0 when it was rejected.',
     labelNames: [],
   },
+  recordsTaken: {
+    name: 'gateway_records_total',
+    type: 'counter',
+    help: 'Records taken from the journal by outcome: stored (once each), or lost (lines that are no records, and records that cannot be stored).',
+    labelNames: ['outcome'],
+  },
+  recordStoreUp: {
+    name: 'gateway_record_store_up',
+    type: 'gauge',
+    help: '1 while records can be taken from the journal and stored; at 0 they wait in the journal.',
+    labelNames: [],
+  },
   stateRevision: {
     name: 'gateway_state_revision',
     type: 'gauge',

@@ -118,6 +118,16 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     says: 'Prefix of all key names in Redis: 1 to 64 letters, digits, dots, underscores or hyphens.',
   },
   {
+    name: 'DATABASE_URL',
+    readBy: 'control plane',
+    says: 'PostgreSQL for records of audit and usage: `postgresql://user:password@host:5432/name`. Without it, they are kept in a file in `GATEWAY_DATA`.',
+  },
+  {
+    name: 'DATABASE_URL_FILE',
+    readBy: 'control plane',
+    says: 'A file that holds the address, in place of `DATABASE_URL`. It is read at the start.',
+  },
+  {
     name: 'GATEWAY_ADOPT_UNSIGNED',
     readBy: 'control plane',
     default: 'false',

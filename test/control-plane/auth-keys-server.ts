@@ -85,6 +85,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
       failedLogins,
       output: { droppedEvents: 0 },
       fleet: { proxies: () => [], lagSeconds: () => 0 },
+      records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
     }),
     access: {
       credentials: () => credentials,

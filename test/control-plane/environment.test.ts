@@ -14,6 +14,7 @@ await test('an environment with nothing but the master key gives the defaults', 
       masterKey: key,
       previousMasterKey: undefined,
       adoptsUnsigned: false,
+      databaseUrl: undefined,
       insecure: false,
       ownNames: undefined,
       warnings: [],
@@ -43,6 +44,7 @@ await test('every variable is read', async (t) => {
     GATEWAY_ENTITLEMENTS: ' quota_templates ,',
     GATEWAY_DATA: '/var/lib/gateway',
     LOG_LEVEL: 'debug',
+    DATABASE_URL: 'postgresql://gateway@db:5432/gateway',
   });
   t.match(reading, {
     environment: {
@@ -56,6 +58,7 @@ await test('every variable is read', async (t) => {
       configDirectory: '/etc/gateway',
       dataDirectory: '/var/lib/gateway',
       logLevel: 'debug',
+      databaseUrl: 'postgresql://gateway@db:5432/gateway',
     },
   });
 });

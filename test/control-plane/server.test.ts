@@ -32,6 +32,7 @@ async function startServer(t: Test, masterKey?: string) {
       state: () => undefined,
       secretProblems: () => [],
       fleet: { proxies: () => [], lagSeconds: () => 0 },
+      records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
       failedLogins,
       output: { droppedEvents: 0 },
     }),

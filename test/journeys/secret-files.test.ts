@@ -191,7 +191,7 @@ await test('the password of Redis is rotated under a fleet: rules, keys, counter
       .split('\n')
       .filter((line) => line.includes('user=gateway')).length;
   // Subscriptions open last.
-  await waitFor('two connections of each plane, the former ones closed', async () => (await connections()) === 4);
+  await waitFor('three connections of each plane, the former ones closed', async () => (await connections()) === 6);
   await fleet.write('PUT', rule(80));
   await fleet.settle();
   t.equal(await left(), '77');

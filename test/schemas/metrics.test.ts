@@ -67,6 +67,7 @@ await test('the control plane exposes exactly the metrics that are defined for i
     state: () => undefined,
     secretProblems: () => [],
     fleet: { proxies: () => [], lagSeconds: () => 0 },
+    records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
     failedLogins: createFailedLogins(),
     output: { droppedEvents: 0 },
   });

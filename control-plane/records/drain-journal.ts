@@ -1,0 +1,116 @@
+// Moves records from the journal into the record store, for as long as the process runs. What the store does not take stays in the journal.
+import { setTimeout } from 'node:timers/promises';
+import type { Log } from '../../plane/log-events.ts';
+import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { JournalReader } from '../../store/records/journal.ts';
+import type { RecordStore } from '../../store/records/record-store.ts';
+import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
+
+/** Records of one transaction. */
+const mostRecords = 500;
+/** How long an empty journal, or a store that fails, is left alone. Milliseconds. */
+const idleMs = 200;
+const troubleMs = 1_000;
+
+export interface DrainStatus {
+  /** Records that were new to the store. */
+  readonly storedRecords: number;
+  /** Lines of the journal that are no records, and records that the store can never take. */
+  readonly lostRecords: number;
+  /** What is wrong now, undefined: nothing. */
+  readonly trouble: string | undefined;
+}
+
+export interface JournalDrain {
+  status(): DrainStatus;
+  /** Finishes the portion at hand, and moves no more. */
+  close(): Promise<void>;
+}
+
+export interface JournalDrainParts {
+  readonly reader: Pick<JournalReader, 'next'>;
+  readonly store: Pick<RecordStore, 'add'>;
+  readonly log: Log;
+  /** Called when records have come into the store. */
+  readonly stored: () => void;
+}
+
+/** Begins at once. The log says when it cannot go on, and when it can again. */
+export function drainJournal({ reader, store, log, stored }: JournalDrainParts): JournalDrain {
+  const closing = new AbortController();
+  let storedRecords = 0;
+  let lostRecords = 0;
+  let trouble: string | undefined;
+
+  const lose = (count: number, reason: string): void => {
+    if (count === 0) return;
+    lostRecords += count;
+    log.error({ records: count }, reason);
+  };
+
+  /** Of a portion that the store cannot take, each record by itself: one that is impossible must not hold the others up. */
+  async function addEach(records: readonly RequestRecord[]): Promise<number> {
+    let added = 0;
+    for (const record of records) {
+      try {
+        added += await store.add([record]);
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error;
+        log.error({ err: error, record_id: record.id }, 'a record cannot be stored');
+        lostRecords += 1;
+      }
+    }
+    return added;
+  }
+
+  async function add(records: readonly RequestRecord[]): Promise<number> {
+    try {
+      return await store.add(records);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      return addEach(records);
+    }
+  }
+
+  /** Whether there was anything. */
+  async function move(): Promise<boolean> {
+    const batch = await reader.next(mostRecords);
+    if (batch === undefined) return false;
+    lose(batch.unreadable, 'lines of the journal are no records');
+    const added = batch.records.length === 0 ? 0 : await add(batch.records);
+    await batch.acknowledge();
+    storedRecords += added;
+    if (added > 0) stored();
+    return true;
+  }
+
+  async function step(): Promise<number> {
+    try {
+      const wasBusy = await move();
+      if (trouble !== undefined) log.info('records are stored again');
+      trouble = undefined;
+      return wasBusy ? 0 : idleMs;
+    } catch (error) {
+      const said = error instanceof Error ? error.message : String(error);
+      if (trouble === undefined) log.error({ err: error }, 'records wait in the journal: they cannot be stored');
+      trouble = said;
+      return troubleMs;
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      const pauseMs = await step();
+      if (pauseMs > 0) await setTimeout(pauseMs, undefined, { signal: closing.signal }).catch(() => undefined);
+    }
+  }
+
+  const running = run();
+  return {
+    status: () => ({ storedRecords, lostRecords, trouble }),
+    close() {
+      closing.abort();
+      return running;
+    },
+  };
+}

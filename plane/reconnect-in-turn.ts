@@ -1,0 +1,15 @@
+// A renewed address of Redis: the state store moves to it first, and once it works there, all else that keeps something in Redis.
+
+/** What has a connection to Redis. Resolves to whether the address is in use; `onTrouble` is told each time that it does not work yet. */
+export interface Reconnecting {
+  reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
+}
+
+/** One that moves the first, then the others; only trouble of the first is told, because they all go to the same server. */
+export function reconnectInTurn(first: Reconnecting, ...others: readonly Reconnecting[]): Reconnecting['reconnect'] {
+  return async (redisUrl, onTrouble) => {
+    const isInUse = await first.reconnect(redisUrl, onTrouble);
+    if (isInUse) for (const other of others) await other.reconnect(redisUrl, () => undefined);
+    return isInUse;
+  };
+}
