@@ -1,4 +1,5 @@
 // Parses RFC 3339 times of documents and requests, without `Date`.
+import { daysIn, daysSinceEpoch } from './calendar.ts';
 
 const shape = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
@@ -18,21 +19,4 @@ export function parseMoment(text: string): number | undefined {
   const offset = (offsetHour * 60 + offsetMinute) * (match[8] === '-' ? -1 : 1);
   const minutes = (daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute - offset;
   return (minutes * 60 + second) * 1000 + milliseconds;
-}
-
-function isLeapYear(year: number): boolean {
-  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-}
-
-function daysIn(year: number, month: number): number {
-  if (month === 2) return isLeapYear(year) ? 29 : 28;
-  return [4, 6, 9, 11].includes(month) ? 30 : 31;
-}
-
-/** Days from 1970-01-01 in the Gregorian calendar; a year begins in March here, so that the leap day comes last. */
-function daysSinceEpoch(year: number, month: number, day: number): number {
-  const fromMarch = (month + 9) % 12;
-  const marchYear = month < 3 ? year - 1 : year;
-  const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) + Math.floor(marchYear / 400);
-  return marchYear * 365 + leapDays + Math.floor((fromMarch * 153 + 2) / 5) + day - 1 - 719_468;
 }
