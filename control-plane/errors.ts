@@ -25,6 +25,7 @@ export const errors = {
   invalid_json: bad('The body is not valid JSON. Send one JSON object.'),
   invalid_member: bad('The member {member} {problem}.'),
   invalid_query: bad('The query parameter {name} {problem}.'),
+  invalid_header: bad('The header {name} {problem}.'),
   reset_not_confirmed: bad('The member "confirmation" must be exactly "reset". Nothing was cleared.'),
   too_many_rate_limits: bad('There are {count} rate limits {where} already; at most {limit} are allowed.', 409),
   too_many_auth_keys: bad(
@@ -50,7 +51,7 @@ export const errors = {
   virtual_model_not_found: { status: 404, type: 'not_found_error', message: 'There is no virtual model "{source}".' },
   precondition_failed: bad('The resource has changed since; its entity tag is {current} now. Read it again.', 412),
   write_conflict: bad('Other requests kept changing the same data. Nothing was changed; try again.', 409),
-  store_unavailable: unstored('The state store cannot be used ({reason}){consequence}.'),
+  store_unavailable: unstored('The {store} cannot be used ({reason}){consequence}.'),
   store_full: unstored('The state store is full. Nothing was changed; free some space in it.'),
   store_read_only: unstored('The state store is read-only. Nothing was changed; make it writable.'),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
@@ -74,6 +75,12 @@ export const errors = {
     'This key does not open the admin API. Use the master key or a key with dashboard access.',
   ),
   admin_scope_denied: denied('This key may not {what}.'),
+  audit_entry_not_found: {
+    status: 404,
+    type: 'not_found_error',
+    message: 'There is no audit entry with the id "{id}".',
+  },
+  too_many_listeners: unstored('{count} streams of entries are open {where} already. Close some, or try again later.'),
   auth_key_not_found: { status: 404, type: 'not_found_error', message: 'There is no key with the id "{id}".' },
   answered_by_proxies: {
     status: 404,

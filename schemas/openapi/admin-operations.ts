@@ -1,6 +1,8 @@
 // The operations under /admin, one row each.
+import { auditOperations } from './audit-operations.ts';
 import { explainOperations } from './explain-operations.ts';
 import { type Operation, type Refusals, storedRefusals, writeHeaders } from './operation.ts';
+import { usageOperations } from './usage-operations.ts';
 import { virtualModelOperations } from './virtual-model-operations.ts';
 
 const listing = {
@@ -226,6 +228,8 @@ export const adminOperations: readonly Operation[] = [
   ...rateLimitOperations,
   ...authKeyOperations,
   ...virtualModelOperations,
+  ...auditOperations,
+  ...usageOperations,
   ...statusOperations,
   ...explainOperations,
 ];

@@ -1,5 +1,10 @@
 // Turns the JSON Schemas of bodies into components of the API description, with unique names and internal references.
 import adminError from '../admin/admin-error.schema.json' with { type: 'json' };
+import auditConversation from '../admin/audit-conversation.schema.json' with { type: 'json' };
+import auditEntry from '../admin/audit-entry.schema.json' with { type: 'json' };
+import auditLog from '../admin/audit-log.schema.json' with { type: 'json' };
+import auditSessions from '../admin/audit-sessions.schema.json' with { type: 'json' };
+import auditStats from '../admin/audit-stats.schema.json' with { type: 'json' };
 import authKey from '../admin/auth-key.schema.json' with { type: 'json' };
 import allowedModels from '../admin/auth-key-allowed-models.schema.json' with { type: 'json' };
 import authKeyChange from '../admin/auth-key-change.schema.json' with { type: 'json' };
@@ -17,6 +22,13 @@ import rateLimitResetOne from '../admin/rate-limit-reset-one.schema.json' with {
 import rateLimitWrite from '../admin/rate-limit-write.schema.json' with { type: 'json' };
 import rateLimits from '../admin/rate-limits.schema.json' with { type: 'json' };
 import status from '../admin/status.schema.json' with { type: 'json' };
+import usageDaily from '../admin/usage-daily.schema.json' with { type: 'json' };
+import usageLabels from '../admin/usage-labels.schema.json' with { type: 'json' };
+import usageLog from '../admin/usage-log.schema.json' with { type: 'json' };
+import usageModels from '../admin/usage-models.schema.json' with { type: 'json' };
+import usageSessions from '../admin/usage-sessions.schema.json' with { type: 'json' };
+import usageSummary from '../admin/usage-summary.schema.json' with { type: 'json' };
+import usageUserPaths from '../admin/usage-user-paths.schema.json' with { type: 'json' };
 import virtualModelDelete from '../admin/virtual-model-delete.schema.json' with { type: 'json' };
 import virtualModelWrite from '../admin/virtual-model-write.schema.json' with { type: 'json' };
 import virtualModels from '../admin/virtual-models.schema.json' with { type: 'json' };
@@ -47,6 +59,11 @@ import resetDone from './reset-done.schema.json' with { type: 'json' };
 const schemas = {
   'admin-error': adminError,
   'api-description': apiDescription,
+  'audit-conversation': auditConversation,
+  'audit-entry': auditEntry,
+  'audit-log': auditLog,
+  'audit-sessions': auditSessions,
+  'audit-stats': auditStats,
   'auth-key': authKey,
   'auth-key-allowed-models': allowedModels,
   'auth-key-change': authKeyChange,
@@ -85,6 +102,13 @@ const schemas = {
   'token-count': tokenCount,
   'token-count-request': tokenCountRequest,
   usage,
+  'usage-daily': usageDaily,
+  'usage-labels': usageLabels,
+  'usage-log': usageLog,
+  'usage-models': usageModels,
+  'usage-sessions': usageSessions,
+  'usage-summary': usageSummary,
+  'usage-user-paths': usageUserPaths,
   'virtual-model-delete': virtualModelDelete,
   'virtual-model-write': virtualModelWrite,
   'virtual-models': virtualModels,

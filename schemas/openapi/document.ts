@@ -129,12 +129,18 @@ function describeOperation(operation: Operation): object {
 }
 
 function describeSuccess(
-  { says, schema, stream, headers: named = [] }: Operation['success'],
+  { says, schema, stream, texts = {}, headers: named = [] }: Operation['success'],
   surface: Surface,
 ): object {
-  const events = stream && { 'text/event-stream': { schema: { type: 'string' }, example: streamExamples[stream] } };
+  const written = { ...(stream && { 'text/event-stream': streamExamples[stream] }), ...texts };
+  const content = {
+    ...(schema === undefined ? {} : json(schema)),
+    ...Object.fromEntries(
+      Object.entries(written).map(([type, example]) => [type, { schema: { type: 'string' }, example }]),
+    ),
+  };
   const limited = surface === 'anthropic' && named.includes('RateLimit') ? anthropicLimitHeaders : [];
-  return describeAnswer(says, schema === undefined ? undefined : { ...json(schema), ...events }, [
+  return describeAnswer(says, Object.keys(content).length === 0 ? undefined : content, [
     ...everyHeader[surface],
     ...named,
     ...limited,

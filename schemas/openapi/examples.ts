@@ -2,6 +2,7 @@
 import type { SchemaName } from './components.ts';
 import { explanationExamples } from './explanation-example.ts';
 import { modelExamples } from './model-examples.ts';
+import { recordExamples } from './record-examples.ts';
 
 const ruleOfTeamA = {
   id: 'user_path:minute:3f1c9a7be2d04856',
@@ -166,6 +167,7 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
     store: { engine: 'redis', status: 'up', source: 'store', store_id: '6fa459ea-ee8a-4ca4-894e-db77e160355e' },
   },
   ...explanationExamples,
+  ...recordExamples,
   ...modelExamples,
   'virtual-model-delete': { source: 'chat' },
   'virtual-model-write': {

@@ -3,6 +3,7 @@ import { anthropicHeaders } from './anthropic-headers.ts';
 import type { SchemaName } from './components.ts';
 import { explainParameters } from './explain-parameters.ts';
 import { modelParameters } from './model-parameters.ts';
+import { recordParameters } from './record-parameters.ts';
 import type { StreamName } from './stream-example.ts';
 
 export interface Operation {
@@ -39,6 +40,8 @@ export interface Success {
   readonly schema?: SchemaName;
   /** The answer may be an event stream, in this dialect. */
   readonly stream?: StreamName;
+  /** The answer may be a text of another media type; an example of each. */
+  readonly texts?: Readonly<Record<string, string>>;
   readonly headers?: readonly HeaderName[];
 }
 
@@ -102,6 +105,7 @@ export const parameters = {
   },
   ...modelParameters,
   ...explainParameters,
+  ...recordParameters,
 } as const;
 
 export type ParameterName = keyof typeof parameters;
@@ -134,6 +138,11 @@ export const headers = {
   'x-gateway-stale': {
     description:
       '`true` while the store does not answer: what is shown is in force in this control plane. Absent otherwise.',
+    schema: { const: 'true' },
+  },
+  'x-gateway-truncated': {
+    description:
+      '`true` when there are more rows than the answer has: 10,000 in JSON, 100,000 in CSV. Absent otherwise.',
     schema: { const: 'true' },
   },
   'x-gateway-explain-id': {

@@ -3,14 +3,17 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
+import { auditRoutes } from '../../control-plane/admin/audit/routes.ts';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { configRoutes } from '../../control-plane/admin/config/routes.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
+import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
 import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
+import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
 import { virtualModels } from '../../control-plane/admin/virtual-models/routes.ts';
 import { who } from '../../control-plane/authenticate.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
@@ -275,27 +278,24 @@ async function startAdmin(t: Test) {
   await app.register(virtualModels, { parts: aliases });
   await app.register(configRoutes, { parts: { rules, aliases, inForce: () => empty, status: () => undefined, fleet } });
   await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
-  const state = () =>
-    ({
-      storeId: undefined,
-      revision: 0,
-      source: 'store',
-      isUp: true,
-      standing: 'new',
-      skipped: { unreadable: 0, unsealed: 0 },
-    }) as const;
+  const skipped = { unreadable: 0, unsealed: 0 };
+  const state = { storeId: undefined, revision: 0, source: 'store', isUp: true, standing: 'new', skipped } as const;
   await app.register(statusRoute, {
     parts: {
       fleet,
       desired,
       config: () => undefined,
-      state,
+      state: () => state,
       engine: 'sqlite',
       keyMark: () => 'mark',
       secretProblems: () => [],
       nowMs,
     },
   });
+  const recorded = { records: () => undefined, report: () => undefined, credentials: () => credentials, nowMs };
+  await app.register(auditRoutes, { parts: recorded });
+  await app.register(usageRoutes, { parts: recorded });
+  await app.register(liveRoutes, { parts: recorded });
   await app.register(explainRoutes);
   await app.register(openapi);
   const address = await app.listen({ host: '127.0.0.1', port: 0 });

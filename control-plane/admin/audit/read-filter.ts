@@ -1,0 +1,93 @@
+// Reads the filters of audit entries (spec: Audit sessions).
+import type { IncomingHttpHeaders } from 'node:http';
+import { spanOf } from '../../../schemas/records/buckets.ts';
+import type { EntryFilter } from '../../../store/records/record-store.ts';
+import type { Operator } from '../../authenticate.ts';
+import { invalidQuery } from '../read-query.ts';
+import { type DayName, dayNames, readDays } from '../records/read-days.ts';
+import {
+  type Given,
+  type Page,
+  readChoice,
+  readFilled,
+  readPage,
+  readUserPath,
+  readWhole,
+} from '../records/read-query.ts';
+
+const names = [
+  ...dayNames,
+  'requested_model',
+  'model',
+  'provider',
+  'method',
+  'path',
+  'user_path',
+  'error_type',
+  'status_code',
+  'stream',
+  'search',
+  'session_id',
+  'limit',
+  'offset',
+] as const;
+
+/** Spec, Other constants. */
+const usualLimit = 25;
+
+/** What a request for entries says besides its query. */
+export interface Asking {
+  readonly query: unknown;
+  readonly headers: IncomingHttpHeaders;
+  readonly operator: Operator;
+}
+
+export interface EntryQuestion {
+  /** Undefined: the operator may see none of the user paths that are asked for. */
+  readonly filter: EntryFilter | undefined;
+  readonly page: Page;
+}
+
+/** Throws 400 `invalid_query` and `invalid_header`. `nowMs`: Unix milliseconds. */
+export function readEntryQuestion({ query, headers, operator }: Asking, nowMs: number): EntryQuestion {
+  const given = readFilled(query, names);
+  const page = readPage(given, usualLimit);
+  const span = readSpan(given, headers, nowMs);
+  const { status_code, stream, method, provider, path, error_type, search, session_id } = given;
+  const statusCode = status_code === undefined ? undefined : readWhole('status_code', status_code, [100, 599]);
+  const isStream = stream === undefined ? undefined : readChoice('stream', stream, ['true', 'false']) === 'true';
+  const requestedModel = readModel(given);
+  const userPath = readUserPath(given.user_path, operator);
+  if (userPath === undefined) return { filter: undefined, page };
+  const filter: EntryFilter = {
+    userPath,
+    ...(span === undefined ? {} : { span }),
+    ...(requestedModel === undefined ? {} : { requestedModel }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(method === undefined ? {} : { method: method.toUpperCase() }),
+    ...(path === undefined ? {} : { path }),
+    ...(error_type === undefined ? {} : { errorType: error_type }),
+    ...(statusCode === undefined ? {} : { statusCode }),
+    ...(isStream === undefined ? {} : { stream: isStream }),
+    ...(search === undefined ? {} : { search }),
+    ...(session_id === undefined ? {} : { sessionId: session_id }),
+  };
+  return { filter, page };
+}
+
+/** A session without dates is asked for as a whole. */
+function readSpan(
+  given: Given<DayName | 'session_id'>,
+  headers: IncomingHttpHeaders,
+  nowMs: number,
+): EntryFilter['span'] | undefined {
+  const days = readDays(given, headers, nowMs);
+  const isWhole = given.session_id !== undefined && dayNames.every((name) => given[name] === undefined);
+  return isWhole ? undefined : spanOf(days);
+}
+
+function readModel(given: Given<'requested_model' | 'model'>): string | undefined {
+  if (given.requested_model === undefined) return given.model;
+  if (given.model !== undefined) throw invalidQuery('model', 'is another name of requested_model; give one of them');
+  return given.requested_model;
+}

@@ -1,0 +1,84 @@
+// The routes of /admin/audit: sessions, entries, one entry, its conversation, statistics (spec: Audit sessions).
+import type { FastifyPluginAsync } from 'fastify';
+import { isInScope } from '../../authenticate.ts';
+import { refusal } from '../../errors.ts';
+import { invalidQuery } from '../read-query.ts';
+import { nothingRecorded, type ReadableRecords } from '../records/nothing-recorded.ts';
+import { dayNames, describeDays, readDays } from '../records/read-days.ts';
+import { readFilled, readUserPath, readWhole } from '../records/read-query.ts';
+import { storeRefusal } from '../store-refusal.ts';
+import { readEntryQuestion } from './read-filter.ts';
+import { describeStats, edgesOf } from './stats.ts';
+
+export interface AuditParts {
+  /** Undefined while the audit log is off: then there are no entries. */
+  records(): Pick<ReadableRecords, 'sessions' | 'entries' | 'entry' | 'conversation' | 'stats'> | undefined;
+  /** Unix milliseconds. */
+  readonly nowMs: () => number;
+}
+
+const usualConversation = 40;
+const longestConversation = 200;
+
+const route = { config: { access: 'operator' }, exposeHeadRoute: false } as const;
+
+/** A scoped operator sees the entries of its user path and below; others are as if they were not there. */
+export const auditRoutes: FastifyPluginAsync<{ readonly parts: AuditParts }> = async (app, { parts }) => {
+  const recorded = () => parts.records() ?? nothingRecorded;
+  /** Undefined: the operator may see nothing of what is asked for. */
+  const recordedFor = (asked: string | object | undefined) => (asked === undefined ? nothingRecorded : recorded());
+
+  // Entries may hold what people have written.
+  app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
+  app.setErrorHandler((error) => {
+    throw storeRefusal(error, 'record store');
+  });
+
+  app.get('/admin/audit/sessions', route, async (asked) => {
+    const { filter, page } = readEntryQuestion(asked, parts.nowMs());
+    const { sessions, total } = await recordedFor(filter).sessions(filter ?? {}, page);
+    return { sessions, total, ...page };
+  });
+
+  app.get('/admin/audit/log', route, async (asked) => {
+    const { filter, page } = readEntryQuestion(asked, parts.nowMs());
+    const { entries, total } = await recordedFor(filter).entries(filter ?? {}, page);
+    return { entries, total, ...page };
+  });
+
+  app.get('/admin/audit/detail', route, async ({ query, operator }) => {
+    const id = readId(readFilled(query, ['log_id']).log_id);
+    const entry = await recorded().entry(id);
+    if (entry === undefined || !isInScope(operator, entry.user_path)) throw unknownEntry(id);
+    return entry;
+  });
+
+  app.get('/admin/audit/conversation', route, async ({ query, operator }) => {
+    const { log_id, limit } = readFilled(query, ['log_id', 'limit']);
+    const id = readId(log_id);
+    const most = limit === undefined ? usualConversation : readWhole('limit', limit, [1, longestConversation]);
+    const found = await recorded().conversation(id, most);
+    const isSeen = found?.entries.some((entry) => entry.id === id && isInScope(operator, entry.user_path));
+    if (found === undefined || isSeen !== true) throw unknownEntry(id);
+    const entries = found.entries.filter(({ user_path }) => isInScope(operator, user_path));
+    return { anchor_id: id, entries, truncated: found.truncated };
+  });
+
+  app.get('/admin/audit/stats', route, async ({ query, headers, operator }) => {
+    const given = readFilled(query, [...dayNames, 'user_path']);
+    const days = readDays(given, headers, parts.nowMs());
+    const userPath = readUserPath(given.user_path, operator);
+    const { interval, edges } = edgesOf(days);
+    const stats = await recordedFor(userPath).stats({ userPath: userPath ?? operator.userPath }, edges);
+    return { ...describeDays(days), interval, ...describeStats(stats) };
+  });
+};
+
+function readId(id: string | undefined): string {
+  if (id === undefined || id === '') throw invalidQuery('log_id', 'is required: the id of an entry');
+  return id;
+}
+
+function unknownEntry(id: string): Error {
+  return refusal('audit_entry_not_found', { param: 'log_id', fill: { id } });
+}

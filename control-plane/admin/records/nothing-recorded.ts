@@ -1,0 +1,33 @@
+// The record store of a gateway that records nothing: lists are empty, sums are zero.
+import type { RecordStore, UsageTotals } from '../../../store/records/record-store.ts';
+
+/** What the admin API asks of the record store. */
+export type ReadableRecords = Omit<RecordStore, 'add' | 'spend' | 'prune' | 'close'>;
+
+const noTotals: UsageTotals = {
+  requests: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  total_tokens: 0,
+  cached_input_tokens: 0,
+  cache_write_input_tokens: 0,
+  reasoning_tokens: 0,
+  input_cost: null,
+  output_cost: null,
+  total_cost: null,
+  unpriced: 0,
+};
+
+/** Also what an operator sees of user paths outside of its own. */
+export const nothingRecorded: ReadableRecords = {
+  sessions: async () => ({ total: 0, sessions: [] }),
+  entries: async () => ({ total: 0, entries: [] }),
+  entry: async () => undefined,
+  conversation: async () => undefined,
+  stats: async () => ({ buckets: [], providers: [] }),
+  arrived: async (cursor) => ({ entries: [], cursor: cursor ?? 0 }),
+  usageTotals: async () => noTotals,
+  usageBuckets: async () => [],
+  usageBy: async () => ({ total: 0, rows: [] }),
+  usageLog: async () => ({ total: 0, entries: [] }),
+};

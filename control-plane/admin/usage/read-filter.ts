@@ -1,0 +1,68 @@
+// Reads the filters of usage records, and in which form the answer is wanted.
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Days, spanOf } from '../../../schemas/records/buckets.ts';
+import type { UsageFilter } from '../../../store/records/record-store.ts';
+import type { Operator } from '../../authenticate.ts';
+import { dayNames, readDays } from '../records/read-days.ts';
+import { type Given, readChoice, readFilled, readUserPath } from '../records/read-query.ts';
+
+const filterNames = [...dayNames, 'user_path', 'cache_mode', 'model', 'provider', 'label', 'session_id'] as const;
+type FilterName = (typeof filterNames)[number];
+
+const cacheModes = ['uncached', 'cached', 'all'] as const;
+
+/** What a request for usage says besides its path. */
+export interface Asking {
+  readonly query: unknown;
+  readonly headers: IncomingHttpHeaders;
+  readonly operator: Operator;
+}
+
+export interface UsageQuestion<Name extends string> {
+  /** All parameters as they were given. */
+  readonly given: Given<FilterName | Name>;
+  readonly days: Days;
+  readonly filter: UsageFilter;
+  /** False: the operator may see none of the user paths that are asked for. */
+  readonly isSeen: boolean;
+}
+
+/** `more`: the parameters of this route beyond those of all. Throws 400 `invalid_query` and `invalid_header`. `nowMs`: Unix milliseconds. */
+export function readUsageQuestion<Name extends string = never>(
+  { query, headers, operator }: Asking,
+  nowMs: number,
+  more: readonly Name[] = [],
+): UsageQuestion<Name> {
+  const given = readFilled<FilterName | Name>(query, [...filterNames, ...more]);
+  const { user_path, cache_mode, model, provider, label, session_id }: Given<FilterName> = given;
+  const days = readDays(given, headers, nowMs);
+  const userPath = readUserPath(user_path, operator);
+  const filter: UsageFilter = {
+    span: spanOf(days),
+    userPath: userPath ?? operator.userPath,
+    cacheMode: cache_mode === undefined ? 'uncached' : readChoice('cache_mode', cache_mode, cacheModes),
+    ...(model === undefined ? {} : { model }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(label === undefined ? {} : { label }),
+    ...(session_id === undefined ? {} : { sessionId: session_id }),
+  };
+  return { given, days, filter, isSeen: userPath !== undefined };
+}
+
+/** `format` wins; without it CSV when `Accept` names it and does not prefer JSON. Throws 400 `invalid_query`. */
+export function readForm(format: string | undefined, accept: string | undefined): 'json' | 'csv' {
+  if (format !== undefined) return readChoice('format', format, ['json', 'csv']);
+  const csv = weightOf('text/csv', accept);
+  return csv > 0 && csv >= weightOf('application/json', accept) ? 'csv' : 'json';
+}
+
+/** How much a media type is wanted by name, from 0 to 1 (RFC 9110 12.5.1). */
+function weightOf(type: string, accept: string = ''): number {
+  for (const range of accept.toLowerCase().split(',')) {
+    const [named, ...parameters] = range.split(';').map((part) => part.trim());
+    if (named !== type) continue;
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    return weight === undefined ? 1 : Number(weight) || 0;
+  }
+  return 0;
+}

@@ -1,0 +1,143 @@
+// The routes of /admin/usage: totals, by time, model, user path, label and session, and single records; as JSON, most also as CSV.
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { bucketsOf, type Days, intervals } from '../../../schemas/records/buckets.ts';
+import { dollars, dollarText } from '../../../schemas/records/dollars.ts';
+import { dayText } from '../../../schemas/rules/calendar.ts';
+import { nothingRecorded, type ReadableRecords } from '../records/nothing-recorded.ts';
+import { describeDays } from '../records/read-days.ts';
+import { readChoice, readPage } from '../records/read-query.ts';
+import { storeRefusal } from '../store-refusal.ts';
+import { type RowPage, type Table, tableOf } from './export.ts';
+import { readForm, readUsageQuestion, type UsageQuestion } from './read-filter.ts';
+import { columns, logEntry, type Money, rowOf, sums, totalSums } from './rows.ts';
+
+export interface UsageParts {
+  /** Undefined while usage is not tracked: then all sums are zero. */
+  records(): Pick<ReadableRecords, 'usageTotals' | 'usageBuckets' | 'usageBy' | 'usageLog'> | undefined;
+  /** Unix milliseconds. */
+  readonly nowMs: () => number;
+}
+
+type Records = NonNullable<ReturnType<UsageParts['records']>>;
+type RecordsFor = (question: UsageQuestion<string>) => Records;
+type Row = RowPage['rows'][number];
+
+const usualLimit = 50;
+/** The longest list in JSON that has no pages. The most expensive rows are in it. */
+const longestList = 10_000;
+
+const route = { config: { access: 'operator' }, exposeHeadRoute: false } as const;
+const byDimension = [
+  ['models', 'model'],
+  ['user-paths', 'user_path'],
+  ['labels', 'label'],
+] as const;
+
+/** A scoped operator sees the usage of its user path and below; of others there is none. */
+export const usageRoutes: FastifyPluginAsync<{ readonly parts: UsageParts }> = async (app, { parts }) => {
+  const recordsFor: RecordsFor = ({ isSeen }) => (isSeen ? parts.records() : undefined) ?? nothingRecorded;
+
+  app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
+  app.setErrorHandler((error) => {
+    throw storeRefusal(error, 'record store');
+  });
+
+  app.get('/admin/usage/summary', route, async (asked) => {
+    const question = readUsageQuestion(asked, parts.nowMs());
+    const totals = await recordsFor(question).usageTotals(question.filter);
+    return { ...describeDays(question.days), ...totalSums(totals, dollars) };
+  });
+
+  app.get('/admin/usage/daily', route, async (request, reply) => {
+    const question = readUsageQuestion(request, parts.nowMs(), ['interval', 'format']);
+    const { given, days, filter } = question;
+    const interval = given.interval === undefined ? 'daily' : readChoice('interval', given.interval, intervals);
+    const form = readForm(given.format, request.headers.accept);
+    const { names, edges } = bucketsOf(days, interval);
+    const buckets = await recordsFor(question).usageBuckets(filter, edges);
+    const rows = (money: Money) => buckets.map((row) => ({ date: names[row.bucket], ...sums(row, money) }));
+    if (form === 'json') return rows(dollars);
+    const written = rows(dollarText);
+    return sendTable(reply, `usage-${interval}`, days, await tableOf(columns.daily, pagesOf(written)));
+  });
+
+  addRows(app, parts, recordsFor);
+  addSessions(app, parts, recordsFor);
+  addLog(app, parts, recordsFor);
+};
+
+/** The routes that list every value of a dimension. */
+function addRows(app: FastifyInstance, { nowMs }: UsageParts, recordsFor: RecordsFor): void {
+  for (const [name, dimension] of byDimension) {
+    app.get(`/admin/usage/${name}`, route, async (request, reply) => {
+      const question = readUsageQuestion(request, nowMs(), ['format']);
+      const { filter, given, days } = question;
+      const form = readForm(given.format, request.headers.accept);
+      const records = recordsFor(question);
+      if (form === 'json') {
+        const { total, rows } = await records.usageBy(filter, dimension, { limit: longestList, offset: 0 });
+        reply.headers(truncatedHeader(total > rows.length));
+        return rows.map((row) => rowOf(row, dimension, dollars));
+      }
+      const table = await tableOf(columns[dimension], async (page) => {
+        const { total, rows } = await records.usageBy(filter, dimension, page);
+        return { total, rows: rows.map((row) => rowOf(row, dimension, dollarText) as Row) };
+      });
+      return sendTable(reply, `usage-${name}`, days, table);
+    });
+  }
+}
+
+function addSessions(app: FastifyInstance, { nowMs }: UsageParts, recordsFor: RecordsFor): void {
+  app.get('/admin/usage/sessions', route, async (asked) => {
+    const question = readUsageQuestion(asked, nowMs(), ['limit', 'offset']);
+    const page = readPage(question.given, usualLimit);
+    const { total, rows } = await recordsFor(question).usageBy(question.filter, 'session', page);
+    return { entries: rows.map((row) => rowOf(row, 'session', dollars)), total, ...page };
+  });
+}
+
+function addLog(app: FastifyInstance, { nowMs }: UsageParts, recordsFor: RecordsFor): void {
+  app.get('/admin/usage/log', route, async (request: FastifyRequest, reply) => {
+    const question = readUsageQuestion(request, nowMs(), ['search', 'limit', 'offset', 'format']);
+    const { filter, given, days } = question;
+    const page = readPage(given, usualLimit);
+    const form = readForm(given.format, request.headers.accept);
+    const records = recordsFor(question);
+    if (form === 'json') {
+      const { total, entries } = await records.usageLog(filter, page, given.search);
+      return { entries: entries.map((entry) => logEntry(entry, dollars)), total, ...page };
+    }
+    const table = await tableOf(
+      columns.log,
+      async (each) => {
+        const { total, entries } = await records.usageLog(filter, each, given.search);
+        return { total, rows: entries.map((entry) => logEntry(entry, dollarText) as Row) };
+      },
+      ({ id }) => id,
+    );
+    return sendTable(reply, 'usage-log', days, table);
+  });
+}
+
+/** The pages of rows that are there already. */
+function pagesOf(rows: readonly Row[]) {
+  return async ({ limit, offset }: { limit: number; offset: number }): Promise<RowPage> => ({
+    total: rows.length,
+    rows: rows.slice(offset, offset + limit),
+  });
+}
+
+function truncatedHeader(isTruncated: boolean): Record<string, string> {
+  return isTruncated ? { 'x-gateway-truncated': 'true' } : {};
+}
+
+/** An export that cannot be completed cuts the connection, so that it is never taken for a complete one. */
+function sendTable(reply: FastifyReply, name: string, { first, last }: Days, table: Table): FastifyReply {
+  const file = `${name}-${dayText(first)}-${dayText(last)}.csv`;
+  return reply
+    .headers({ ...truncatedHeader(table.isTruncated), 'content-disposition': `attachment; filename="${file}"` })
+    .type('text/csv; charset=utf-8')
+    .send(Readable.from(table.parts));
+}

@@ -1,0 +1,87 @@
+// The operations of /admin/audit and /admin/live, one row each.
+import type { Operation, Refusals } from './operation.ts';
+import { liveExample } from './record-examples.ts';
+
+const audit = { tag: 'Audit', access: 'operator', method: 'get' } as const;
+const refusals: Refusals = { 400: ['invalid_query', 'invalid_header'], 503: ['store_unavailable'] };
+const oneEntry: Refusals = { 400: ['invalid_query'], 404: ['audit_entry_not_found'], 503: ['store_unavailable'] };
+const days = ['Days', 'StartDate', 'EndDate', 'TimeZone'] as const;
+const filters = [
+  ...days,
+  'EntryModel',
+  'EntryProvider',
+  'EntryMethod',
+  'EntryPath',
+  'RecordUserPath',
+  'EntryError',
+  'EntryStatus',
+  'EntryStream',
+  'EntrySearch',
+  'EntrySession',
+  'AuditLimit',
+  'Offset',
+] as const;
+
+export const auditOperations: readonly Operation[] = [
+  {
+    ...audit,
+    id: 'listAuditSessions',
+    path: '/admin/audit/sessions',
+    summary: 'The conversations that requests belong to, each with its newest entry that matches.',
+    description:
+      'Several filters must all hold; an empty one counts as absent. A request without a session is a conversation of its own. Empty while the audit log is off.',
+    parameters: filters,
+    success: { status: 200, says: 'One page of conversations.', schema: 'audit-sessions' },
+    refusals,
+  },
+  {
+    ...audit,
+    id: 'listAuditEntries',
+    path: '/admin/audit/log',
+    summary: 'The entries that match, the newest first, without bodies.',
+    parameters: filters,
+    success: { status: 200, says: 'One page of entries.', schema: 'audit-log' },
+    refusals,
+  },
+  {
+    ...audit,
+    id: 'getAuditEntry',
+    path: '/admin/audit/detail',
+    summary: 'One entry with everything.',
+    parameters: ['LogId'],
+    success: { status: 200, says: 'The entry.', schema: 'audit-entry' },
+    refusals: oneEntry,
+  },
+  {
+    ...audit,
+    id: 'getAuditConversation',
+    path: '/admin/audit/conversation',
+    summary: 'The conversation of an entry, the oldest first, with bodies where they are recorded.',
+    parameters: ['LogId', 'ConversationLimit'],
+    success: { status: 200, says: 'The conversation.', schema: 'audit-conversation' },
+    refusals: oneEntry,
+  },
+  {
+    ...audit,
+    id: 'getAuditStats',
+    path: '/admin/audit/stats',
+    summary: 'How many requests went well, by hour or day, and how long providers took.',
+    parameters: [...days, 'RecordUserPath'],
+    success: { status: 200, says: 'The statistics.', schema: 'audit-stats' },
+    refusals,
+  },
+  {
+    ...audit,
+    id: 'followEntries',
+    path: '/admin/live',
+    summary: 'Entries as they come in, as server-sent events.',
+    description:
+      'Events: `ready` (entries come from here on), `entry` (as in a list), `reset` (entries were left out, so read the list again: you were too slow, or away for too long), `unavailable` (the record store does not answer; `ready` follows). An id belongs to the last entry of those that came in together. At most 100 streams are open at once, 20 of one managed key.',
+    parameters: ['LiveCursor', 'LastEventId'],
+    success: { status: 200, says: 'The stream; it does not end.', texts: { 'text/event-stream': liveExample } },
+    refusals: {
+      400: ['invalid_query', 'invalid_header'],
+      503: ['store_unavailable', 'too_many_listeners'],
+    },
+  },
+];
