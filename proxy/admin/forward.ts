@@ -1,8 +1,12 @@
 // The other trip: /admin and everything below it goes to the control plane, which also decides who may do what. Nothing of a body is kept.
 // The head of an answer to a write is held back until this proxy enforces the write; the body waits in its connection.
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { clientAddressHeader } from '../../schemas/keys/client-address.ts';
+import { liveHeartbeatMs, livePath } from '../../schemas/records/live-stream.ts';
 import { readStateRevision, stateRevisionHeader } from '../../schemas/state-revision.ts';
+import { pathOf } from '../call/head.ts';
 import { fixedHeaders } from '../connection/answer-headers.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { type BodyLimit, expectLength, readBody } from '../connection/read-body.ts';
@@ -14,6 +18,9 @@ import { awaitEnforced, enforcedHeader } from './await-enforced.ts';
 
 /** Longest body the control plane takes. */
 const bodyLimit: BodyLimit = { bytes: 1024 * 1024, setting: '' };
+
+/** How long a stream may say nothing before it counts as broken. Milliseconds. */
+const quietMs = 3 * liveHeartbeatMs;
 
 /**
  * Serves one request. Throws what `authenticateAdmin` throws, before anything of the body is read; then 413, 503 `overloaded`, and 503
@@ -51,8 +58,12 @@ async function handOn(
     ...(address === undefined ? {} : { [clientAddressHeader]: address }),
   };
   const gone = new AbortController();
-  exchange.waiting = { gone: () => gone.abort() };
-  const forwarded = { method: request.method ?? 'GET', path: request.url ?? '/admin', headers, body };
+  const isStream = pathOf(request.url ?? '') === livePath;
+  // A stream has no end of its own: when this process ends, its client goes on elsewhere.
+  const draining = isStream ? { draining: () => gone.abort() } : {};
+  exchange.waiting = { gone: () => gone.abort(), ...draining };
+  const quiet = isStream ? { quietMs } : {};
+  const forwarded = { method: request.method ?? 'GET', path: request.url ?? '/admin', headers, body, ...quiet };
   const answer = await forward(pools.get(controlPlane), forwarded, controlPlane.timeoutMs, gone.signal).catch(
     (error: unknown) => {
       throw exchange.gone ? refusal('client_left') : unavailable(error, forwarded.method);
@@ -66,8 +77,19 @@ async function handOn(
     ...(isEnforced === undefined ? {} : { [enforcedHeader]: String(isEnforced) }),
     'x-request-id': id,
   });
+  if (isStream) return passOn(answer.body, response, gone.signal);
   // An incomplete answer cuts the connection, so that it is never taken for a complete one.
   await pipeline(answer.body, response).catch(() => undefined);
+}
+
+/** Events as they come, as fast as the client takes them. However the stream ends, its client connects again. */
+async function passOn(body: AsyncIterable<Buffer>, response: ServerResponse, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const chunk of body) if (!response.write(chunk)) await once(response, 'drain', { signal });
+  } catch {
+    // The control plane has ended it, or is gone; or the client has left.
+  }
+  if (!response.destroyed) response.end();
 }
 
 function isRead(method: string): boolean {

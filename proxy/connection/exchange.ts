@@ -14,6 +14,8 @@ export interface Waiting {
   broken?(refused: Refusal): void;
   /** Whether the request may go on although its time is over; not there: it may not. */
   excuses?(): boolean;
+  /** The process ends once all answers are over; not there: this one will be over by itself. */
+  draining?(): void;
 }
 
 /** Who calls, as the access log says it: a caller who was let in, or a login that failed. */

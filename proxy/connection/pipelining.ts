@@ -76,7 +76,10 @@ export function createPipelining(open: Open, serve: (exchange: Exchange) => void
     flushing: () => [...line.exchanges()].some(({ response }) => isFlushing(response)),
     drain() {
       line.isDraining = true;
-      for (const { response } of line.exchanges()) if (!response.headersSent) response.shouldKeepAlive = false;
+      for (const { response, waiting } of line.exchanges()) {
+        if (!response.headersSent) response.shouldKeepAlive = false;
+        waiting?.draining?.();
+      }
     },
     endWith(socket, then) {
       const turn = turns.get(socket);

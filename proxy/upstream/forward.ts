@@ -10,6 +10,8 @@ export interface Forwarded {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer;
+  /** How long its answer may pause. Milliseconds; absent: as long as it may take to begin. */
+  readonly quietMs?: number;
 }
 
 /** They belong to one connection, not to the message (RFC 9110 7.6.1). */
@@ -28,7 +30,7 @@ const hopByHop: ReadonlySet<string> = new Set([
 /** Sends it; rejects when no answer begins within `timeoutMs`, or when `gone` fires. */
 export async function forward(
   pool: ClientPool,
-  { method, path, headers, body }: Forwarded,
+  { method, path, headers, body, quietMs }: Forwarded,
   timeoutMs: number,
   gone: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
@@ -41,7 +43,7 @@ export async function forward(
       path,
       headers,
       body: body.length === 0 ? null : body,
-      bodyTimeout: timeoutMs,
+      bodyTimeout: quietMs ?? timeoutMs,
       signal: AbortSignal.any([gone, late.signal]),
     });
   } finally {
