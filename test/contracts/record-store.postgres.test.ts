@@ -4,11 +4,13 @@ import { startPostgres } from '../support/postgres.ts';
 import { testRecordContract } from './record-store-cases.ts';
 import { postgresRecords } from './record-store-engines.ts';
 import { record } from './record-store-model.ts';
+import { testUsageContract } from './usage-cases.ts';
 
 const server = await startPostgres(all);
 const engine = postgresRecords(server);
 
 await testRecordContract(engine);
+await testUsageContract(engine);
 
 const page = { limit: 1, offset: 0 };
 

@@ -4,8 +4,10 @@ import { startProcess } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { testRecordContract } from './record-store-cases.ts';
 import { sqliteRecords } from './record-store-engines.ts';
+import { testUsageContract } from './usage-cases.ts';
 
 await testRecordContract(sqliteRecords);
+await testUsageContract(sqliteRecords);
 
 await test('SQLite: a process that is killed as it writes leaves all that it acknowledged, and nothing half', async (t) => {
   const { options, store, query } = await sqliteRecords.start(t);

@@ -1,5 +1,5 @@
 // Every operation of the record store, as a function of the statements of one transaction: both engines run these.
-import type { RecordStore } from '../record-store.ts';
+import type { RecordStore, SpendQuestion } from '../record-store.ts';
 import { addRecords } from './add.ts';
 import { arrivedEntries } from './arrived.ts';
 import type { Database, Statements } from './database.ts';
@@ -8,6 +8,10 @@ import { findConversation, findEntry } from './one-entry.ts';
 import { pruneRecords } from './prune.ts';
 import { listSessions } from './session-page.ts';
 import { auditStats } from './stats.ts';
+import { listUsage } from './usage-log.ts';
+import { usageBy } from './usage-rows.ts';
+import { spendSince } from './usage-spend.ts';
+import { usageBuckets, usageTotals } from './usage-sums.ts';
 
 /** What only reads: a page never waits for a write. */
 export const reads = {
@@ -17,6 +21,11 @@ export const reads = {
   conversation: findConversation,
   stats: auditStats,
   arrived: arrivedEntries,
+  usageTotals,
+  usageBuckets,
+  usageBy,
+  usageLog: listUsage,
+  spend: spendSince,
 };
 
 /** What writes, one at a time. */
@@ -32,7 +41,10 @@ type Called<Work> = Work extends (statements: Statements, ...input: infer Input)
 
 type Table = typeof reads & typeof writes;
 export type OperationName = keyof Table;
-export type Operations = { readonly [Name in OperationName]: Called<Table[Name]> };
+export type Operations = { readonly [Name in Exclude<OperationName, 'spend'>]: Called<Table[Name]> } & Pick<
+  RecordStore,
+  'spend'
+>;
 
 type AnyWork = (statements: Statements, ...input: never[]) => Promise<unknown>;
 export const readNames = Object.keys(reads) as readonly OperationName[];
@@ -49,7 +61,14 @@ export function runOperation(database: Database, name: OperationName, input: rea
 /** All operations, each done by `run`. */
 export function operationsBy(run: (name: OperationName, input: readonly unknown[]) => Promise<unknown>): Operations {
   const calls = operationNames.map((name) => [name, (...input: unknown[]) => run(name, input)]);
-  return Object.fromEntries(calls) as Operations;
+  return {
+    ...(Object.fromEntries(calls) as Operations),
+    // No map passes between threads as JSON.
+    async spend(questions: readonly SpendQuestion[]) {
+      const answers = (await run('spend', [questions])) as Awaited<ReturnType<typeof spendSince>>;
+      return answers.map((amounts) => new Map(amounts));
+    },
+  };
 }
 
 /** What the store does so far that `open` gives. */

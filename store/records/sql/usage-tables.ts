@@ -1,21 +1,39 @@
-// The tables of usage records: a row for each executed attempt, and its labels.
+// The tables of usage records: a row for each executed attempt, its labels, and sums of them by time.
 import type { Dialect } from './dialect.ts';
+import { dictionaries } from './usage-names.ts';
+import { measures, rollups } from './usage-rollups.ts';
 
-/** Costs are nano-dollars; null: there is no price. `record` and `seq` name the attempt, and keep it once. */
+/**
+ * `usage`: costs are nano-dollars; null: there is no price. `record` and `seq` name the attempt, and keep it once. `cache_type` is empty
+ * for an attempt that no cache answered. `model` and `path` are numbers of `usage_model` and `usage_path`, `label` of `usage_label` one of
+ * `usage_label_name`: sums are then made over numbers, and no index holds a text of any length.
+ * `usage_by_…`: what `rollups` says.
+ */
 export function usageTables({ text, countedId, clustered }: Dialect): readonly string[] {
-  const count = (name: string): string => `${name} BIGINT`;
+  const counts = (names: readonly string[], more = ''): string =>
+    names.map((name) => `${name} BIGINT${more}`).join(', ');
   const optional = ['cached_input_tokens', 'cache_write_input_tokens', 'reasoning_tokens', 'audio_input_tokens'];
   return [
     `CREATE TABLE usage (id ${countedId}, record ${text} NOT NULL, seq BIGINT NOT NULL, at_ms BIGINT NOT NULL,
-       request_id ${text} NOT NULL, provider_id ${text}, model ${text} NOT NULL, provider ${text} NOT NULL,
-       provider_name ${text} NOT NULL, endpoint ${text} NOT NULL, user_path ${text} NOT NULL, session_id ${text},
-       auth_key_id ${text}, cache_type ${text}, source ${text} NOT NULL, input_tokens BIGINT NOT NULL,
-       output_tokens BIGINT NOT NULL, total_tokens BIGINT NOT NULL, ${optional.map(count).join(', ')},
+       request_id ${text} NOT NULL, provider_id ${text}, model BIGINT NOT NULL, path BIGINT NOT NULL, endpoint ${text} NOT NULL,
+       session_id ${text}, auth_key_id ${text}, cache_type ${text} NOT NULL, source ${text} NOT NULL, input_tokens BIGINT NOT NULL,
+       output_tokens BIGINT NOT NULL, total_tokens BIGINT NOT NULL, ${counts(optional)},
        audio_output_tokens BIGINT, audio_seconds DOUBLE PRECISION, characters BIGINT, images BIGINT,
        input_cost BIGINT, output_cost BIGINT, total_cost BIGINT)`,
     'CREATE UNIQUE INDEX usage_attempt ON usage (record, seq)',
-    'CREATE INDEX usage_at ON usage (at_ms)',
-    `CREATE TABLE usage_label (usage BIGINT NOT NULL, label ${text} NOT NULL, PRIMARY KEY (usage, label))${clustered}`,
+    'CREATE INDEX usage_at ON usage (at_ms, id)',
+    'CREATE INDEX usage_session ON usage (session_id, at_ms, cache_type) WHERE session_id IS NOT NULL',
+    `CREATE TABLE usage_label (usage BIGINT NOT NULL, label BIGINT NOT NULL, PRIMARY KEY (usage, label))${clustered}`,
     'CREATE INDEX usage_label_of ON usage_label (label, usage)',
+    ...Object.values(dictionaries).map(
+      ({ table, columns }) =>
+        `CREATE TABLE ${table} (id ${countedId}, key ${text} NOT NULL UNIQUE, ${columns.map((name) => `${name} ${text} NOT NULL`).join(', ')})`,
+    ),
+    ...Object.values(rollups).map(
+      ({ table, keys }) =>
+        `CREATE TABLE ${table} (grain_ms BIGINT NOT NULL, start_ms BIGINT NOT NULL, ${counts(keys, ' NOT NULL')},
+           cache_type ${text} NOT NULL, ${counts(measures, ' NOT NULL')},
+           PRIMARY KEY (grain_ms, start_ms, ${keys.join(', ')}, cache_type))${clustered}`,
+    ),
   ];
 }

@@ -1,0 +1,87 @@
+// Sums of usage records by time, kept in step with them: reports are sums of these, and of the records at the two ends of a span.
+import type { Insertion, Statements } from './database.ts';
+import { dayMs, hourMs } from './tallies.ts';
+import type { NamedColumn } from './usage-names.ts';
+
+/** Every difference of a time zone to UTC is a number of these. */
+const quarterMs = hourMs / 4;
+
+export interface Rollup {
+  readonly table: string;
+  readonly keys: readonly NamedColumn[];
+  /** Sums of so much time each. Rising fineness. */
+  readonly grainsMs: readonly number[];
+}
+
+/**
+ * Where there are many user paths, there are hardly fewer sums than records in an hour: what is finer is then left to the records.
+ * A record counts in `label` once for each of its labels.
+ */
+export const rollups = {
+  model: { table: 'usage_by_model', keys: ['model'], grainsMs: [dayMs, hourMs, quarterMs] },
+  path: { table: 'usage_by_path', keys: ['path'], grainsMs: [dayMs, hourMs] },
+  both: { table: 'usage_by_both', keys: ['path', 'model'], grainsMs: [dayMs] },
+  label: { table: 'usage_by_label', keys: ['label'], grainsMs: [dayMs, hourMs] },
+} as const satisfies Readonly<Record<string, Rollup>>;
+
+/** What is summed. Of records without a price only `unpriced` counts them as such; their costs are 0. */
+export const measures = [
+  'requests',
+  'unpriced',
+  'input_tokens',
+  'output_tokens',
+  'total_tokens',
+  'cached_input_tokens',
+  'cache_write_input_tokens',
+  'reasoning_tokens',
+  'input_cost',
+  'output_cost',
+  'total_cost',
+] as const;
+
+export type Measure = (typeof measures)[number];
+
+/** One usage record as the sums see it. */
+export interface Measured extends Readonly<Record<Exclude<NamedColumn, 'label'>, number>> {
+  readonly atMs: number;
+  readonly labels: readonly number[];
+  readonly cacheType: string;
+  /** In the order of `measures`. */
+  readonly amounts: readonly number[];
+}
+
+/** Adds the records to the sums; `sign` -1 takes them off again. */
+export async function sumUsage(statements: Statements, records: readonly Measured[], sign: 1 | -1): Promise<void> {
+  for (const rollup of Object.values(rollups)) {
+    const rows = rowsOf(rollup, records, sign);
+    if (rows.length > 0) await statements.insert(insertionInto(rollup), rows);
+  }
+}
+
+function rowsOf({ keys, grainsMs }: Rollup, records: readonly Measured[], sign: 1 | -1): (string | number)[][] {
+  const rows = new Map<string, { readonly members: readonly (string | number)[]; readonly amounts: number[] }>();
+  for (const record of records) {
+    for (const label of keys.includes('label') ? record.labels : [0]) {
+      const members = keys.map((key) => (key === 'label' ? label : record[key]));
+      for (const grainMs of grainsMs) {
+        const all = [grainMs, record.atMs - (record.atMs % grainMs), ...members, record.cacheType];
+        const key = all.join(' ');
+        const row = rows.get(key) ?? { members: all, amounts: measures.map(() => 0) };
+        rows.set(key, row);
+        for (const [index, amount] of record.amounts.entries())
+          row.amounts[index] = (row.amounts[index] ?? 0) + sign * amount;
+      }
+    }
+  }
+  return [...rows.values()].map(({ members, amounts }) => [...members, ...amounts]);
+}
+
+function insertionInto({ table, keys }: Rollup): Insertion {
+  const numbers = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 'BIGINT' as const]));
+  const sums = measures.map((name) => `${name} = ${table}.${name} + excluded.${name}`);
+  return {
+    table,
+    columns: { ...numbers(['grain_ms', 'start_ms', ...keys]), cache_type: 'TEXT', ...numbers(measures) },
+    tail: `ON CONFLICT (grain_ms, start_ms, ${keys.join(', ')}, cache_type) DO UPDATE SET ${sums.join(', ')}`,
+  };
+}
