@@ -22,6 +22,7 @@ import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start
 import { endOnUncaught } from '../plane/uncaught.ts';
 import { manualAliases, manualRules } from '../schemas/documents/kinds.ts';
 import { readKind } from '../schemas/documents/managed-kind.ts';
+import type { Credentials } from '../schemas/keys/credentials.ts';
 import { ownDirectory } from '../store/own-files.ts';
 import { followState } from '../store/state/follow-state.ts';
 import { openPlaneStore } from '../store/state/open.ts';
@@ -35,6 +36,7 @@ import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
 import { readLiveCounters } from './admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from './admin/rate-limits/routes.ts';
 import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
+import { recordRoutes } from './admin/records/routes.ts';
 import { status } from './admin/status/routes.ts';
 import { virtualModels } from './admin/virtual-models/routes.ts';
 import { who } from './authenticate.ts';
@@ -193,6 +195,9 @@ await app.register(status, {
     nowMs,
   },
 });
+const reportRecords = (error: unknown): void => log.warn({ err: error }, 'the live stream cannot be read');
+const credentials = (): Credentials => managed.credentials;
+await app.register(recordRoutes, { parts: { store: records.store, nowMs, credentials, report: reportRecords } });
 await app.register(explainRoutes);
 await app.register(openapi);
 reloadOnHangUp(() => follower?.reload());

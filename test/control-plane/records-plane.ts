@@ -11,7 +11,6 @@ import { openRecordStore } from '../../store/records/open-records.ts';
 import { componentProblems } from '../support/api-description.ts';
 import { sampleKey } from '../support/managed-state.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
-import { usageModel } from '../support/usage-model.ts';
 
 export const start = Date.parse('2026-03-15T12:00:00Z');
 export const dayMs = 86_400_000;
@@ -55,10 +54,7 @@ export async function startRecordsPlane(
   { isRecording = true, heartbeatMs, masterKey = 'master' }: RecordsPlaneOptions = {},
 ) {
   const directory = temporaryDirectory(t, 'gateway-records');
-  const engine = openRecordStore({ directory, timeoutMs: 5_000 });
-  // What the engine does not answer yet, the model does.
-  const model = usageModel();
-  const records = { ...model, ...engine };
+  const records = openRecordStore({ directory, timeoutMs: 5_000 });
   const at = { nowMs: start };
   const team = sampleKey('team', { id: 'team', userPath: '/team', dashboardAccess: true });
   let credentials: Credentials = credentialsOf(digestOf(masterKey), [team, sampleKey('plain', { id: 'plain' })]);
@@ -88,7 +84,7 @@ export async function startRecordsPlane(
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(async () => {
     await app.close();
-    await engine.close();
+    await records.close();
   });
 
   /** A GET below /admin; what is answered is what is described. */
@@ -111,12 +107,11 @@ export async function startRecordsPlane(
     app,
     at,
     directory,
-    engine,
+    engine: records,
     troubles,
     ask,
     async add(added: readonly RequestRecord[]): Promise<void> {
-      model.add(added);
-      await engine.add(added);
+      await records.add(added);
     },
     revoke(): void {
       credentials = credentialsOf(digestOf(masterKey), []);

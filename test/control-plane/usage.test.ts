@@ -139,8 +139,8 @@ await test('rows by time, model, user path, label and session', async (t) => {
     ['@llama\r\n3', 1],
   ]);
   t.same(await keys('user-paths', 'user_path'), [
-    ['/team/app', 1],
     ['/', 1],
+    ['/team/app', 1],
     ['/team-alpha', 1],
     ['/team', 1],
   ]);
@@ -160,7 +160,7 @@ await test('single records, the newest first', async (t) => {
   const { body } = await ask('/usage/log?limit=2');
   t.match(body, { total: 4, limit: 2, offset: 0 });
   t.match(body['entries'], [
-    { user_path: '/team/app', total_cost: 0.00035, labels: ['web', '=1+1'], timestamp: '2026-03-15T11:59:01.000Z' },
+    { user_path: '/team/app', total_cost: 0.00035, labels: ['=1+1', 'web'], timestamp: '2026-03-15T11:59:01.000Z' },
     { user_path: '/team', total_cost: null, cached_input_tokens: 40 },
   ]);
   t.match((await ask('/usage/log?offset=99')).body, { total: 4, entries: [] });
