@@ -15,7 +15,10 @@ const longestMessage = 2048;
 /** An attempt whose target is known well enough to be billed. */
 export interface RecordedAttempt extends LoggedAttempt {
   readonly target: LoggedAttempt['target'] & {
-    readonly upstream: { readonly name: string; readonly type: string };
+    /** `origin`: scheme://host:port. */
+    readonly upstream: { readonly name: string; readonly type: string; readonly origin: string };
+    /** The client may say any model. */
+    readonly isPassed?: boolean;
     readonly price?: Price | undefined;
     /** The target of a model where what is asked is passed on; it has the price. */
     readonly remembered?: { readonly price?: Price | undefined } | undefined;
@@ -48,26 +51,47 @@ export interface AcceptedAttempt {
   readonly endedAtMs: number;
 }
 
-/** `failed` in any order. `tracksUsage`: attempts that reached their provider have usage. */
-export function attemptRecords(
+/** An attempt in its place among all of a trip. */
+export interface PlacedAttempt {
+  readonly attempt: RecordedAttempt;
+  /** From 1, in the order in which they began. */
+  readonly seq: number;
+  readonly kind: AttemptKind;
+  /** Undefined: it failed. */
+  readonly accepted: AcceptedAttempt | undefined;
+}
+
+/** In the order in which they began, of too many those that began last. `failed` in any order. */
+export function placedAttempts(
   failed: readonly RecordedAttempt[],
   accepted: AcceptedAttempt | undefined,
-  tracksUsage: boolean,
-): AttemptRecord[] {
-  if (failed.length === 0) return accepted === undefined ? [] : [acceptedRecord(accepted, 1, 'primary', tracksUsage)];
+): readonly PlacedAttempt[] {
+  if (failed.length === 0)
+    return accepted === undefined ? [] : [{ attempt: accepted.attempt, seq: 1, kind: 'primary', accepted }];
   const all = [...failed, ...(accepted === undefined ? [] : [accepted.attempt])];
   all.sort((one, other) => one.startedAtMs - other.startedAtMs);
-  const records = all.map((attempt, index) => {
-    const kind = kindOf(attempt, all[index - 1]);
-    if (attempt === accepted?.attempt) return acceptedRecord(accepted, index + 1, kind, tracksUsage);
-    return failedRecord(attempt, index + 1, kind, tracksUsage);
-  });
-  return records.slice(-mostAttempts);
+  const placed = all.map((attempt, index) => ({
+    attempt,
+    seq: index + 1,
+    kind: kindOf(attempt, all[index - 1]),
+    accepted: attempt === accepted?.attempt ? accepted : undefined,
+  }));
+  return placed.slice(-mostAttempts);
+}
+
+/** `tracksUsage`: attempts that reached their provider have usage. */
+export function attemptRecords(placed: readonly PlacedAttempt[], tracksUsage: boolean): AttemptRecord[] {
+  return placed.map(({ attempt, seq, kind, accepted }) =>
+    accepted === undefined
+      ? failedRecord(attempt, seq, kind, tracksUsage)
+      : acceptedRecord(accepted, seq, kind, tracksUsage),
+  );
 }
 
 function kindOf(attempt: RecordedAttempt, before: RecordedAttempt | undefined): AttemptKind {
   if (before === undefined) return 'primary';
-  if (attempt.startedAtMs < before.endedAtMs) return 'hedge';
+  // Attempts begin at whole milliseconds, but do not end there.
+  if (attempt.startedAtMs < Math.floor(before.endedAtMs)) return 'hedge';
   return attempt.target === before.target ? 'retry' : 'failover';
 }
 

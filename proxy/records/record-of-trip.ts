@@ -5,7 +5,7 @@ import type { Exchange, LoggedCaller } from '../connection/exchange.ts';
 import type { Refusal } from '../errors.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
-import { attemptRecords, type RecordedAttempt } from './attempts.ts';
+import { attemptRecords, type PlacedAttempt, placedAttempts, type RecordedAttempt } from './attempts.ts';
 import { headerOf } from './header-of.ts';
 import { numbersOf } from './numbers-of.ts';
 import { recordId } from './record-id.ts';
@@ -50,24 +50,31 @@ export interface RecordedParts {
   readonly instance: string;
 }
 
-export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: RecordedParts): RequestRecord {
-  const { exchange, principal, call, failed, accepted, ending, asked } = trip;
-  const { request, startedAtMs } = exchange;
+/** The attempts of a trip that is over. */
+export function attemptsOf(
+  { asked, failed, accepted, ending }: RecordedTrip,
+  end: RecordedEnd,
+): readonly PlacedAttempt[] {
   const { refused } = ending;
-  const userPath = principal?.userPath ?? exchange.caller?.userPath ?? '/';
-  const broken = refused?.provider === undefined ? undefined : refused;
-  const attempts = attemptRecords(
+  return placedAttempts(
     failed,
     accepted && {
       attempt: accepted,
       usage: end.usage,
       isRead: asked !== undefined && asked.method !== 'POST',
-      broken,
+      broken: refused?.provider === undefined ? undefined : refused,
       providerId: accepted.upstreamId,
       endedAtMs: end.nowMs,
     },
-    parts.hasUsage,
   );
+}
+
+export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: RecordedParts): RequestRecord {
+  const { exchange, principal, call, failed, accepted, ending, asked } = trip;
+  const { request, startedAtMs } = exchange;
+  const { refused } = ending;
+  const userPath = principal?.userPath ?? exchange.caller?.userPath ?? '/';
+  const attempts = attemptRecords(attemptsOf(trip, end), parts.hasUsage);
   const target = accepted?.target ?? failed.at(-1)?.target ?? trip.route?.targets[0];
   const readable = call?.body === undefined || call.members === undefined ? undefined : (call as Call);
   const session = sessionIdOf(request.rawHeaders, readable, userPath);

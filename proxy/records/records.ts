@@ -3,6 +3,7 @@ import { isWithin } from '../../schemas/user-path.ts';
 import type { Journal } from '../../store/records/journal.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
 import { type RecordedEnd, type RecordedTrip, recordOfTrip } from './record-of-trip.ts';
+import { Turnstile } from './turnstile.ts';
 
 /** How many requests of callers without a key are recorded in a second: they must not be able to fill the store. */
 const mostStrangers = 10;
@@ -39,25 +40,4 @@ function isAudited(settings: AuditSettings, userPath: string, status: number, ra
   if (!isEnabled) return false;
   for (const path of without) if (isWithin(userPath, path)) return false;
   return sample === 1 || status >= 400 || random() < sample;
-}
-
-/** Lets so many pass in each second. */
-class Turnstile {
-  readonly #most: number;
-  #second = 0;
-  #passed = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  lets(nowMs: number): boolean {
-    const second = Math.floor(nowMs / 1000);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#passed = 0;
-    }
-    this.#passed += 1;
-    return this.#passed <= this.#most;
-  }
 }

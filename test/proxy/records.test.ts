@@ -11,7 +11,7 @@ import { type Price, priceOf } from '../../schemas/prices/price.ts';
 import type { AttemptRecord, RequestRecord } from '../../schemas/records/request-record.ts';
 
 const target = (name: string, price?: Price) => ({
-  upstream: { name, type: 'openai' },
+  upstream: { name, type: 'openai', origin: 'http://127.0.0.1:1' },
   model: 'm',
   price,
 });
@@ -118,6 +118,9 @@ await test('each attempt has its kind, its error and what it cost', async (t) =>
   t.match(attemptsOf({ failed: [refused], accepted: again })[1], { kind: 'retry', usage: { cost: null } });
   const beside = { ...answered, startedAtMs: 25 };
   t.match(attemptsOf({ failed: [refused], accepted: beside })[1], { kind: 'hedge' });
+  const behind = { ...answered, startedAtMs: 30 };
+  const endedBetween = { ...refused, endedAtMs: 30.7 };
+  t.match(attemptsOf({ failed: [endedBetween], accepted: behind })[1], { kind: 'failover' }, 'asked at once');
   const unreached = { ...refused, isSent: false, answer: { status: 0 } };
   t.equal(attemptsOf({ failed: [unreached] })[0]?.usage, undefined, 'a provider that was not reached cost nothing');
 });
