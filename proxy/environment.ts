@@ -9,6 +9,7 @@ import {
   type VariableReader,
 } from '../plane/environment.ts';
 import type { Variables } from '../schemas/variables.ts';
+import { readTelemetry, type TelemetrySettings } from './telemetry/settings.ts';
 
 export interface Environment extends PlaneSettings {
   readonly host: string;
@@ -26,6 +27,8 @@ export interface Environment extends PlaneSettings {
   readonly controlPlaneUrl: string;
   /** How long an admin request may take there. Milliseconds. */
   readonly controlPlaneTimeoutMs: number;
+  /** Where traces and metrics go; undefined: nowhere. */
+  readonly telemetry: TelemetrySettings | undefined;
   /** All variables, for `${VAR}` in the config. */
   readonly variables: Variables;
 }
@@ -54,6 +57,7 @@ export function readEnvironment(
     flushIntervalSeconds: reader.wholeNumber('RATE_LIMITS_FLUSH_INTERVAL', 1, 3_600),
     controlPlaneUrl: controlPlaneUrl(reader),
     controlPlaneTimeoutMs: reader.wholeNumber('GATEWAY_CONTROL_PLANE_TIMEOUT_MS', 10_000, 600_000),
+    telemetry: readTelemetry(reader),
     variables,
   };
   return environmentReading(environment, reader);

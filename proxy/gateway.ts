@@ -18,6 +18,7 @@ import type { InForce } from './snapshot/in-force.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import type { StoredResponses } from './stored-responses/stored-responses.ts';
 import type { TargetStates } from './targets/target-states.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
 import type { Origin, Pools } from './upstream/pools.ts';
 
@@ -33,6 +34,8 @@ export interface Gateway {
   readonly accessLog: AccessLog;
   /** What audit and usage know of requests. */
   readonly records: Records;
+  /** What OpenTelemetry learns of requests; absent: nothing. */
+  readonly telemetry?: Telemetry | undefined;
   /** The snapshot in force; a request asks once. */
   current(): Snapshot;
   /** The same as it is written. */

@@ -19,6 +19,8 @@ export interface LoggedAttempt {
   readonly answer: { readonly status: number } | undefined;
   /** Whether the request reached the provider; absent: it did. */
   readonly isSent?: boolean;
+  /** What its span is called; absent: it has none. 16 hex digits. */
+  readonly spanId?: string | undefined;
   /** What it was charged for although it failed. */
   readonly usage?: TokenUsage | undefined;
   /** What the provider could not be told stands in it; absent: it was told everything. */

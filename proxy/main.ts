@@ -24,19 +24,20 @@ import { type ConnectionCounts, roomOfProcess } from './connection/connections.t
 import { controlPlaneLink } from './control-plane-link.ts';
 import { watchControlPlane } from './control-plane-watch.ts';
 import { openDiscovery } from './discovery/open.ts';
-import { reportDiscovered } from './discovery/report.ts';
 import { readEnvironment } from './environment.ts';
 import { KeptExplanations } from './kept-explanations.ts';
 import { createKeyStreams } from './key-streams.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { counterBudgetBytes, keepLimiter, logRuleProblems } from './limit-upkeep.ts';
 import { createLimiter } from './limits/limiter.ts';
+import { liveFacts } from './live-facts.ts';
 import { followManagedState } from './managed-state.ts';
 import { guardMemory } from './memory-guard.ts';
 import { createMetrics } from './metrics.ts';
 import { listenForMetrics } from './metrics-server.ts';
 import { openKept } from './open-kept.ts';
 import { openRecords } from './open-records.ts';
+import { openTelemetry } from './open-telemetry.ts';
 import type { Readiness } from './readiness.ts';
 import { createRefusedAddressLog } from './refused-address-log.ts';
 import { logRefusedKeys } from './refused-key-log.ts';
@@ -49,7 +50,6 @@ import { claimInstance } from './store/claim-instance.ts';
 import { keepCounters } from './store/counters.ts';
 import { startHeartbeats } from './store/heartbeat.ts';
 import { keepTargetLines } from './target-lines.ts';
-import { reportTargets } from './target-report.ts';
 import { TargetStates } from './targets/target-states.ts';
 import { ProviderKeys } from './upstream/api-keys.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
@@ -96,6 +96,7 @@ let { masterKey } = environment;
 const controlPlane = controlPlaneLink(environment, () => masterKey);
 const { overload, bodies } = guardMemory(variables['NODE_OPTIONS'], log);
 const recording = openRecords(environment, log);
+const telemetry = await openTelemetry(environment, manifest.version, log);
 const publisher = createPublisher({
   masterKey: environment.masterKey,
   hasTemplates: environment.entitlements.has('quota_templates'),
@@ -137,12 +138,14 @@ const observed = createMetrics({
   retries,
   storedResponses: kept.storedResponses,
   journal: recording.status,
+  spans: telemetry.spans,
   nowMs: tickMs,
 });
 const metrics = keepText(observed, environment.metricsMaxAgeMs, nowMs);
 const server = await createProxyServer({
   accessLog: createAccessLog(identity, output, Date.now),
   records: recording.records,
+  telemetry: telemetry.telemetry,
   limiter,
   pools,
   metrics,
@@ -224,7 +227,7 @@ stopOnSignals({
     return server.drain(current.get().shutdownGraceMs);
   },
   async close() {
-    await Promise.all([lifecycle.close(), kept.settled(), recording.close()]);
+    await Promise.all([lifecycle.close(), kept.settled(), recording.close(), telemetry.close()]);
     stateFollower.end();
     await Promise.all([store.close(), stateFollower.kept()]);
     lock?.release();
@@ -237,10 +240,7 @@ lifecycle.phase = 'serving';
 lifecycle.heartbeats = startHeartbeats({
   store,
   instance,
-  body() {
-    const live = { ...limiter.live(tickMs()), ...reportTargets(targets, tickMs()), ...reportDiscovered(discovery) };
-    return lifecycle.heartbeat(live, store.keyMark());
-  },
+  body: () => lifecycle.heartbeat(liveFacts({ limiter, targets, discovery }, tickMs()), store.keyMark()),
   nowMs,
   onOutcome: (trouble) => lifecycle.heartbeatTaken(trouble),
   log,

@@ -21,10 +21,12 @@ import { type RetryBudgets, retryKinds } from './retry/retry-budgets.ts';
 import type { SessionCounts } from './session-counts.ts';
 import { observeSessions } from './session-metrics.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
+import { observeSpans } from './span-metrics.ts';
 import { observeConfig, observeStore, type StateFacts } from './state-metrics.ts';
 import { type StoredResponses, storingOutcomes } from './stored-responses/stored-responses.ts';
 import { writeTargets } from './target-metrics.ts';
 import type { TargetStates } from './targets/target-states.ts';
+import type { SpanCounts } from './telemetry/spans.ts';
 import { UpstreamTally } from './upstream-tally.ts';
 
 export interface Metrics extends LimitMetrics {
@@ -57,6 +59,8 @@ export interface ObservedFacts extends StateFacts {
   retries: Pick<RetryBudgets, 'counts' | 'refused'>;
   storedResponses: Pick<StoredResponses, 'counts'>;
   journal: () => JournalStatus;
+  /** Of OpenTelemetry. */
+  spans: () => SpanCounts;
   /** Whole milliseconds of the limiter's clock. */
   nowMs: () => number;
 }
@@ -87,6 +91,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeStoredResponses(registers, facts.storedResponses);
   observeDiscovery(registers, facts.discovery);
   observeJournal(registers, facts.journal);
+  observeSpans(registers, facts.spans);
   const limits = observeLimits(registers, facts.limiter, facts.nowMs);
   const requests = new RequestTally();
   const upstream = new UpstreamTally();

@@ -1,5 +1,7 @@
 // Every environment variable of the gateway with default and meaning. A test compares the table with the variables that the planes read.
 
+import { telemetryVariables } from './telemetry-variables.ts';
+
 /** One variable, or a family of them: `SET_RATE_LIMIT_<PATH>`. */
 export interface EnvironmentVariable {
   readonly name: string;
@@ -171,4 +173,5 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     default: 'info',
     says: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
   },
+  ...telemetryVariables,
 ];

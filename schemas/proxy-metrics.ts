@@ -10,6 +10,7 @@ import {
   skippedMetric,
 } from './metrics.ts';
 import { sessionMetrics } from './session-metrics.ts';
+import { spanMetrics } from './span-metrics.ts';
 
 /** Upper bounds of durations, in seconds: an answer in half a second and one in ten minutes are both told from their neighbours. */
 const durationBuckets = [
@@ -244,4 +245,5 @@ export const proxyMetrics = {
   ...discoveryMetrics,
   ...journalMetrics,
   ...sessionMetrics,
+  ...spanMetrics,
 } as const satisfies Record<string, MetricDefinition>;

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FailedLogin } from '../../schemas/keys/credentials.ts';
 import { type Head, readHead } from '../call/head.ts';
+import type { RequestTrace } from '../call/trace-context.ts';
 import type { Refusal } from '../errors.ts';
 import { clientAddressOf, type TrustedProxies } from './client-address.ts';
 
@@ -44,6 +45,8 @@ export interface Exchange {
   refused: Refusal | undefined;
   /** Undefined while nobody asked for a key. Of a model request that was let in, its trip knows the caller. */
   caller: LoggedCaller | undefined;
+  /** The trace it belongs to; undefined: none, or not worked out, because no provider was asked. */
+  trace: RequestTrace | undefined;
   /** Where the client is, as far as trusted proxies tell. Worked out when it is first asked for; empty when its connection is gone then. */
   readonly clientAddress: string;
 }
@@ -75,6 +78,7 @@ class OpenExchange implements Exchange {
   waiting: Waiting | undefined = undefined;
   refused: Refusal | undefined = undefined;
   caller: LoggedCaller | undefined = undefined;
+  trace: RequestTrace | undefined = undefined;
   readonly #trustedProxies: TrustedProxies | undefined;
   #clientAddress: string | undefined = undefined;
 

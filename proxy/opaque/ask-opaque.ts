@@ -13,7 +13,7 @@ import type { UpstreamFailure } from '../upstream/failure.ts';
 import { type OpaqueAnswer, type OpaqueMethod, sendOpaque } from '../upstream/send-opaque.ts';
 import type { OpaqueTarget } from './door.ts';
 
-type Parts = Pick<Gateway, 'deadlines' | 'metrics' | 'nowMs' | 'pools' | 'targets'>;
+type Parts = Pick<Gateway, 'deadlines' | 'metrics' | 'nowMs' | 'pools' | 'targets' | 'telemetry'>;
 
 /** A target that was asked. Moments in milliseconds of the gateway's clock. */
 export interface AskedTarget {
@@ -21,6 +21,8 @@ export interface AskedTarget {
   readonly allowance: Allowance;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
+  /** What its span is called; undefined: no traces are made. */
+  readonly spanId: string | undefined;
   readonly reply: OpaqueAnswer;
 }
 
@@ -84,13 +86,14 @@ class OpaqueCall {
     const { method } = this.#asker;
     const body = this.#target.body();
     const headers = this.#headers(key);
+    const spanId = this.#parts.telemetry?.propagate(this.#asker.exchange, headers);
     const isPaced = !Buffer.isBuffer(body);
     if (key.signer !== undefined && !isPaced)
       headers.push(...key.signer.sign({ method, path, headers, body }, startedAtMs));
     const outgoing = { method, path, headers, body, isFresh };
     const reply = sendOpaque(pools.get(upstream), outgoing, upstream.patience, deadlines);
     this.#reply = reply;
-    const sent = { key, role, startedAtMs, isPaced, canRepeat: !isFresh && !isPaced };
+    const sent = { key, role, startedAtMs, spanId, isPaced, canRepeat: !isFresh && !isPaced };
     reply.answer.whenReady((failure) => this.#judge(reply, sent, failure));
   }
 
@@ -130,8 +133,8 @@ class OpaqueCall {
       return;
     }
     const call = { target: this.#target, state: this.#state, answer, ...sent };
-    const { startedAtMs } = sent;
-    const asked = { target: this.#target, allowance: this.#allowance, startedAtMs, endedAtMs, reply };
+    const { startedAtMs, spanId } = sent;
+    const asked = { target: this.#target, allowance: this.#allowance, startedAtMs, endedAtMs, spanId, reply };
     const rejected =
       failure === undefined ? statusRejection(answer, speaker, nowMs) : failureRefusal(failure, upstream, answer.head);
     const refused = failure === undefined ? rejected : (fault ?? rejected);
@@ -156,6 +159,7 @@ interface Sent {
   /** What the call is to the breaker. */
   readonly role: CallRole;
   readonly startedAtMs: number;
+  readonly spanId: string | undefined;
   /** The client's body comes while it is sent. */
   readonly isPaced: boolean;
   /** On a new connection, if the one that was kept had been closed. */

@@ -18,6 +18,8 @@ type Parts = Pick<Gateway, 'balance' | 'limiter' | 'metrics' | 'nowMs' | 'retrie
 interface Said {
   readonly status: number;
   readonly head: AnswerHead;
+  /** What the span of the request is called; undefined: no traces are made. */
+  readonly spanId: string | undefined;
 }
 
 /** It grants what was asked for, or refuses. */
@@ -42,6 +44,7 @@ interface Asked {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   readonly answer: { readonly status: number };
+  readonly spanId: string | undefined;
 }
 
 export interface AskedInVain extends Asked {
@@ -136,10 +139,10 @@ class Asking<Value> {
     const key = credentials.pick(startedAtMs, state.quota);
     this.#calls += 1;
     const reply = await ask(target, key);
-    const { status, head } = reply;
+    const { status, head, spanId } = reply;
     const endedAtMs = this.#now();
     if (status !== 0) credentials.answered(key, status, head, endedAtMs);
-    const asked = { target, startedAtMs, endedAtMs, answer: { status } };
+    const asked = { target, startedAtMs, endedAtMs, answer: { status }, spanId };
     const called = { target, state, role, key, answer: { status, head, stream: true }, startedAtMs };
     if (reply.refused === undefined) {
       noteAnswered(called, endedAtMs, false, metrics.upstream);

@@ -4,6 +4,7 @@ import type { Exchange } from '../connection/exchange.ts';
 import { failureRefusal, invalid, wholeRejection } from '../providers/provider-error.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import type { Target } from '../snapshot/snapshot.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { noHead } from '../upstream/answer-head.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import { dialWebSocket } from '../upstream/dial-web-socket.ts';
@@ -13,40 +14,49 @@ import type { Reply } from './ask-targets.ts';
 
 /** What every target of a session is asked. */
 export interface SessionWish {
-  readonly exchange: Pick<Exchange, 'id' | 'request'>;
+  readonly exchange: Pick<Exchange, 'id' | 'request' | 'trace'>;
   /** Members of the client's query besides the model. */
   readonly query: URLSearchParams;
   readonly frameLimitBytes: number;
   readonly gone: AbortSignal;
 }
 
+interface DialParts {
+  readonly pools: Pools;
+  /** Unix milliseconds. */
+  readonly nowMs: () => number;
+  readonly telemetry: Telemetry | undefined;
+}
+
 /** Headers of calls with a body of JSON. */
 const framing: ReadonlySet<string> = new Set(['accept-encoding', 'content-type']);
 
-/** Never rejects. `nowMs`: Unix milliseconds. */
+/** Never rejects. */
 export async function dialTarget(
   target: Target,
   key: ApiKey,
   wish: SessionWish,
-  { pools, nowMs }: { readonly pools: Pools; readonly nowMs: () => number },
+  { pools, nowMs, telemetry }: DialParts,
 ): Promise<Reply<WebSocketEnd>> {
   const { upstream, model } = target;
   const speech = realtimeSpeech(target);
+  const headers = realtimeHeaders(target, key, wish.exchange);
+  const spanId = telemetry?.propagate(wish.exchange, headers);
   const handshake = {
     path: realtimePath(speech, '', [['model', model], ...wish.query]),
-    headers: realtimeHeaders(target, key, wish.exchange),
+    headers,
     frameLimitBytes: wish.frameLimitBytes,
     firstByteMs: upstream.patience.firstByteMs,
   };
   const { switched, answer, failure } = await dialWebSocket(pools.get(upstream), handshake, wish.gone);
-  if (switched !== undefined) return { status: 101, head: switched.head, value: switched.end };
+  if (switched !== undefined) return { status: 101, head: switched.head, spanId, value: switched.end };
   if (failure !== undefined) {
-    return { status: 0, head: noHead, refused: failureRefusal(failure, upstream, noHead), failure };
+    return { status: 0, head: noHead, spanId, refused: failureRefusal(failure, upstream, noHead), failure };
   }
   const { status, head } = answer;
   const refused =
     wholeRejection(answer, speech.speaker, nowMs) ?? invalid(answer, upstream, `its status is ${status}, not 101`);
-  return { status, head, refused, failure: undefined };
+  return { status, head, spanId, refused, failure: undefined };
 }
 
 /** How the target is asked; only targets that have it are. */

@@ -168,9 +168,9 @@ export class OpenSession {
     this.#over(closing);
   }
 
-  #parts(): Pick<Gateway, 'pools' | 'nowMs'> {
-    const { pools } = this.#gateway;
-    return { pools, nowMs: () => this.#gateway.nowMs() };
+  #parts(): Parameters<typeof dialTarget>[3] {
+    const { pools, telemetry } = this.#gateway;
+    return { pools, telemetry, nowMs: () => this.#gateway.nowMs() };
   }
 }
 

@@ -102,7 +102,7 @@ export class RealtimeTrip {
     this.ending = { refused };
     this.consumer?.lease.release();
     this.accepted?.allowance.lease.release();
-    const { metrics, accessLog, records } = gateway;
+    const { metrics, accessLog, records, telemetry } = gateway;
     const now = gateway.nowMs();
     const { path: endpoint, exchange, accepted, call } = this;
     const provider = accepted?.target.upstream.name ?? refused?.provider ?? '';
@@ -111,5 +111,6 @@ export class RealtimeTrip {
     metrics.requests.end({ endpoint, provider, stream: call?.stream ?? false, status: final, seconds });
     accessLog.trip(this, { status: final, usage: this.#usage, nowMs: now });
     records.trip(this, { status: final, usage: this.#usage, nowMs: now });
+    telemetry?.trip(this, { status: final, usage: this.#usage, nowMs: now });
   }
 }

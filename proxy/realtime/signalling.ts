@@ -116,16 +116,13 @@ class Signalling {
     const speech = realtimeSpeech(target);
     const further = furtherQuery(queryOf(exchange.request.url ?? ''));
     const members = named.isInQuery ? [['model', model], ...further] : [...further];
+    const headers = realtimeHeaders(target, key, exchange);
+    headers.push('content-type', exchange.head.contentType ?? '', 'accept-encoding', 'identity');
+    const spanId = this.#gateway.telemetry?.propagate(exchange, headers);
     const question = {
       method: 'POST',
       path: realtimePath(speech, this.#door.below, members),
-      headers: [
-        ...realtimeHeaders(target, key, exchange),
-        'content-type',
-        exchange.head.contentType ?? '',
-        'accept-encoding',
-        'identity',
-      ],
+      headers,
       body: named.bodyFor(model),
       mostBytes,
     } as const;
@@ -133,15 +130,16 @@ class Signalling {
     const answer = await readWhole(pools.get(upstream), question, upstream.patience, deadlines);
     if (answer.failure !== undefined) {
       const failure = { failure: answer.failure, sent: answer.sent, isStale: false };
-      return { status: 0, head: noHead, refused: failureRefusal(failure, upstream, noHead), failure };
+      return { status: 0, head: noHead, spanId, refused: failureRefusal(failure, upstream, noHead), failure };
     }
     const { status, head } = answer;
     const isFine = status >= 200 && status < 300;
-    if (isFine && (this.#door.takesSdp || isJson.test(head.contentType ?? ''))) return { status, head, value: answer };
+    if (isFine && (this.#door.takesSdp || isJson.test(head.contentType ?? '')))
+      return { status, head, spanId, value: answer };
     const nowMs = (): number => this.#gateway.nowMs();
     const refused =
       wholeRejection(answer, speech.speaker, nowMs) ?? invalid(answer, upstream, `its status is ${status}`);
-    return { status, head, refused, failure: undefined };
+    return { status, head, spanId, refused, failure: undefined };
   }
 
   #answer({ value: { status, head, body }, allowance, target }: Granted<WholeAnswer>): void {

@@ -51,6 +51,8 @@ export interface Asking extends Way {
   readonly answer: UpstreamAnswer;
   /** The provider's key that it is asked with. */
   readonly key: ApiKey;
+  /** What its span is called; undefined: no traces are made. */
+  readonly spanId: string | undefined;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
   readonly speech: TargetSpeech;
@@ -70,7 +72,7 @@ export interface Verdict extends Consequence {
 export interface Asker {
   readonly routed: RoutedCall;
   readonly exchange: Exchange;
-  readonly parts: Pick<Gateway, 'deadlines' | 'metrics' | 'nowMs' | 'pools' | 'targets' | 'usageEnabled'>;
+  readonly parts: Pick<Gateway, 'deadlines' | 'metrics' | 'nowMs' | 'pools' | 'targets' | 'telemetry' | 'usageEnabled'>;
   /** An answer was accepted, or none is needed any more: what is still asked is cancelled. */
   readonly isOver: boolean;
   /** The answer can be relayed; the allowance is still held. */
@@ -93,6 +95,7 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
     const { path, body, injectedUsage, speech, translated } = prepare(target, routed, parts.usageEnabled);
     const key = keyFor(routed, credentials) ?? credentials.pick(parts.deadlines.coarseNowMs, state.quota);
     const headers = headersOf(target, speech, key, exchange);
+    const spanId = parts.telemetry?.propagate(exchange, headers);
     if (key.signer !== undefined)
       headers.push(...key.signer.sign({ method: 'POST', path, headers, body }, startedAtMs));
     const { stream: isStream } = routed.call;
@@ -101,7 +104,7 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
     const needsEvent = !isLast || reading !== undefined;
     const outgoing = { path, headers, body, latestMs, needsEvent, isFresh, isStream, mostHeldBytes };
     const answer = send(parts.pools.get(upstream), outgoing, patience, parts.deadlines);
-    const asked = { target, state, role, allowance, answer, key, injectedUsage, speech, reading };
+    const asked = { target, state, role, allowance, answer, key, spanId, injectedUsage, speech, reading };
     return { ...asked, startedAtMs, latestMs, isFresh, isLast };
   } catch (error) {
     state.breaker.released(role);
@@ -117,14 +120,14 @@ function keyFor({ keyMark }: RoutedCall, credentials: ApiKeys): ApiKey | undefin
 
 /** What is to be relayed of one. */
 export function acceptedOf(
-  { target, allowance, answer, key, injectedUsage, speech, reading, startedAtMs }: Asking,
+  { target, allowance, answer, key, spanId, injectedUsage, speech, reading, startedAtMs }: Asking,
   routed: RoutedCall,
   endedAtMs: number,
 ): Accepted {
   const upstreamId = passableId(answer.head.requestId, target.upstream.secrets);
   const refused = undefined;
   const { relayed } = speech;
-  const accepted = { routed, target, startedAtMs, endedAtMs, refused, answer, allowance, injectedUsage };
+  const accepted = { routed, target, startedAtMs, endedAtMs, spanId, refused, answer, allowance, injectedUsage };
   const home = keepsItself(speech) ? { provider: target.upstream.name, key: key.mark } : undefined;
   return { ...accepted, relayed, reading, upstreamId, home };
 }

@@ -13,10 +13,7 @@ import type { AnswerTaker, RoutedCall } from './attempts.ts';
 import { lastWord } from './last-word.ts';
 import { chargeOutrun, Race } from './race.ts';
 
-type Parts = Pick<
-  Gateway,
-  'balance' | 'deadlines' | 'limiter' | 'metrics' | 'nowMs' | 'pools' | 'retries' | 'targets' | 'usageEnabled'
->;
+type Parts = Asker['parts'] & Pick<Gateway, 'balance' | 'limiter' | 'retries'>;
 
 /** The clock of deadlines lags behind by up to so much: what ends by the whole time ends a little early. Milliseconds. */
 const deadlineLagMs = 100;
@@ -170,7 +167,7 @@ class Attempts implements Asker, Waiting {
   }
 
   failed(asking: Asking, verdict: Verdict): void {
-    const { target, allowance, startedAtMs, answer } = asking;
+    const { target, allowance, startedAtMs, answer, spanId } = asking;
     const { refused, failure, endedAtMs } = verdict;
     const now = Math.floor(endedAtMs);
     this.#race.done(asking);
@@ -187,7 +184,7 @@ class Attempts implements Asker, Waiting {
       const isOutrun = this.isOver && failure?.sent === true;
       const usage = isOutrun ? chargeOutrun(asking, this.routed, this.parts, now) : undefined;
       const isSent = failure?.sent !== false;
-      this.#taker.failed.push({ target, startedAtMs, endedAtMs, refused, answer, isSent, usage });
+      this.#taker.failed.push({ target, startedAtMs, endedAtMs, spanId, refused, answer, isSent, usage });
       if (this.isOver) return;
       if (verdict.kind === undefined) this.#final ??= refused;
       // While another one is asked, its answer is waited for.

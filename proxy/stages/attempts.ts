@@ -32,6 +32,8 @@ interface Attempt {
   readonly startedAtMs: number;
   /** When its answer could be relayed, or it had failed. */
   readonly endedAtMs: number;
+  /** What its span is called; undefined: no traces are made. */
+  readonly spanId: string | undefined;
 }
 
 /** A target whose answer is relayed. */

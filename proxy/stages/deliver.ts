@@ -1,8 +1,10 @@
 // How an answer goes to its client: that of a provider as it is, or translated; and one of the gateway itself.
-import type { Answer } from '../answer.ts';
+import type { Answer, Tap } from '../answer.ts';
+import type { Exchange } from '../connection/exchange.ts';
 import type { Surface } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
+import { AnswerNamesTap } from '../telemetry/answer-names.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import { UsageTap } from '../tokens/usage-tap.ts';
 import { TranslatedHead } from '../translation/translated-head.ts';
@@ -20,7 +22,7 @@ export interface Delivered {
 /** Who gets it. */
 interface Asker {
   readonly principal: { readonly keyId: string | undefined } | undefined;
-  readonly exchange: { readonly id: string };
+  readonly exchange: Pick<Exchange, 'id' | 'trace'>;
 }
 
 export function deliver(
@@ -34,16 +36,17 @@ export function deliver(
   const { consumer, surface } = routed;
   const headers = announce({ ...accepted, consumer, surface, dropped: reading?.translated.dropped }, exchange.id, now);
   const keyId = principal?.keyId;
+  const named: Tap[] = exchange.trace?.isSampled ? [new AnswerNamesTap(answer, exchange.trace, secrets)] : [];
   if (reading === undefined) {
     const usage = new UsageTap(routed, accepted, usageEnabled);
     const isWatched = answer.stream && answer.contentEncoding === undefined;
-    const taps = [usage, new SecretsTap(secrets, isWatched)];
+    const taps = [...named, usage, new SecretsTap(secrets, isWatched)];
     return { delivery: { answer, provider, taps, headers, keyId }, usage };
   }
   const { translated, answer: read } = reading;
   const asked = { asked: routed, secrets, readsUsage: usageEnabled, nowMs: now };
   const usage = new TranslationTap({ answer, translated, read, ...asked });
-  return { delivery: { answer: new TranslatedHead(answer), provider, taps: [usage], headers, keyId }, usage };
+  return { delivery: { answer: new TranslatedHead(answer), provider, taps: [...named, usage], headers, keyId }, usage };
 }
 
 /** What the gateway answers by itself. */

@@ -34,7 +34,10 @@ export interface Trip extends RecordedTrip {
   readonly ending: Ending;
 }
 
-type Parts = Pick<Gateway, 'accessLog' | 'metrics' | 'limiter' | 'nowMs' | 'records' | 'reportFailure' | 'targets'>;
+type Parts = Pick<
+  Gateway,
+  'accessLog' | 'metrics' | 'limiter' | 'nowMs' | 'records' | 'reportFailure' | 'targets' | 'telemetry'
+>;
 
 /** Gives the slots back, counts and logs how the trip ended, and charges its tokens to every rule it was admitted under. */
 export function settle(trip: Trip, parts: Parts): void {
@@ -66,6 +69,7 @@ export function settle(trip: Trip, parts: Parts): void {
   }
   parts.accessLog.trip(trip, { status, usage, nowMs: now });
   parts.records.trip(trip, { status, usage, nowMs: now });
+  parts.telemetry?.trip(trip, { status, usage, nowMs: now });
 }
 
 function charge(limiter: Limiter, allowance: Allowance | undefined, { totalTokens }: TokenUsage, nowMs: number): void {

@@ -31,6 +31,7 @@ await test('an environment with nothing but the master key gives the defaults', 
       secretFiles: [],
       controlPlaneUrl: 'http://127.0.0.1:8081',
       controlPlaneTimeoutMs: 10_000,
+      telemetry: undefined,
       variables,
     },
   });

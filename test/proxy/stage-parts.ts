@@ -78,6 +78,7 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
       droppedRecords: 0,
       trouble: undefined,
     }),
+    spans: () => ({ exported: 0, dropped: 0, failed: 0, waiting: 0 }),
     hasControlPlane: () => true,
     secretProblems: () => [],
     config: () => undefined,

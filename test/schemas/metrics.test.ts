@@ -35,6 +35,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
       droppedRecords: 0,
       trouble: undefined,
     }),
+    spans: () => ({ exported: 0, dropped: 0, failed: 0, waiting: 0 }),
     hasControlPlane: () => true,
     secretProblems: () => [],
     config: () => undefined,

@@ -15,7 +15,7 @@ const repository = resolve(import.meta.dirname, '../..');
 
 /** Variables that the product reads: a developer's own must not leak into a test. */
 const productVariable =
-  /^(GATEWAY_|DEMO_|OPENAI_|ANTHROPIC_|SET_(PROVIDER_)?RATE_LIMIT_|RATE_LIMITS_|(USAGE_ENABLED|REDIS_URL|DATABASE_URL|LOG_LEVEL)$)/;
+  /^(GATEWAY_|OTEL_|DEMO_|OPENAI_|ANTHROPIC_|SET_(PROVIDER_)?RATE_LIMIT_|RATE_LIMITS_|(USAGE_ENABLED|REDIS_URL|DATABASE_URL|LOG_LEVEL)$)/;
 
 /** Killed with the test process itself, whatever happens to teardowns. */
 const alive = new Set<ChildProcess>();

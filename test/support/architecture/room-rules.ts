@@ -161,6 +161,21 @@ export const roomRules: readonly Rule[] = [
     ],
   },
   {
+    claim: 'OpenTelemetry is loaded in one file, and that file only where it is asked for',
+    check: (file) => [
+      ...livesIn(/^@opentelemetry\//, /^proxy\/telemetry\/exporting\.ts$/)(file),
+      ...standsIn(/^import [^;]*'[^']*\/exporting\.ts'/m, /^never$/)(file),
+    ],
+    bad: [
+      ['proxy/telemetry/spans.ts', "import type { ReadableSpan } from '@opentelemetry/sdk-trace';"],
+      ['proxy/open-telemetry.ts', "import { exportTraces } from './telemetry/exporting.ts';"],
+    ],
+    good: [
+      ['proxy/telemetry/exporting.ts', "import { trace } from '@opentelemetry/api';"],
+      ['proxy/open-telemetry.ts', "const { exportTraces } = await import('./telemetry/exporting.ts');"],
+    ],
+  },
+  {
     claim: 'metrics are made in metrics.ts',
     check: livesIn(/^plane\/prometheus\.ts$/, /^(proxy|control-plane)\/([a-z]+-)?metrics\.ts$/),
     bad: [['proxy/stages/settle.ts', "import { Counter } from '../../plane/prometheus.ts';"]],
