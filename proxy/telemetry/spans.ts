@@ -93,7 +93,9 @@ export function requestSpan(trip: TracedTrip, end: RecordedEnd, trace: RequestTr
   if (call !== undefined) attributes['gen_ai.request.model'] = call.model.slice(0, longestText);
   if (call !== undefined && route?.isAlias === true) attributes['gateway.alias'] = call.model.slice(0, longestText);
   if (caller?.userPath !== undefined) attributes['gateway.user_path'] = caller.userPath.slice(0, longestText);
-  if (caller?.keyId !== undefined) attributes['gateway.key_id'] = caller.keyId;
+  // As in the access log: the master key has no id.
+  const keyId = caller?.keyId ?? caller?.kind;
+  if (keyId !== undefined) attributes['gateway.key_id'] = keyId;
   if (refused !== undefined) {
     addError(attributes, refused, refused.provider === undefined ? 0 : refused.status);
     if (refused.rule !== undefined) attributes['gateway.rule'] = refused.rule.label;

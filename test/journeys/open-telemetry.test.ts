@@ -3,12 +3,15 @@
 import OpenAI from 'openai';
 import { t as suite, test } from 'tap';
 import { type CollectedSpan, startCollector } from '../support/collector.ts';
+import { startFakeRealtime } from '../support/fake-realtime.ts';
 import { type FakeUpstream, type Field, startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey, providerKey, startGateway } from '../support/gateway.ts';
+import { openSession } from '../support/realtime-client.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const first = await startFakeUpstream({ t: suite, models: ['m'] });
 const second = await startFakeUpstream({ t: suite, models: ['m'] });
+const voice = await startFakeRealtime(suite);
 const collector = await startCollector(suite);
 const collectorSecret = 'canary-collector-token';
 
@@ -38,7 +41,11 @@ const gateway = await startGateway(suite, {
   execArgv: ['--import', watchLoads],
   env: variables,
   config: {
-    providers: { first: provider(first), second: provider(second) },
+    providers: {
+      first: provider(first),
+      second: provider(second),
+      voice: { ...provider(voice), models: ['gpt-realtime'], dialects: ['realtime'] },
+    },
     aliases: [{ source: 'both', strategy: 'failover', targets: [{ model: 'first/m' }, { model: 'second/m' }] }],
     rate_limits: { user_paths: [{ path: '/few', limits: [{ period: 'day', max_requests: 1, name: 'once a day' }] }] },
   },
@@ -97,7 +104,7 @@ await test('a request that fails over: the client is the parent, each attempt ha
       'gen_ai.request.model': 'both',
       'gateway.alias': 'both',
       'gateway.user_path': '/team/ann',
-      'gateway.key_id': undefined,
+      'gateway.key_id': 'master_key',
       'gateway.request_id': 'req-one',
       'gateway.config_revision': /^[0-9a-f]{12}$/,
       'gateway.attempts': 2,
@@ -206,6 +213,24 @@ await test('what is passed on as it is has spans, too, and its trace in place of
   const [server, attempt] = await spansOf(id);
   t.match(server?.attributes, { 'http.route': '/p/*', 'gateway.request_id': /^req_/ });
   t.same(Object.fromEntries(traceSentTo(second)), { traceparent: `00-${id}-${attempt?.spanId}-01`, baggage: 'k=v' });
+});
+
+await test('a session is one request: its handshake has the trace, its frames are the client’s', async (t) => {
+  const id = traceId('7');
+  const session = await openSession(gateway, { headers: { traceparent: `00-${id}-${clientSpan}-01` } });
+  session.say({ type: 'response.create' });
+  await waitFor('the tokens', () => session.said.some((text) => text.includes('response.done')));
+  session.socket.close();
+  await session.closed;
+  const [server, attempt] = await spansOf(id);
+  t.match(server, {
+    name: 'GET /v1/realtime',
+    parentSpanId: clientSpan,
+    attributes: { 'gen_ai.operation.name': 'realtime', 'http.response.status_code': 101 },
+  });
+  t.match(attempt?.attributes, { 'gen_ai.request.model': 'gpt-realtime', 'gen_ai.usage.output_tokens': 20 });
+  t.equal(voice.asked.at(-1)?.headers['traceparent'], `00-${id}-${attempt?.spanId}-01`);
+  t.notOk(session.said.some((text) => text.includes(id)));
 });
 
 await test('figures go by provider and model; no secret, no question and no user path of theirs goes to the collector', async (t) => {
