@@ -109,7 +109,17 @@ const cases: Readonly<Record<string, Case>> = {
     await agreesOnSpend(t, store, left);
     await store.prune({ auditBeforeMs: undefined, usageBeforeMs: 2 * beginMs }, 10_000);
     const tables = ['usage', 'usage_label', 'usage_model', 'usage_path', 'usage_label_name'];
-    for (const table of [...tables, 'usage_by_model', 'usage_by_path', 'usage_by_both', 'usage_by_label'])
+    const sums = [
+      'model_day',
+      'model_hour',
+      'model_quarter',
+      'path_day',
+      'path_hour',
+      'both_day',
+      'label_day',
+      'label_hour',
+    ];
+    for (const table of [...tables, ...sums.map((name) => `usage_by_${name}`)])
       t.match(await query(`SELECT count(*) AS n FROM ${table}`), [{ n: /^0$/ }], table);
     await keep(store, records);
     await agrees(t, store, entriesOf(records), 5);

@@ -6,7 +6,7 @@ import { dayMs } from './tallies.ts';
 import { partsOf } from './time-slices.ts';
 import { namesCondition, recordCondition, type SoughtUsage } from './usage-filter.ts';
 import type { NamedColumn } from './usage-names.ts';
-import { type Measure, measures, type Rollup, rollups } from './usage-rollups.ts';
+import { type Measure, measures, type Rollup, rollups, tableOf } from './usage-rollups.ts';
 
 /** The sums that can tell the records that are asked for from the others, and by these columns; undefined: none can. */
 export function rollupFor(sought: SoughtUsage, columns: readonly NamedColumn[]): Rollup | undefined {
@@ -59,7 +59,6 @@ function sumsOfRollup(
   { columns, measures: asked, byStart = false }: Wanted,
 ): Condition {
   const { sql, values } = allOf(
-    condition('grain_ms = ?', grainMs),
     between('start_ms', part),
     namesCondition(statements, sought),
     sought.label === undefined ? undefined : condition('label = ?', sought.label),
@@ -67,7 +66,7 @@ function sumsOfRollup(
   const sums = asked.map((name) => `sum(${name}) AS ${name}`);
   const groups = [...(byStart ? ['start_ms'] : []), ...columns];
   return condition(
-    `SELECT ${[...groups, ...sums].join(', ')} FROM ${rollup.table} WHERE ${sql} ${groupedBy(groups)}`,
+    `SELECT ${[...groups, ...sums].join(', ')} FROM ${tableOf(rollup, grainMs)} WHERE ${sql} ${groupedBy(groups)}`,
     ...values,
   );
 }

@@ -3,7 +3,7 @@ import type { Row, Statements } from './database.ts';
 import { dayMs } from './tallies.ts';
 import { amountsOf } from './usage-insert.ts';
 import { dictionaries, type NamedColumn } from './usage-names.ts';
-import { type Measured, measures, rollups, sumUsage } from './usage-rollups.ts';
+import { type Measured, measures, rollups, sumUsage, tableOf } from './usage-rollups.ts';
 
 const columns = ['id', 'at_ms', 'model', 'path', 'cache_type', ...measures.slice(2)];
 
@@ -22,13 +22,9 @@ export async function pruneUsage(statements: Statements, beforeMs: number, most:
   const records = old.map((row) => measuredOf(row, labels.get(Number(row['id'])) ?? []));
   await sumUsage(statements, records, -1);
   const lastMs = records.at(-1)?.atMs ?? 0;
-  for (const { table, grainsMs } of Object.values(rollups))
-    for (const grainMs of grainsMs)
-      await statements.run(
-        `DELETE FROM ${table} WHERE grain_ms = ? AND start_ms <= ? AND requests <= 0`,
-        grainMs,
-        lastMs,
-      );
+  for (const rollup of Object.values(rollups))
+    for (const grainMs of rollup.grainsMs)
+      await statements.run(`DELETE FROM ${tableOf(rollup, grainMs)} WHERE start_ms <= ? AND requests <= 0`, lastMs);
   await statements.run(`DELETE FROM usage_label WHERE ${isOneOf('usage', 'BIGINT')}`, ids);
   await statements.run(`DELETE FROM usage WHERE ${isOneOf('id', 'BIGINT')}`, ids);
   const removedOf = (pick: (record: Measured) => readonly number[]): number[] => [...new Set(records.flatMap(pick))];
@@ -64,9 +60,9 @@ function measuredOf(row: Row, labels: readonly Row[]): Measured {
 /** Removes those names that no record has any more: then no day has a sum of them. */
 async function forget(statements: Statements, column: NamedColumn, numbers: readonly number[]): Promise<void> {
   const { isOneOf } = statements.dialect;
-  const { table } = rollups[column];
-  const sql = `SELECT DISTINCT ${column} AS number FROM ${table} WHERE grain_ms = ? AND ${isOneOf(column, 'BIGINT')}`;
-  const left = new Set((await statements.all(sql, dayMs, numbers)).map(({ number }) => Number(number)));
+  const sums = tableOf(rollups[column], dayMs);
+  const sql = `SELECT DISTINCT ${column} AS number FROM ${sums} WHERE ${isOneOf(column, 'BIGINT')}`;
+  const left = new Set((await statements.all(sql, numbers)).map(({ number }) => Number(number)));
   const gone = numbers.filter((number) => !left.has(number));
   if (gone.length > 0)
     await statements.run(`DELETE FROM ${dictionaries[column].table} WHERE ${isOneOf('id', 'BIGINT')}`, gone);

@@ -9,8 +9,14 @@ const quarterMs = hourMs / 4;
 export interface Rollup {
   readonly table: string;
   readonly keys: readonly NamedColumn[];
-  /** Sums of so much time each. Rising fineness. */
+  /** Sums of so much time each, falling. Each has a table of its own, so that the few rows of days lie close together. */
   readonly grainsMs: readonly number[];
+}
+
+/** The name of the table of sums of so much time. */
+export function tableOf({ table }: Rollup, grainMs: number): string {
+  const grain = grainMs === hourMs ? 'hour' : 'quarter';
+  return `${table}_${grainMs === dayMs ? 'day' : grain}`;
 }
 
 /**
@@ -53,35 +59,38 @@ export interface Measured extends Readonly<Record<Exclude<NamedColumn, 'label'>,
 /** Adds the records to the sums; `sign` -1 takes them off again. */
 export async function sumUsage(statements: Statements, records: readonly Measured[], sign: 1 | -1): Promise<void> {
   for (const rollup of Object.values(rollups)) {
-    const rows = rowsOf(rollup, records, sign);
-    if (rows.length > 0) await statements.insert(insertionInto(rollup), rows);
+    for (const grainMs of rollup.grainsMs) {
+      const rows = rowsOf(rollup.keys, grainMs, records, sign);
+      if (rows.length > 0) await statements.insert(insertionInto(rollup, grainMs), rows);
+    }
   }
 }
 
-function rowsOf({ keys, grainsMs }: Rollup, records: readonly Measured[], sign: 1 | -1): (string | number)[][] {
-  const rows = new Map<string, { readonly members: readonly (string | number)[]; readonly amounts: number[] }>();
+type Row = readonly (string | number)[];
+
+function rowsOf(keys: readonly NamedColumn[], grainMs: number, records: readonly Measured[], sign: 1 | -1): Row[] {
+  const rows = new Map<string, { readonly members: Row; readonly amounts: number[] }>();
   for (const record of records) {
     for (const label of keys.includes('label') ? record.labels : [0]) {
-      const members = keys.map((key) => (key === 'label' ? label : record[key]));
-      for (const grainMs of grainsMs) {
-        const all = [grainMs, record.atMs - (record.atMs % grainMs), ...members, record.cacheType];
-        const key = all.join(' ');
-        const row = rows.get(key) ?? { members: all, amounts: measures.map(() => 0) };
-        rows.set(key, row);
-        for (const [index, amount] of record.amounts.entries())
-          row.amounts[index] = (row.amounts[index] ?? 0) + sign * amount;
-      }
+      const names = keys.map((key) => (key === 'label' ? label : record[key]));
+      const members = [record.atMs - (record.atMs % grainMs), ...names, record.cacheType];
+      const key = members.join(' ');
+      const row = rows.get(key) ?? { members, amounts: measures.map(() => 0) };
+      rows.set(key, row);
+      for (const [index, amount] of record.amounts.entries())
+        row.amounts[index] = (row.amounts[index] ?? 0) + sign * amount;
     }
   }
   return [...rows.values()].map(({ members, amounts }) => [...members, ...amounts]);
 }
 
-function insertionInto({ table, keys }: Rollup): Insertion {
+function insertionInto(rollup: Rollup, grainMs: number): Insertion {
+  const table = tableOf(rollup, grainMs);
   const numbers = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 'BIGINT' as const]));
   const sums = measures.map((name) => `${name} = ${table}.${name} + excluded.${name}`);
   return {
     table,
-    columns: { ...numbers(['grain_ms', 'start_ms', ...keys]), cache_type: 'TEXT', ...numbers(measures) },
-    tail: `ON CONFLICT (grain_ms, start_ms, ${keys.join(', ')}, cache_type) DO UPDATE SET ${sums.join(', ')}`,
+    columns: { ...numbers(['start_ms', ...rollup.keys]), cache_type: 'TEXT', ...numbers(measures) },
+    tail: `ON CONFLICT (start_ms, ${rollup.keys.join(', ')}, cache_type) DO UPDATE SET ${sums.join(', ')}`,
   };
 }

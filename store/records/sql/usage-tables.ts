@@ -1,7 +1,7 @@
 // The tables of usage records: a row for each executed attempt, its labels, and sums of them by time.
 import type { Dialect } from './dialect.ts';
 import { dictionaries } from './usage-names.ts';
-import { measures, rollups } from './usage-rollups.ts';
+import { measures, rollups, tableOf } from './usage-rollups.ts';
 
 /**
  * `usage`: costs are nano-dollars; null: there is no price. `record` and `seq` name the attempt, and keep it once. `cache_type` is empty
@@ -29,11 +29,13 @@ export function usageTables({ text, countedId, clustered }: Dialect): readonly s
       ({ table, columns }) =>
         `CREATE TABLE ${table} (id ${countedId}, key ${text} NOT NULL UNIQUE, ${columns.map((name) => `${name} ${text} NOT NULL`).join(', ')})`,
     ),
-    ...Object.values(rollups).map(
-      ({ table, keys }) =>
-        `CREATE TABLE ${table} (grain_ms BIGINT NOT NULL, start_ms BIGINT NOT NULL, ${counts(keys, ' NOT NULL')},
-           cache_type ${text} NOT NULL, ${counts(measures, ' NOT NULL')},
-           PRIMARY KEY (grain_ms, start_ms, ${keys.join(', ')}, cache_type))${clustered}`,
+    ...Object.values(rollups).flatMap((rollup) =>
+      rollup.grainsMs.map(
+        (grainMs) =>
+          `CREATE TABLE ${tableOf(rollup, grainMs)} (start_ms BIGINT NOT NULL, ${counts(rollup.keys, ' NOT NULL')},
+             cache_type ${text} NOT NULL, ${counts(measures, ' NOT NULL')},
+             PRIMARY KEY (start_ms, ${rollup.keys.join(', ')}, cache_type))${clustered}`,
+      ),
     ),
   ];
 }
