@@ -4,7 +4,7 @@ import type { AttemptUsage } from '../../../schemas/records/usage.ts';
 import type { Insertion, Row, Statements } from './database.ts';
 import type { ColumnType } from './dialect.ts';
 import { plainMoment, plainText, plainTextOrNull, wholeNumber } from './plain-values.ts';
-import { dictionaries, nameKey, numbersOf } from './usage-names.ts';
+import { dictionaries, numbersOf } from './usage-names.ts';
 import { type Measured, measures, sumUsage } from './usage-rollups.ts';
 
 const texts = (...names: string[]): Record<string, ColumnType> =>
@@ -80,20 +80,23 @@ async function nameAll(
   statements: Statements,
   used: readonly Used[],
 ): Promise<{ readonly row: UsageValues; readonly measured: Measured }[]> {
-  const labelsOf = new Map(
-    used.map(({ record }) => [record, [...new Set((record.labels ?? []).map(plainText))].map((label) => [label])]),
-  );
+  const labelsOf = used.map(({ record }) => [...new Set((record.labels ?? []).map(plainText))]);
   const models = await numbersOf(statements, dictionaries.model, used.map(modelName));
   const paths = await numbersOf(statements, dictionaries.path, used.map(pathName));
-  const labels = await numbersOf(statements, dictionaries.label, [...labelsOf.values()].flat());
-  return used.map((each) => {
-    const model = models.get(nameKey(modelName(each))) ?? 0;
-    const path = paths.get(nameKey(pathName(each))) ?? 0;
-    const row = { ...valuesOf(each), model, path };
+  const names = [...new Set(labelsOf.flat())];
+  const labels = await numbersOf(
+    statements,
+    dictionaries.label,
+    names.map((name) => [name]),
+  );
+  const byLabel = new Map(names.map((name, index) => [name, labels[index] ?? 0]));
+  return used.map((each, index) => {
+    const [model = 0, path = 0] = [models[index], paths[index]];
+    const row = valuesOf(each, model, path);
     const measured: Measured = {
       model,
       path,
-      labels: (labelsOf.get(each.record) ?? []).map((label) => labels.get(nameKey(label)) ?? 0),
+      labels: (labelsOf[index] ?? []).map((name) => byLabel.get(name) ?? 0),
       cacheType: row.cache_type,
       atMs: row.at_ms,
       amounts: amountsOf(row),
@@ -119,7 +122,7 @@ function pathName({ record }: Used): string[] {
   return [plainText(record.user_path)];
 }
 
-function valuesOf({ record, attempt, usage }: Used) {
+function valuesOf({ record, attempt, usage }: Used, model: number, path: number) {
   const { cost } = usage;
   return {
     record: plainText(record.id),
@@ -127,6 +130,8 @@ function valuesOf({ record, attempt, usage }: Used) {
     at_ms: plainMoment(attempt.started_ms + attempt.duration_ns / 1e6),
     request_id: plainText(record.request_id),
     provider_id: plainTextOrNull(usage.provider_id),
+    model,
+    path,
     endpoint: plainText(record.path),
     session_id: plainTextOrNull(record.session_id),
     auth_key_id: plainTextOrNull(record.auth_key_id),

@@ -17,36 +17,28 @@ export const dictionaries = {
 
 export type NamedColumn = keyof typeof dictionaries;
 
-/** The numbers of these names, by `nameKey`. New ones are kept. */
+/** The numbers of these names, in their order. New ones are kept. */
 export async function numbersOf(
   statements: Statements,
   { table, columns }: Dictionary,
-  names: Iterable<readonly string[]>,
-): Promise<ReadonlyMap<string, number>> {
+  names: readonly (readonly string[])[],
+): Promise<number[]> {
+  if (names.length === 0) return [];
+  const keys = names.map((name) => JSON.stringify(name));
+  const byKey = new Map(keys.map((key, index) => [key, names[index] ?? []]));
   // An index of PostgreSQL takes no text of more than some thousand bytes.
-  const byHash = new Map([...names].map((name) => [hash('sha256', nameKey(name), 'base64url'), name]));
-  if (byHash.size === 0) return new Map();
+  const hashes = new Map([...byKey.keys()].map((key) => [key, hash('sha256', key, 'base64url')]));
   const isSought = statements.dialect.isOneOf('key', 'TEXT');
-  const known = await statements.all(`SELECT id, key FROM ${table} WHERE ${isSought}`, [...byHash.keys()]);
-  const numbers = new Map<string, number>();
-  const keep = (rows: readonly Readonly<Record<string, unknown>>[]): void => {
-    for (const { id, key } of rows) numbers.set(nameKey(byHash.get(String(key)) ?? []), Number(id));
-  };
-  keep(known);
-  const fresh = [...byHash].filter(([, name]) => !numbers.has(nameKey(name)));
+  const known = await statements.all(`SELECT id, key FROM ${table} WHERE ${isSought}`, [...hashes.values()]);
+  const numbers = new Map(known.map(({ id, key }) => [String(key), Number(id)]));
+  const fresh = [...byKey]
+    .map(([key, name]) => [hashes.get(key) ?? '', ...name])
+    .filter(([key = '']) => !numbers.has(key));
   if (fresh.length > 0)
-    keep(
-      await statements.insert(
-        insertionInto(table, columns),
-        fresh.map(([key, name]) => [key, ...name]),
-      ),
-    );
-  return numbers;
-}
-
-/** One text for the texts of a name. */
-export function nameKey(name: readonly string[]): string {
-  return JSON.stringify(name);
+    for (const { id, key } of await statements.insert(insertionInto(table, columns), fresh))
+      numbers.set(String(key), Number(id));
+  const byName = new Map([...hashes].map(([key, short]) => [key, numbers.get(short) ?? 0]));
+  return keys.map((key) => byName.get(key) ?? 0);
 }
 
 function insertionInto(table: string, columns: readonly string[]): Insertion {

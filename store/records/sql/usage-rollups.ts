@@ -59,29 +59,46 @@ export interface Measured extends Readonly<Record<Exclude<NamedColumn, 'label'>,
 /** Adds the records to the sums; `sign` -1 takes them off again. */
 export async function sumUsage(statements: Statements, records: readonly Measured[], sign: 1 | -1): Promise<void> {
   for (const rollup of Object.values(rollups)) {
-    for (const grainMs of rollup.grainsMs) {
-      const rows = rowsOf(rollup.keys, grainMs, records, sign);
+    let sums = singleSums(rollup, records, sign);
+    for (const grainMs of rollup.grainsMs.toReversed()) {
+      sums = merged(sums, grainMs);
+      const rows = sums.map(({ startMs, names, amounts }) => [startMs, ...names, ...amounts]);
       if (rows.length > 0) await statements.insert(insertionInto(rollup, grainMs), rows);
     }
   }
 }
 
-type Row = readonly (string | number)[];
+/** A row of a table of sums. */
+interface Sum {
+  readonly startMs: number;
+  readonly names: readonly (number | string)[];
+  readonly key: string;
+  readonly amounts: readonly number[];
+}
 
-function rowsOf(keys: readonly NamedColumn[], grainMs: number, records: readonly Measured[], sign: 1 | -1): Row[] {
-  const rows = new Map<string, { readonly members: Row; readonly amounts: number[] }>();
-  for (const record of records) {
-    for (const label of keys.includes('label') ? record.labels : [0]) {
-      const names = keys.map((key) => (key === 'label' ? label : record[key]));
-      const members = [record.atMs - (record.atMs % grainMs), ...names, record.cacheType];
-      const key = members.join(' ');
-      const row = rows.get(key) ?? { members, amounts: measures.map(() => 0) };
-      rows.set(key, row);
-      for (const [index, amount] of record.amounts.entries())
-        row.amounts[index] = (row.amounts[index] ?? 0) + sign * amount;
-    }
+function singleSums({ keys }: Rollup, records: readonly Measured[], sign: 1 | -1): Sum[] {
+  return records.flatMap((record) =>
+    (keys.includes('label') ? record.labels : [0]).map((label) => {
+      const names = [...keys.map((key) => (key === 'label' ? label : record[key])), record.cacheType];
+      const amounts = sign === 1 ? record.amounts : record.amounts.map((amount) => -amount);
+      return { startMs: record.atMs, names, key: names.join(' '), amounts };
+    }),
+  );
+}
+
+/** Sums of finer time added up. */
+function merged(sums: readonly Sum[], grainMs: number): Sum[] {
+  const rows = new Map<string, Sum & { readonly amounts: number[] }>();
+  for (const { startMs: finerMs, names, key, amounts } of sums) {
+    const startMs = finerMs - (finerMs % grainMs);
+    const place = `${startMs} ${key}`;
+    const known = rows.get(place);
+    if (known === undefined) rows.set(place, { startMs, names, key, amounts: [...amounts] });
+    else
+      for (let index = 0; index < amounts.length; index += 1)
+        known.amounts[index] = (known.amounts[index] ?? 0) + (amounts[index] ?? 0);
   }
-  return [...rows.values()].map(({ members, amounts }) => [...members, ...amounts]);
+  return [...rows.values()];
 }
 
 function insertionInto(rollup: Rollup, grainMs: number): Insertion {
