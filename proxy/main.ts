@@ -94,8 +94,8 @@ const keyUses = new KeyUses();
 const kept = openKept({ store, snapshot: () => current.get(), nowMs, log });
 let { masterKey } = environment;
 const controlPlane = controlPlaneLink(environment, () => masterKey);
-const { overload, bodies } = guardMemory(variables['NODE_OPTIONS'], log);
-const recording = openRecords(environment, log);
+const { overload, bodies, captures } = guardMemory(variables['NODE_OPTIONS'], log);
+const recording = openRecords({ ...environment, captures }, log);
 const telemetry = await openTelemetry(environment, manifest.version, log);
 const publisher = createPublisher({
   masterKey: environment.masterKey,

@@ -66,5 +66,5 @@ function takeAnswer(trip: OpaqueTrip, { reply, ...asked }: AskedTarget): void {
   trip.accepted = { ...asked, refused: undefined, answer: reply.answer };
   const { delivery, usage } = deliverOpaque({ reply, ...asked }, trip, gateway);
   trip.usage = usage;
-  relay(delivery, exchange, gateway, (ending) => trip.end(ending));
+  relay(trip.watched(delivery), exchange, gateway, (ending) => trip.end(ending));
 }

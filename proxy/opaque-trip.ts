@@ -2,6 +2,7 @@
 
 import type { HeldBody } from './body-budget.ts';
 import { pathOf } from './call/head.ts';
+import type { BodyCapture } from './capture/body-capture.ts';
 import { answerRefusal } from './connection/answer-refusal.ts';
 import type { Exchange, Waiting } from './connection/exchange.ts';
 import { Refusal, refusal } from './errors.ts';
@@ -13,7 +14,7 @@ import type { RecordedAttempt } from './records/attempts.ts';
 import type { Snapshot, Target } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Principal } from './stages/authenticate.ts';
-import type { Ending } from './stages/relay.ts';
+import type { Delivery, Ending } from './stages/relay.ts';
 import { type SettledAnswer, settle, type Trip } from './stages/settle.ts';
 import { type Step, Stepping } from './stepping.ts';
 import type { UsageSource } from './tokens/token-usage.ts';
@@ -39,6 +40,7 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
   usage: UsageSource | undefined;
   ending = unanswered;
   fault: Refusal | undefined;
+  capture: BodyCapture | undefined;
   /** Cancels what a provider is asked for; undefined: none was asked. */
   cancel: (() => void) | undefined;
   readonly #answered: Step<OpaqueTrip, AskedTarget>;
@@ -88,6 +90,8 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
   takeCaller(principal: Principal): void {
     this.principal = principal;
     this.gateway.keyUses.note(principal.keyId, this.exchange.startedAtMs);
+    this.capture = this.gateway.records.capture(this.snapshot.audit, principal.userPath);
+    this.body.seen = this.capture?.passRequest;
   }
 
   gone(): void {
@@ -106,6 +110,13 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
   /** While a provider takes the body, that is bounded by pauses, and in all by timeouts.total of the provider. */
   excuses(): boolean {
     return this.cancel !== undefined && !this.#isOver;
+  }
+
+  /** The delivery, and what is recorded of it. */
+  watched(delivery: Delivery): Delivery {
+    const { aim, capture } = this;
+    if (capture === undefined) return delivery;
+    return { ...delivery, taps: [...delivery.taps, capture.tapOf(delivery.answer, aim?.operation)] };
   }
 
   takeAnswer(asked: AskedTarget): void {
@@ -144,6 +155,7 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
     } catch (error) {
       this.#giveUp(error);
     }
+    this.capture?.release();
   }
 
   /** Nothing can be answered: a client must not wait for it. */

@@ -2,6 +2,7 @@
 import type { Log } from '../plane/log-events.ts';
 import type { JournalStatus } from '../store/records/journal.ts';
 import { type JournalSettings, openJournal, type Reconnecting } from '../store/records/open-journal.ts';
+import type { CaptureBudget } from './capture/capture-budget.ts';
 import { createRecords, type Records } from './records/records.ts';
 
 /** How often the journal is asked how it is. Milliseconds. */
@@ -17,10 +18,12 @@ export interface OpenRecords extends Reconnecting {
 export interface OpenRecordsSettings extends JournalSettings {
   readonly instance: string;
   readonly usageEnabled: boolean;
+  /** What recorded bodies may take of memory. */
+  readonly captures: CaptureBudget;
 }
 
 export function openRecords(settings: OpenRecordsSettings, log: Log): OpenRecords {
-  const { instance, usageEnabled } = settings;
+  const { captures, instance, usageEnabled } = settings;
   const journal = openJournal(settings);
   let told: string | undefined;
   const watch = setInterval(() => {
@@ -32,7 +35,7 @@ export function openRecords(settings: OpenRecordsSettings, log: Log): OpenRecord
     else log.error(facts, trouble);
   }, watchMs).unref();
   return {
-    records: createRecords({ journal, instance, usageEnabled, random: Math.random }),
+    records: createRecords({ captures, journal, instance, usageEnabled, random: Math.random }),
     status: () => journal.status(),
     reconnect: (...given) => journal.reconnect(...given),
     close() {

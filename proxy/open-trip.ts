@@ -2,6 +2,7 @@
 // takes what they wait for, so that a request needs no promise.
 import type { HeldBody } from './body-budget.ts';
 import type { Call } from './call/call.ts';
+import type { BodyCapture } from './capture/body-capture.ts';
 import { answerRefusal } from './connection/answer-refusal.ts';
 import type { Exchange } from './connection/exchange.ts';
 import type { BodyTaker } from './connection/read-body.ts';
@@ -14,7 +15,7 @@ import type { Route, Snapshot, Target } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempts.ts';
 import type { Principal } from './stages/authenticate.ts';
-import type { Ending } from './stages/relay.ts';
+import type { Delivery, Ending } from './stages/relay.ts';
 import { settle, type Trip } from './stages/settle.ts';
 import { type Step, Stepping } from './stepping.ts';
 import type { UsageSource } from './tokens/token-usage.ts';
@@ -45,6 +46,7 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
   usage: UsageSource | undefined;
   /** Of a request that asked for an explanation. */
   record: RequestRecord | undefined;
+  capture: BodyCapture | undefined;
   ending = unanswered;
   readonly #line: Line;
 
@@ -71,6 +73,7 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     this.principal = principal;
     this.gateway.keyUses.note(principal.keyId, this.exchange.startedAtMs);
     const { exchange, snapshot, path } = this;
+    this.capture = this.gateway.records.capture(snapshot.audit, principal.userPath);
     if (exchange.head.wantsExplanation)
       this.record = recordRequest({ exchange, principal, snapshot, path }, this.gateway);
   }
@@ -83,7 +86,15 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
   }
 
   takeBody(body: Buffer): void {
+    this.capture?.takeRequest(body);
     this.step(this.#line.body, body);
+  }
+
+  /** The delivery, and what is recorded of it. */
+  watched(delivery: Delivery): Delivery {
+    const { capture, row } = this;
+    if (capture === undefined) return delivery;
+    return { ...delivery, taps: [...delivery.taps, capture.tapOf(delivery.answer, row.operation)] };
   }
 
   takeAnswer(accepted: Accepted): void {
@@ -114,6 +125,7 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     } catch (error) {
       this.#giveUp(error);
     }
+    this.capture?.release();
   }
 
   /** Nothing can be answered: a client must not wait for it. */

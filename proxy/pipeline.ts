@@ -74,7 +74,7 @@ function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
 }
 
 function relayTo(trip: OpenTrip, delivery: Delivery): void {
-  relay(delivery, trip.exchange, trip.gateway, (ending) => trip.end(ending));
+  relay(trip.watched(delivery), trip.exchange, trip.gateway, (ending) => trip.end(ending));
 }
 
 const line: Line = { body: takeBody, answer: takeAnswer };

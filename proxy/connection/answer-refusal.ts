@@ -31,7 +31,9 @@ export function answerRefusal(thrown: unknown, exchange: Exchange, nowMs = excha
   if (isLast || !(request.complete || isShort(exchange))) response.shouldKeepAlive = false;
   const said = errorBody(refused, exchange);
   const body = request.method === 'HEAD' ? '' : said;
-  writeHead(exchange, { refused, length: Buffer.byteLength(said), nowMs });
+  const headers = headersOf(exchange, { refused, length: Buffer.byteLength(said), nowMs });
+  response.writeHead(refused.status, headers);
+  exchange.told = { headers, body };
   if (request.complete) response.end(body);
   else linger(exchange, body);
   return refused;
@@ -70,9 +72,12 @@ interface RefusalHead {
   readonly nowMs: number;
 }
 
-function writeHead({ request, response, id }: Exchange, { refused, length, nowMs }: RefusalHead): void {
+function headersOf(
+  { request, id }: Exchange,
+  { refused, length, nowMs }: RefusalHead,
+): Record<string, string | number> {
   const isAnthropic = speaksAnthropic(pathOf(request.url ?? ''), request);
-  response.writeHead(refused.status, {
+  return {
     ...refused.headers,
     ...fixedHeaders,
     'content-type': 'application/json; charset=utf-8',
@@ -80,7 +85,7 @@ function writeHead({ request, response, id }: Exchange, { refused, length, nowMs
     'x-request-id': id,
     ...(isAnthropic ? { 'request-id': id, ...anthropicLimits(refused.headers, nowMs) } : {}),
     ...(refused.status === 401 && refused.provider === undefined ? { 'www-authenticate': 'Bearer' } : {}),
-  });
+  };
 }
 
 /** The limits once more, as clients of Anthropic read them. */

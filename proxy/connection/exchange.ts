@@ -29,6 +29,12 @@ export type LoggedCaller =
     }
   | (FailedLogin & { readonly kind?: never });
 
+/** A refusal as it was written. */
+export interface ToldRefusal {
+  readonly headers: Readonly<Record<string, string | number>>;
+  readonly body: string;
+}
+
 /** What every stage may know of the request at hand. */
 export interface Exchange {
   readonly request: IncomingMessage;
@@ -43,6 +49,8 @@ export interface Exchange {
   waiting: Waiting | undefined;
   /** What stood for its answer, or broke it off. */
   refused: Refusal | undefined;
+  /** The refusal as the client got it; undefined: it got none. */
+  told: ToldRefusal | undefined;
   /** Undefined while nobody asked for a key. Of a model request that was let in, its trip knows the caller. */
   caller: LoggedCaller | undefined;
   /** The trace it belongs to; undefined: none, or not worked out, because no provider was asked. */
@@ -77,6 +85,7 @@ class OpenExchange implements Exchange {
   gone = false;
   waiting: Waiting | undefined = undefined;
   refused: Refusal | undefined = undefined;
+  told: ToldRefusal | undefined = undefined;
   caller: LoggedCaller | undefined = undefined;
   trace: RequestTrace | undefined = undefined;
   readonly #trustedProxies: TrustedProxies | undefined;

@@ -29,6 +29,8 @@ interface Gathering {
 
 export class ClientBody extends Readable implements StreamedBody, Timed {
   deadlineMs = Number.POSITIVE_INFINITY;
+  /** Sees each piece as it comes. */
+  seen: ((piece: Buffer) => void) | undefined;
   readonly #exchange: Exchange;
   readonly #bounds: BodyBounds;
   readonly #deadlines: Deadlines;
@@ -145,6 +147,7 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
   readonly #take = (chunk: Buffer): void => {
     this.#meter?.(chunk.length);
     notePassed(chunk.length);
+    this.seen?.(chunk);
     this.#length += chunk.length;
     this.deadlineMs = this.#deadlines.coarseNowMs + this.#bounds.pauseMs;
     const { bytes, setting } = this.#bounds.limit;

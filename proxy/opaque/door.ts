@@ -2,7 +2,7 @@
 import type { Tap } from '../answer.ts';
 import type { HeldBody } from '../body-budget.ts';
 import type { Exchange } from '../connection/exchange.ts';
-import type { Surface } from '../dialects/dialect.ts';
+import type { Operation, Surface } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Counting } from '../limits/counted-rules.ts';
 import type { Speaker } from '../providers/provider-error.ts';
@@ -68,6 +68,8 @@ export interface Aim {
   readonly call: { readonly model: string; readonly stream: boolean } | undefined;
   /** Called when an answer of the target can be relayed. */
   readonly tap: (answer: UpstreamAnswer, target: OpaqueTarget) => Tapped;
+  /** In whose words the answer is; absent: nobody's. */
+  readonly operation?: Operation | undefined;
 }
 
 /** What is asked of the models that requests at a door name. */

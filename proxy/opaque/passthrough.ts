@@ -73,7 +73,8 @@ function aimAt({ path, upstream, read, knock }: Passed, whole: Buffer | undefine
     const usage = new UsageTap({ operation, call: { body: whole ?? nothing } }, tapped, knock.readsUsage);
     return { taps: [usage, clean], usage };
   };
-  return { targets: [target], call: model === '' ? undefined : { model, stream: read?.stream ?? false }, tap };
+  const call = model === '' ? undefined : { model, stream: read?.stream ?? false };
+  return { targets: [target], call, tap, operation };
 }
 
 /** The model that does the work; undefined: none, or it is not known. A model in a body counts only where the provider looks for it. */

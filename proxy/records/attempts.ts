@@ -2,6 +2,8 @@
 import type { Price } from '../../schemas/prices/price.ts';
 import type { AttemptKind, AttemptRecord } from '../../schemas/records/request-record.ts';
 import type { AttemptUsage } from '../../schemas/records/usage.ts';
+import type { FailedAnswer } from '../capture/failed-answer.ts';
+import { withoutKeys } from '../capture/key-shapes.ts';
 import type { Refusal } from '../errors.ts';
 import type { LoggedAttempt } from '../logged-trip.ts';
 import { attemptUsage } from '../tokens/attempt-usage.ts';
@@ -16,13 +18,19 @@ const longestMessage = 2048;
 export interface RecordedAttempt extends LoggedAttempt {
   readonly target: LoggedAttempt['target'] & {
     /** `origin`: scheme://host:port. */
-    readonly upstream: { readonly name: string; readonly type: string; readonly origin: string };
+    readonly upstream: {
+      readonly name: string;
+      readonly type: string;
+      readonly origin: string;
+      readonly secrets?: readonly string[];
+    };
     /** The client may say any model. */
     readonly isPassed?: boolean;
     readonly price?: Price | undefined;
     /** The target of a model where what is asked is passed on; it has the price. */
     readonly remembered?: { readonly price?: Price | undefined } | undefined;
   };
+  readonly answer: (NonNullable<LoggedAttempt['answer']> & FailedAnswer) | undefined;
 }
 
 /** Of an attempt that failed and cost nothing as far as is known, and of one that only read. */
@@ -35,6 +43,9 @@ const free: AttemptUsage = Object.freeze({
 });
 /** Nothing says what was used. */
 const unknown: AttemptUsage = Object.freeze({ ...free, cost: null });
+
+/** Adds what is recorded of the answer of a failed attempt. */
+export type AnswerOf = (attempt: RecordedAttempt) => Partial<AttemptRecord>;
 
 /** What became of the attempt that was relayed. */
 export interface AcceptedAttempt {
@@ -79,11 +90,17 @@ export function placedAttempts(
   return placed.slice(-mostAttempts);
 }
 
+const nothingOf: AnswerOf = () => ({});
+
 /** `tracksUsage`: attempts that reached their provider have usage. */
-export function attemptRecords(placed: readonly PlacedAttempt[], tracksUsage: boolean): AttemptRecord[] {
+export function attemptRecords(
+  placed: readonly PlacedAttempt[],
+  tracksUsage: boolean,
+  answerOf: AnswerOf = nothingOf,
+): AttemptRecord[] {
   return placed.map(({ attempt, seq, kind, accepted }) =>
     accepted === undefined
-      ? failedRecord(attempt, seq, kind, tracksUsage)
+      ? { ...failedRecord(attempt, seq, kind, tracksUsage), ...answerOf(attempt) }
       : acceptedRecord(accepted, seq, kind, tracksUsage),
   );
 }
@@ -144,7 +161,7 @@ function beginningOf(
 function errorOf({ code, message, type }: Refusal): Partial<AttemptRecord> {
   return {
     ...(code === null ? undefined : { error_code: code }),
-    error_message: message.slice(0, longestMessage),
+    error_message: withoutKeys(message.slice(0, longestMessage)),
     error_type: type,
   };
 }

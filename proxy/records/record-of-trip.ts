@@ -1,9 +1,14 @@
 // A model request that is over → its record. What does not apply is left out. Bodies and headers are added by what captured them.
 import type { AuditData, AuthMethod, RequestRecord } from '../../schemas/records/request-record.ts';
 import type { Call } from '../call/call.ts';
+import type { BodyCapture } from '../capture/body-capture.ts';
+import { failedAnswers } from '../capture/failed-answer.ts';
+import { withoutKeys, withoutKeysOfQuery } from '../capture/key-shapes.ts';
+import { shownHeaders } from '../capture/shown-headers.ts';
 import type { Exchange, LoggedCaller } from '../connection/exchange.ts';
 import type { Refusal } from '../errors.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
+import type { AuditSettings } from '../snapshot/snapshot.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { attemptRecords, type PlacedAttempt, placedAttempts, type RecordedAttempt } from './attempts.ts';
 import { headerOf } from './header-of.ts';
@@ -24,8 +29,15 @@ export interface RecordedCaller {
 }
 
 /** What a record says of a trip. */
-export interface RecordedTrip extends Omit<LoggedTrip, 'call' | 'route' | 'exchange' | 'principal'> {
-  readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller' | 'request'>;
+export interface RecordedTrip
+  extends Omit<LoggedTrip, 'call' | 'route' | 'exchange' | 'principal' | 'snapshot' | 'ending'> {
+  readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller' | 'request'> &
+    Partial<Pick<Exchange, 'head' | 'told'>>;
+  readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings };
+  /** `headers`: of the answer, names and values in turn. */
+  readonly ending: LoggedTrip['ending'] & { readonly headers?: readonly string[] };
+  /** What has taken the bodies; absent: nothing has. */
+  readonly capture?: BodyCapture | undefined;
   readonly principal: RecordedCaller | undefined;
   /** The body is known of calls that were read as a whole. */
   readonly call: (Pick<Call, 'model' | 'stream'> & Partial<Pick<Call, 'body' | 'members'>>) | undefined;
@@ -74,7 +86,8 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   const { request, startedAtMs } = exchange;
   const { refused } = ending;
   const userPath = principal?.userPath ?? exchange.caller?.userPath ?? '/';
-  const attempts = attemptRecords(attemptsOf(trip, end), parts.hasUsage);
+  const answers = parts.hasAudit ? failedAnswers(trip.snapshot.audit) : undefined;
+  const attempts = attemptRecords(attemptsOf(trip, end), parts.hasUsage, answers);
   const target = accepted?.target ?? failed.at(-1)?.target ?? trip.route?.targets[0];
   const readable = call?.body === undefined || call.members === undefined ? undefined : (call as Call);
   const session = sessionIdOf(request.rawHeaders, readable, userPath);
@@ -85,10 +98,10 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     started_ms: Math.floor(startedAtMs),
     duration_ns: Math.round((end.nowMs - startedAtMs) * 1e6),
     method: asked?.method ?? 'POST',
-    path: (asked?.path ?? trip.path).slice(0, longestText),
+    path: withoutKeysOfQuery((asked?.path ?? trip.path).slice(0, longestText)),
     status_code: end.status,
     stream: call?.stream ?? false,
-    ...(call === undefined ? undefined : { requested_model: call.model }),
+    ...(call === undefined ? undefined : { requested_model: withoutKeys(call.model) }),
     ...(target === undefined ? undefined : executedBy(target)),
     user_path: userPath,
     ...callerOf(principal ?? exchange.caller),
@@ -126,8 +139,9 @@ function dataOf(trip: RecordedTrip, call: Call | undefined, { hasUsage, instance
   return {
     ...(principal?.keyHash === undefined ? undefined : { api_key_hash: principal.keyHash }),
     ...(ending.refused === undefined ? undefined : errorOf(ending.refused, exchange.caller)),
-    ...(agent === undefined ? undefined : { user_agent: agent.slice(0, longestText) }),
+    ...(agent === undefined ? undefined : { user_agent: withoutKeysOfQuery(agent.slice(0, longestText)) }),
     ...(call === undefined ? undefined : numbersOf(call)),
+    ...(snapshot.audit.hasHeaders ? headersOf(trip) : undefined),
     ...(accepted === undefined || failed.length === 0 ? undefined : failoverOf(failed, accepted)),
     workflow_features: {
       audit: true,
@@ -143,12 +157,22 @@ function dataOf(trip: RecordedTrip, call: Call | undefined, { hasUsage, instance
   };
 }
 
+/** As the client sent them, and as it got them. */
+function headersOf({ exchange, ending }: RecordedTrip): Partial<AuditData> {
+  const { request, told } = exchange;
+  const answered = told === undefined ? (ending.headers ?? []) : Object.entries(told.headers).flat().map(String);
+  return {
+    request_headers: shownHeaders(request.rawHeaders),
+    ...(answered.length === 0 ? undefined : { response_headers: shownHeaders(answered) }),
+  };
+}
+
 /** Of a login that failed the log has the reason, which its client may not learn. */
 function errorOf({ code, message, provider, rule }: Refusal, caller: LoggedCaller | undefined): Partial<AuditData> {
   const reason = caller?.reason === undefined ? '' : ` (${caller.reason})`;
   return {
     ...(code === null ? undefined : { error_code: code }),
-    error_message: `${message.slice(0, longestText)}${reason}`,
+    error_message: withoutKeys(`${message.slice(0, longestText)}${reason}`),
     ...(provider === undefined ? undefined : { error_provider: provider }),
     ...(rule === undefined ? undefined : { rule: rule.label }),
   };

@@ -1,7 +1,10 @@
 // The records of one proxy: each model request that is over becomes a line of the journal, as far as the configuration wants it recorded.
 import { isWithin } from '../../schemas/user-path.ts';
 import type { Journal } from '../../store/records/journal.ts';
+import { BodyCapture } from '../capture/body-capture.ts';
+import type { CaptureBudget } from '../capture/capture-budget.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
+import { lineWithBodies } from './line-with-bodies.ts';
 import { type RecordedEnd, type RecordedTrip, recordOfTrip } from './record-of-trip.ts';
 import { Turnstile } from './turnstile.ts';
 
@@ -9,11 +12,14 @@ import { Turnstile } from './turnstile.ts';
 const mostStrangers = 10;
 
 export interface Records {
+  /** What takes the bodies of a request of this consumer; undefined: they are not recorded. */
+  capture(settings: AuditSettings, userPath: string): BodyCapture | undefined;
   /** A model request is over. */
   trip(trip: RecordedTrip & { readonly snapshot: { readonly audit: AuditSettings } }, end: RecordedEnd): void;
 }
 
 export interface RecordsOptions {
+  readonly captures: CaptureBudget;
   readonly journal: Pick<Journal, 'append'>;
   readonly instance: string;
   readonly usageEnabled: boolean;
@@ -21,23 +27,33 @@ export interface RecordsOptions {
   readonly random: () => number;
 }
 
-export function createRecords({ journal, instance, usageEnabled, random }: RecordsOptions): Records {
+export function createRecords({ captures, journal, instance, usageEnabled, random }: RecordsOptions): Records {
   const strangers = new Turnstile(mostStrangers);
   return {
+    capture(settings, userPath) {
+      if (!settings.hasBodies || !mayBeAudited(settings, userPath)) return undefined;
+      return new BodyCapture(captures, settings.bodyLimitBytes);
+    },
     trip(trip, end) {
       const isStranger = trip.principal === undefined;
       if (isStranger && !strangers.lets(end.nowMs)) return;
       const hasAudit = isAudited(trip.snapshot.audit, trip.principal?.userPath ?? '/', end.status, random);
       const wasExecuted = usageEnabled && (trip.accepted !== undefined || trip.failed.length > 0);
       if (!hasAudit && !wasExecuted) return;
-      journal.append(JSON.stringify(recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance })));
+      const record = recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance });
+      journal.append(hasAudit ? lineWithBodies(record, trip, end.nowMs) : JSON.stringify(record));
     },
   };
 }
 
 function isAudited(settings: AuditSettings, userPath: string, status: number, random: () => number): boolean {
-  const { isEnabled, without, sample } = settings;
+  const { sample } = settings;
+  if (!mayBeAudited(settings, userPath)) return false;
+  return sample === 1 || status >= 400 || random() < sample;
+}
+
+function mayBeAudited({ isEnabled, without }: AuditSettings, userPath: string): boolean {
   if (!isEnabled) return false;
   for (const path of without) if (isWithin(userPath, path)) return false;
-  return sample === 1 || status >= 400 || random() < sample;
+  return true;
 }

@@ -25,6 +25,8 @@ export interface AnswerHead {
   readonly isBinary: boolean;
   /** The end of the body is marked by its framing, not by the connection closing. */
   readonly framed: boolean;
+  /** All headers of an answer that is an error, names and values in turn. */
+  readonly ofError: readonly Buffer[] | undefined;
 }
 
 const sseType = /^text\/event-stream\b/i;
@@ -39,8 +41,8 @@ const maxFirstBytes = 64 * 1024;
 const quotaPrefixes = ['x-ratelimit-', 'anthropic-ratelimit-'];
 const longQuotaName = 'x-ratelimit-remaining'.length;
 
-/** Reads names and values in turn. The lengths of the names tell nearly all others apart from these. */
-export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
+/** Reads names and values in turn of an answer with this status. The lengths of the names tell nearly all others apart from these. */
+export function readAnswerHead(raw: readonly Buffer[], status: number = 200): AnswerHead {
   let contentType: string | undefined;
   let receivedEncoding: string | undefined;
   let contentLength: string | undefined;
@@ -107,6 +109,7 @@ export function readAnswerHead(raw: readonly Buffer[]): AnswerHead {
     stream,
     isBinary,
     framed,
+    ofError: status < 400 ? undefined : raw,
   };
 }
 

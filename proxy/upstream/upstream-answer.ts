@@ -148,7 +148,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     }
     this.status = status;
     this.#resume = resume;
-    this.head = readAnswerHead(rawHeaders);
+    this.head = readAnswerHead(rawHeaders, status);
     this.#facts.takeHead?.(status, rawHeaders);
     if (this.head.stream) this.#deadline.awaitFirstEvent();
     return true;

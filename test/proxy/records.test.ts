@@ -1,6 +1,7 @@
 // What a request that is over leaves behind: its record, the session it belongs to, the attempts and what they cost, and when there is none.
 import { test } from 'tap';
 import { readCall } from '../../proxy/call/call.ts';
+import { CaptureBudget } from '../../proxy/capture/capture-budget.ts';
 import { refusal, upstreamRefusal } from '../../proxy/errors.ts';
 import { recordId } from '../../proxy/records/record-id.ts';
 import type { RecordedTrip } from '../../proxy/records/record-of-trip.ts';
@@ -60,7 +61,13 @@ function recordsOf(
 ): RequestRecord[] {
   const lines: string[] = [];
   const journal = { append: (line: string): void => void lines.push(line) };
-  const records = createRecords({ journal, instance: 'a:1', usageEnabled, random: () => random });
+  const records = createRecords({
+    captures: new CaptureBudget(0),
+    journal,
+    instance: 'a:1',
+    usageEnabled,
+    random: () => random,
+  });
   const snapshot = { revision: 'r1', audit: { ...everything, ...settings } };
   for (const trip of trips) records.trip({ ...least, snapshot, ...trip }, { status, usage, nowMs: 110.5 });
   return lines.map((line) => JSON.parse(line) as RequestRecord);

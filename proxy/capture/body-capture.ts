@@ -1,0 +1,176 @@
+// What is recorded of the bodies of one request: taken while they pass, made into JSON when the request is over.
+import type { Answer, Failure, Sink, Tap } from '../answer.ts';
+import { HeldBytes } from '../bytes/held-bytes.ts';
+import type { Operation } from '../dialects/dialect.ts';
+import { decodeBody } from '../upstream/decode-body.ts';
+import type { CaptureBudget, CaptureRoom } from './capture-budget.ts';
+import { foldFor } from './folds.ts';
+import { jsonWithoutSecrets } from './key-shapes.ts';
+import { StreamCapture, type StreamFacts } from './stream-capture.ts';
+import { type WrittenBody, writeBody, writeText } from './written-body.ts';
+
+/** What is known when the request is over. */
+export interface CaptureFacts extends Omit<StreamFacts, 'requestBody'> {
+  /** What must not be recorded, besides what looks like a key. */
+  readonly secrets: readonly string[];
+  /** The request's body was found to be one JSON object. */
+  readonly isObject: boolean;
+}
+
+const nothing: WrittenBody = { json: undefined, isTooBig: false };
+
+/** Bytes up to a bound, in memory that is accounted for. */
+class BoundedBytes {
+  readonly #held = new HeldBytes();
+  readonly #room: CaptureRoom;
+  readonly #most: number;
+  isCut = false;
+
+  constructor(room: CaptureRoom, most: number) {
+    this.#room = room;
+    this.#most = most;
+  }
+
+  /** The bytes are used only during the call. */
+  add(bytes: Buffer): void {
+    if (this.isCut) return;
+    const { length } = this.#held;
+    const taken = length + bytes.length > this.#most ? bytes.subarray(0, this.#most - length) : bytes;
+    this.isCut = taken.length < bytes.length;
+    if (!this.#room.hasFor(length + taken.length)) this.isCut = true;
+    else if (taken.length > 0) this.#held.add(length === 0 ? Buffer.from(taken) : taken);
+  }
+
+  get bytes(): Buffer {
+    return this.#held.peek();
+  }
+}
+
+export class BodyCapture implements Tap {
+  readonly #mostBytes: number;
+  readonly #requestRoom: CaptureRoom;
+  readonly #answerRoom: CaptureRoom;
+  #request: Buffer | undefined;
+  #passing: BoundedBytes | undefined;
+  #answer: Pick<Answer, 'contentEncoding'> = { contentEncoding: undefined };
+  /** All of an answer that came at once. It is read before anybody can change it. */
+  #whole: Buffer | undefined;
+  #body: BoundedBytes | undefined;
+  #stream: StreamCapture | undefined;
+
+  /** `mostBytes`: of each body. */
+  constructor(budget: CaptureBudget, mostBytes: number) {
+    this.#mostBytes = mostBytes;
+    this.#requestRoom = budget.open(mostBytes);
+    this.#answerRoom = budget.open(mostBytes + StreamCapture.portionBytes);
+  }
+
+  /** All of the request's body, which is held until the request is over. */
+  takeRequest(body: Buffer): void {
+    this.#request = body;
+  }
+
+  /** A piece of a request's body that passes. */
+  readonly passRequest = (piece: Buffer): void => {
+    this.#passing ??= new BoundedBytes(this.#requestRoom, this.#mostBytes);
+    this.#passing.add(piece);
+  };
+
+  /** The tap nearest to the client of this answer; `operation`: in whose words it is. */
+  tapOf(answer: Pick<Answer, 'stream' | 'contentEncoding'>, operation: Operation | undefined): Tap {
+    this.#answer = answer;
+    const fold = answer.stream && answer.contentEncoding === undefined ? foldFor(operation) : undefined;
+    if (fold !== undefined) this.#stream = new StreamCapture(fold, this.#mostBytes);
+    return this;
+  }
+
+  whole(body: Buffer): Buffer {
+    if (this.#stream !== undefined) this.#stream.push(body);
+    else this.#whole = body;
+    return body;
+  }
+
+  open(next: Sink): Sink {
+    if (this.#stream !== undefined) return new CapturedSink(next, (chunk) => this.#passStream(chunk));
+    const body = new BoundedBytes(this.#answerRoom, this.#mostBytes);
+    this.#body = body;
+    return new CapturedSink(next, (chunk) => body.add(chunk));
+  }
+
+  awaitsMore(): boolean {
+    return false;
+  }
+
+  /** What is recorded of the request. */
+  request({ secrets, isObject }: CaptureFacts): WrittenBody {
+    const bytes = this.#request ?? this.#passing?.bytes;
+    if (bytes === undefined) return nothing;
+    const isCut = this.#request === undefined && this.#passing?.isCut === true;
+    // A long request is left out: its beginning tells little of what was asked last.
+    if (isCut || bytes.length > this.#mostBytes) return { json: undefined, isTooBig: true };
+    return writeBody({ bytes: withoutMark(bytes), isCut, mostBytes: this.#mostBytes, secrets, isObject });
+  }
+
+  /** What is recorded of the answer. */
+  answer(facts: CaptureFacts): WrittenBody {
+    if (this.#stream !== undefined) return this.#folded(this.#stream, facts);
+    const bytes = this.#whole ?? this.#body?.bytes;
+    if (bytes === undefined) return nothing;
+    const { secrets } = facts;
+    const known = { isCut: this.#body?.isCut === true, mostBytes: this.#mostBytes, secrets };
+    const { contentEncoding } = this.#answer;
+    if (contentEncoding === undefined) return writeBody({ ...known, bytes });
+    const plain = known.isCut ? bytes.subarray(0, 0) : decodeBody(bytes, contentEncoding, this.#mostBytes);
+    if (plain.length > 0 || bytes.length === 0) return writeBody({ ...known, bytes: plain });
+    return { ...writeText(`[not recorded: encoded as ${contentEncoding}]`, known), isTooBig: true };
+  }
+
+  /** Gives the memory back. Again does nothing. */
+  release(): void {
+    this.#requestRoom.release();
+    this.#answerRoom.release();
+  }
+
+  #passStream(chunk: Buffer): void {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    if (this.#answerRoom.hasFor(Math.min(stream.length + chunk.length, this.#mostBytes))) stream.push(chunk);
+    else stream.stop();
+  }
+
+  #folded(stream: StreamCapture, { secrets, model, nowMs }: CaptureFacts): WrittenBody {
+    const requestBody = this.#request ?? this.#passing?.bytes;
+    const json = stream.json({ requestBody, model, nowMs });
+    if (json === undefined) return { json: undefined, isTooBig: stream.isCut };
+    const clean = jsonWithoutSecrets(json, secrets);
+    if (clean !== undefined && Buffer.byteLength(clean) <= this.#mostBytes)
+      return { json: clean, isTooBig: stream.isCut };
+    return writeText(json, { isCut: true, mostBytes: this.#mostBytes, secrets });
+  }
+}
+
+/** The client has its bytes first. */
+class CapturedSink implements Sink {
+  readonly #next: Sink;
+  readonly #take: (chunk: Buffer) => void;
+
+  constructor(next: Sink, take: (chunk: Buffer) => void) {
+    this.#next = next;
+    this.#take = take;
+  }
+
+  write(chunk: Buffer): boolean {
+    const isFlowing = this.#next.write(chunk);
+    this.#take(chunk);
+    return isFlowing;
+  }
+
+  end(failure: Failure | undefined): void {
+    this.#next.end(failure);
+  }
+}
+
+/** A byte order mark is no part of a text. */
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}

@@ -1,0 +1,76 @@
+// The chunks of chat and of text completions, folded into one answer with all its choices.
+import type { ChunkReader } from '../dialects/chat/read-events.ts';
+import { isFailure } from '../dialects/chat/read-events.ts';
+import { isObject, type JsonObject, listOf, numberOf, parseObject } from '../dialects/json.ts';
+import type { AnswerContext, ClientDialect, RawEvent } from '../dialects/translation.ts';
+import { ReadFold, type StreamFold } from './stream-fold.ts';
+
+/** Choices beyond are left out: providers give at most so many. */
+const mostChoices = 128;
+
+interface Choice {
+  readonly reader: ChunkReader;
+  readonly fold: ReadFold;
+}
+
+/** A reader knows one choice, so each has its own. */
+export class ChoicesFold implements StreamFold {
+  readonly #newReader: () => ChunkReader;
+  readonly #writer: Pick<ClientDialect, 'writeAnswer'>;
+  readonly #choices = new Map<number, Choice>();
+
+  constructor(newReader: () => ChunkReader, writer: Pick<ClientDialect, 'writeAnswer'>) {
+    this.#newReader = newReader;
+    this.#writer = writer;
+  }
+
+  add(event: RawEvent): number {
+    const body = event.data.trim() === '[DONE]' ? undefined : parseObject(event.data);
+    const choices = (listOf(body?.['choices']) ?? []).filter(isObject);
+    if (body === undefined || choices.length === 0 || isFailure(event.event, body)) {
+      return [...this.#choices.values(), ...(this.#choices.size === 0 ? [this.#choice(0)] : [])].reduce(
+        (length, { fold }) => length + fold.add(event),
+        0,
+      );
+    }
+    let length = 0;
+    for (const choice of choices) {
+      const index = numberOf(choice['index']) ?? 0;
+      if (index >= mostChoices) continue;
+      const { reader, fold } = this.#choice(index);
+      const alone = choices.length === 1 && index === 0 ? body : { ...body, choices: [{ ...choice, index: 0 }] };
+      length += fold.take(reader.readBody(alone));
+    }
+    return length;
+  }
+
+  answer(context: AnswerContext): JsonObject | undefined {
+    const written = [...this.#choices]
+      .sort(([one], [other]) => one - other)
+      .flatMap(([index, { fold }]) => {
+        const answer = fold.answer(context);
+        return answer === undefined ? [] : [{ index, answer }];
+      });
+    const first = written[0]?.answer;
+    if (first === undefined || written.length === 1) return first;
+    const choices = written.flatMap(({ index, answer }) =>
+      (listOf(answer['choices']) ?? []).filter(isObject).map((choice) => ({ ...choice, index })),
+    );
+    return { ...first, choices };
+  }
+
+  #choice(index: number): Choice {
+    const known = this.#choices.get(index);
+    if (known !== undefined) return known;
+    const reader = this.#newReader();
+    const choice = { reader, fold: new ReadFold(reader, this.#writer, unfinished) };
+    this.#choices.set(index, choice);
+    return choice;
+  }
+}
+
+/** An answer that was broken off has no reason to finish. */
+function unfinished(written: JsonObject): JsonObject {
+  const choices = (listOf(written['choices']) ?? []).filter(isObject);
+  return { ...written, choices: choices.map((choice) => ({ ...choice, finish_reason: null })) };
+}

@@ -1,0 +1,95 @@
+// An event stream on its way into an audit entry: gathered into portions, each folded at once, so that long streams take no more than what they say.
+import { randomBytes } from 'node:crypto';
+import { HeldBytes } from '../bytes/held-bytes.ts';
+import { parseObject } from '../dialects/json.ts';
+import { ServerEventSplitter } from '../dialects/server-events.ts';
+import { type AnswerContext, InvalidAnswer, type RawEvent } from '../dialects/translation.ts';
+import { nothingAsked, type StreamFold } from './stream-fold.ts';
+
+/** Folded in a millisecond. Bytes. */
+const portionBytes = 32 * 1024;
+/** What an answer has beside its content. Characters. */
+const frameLength = 1024;
+/** Writers look into a request for two things: the older form of tools, and settings that a response repeats. */
+const lookedFor = ['"functions"', '"input"'];
+
+/** What is known of a stream when it is over. */
+export interface StreamFacts {
+  readonly requestBody: Buffer | undefined;
+  readonly model: string;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+export class StreamCapture {
+  readonly #fold: StreamFold;
+  readonly #splitter = new ServerEventSplitter();
+  readonly #held = new HeldBytes();
+  readonly #mostLength: number;
+  #length = 0;
+  #isOver = false;
+  /** More has come than fits. */
+  isCut = false;
+
+  /** `mostBytes`: of the answer that is recorded. */
+  constructor(fold: StreamFold, mostBytes: number) {
+    this.#fold = fold;
+    this.#mostLength = Math.max(mostBytes - frameLength, mostBytes / 2);
+  }
+
+  /** So much it may hold besides its content. Bytes. */
+  static readonly portionBytes = portionBytes;
+
+  /** About what it holds. Bytes. */
+  get length(): number {
+    return this.#length + this.#held.length;
+  }
+
+  /** The bytes are used only during the call. */
+  push(bytes: Buffer): void {
+    if (this.#isOver) return;
+    this.#held.add(this.#held.length === 0 ? Buffer.from(bytes) : bytes);
+    if (this.#held.length >= portionBytes) this.#read(() => this.#splitter.push(this.#held.take()));
+  }
+
+  /** Nothing more is taken. */
+  stop(): void {
+    this.#isOver = true;
+    this.isCut = true;
+    this.#held.take();
+  }
+
+  /** The JSON of the answer, as far as it has come; undefined: nothing of one. */
+  json({ requestBody, model, nowMs }: StreamFacts): string | undefined {
+    if (!this.#isOver) this.#read(() => [...this.#splitter.push(this.#held.take()), ...this.#splitter.end()]);
+    const context: AnswerContext = {
+      model,
+      nowSeconds: Math.floor(nowMs / 1000),
+      newId: () => randomBytes(12).toString('hex'),
+      request: { ...nothingAsked, dialect: 'chat' },
+      get body() {
+        return requestBody !== undefined && lookedFor.some((name) => requestBody.includes(name))
+          ? (parseObject(requestBody.toString('utf8')) ?? {})
+          : {};
+      },
+    };
+    const answer = this.#fold.answer(context);
+    return answer && JSON.stringify(answer);
+  }
+
+  #read(events: () => readonly RawEvent[]): void {
+    try {
+      for (const event of events()) {
+        this.#length += this.#fold.add(event);
+        if (this.#length > this.#mostLength) {
+          this.stop();
+          return;
+        }
+      }
+    } catch (error) {
+      // What the client got makes no sense from here on.
+      if (!(error instanceof InvalidAnswer)) throw error;
+      this.#isOver = true;
+    }
+  }
+}

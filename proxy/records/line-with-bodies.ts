@@ -1,0 +1,51 @@
+// A record with its bodies → its line in the journal. Bodies are JSON texts already: they are put into the line as they are, and not parsed.
+import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import { longestLineBytes } from '../../store/records/read-record.ts';
+import type { WrittenBody } from '../capture/written-body.ts';
+import { writeBody } from '../capture/written-body.ts';
+import type { RecordedTrip } from './record-of-trip.ts';
+
+const nothing: WrittenBody = { json: undefined, isTooBig: false };
+/** A key that is a word would only mangle what it stands in. */
+const shortestKey = 8;
+
+/** The line of a record that has `data`. `nowMs`: Unix milliseconds. */
+export function lineWithBodies(record: RequestRecord, trip: RecordedTrip, nowMs: number): string {
+  const line = JSON.stringify(record);
+  if (!trip.snapshot.audit.hasBodies) return line;
+  const { request, answer } = bodiesOf(trip, nowMs);
+  const members = membersOf('request_body', request) + membersOf('response_body', answer);
+  if (members === '') return line;
+  // `data` is the last member of a record, and never empty.
+  const open = line.slice(0, -2);
+  const whole = `${open}${members}}}`;
+  if (Buffer.byteLength(whole) < longestLineBytes) return whole;
+  const leftOut: WrittenBody = { json: undefined, isTooBig: true };
+  return `${open}${membersOf('request_body', leftOut)}${membersOf('response_body', leftOut)}}}`;
+}
+
+function membersOf(name: string, { json, isTooBig }: WrittenBody): string {
+  const body = json === undefined ? '' : `,"${name}":${json}`;
+  return isTooBig ? `${body},"${name}_too_big_to_handle":true` : body;
+}
+
+function bodiesOf(trip: RecordedTrip, nowMs: number): { readonly request: WrittenBody; readonly answer: WrittenBody } {
+  const { call, capture, exchange, snapshot } = trip;
+  const secrets = secretsOf(trip);
+  const facts = { secrets, model: call?.model ?? '', nowMs, isObject: call?.members !== undefined };
+  const request = capture?.request(facts) ?? nothing;
+  if (exchange.told === undefined) return { request, answer: capture?.answer(facts) ?? nothing };
+  const bytes = Buffer.from(exchange.told.body);
+  const answer = writeBody({ bytes, isCut: false, mostBytes: snapshot.audit.bodyLimitBytes, secrets });
+  return { request, answer };
+}
+
+/** The keys of the providers that were asked, and the one that the client has shown. */
+function secretsOf({ exchange, failed, accepted }: RecordedTrip): readonly string[] {
+  const asked = new Set(
+    [...failed, ...(accepted === undefined ? [] : [accepted])].map(({ target }) => target.upstream),
+  );
+  const { authorization = '', apiKey = '' } = exchange.head ?? {};
+  const shown = [apiKey, authorization.slice(authorization.indexOf(' ') + 1)];
+  return [...shown.filter((key) => key.length >= shortestKey), ...[...asked].flatMap(({ secrets = [] }) => secrets)];
+}
