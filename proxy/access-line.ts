@@ -2,6 +2,7 @@
 // put in is bounded and escaped; bodies, headers and keys are not among what is taken.
 import type { Identity } from '../plane/identity.ts';
 import { timestamp } from '../schemas/timestamp.ts';
+import { withoutKeys } from './capture/key-shapes.ts';
 import type { LoggedCaller } from './connection/exchange.ts';
 import type { Refusal } from './errors.ts';
 import { flat, quoted, tenths } from './line-text.ts';
@@ -81,7 +82,7 @@ export class AccessLines {
     const { exchange, call, accepted, failed, ending, snapshot } = trip;
     let line = `${this.#begin(wallMs)}${quoted(exchange.id)}${this.#caller(trip)}`;
     if (call !== undefined) {
-      line += `,"requested_model":${quoted(call.model)}${call.stream ? ',"stream":true' : ',"stream":false'}`;
+      line += `,"requested_model":${quoted(modelOf(trip, call))}${call.stream ? ',"stream":true' : ',"stream":false'}`;
     }
     const isAnswered = status === 200 && accepted?.answer?.status === 200;
     if (isAnswered && failed.length === 0 && ending.refused === undefined) {
@@ -104,7 +105,7 @@ export class AccessLines {
   ofOther({ exchange, method, path, revision, status, refused }: OtherRequest, nowMs: number, wallMs: number): string {
     const { id, clientAddress, caller, startedAtMs } = exchange;
     const who = `${quoted(id)},"client_address":${quoted(clientAddress)}${callerMembers(caller)}`;
-    const asked = `,"method":${quoted(method)},"endpoint":${quoted(path)},"status":${status}`;
+    const asked = `,"method":${quoted(method)},"endpoint":${quoted(withoutKeys(path))},"status":${status}`;
     const error = refused === undefined ? '' : refusalMembers(refused);
     return `${this.#begin(wallMs)}${who}${asked}${error},"duration_ms":${tenths(nowMs - startedAtMs)}${this.#end(revision)}`;
   }
@@ -145,7 +146,7 @@ export class AccessLines {
     if (known !== undefined && known.address === address && known.path === path && known.method === method)
       return known.text;
     const who = `,"client_address":${quoted(address)}${callerMembers(principal ?? exchange.caller)}`;
-    const text = flat(`${who},"method":${quoted(method)},"endpoint":${quoted(path)}`);
+    const text = flat(`${who},"method":${quoted(method)},"endpoint":${quoted(withoutKeys(path))}`);
     if (principal !== undefined) this.#callers.set(principal, { address, method, path, text });
     return text;
   }
@@ -180,7 +181,8 @@ export class AccessLines {
   #target(target: LoggedTarget): TargetMembers {
     const known = this.#targets.get(target);
     if (known !== undefined) return known;
-    const { upstream, model } = target;
+    const { upstream } = target;
+    const model = withoutKeys(target.model);
     const isKnown = model !== '';
     const resolved = isKnown ? `,"resolved_model":${quoted(`${upstream.name}/${model}`)}` : '';
     const asked = `{"provider":${quoted(upstream.name)}${isKnown ? `,"model":${quoted(model)}` : ''}`;
@@ -192,6 +194,11 @@ export class AccessLines {
     this.#targets.set(target, made);
     return made;
   }
+}
+
+/** A name that leads nowhere may be anything, keys included. */
+function modelOf({ route }: LoggedTrip, { model }: { readonly model: string }): string {
+  return route === undefined ? withoutKeys(model) : model;
 }
 
 function callerMembers(caller: LoggedCaller | undefined): string {

@@ -60,9 +60,16 @@ export function withoutSecrets(text: string, secrets: readonly string[], isCut: 
  */
 export function jsonWithoutSecrets(json: string, secrets: readonly string[]): string | undefined {
   const isEscaped = json.includes('\\u00') && escapedLetter.test(json);
-  if (!isEscaped && !secrets.some((secret) => json.includes(secret))) return withoutKeys(json);
+  if (!isEscaped && !secrets.some((secret) => mayHold(json, secret))) return withoutKeys(json);
   const clean = json.replace(literal, (text) => cleanLiteral(text, secrets));
   return secrets.some((secret) => clean.includes(secret)) ? undefined : clean;
+}
+
+/** Whether the secret may stand in a JSON text, also with its characters escaped that JSON must escape, or that some writers do. */
+function mayHold(json: string, secret: string): boolean {
+  if (json.includes(secret)) return true;
+  if (!/["\\/]/.test(secret)) return false;
+  return json.includes('\\/') || json.includes(JSON.stringify(secret).slice(1, -1));
 }
 
 function cleanLiteral(text: string, secrets: readonly string[]): string {

@@ -101,7 +101,9 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     path: withoutKeysOfQuery((asked?.path ?? trip.path).slice(0, longestText)),
     status_code: end.status,
     stream: call?.stream ?? false,
-    ...(call === undefined ? undefined : { requested_model: withoutKeys(call.model) }),
+    ...(call === undefined
+      ? undefined
+      : { requested_model: trip.route === undefined ? withoutKeys(call.model) : call.model }),
     ...(target === undefined ? undefined : executedBy(target)),
     user_path: userPath,
     ...callerOf(principal ?? exchange.caller),

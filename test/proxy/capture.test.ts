@@ -1,0 +1,130 @@
+// What is recorded of bodies and headers, part by part: which words are keys, what a header shows, and how much memory it may take.
+import { test } from 'tap';
+import type { Sink } from '../../proxy/answer.ts';
+import { BodyCapture } from '../../proxy/capture/body-capture.ts';
+import { CaptureBudget } from '../../proxy/capture/capture-budget.ts';
+import { jsonWithoutSecrets, withoutKeys, withoutSecrets } from '../../proxy/capture/key-shapes.ts';
+import { shownHeaders } from '../../proxy/capture/shown-headers.ts';
+import { writeBody } from '../../proxy/capture/written-body.ts';
+
+const R = '[REDACTED]';
+
+await test('keys are taken out wherever they begin, and words are left', async (t) => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['sk-abcdefgh', R],
+    ['KEY=sk-ant-api03-abc_def-ghi;', `KEY=${R};`],
+    ['"a\\nsk-gw-0123456789"', `"a\\n${R}"`],
+    ['x=%3Dsk-0123456789', `x=%3D${R}`],
+    ['AKIAIOSFODNN7EXAMPLE', R],
+    ['ghp_0123456789abcdefghij ok', `${R} ok`],
+    ['xoxb-123456789-abc', R],
+    ['AIzaSyA0123456789_abcdef', R],
+    ['eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2ln', R],
+    ['Authorization: Bearer abcdef123456', `Authorization: Bearer ${R}`],
+    ['a bearer authentication scheme', 'a bearer authentication scheme'],
+    ['a task-force of risk-averse desk-workers', 'a task-force of risk-averse desk-workers'],
+    ['xoxo, eyJ and sk-8', 'xoxo, eyJ and sk-8'],
+  ];
+  for (const [text, clean] of cases) {
+    t.equal(withoutKeys(text), clean);
+    const far = ' '.repeat(200);
+    t.equal(withoutKeys(far + text), far + clean, 'the same in a long text');
+  }
+  const configured = ['p4ssw0rd"x', '12345678'];
+  t.equal(withoutSecrets('a p4ssw0rd"x b p4ss', configured, true), `a ${R} b ${R}`, 'of a cut text also a beginning');
+  t.equal(jsonWithoutSecrets('{"a":"p4ssw0rd\\"x"}', ['p4ssw0rd"x', 'zz']), '{"a":"p4ssw0rd\\"x"}'.replace(/p.*x/, R));
+  t.equal(jsonWithoutSecrets('{"a":"to\\/the\\/door"}', ['to/the/door']), `{"a":"${R}"}`);
+  t.equal(jsonWithoutSecrets('{"12345678":"\\u0073k-abcdefgh"}', configured), `{"${R}":"${R}"}`);
+  t.equal(jsonWithoutSecrets('{"a":12345678}', configured), undefined, 'a number cannot be replaced');
+  t.equal(
+    writeBody({ bytes: Buffer.from('{"a":12345678}'), isCut: false, mostBytes: 99, secrets: configured }).json,
+    `"{\\"a\\":${R}}"`,
+  );
+});
+
+await test('no text takes the square of its length', async (t) => {
+  const size = 1024 * 1024;
+  for (const piece of [
+    'eyJ',
+    '-eyJ',
+    ' eyJ',
+    'sk-',
+    'Bearer ',
+    'bearer  ',
+    '?key=',
+    'gho_',
+    '\\',
+    '"',
+    '\\u0041',
+    'AKIA',
+  ]) {
+    const text = piece.repeat(size / piece.length);
+    const startedMs = performance.now();
+    withoutSecrets(text, ['secret-of-a-provider'], true);
+    jsonWithoutSecrets(JSON.stringify(text), ['secret-of-a-provider']);
+    t.ok(performance.now() - startedMs < 1_500, `${piece} ${performance.now() - startedMs}`);
+  }
+});
+
+await test('headers are shown once each, within bounds', async (t) => {
+  t.same(
+    shownHeaders([
+      'X-Api-Key',
+      'a',
+      'Accept',
+      'one',
+      'accept',
+      'two',
+      'Proxy-X',
+      'b',
+      'x-auth-user',
+      'c',
+      'X-RateLimit-Limit-Tokens',
+      '9',
+    ]),
+    {
+      'x-api-key': R,
+      accept: 'one',
+      'proxy-x': R,
+      'x-auth-user': R,
+      'x-ratelimit-limit-tokens': '9',
+    },
+  );
+  const protocol = ['Sec-WebSocket-Protocol', 'realtime, openai-insecure-api-key.abc, v1'];
+  t.same(shownHeaders(protocol), { 'sec-websocket-protocol': `realtime, openai-insecure-api-key.${R}, v1` });
+  const many = Array.from({ length: 200 }, (_, index) => [`h${index}`, 'v']).flat();
+  t.equal(Object.keys(shownHeaders(many)).length, 64);
+  t.ok(
+    JSON.stringify(shownHeaders(Array.from({ length: 20 }, (_, i) => [`h${i}`, 'v'.repeat(2_000)]).flat())).length <
+      17_000,
+  );
+  t.same(Object.keys(shownHeaders(['__proto__', 'x'])), ['__proto__']);
+});
+
+await test('bodies without room are left out, and what was taken is given back', async (t) => {
+  const limit = 64 * 1024;
+  const budget = new CaptureBudget(16 * limit);
+  const passed: Buffer[] = [];
+  const client: Sink = {
+    write: (chunk) => passed.push(chunk) > 0,
+    end: () => undefined,
+  };
+  const open = (stream: boolean) => {
+    const capture = new BodyCapture(budget, limit);
+    return { capture, sink: capture.tapOf({ stream, contentEncoding: undefined }, 'chat').open(client) };
+  };
+  const facts = { secrets: [], model: 'm', nowMs: 0, isObject: false };
+  const first = open(false);
+  first.sink.write(Buffer.from('a'.repeat(50_000)));
+  t.ok(budget.taken >= 50_000 && budget.taken <= limit);
+  const crowded = [open(false), open(true)];
+  for (const { sink } of crowded)
+    for (let piece = 0; piece < 30; piece += 1) sink.write(Buffer.from('data: x'.repeat(100)));
+  t.ok(budget.taken <= limit);
+  t.equal(passed.length, 61, 'the client has all of it');
+  for (const { capture } of crowded) t.equal(capture.answer(facts).isTooBig, true);
+  t.equal(first.capture.answer(facts).json?.length, 50_002);
+  for (const { capture } of [first, ...crowded]) capture.release();
+  first.capture.release();
+  t.equal(budget.taken, 0);
+});
