@@ -2,8 +2,8 @@
 // put in is bounded and escaped; bodies, headers and keys are not among what is taken.
 import type { Identity } from '../plane/identity.ts';
 import { timestamp } from '../schemas/timestamp.ts';
-import { withoutKeys } from './capture/key-shapes.ts';
 import type { LoggedCaller } from './connection/exchange.ts';
+import { withoutKeys } from './dialects/key-shapes.ts';
 import type { Refusal } from './errors.ts';
 import { flat, quoted, tenths } from './line-text.ts';
 import type { LoggedAttempt, LoggedTarget, LoggedTrip } from './logged-trip.ts';

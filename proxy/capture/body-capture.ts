@@ -2,10 +2,10 @@
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import type { Operation } from '../dialects/dialect.ts';
+import { jsonWithoutSecrets } from '../dialects/key-shapes.ts';
 import { decodeBody } from '../upstream/decode-body.ts';
 import type { CaptureBudget, CaptureRoom } from './capture-budget.ts';
 import { foldFor } from './folds.ts';
-import { jsonWithoutSecrets } from './key-shapes.ts';
 import { StreamCapture, type StreamFacts } from './stream-capture.ts';
 import { type WrittenBody, writeBody, writeText } from './written-body.ts';
 

@@ -3,6 +3,7 @@ import type { ChunkReader } from '../dialects/chat/read-events.ts';
 import { isFailure } from '../dialects/chat/read-events.ts';
 import { isObject, type JsonObject, listOf, numberOf, parseObject } from '../dialects/json.ts';
 import type { AnswerContext, ClientDialect, RawEvent } from '../dialects/translation.ts';
+import { RepeatedText } from './repeated-text.ts';
 import { ReadFold, type StreamFold } from './stream-fold.ts';
 
 /** Choices beyond are left out: providers give at most so many. */
@@ -18,6 +19,9 @@ export class ChoicesFold implements StreamFold {
   readonly #newReader: () => ChunkReader;
   readonly #writer: Pick<ClientDialect, 'writeAnswer'>;
   readonly #choices = new Map<number, Choice>();
+  readonly #repeated = new RepeatedText();
+  /** The fold that a repeated text goes to. */
+  #repeating: ReadFold | undefined;
 
   constructor(newReader: () => ChunkReader, writer: Pick<ClientDialect, 'writeAnswer'>) {
     this.#newReader = newReader;
@@ -25,6 +29,9 @@ export class ChoicesFold implements StreamFold {
   }
 
   add(event: RawEvent): number {
+    const text = this.#repeated.textOf(event);
+    if (text !== undefined && this.#repeating !== undefined) return this.#repeating.more(text);
+    this.#repeated.forget();
     const body = event.data.trim() === '[DONE]' ? undefined : parseObject(event.data);
     const choices = (listOf(body?.['choices']) ?? []).filter(isObject);
     if (body === undefined || choices.length === 0 || isFailure(event.event, body)) {
@@ -40,6 +47,9 @@ export class ChoicesFold implements StreamFold {
       const { reader, fold } = this.#choice(index);
       const alone = choices.length === 1 && index === 0 ? body : { ...body, choices: [{ ...choice, index: 0 }] };
       length += fold.take(reader.readBody(alone));
+      if (choices.length > 1) continue;
+      this.#repeating = fold;
+      fold.learn(event, this.#repeated);
     }
     return length;
   }

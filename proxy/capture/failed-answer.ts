@@ -1,9 +1,9 @@
 // What is recorded of the answer of an attempt that failed (spec: Audit entry, attempts): its body and headers, without what a provider says of keys.
 import type { AttemptRecord } from '../../schemas/records/request-record.ts';
+import { mark } from '../dialects/key-shapes.ts';
 import { redact } from '../dialects/redact.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
 import { decodeBody, encodingOf } from '../upstream/decode-body.ts';
-import { mark } from './key-shapes.ts';
 import { shownRawHeaders } from './shown-headers.ts';
 import { textIn, writeBody } from './written-body.ts';
 

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
-import { jsonWithoutSecrets, withoutSecrets } from './key-shapes.ts';
+import { jsonWithoutSecrets, withoutSecrets } from '../dialects/key-shapes.ts';
 
 /** What is known of a body. */
 export interface KnownBody {

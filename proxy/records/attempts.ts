@@ -3,7 +3,7 @@ import type { Price } from '../../schemas/prices/price.ts';
 import type { AttemptKind, AttemptRecord } from '../../schemas/records/request-record.ts';
 import type { AttemptUsage } from '../../schemas/records/usage.ts';
 import type { FailedAnswer } from '../capture/failed-answer.ts';
-import { withoutKeys } from '../capture/key-shapes.ts';
+import { withoutKeys } from '../dialects/key-shapes.ts';
 import type { Refusal } from '../errors.ts';
 import type { LoggedAttempt } from '../logged-trip.ts';
 import { attemptUsage } from '../tokens/attempt-usage.ts';

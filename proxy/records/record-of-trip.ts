@@ -3,9 +3,9 @@ import type { AuditData, AuthMethod, RequestRecord } from '../../schemas/records
 import type { Call } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
 import { failedAnswers } from '../capture/failed-answer.ts';
-import { withoutKeys, withoutKeysOfQuery } from '../capture/key-shapes.ts';
 import { shownHeaders } from '../capture/shown-headers.ts';
 import type { Exchange, LoggedCaller } from '../connection/exchange.ts';
+import { withoutKeys, withoutKeysOfQuery } from '../dialects/key-shapes.ts';
 import type { Refusal } from '../errors.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';

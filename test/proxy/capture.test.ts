@@ -3,9 +3,9 @@ import { test } from 'tap';
 import type { Sink } from '../../proxy/answer.ts';
 import { BodyCapture } from '../../proxy/capture/body-capture.ts';
 import { CaptureBudget } from '../../proxy/capture/capture-budget.ts';
-import { jsonWithoutSecrets, withoutKeys, withoutSecrets } from '../../proxy/capture/key-shapes.ts';
 import { shownHeaders } from '../../proxy/capture/shown-headers.ts';
 import { writeBody } from '../../proxy/capture/written-body.ts';
+import { jsonWithoutSecrets, withoutKeys, withoutSecrets } from '../../proxy/dialects/key-shapes.ts';
 
 const R = '[REDACTED]';
 
@@ -127,4 +127,34 @@ await test('bodies without room are left out, and what was taken is given back',
   for (const { capture } of [first, ...crowded]) capture.release();
   first.capture.release();
   t.equal(budget.taken, 0);
+});
+
+await test('a text in the frame of the one before is read as it would be by parsing', async (t) => {
+  const chunk = (content: string, more = '') =>
+    `{"id":"c","model":"m","choices":[{"index":0,"delta":{"content":${JSON.stringify(content)}},"finish_reason":null}]${more}}`;
+  const padded = (content: string, padding: string) => chunk(content, `,"obfuscation":"${padding}"`);
+  const said = ['one', ' "two"', '\n\\', ' дом', '', 'model', '"},"finish_reason":"stop"}],"x":[{"y":{"z":"', ' end'];
+  const events = [
+    ...said.map((text) => chunk(text)),
+    ...said.map((text, index) => padded(text, 'x'.repeat(index))),
+    chunk('thought').replace('content', 'reasoning_content'),
+    ...said.map((text) => chunk(text)),
+    '{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+    '[DONE]',
+  ];
+  for (const cut of [1, 7, 1_000]) {
+    const capture = new BodyCapture(new CaptureBudget(1e9), 64 * 1024);
+    const sink = capture.tapOf({ stream: true, contentEncoding: undefined }, 'chat').open({
+      write: () => true,
+      end: () => undefined,
+    });
+    const bytes = Buffer.from(events.map((data) => `data: ${data}\n\n`).join(''));
+    for (let at = 0; at < bytes.length; at += cut) sink.write(bytes.subarray(at, at + cut));
+    const { json = '' } = capture.answer({ secrets: [], model: 'm', nowMs: 0, isObject: false });
+    const { choices } = JSON.parse(json) as { choices: { message: object; finish_reason: string }[] };
+    const text = said.join('');
+    t.match(choices, [
+      { message: { content: text + text + text, reasoning_content: 'thought' }, finish_reason: 'stop' },
+    ]);
+  }
 });
