@@ -35,7 +35,15 @@ export function openRecords(settings: OpenRecordsSettings, log: Log): OpenRecord
     else log.error(facts, trouble);
   }, watchMs).unref();
   return {
-    records: createRecords({ captures, journal, instance, usageEnabled, random: Math.random }),
+    records: createRecords({
+      captures,
+      journal,
+      instance,
+      usageEnabled,
+      random: Math.random,
+      reportFailure: (error, requestId) =>
+        log.error({ err: error, request_id: requestId }, 'bodies could not be recorded'),
+    }),
     status: () => journal.status(),
     reconnect: (...given) => journal.reconnect(...given),
     close() {

@@ -8,7 +8,7 @@ const mostLength = 16 * 1024;
 
 /** Headers that hold a credential (reference SR9), and those that may. */
 const credential =
-  /^(?:authorization|cookie|set-cookie|www-authenticate|proxy-.*|x-auth-.*)$|api-?key|token|secret|password|credential|signature/;
+  /^(?:authorization|cookie|set-cookie|proxy-.*|x-auth-.*)$|api-?key|token|secret|password|credential|signature/;
 /** These speak of tokens of models. */
 const limits = /(?:^|-)ratelimit-/;
 /** A key among the sub-protocols that a browser offers. */

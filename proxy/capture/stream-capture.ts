@@ -10,6 +10,8 @@ import { nothingAsked, type StreamFold } from './stream-fold.ts';
 const portionBytes = 32 * 1024;
 /** What an answer has beside its content. Characters. */
 const frameLength = 1024;
+/** Responses says each text up to four times, and the settings of the request twice: times what is recorded. */
+const mostSilent = 8;
 /** Writers look into a request for two things: the older form of tools, and settings that a response repeats. */
 const lookedFor = ['"functions"', '"input"'];
 
@@ -23,17 +25,24 @@ export interface StreamFacts {
 
 export class StreamCapture {
   readonly #fold: StreamFold;
-  readonly #splitter = new ServerEventSplitter();
+  #splitter = new ServerEventSplitter();
   readonly #held = new HeldBytes();
   readonly #mostLength: number;
+  readonly #mostBytes: number;
   #length = 0;
+  /** Of an event whose end has not come. Bytes. */
+  #unfinished = 0;
+  /** Of events that told nothing: a reader may keep what they say. Characters. */
+  #silent = 0;
   #isOver = false;
+  #failure: unknown;
   /** More has come than fits. */
   isCut = false;
 
   /** `mostBytes`: of the answer that is recorded. */
   constructor(fold: StreamFold, mostBytes: number) {
     this.#fold = fold;
+    this.#mostBytes = mostBytes;
     this.#mostLength = Math.max(mostBytes - frameLength, mostBytes / 2);
   }
 
@@ -42,26 +51,28 @@ export class StreamCapture {
 
   /** About what it holds. Bytes. */
   get length(): number {
-    return this.#length + this.#held.length;
+    return this.#length + this.#unfinished + this.#held.length;
   }
 
   /** The bytes are used only during the call. */
   push(bytes: Buffer): void {
     if (this.#isOver) return;
     this.#held.add(this.#held.length === 0 ? Buffer.from(bytes) : bytes);
-    if (this.#held.length >= portionBytes) this.#read(() => this.#splitter.push(this.#held.take()));
+    if (this.#held.length >= portionBytes) this.#read(() => this.#split());
   }
 
   /** Nothing more is taken. */
   stop(): void {
     this.#isOver = true;
     this.isCut = true;
+    this.#unfinished = 0;
     this.#held.take();
+    this.#splitter = new ServerEventSplitter();
   }
 
-  /** The JSON of the answer, as far as it has come; undefined: nothing of one. */
+  /** The JSON of the answer, as far as it has come; undefined: nothing of one. Throws what failed unexpectedly before, and spared the client. */
   json({ requestBody, model, nowMs }: StreamFacts): string | undefined {
-    if (!this.#isOver) this.#read(() => [...this.#splitter.push(this.#held.take()), ...this.#splitter.end()]);
+    if (!this.#isOver) this.#read(() => [...this.#split(), ...this.#splitter.end()]);
     const context: AnswerContext = {
       model,
       nowSeconds: Math.floor(nowMs / 1000),
@@ -73,23 +84,39 @@ export class StreamCapture {
           : {};
       },
     };
-    const answer = this.#fold.answer(context);
-    return answer && JSON.stringify(answer);
+    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      const answer = this.#fold.answer(context);
+      return answer && JSON.stringify(answer);
+    } catch (error) {
+      if (!(error instanceof InvalidAnswer)) throw error;
+      return undefined;
+    }
+  }
+
+  #split(): readonly RawEvent[] {
+    const portion = this.#held.take();
+    const events = this.#splitter.push(portion);
+    this.#unfinished = events.length > 0 ? 0 : this.#unfinished + portion.length;
+    return events;
   }
 
   #read(events: () => readonly RawEvent[]): void {
     try {
       for (const event of events()) {
-        this.#length += this.#fold.add(event);
-        if (this.#length > this.#mostLength) {
+        const length = this.#fold.add(event);
+        this.#length += length;
+        if (length === 0) this.#silent += event.data.length;
+        if (this.#length > this.#mostLength || this.#silent > mostSilent * this.#mostBytes) {
           this.stop();
           return;
         }
       }
+      if (this.#unfinished > this.#mostBytes) this.stop();
     } catch (error) {
-      // What the client got makes no sense from here on.
-      if (!(error instanceof InvalidAnswer)) throw error;
+      // What the client got makes no sense from here on. Anything else is told when the client has all of it.
       this.#isOver = true;
+      if (!(error instanceof InvalidAnswer)) this.#failure = error;
     }
   }
 }

@@ -101,6 +101,7 @@ export class OpenSession {
     const isThere = !this.#gone.signal.aborted && !socket.destroyed;
     const headers = isThere ? this.#answerHeaders(granted) : [];
     const early = isThere ? this.#handshake.release() : Buffer.alloc(0);
+    this.#trip.answerHeaders = headers;
     const client = isThere ? acceptWebSocket({ request, socket, early, frameLimitBytes, headers }) : undefined;
     if (client === undefined) {
       this.#exchange.gone = true;

@@ -37,7 +37,9 @@ export class RealtimeTrip {
   call: { readonly model: string; readonly stream: boolean } | undefined;
   route: Route | undefined;
   accepted: Granted<unknown> | undefined;
-  ending: { readonly refused: Refusal | undefined } = { refused: undefined };
+  ending: { readonly refused: Refusal | undefined; readonly headers?: readonly string[] } = { refused: undefined };
+  /** Of the answer that opened a session, names and values in turn. */
+  answerHeaders: readonly string[] = [];
   #usage: TokenUsage | undefined;
   #isOver = false;
 
@@ -99,7 +101,7 @@ export class RealtimeTrip {
   end(status: number, refused: Refusal | undefined, gateway: Gateway): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.ending = { refused };
+    this.ending = { refused, headers: this.answerHeaders };
     this.consumer?.lease.release();
     this.accepted?.allowance.lease.release();
     const { metrics, accessLog, records, telemetry } = gateway;

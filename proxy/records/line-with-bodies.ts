@@ -12,7 +12,6 @@ const shortestKey = 8;
 /** The line of a record that has `data`. `nowMs`: Unix milliseconds. */
 export function lineWithBodies(record: RequestRecord, trip: RecordedTrip, nowMs: number): string {
   const line = JSON.stringify(record);
-  if (!trip.snapshot.audit.hasBodies) return line;
   const { request, answer } = bodiesOf(trip, nowMs);
   const members = membersOf('request_body', request) + membersOf('response_body', answer);
   if (members === '') return line;

@@ -25,10 +25,22 @@ export interface RecordsOptions {
   readonly usageEnabled: boolean;
   /** Decides which requests are in the sample: from 0 up to 1. */
   readonly random: () => number;
+  /** Told of bodies that could not be written, unexpectedly: the record has none then. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
 }
 
-export function createRecords({ captures, journal, instance, usageEnabled, random }: RecordsOptions): Records {
+export function createRecords(options: RecordsOptions): Records {
+  const { captures, journal, instance, usageEnabled, random, reportFailure } = options;
   const strangers = new Turnstile(mostStrangers);
+  /** What fails here must not cost the client its answer. */
+  const withBodies: typeof lineWithBodies = (record, trip, nowMs) => {
+    try {
+      return lineWithBodies(record, trip, nowMs);
+    } catch (error) {
+      reportFailure(error, record.request_id);
+      return JSON.stringify(record);
+    }
+  };
   return {
     capture(settings, userPath) {
       if (!settings.hasBodies || !mayBeAudited(settings, userPath)) return undefined;
@@ -41,7 +53,9 @@ export function createRecords({ captures, journal, instance, usageEnabled, rando
       const wasExecuted = usageEnabled && (trip.accepted !== undefined || trip.failed.length > 0);
       if (!hasAudit && !wasExecuted) return;
       const record = recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance });
-      journal.append(hasAudit ? lineWithBodies(record, trip, end.nowMs) : JSON.stringify(record));
+      journal.append(
+        hasAudit && trip.snapshot.audit.hasBodies ? withBodies(record, trip, end.nowMs) : JSON.stringify(record),
+      );
     },
   };
 }

@@ -101,6 +101,9 @@ await test('no secret is recorded, logged or counted', async (t) => {
     return written.length >= 13 && written;
   });
   t.equal(records.length, 13);
+  const opened = records.find(({ path }) => path === '/v1/realtime');
+  t.match(opened?.data, { request_headers: { upgrade: 'websocket' }, response_headers: { 'x-request-id': /^req_/ } });
+  t.equal(opened?.data?.request_body, undefined, 'no frame is recorded');
   const journal = journalText(gateway);
   t.ok((journal.match(/\[REDACTED\]/g) ?? []).length >= 25, 'something was taken out of all of them');
   await waitFor('their lines', () => gateway.process.requests().length >= 13);

@@ -3,7 +3,10 @@ import { test } from 'tap';
 import type { Sink } from '../../proxy/answer.ts';
 import { BodyCapture } from '../../proxy/capture/body-capture.ts';
 import { CaptureBudget } from '../../proxy/capture/capture-budget.ts';
+import { foldFor } from '../../proxy/capture/folds.ts';
 import { shownHeaders } from '../../proxy/capture/shown-headers.ts';
+import { StreamCapture } from '../../proxy/capture/stream-capture.ts';
+import type { StreamFold } from '../../proxy/capture/stream-fold.ts';
 import { writeBody } from '../../proxy/capture/written-body.ts';
 import { jsonWithoutSecrets, withoutKeys, withoutSecrets } from '../../proxy/dialects/key-shapes.ts';
 
@@ -127,6 +130,28 @@ await test('bodies without room are left out, and what was taken is given back',
   for (const { capture } of [first, ...crowded]) capture.release();
   first.capture.release();
   t.equal(budget.taken, 0);
+});
+
+await test('a stream takes bounded memory, whatever it says', async (t) => {
+  const limit = 16 * 1024;
+  const facts = { requestBody: undefined, model: 'm', nowMs: 0 };
+  const foldOf = (operation: 'chat' | 'messages') => foldFor(operation) as StreamFold;
+  const endless = new StreamCapture(foldOf('chat'), limit);
+  for (let piece = 0; piece < 100; piece += 1) {
+    endless.push(Buffer.from(piece === 0 ? 'data: ' : 'x'.repeat(10_000)));
+    t.ok(endless.length < limit + 2 * StreamCapture.portionBytes);
+  }
+  t.same([endless.isCut, endless.json(facts)], [true, undefined]);
+  const event = (type: string, more: object) => Buffer.from(`data: ${JSON.stringify({ type, index: 0, ...more })}\n\n`);
+  const silent = new StreamCapture(foldOf('messages'), limit);
+  silent.push(event('message_start', { message: { id: 'msg_1', model: 'm' } }));
+  silent.push(
+    event('content_block_start', { content_block: { type: 'server_tool_use', id: 'a', name: 'b', input: {} } }),
+  );
+  const piece = event('content_block_delta', { delta: { type: 'input_json_delta', partial_json: 'x'.repeat(1_000) } });
+  for (let index = 0; index < 300; index += 1) silent.push(piece);
+  t.equal(silent.isCut, true);
+  t.match(JSON.parse(silent.json(facts) ?? ''), { id: 'msg_1', content: [], stop_reason: null });
 });
 
 await test('a text in the frame of the one before is read as it would be by parsing', async (t) => {

@@ -67,6 +67,9 @@ function recordsOf(
     instance: 'a:1',
     usageEnabled,
     random: () => random,
+    reportFailure: (error) => {
+      throw error;
+    },
   });
   const snapshot = { revision: 'r1', audit: { ...everything, ...settings } };
   for (const trip of trips) records.trip({ ...least, snapshot, ...trip }, { status, usage, nowMs: 110.5 });
