@@ -1,12 +1,10 @@
 // Opens what the proxy records of requests, and tells the operator when the journal fails and when it works again.
 import type { Log } from '../plane/log-events.ts';
+import { watchJournal } from '../plane/watch-journal.ts';
 import type { JournalStatus } from '../store/records/journal.ts';
 import { type JournalSettings, openJournal, type Reconnecting } from '../store/records/open-journal.ts';
 import type { CaptureBudget } from './capture/capture-budget.ts';
 import { createRecords, type Records } from './records/records.ts';
-
-/** How often the journal is asked how it is. Milliseconds. */
-const watchMs = 1_000;
 
 export interface OpenRecords extends Reconnecting {
   readonly records: Records;
@@ -25,15 +23,7 @@ export interface OpenRecordsSettings extends JournalSettings {
 export function openRecords(settings: OpenRecordsSettings, log: Log): OpenRecords {
   const { captures, instance, usageEnabled } = settings;
   const journal = openJournal(settings);
-  let told: string | undefined;
-  const watch = setInterval(() => {
-    const { trouble, droppedRecords } = journal.status();
-    if (trouble === told) return;
-    told = trouble;
-    const facts = { dropped_records: droppedRecords };
-    if (trouble === undefined) log.info(facts, 'the journal of records works again');
-    else log.error(facts, trouble);
-  }, watchMs).unref();
+  const watch = watchJournal(journal, log);
   return {
     records: createRecords({
       captures,

@@ -1,5 +1,7 @@
 // A model request that is over → its record. What does not apply is left out. Bodies and headers are added by what captured them.
-import type { AuditData, AuthMethod, RequestRecord } from '../../schemas/records/request-record.ts';
+import { authMethodOf } from '../../schemas/records/auth-method.ts';
+import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
+import { recordId } from '../../store/records/record-id.ts';
 import type { Call } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
 import { failedAnswers } from '../capture/failed-answer.ts';
@@ -13,7 +15,6 @@ import type { TokenUsage } from '../tokens/token-usage.ts';
 import { attemptRecords, type PlacedAttempt, placedAttempts, type RecordedAttempt } from './attempts.ts';
 import { headerOf } from './header-of.ts';
 import { numbersOf } from './numbers-of.ts';
-import { recordId } from './record-id.ts';
 import { sessionIdOf } from './session-id.ts';
 
 /** Of a client's name for itself, a path and an error's message. Characters. */
@@ -124,15 +125,9 @@ function executedBy({ upstream, model }: RecordedAttempt['target']): Partial<Req
 function callerOf(caller: RecordedCaller | LoggedCaller | undefined): Partial<RequestRecord> {
   if (caller === undefined) return {};
   const key = caller.keyId === undefined ? undefined : { auth_key_id: caller.keyId };
-  const method = caller.kind === undefined ? undefined : authMethods[caller.kind];
+  const method = caller.kind === undefined ? undefined : authMethodOf(caller.kind);
   return method === undefined ? { ...key } : { ...key, auth_method: method };
 }
-
-const authMethods: Readonly<Record<string, AuthMethod>> = {
-  master_key: 'master_key',
-  managed_key: 'api_key',
-  anonymous: 'no_key',
-};
 
 function dataOf(trip: RecordedTrip, call: Call | undefined, { hasUsage, instance }: RecordedParts): AuditData {
   const { exchange, principal, failed, accepted, ending, snapshot } = trip;

@@ -3,13 +3,13 @@ import { test } from 'tap';
 import { readCall } from '../../proxy/call/call.ts';
 import { CaptureBudget } from '../../proxy/capture/capture-budget.ts';
 import { refusal, upstreamRefusal } from '../../proxy/errors.ts';
-import { recordId } from '../../proxy/records/record-id.ts';
 import type { RecordedTrip } from '../../proxy/records/record-of-trip.ts';
 import { createRecords } from '../../proxy/records/records.ts';
 import { sessionIdOf } from '../../proxy/records/session-id.ts';
 import type { AuditSettings } from '../../proxy/snapshot/snapshot.ts';
 import { type Price, priceOf } from '../../schemas/prices/price.ts';
 import type { AttemptRecord, RequestRecord } from '../../schemas/records/request-record.ts';
+import { recordId } from '../../store/records/record-id.ts';
 
 const target = (name: string, price?: Price) => ({
   upstream: { name, type: 'openai', origin: 'http://127.0.0.1:1' },
