@@ -3,6 +3,9 @@ import { hostname } from 'node:os';
 
 export type Plane = 'proxy' | 'control-plane';
 
+/** The folder of the control plane in the data directory. Proxies have folders of their own there: none of them may have this name. */
+export const controlPlaneFolder: Plane = 'control-plane';
+
 /** The names are those of common schemas of logs. */
 export interface Identity {
   readonly service: 'model-gateway';

@@ -8,6 +8,7 @@ import {
   readVariables,
   type VariableReader,
 } from '../plane/environment.ts';
+import { controlPlaneFolder } from '../plane/identity.ts';
 import type { Variables } from '../schemas/variables.ts';
 import { readTelemetry, type TelemetrySettings } from './telemetry/settings.ts';
 
@@ -46,6 +47,11 @@ export function readEnvironment(
   const instance = reader.text('GATEWAY_INSTANCE', ownName);
   if (instance !== ownName && instance !== `${host}:${port}` && !/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(instance)) {
     reader.problems.push('GATEWAY_INSTANCE must be 1 to 128 letters, digits, dots, colons, underscores or hyphens');
+  }
+  if (instance === controlPlaneFolder) {
+    reader.problems.push(
+      `GATEWAY_INSTANCE must be another name than ${controlPlaneFolder}: that folder is the control plane's`,
+    );
   }
   const environment = {
     ...reader.planeSettings(host),

@@ -114,7 +114,7 @@ await test('the instance is named after the machine and the port unless it has a
   for (const host of ['::', '::1', '0.0.0.0', 'fe80::1']) {
     t.match(instance({ GATEWAY_HOST: host }), /^(?![.-])[\w.:-]+$/, `listening on ${host} names a folder`);
   }
-  for (const odd of ['..', '.hidden', '../up', 'a/b', 'a b', '-x', 'é', 'x'.repeat(129)]) {
+  for (const odd of ['..', '.hidden', '../up', 'a/b', 'a b', '-x', 'é', 'x'.repeat(129), 'control-plane']) {
     t.match(instance({ GATEWAY_INSTANCE: odd }), [/^GATEWAY_INSTANCE must be/], odd);
   }
 });
