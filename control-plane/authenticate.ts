@@ -75,8 +75,8 @@ export function refuseForeign(request: IncomingMessage, { ownNames }: AccessPart
 
 /**
  * The operator of a request (spec: Authentication 2 and 4). Throws 401 `invalid_api_key` for every failure, after too many of them 429
- * `too_many_failed_logins`; 400 `ambiguous_credentials`; 403 `dashboard_access_denied` and `admin_scope_denied`; `StoreUnavailable` for
- * an unknown key while the keys could not be read.
+ * `too_many_failed_logins`; 400 `ambiguous_credentials`; 403 `dashboard_access_denied`; `StoreUnavailable` for an unknown key while the
+ * keys could not be read.
  */
 export function authenticate(request: IncomingMessage, access: Access | undefined, parts: AccessParts): Operator {
   if (access === 'public') return anonymous;
@@ -94,16 +94,19 @@ export function authenticate(request: IncomingMessage, access: Access | undefine
   if (caller === undefined && shown === undefined) throw unknownKey();
   if (caller === undefined && !credentials.isComplete)
     throw new StoreUnavailable('unreachable', 'the keys are not known yet');
-  if (caller === undefined) throw failure(addressOf(request, parts.masterKey), parts.failedLogins, nowMs);
+  if (caller === undefined) throw failure(addressOf(request, parts), parts.failedLogins, nowMs);
   const { kind, key } = caller;
   if (key === undefined) return kind === 'anonymous' ? anonymous : { ...anonymous, kind };
   if (!key.dashboardAccess) note({ reason: 'denied', keyId: key.id }, request, parts);
   const operator = operatorOf(key);
   parts.keyUses?.note(key.id, nowMs);
-  // A scoped operator may use routes with the access `operator` only.
-  if (access !== 'operator' && isScoped(operator))
-    throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
   return operator;
+}
+
+/** Throws 403 `admin_scope_denied`: a scoped operator may use routes with the access `operator` only. */
+export function refuseScoped(operator: Operator, access: Access | undefined): void {
+  if (access === 'operator' || !isScoped(operator)) return;
+  throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
 }
 
 /** Whether the operator is limited to a user path and the paths below it. */
@@ -142,7 +145,8 @@ function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
 
-function addressOf(request: IncomingMessage, masterKey: string | undefined): string | undefined {
+/** Of the client: as a proxy says it, otherwise of the socket; undefined when that is closed. */
+export function addressOf(request: IncomingMessage, { masterKey }: Pick<AccessParts, 'masterKey'>): string | undefined {
   const [given, another] = valuesOf(request, clientAddressHeader);
   const vouchedFor = another === undefined ? readClientAddress(given, masterKey) : undefined;
   return vouchedFor ?? request.socket.remoteAddress;
@@ -151,7 +155,7 @@ function addressOf(request: IncomingMessage, masterKey: string | undefined): str
 /** Counts a refused request, and has the log tell of it. */
 function note(failed: FailedLogin, request: IncomingMessage, parts: AccessParts): void {
   parts.failedLogins.note(failed.reason);
-  parts.failedLoginLines?.note(addressOf(request, parts.masterKey) ?? '', failed, parts.nowMs());
+  parts.failedLoginLines?.note(addressOf(request, parts) ?? '', failed, parts.nowMs());
 }
 
 function failure(address: string | undefined, failedLogins: FailedLogins, nowMs: number): Refusal {

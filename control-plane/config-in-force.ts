@@ -31,6 +31,8 @@ export class ConfigInForce {
   models: ModelNames = modelNames({ providers: {} });
   /** How long records are kept; before it is known, for as long as anyone may want. */
   retention: RecordRetention = { audit: { retention: '365d' }, usage: { retention: '365d' } };
+  /** Whether writes of operators are recorded. */
+  isAudited = false;
   places: PlacesInForce = { providers: new Map(), aliases: new Map(), rules: new Map() };
   #areLimitsEnabled = false;
   #declared: AssembledConfig | undefined;
@@ -49,6 +51,7 @@ export class ConfigInForce {
     this.aliases = declared.aliases;
     this.models = modelNames(declared);
     this.retention = { audit: declared.audit, usage: declared.usage };
+    this.isAudited = declared.audit.enabled;
     this.#declared = declared;
     this.places = {
       providers: new Map(declared.places?.providers),

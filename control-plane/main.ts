@@ -8,7 +8,7 @@ import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createExpiryLines } from '../plane/expired-rules.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
 import { followSecrets } from '../plane/follow-secrets.ts';
-import { asInstance, identityOf } from '../plane/identity.ts';
+import { asInstance, controlPlaneFolder, identityOf } from '../plane/identity.ts';
 import { keepKeyUses } from '../plane/keep-key-uses.ts';
 import { keepText } from '../plane/kept-text.ts';
 import { createKeyPathWarnings } from '../plane/key-path-warnings.ts';
@@ -64,7 +64,7 @@ const log = createLog(identity, environment.logLevel, output);
 tellOfDropped(log, output);
 endOnUncaught(log, () => undefined);
 const nowMs = (): number => Date.now();
-const ownFolder = join(dataDirectory, 'control-plane');
+const ownFolder = join(dataDirectory, controlPlaneFolder);
 ownDirectory(dataDirectory);
 ownDirectory(ownFolder);
 
@@ -124,7 +124,8 @@ follower = await followConfigOrExit(identity, {
 });
 
 const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
-const records = keepRecords(environment, { retention: () => config.retention, nowMs, log, stored: () => undefined });
+const recordSettings = { ...environment, instance: identity.instance };
+const records = keepRecords(recordSettings, { config, configStatus, nowMs, log, stored: () => undefined });
 const documents = guardDocuments(store, stateFollower);
 const secretProblems = (): readonly string[] => secrets.problems();
 const failedLogins = createFailedLogins();
@@ -164,6 +165,7 @@ const app = createServer({
       secretProblems: secretProblems(),
       storesRecords: records.status().trouble === undefined,
     }),
+  writes: records.write,
 });
 const admin = { store: documents, quotas: () => config.quotas, nowMs };
 const rateLimitParts = {

@@ -9,17 +9,21 @@ import { storeRefusal } from './admin/store-refusal.ts';
 import {
   type Access,
   type AccessParts,
+  addressOf,
   authenticate,
   checkAccess,
   type Operator,
   refuseForeign,
+  refuseScoped,
   who,
 } from './authenticate.ts';
 import { admitRequest, refuseExpectation, refuseUnparsed, safeHeaders } from './connection.ts';
 import { describeRefusal, type ErrorCode, Refusal, refusal } from './errors.ts';
 import type { Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
+import type { AdminChange, AdminWrite } from './records/write-record.ts';
 import { WriteInDoubt } from './store/documents.ts';
+import { pathOf, type Route, refuseRoute } from './unknown-route.ts';
 
 export interface ServerParts {
   readonly logger: Pick<Logger, 'error' | 'info'>;
@@ -27,6 +31,8 @@ export interface ServerParts {
   readonly access: AccessParts;
   /** Whether this plane is ready or degraded. */
   readonly readiness: () => Readiness;
+  /** Hears of each write of an operator, done or refused, when it is answered. */
+  readonly writes?: (write: AdminWrite) => void;
 }
 
 declare module 'fastify' {
@@ -37,14 +43,22 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The operator; on public routes the anonymous one. */
     operator: Operator;
-    /** Logs a finished write: the operator, what it changed (a rule by its title, a key by its id), and further facts such as before and after. */
+    /** When it came. */
+    begun: Pick<AdminWrite, 'startedMs' | 'clientAddress'>;
+    /** What the write has changed, once it is done. */
+    change: AdminChange | undefined;
+    /** The error that it is answered with. */
+    refused: Refusal | undefined;
+    /**
+     * Logs and records a finished write: the operator, what it changed (a rule by its title, a key by its id), and further facts such as
+     * before and after. They hold no secret.
+     */
     wrote(about: string, facts?: object): void;
   }
 }
 
-type Route = { readonly method: string | string[]; readonly url: string };
-
 const bodyLimit = 1024 * 1024;
+const readMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const codeOfFrameworkError: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_BAD_URL: 'invalid_path',
@@ -60,7 +74,7 @@ const codeOfFrameworkError: Readonly<Record<string, ErrorCode>> = {
  * rendered flat, an unexpected error becomes `internal_error` and a log line (spec "Admin error shape"). Each declares its access in its
  * options: `config: { access: 'admin' }`.
  */
-export function createServer({ logger, metrics, access, readiness }: ServerParts) {
+export function createServer({ logger, metrics, access, readiness, writes }: ServerParts) {
   const routes: Route[] = [];
   const app = fastify({
     // The gateway writes its own log lines.
@@ -86,8 +100,9 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
   });
   app.server.on('checkExpectation', refuseExpectation);
 
-  app.decorateRequest('operator');
+  for (const name of ['operator', 'begun', 'change', 'refused']) app.decorateRequest(name);
   app.decorateRequest('wrote', function (this: FastifyRequest, about: string, facts: object = {}) {
+    this.change = { about, facts };
     record(this, 'done', logger, { about, ...facts });
   });
   app.addHook('onRoute', (route) => {
@@ -104,10 +119,18 @@ export function createServer({ logger, metrics, access, readiness }: ServerParts
     if (!hasOneHost(request.raw)) throw refusal('malformed_request');
     refuseForeign(request.raw, access);
     if (request.is404) throw refusalOfStranger(request, access) ?? refuseRoute(request, routes);
-    request.operator = authenticate(request.raw, request.routeOptions.config.access, access);
+    const { access: needed } = request.routeOptions.config;
+    // While the socket is open: a client that leaves at once has an address, too.
+    request.begun = { startedMs: access.nowMs(), clientAddress: addressOf(request.raw, access) ?? '' };
+    request.operator = authenticate(request.raw, needed, access);
+    refuseScoped(request.operator, needed);
     if (isEncoded(request.raw)) throw refusal('unsupported_encoding');
     // Many clients send a content type without a body. A route that needs a body checks for it.
     if (hasNoBody(request.raw)) delete request.raw.headers['content-type'];
+  });
+  // Before the answer is sent: a client that does not wait for it has written all the same.
+  app.addHook('onSend', async (request, { statusCode }) => {
+    if (writes !== undefined && isWrite(request)) writes(writeOf(request, statusCode, access.nowMs()));
   });
   app.setNotFoundHandler((request, reply) => render(refuseRoute(request, routes), request, reply));
   app.setErrorHandler<FastifyError>((error, request, reply) => {
@@ -131,7 +154,20 @@ function record(request: FastifyRequest, outcome: string, logger: Pick<Logger, '
   logger.info({ ...said, ...facts, outcome, request_id: id }, 'admin write');
 }
 
+/** Whether an operator has changed something, or tried to. */
+function isWrite({ operator, method, routeOptions, change, refused }: FastifyRequest): boolean {
+  const isAdmitted = (operator as Operator | undefined) !== undefined && routeOptions.config.access !== 'public';
+  return isAdmitted && (change !== undefined || (refused !== undefined && !readMethods.has(method)));
+}
+
+function writeOf(request: FastifyRequest, status: number, endedMs: number): AdminWrite {
+  const { id, operator, begun, method, url, headers, change, refused } = request;
+  const asked = { method, path: pathOf(url), userAgent: headers['user-agent'] };
+  return { requestId: id, operator, ...begun, endedMs, ...asked, status, change, refused };
+}
+
 function render(refused: Refusal, request: FastifyRequest, reply: FastifyReply): void {
+  request.refused = refused;
   void reply
     .code(refused.status)
     .headers({ ...safeHeaders, ...refused.headers, 'x-request-id': request.id })
@@ -159,23 +195,6 @@ function refusalOfStranger(request: FastifyRequest, access: AccessParts): Refusa
   } catch (error) {
     return asRefusal(error as Error, request);
   }
-}
-
-function refuseRoute(request: FastifyRequest, routes: readonly Route[]): Refusal {
-  const path = request.url.replace(/\?.*$/s, '');
-  const methods = routes.filter((route) => matches(route.url, path)).flatMap((route) => route.method);
-  if (methods.length === 0) return refusal('route_not_found', { fill: { method: request.method, path } });
-  const allow = [...new Set(methods)].sort().join(', ');
-  return refusal('method_not_allowed', { fill: { method: request.method, path, allow }, headers: { allow } });
-}
-
-function matches(pattern: string, path: string): boolean {
-  const expected = pattern.split('/');
-  const actual = path.split('/');
-  return (
-    expected.length === actual.length &&
-    expected.every((part, index) => part === actual[index] || (part.startsWith(':') && actual[index] !== ''))
-  );
 }
 
 function hasOneHost(request: IncomingMessage): boolean {

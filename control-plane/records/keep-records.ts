@@ -1,17 +1,24 @@
-// The records of the fleet in this plane: the store, and what fills and empties it.
+// The records of the fleet in this plane: the store, what fills and empties it, and the journal of this plane's own records.
+import type { FollowStatus } from '../../gitops/config-status.ts';
+import { controlPlaneFolder } from '../../plane/identity.ts';
 import type { Log } from '../../plane/log-events.ts';
+import { reconnectInTurn } from '../../plane/reconnect-in-turn.ts';
+import { watchJournal } from '../../plane/watch-journal.ts';
 import { retentionMs } from '../../schemas/units.ts';
 import type { JournalSettings } from '../../store/records/open-journal.ts';
-import { openJournalReader, type Reconnecting } from '../../store/records/open-journal.ts';
+import { openJournal, openJournalReader, type Reconnecting } from '../../store/records/open-journal.ts';
 import { openRecordStore } from '../../store/records/open-records.ts';
 import type { Retention } from '../../store/records/record-store.ts';
 import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
 import { type DrainStatus, drainJournal } from './drain-journal.ts';
 import { pruneRecords } from './prune-records.ts';
+import { type AdminWrite, recordOfWrite } from './write-record.ts';
 
 export interface RecordSettings extends JournalSettings {
   /** PostgreSQL; undefined: a file in the data directory. */
   readonly databaseUrl: string | undefined;
+  /** The name of this process in its records. */
+  readonly instance: string;
 }
 
 /** How long records are kept, as the configuration says it. */
@@ -20,14 +27,24 @@ export interface RecordRetention {
   readonly usage: { readonly retention: string };
 }
 
+/** What the configuration in force says of records. */
+export interface RecordPolicy {
+  readonly retention: RecordRetention;
+  /** Whether writes of operators are recorded. */
+  readonly isAudited: boolean;
+}
+
 export interface KeptRecords extends Reconnecting {
   readonly store: OpenRecordStore;
   readonly status: () => DrainStatus;
+  /** Records a write of an operator, where the configuration wants it. Returns at once. */
+  readonly write: (write: AdminWrite) => void;
   close(): Promise<void>;
 }
 
 export interface KeptRecordsParts {
-  readonly retention: () => RecordRetention;
+  readonly config: RecordPolicy;
+  readonly configStatus: () => Pick<FollowStatus, 'revision'> | undefined;
   readonly nowMs: () => number;
   readonly log: Log;
   /** Called when records have come into the store. */
@@ -37,19 +54,31 @@ export interface KeptRecordsParts {
 /** Opens the store and begins to fill it. */
 export function keepRecords(
   settings: RecordSettings,
-  { retention, nowMs, log, stored }: KeptRecordsParts,
+  { config, configStatus, nowMs, log, stored }: KeptRecordsParts,
 ): KeptRecords {
   const { dataDirectory: directory, databaseUrl } = settings;
   const store = openRecordStore({ directory, databaseUrl });
   const reader = openJournalReader(settings);
+  const journal = openJournal({ ...settings, instance: controlPlaneFolder });
+  const watch = watchJournal(journal, log);
   const drain = drainJournal({ reader, store, log, stored });
-  const pruning = pruneRecords(store, () => beginnings(retention(), nowMs()), log);
+  const pruning = pruneRecords(store, () => beginnings(config.retention, nowMs()), log);
   return {
     store,
-    status: () => drain.status(),
-    reconnect: (...given) => reader.reconnect(...given),
+    status() {
+      const { lostRecords, ...status } = drain.status();
+      return { ...status, lostRecords: lostRecords + journal.status().droppedRecords };
+    },
+    write(write) {
+      if (!config.isAudited) return;
+      const { instance } = settings;
+      const configRevision = configStatus()?.revision ?? '';
+      journal.append(JSON.stringify(recordOfWrite(write, { instance, configRevision })));
+    },
+    reconnect: reconnectInTurn(reader, journal),
     async close() {
-      await Promise.all([drain.close(), pruning.close()]);
+      clearInterval(watch);
+      await Promise.all([journal.close(), drain.close(), pruning.close()]);
       await Promise.all([reader.close(), store.close()]);
     },
   };

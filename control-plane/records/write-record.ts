@@ -1,0 +1,84 @@
+// A write of an operator that is answered → its record: who changed what, from which state to which, or why it was refused.
+import { authMethodOf } from '../../schemas/records/auth-method.ts';
+import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import { recordId } from '../../store/records/record-id.ts';
+import type { Operator } from '../authenticate.ts';
+import type { Refusal } from '../errors.ts';
+
+/** What a finished write has changed. */
+export interface AdminChange {
+  /** Its subject: a rule by its title, a key by its id. */
+  readonly about: string;
+  /** `before` and `after`, where documents have changed; other members are for the log. */
+  readonly facts: object;
+}
+
+export interface AdminWrite {
+  readonly requestId: string;
+  readonly operator: Operator;
+  /** Unix milliseconds. */
+  readonly startedMs: number;
+  readonly endedMs: number;
+  readonly method: string;
+  /** Without its query. */
+  readonly path: string;
+  readonly clientAddress: string;
+  readonly userAgent: string | undefined;
+  readonly status: number;
+  /** Undefined: nothing was changed, or it is not known. */
+  readonly change: AdminChange | undefined;
+  readonly refused: Pick<Refusal, 'code' | 'message' | 'type'> | undefined;
+}
+
+/** The control plane that answered. */
+export interface WriteContext {
+  readonly instance: string;
+  readonly configRevision: string;
+}
+
+/** Of a path, a client's name for itself and an error's message. Characters. */
+const longestText = 2048;
+
+/** The record of `data.event_type` `admin_write`; the change is its `request_body`. */
+export function recordOfWrite(write: AdminWrite, { instance, configRevision }: WriteContext): RequestRecord {
+  const { operator, startedMs, endedMs, change, refused, userAgent } = write;
+  const method = authMethodOf(operator.kind);
+  return {
+    id: recordId(startedMs),
+    request_id: write.requestId,
+    started_ms: Math.floor(startedMs),
+    // A clock that was set back must not make it negative.
+    duration_ns: Math.max(0, Math.round((endedMs - startedMs) * 1e6)),
+    method: write.method,
+    path: write.path.slice(0, longestText),
+    status_code: write.status,
+    stream: false,
+    user_path: operator.userPath,
+    ...(operator.keyId === undefined ? undefined : { auth_key_id: operator.keyId }),
+    ...(method === undefined ? undefined : { auth_method: method }),
+    client_ip: write.clientAddress,
+    alias_used: false,
+    ...(refused === undefined ? undefined : { error_type: refused.type }),
+    attempts: [],
+    data: {
+      event_type: 'admin_write',
+      ...(refused === undefined
+        ? undefined
+        : { error_code: refused.code, error_message: refused.message.slice(0, longestText) }),
+      ...(userAgent === undefined ? undefined : { user_agent: userAgent.slice(0, longestText) }),
+      ...(change === undefined ? undefined : { request_body: bodyOf(change) }),
+      config_revision: configRevision,
+      instance,
+    },
+  };
+}
+
+/** A reset has neither `before` nor `after`: it changes counters alone. */
+function bodyOf({ about, facts }: AdminChange): object {
+  const { before, after } = facts as { readonly before?: unknown; readonly after?: unknown };
+  return {
+    about,
+    ...(before === undefined ? undefined : { before }),
+    ...(after === undefined ? undefined : { after }),
+  };
+}
