@@ -62,7 +62,7 @@ const identity = asInstance(anyPlane, `${anyPlane.instance}:${port}`);
 const output = standardOutput();
 const log = createLog(identity, environment.logLevel, output);
 tellOfDropped(log, output);
-endOnUncaught(log, () => undefined);
+endOnUncaught(log, () => records.close());
 const nowMs = (): number => Date.now();
 const ownFolder = join(dataDirectory, controlPlaneFolder);
 ownDirectory(dataDirectory);

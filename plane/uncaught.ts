@@ -4,15 +4,15 @@
 const saveMs = 800;
 
 /**
- * From now on an uncaught error is logged, `save` is called, and the process ends with status 1. `save` is called twice: a save that was
- * already running does not hold the last changes.
+ * From now on an uncaught error is logged, `saves` are called, side by side, and the process ends with status 1. Each is called twice: a save
+ * that was already running does not hold the last changes.
  */
 export function endOnUncaught(
   log: { fatal(fields: object, text: string): void },
-  save: () => Promise<unknown> | undefined,
+  ...saves: readonly (() => Promise<unknown> | undefined)[]
 ): void {
   let isEnding = false;
-  const trySave = async (): Promise<void> => {
+  const trySave = async (save: () => Promise<unknown> | undefined): Promise<void> => {
     try {
       await save();
     } catch {
@@ -24,8 +24,7 @@ export function endOnUncaught(
     if (isEnding) return;
     isEnding = true;
     setTimeout(() => process.exit(1), saveMs);
-    void trySave()
-      .then(trySave)
-      .then(() => process.exit(1));
+    const saving = saves.map((save) => trySave(save).then(() => trySave(save)));
+    void Promise.all(saving).then(() => process.exit(1));
   });
 }

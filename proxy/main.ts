@@ -13,7 +13,7 @@ import { KeyUses } from '../plane/key-uses.ts';
 import { standardOutput } from '../plane/line-writer.ts';
 import { createLog, logSettings, tellOfDropped } from '../plane/log.ts';
 import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
-import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
+import { reloadOnHangUp } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
 import { openPlaneStore } from '../store/state/open.ts';
@@ -24,6 +24,7 @@ import { type ConnectionCounts, roomOfProcess } from './connection/connections.t
 import { controlPlaneLink } from './control-plane-link.ts';
 import { watchControlPlane } from './control-plane-watch.ts';
 import { openDiscovery } from './discovery/open.ts';
+import { endOnSignals } from './end-on-signals.ts';
 import { readEnvironment } from './environment.ts';
 import { KeptExplanations } from './kept-explanations.ts';
 import { createKeyStreams } from './key-streams.ts';
@@ -71,7 +72,11 @@ const flushIntervalMs = environment.flushIntervalSeconds * 1000;
 const lock = claimInstance({ identity, directory: environment.dataDirectory, former: environment.formerInstance }, log);
 
 const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmentFingerprint(variables) }, log);
-endOnUncaught(log, () => lifecycle.counters?.flush());
+endOnUncaught(
+  log,
+  () => lifecycle.counters?.flush(),
+  () => recording.close(),
+);
 const current = createCurrent();
 const pools = createPools(roomOfProcess().most, { refused: createRefusedAddressLog(log, nowMs) });
 const providerKeys = new ProviderKeys(logRefusedKeys(log));
@@ -217,22 +222,8 @@ lifecycle.counters = await keepCounters({
 lifecycle.keyUses = keepKeyUses(keyUses, store.uses);
 keepLimiter(limiter, tickMs, log);
 keepTargetLines(targets, tickMs, log);
-stopOnSignals({
-  log,
-  messages: ['draining', 'stopped'],
-  atSecond: 'close',
-  facts: () => ({ open_requests: server.openRequests(), grace_ms: current.get().shutdownGraceMs }),
-  drain() {
-    lifecycle.phase = 'draining';
-    return server.drain(current.get().shutdownGraceMs);
-  },
-  async close() {
-    await Promise.all([lifecycle.close(), kept.settled(), recording.close(), telemetry.close()]);
-    stateFollower.end();
-    await Promise.all([store.close(), stateFollower.kept()]);
-    lock?.release();
-  },
-});
+const graceMs = (): number => current.get().shutdownGraceMs;
+endOnSignals({ log, server, lifecycle, graceMs, kept, recording, telemetry, stateFollower, store, lock });
 
 if (metricsPort !== undefined) await listenForMetrics(metrics, { identity, host, port: metricsPort, ownNames }, log);
 const address = await listenOrExit(identity, { host, port, prefix: 'GATEWAY' }, server.listen(host, port));

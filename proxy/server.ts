@@ -1,6 +1,5 @@
 // The proxy's HTTP server: a table says which trip takes a request line.
-import type { IncomingMessage, Server } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { boundAddress } from '../plane/bound-address.ts';
 import { createServer } from '../plane/http.ts';
 import { forwardAdmin } from './admin/forward.ts';
@@ -11,9 +10,10 @@ import { refusePreflight, shareAcrossOrigins } from './connection/cross-origin.t
 import { type Exchange, openExchange } from './connection/exchange.ts';
 import { isUnder } from './connection/known-routes.ts';
 import { answerParseErrors } from './connection/parse-errors.ts';
-import { createPipelining, type Pipelining } from './connection/pipelining.ts';
+import { createPipelining } from './connection/pipelining.ts';
 import { refuseForeign } from './connection/refuse-foreign.ts';
 import { watchWriteProgress } from './connection/write-progress.ts';
+import { createDraining, type Draining } from './draining.ts';
 import { type ModelEndpoint, modelEndpoints } from './endpoints/model-endpoints.ts';
 import { namingEndpoints } from './endpoints/naming-endpoints.ts';
 import { createPluginServer } from './endpoints/plugin-server.ts';
@@ -24,19 +24,17 @@ import { doorOf } from './opaque/doors.ts';
 import { serveOpaque } from './opaque-line.ts';
 import { serve } from './pipeline.ts';
 import { type SignallingDoor, serveSignalling, signallingDoors } from './realtime/signalling.ts';
-import { createUpgrades, isUpgrade, type Upgrades } from './realtime/upgrades.ts';
+import { createUpgrades, isUpgrade } from './realtime/upgrades.ts';
 import type { TripName } from './request-tally.ts';
 import type { SessionCounts } from './session-counts.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 
 /** The running server. */
-export interface ProxyServer {
+export interface ProxyServer extends Draining {
   /** Starts listening; resolves with the address it is bound to, such as http://0.0.0.0:8080. Rejects when the port is taken. */
   listen(host: string, port: number): Promise<string>;
   /** Puts the client-side timeouts and the limits of connections of a snapshot in force. */
   apply(snapshot: Pick<Snapshot, 'timeouts' | 'connections'>): void;
-  /** Closes the listener and resolves when every open request was answered, or after `graceMs`, when the rest is cut. */
-  drain(graceMs: number): Promise<void>;
   /** Requests being served at this moment. */
   openRequests(): number;
   /** What is counted of connections. */
@@ -137,7 +135,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
     openRequests: () => pipelining.open() + upgrades.size(),
     connections: () => connections.counts(),
     sessions: () => upgrades.counts(),
-    drain: (graceMs) => drain(server, { pipelining, upgrades }, graceMs),
+    ...createDraining({ server, pipelining, upgrades, unsettled: () => gateway.metrics.requests.inFlight }),
   };
 }
 
@@ -218,28 +216,4 @@ function answer(exchange: Exchange, thrown: unknown, gateway: Gateway): void {
 function giveUp(exchange: Exchange, error: unknown, gateway: Gateway): void {
   gateway.reportFailure(error, exchange.id);
   exchange.response.destroy();
-}
-
-interface Open {
-  readonly pipelining: Pipelining;
-  readonly upgrades: Upgrades;
-}
-
-async function drain(server: Server, { pipelining, upgrades }: Open, graceMs: number): Promise<void> {
-  pipelining.drain();
-  upgrades.drain();
-  // http's own close would stop the timeout checks, and count answers that are not read yet as idle.
-  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-  const sweepIdle = (): void => {
-    if (!pipelining.flushing()) server.closeIdleConnections();
-  };
-  sweepIdle();
-  const sweep = setInterval(sweepIdle, timeoutCheckMs);
-  const cut = setTimeout(() => {
-    server.closeAllConnections();
-    upgrades.end();
-  }, graceMs);
-  await closed;
-  clearInterval(sweep);
-  clearTimeout(cut);
 }

@@ -7,6 +7,7 @@ import { t as suite, type Test, test } from 'tap';
 import { askTimes, countsOf } from '../support/counters.ts';
 import { type Behaviour, createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey, startGateway } from '../support/gateway.ts';
+import { journaled } from '../support/journal.ts';
 import { type LogLine, type RunningProcess, startProcess } from '../support/process.ts';
 import { openRaw, type RawResponse } from '../support/raw-http.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
@@ -91,6 +92,7 @@ await test('an exception in a timer ends the proxy at once, with everything coun
   const fatal = await explode(t, mortal.process);
   t.match(fatal, { err: { type: 'TypeError', message: canary, stack: /preload\.mjs/ } });
   t.notMatch(mortal.process.stderr.join('\n'), /preload/, 'and nothing besides');
+  t.equal(journaled(mortal).length, before.requests, 'the journal, too');
   await mortal.restart({ BOMB: 'a rejected promise' });
   t.same(await countsOf(mortal), before);
 });

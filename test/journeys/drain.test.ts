@@ -4,6 +4,7 @@ import { t as suite, test } from 'tap';
 import { chatCall, firstEvent, lastEvent } from '../support/chat-call.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
+import { journaled } from '../support/journal.ts';
 import { listen } from '../support/ports.ts';
 import { openRaw, type RawConnection } from '../support/raw-http.ts';
 import { watchSlowdown } from '../support/slowdown.ts';
@@ -33,6 +34,11 @@ async function openStream(t: Teardown, gateway: Gateway): Promise<RawConnection>
   const connection = await openCall(t, gateway, ',"stream":true');
   await connection.waitFor(({ responses }) => responses[0]?.text() === firstEvent);
   return connection;
+}
+
+/** What the requests that are recorded ended with. */
+function statusesOf(gateway: Gateway): readonly number[] {
+  return journaled(gateway).map((record) => record.status_code);
 }
 
 /** Settles with the error code of a connect, or `connected`. */
@@ -150,6 +156,7 @@ await test('past the grace the rest is cut', async (t) => {
   t.notMatch(cut?.text(), /\[DONE\]/);
   t.notOk(cut?.complete && !/"error"/.test(cut.text()), 'the cut stream does not look like a whole one');
   for (const entry of entries) await waitFor('the provider to be let go', () => entry.clientClosedAtMs);
+  t.same(statusesOf(gateway), [499, 499], 'and recorded');
 });
 
 // Others, with a SIGTERM first, are in the tests of counters (test/faults/counters-restarts.test.ts).
@@ -164,6 +171,7 @@ await test('a second signal ends it at once (SIGINT, SIGTERM)', async (t) => {
   gateway.process.signal('SIGTERM');
   t.same(await gateway.process.exited, { code: 0, signal: null });
   t.ok(performance.now() - againAtMs < 5_000, 'long before the grace has passed');
+  t.same(statusesOf(gateway), [499], 'the request that it cuts is recorded');
 });
 
 await test('a port in use ends the start with one clear line', async (t) => {
