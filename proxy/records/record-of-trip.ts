@@ -19,6 +19,9 @@ import { sessionIdOf } from './session-id.ts';
 
 /** Of a client's name for itself, a path and an error's message. Characters. */
 const longestText = 2048;
+/** Names of what the provider could not be told: some are the client's, and as many and as long as it likes. */
+const mostDropped = 100;
+const longestName = 128;
 
 /** A caller who was let in. */
 export interface RecordedCaller {
@@ -148,7 +151,7 @@ function dataOf(trip: RecordedTrip, call: Call | undefined, { hasUsage, instance
       guardrails: false,
       usage: hasUsage,
     },
-    ...(dropped === undefined || dropped.length === 0 ? undefined : { dropped }),
+    ...(dropped === undefined || dropped.length === 0 ? undefined : { dropped: shortNames(dropped) }),
     config_revision: snapshot.revision,
     instance,
   };
@@ -179,4 +182,8 @@ function errorOf({ code, message, provider, rule }: Refusal, caller: LoggedCalle
 function failoverOf(failed: readonly RecordedAttempt[], { target }: RecordedAttempt): Partial<AuditData> {
   if (failed.every((attempt) => attempt.target === target)) return {};
   return { failover: { target_model: `${target.upstream.name}/${target.model}` } };
+}
+
+function shortNames(names: readonly string[]): string[] {
+  return names.slice(0, mostDropped).map((name) => name.slice(0, longestName));
 }

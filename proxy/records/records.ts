@@ -8,8 +8,11 @@ import { lineWithBodies } from './line-with-bodies.ts';
 import { type RecordedEnd, type RecordedTrip, recordOfTrip } from './record-of-trip.ts';
 import { Turnstile } from './turnstile.ts';
 
-/** How many requests of callers without a key are recorded in a second: they must not be able to fill the store. */
-const mostStrangers = 10;
+/**
+ * How many requests of callers without a key are recorded in a second: they must not be able to fill the store. One of them takes up to 7 KB,
+ * so 30 days of them take 18 GB at most; all of them are counted, and in the access log.
+ */
+const mostStrangers = 1;
 
 export interface Records {
   /** What takes the bodies of a request of this consumer; undefined: they are not recorded. */

@@ -77,7 +77,7 @@ export interface AuditData {
   readonly failover?: { readonly target_model: string };
   readonly workflow_features?: WorkflowFeatures;
   readonly request_revisions?: readonly RequestRevision[];
-  /** Members of the request that the provider could not be told. */
+  /** Members of the request that the provider could not be told: the first hundred, and of each the first 128 characters. */
   readonly dropped?: readonly string[];
   /** The revision of the configuration that served it. */
   readonly config_revision?: string;
