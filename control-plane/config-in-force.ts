@@ -4,6 +4,9 @@ import type { DeclaredPlaces } from '../gitops/places.ts';
 import type { ManualAlias } from '../schemas/aliases/manual-alias.ts';
 import { aliasesInForce, mergeAliases } from '../schemas/aliases/merge-aliases.ts';
 import { type ModelNames, modelNames } from '../schemas/aliases/model-names.ts';
+import { type Budget, compileBudgets } from '../schemas/budgets/budget.ts';
+import type { BudgetPrerequisites } from '../schemas/budgets/merge-budgets.ts';
+import { type Anchors, defaultAnchors } from '../schemas/budgets/window.ts';
 import { type KnownModels, knownModels, nothingKnown } from '../schemas/rules/known-models.ts';
 import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';
 import { compileRules, type Rule } from '../schemas/rules/rule.ts';
@@ -20,6 +23,9 @@ export type PlacesInForce = Readonly<Record<keyof DeclaredPlaces, ReadonlyMap<st
 export class ConfigInForce {
   isLoaded = false;
   rules: readonly Rule[] = [];
+  budgets: readonly Budget[] = [];
+  /** Where windows of budgets begin, as declared, without those of operators. */
+  anchors: Anchors = defaultAnchors;
   /** With the aliases of operators. */
   known: KnownModels = nothingKnown;
   /** The limits on what operators may store. */
@@ -29,12 +35,13 @@ export class ConfigInForce {
   /** As declared, without those of operators. */
   aliases: AssembledConfig['aliases'] = [];
   models: ModelNames = modelNames({ providers: {} });
+  places: PlacesInForce = { providers: new Map(), aliases: new Map(), rules: new Map(), budgets: new Map() };
   /** How long records are kept; before it is known, for as long as anyone may want. */
   retention: RecordRetention = { audit: { retention: '365d' }, usage: { retention: '365d' } };
   /** Whether writes of operators are recorded. */
   isAudited = false;
-  places: PlacesInForce = { providers: new Map(), aliases: new Map(), rules: new Map() };
   #areLimitsEnabled = false;
+  #areBudgetsEnabled = false;
   #declared: AssembledConfig | undefined;
   #manual: readonly ManualAlias[] = [];
   readonly #switches: Switches;
@@ -46,6 +53,8 @@ export class ConfigInForce {
   put(declared: AssembledConfig): void {
     this.isLoaded = true;
     this.rules = compileRules(declared.rate_limits);
+    this.budgets = compileBudgets(declared.budgets);
+    this.anchors = declared.budgets.settings;
     this.quotas = declared.admin;
     this.providers = declared.providers;
     this.aliases = declared.aliases;
@@ -57,8 +66,10 @@ export class ConfigInForce {
       providers: new Map(declared.places?.providers),
       aliases: new Map(declared.places?.aliases),
       rules: new Map(declared.places?.rules),
+      budgets: new Map(declared.places?.budgets),
     };
     this.#areLimitsEnabled = declared.rate_limits.enabled;
+    this.#areBudgetsEnabled = declared.budgets.enabled;
     this.#learn();
   }
 
@@ -77,5 +88,10 @@ export class ConfigInForce {
   /** Which rules can be enforced. */
   prerequisites(): RulePrerequisites {
     return { ...this.#switches, enabled: this.#areLimitsEnabled, known: this.known };
+  }
+
+  /** Which budgets can be enforced. */
+  budgetPrerequisites(): BudgetPrerequisites {
+    return { ...this.#switches, enabled: this.#areBudgetsEnabled };
   }
 }

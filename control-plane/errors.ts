@@ -33,6 +33,9 @@ export const errors = {
     409,
   ),
   too_many_virtual_models: bad('Operators have set {count} virtual models already; at most {limit} are allowed.', 409),
+  too_many_budgets: bad('There are {count} budgets {where} already; at most {limit} are allowed.', 409),
+  budget_config_owned: bad('This budget is declared in {place}. Remove it there, or override it with a PUT.', 409),
+  budget_not_found: { status: 404, type: 'not_found_error', message: 'There is no such budget.' },
   virtual_model_config_owned: bad(
     'The virtual model "{source}" is declared in {place}. Remove it there, or override it with a PUT.',
     409,
@@ -45,7 +48,7 @@ export const errors = {
   quota_templates_not_entitled: {
     status: 403,
     type: 'permission_error',
-    message: 'A per_child rule needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS). Nothing was stored.',
+    message: 'A template (per_child) needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS). Nothing was stored.',
   },
   rate_limit_not_found: { status: 404, type: 'not_found_error', message: 'There is no such rate limit.' },
   virtual_model_not_found: { status: 404, type: 'not_found_error', message: 'There is no virtual model "{source}".' },

@@ -22,16 +22,16 @@ import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start
 import { endOnUncaught } from '../plane/uncaught.ts';
 import { manualAliases, manualRules } from '../schemas/documents/kinds.ts';
 import { readKind } from '../schemas/documents/managed-kind.ts';
-import type { Credentials } from '../schemas/keys/credentials.ts';
 import { ownDirectory } from '../store/own-files.ts';
 import { followState } from '../store/state/follow-state.ts';
 import { openPlaneStore } from '../store/state/open.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
+import { budgets as budgetRoutes } from './admin/budgets/routes.ts';
 import { configRoutes } from './admin/config/routes.ts';
 import { explainRoutes } from './admin/explain/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
-import { keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
+import { datedRule, keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
 import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
 import { readLiveCounters } from './admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from './admin/rate-limits/routes.ts';
@@ -48,6 +48,7 @@ import { createFailedLoginLines } from './failed-login-lines.ts';
 import { createFleet, type Desired } from './fleet.ts';
 import { watchFleet } from './fleet-watch.ts';
 import { createMetrics } from './metrics.ts';
+import { openBudgets } from './open-budgets.ts';
 import { readinessOf } from './readiness.ts';
 import { keepRecords } from './records/keep-records.ts';
 import { createServer } from './server.ts';
@@ -67,7 +68,6 @@ const nowMs = (): number => Date.now();
 const ownFolder = join(dataDirectory, controlPlaneFolder);
 ownDirectory(dataDirectory);
 ownDirectory(ownFolder);
-
 const fingerprint = environmentFingerprint(environment.variables);
 const store = openPlaneStore(environment, {
   adoptsUnsigned: environment.adoptsUnsigned,
@@ -77,13 +77,15 @@ const config = new ConfigInForce({ hasTemplates: entitlements.has('quota_templat
 const managed = new DocumentsInForce(environment.masterKey);
 const warnOfRules = createRuleWarnings(log);
 const warnOfKeyPaths = createKeyPathWarnings(environment.variables, log);
+const budgets = await openBudgets({ config, managed, records: () => records.store, store, ownFolder, nowMs, log });
 let follower: Follower | undefined;
+const configStatus = (): FollowStatus | undefined => follower?.status();
+const recordSettings = { ...environment, instance: identity.instance };
+const records = keepRecords(recordSettings, { config, configStatus, nowMs, log, stored: budgets.ask });
 let expiry: Expiry | undefined;
 const warnUnenforced = (): void => {
   if (config.isLoaded) warnOfRules(managed.documents, config.rules, config.prerequisites(), nowMs());
 };
-
-const configStatus = (): FollowStatus | undefined => follower?.status();
 const state = (): StateStatus => stateFollower.status();
 const desired = (): Desired => ({
   configRevision: configStatus()?.revision ?? '',
@@ -101,6 +103,7 @@ const stateFollower = await followState({
     config.putAliases(readKind(manualAliases, documents).values);
     warnUnenforced();
     warnOfKeyPaths(documents);
+    budgets.changed();
     expiry?.changed();
   },
   report(event) {
@@ -118,14 +121,12 @@ follower = await followConfigOrExit(identity, {
   log,
   apply(declared) {
     config.put(declared);
-    declaredDates.update(config.rules, nowMs());
+    declaredDates.update(config.rules.map(datedRule), nowMs());
+    budgets.changed();
     warnUnenforced();
   },
 });
-
 const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
-const recordSettings = { ...environment, instance: identity.instance };
-const records = keepRecords(recordSettings, { config, configStatus, nowMs, log, stored: () => undefined });
 const documents = guardDocuments(store, stateFollower);
 const secretProblems = (): readonly string[] => secrets.problems();
 const failedLogins = createFailedLogins();
@@ -140,6 +141,7 @@ const metrics = createMetrics({
   failedLogins,
   records: records.status,
   output,
+  budgets: budgets.watch,
 });
 const app = createServer({
   logger: log,
@@ -176,6 +178,7 @@ const rateLimitParts = {
 };
 const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 await app.register(rateLimits, { parts: rateLimitParts, who });
+await app.register(budgetRoutes, { parts: budgets.serve(admin), who });
 await app.register(authKeys, { parts: { ...admin, uses: store.uses, known: () => config.known } });
 const virtualModelParts = {
   ...admin,
@@ -197,13 +200,10 @@ await app.register(status, {
     nowMs,
   },
 });
-const reportRecords = (error: unknown): void => log.warn({ err: error }, 'the live stream cannot be read');
-const credentials = (): Credentials => managed.credentials;
-await app.register(recordRoutes, { parts: { store: records.store, nowMs, credentials, report: reportRecords } });
+await app.register(recordRoutes, { parts: { store: records.store, managed, nowMs, log } });
 await app.register(explainRoutes);
 await app.register(openapi);
 reloadOnHangUp(() => follower?.reload());
-
 const fleetWatch = await watchFleet({ fleet, signOfLife, stateFollower, log });
 const tellExpired = createExpiryLines(log);
 expiry = removeExpired(
@@ -233,7 +233,7 @@ stopOnSignals({
   atSecond: 'exit',
   mostMs: closeGraceMs,
   drain() {
-    for (const each of [fleetWatch, expiry, resealer, secrets]) each?.close();
+    for (const each of [fleetWatch, budgets, expiry, resealer, secrets]) each?.close();
     return drain(app);
   },
   async close() {

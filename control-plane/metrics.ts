@@ -7,6 +7,8 @@ import { controlPlaneMetrics as defined } from '../schemas/control-plane-metrics
 import type { MetricDefinition } from '../schemas/metrics.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
+import { exposeBudgets } from './budget-metrics.ts';
+import type { BudgetWatch } from './budgets/watch.ts';
 import type { Fleet } from './fleet.ts';
 import type { DrainStatus } from './records/drain-journal.ts';
 
@@ -27,6 +29,7 @@ export interface ObservedFacts {
   readonly failedLogins: Pick<FailedLogins, 'counts'>;
   readonly records: () => DrainStatus;
   readonly output: Pick<LineWriter, 'droppedEvents'>;
+  readonly budgets: Pick<BudgetWatch, 'standings'>;
 }
 
 /** Creates a registry (no global state) with the metrics of the process and the fleet. */
@@ -89,5 +92,6 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   gauge(defined.secretFilesUnusable, () => secretProblems().length);
   gauge(defined.recordStoreUp, () => (records().trouble === undefined ? 1 : 0));
   gauge(defined.convergenceLag, () => fleet.lagSeconds());
+  exposeBudgets(registers, facts.budgets);
   return { contentType: registry.contentType, text: () => registry.metrics() };
 }

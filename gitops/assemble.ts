@@ -5,13 +5,16 @@ import { assembleAliases } from './assemble-aliases.ts';
 import type { AssembledConfig, KeyFile } from './assembled.ts';
 import { checkAliases } from './check-aliases.ts';
 import { checkAudit } from './check-audit.ts';
+import { checkBudgets } from './check-budgets.ts';
 import { checkProviders } from './check-providers.ts';
 import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
 import { checkServer } from './check-server.ts';
 import { checkUserPaths } from './check-user-paths.ts';
+import { readEnvironmentBudgets } from './environment-budgets.ts';
 import { readEnvironmentRules } from './environment-rules.ts';
 import { mergeParts } from './merge-parts.ts';
 import { checkGivenProviders, checkTokenCaps, overrule } from './overrule.ts';
+import { overruleBudgets } from './overrule-budgets.ts';
 import { placesOf } from './places.ts';
 import type { Problem } from './problem.ts';
 import type { Part, Sources } from './sources.ts';
@@ -51,9 +54,10 @@ export function assemble(
   const aliases = checkAliases(config.aliases, known, sources);
   const limits = checkRateLimits(config.rate_limits, known, sources);
   problems.push(...checkServer(config.server, sources), ...checkAudit(config.audit, sources));
-  problems.push(...checkTemplates(parts, entitlements));
+  problems.push(...checkTemplates(parts, entitlements), ...checkBudgets(config.budgets, sources));
   const variables = readEnvironmentRules(environment, entitlements);
-  for (const found of [providers, aliases, limits, variables]) {
+  const givenBudgets = readEnvironmentBudgets(environment, entitlements);
+  for (const found of [providers, aliases, limits, variables, givenBudgets]) {
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }
@@ -61,9 +65,15 @@ export function assemble(
   if (problems.length > 0) return { problems, warnings };
 
   warnings.push(...checkUserPaths(config.rate_limits, variables.given, sources));
-  const places = placesOf({ ...config, providerNames }, variables.given, sources);
+  const places = placesOf(
+    { ...config, providerNames },
+    { rules: variables.given, budgets: givenBudgets.given },
+    sources,
+  );
   warnings.push(...overrule(config.rate_limits, variables, sources, isDeclared('rate_limits')));
   warnings.push(...checkTokenCaps(config.rate_limits, variables));
+  const budgetContext = { isDeclared: isDeclared('budgets'), usageEnabled: variables.usageEnabled };
+  warnings.push(...overruleBudgets(config.budgets, givenBudgets, sources, budgetContext));
 
   for (const name of providers.keyless) delete config.providers[name];
   const isPartial = areComplete && providers.keyless.size > 0;

@@ -93,12 +93,13 @@ function sayOtherFile(scope: string, path: Path, first: Path, sources: Sources):
  */
 export function checkTemplates(parts: readonly Part[], entitlements: ReadonlySet<string>): Problem[] {
   if (entitlements.has('quota_templates')) return [];
-  return parts.flatMap((part) => {
-    const entries = valueAt(part.value, ['rate_limits', 'user_paths']);
+  const sections = ['rate_limits', 'budgets'].flatMap((section) => parts.map((part) => ({ part, section })));
+  return sections.flatMap(({ part, section }) => {
+    const entries = valueAt(part.value, [section, 'user_paths']);
     if (!Array.isArray(entries)) return [];
     return entries.flatMap((entry: unknown, index) => {
       if (valueAt(entry, ['per_child']) !== true) return [];
-      const path = ['rate_limits', 'user_paths', index, 'per_child'];
+      const path = [section, 'user_paths', index, 'per_child'];
       return [{ ...problemIn({ part, path }, templateProblem), fatal: true }];
     });
   });

@@ -31,8 +31,7 @@ export function checkUserPaths(config: RateLimits, given: readonly GivenRules[],
   const replaced = new Set(variables.map(({ subject }) => subject));
   const declared = limitsOfFiles(config, sources);
   const rules = [...declared.filter(({ path }) => !replaced.has(path)), ...variables.flatMap(limitsOfVariable)];
-  const spelling = [...checkLetterCase(declared, variables), ...checkHyphens(declared, variables)];
-  return [...checkCaps(rules), ...spelling].slice(0, enough);
+  return [...checkCaps(rules), ...checkSpelling(declared, variables)].slice(0, enough);
 }
 
 function limitsOfFiles(config: RateLimits, sources: Sources): Placed[] {
@@ -83,8 +82,26 @@ function ancestorsOf(path: string): string[] {
   return ['/', ...segments.map((_, index) => `/${segments.slice(0, index + 1).join('/')}`)];
 }
 
+/** A path that a variable names. */
+interface NamedPath {
+  readonly variable: string;
+  /** Normalised. */
+  readonly subject: string;
+}
+
+/** Warnings about variables that name another path than the files, because of a letter or a hyphen. */
+export function checkSpelling(
+  declared: readonly Pick<Placed, 'path' | 'place'>[],
+  variables: readonly NamedPath[],
+): Problem[] {
+  return [...checkLetterCase(declared, variables), ...checkHyphens(declared, variables)];
+}
+
 /** The name of a variable stands for a path in lower case, and letter case counts. */
-function checkLetterCase(declared: readonly Placed[], variables: readonly GivenRules[]): Problem[] {
+function checkLetterCase(
+  declared: readonly Pick<Placed, 'path' | 'place'>[],
+  variables: readonly NamedPath[],
+): Problem[] {
   const byLowerCase = new Map(declared.map((rule) => [rule.path.toLowerCase(), rule]));
   const paths = new Set(declared.map(({ path }) => path));
   return variables.flatMap(({ variable, subject }) => {
@@ -100,7 +117,7 @@ function checkLetterCase(declared: readonly Placed[], variables: readonly GivenR
 }
 
 /** The name of a variable cannot have a hyphen. */
-function checkHyphens(declared: readonly Placed[], variables: readonly GivenRules[]): Problem[] {
+function checkHyphens(declared: readonly Pick<Placed, 'path' | 'place'>[], variables: readonly NamedPath[]): Problem[] {
   const paths = new Set(declared.map(({ path }) => path));
   return variables.flatMap(({ variable, subject }) => {
     if (paths.has(subject)) return [];

@@ -1,8 +1,8 @@
 // One difference between two configurations, as data and in words. It never holds a secret.
 
 export interface ConfigChange {
-  kind: 'provider' | 'alias' | 'rule' | 'setting';
-  /** The name of the provider, the source of the alias, scope with subject and period of the rule, or the key of the setting. */
+  kind: 'provider' | 'alias' | 'rule' | 'budget' | 'setting';
+  /** The name of the provider, the source of the alias, scope with subject and period of the rule or budget, or the key of the setting. */
   name: string;
   change: 'added' | 'removed' | 'loosened' | 'tightened' | 'changed';
   /** Whether more or fewer requests are admitted; absent when neither is certain. */

@@ -6,12 +6,13 @@ import type { Alias, Provider } from '../schemas/types.ts';
 import { isTree } from '../schemas/validation/value-at.ts';
 import type { AssembledConfig } from './assembled.ts';
 import { type ConfigChange, describeChange, nameSome } from './config-change.ts';
+import { diffBudgets } from './diff-budgets.ts';
 import { diffRules } from './diff-rules.ts';
 import { mayHoldVariable } from './expand.ts';
 import { isSecret } from './problem.ts';
 
 /**
- * The changes of providers, aliases, rules and settings, in this order. Never the value of a key, a header or an address. More than
+ * The changes of providers, aliases, rules, budgets and settings, in this order. Never the value of a key, a header or an address. More than
  * `mostRules` rules that may differ are one change without details: 1,000 take about 15 ms.
  */
 export function diffConfigs(
@@ -24,6 +25,7 @@ export function diffConfigs(
     ...diffProviderOrder(before, after),
     ...diffNamed('alias', aliasesOf(before), aliasesOf(after)),
     ...diffRules(before.rate_limits, after.rate_limits, mostRules),
+    ...diffBudgets(before.budgets, after.budgets),
     ...diffSettings(before, after),
   ];
 }
@@ -138,10 +140,12 @@ function diffSettings(before: AssembledConfig, after: AssembledConfig): ConfigCh
       keyFiles: _5,
       droppedTargets: _6,
       rate_limits,
+      budgets,
       ...rest
     } = config;
     const { user_paths: _paths, providers: _limits, models: _models, ...limits } = rate_limits;
-    return flatten({ ...rest, rate_limits: limits });
+    const { user_paths: _budgets, labels: _labels, ...windows } = budgets;
+    return flatten({ ...rest, rate_limits: limits, budgets: windows });
   });
   if (old === undefined || present === undefined) return [];
   return [...new Set([...old.keys(), ...present.keys()])].sort().flatMap((name): ConfigChange[] => {
@@ -149,7 +153,7 @@ function diffSettings(before: AssembledConfig, after: AssembledConfig): ConfigCh
     if (isDeepStrictEqual(from, to)) return [];
     const sides = { ...(from === undefined ? {} : { before: from }), ...(to === undefined ? {} : { after: to }) };
     const detail = `${sayValue(from)} → ${sayValue(to)}`;
-    if (name !== 'rate_limits.enabled')
+    if (name !== 'rate_limits.enabled' && name !== 'budgets.enabled')
       return [describeChange({ kind: 'setting', name, change: 'changed', ...sides }, detail)];
     const effect = to === true ? 'tightened' : 'loosened';
     return [describeChange({ kind: 'setting', name, change: effect, effect, ...sides }, detail)];

@@ -1,10 +1,11 @@
 // Reads the rate limits of environment variables: SET_* rules and two switches. Problems name variables, never their values.
 import { foldCase } from '../schemas/selector.ts';
-import { normaliseUserPath } from '../schemas/user-path.ts';
 import { quote } from '../schemas/validation/path.ts';
-import { parseFlag, type Variables } from '../schemas/variables.ts';
+import type { Variables } from '../schemas/variables.ts';
 import { templateProblem } from './check-rate-limits.ts';
 import { type GivenLimit, readLimits } from './environment-limits.ts';
+import { readPathSuffix, type SubjectReading } from './environment-paths.ts';
+import { problemsOfValue, readSwitch } from './environment-values.ts';
 import { type Problem, problemOfFile } from './problem.ts';
 import { isProviderName } from './validate.ts';
 
@@ -29,10 +30,12 @@ export interface EnvironmentRules {
   warnings: Problem[];
 }
 
-type SubjectReading = { subject: string; problem?: undefined } | { subject?: undefined; problem: string };
-
 const families = [
-  { prefix: 'SET_RATE_LIMIT_', scope: 'user_path', readSubject: readUserPath },
+  {
+    prefix: 'SET_RATE_LIMIT_',
+    scope: 'user_path',
+    readSubject: (suffix: string) => readPathSuffix('SET_RATE_LIMIT_', suffix),
+  },
   { prefix: 'SET_PROVIDER_RATE_LIMIT_', scope: 'provider', readSubject: readProvider },
 ] as const;
 
@@ -45,8 +48,8 @@ export function readEnvironmentRules(variables: Variables, entitlements: Readonl
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   const given: GivenRules[] = [];
-  const enabled = readFlag('RATE_LIMITS_ENABLED');
-  const usageEnabled = readFlag('USAGE_ENABLED') ?? true;
+  const enabled = readSwitch(variables, 'RATE_LIMITS_ENABLED', problems);
+  const usageEnabled = readSwitch(variables, 'USAGE_ENABLED', problems) ?? true;
   const owners = new Map<string, string>();
   const templates = entitlements.has('quota_templates') ? undefined : templateProblem;
 
@@ -58,13 +61,6 @@ export function readEnvironmentRules(variables: Variables, entitlements: Readonl
     else if (/^SET_.*RATE_?LIMIT/i.test(variable)) warnings.push(problemOfFile(variable, notRead));
   }
   return { enabled, usageEnabled, given, problems, warnings };
-
-  function readFlag(variable: string): boolean | undefined {
-    const text = variables[variable] || undefined;
-    const flag = text === undefined ? undefined : parseFlag(text);
-    if (text !== undefined && flag === undefined) report(variable, 'must be true or false');
-    return flag;
-  }
 
   function report(variable: string, message: string): void {
     problems.push({ ...problemOfFile(variable, message), fatal: true });
@@ -81,35 +77,14 @@ export function readEnvironmentRules(variables: Variables, entitlements: Readonl
       if (owner !== undefined) report(variable, `means ${named}, and so does ${owner}; keep one of the two`);
     }
     const { limits, problems: found } = readLimits(text, scope === 'provider' ? neverTemplate : templates);
-    for (const { offset, path, message } of found.slice(0, enough)) {
-      const lines = text.slice(0, offset).split('\n');
-      const column = (lines.at(-1)?.length ?? 0) + 1;
-      problems.push({ file: variable, line: lines.length, column, path, message, fatal: true });
-    }
+    problems.push(...problemsOfValue(variable, text, found));
     if (subject !== undefined) given.push({ variable, scope, subject, limits });
   }
 }
 
-/** The most problems that are reported for one variable. */
-const enough = 20;
 const neverTemplate = 'cannot be true here: limits of a provider have no children';
 const notRead =
   'is not read: SET_RATE_LIMIT_<PATH> and SET_PROVIDER_RATE_LIMIT_<NAME> are, in upper case; rules for models stand in the YAML files';
-
-/** `TEAM__APP` → `/team/app`, an empty text → `/`. One underscore is part of a name; an ambiguous name is a problem. */
-function readUserPath(suffix: string): SubjectReading {
-  if (/^_|___|_$/.test(suffix)) {
-    return {
-      problem:
-        'has underscores that name no path: write two between segments (SET_RATE_LIMIT_TEAM__APP is /team/app) and none at the ends ' +
-        '(SET_RATE_LIMIT_ is /); declare any other path in the YAML files',
-    };
-  }
-  const { path, problem } = normaliseUserPath(suffix.toLowerCase().replaceAll('__', '/'));
-  if (problem !== undefined) return { problem: `names a path that ${problem}` };
-  if (path === '/' && suffix !== '') return { problem: 'names no path; SET_RATE_LIMIT_ alone is the path /' };
-  return { subject: path };
-}
 
 /** `MY_OPENAI` → `my-openai` (spec: underscores in the name become hyphens). */
 function readProvider(suffix: string): SubjectReading {

@@ -1,6 +1,7 @@
 // Compiles the JSON Schemas of the configuration and of admin bodies into schemas/validation/generated: the functions that the planes load.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import budgets from '../schemas/config/budgets.schema.json' with { type: 'json' };
 import rateLimits from '../schemas/config/rate-limits.schema.json' with { type: 'json' };
 import { adminOperations } from '../schemas/openapi/admin-operations.ts';
 import { createCompiler, membersAlone, moduleOf } from '../schemas/validation/compile.ts';
@@ -15,6 +16,7 @@ const configSchemas = [
   'aliases',
   'admin',
   'rate-limits',
+  'budgets',
   'usage',
   'audit',
   'config',
@@ -29,19 +31,29 @@ async function configModule(): Promise<Record<string, string>> {
   const compiler = createCompiler({ findsAll: true });
   for (const name of configSchemas) compiler.addSchema(await readSchema('config', name), `${name}.schema.json`);
   compiler.addSchema(limitList(), 'limit-list');
+  compiler.addSchema(budgetList(), 'budget-list');
   compiler.addSchema({ $ref: 'aliases.schema.json#/$defs/alias' }, 'alias');
   const types = [
-    "import type { Alias, Config, Limit } from '../../types.ts';",
+    "import type { Alias, BudgetLimit, Config, Limit } from '../../types.ts';",
     "import type { Validator } from '../validator.ts';",
     '/** A configuration. */',
     'export declare const config: Validator<Config>;',
     '/** The limits in an environment variable: there `per_child` is a member of the limit, because no entry encloses it. */',
     'export declare const limitList: Validator<(Limit & { per_child: boolean })[]>;',
+    '/** The budgets in an environment variable. */',
+    'export declare const budgetList: Validator<(BudgetLimit & { per_child: boolean })[]>;',
     '/** An alias of the configuration; `target` may stand in place of `targets`. */',
     'export declare const alias: Validator<Alias>;',
   ];
   return {
-    'config.js': banner + moduleOf(compiler, { config: 'config.schema.json', limitList: 'limit-list', alias: 'alias' }),
+    'config.js':
+      banner +
+      moduleOf(compiler, {
+        config: 'config.schema.json',
+        limitList: 'limit-list',
+        budgetList: 'budget-list',
+        alias: 'alias',
+      }),
     'config.d.ts': `${banner}${types.join('\n')}\n`,
   };
 }
@@ -51,6 +63,13 @@ function limitList(): object {
   const { per_child } = user_path_limits.properties;
   const items = { ...limit, properties: { ...limit.properties, per_child } };
   return { ...limits, items, $defs: rateLimits.$defs };
+}
+
+function budgetList(): object {
+  const { budget_limits, budget_limit, user_path_budgets } = budgets.$defs;
+  const { per_child } = user_path_budgets.properties;
+  const items = { ...budget_limit, properties: { ...budget_limit.properties, per_child } };
+  return { ...budget_limits, items, $defs: budgets.$defs };
 }
 
 async function bodyModule(): Promise<Record<string, string>> {

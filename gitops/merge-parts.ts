@@ -19,8 +19,12 @@ export interface Merged {
   isUnsound: (section: string) => boolean;
 }
 
-/** The lists whose entries may be in several files. */
-const lists = ['user_paths', 'providers', 'models'] as const;
+/** The lists of a section whose entries may be in several files. */
+const spreadLists = { rate_limits: ['user_paths', 'providers', 'models'], budgets: ['user_paths', 'labels'] } as const;
+
+function isListed(section: unknown): section is keyof typeof spreadLists {
+  return section === 'rate_limits' || section === 'budgets';
+}
 
 /** Merges the parts in their order. Sections that break the schemas are left out, file by file. */
 export function mergeParts(parts: readonly Part[]): Merged {
@@ -58,9 +62,9 @@ class Merging {
 
   /** Throws for a path of a top-level key that no file has. */
   originOf(path: Path): Origin {
-    const depth = path[0] === 'rate_limits' ? 2 : 1;
+    const depth = isListed(path[0]) ? 2 : 1;
     const index = path[depth];
-    const list = path[0] === 'providers' ? undefined : this.#entries[String(path[depth - 1])];
+    const list = path[0] === 'providers' ? undefined : this.#entries[pathKey(path.slice(0, depth))];
     const entry = typeof index === 'number' ? list?.[index] : undefined;
     if (entry !== undefined)
       return { part: entry.part, path: [...path.slice(0, depth), entry.index, ...path.slice(depth + 1)] };
@@ -70,7 +74,7 @@ class Merging {
   }
 
   #addSection(part: Part, section: string): void {
-    const isSpread = section === 'providers' || section === 'aliases' || section === 'rate_limits';
+    const isSpread = section === 'providers' || section === 'aliases' || isListed(section);
     const isFirst = isSpread ? this.#note(part, [section]) : this.#claim(part, [section]);
     if (part.unsound.has(section)) {
       this.unsound.add(section);
@@ -78,8 +82,8 @@ class Merging {
     }
     const value = part.value[section];
     if (section === 'providers' && isTree(value)) this.#addProviders(part, value);
-    else if (section === 'aliases') this.#append(part, section, this.config.aliases, value);
-    else if (section === 'rate_limits' && isTree(value)) this.#addRateLimits(part, value);
+    else if (section === 'aliases') this.#append(part, [section], this.config.aliases, value);
+    else if (isListed(section) && isTree(value)) this.#addLists(part, section, value);
     else if (isFirst) Object.assign(this.config, { [section]: value });
   }
 
@@ -101,19 +105,22 @@ class Merging {
     }
   }
 
-  #addRateLimits(part: Part, rateLimits: Tree): void {
-    for (const list of lists) this.#append(part, list, this.config.rate_limits[list], rateLimits[list]);
-    const written = part.parsed.value['rate_limits'];
+  #addLists(part: Part, section: keyof typeof spreadLists, given: Tree): void {
+    const lists: readonly string[] = spreadLists[section];
+    const to: Record<string, unknown> = { ...this.config[section] };
+    for (const list of lists) this.#append(part, [section, list], to[list] as unknown[], given[list]);
+    const written = part.parsed.value[section];
     for (const key of isTree(written) ? Object.keys(written) : []) {
-      if (lists.some((list) => list === key) || !this.#claim(part, ['rate_limits', key])) continue;
-      Object.assign(this.config.rate_limits, { [key]: rateLimits[key] });
+      if (lists.includes(key) || !this.#claim(part, [section, key])) continue;
+      Object.assign(this.config[section], { [key]: given[key] });
     }
   }
 
-  #append(part: Part, list: string, to: unknown[], values: unknown): void {
+  #append(part: Part, list: Path, to: unknown[], values: unknown): void {
     if (!Array.isArray(values)) return;
-    const entries = this.#entries[list] ?? [];
-    this.#entries[list] = entries;
+    const key = pathKey(list);
+    const entries = this.#entries[key] ?? [];
+    this.#entries[key] = entries;
     for (const [index, value] of values.entries()) {
       to.push(value);
       entries.push({ part, index });

@@ -40,7 +40,7 @@ export function overrule(
     ...providers,
     ...given('provider').map(({ subject, limits }) => ({ name: subject, limits: limits.map(({ limit }) => limit) })),
   ];
-  if (isDeclared) warnings.push(...overruleSwitch(config, rules, sources));
+  if (isDeclared) warnings.push(...overruleSwitch('rate_limits', config.enabled, rules, sources));
   config.enabled = rules.enabled ?? config.enabled;
   return warnings;
 }
@@ -53,19 +53,24 @@ function toUserPaths({ subject, limits }: GivenRules): RateLimits['user_paths'] 
   });
 }
 
-function overruleSwitch(
-  { enabled: declared }: RateLimits,
-  { enabled, given }: EnvironmentRules,
+const switches = { rate_limits: ['RATE_LIMITS_ENABLED', 'rules'], budgets: ['BUDGETS_ENABLED', 'budgets'] } as const;
+
+/** Warnings about the switch of a section, where a variable decides over it, or should. `declared`: as in the files. */
+export function overruleSwitch(
+  section: keyof typeof switches,
+  declared: boolean,
+  { enabled, given }: { readonly enabled: boolean | undefined; readonly given: readonly { variable: string }[] },
   sources: Sources,
 ): Problem[] {
-  const path = ['rate_limits', 'enabled'];
+  const path = [section, 'enabled'];
+  const [variable, noun] = switches[section];
   const [first] = given;
   if (enabled === undefined && !declared && first !== undefined) {
-    const message = `is false, so the rules of ${first.variable} and its like are not enforced either; RATE_LIMITS_ENABLED decides over it`;
+    const message = `is false, so the ${noun} of ${first.variable} and its like are not enforced either; ${variable} decides over it`;
     return [sources.problem(path, message)];
   }
   if (enabled === undefined || sources.written(path) !== !enabled) return [];
-  return [sources.problem(path, 'is overruled by the environment variable RATE_LIMITS_ENABLED')];
+  return [sources.problem(path, `is overruled by the environment variable ${variable}`)];
 }
 
 /** A warning for every provider that a variable names and no file declares. */

@@ -1,9 +1,12 @@
 // Where each entry of a configuration is declared, for operators who look for it.
 
+import { budgetKey, declaredBudgets, normaliseBudgetSubject } from '../schemas/budgets/budget.ts';
+import { budgetPeriodSeconds } from '../schemas/budgets/period.ts';
 import { periodSeconds } from '../schemas/rules/period.ts';
 import { declaredRules, ruleKey } from '../schemas/rules/rule.ts';
 import { normaliseSubject } from '../schemas/rules/scope.ts';
-import type { RateLimits } from '../schemas/types.ts';
+import type { Budgets, RateLimits } from '../schemas/types.ts';
+import type { GivenBudgets } from './environment-budgets.ts';
 import type { GivenRules } from './environment-rules.ts';
 import type { Sources } from './sources.ts';
 
@@ -18,6 +21,8 @@ export interface DeclaredPlaces {
   readonly aliases: readonly Place[];
   /** By rule key. */
   readonly rules: readonly Place[];
+  /** By the key of the budget. */
+  readonly budgets: readonly Place[];
 }
 
 /** What the files hold, before variables replace rules, and before entries are left out. */
@@ -26,12 +31,19 @@ export interface DeclaredEntries {
   readonly providerNames: readonly string[];
   readonly aliases: readonly { readonly source: string }[];
   readonly rate_limits: RateLimits;
+  readonly budgets: Budgets;
 }
 
-/** The places of the entries of the files, and of the rules of variables, which replace all rules of their subject. */
+/** What variables hold. */
+export interface GivenEntries {
+  readonly rules: readonly GivenRules[];
+  readonly budgets: readonly GivenBudgets[];
+}
+
+/** The places of the entries of the files, and of those of variables, which replace all of their subject. */
 export function placesOf(
-  { providerNames, aliases, rate_limits: rateLimits }: DeclaredEntries,
-  given: readonly GivenRules[],
+  { providerNames, aliases, rate_limits: rateLimits, budgets }: DeclaredEntries,
+  { rules: given, budgets: givenBudgets }: GivenEntries,
   sources: Sources,
 ): DeclaredPlaces {
   const replaced = new Set(given.map(({ scope, subject }) => `${scope} ${subject}`));
@@ -48,5 +60,21 @@ export function placesOf(
     providers: providerNames.map((name): Place => [name, sources.declaredAt(['providers', name], 'key')]),
     aliases: aliases.map(({ source }, index): Place => [source, sources.declaredAt(['aliases', index])]),
     rules,
+    budgets: placesOfBudgets(budgets, givenBudgets, sources),
   };
+}
+
+function placesOfBudgets(budgets: Budgets, given: readonly GivenBudgets[], sources: Sources): Place[] {
+  const replaced = new Set(given.map(({ subject }) => subject));
+  const places = declaredBudgets(budgets).flatMap(
+    ({ scope, subject: written, periodSeconds: seconds, place }): Place[] => {
+      const { subject } = normaliseBudgetSubject(scope, written);
+      if (subject === undefined || (scope === 'user_path' && replaced.has(subject))) return [];
+      return [[budgetKey(scope, subject, seconds), sources.declaredAt(['budgets', ...place])]];
+    },
+  );
+  for (const { variable, subject, budgets: own } of given) {
+    for (const { limit } of own) places.push([budgetKey('user_path', subject, budgetPeriodSeconds(limit)), variable]);
+  }
+  return places;
 }

@@ -1,8 +1,8 @@
 // Validates a document against the JSON Schemas and fills in the defaults. Each mistake becomes a sentence with its place.
 import rateLimits from '../schemas/config/rate-limits.schema.json' with { type: 'json' };
-import type { Config, Limit } from '../schemas/types.ts';
+import type { BudgetLimit, Config, Limit } from '../schemas/types.ts';
 import { explain, type Sentence } from '../schemas/validation/explain.ts';
-import { config as check, limitList } from '../schemas/validation/generated/config.js';
+import { budgetList, config as check, limitList } from '../schemas/validation/generated/config.js';
 import { formatPath } from '../schemas/validation/path.ts';
 import { complaintsOf } from '../schemas/validation/validator.ts';
 import { pathKey } from './expand.ts';
@@ -14,6 +14,7 @@ const providerName = new RegExp(rateLimits.$defs.provider_limits.properties.name
 
 /** In a variable `per_child` is a member of the limit, because no entry encloses it. */
 type GivenLimits = (Limit & { per_child: boolean })[];
+type GivenBudgets = (BudgetLimit & { per_child: boolean })[];
 
 /** Schema keywords about the form of a string; they cannot be checked while a variable in it is unknown. */
 const formWords = new Set(['enum', 'pattern', 'minLength', 'maxLength', 'x-unit']);
@@ -58,8 +59,17 @@ export function validate(
  */
 export function validateLimitList(value: unknown): { limits?: GivenLimits; sentences: Sentence[] } {
   if (limitList(value)) return { limits: value, sentences: [] };
-  const complaints = complaintsOf(limitList.errors, value);
-  return { sentences: explain(complaints, { source: value, wording: yamlWording, isHidden: () => true }) };
+  return { sentences: sayComplaints(limitList.errors, value) };
+}
+
+/** The same for the budgets of an environment variable. */
+export function validateBudgetList(value: unknown): { limits?: GivenBudgets; sentences: Sentence[] } {
+  if (budgetList(value)) return { limits: value, sentences: [] };
+  return { sentences: sayComplaints(budgetList.errors, value) };
+}
+
+function sayComplaints(errors: (typeof limitList)['errors'], value: unknown): Sentence[] {
+  return explain(complaintsOf(errors, value), { source: value, wording: yamlWording, isHidden: () => true });
 }
 
 /** Whether a rule for a provider of this name is valid in a file. */

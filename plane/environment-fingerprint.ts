@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { Variables } from '../schemas/variables.ts';
 
-const shared = /^(SET_(PROVIDER_)?RATE_LIMIT_.*|RATE_LIMITS_ENABLED|USAGE_ENABLED|GATEWAY_ENTITLEMENTS)$/;
+const shared =
+  /^(SET_(PROVIDER_)?RATE_LIMIT_.*|SET_BUDGET_.*|RATE_LIMITS_ENABLED|BUDGETS_ENABLED|USAGE_ENABLED|GATEWAY_ENTITLEMENTS)$/;
 
 /** Twelve hex digits; equal when the rules, entitlements and switches from the environment are equal. */
 export function environmentFingerprint(variables: Variables): string {

@@ -19,5 +19,9 @@ export function controlPlaneLink(
       const key = masterKey();
       return key === undefined ? undefined : signClientAddress(address, key);
     },
+    authorisation() {
+      const key = masterKey();
+      return key === undefined ? {} : { authorization: `Bearer ${key}` };
+    },
   };
 }

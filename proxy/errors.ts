@@ -1,4 +1,6 @@
 // Every error the data plane itself can answer: stages throw entries of this table, connection/answer-refusal.ts renders them (spec: Error envelope).
+
+import type { BudgetScope } from '../schemas/budgets/budget.ts';
 import { type ErrorType, printable } from '../schemas/error-type.ts';
 import type { Rule } from '../schemas/rules/rule.ts';
 
@@ -82,6 +84,11 @@ export const errors = {
     'rate_limit_error',
     'Rate limit exceeded for {subject}: {limit}. Retry in {seconds} s.',
   ),
+  budget_exceeded: entryOf(
+    429,
+    'rate_limit_error',
+    'Budget exceeded for {subject}: {spent} of {amount} US dollars are spent ({period}). Retry in {seconds} s.',
+  ),
   model_not_found: entryOf(
     404,
     'not_found_error',
@@ -156,8 +163,9 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors;
 
-/** A rate limit as the log speaks of it; `label`: its name, else its id. */
-export interface RefusingRule extends Pick<Rule, 'id' | 'scope'> {
+/** A rate limit, or a budget, as the log speaks of it; `label`: its name, else its id. */
+export interface RefusingRule extends Pick<Rule, 'id'> {
+  readonly scope: Rule['scope'] | BudgetScope;
   readonly label: string;
 }
 
@@ -169,7 +177,7 @@ export interface Details {
   /** Values for the placeholders of the message; of a list, all with commas between them. */
   readonly fill?: Readonly<Record<string, string | number | readonly string[]>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The rate limit that refuses; for the log. */
+  /** The rate limit or budget that refuses; for the log. */
   readonly rule?: RefusingRule;
   /** Members of the envelope beyond its own; none may have the name of one of them. */
   readonly further?: Readonly<Record<string, unknown>>;

@@ -5,6 +5,7 @@ import type { StateFollower } from '../store/state/state-follower.ts';
 import type { AccessLog } from './access-log.ts';
 import type { Balance } from './balance/balance.ts';
 import type { BodyBudget } from './body-budget.ts';
+import type { BudgetsInForce } from './budgets/budgets-in-force.ts';
 import type { KeptExplanations } from './kept-explanations.ts';
 import type { KeptHomes } from './kept-homes.ts';
 import type { KeyStreams } from './key-streams.ts';
@@ -28,6 +29,8 @@ export interface ControlPlaneLink extends Origin {
   readonly timeoutMs: number;
   /** Says truthfully who the client is; undefined where nothing is trusted. */
   signAddress(address: string): string | undefined;
+  /** The headers of requests in the name of this proxy itself. */
+  authorisation(): Record<string, string>;
 }
 
 export interface Gateway {
@@ -52,6 +55,8 @@ export interface Gateway {
   readonly targets: TargetStates;
   readonly retries: RetryBudgets;
   readonly limiter: Limiter;
+  /** Those that are used up. */
+  readonly budgets: BudgetsInForce;
   readonly pools: Pools;
   readonly deadlines: Deadlines;
   readonly metrics: Metrics;

@@ -3,6 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
 import { ruleTitle } from '../schemas/rules/rule.ts';
 import type { RuleProblem } from '../schemas/rules/unenforced.ts';
+import type { LimiterOptions } from './limits/enforcement.ts';
 import type { Limiter } from './limits/limiter.ts';
 
 /** How often idle counters are swept, and how many counters one sweep visits: it holds requests up for at most about 1 ms. */
@@ -12,9 +13,9 @@ const visits = 1_000;
 /** The share of the heap that counters may fill: the rest is for requests, and for cached look-ups. */
 const heapShare = 1 / 2;
 
-/** What all counters of this process may come to, in bytes: half the heap. */
-export function counterBudgetBytes(): number {
-  return getHeapStatistics().heap_size_limit * heapShare;
+/** How the limiter of this process counts: its counters may come to half the heap. `isExported`: they are written to the state store. */
+export function limiterSettings(tokensEnforced: boolean, isExported: boolean): Required<LimiterOptions> {
+  return { tokensEnforced, isExported, mostBytes: getHeapStatistics().heap_size_limit * heapShare };
 }
 
 /** Sweeps five times a second and tells when an overflow begins and ends, and how many stored counters were left out at the start. */

@@ -20,6 +20,7 @@ import { openPlaneStore } from '../store/state/open.ts';
 import { createAccessLog } from './access-log.ts';
 import { createBalance } from './balance/balance.ts';
 import { Turns } from './balance/turns.ts';
+import { followVerdicts } from './budgets/follow-verdicts.ts';
 import { type ConnectionCounts, roomOfProcess } from './connection/connections.ts';
 import { controlPlaneLink } from './control-plane-link.ts';
 import { watchControlPlane } from './control-plane-watch.ts';
@@ -29,7 +30,7 @@ import { readEnvironment } from './environment.ts';
 import { KeptExplanations } from './kept-explanations.ts';
 import { createKeyStreams } from './key-streams.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { counterBudgetBytes, keepLimiter, logRuleProblems } from './limit-upkeep.ts';
+import { keepLimiter, limiterSettings, logRuleProblems } from './limit-upkeep.ts';
 import { createLimiter } from './limits/limiter.ts';
 import { liveFacts } from './live-facts.ts';
 import { followManagedState } from './managed-state.ts';
@@ -70,7 +71,6 @@ const tickMs = (): number => Math.floor(nowMs());
 const ownFolder = join(environment.dataDirectory, instance);
 const flushIntervalMs = environment.flushIntervalSeconds * 1000;
 const lock = claimInstance({ identity, directory: environment.dataDirectory, former: environment.formerInstance }, log);
-
 const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmentFingerprint(variables) }, log);
 endOnUncaught(
   log,
@@ -80,8 +80,7 @@ endOnUncaught(
 const current = createCurrent();
 const pools = createPools(roomOfProcess().most, { refused: createRefusedAddressLog(log, nowMs) });
 const providerKeys = new ProviderKeys(logRefusedKeys(log));
-const mostBytes = counterBudgetBytes();
-const limiter = createLimiter({ tokensEnforced: usageEnabled, isExported: flushIntervalMs > 0, mostBytes });
+const limiter = createLimiter(limiterSettings(usageEnabled, flushIntervalMs > 0));
 const targets = new TargetStates();
 const turns = new Turns();
 const deadlines = createDeadlines(nowMs);
@@ -95,6 +94,7 @@ const discovery = await openDiscovery({
 });
 lifecycle.discovery = discovery;
 const store = openPlaneStore(environment, { nowMs });
+const budgets = await followVerdicts(store);
 const keyUses = new KeyUses();
 const kept = openKept({ store, snapshot: () => current.get(), nowMs, log });
 let { masterKey } = environment;
@@ -137,6 +137,7 @@ const observed = createMetrics({
   targets,
   discovery,
   bodies,
+  budgets,
   connections,
   sessions,
   output,
@@ -148,6 +149,7 @@ const observed = createMetrics({
 });
 const metrics = keepText(observed, environment.metricsMaxAgeMs, nowMs);
 const server = await createProxyServer({
+  budgets,
   accessLog: createAccessLog(identity, output, Date.now),
   records: recording.records,
   telemetry: telemetry.telemetry,
@@ -180,7 +182,6 @@ const server = await createProxyServer({
   reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
 });
 reloadOnHangUp(() => lifecycle.configFollower?.reload());
-
 const stateFollower = await followManagedState({
   store,
   ownFolder,

@@ -6,6 +6,8 @@ import type { MetricDefinition } from '../schemas/metrics.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import type { JournalStatus } from '../store/records/journal.ts';
 import type { BodyBudget } from './body-budget.ts';
+import { observeBudgets } from './budget-metrics.ts';
+import type { BudgetsInForce } from './budgets/budgets-in-force.ts';
 import type { ConnectionCounts } from './connection/connections.ts';
 import { observeConnections } from './connection-metrics.ts';
 import type { Discovery } from './discovery/discovery.ts';
@@ -53,6 +55,7 @@ export interface ObservedFacts extends StateFacts {
   targets: Pick<TargetStates, 'known'>;
   discovery: Pick<Discovery, 'known'>;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
+  budgets: Pick<BudgetsInForce, 'decisions' | 'size'>;
   connections: () => ConnectionCounts;
   sessions: () => SessionCounts;
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
@@ -82,6 +85,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   });
   observeReadiness(registers, facts);
   observeBodies(registers, facts.bodies);
+  observeBudgets(registers, facts.budgets);
   observeConfig(registers, facts.config);
   observeStore(registers, facts);
   observeConnections(registers, facts.connections);

@@ -13,6 +13,7 @@ import type { Aim, OpaqueDoor } from './opaque/door.ts';
 import { OpaqueTrip } from './opaque-trip.ts';
 import { admit, limitRefusal } from './stages/admit.ts';
 import { authenticate } from './stages/authenticate.ts';
+import { checkBudgets } from './stages/budget.ts';
 import { relay } from './stages/relay.ts';
 
 /** How long the beginning of a body is waited for, in milliseconds: nearly all clients send it with the head. */
@@ -33,6 +34,7 @@ function takeHead(trip: OpaqueTrip): void {
   checkPath(exchange.request);
   expectLength(exchange.head, body.limit);
   const { keyId, userPath } = principal;
+  if (door.counts !== 'nothing') checkBudgets(principal, gateway);
   const rules = rulesOfConsumer(door.counts, userPath, gateway.limiter);
   const admission = admit(rules, snapshot.toldLimits, gateway);
   if (admission.lease === undefined) {

@@ -101,6 +101,18 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     this.step(this.#line.answer, accepted);
   }
 
+  /** Room for the body of a request of this caller. */
+  hold(caller: string): HeldBody {
+    this.held = this.gateway.bodies.open(caller, this.snapshot);
+    return this.held;
+  }
+
+  /** Refuses with what it resolves to, or rejects with. */
+  refuseWith(refusing: Promise<Refusal>): void {
+    const refuse = (reason: unknown): void => this.refuse(reason);
+    refusing.then(refuse, refuse);
+  }
+
   refuse(error: unknown): void {
     const { consumer, exchange, gateway } = this;
     try {

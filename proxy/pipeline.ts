@@ -10,6 +10,7 @@ import { admit, renew } from './stages/admit.ts';
 import { attempt } from './stages/attempt.ts';
 import type { Accepted } from './stages/attempts.ts';
 import { authenticate } from './stages/authenticate.ts';
+import { checkBudgets } from './stages/budget.ts';
 import { candidates } from './stages/candidates.ts';
 import { deliver, ownDelivery } from './stages/deliver.ts';
 import { foresee } from './stages/foresee.ts';
@@ -32,13 +33,12 @@ function takeHead(trip: OpenTrip): void {
   trip.takeCaller(principal);
   const { keyId, userPath, allowedModels } = principal;
   expectJson(exchange, snapshot.bodyLimitBytes);
+  if (endpoint.isCounted) checkBudgets(principal, gateway);
   const rules = endpoint.isCounted ? gateway.limiter.forUserPath(userPath) : gateway.limiter.unlimited;
   const admission = admit(rules, snapshot.toldLimits, gateway);
-  const held = gateway.bodies.open(keyId ?? userPath, snapshot);
-  trip.held = held;
+  const held = trip.hold(keyId ?? userPath);
   if (admission.lease === undefined) {
-    const refuse = (reason: unknown): void => trip.refuse(reason);
-    foresee(admission, { exchange, snapshot, allowedModels, userPath, held }, gateway).then(refuse, refuse);
+    trip.refuseWith(foresee(admission, { exchange, snapshot, allowedModels, userPath, held }, gateway));
     return;
   }
   trip.consumer = admission;

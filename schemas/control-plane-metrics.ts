@@ -73,5 +73,17 @@ export const controlPlaneMetrics = {
     help: 'Time for which at least one live proxy has been behind; 0 when none is.',
     labelNames: [],
   },
+  budgetSpent: {
+    name: 'gateway_budget_spent_ratio',
+    type: 'gauge',
+    help: 'Spent share of the amount of a budget in its present window, by budget id; of a per-child template the highest share of a child. The first 250 budgets.',
+    labelNames: ['budget', 'scope', 'period', 'mode'],
+  },
+  budgetsExceeded: {
+    name: 'gateway_budgets_exceeded',
+    type: 'gauge',
+    help: 'Subjects that have spent a budget in its present window, by the mode of the budget; each child of a template is one.',
+    labelNames: ['mode'],
+  },
   secretFilesUnusable: secretFilesMetric,
 } as const satisfies Record<string, MetricDefinition>;

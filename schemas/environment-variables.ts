@@ -144,7 +144,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     name: 'USAGE_ENABLED',
     readBy: both,
     default: 'true',
-    says: 'Count tokens. Without it, token caps are not enforced. Both planes need the same value.',
+    says: 'Count tokens and record usage. Without it, token caps and budgets are not enforced. Both planes need the same value.',
   },
   {
     name: 'RATE_LIMITS_ENABLED',
@@ -160,6 +160,16 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     name: 'SET_PROVIDER_RATE_LIMIT_<NAME>',
     readBy: both,
     says: 'The same for a provider; `_` in the name means `-`.',
+  },
+  {
+    name: 'BUDGETS_ENABLED',
+    readBy: both,
+    says: 'Whether budgets are enforced. When set, it overrides `budgets.enabled` of the YAML.',
+  },
+  {
+    name: 'SET_BUDGET_<PATH>',
+    readBy: both,
+    says: 'The budgets of a user path in US dollars, in place of its YAML entry; the path is named as in `SET_RATE_LIMIT_<PATH>`. `SET_BUDGET_TEAM__APP="daily=10,monthly=200"`; or a JSON object `{"daily": 10}`, or a JSON array of budgets.',
   },
   {
     name: 'RATE_LIMITS_FLUSH_INTERVAL',

@@ -71,6 +71,9 @@ export const rateLimitMetrics = {
   },
 } as const satisfies Record<string, MetricDefinition>;
 
+/** The most budgets with series of their own. */
+export const mostLabelledBudgets = 250;
+
 /** A metric of both planes. Reason: `unsealed` or `unreadable`. */
 export const skippedMetric = {
   name: 'gateway_state_documents_skipped',

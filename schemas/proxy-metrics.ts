@@ -1,4 +1,5 @@
 // The metrics of the proxy, without those of the rate limiter: names, labels, help. Every label has a bounded number of values.
+import { budgetMetrics } from './budget-metrics.ts';
 import { discoveryMetrics } from './discovery-metrics.ts';
 import { journalMetrics } from './journal-metrics.ts';
 import {
@@ -11,6 +12,7 @@ import {
 } from './metrics.ts';
 import { sessionMetrics } from './session-metrics.ts';
 import { spanMetrics } from './span-metrics.ts';
+import { targetMetrics } from './target-metrics.ts';
 
 /** Upper bounds of durations, in seconds: an answer in half a second and one in ten minutes are both told from their neighbours. */
 const durationBuckets = [
@@ -206,44 +208,10 @@ export const proxyMetrics = {
   },
   logEventsDropped: logEventsDroppedMetric,
   secretFilesUnusable: secretFilesMetric,
-  targetBreaker: {
-    name: 'gateway_target_breaker_state',
-    type: 'gauge',
-    help: 'The circuit breaker of a model at a provider: 0 closed, 1 half-open (the next request is a probe), 2 open (others are asked first).',
-    labelNames: ['provider', 'model'],
-  },
-  targetBreakerTransitions: {
-    name: 'gateway_target_breaker_transitions_total',
-    type: 'counter',
-    help: 'How often the circuit breaker of a model at a provider became open, half_open (a probe began) or closed.',
-    labelNames: ['provider', 'model', 'to'],
-  },
-  targetResting: {
-    name: 'gateway_target_resting',
-    type: 'gauge',
-    help: '1 while a model at a provider is asked last because the provider said so (429 or 503, Retry-After).',
-    labelNames: ['provider', 'model'],
-  },
-  targetQuotaRemaining: {
-    name: 'gateway_target_quota_remaining',
-    type: 'gauge',
-    help: 'What the rate limits of a provider leave for a model, as its last answers said, by dimension: requests, tokens, input_tokens, output_tokens.',
-    labelNames: ['provider', 'model', 'dimension'],
-  },
-  targetQuotaUsed: {
-    name: 'gateway_target_quota_used_ratio',
-    type: 'gauge',
-    help: 'How much of the tightest rate limit of a provider a model has used, from 0 to 1, as its last answers said.',
-    labelNames: ['provider', 'model'],
-  },
-  targetFirstByte: {
-    name: 'gateway_target_first_byte_seconds',
-    type: 'gauge',
-    help: 'Time to the first byte that balancing goes by, by statistic: mean (of the last ten seconds or so), p95 (of the last 200 to 400 whole answers) and p95_stream (of as many streams): after that time an alias with hedge asks a second target.',
-    labelNames: ['provider', 'model', 'statistic'],
-  },
+  ...budgetMetrics,
   ...discoveryMetrics,
   ...journalMetrics,
   ...sessionMetrics,
   ...spanMetrics,
+  ...targetMetrics,
 } as const satisfies Record<string, MetricDefinition>;

@@ -14,7 +14,7 @@ export type Model =
     };
 
 /**
- * The configuration directory of the gateway: any number of *.yaml files in directories of any names. Entries of providers, aliases and rate_limits may be spread over files; every other key is in one file only. `{}` is the explicit empty configuration.
+ * The configuration directory of the gateway: any number of *.yaml files in directories of any names. Entries of providers, aliases, rate_limits and budgets may be spread over files; every other key is in one file only. `{}` is the explicit empty configuration.
  */
 export interface Config {
   server: Server;
@@ -30,6 +30,7 @@ export interface Config {
   aliases: Alias[];
   admin: Admin;
   rate_limits: RateLimits;
+  budgets: Budgets;
   usage: Usage;
   audit: Audit;
 }
@@ -606,6 +607,112 @@ export interface ModelLimits {
   limits: Limit[];
 }
 /**
+ * Caps on what requests cost, for consumers (user_paths) and for the labels of keys. Spend is summed up from usage records, so a budget lags a few seconds behind, and a request that is under way when it is used up is still served.
+ */
+export interface Budgets {
+  /**
+   * Whether the budgets below, and those of operators, are enforced.
+   */
+  enabled: boolean;
+  /**
+   * Budgets of consumers. A budget of a path covers the path and everything below it.
+   */
+  user_paths: UserPathBudget[];
+  /**
+   * Budgets of all keys that carry a label.
+   */
+  labels: LabelBudget[];
+  settings: BudgetWindows;
+}
+/**
+ * The budgets of one user path.
+ */
+export interface UserPathBudget {
+  /**
+   * A slash-separated path; / covers all traffic.
+   */
+  path: string;
+  /**
+   * Give every direct child of the path a budget of its own. Needs the quota_templates entitlement.
+   */
+  per_child: boolean;
+  /**
+   * The budgets of one subject, one per period.
+   */
+  limits: BudgetLimit[];
+}
+/**
+ * An amount over one period.
+ */
+export interface BudgetLimit {
+  /**
+   * A named period; its windows begin where the settings say.
+   */
+  period?: 'hourly' | 'daily' | 'weekly' | 'monthly';
+  /**
+   * Length of a custom window. Windows begin at whole multiples of it since 1970. 3600, 86400 and 604800 are the named periods, and 2592000 stands for a calendar month.
+   */
+  period_seconds?: number;
+  /**
+   * US dollars that may be spent in a window, from 0.000000001 to 9000000.
+   */
+  amount: number;
+  /**
+   * enforce refuses requests once the amount is spent; shadow only reports it.
+   */
+  mode: 'enforce' | 'shadow';
+}
+/**
+ * The budgets of one label.
+ */
+export interface LabelBudget {
+  /**
+   * A label of keys, compared as it is written.
+   */
+  label: string;
+  /**
+   * The budgets of one subject, one per period.
+   */
+  limits: BudgetLimit[];
+}
+/**
+ * When the windows of the named periods begin, in UTC. Operators may change them with PUT /admin/budgets/settings.
+ */
+export interface BudgetWindows {
+  /**
+   * Hour of the day, UTC.
+   */
+  daily_reset_hour: number;
+  /**
+   * Minute of the hour.
+   */
+  daily_reset_minute: number;
+  /**
+   * The first day of a week: 0 is Sunday, 1 Monday, 6 Saturday.
+   */
+  weekly_reset_weekday: number;
+  /**
+   * Hour of the day, UTC.
+   */
+  weekly_reset_hour: number;
+  /**
+   * Minute of the hour.
+   */
+  weekly_reset_minute: number;
+  /**
+   * The first day of a month's window; in a shorter month its last day.
+   */
+  monthly_reset_day: number;
+  /**
+   * Hour of the day, UTC.
+   */
+  monthly_reset_hour: number;
+  /**
+   * Minute of the hour.
+   */
+  monthly_reset_minute: number;
+}
+/**
  * How long records of usage are kept, and by which prices their cost is told.
  */
 export interface Usage {
@@ -818,6 +925,190 @@ export interface RateLimitReset {
    * Exactly this word.
    */
   confirmation: 'reset';
+}
+/**
+ * The body of PUT /admin/budgets: the complete budget. It replaces another one of an operator. When the configuration declares the same budget, an absent per_child is taken from there.
+ */
+export interface BudgetWrite {
+  /**
+   * The kind of the subject; user_path when absent.
+   */
+  scope?: 'user_path' | 'label';
+  /**
+   * The path, or the label as keys carry it. Letter case matters.
+   */
+  subject?: string;
+  /**
+   * The path of a budget of scope user_path, without colons and control characters, instead of scope and subject. Where both are given they must mean the same path.
+   */
+  user_path?: string;
+  /**
+   * The period of the budget: exactly one of the two.
+   */
+  budget_key?: {
+    /**
+     * A named period.
+     */
+    period?: 'hourly' | 'daily' | 'weekly' | 'monthly';
+    /**
+     * Length of a custom window in seconds, from 1 to 2147483647; 86400 is the same as daily, and 2592000 stands for a calendar month.
+     */
+    period_seconds?: number;
+  };
+  /**
+   * A named period. Beside the subject, instead of budget_key.
+   */
+  period?: 'hourly' | 'daily' | 'weekly' | 'monthly';
+  /**
+   * Length of a custom window in seconds, from 1 to 2147483647; 86400 is the same as daily, and 2592000 stands for a calendar month. Beside the subject, instead of budget_key.
+   */
+  period_seconds?: number;
+  /**
+   * Give every direct child of the path a budget of its own. Needs the entitlement quota_templates. Absent: as in the configuration when it declares the same budget, otherwise false.
+   */
+  per_child?: boolean;
+  /**
+   * US dollars that may be spent in a window, from 0.000000001 to 9000000.
+   */
+  amount: number;
+  /**
+   * enforce refuses requests once the amount is spent; shadow only reports it.
+   */
+  mode: 'enforce' | 'shadow';
+  /**
+   * The reason, shown in the listing; null or empty is the same as absent.
+   */
+  reason?: string | null;
+  /**
+   * A time in the future when the budget ends. RFC 3339; null is the same as absent.
+   */
+  expires_at?: string | null;
+  /**
+   * In how long the budget ends, instead of expires_at: a whole number of minutes, hours or days such as 30m, 8h or 90d. null is the same as absent.
+   */
+  expires_in?: string | null;
+}
+/**
+ * The body of DELETE /admin/budgets: the name of a budget.
+ */
+export interface BudgetDelete {
+  /**
+   * The kind of the subject; user_path when absent.
+   */
+  scope?: 'user_path' | 'label';
+  /**
+   * The path, or the label as keys carry it. Letter case matters.
+   */
+  subject?: string;
+  /**
+   * The path of a budget of scope user_path, without colons and control characters, instead of scope and subject. Where both are given they must mean the same path.
+   */
+  user_path?: string;
+  /**
+   * The period of the budget: exactly one of the two.
+   */
+  budget_key?: {
+    /**
+     * A named period.
+     */
+    period?: 'hourly' | 'daily' | 'weekly' | 'monthly';
+    /**
+     * Length of a custom window in seconds, from 1 to 2147483647; 86400 is the same as daily, and 2592000 stands for a calendar month.
+     */
+    period_seconds?: number;
+  };
+  /**
+   * A named period. Beside the subject, instead of budget_key.
+   */
+  period?: 'hourly' | 'daily' | 'weekly' | 'monthly';
+  /**
+   * Length of a custom window in seconds, from 1 to 2147483647; 86400 is the same as daily, and 2592000 stands for a calendar month. Beside the subject, instead of budget_key.
+   */
+  period_seconds?: number;
+}
+/**
+ * The body of POST /admin/budgets/reset-one: the name of the budget whose spend counts from now on.
+ */
+export interface BudgetResetOne {
+  /**
+   * The kind of the subject; user_path when absent.
+   */
+  scope?: 'user_path' | 'label';
+  /**
+   * The path, or the label as keys carry it. Letter case matters.
+   */
+  subject?: string;
+  /**
+   * The path of a budget of scope user_path, without colons and control characters, instead of scope and subject. Where both are given they must mean the same path.
+   */
+  user_path?: string;
+  /**
+   * The period of the budget: exactly one of the two.
+   */
+  budget_key?: {
+    /**
+     * A named period.
+     */
+    period?: 'hourly' | 'daily' | 'weekly' | 'monthly';
+    /**
+     * Length of a custom window in seconds, from 1 to 2147483647; 86400 is the same as daily, and 2592000 stands for a calendar month.
+     */
+    period_seconds?: number;
+  };
+  /**
+   * A named period. Beside the subject, instead of budget_key.
+   */
+  period?: 'hourly' | 'daily' | 'weekly' | 'monthly';
+  /**
+   * Length of a custom window in seconds, from 1 to 2147483647; 86400 is the same as daily, and 2592000 stands for a calendar month. Beside the subject, instead of budget_key.
+   */
+  period_seconds?: number;
+}
+/**
+ * The body of POST /admin/budgets/reset: the spend of every budget counts from now on.
+ */
+export interface BudgetReset {
+  /**
+   * Exactly this word.
+   */
+  confirmation: 'reset';
+}
+/**
+ * The body of PUT /admin/budgets/settings: the anchors that change; the others stay.
+ */
+export interface BudgetSettingsWrite {
+  /**
+   * Hour at which days begin, UTC.
+   */
+  daily_reset_hour?: number;
+  /**
+   * Minute of that hour.
+   */
+  daily_reset_minute?: number;
+  /**
+   * The first day of a week: 0 is Sunday, 1 Monday, 6 Saturday.
+   */
+  weekly_reset_weekday?: number;
+  /**
+   * Hour at which weeks begin, UTC.
+   */
+  weekly_reset_hour?: number;
+  /**
+   * Minute of that hour.
+   */
+  weekly_reset_minute?: number;
+  /**
+   * The first day of a month's window; in a shorter month its last day.
+   */
+  monthly_reset_day?: number;
+  /**
+   * Hour at which months begin, UTC.
+   */
+  monthly_reset_hour?: number;
+  /**
+   * Minute of that hour.
+   */
+  monthly_reset_minute?: number;
 }
 /**
  * The body of POST /admin/auth-keys. The stored key takes at most 16 KiB.

@@ -1,26 +1,60 @@
-// GET /v1/usage: the caller's own limits as they stand (spec, Usage of the caller). Asking counts nothing.
+// GET /v1/usage: what the caller has used, its budgets and its limits as they stand. Asking counts nothing. Usage and budgets are what the
+// control plane says; without it, usage is null, and budgets are those that are used up.
 import type { FastifyPluginAsync } from 'fastify';
 import { periodLabel } from '../../schemas/rules/period.ts';
 import { timestamp } from '../../schemas/timestamp.ts';
+import { askControlPlane, type ControlPlaneAnswer } from '../ask-control-plane.ts';
+import { callerBudgets } from '../budgets/caller-budgets.ts';
+import { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { RuleReport } from '../limits/report.ts';
 import { usedShare } from '../limits/utilisation.ts';
 
 /** Per-child templates show the caller's child. Provider and model rules protect others and are not shown. */
 export const usage: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
-  const { limiter } = gateway;
+  const { limiter, budgets } = gateway;
 
-  app.get('/v1/usage', ({ principal: { userPath } }) => {
+  app.get('/v1/usage', async ({ principal: { userPath, labels }, query }) => {
+    const path = encodeURIComponent(userPath);
+    const [summary, listed] = await Promise.all([
+      askControlPlane(`/admin/usage/summary?${summaryQuery(query, userPath)}`, gateway),
+      askControlPlane(`/admin/budgets?covers=${path}`, gateway),
+    ]);
     const now = Math.floor(gateway.nowMs());
     return {
       user_path: userPath,
       server_time: timestamp(now),
-      usage: null,
-      budgets: [],
+      usage: usageIn(summary),
+      budgets: callerBudgets(
+        listed?.status === 200 ? listed.body : undefined,
+        budgets.covering(userPath, labels, now),
+        now,
+      ),
       rate_limits: limiter.report(limiter.forUserPath(userPath), now).map(item),
     };
   });
 };
+
+/** Which records are summed up; the user path is the caller's own, whatever it asks for. */
+const asked = ['start_date', 'end_date', 'days', 'cache_mode'] as const;
+
+function summaryQuery(query: unknown, userPath: string): string {
+  const given = query as Readonly<Record<string, unknown>>;
+  const wanted = new URLSearchParams({ user_path: userPath });
+  for (const name of asked) if (typeof given[name] === 'string') wanted.set(name, given[name]);
+  return wanted.toString();
+}
+
+/** Null when it is not known. Throws 400 for a query that means nothing, in the words of the control plane. */
+function usageIn(answer: ControlPlaneAnswer | undefined): object | null {
+  const { status = 0, body } = answer ?? {};
+  if (typeof body !== 'object' || body === null) return null;
+  const { code, message, param, total_requests: requests } = body as Readonly<Record<string, unknown>>;
+  if (status === 200) return typeof requests === 'number' ? body : null;
+  if (status !== 400 || code !== 'invalid_query' || typeof message !== 'string') return null;
+  const details = typeof param === 'string' ? { param } : {};
+  throw new Refusal({ status, type: 'invalid_request_error', message }, code, details);
+}
 
 /** One entry of `schemas/model-api/usage.schema.json`. */
 function item(report: RuleReport): object {

@@ -44,8 +44,9 @@ export async function answerExplain(
     credentials: snapshot.credentials,
     endpoints,
   });
-  const { limiter, targets, foretell, instance } = gateway;
-  const explanation = explainRequest(question, { snapshot, inForce: gateway.inForce(), limiter, targets, foretell });
+  const { limiter, budgets, targets, foretell, instance } = gateway;
+  const parts = { snapshot, inForce: gateway.inForce(), limiter, budgets, targets, foretell };
+  const explanation = explainRequest(question, parts);
   const { revision } = gateway.managedState().status();
   answer(exchange, JSON.stringify({ ...explanation, state_revision: revision, instance }));
 }

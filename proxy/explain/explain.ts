@@ -10,6 +10,7 @@ import { nearNames } from './near-names.ts';
 import { nearRules } from './near-rules.ts';
 import { countingOf, type ExplainParts, type Question } from './question.ts';
 import { resolveName } from './resolution.ts';
+import { spentBudgets } from './spent-budgets.ts';
 import { targetSteps } from './target-steps.ts';
 
 /** The most near misses of rules, and of names. */
@@ -37,6 +38,7 @@ export function explainRequest(question: Question, parts: ExplainParts): Explana
     ...(refused === undefined ? {} : { refusal: refused }),
     resolution: resolved.resolution,
     ...(endpoint === undefined ? {} : { counted: countedAt(endpoint) }),
+    budgets: spentBudgets(userPath, question, parts.budgets),
     rate_limits_enabled: inForce.prerequisites.enabled,
     rules: question.before ?? matchingRules(rulesOfConsumer(countingOf(question), userPath, limiter), question, parts),
     targets,
@@ -75,7 +77,8 @@ function outcomeOf(
 ): string {
   if (refused !== undefined) {
     const { status, code, rule, message } = refused;
-    const by = rule === undefined ? '' : ` by the rule "${rule}"`;
+    const kind = code === 'budget_exceeded' ? 'budget' : 'rule';
+    const by = rule === undefined ? '' : ` by the ${kind} "${rule}"`;
     return `It would be refused with ${status} ${code}${by}: ${message}`;
   }
   const asked = targets.filter(({ would }) => would === 'ask').map(({ target }) => target);

@@ -89,6 +89,24 @@ export interface MatchingRule extends Source {
   readonly expires_at?: string;
 }
 
+/** A budget that is used up and covers the request. The amounts are absent for an operator whose user path it is not in. */
+export interface SpentBudget {
+  readonly id: string;
+  readonly scope: 'user_path' | 'label';
+  readonly subject: string;
+  /** Whose spend it is: of a template, the child. */
+  readonly effective_subject: string;
+  readonly per_child: boolean;
+  readonly mode: 'enforce' | 'shadow';
+  readonly period_label: string;
+  readonly period_seconds: number;
+  readonly period_end: string;
+  readonly retry_after_seconds: number;
+  /** US dollars. */
+  readonly amount?: number;
+  readonly spent?: number;
+}
+
 export type TargetReason =
   | Obstacle
   | 'saturated'
@@ -151,7 +169,7 @@ export interface ForeseenRefusal {
   readonly code: string;
   readonly message: string;
   readonly retry_after_seconds?: number;
-  /** The rule that decides: its name, else its id. */
+  /** The rule or budget that decides: its name, else its id. */
   readonly rule?: string;
 }
 
@@ -162,6 +180,8 @@ export interface Explanation {
   readonly resolution: Resolution;
   /** Of a request at a named endpoint. */
   readonly counted?: Counted;
+  /** Those that are used up, as far as this proxy was told. */
+  readonly budgets: readonly SpentBudget[];
   readonly rate_limits_enabled: boolean;
   /** Of the user path. */
   readonly rules: readonly MatchingRule[];

@@ -1,12 +1,15 @@
 // Which refusal a request would get now: the first one on its way, as the line has them.
+import type { BudgetVerdict } from '../../schemas/budgets/verdicts.ts';
 import { isActive } from '../../schemas/keys/auth-key.ts';
 import { ruleLabel } from '../../schemas/rules/rule.ts';
+import { foremost } from '../budgets/budgets-in-force.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import { rulesOfConsumer, rulesOfTarget } from '../limits/counted-rules.ts';
 import { rejectionWords } from '../limits/headers.ts';
 import type { Matches } from '../limits/match.ts';
 import { explain, waitOf } from '../limits/rejection.ts';
 import type { Route } from '../snapshot/snapshot.ts';
+import { budgetRefusal, budgetWaitSeconds } from '../stages/budget.ts';
 import type { ForeseenRefusal } from './explanation.ts';
 import { countingOf, type ExplainParts, type Question } from './question.ts';
 import type { Resolved } from './resolution.ts';
@@ -22,22 +25,29 @@ export interface Way {
 export function foreseenRefusal(
   { userPath, resolved }: Way,
   question: Question,
-  { limiter }: Pick<ExplainParts, 'limiter'>,
+  { limiter, budgets }: Pick<ExplainParts, 'limiter' | 'budgets'>,
 ): ForeseenRefusal | undefined {
   const { key, nowMs, before, endpoint } = question;
   if (key !== undefined && !isActive(key, nowMs)) return said(refusal('invalid_api_key'));
   if (userPath === undefined) return said(refusal('user_path_denied'));
   const counts = countingOf(question);
+  const isFree = counts === 'nothing' || before !== undefined;
+  const verdict = isFree ? undefined : foremost(budgets.covering(userPath, key?.labels, nowMs));
+  const spent = verdict === undefined ? undefined : outOfBudget(verdict, nowMs);
+  // Sessions are aimed before they are counted.
+  const isAimedFirst = endpoint?.line === 'realtime';
+  if (spent !== undefined && !isAimedFirst) return spent;
   const consumer = before === undefined ? rulesOfConsumer(counts, userPath, limiter) : undefined;
   const rulesOf = (part: Route | undefined): Matches[] =>
     (part?.targets ?? []).map((target) => rulesOfTarget(counts, target, limiter));
   const isUsedUp = consumer !== undefined && waitOf(consumer, nowMs) > 0;
-  // While bodies still come, as at doors, the targets are not known; sessions are aimed before they are counted.
-  if (isUsedUp && endpoint?.line !== 'realtime') {
+  // While bodies still come, as at doors, the targets are not known.
+  if (isUsedUp && !isAimedFirst) {
     return limited(endpoint?.line === 'opaque' ? [] : rulesOf(resolved.granted), consumer, nowMs);
   }
   const misled = astray(resolved, question);
   if (misled !== undefined) return said(misled);
+  if (spent !== undefined) return spent;
   const targets = rulesOf(resolved.able);
   const areUsedUp = targets.length > 0 && targets.every((matches) => waitOf(matches, nowMs) > 0);
   return isUsedUp || areUsedUp ? limited(targets, consumer, nowMs) : undefined;
@@ -49,6 +59,11 @@ function astray({ route, granted, able }: Resolved, { model, endpoint }: Questio
   if (granted === undefined) return refusal('model_access_denied', { fill: { model } });
   if (able !== undefined || endpoint === undefined || endpoint.answersAlone) return undefined;
   return refusal(endpoint.refusedAs, { fill: { what: 'model', name: model, path: endpoint.path } });
+}
+
+function outOfBudget(verdict: BudgetVerdict, nowMs: number): ForeseenRefusal {
+  const wait = budgetWaitSeconds(verdict, nowMs);
+  return { ...said(budgetRefusal(verdict, nowMs)), retry_after_seconds: wait, rule: verdict.id };
 }
 
 /** The rule that decides is the one of the answer that a client would get. */

@@ -2,6 +2,7 @@
 import type { AuthKey } from '../../schemas/keys/auth-key.ts';
 import { isWithin } from '../../schemas/user-path.ts';
 import type { Balance } from '../balance/balance.ts';
+import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
 import type { Counting } from '../limits/counted-rules.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { NamingEndpoint } from '../naming-endpoint.ts';
@@ -35,6 +36,7 @@ export interface ExplainParts {
   readonly snapshot: Snapshot;
   readonly inForce: InForce;
   readonly limiter: Pick<Limiter, 'forUserPath' | 'forTarget' | 'report' | 'unlimited' | 'windowsForUserPath'>;
+  readonly budgets: Pick<BudgetsInForce, 'covering'>;
   readonly targets: Pick<TargetStates, 'of'>;
   /** Gives the order of the next request, and takes no turn. */
   readonly foretell: Balance;

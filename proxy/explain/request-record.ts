@@ -20,6 +20,7 @@ const header = 'x-gateway-explain-id';
 
 type Parts = Pick<
   Gateway,
+  | 'budgets'
   | 'foretell'
   | 'inForce'
   | 'instance'
@@ -80,7 +81,7 @@ export class RequestRecord {
   ended({ exchange, failed, accepted, ending }: Trip): void {
     this.#try(() => {
       // A consumer that is used up is refused before the body is read, so its model is not known.
-      const isLimited = ending.refused?.code === 'rate_limit_exceeded';
+      const isLimited = ['rate_limit_exceeded', 'budget_exceeded'].includes(ending.refused?.code ?? '');
       if (this.#explanation === undefined && isLimited) this.#explanation = this.#explain(this.#questionOf(undefined));
       this.#keep({
         is_over: true,
@@ -105,9 +106,9 @@ export class RequestRecord {
   }
 
   #explain(question: Question): Explanation {
-    const { limiter, targets, foretell, inForce } = this.#parts;
+    const { limiter, budgets, targets, foretell, inForce } = this.#parts;
     const { snapshot } = this.#recorded;
-    return explainRequest(question, { snapshot, inForce: inForce(), limiter, targets, foretell });
+    return explainRequest(question, { snapshot, inForce: inForce(), limiter, budgets, targets, foretell });
   }
 
   #keep(course: object): void {

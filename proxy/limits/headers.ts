@@ -8,7 +8,7 @@ import { capOf, resetSeconds } from './span.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
 /** OpenAI clients wait out a longer Retry-After inside a call. With `x-should-retry: false` they return the error to their caller. */
-const longestPoliteWaitSeconds = 120;
+export const longestPoliteWaitSeconds = 120;
 
 /** Which headers speak of limits. */
 export interface ToldLimits {

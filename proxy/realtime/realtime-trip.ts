@@ -7,6 +7,7 @@ import { explain } from '../limits/rejection.ts';
 import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
 import { admit, type ConsumerAllowance, limitRefusal, targetRules } from '../stages/admit.ts';
 import type { Principal } from '../stages/authenticate.ts';
+import { checkBudgets } from '../stages/budget.ts';
 import { resolve } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
 import { sumUsage } from '../tokens/sum-usage.ts';
@@ -59,7 +60,7 @@ export class RealtimeTrip {
 
   /**
    * Takes one request, and a slot, from the rules of the consumer. `query`: the members that a provider would be told. Throws what `resolve`
-   * does, 400 `unsupported_operation` where no target has realtime, and 429 `rate_limit_exceeded`.
+   * does, 400 `unsupported_operation` where no target has realtime, 429 `budget_exceeded` and 429 `rate_limit_exceeded`.
    */
   admit(model: string, gateway: Gateway, query = new URLSearchParams()): Admitted {
     const { principal, snapshot, path } = this;
@@ -72,6 +73,7 @@ export class RealtimeTrip {
       throw refusal('unsupported_operation', { param: 'model', fill: { what: 'model', name: model, path } });
     this.route = route;
     const { limiter, metrics } = gateway;
+    if (principal !== undefined) checkBudgets(principal, gateway);
     const admission = admit(limiter.forUserPath(principal?.userPath ?? '/'), snapshot.toldLimits, gateway);
     if (admission.lease === undefined) {
       const { rejection, matches, told } = admission;

@@ -1,5 +1,14 @@
 // The registry of the documents that operators manage: one row per kind.
 import { type ManualAlias, manualAliasBody, manualAliasKind, readManualAlias } from '../aliases/manual-alias.ts';
+import {
+  type BudgetReset,
+  budgetResetBody,
+  budgetResetKind,
+  everyBudget,
+  readBudgetReset,
+} from '../budgets/budget-reset.ts';
+import { budgetSettingsKind, type ManualAnchors, readManualAnchors } from '../budgets/budget-settings.ts';
+import { type ManualBudget, manualBudgetBody, manualBudgetKind, readManualBudget } from '../budgets/manual-budget.ts';
 import { type AuthKey, authKeyBody, authKeyKind, readAuthKey } from '../keys/auth-key.ts';
 import { type ManualRule, manualRuleBody, manualRuleKind, readManualRule } from '../rules/manual-rule.ts';
 import { everyRule, type ResetEpoch, readResetEpoch, resetEpochBody, resetEpochKind } from '../rules/reset-epochs.ts';
@@ -39,8 +48,40 @@ export const manualAliases: ManagedKind<ManualAlias> = {
   write: manualAliasBody,
 };
 
+export const manualBudgets: ManagedKind<ManualBudget> = {
+  kind: manualBudgetKind,
+  noun: (id) => `budget "${id}"`,
+  consequence: ' and is not enforced',
+  read: readManualBudget,
+  write: manualBudgetBody,
+};
+
+export const budgetResets: ManagedKind<BudgetReset> = {
+  kind: budgetResetKind,
+  noun: (id) => `reset of ${id === everyBudget ? 'every budget' : `the budget "${id}"`}`,
+  consequence: '',
+  read: readBudgetReset,
+  write: budgetResetBody,
+};
+
+export const budgetSettings: ManagedKind<ManualAnchors> = {
+  kind: budgetSettingsKind,
+  noun: () => 'setting of the windows of budgets',
+  consequence: ' and is not in force',
+  read: readManualAnchors,
+  write: ({ anchors }) => anchors,
+};
+
 /** In the order in which problems are reported. */
-export const managedKinds: readonly ManagedKind<unknown>[] = [manualRules, resets, managedKeys, manualAliases];
+export const managedKinds: readonly ManagedKind<unknown>[] = [
+  manualRules,
+  resets,
+  managedKeys,
+  manualAliases,
+  manualBudgets,
+  budgetResets,
+  budgetSettings,
+];
 
 /** Documents of every kind, read once. */
 export interface ManagedDocuments {

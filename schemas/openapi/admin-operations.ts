@@ -1,5 +1,6 @@
 // The operations under /admin, one row each.
 import { auditOperations } from './audit-operations.ts';
+import { budgetOperations } from './budget-operations.ts';
 import { explainOperations } from './explain-operations.ts';
 import { type Operation, type Refusals, storedRefusals, writeHeaders } from './operation.ts';
 import { usageOperations } from './usage-operations.ts';
@@ -226,6 +227,7 @@ const statusOperations: readonly Operation[] = [
 /** Served by the control plane, but for the last ones, which a proxy answers; it passes the others on. */
 export const adminOperations: readonly Operation[] = [
   ...rateLimitOperations,
+  ...budgetOperations,
   ...authKeyOperations,
   ...virtualModelOperations,
   ...auditOperations,

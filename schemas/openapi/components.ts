@@ -13,6 +13,13 @@ import authKeyIssued from '../admin/auth-key-issued.schema.json' with { type: 'j
 import authKeyLabels from '../admin/auth-key-labels.schema.json' with { type: 'json' };
 import authKeyList from '../admin/auth-key-list.schema.json' with { type: 'json' };
 import authKeyWrite from '../admin/auth-key-write.schema.json' with { type: 'json' };
+import budgetDelete from '../admin/budget-delete.schema.json' with { type: 'json' };
+import budgetReset from '../admin/budget-reset.schema.json' with { type: 'json' };
+import budgetResetOne from '../admin/budget-reset-one.schema.json' with { type: 'json' };
+import budgetSettings from '../admin/budget-settings.schema.json' with { type: 'json' };
+import budgetSettingsWrite from '../admin/budget-settings-write.schema.json' with { type: 'json' };
+import budgetWrite from '../admin/budget-write.schema.json' with { type: 'json' };
+import budgets from '../admin/budgets.schema.json' with { type: 'json' };
 import configInForce from '../admin/config.schema.json' with { type: 'json' };
 import explainedRequest from '../admin/explained-request.schema.json' with { type: 'json' };
 import explanation from '../admin/explanation.schema.json' with { type: 'json' };
@@ -72,6 +79,13 @@ const schemas = {
   'auth-key-labels': authKeyLabels,
   'auth-key-list': authKeyList,
   'auth-key-write': authKeyWrite,
+  'budget-delete': budgetDelete,
+  'budget-reset': budgetReset,
+  'budget-reset-one': budgetResetOne,
+  'budget-settings': budgetSettings,
+  'budget-settings-write': budgetSettingsWrite,
+  'budget-write': budgetWrite,
+  budgets,
   'chat-completion': chatCompletion,
   'chat-completion-request': chatCompletionRequest,
   completion,

@@ -1,4 +1,5 @@
 // One example of every body, by the name of its schema, for readers of the API description.
+import { budgetExamples } from './budget-examples.ts';
 import type { SchemaName } from './components.ts';
 import { explanationExamples } from './explanation-example.ts';
 import { modelExamples } from './model-examples.ts';
@@ -119,6 +120,7 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
   'auth-key-labels': { labels: ['editors'] },
   'auth-key-list': [{ ...keyOfAnn, last_used_at: '2026-03-01T21:00:00.000Z' }],
   'auth-key-write': { name: 'Ann, editor', user_path: '/team-a/ann', allowed_models: ['chat'] },
+  ...budgetExamples,
   config: {
     server_time: '2026-03-01T21:04:20.512Z',
     config_revision: '9f86d081884c',

@@ -18,6 +18,7 @@ const anywhere = {
     strategy: 'failover',
     attempts: 3,
   },
+  budgets: [],
   rate_limits_enabled: true,
   rules: [],
   targets: [

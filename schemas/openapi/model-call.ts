@@ -20,7 +20,7 @@ export const modelCallRefusals: Refusals = {
   408: ['request_timeout'],
   413: ['body_too_large'],
   415: ['unsupported_media_type', 'unsupported_encoding'],
-  429: ['rate_limit_exceeded'],
+  429: ['rate_limit_exceeded', 'budget_exceeded'],
   502: [
     'upstream_unavailable',
     'upstream_dns',

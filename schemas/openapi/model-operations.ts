@@ -92,8 +92,11 @@ export const modelOperations: readonly Operation[] = [
     path: '/v1/usage',
     tag: 'Model API',
     access: 'client',
-    summary: "The caller's limits, and what is left of them. The request itself is not counted.",
+    summary: 'What the caller has used, its budgets and its limits. The request itself is not counted.',
+    description:
+      'The query takes start_date, end_date, days and cache_mode as /admin/usage/summary does. Usage is null, and budgets are those that are used up, while the control plane does not answer.',
     parameters,
-    success: { status: 200, says: 'The limits of the user path.', schema: 'usage' },
+    success: { status: 200, says: 'The usage, budgets and limits of the user path.', schema: 'usage' },
+    refusals: { 400: ['invalid_query'] },
   },
 ];

@@ -1,5 +1,6 @@
 // The data of one operation, from which its description and its reference are generated.
 import { anthropicHeaders } from './anthropic-headers.ts';
+import { budgetParameters } from './budget-parameters.ts';
 import type { SchemaName } from './components.ts';
 import { explainParameters } from './explain-parameters.ts';
 import { modelParameters } from './model-parameters.ts';
@@ -103,6 +104,7 @@ export const parameters = {
     schema: { type: 'string' },
     example: '/team/app',
   },
+  ...budgetParameters,
   ...modelParameters,
   ...explainParameters,
   ...recordParameters,
@@ -151,7 +153,8 @@ export const headers = {
     schema: { type: 'string' },
   },
   'x-gateway-rule': {
-    description: 'The rule that refuses: its name, else its id in the listing of /admin/rate-limits.',
+    description:
+      'The rule that refuses: its name, else its id in the listing of /admin/rate-limits; or the id of the budget in that of /admin/budgets.',
     schema: { type: 'string' },
   },
   'x-request-id': {

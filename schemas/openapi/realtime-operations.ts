@@ -10,7 +10,7 @@ const sessionRefusals: Refusals = {
   403: ['model_access_denied'],
   404: ['model_not_found'],
   426: ['upgrade_required'],
-  429: ['rate_limit_exceeded'],
+  429: ['rate_limit_exceeded', 'budget_exceeded'],
   502: (nativeRefusals[502] ?? []).filter((code) => code !== 'stream_incomplete'),
   503: ['overloaded', 'draining'],
   504: ['upstream_timeout'],

@@ -80,6 +80,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
       info: (...said: unknown[]) => void logged.push(said),
     },
     metrics: createMetrics({
+      budgets: { standings: () => [] },
       ...facts,
       secretProblems: () => [],
       failedLogins,

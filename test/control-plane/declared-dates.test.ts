@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { dateRules, keepDeclaredDates } from '../../control-plane/admin/rate-limits/declared-dates.ts';
+import { datedRule, dateRules, keepDeclaredDates } from '../../control-plane/admin/rate-limits/declared-dates.ts';
 import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import type { Limit } from '../../schemas/types.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
@@ -55,7 +55,7 @@ await test('the dates survive a restart', async (t) => {
   const problems: string[] = [];
   const report = (problem: string): void => void problems.push(problem);
   const before = await keepDeclaredDates(path, report);
-  for (let cap = 1; cap <= 20; cap += 1) before.update(rules({ '/a': { max_requests: cap } }), cap);
+  for (let cap = 1; cap <= 20; cap += 1) before.update(rules({ '/a': { max_requests: cap } }).map(datedRule), cap);
   t.same(dates(before.current()), { '/a': [1, 20] });
   await waitFor(
     'the last copy',
@@ -63,7 +63,7 @@ await test('the dates survive a restart', async (t) => {
   );
 
   const after = await keepDeclaredDates(path, report);
-  after.update(rules({ '/a': { max_requests: 20 } }), 99);
+  after.update(rules({ '/a': { max_requests: 20 } }).map(datedRule), 99);
   t.same(dates(after.current()), { '/a': [1, 20] });
   t.same(problems, []);
   t.equal(statSync(path).mode & 0o777, 0o600);
@@ -74,23 +74,23 @@ await test('a copy that is damaged or cannot be written costs the dates, says so
   const path = join(directory, 'declared-rules.json');
   const problems: string[] = [];
   const report = (problem: string): void => void problems.push(problem);
-  (await keepDeclaredDates(path, report)).update(rules({ '/a': { max_requests: 1 } }), 10);
+  (await keepDeclaredDates(path, report)).update(rules({ '/a': { max_requests: 1 } }).map(datedRule), 10);
   await waitFor('the copy', () => statSync(path, { throwIfNoEntry: false }) !== undefined);
   writeFileSync(path, readFileSync(path, 'utf8').replace('10', '11'));
   const damaged = await keepDeclaredDates(path, report);
-  damaged.update(rules({ '/a': { max_requests: 1 } }), 20);
+  damaged.update(rules({ '/a': { max_requests: 1 } }).map(datedRule), 20);
   t.same(dates(damaged.current()), { '/a': [20, 20] });
   t.same(problems, [`the dates of declared rate limits in ${path} are ignored: it is damaged`]);
   await waitFor('a new copy', async () => dates((await keepDeclaredDates(path, ignore)).current())['/a']?.[0] === 20);
 
   rmSync(path);
   mkdirSync(join(path, 'in-the-way'), { recursive: true });
-  damaged.update(rules({ '/b': { max_requests: 1 } }), 30);
+  damaged.update(rules({ '/b': { max_requests: 1 } }).map(datedRule), 30);
   await waitFor('the complaint', () => problems.length > 1);
   t.match(problems.at(-1), /could not be written to .*declared-rules\.json \(/);
   t.same(dates(damaged.current()), { '/b': [30, 30] });
   rmSync(path, { recursive: true });
-  damaged.update(rules({ '/b': { max_requests: 2 } }), 40);
+  damaged.update(rules({ '/b': { max_requests: 2 } }).map(datedRule), 40);
   await waitFor(
     'the copy again',
     async () => dates((await keepDeclaredDates(path, ignore)).current())['/b']?.[1] === 40,

@@ -27,6 +27,7 @@ async function startServer(t: Test, masterKey?: string) {
   const app = createServer({
     logger,
     metrics: createMetrics({
+      budgets: { standings: () => [] },
       version: '1.2.3',
       config: () => undefined,
       state: () => undefined,

@@ -71,6 +71,7 @@ async function startStatus(t: Test) {
   const app = createServer({
     logger: { error: (...said: unknown[]) => void logged.push(said), info: () => undefined },
     metrics: createMetrics({
+      budgets: { standings: () => [] },
       records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
       version: '1',
       config: () => undefined,

@@ -32,6 +32,11 @@ rate_limits:
   models:
     - model: SECOND/a
       limits: [{ period: day, max_tokens: 5 }]
+budgets:
+  user_paths:
+    - { path: team/, limits: [{ period: daily, amount: 5 }] }
+  labels:
+    - { label: batch, limits: [{ period: weekly, amount: 5 }] }
 `;
 
 const files = [
@@ -56,6 +61,10 @@ await test('every entry has the line where it stands, in a file relative to the 
       ['user_path 60 /other', 'limits.yaml:13'],
       ['model 86400 second/a', 'limits.yaml:16'],
     ],
+    budgets: [
+      ['user_path 86400 /team', 'limits.yaml:19'],
+      ['label 604800 batch', 'limits.yaml:21'],
+    ],
   });
 });
 
@@ -73,5 +82,10 @@ await test('a rule of a variable stands there, and what it replaces stands nowhe
 await test('they pass between threads, and a proxy holds them too', async (t) => {
   t.same((await loadOffThread(files, kept)).config?.places, loadFiles(files, kept).config?.places);
   t.same(loadFiles(files, entitled).config?.places, loadFiles(files, kept).config?.places);
-  t.same(loadFiles([file('a.yaml', '{}')], kept).config?.places, { providers: [], aliases: [], rules: [] });
+  t.same(loadFiles([file('a.yaml', '{}')], kept).config?.places, {
+    providers: [],
+    aliases: [],
+    rules: [],
+    budgets: [],
+  });
 });

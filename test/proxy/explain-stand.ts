@@ -1,6 +1,8 @@
 // A gateway that sends nothing: config and documents as they are published, a limiter, and what is remembered of targets.
+
 import { type Balance, createBalance } from '../../proxy/balance/balance.ts';
 import { Turns } from '../../proxy/balance/turns.ts';
+import { BudgetsInForce } from '../../proxy/budgets/budgets-in-force.ts';
 import { explainRequest } from '../../proxy/explain/explain.ts';
 import type { Explanation } from '../../proxy/explain/explanation.ts';
 import type { Question } from '../../proxy/explain/question.ts';
@@ -118,7 +120,14 @@ export function explainStand(
       const foretell = createBalance(targets, { of: (of) => turns.copyOf(of) });
       return explainRequest(
         { userPath: '/', model: 'm', stream: false, thread: undefined, key, nowMs: start, scope: '/', ...question },
-        { snapshot: current(), inForce: publisher.inForce(), limiter, targets, foretell },
+        {
+          snapshot: current(),
+          inForce: publisher.inForce(),
+          limiter,
+          budgets: new BudgetsInForce(),
+          targets,
+          foretell,
+        },
       );
     },
   };

@@ -1,4 +1,5 @@
 // A whole config from the few lines that matter to a test: what the loader would hand to the compiler, defaults filled in.
+import { defaultAnchors } from '../../schemas/budgets/window.ts';
 import type { Alias, Config, Provider } from '../../schemas/types.ts';
 
 const timeouts = { connect: '300ms', first_byte: '300ms', stream_idle: '300ms', total: '3s', usage_drain: '300ms' };
@@ -54,6 +55,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
     })),
     admin: { max_keys: 10_000, max_keys_per_scope: 1_000, max_rules_per_scope: 1_000 },
     rate_limits: { enabled: true, max_children: 100_000, user_paths: [], providers: [], models: [] },
+    budgets: { enabled: true, user_paths: [], labels: [], settings: defaultAnchors },
     usage: { retention: '90d', list_prices: true, prices: {} },
     audit: {
       enabled: true,

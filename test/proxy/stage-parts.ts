@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
 import type { Balance } from '../../proxy/balance/balance.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
+import { BudgetsInForce } from '../../proxy/budgets/budgets-in-force.ts';
 import type { Call } from '../../proxy/call/call.ts';
 import { type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
@@ -87,6 +88,7 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
     targets,
     discovery: { known: () => [] },
     bodies: new BodyBudget(0),
+    budgets: new BudgetsInForce(),
     sessions: () => ({ open: 0, ended: {} as SessionCounts['ended'] }),
     connections: () => ({
       open: 0,

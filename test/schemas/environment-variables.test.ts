@@ -1,6 +1,7 @@
 // The table of environment variables: the planes read exactly these, and an unset one has the default of the table.
 import { test } from 'tap';
 import { readEnvironment as readForControlPlane } from '../../control-plane/environment.ts';
+import { readEnvironmentBudgets } from '../../gitops/environment-budgets.ts';
 import { readEnvironmentRules } from '../../gitops/environment-rules.ts';
 import { readEnvironment as readForProxy } from '../../proxy/environment.ts';
 import { environmentVariables } from '../../schemas/environment-variables.ts';
@@ -34,6 +35,7 @@ for (const { plane, read } of planes) {
     const names = namesReadBy((variables) => {
       read(variables);
       readEnvironmentRules(variables, new Set());
+      readEnvironmentBudgets(variables, new Set());
     });
     t.strictSame(names, declared.sort());
   });
@@ -54,10 +56,14 @@ for (const { plane, read } of planes) {
   });
 }
 
-await test('the families of the table are those that give rules', async (t) => {
-  t.equal(families.length, 2);
+await test('the families of the table are those that give rules and budgets', async (t) => {
+  t.equal(families.length, 3);
   for (const { name } of families) {
-    const { given, problems } = readEnvironmentRules({ [name.replace(/<.*>/, 'A')]: 'rpm=1' }, new Set());
+    const variable = name.replace(/<.*>/, 'A');
+    const isBudget = name.includes('BUDGET');
+    const { given, problems } = isBudget
+      ? readEnvironmentBudgets({ [variable]: 'daily=1' }, new Set())
+      : readEnvironmentRules({ [variable]: 'rpm=1' }, new Set());
     t.strictSame({ rules: given.length, problems }, { rules: 1, problems: [] }, name);
   }
 });

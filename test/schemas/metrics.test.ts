@@ -3,6 +3,7 @@ import { test } from 'tap';
 import { createMetrics as createControlPlaneMetrics } from '../../control-plane/metrics.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
+import { BudgetsInForce } from '../../proxy/budgets/budgets-in-force.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics as createProxyMetrics } from '../../proxy/metrics.ts';
 import { RetryBudgets } from '../../proxy/retry/retry-budgets.ts';
@@ -44,6 +45,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     targets: new TargetStates(),
     discovery: { known: () => [] },
     bodies: new BodyBudget(0),
+    budgets: new BudgetsInForce(),
     sessions: () => ({ open: 0, ended: { client: 1 } as SessionCounts['ended'] }),
     connections: () => ({
       open: 0,
@@ -70,6 +72,7 @@ await test('the control plane exposes exactly the metrics that are defined for i
     fleet: { proxies: () => [], lagSeconds: () => 0 },
     records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
     failedLogins: createFailedLogins(),
+    budgets: { standings: () => [] },
     output: { droppedEvents: 0 },
   });
   const text = await metrics.text();

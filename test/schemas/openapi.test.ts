@@ -5,6 +5,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
 import { auditRoutes } from '../../control-plane/admin/audit/routes.ts';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
+import { budgets } from '../../control-plane/admin/budgets/routes.ts';
 import { configRoutes } from '../../control-plane/admin/config/routes.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
@@ -28,6 +29,7 @@ import { digestOf } from '../../schemas/keys/secret.ts';
 import { describeApi, operations, refusalsOf } from '../../schemas/openapi/document.ts';
 import { nothingKnown } from '../../schemas/rules/known-models.ts';
 import { openStateStore } from '../../store/state/open.ts';
+import { budgetParts } from '../support/budget-parts.ts';
 import { startProcess } from '../support/process.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
@@ -277,20 +279,13 @@ async function startAdmin(t: Test) {
   const aliases = { store, nowMs, configAliases: () => ({ aliases: [], places: new Map(), models: empty.models }) };
   await app.register(virtualModels, { parts: aliases });
   await app.register(configRoutes, { parts: { rules, aliases, inForce: () => empty, status: () => undefined, fleet } });
+  await app.register(budgets, { parts: budgetParts({ store, quotas, nowMs }), who });
   await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
   const skipped = { unreadable: 0, unsealed: 0 };
   const state = { storeId: undefined, revision: 0, source: 'store', isUp: true, standing: 'new', skipped } as const;
+  const [engine, config, keyMark, secretProblems] = ['sqlite' as const, () => undefined, () => 'mark', () => []];
   await app.register(statusRoute, {
-    parts: {
-      fleet,
-      desired,
-      config: () => undefined,
-      state: () => state,
-      engine: 'sqlite',
-      keyMark: () => 'mark',
-      secretProblems: () => [],
-      nowMs,
-    },
+    parts: { fleet, desired, config, state: () => state, engine, keyMark, secretProblems, nowMs },
   });
   const recorded = { records: () => undefined, report: () => undefined, credentials: () => credentials, nowMs };
   await app.register(auditRoutes, { parts: recorded });

@@ -78,6 +78,9 @@ await test('documents are read by kind; those that cannot be are named in the or
     'the stored reset of every rule cannot be read',
     'the stored key "b" cannot be read and is refused',
     'the stored virtual model "b" cannot be read and is not in force',
+    'the stored budget "b" cannot be read and is not enforced',
+    'the stored reset of the budget "b" cannot be read',
+    'the stored setting of the windows of budgets cannot be read and is not in force',
   ]);
 });
 

@@ -1,0 +1,130 @@
+// Decides what a write changes in the store: documents of budgets, of resets, and of anchors. Pure.
+import type { Budget } from '../../../schemas/budgets/budget.ts';
+import { everyBudget } from '../../../schemas/budgets/budget-reset.ts';
+import { budgetSettingsId, type ManualAnchors } from '../../../schemas/budgets/budget-settings.ts';
+import { budgetExpiryMs, type ManualBudget } from '../../../schemas/budgets/manual-budget.ts';
+import { type Anchors, budgetWindow } from '../../../schemas/budgets/window.ts';
+import { budgetResets, budgetSettings, managedKeys, manualBudgets } from '../../../schemas/documents/kinds.ts';
+import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
+import type { AuthKey } from '../../../schemas/keys/auth-key.ts';
+import { periodOf } from '../../../schemas/rules/rule.ts';
+import { timestamp } from '../../../schemas/timestamp.ts';
+import type { Change, StoredState } from '../../../store/state/state-store.ts';
+import { refusal } from '../../errors.ts';
+import type { BudgetName, BudgetWrite } from './read-write.ts';
+
+/** The same limit as for the configuration: the spend of each is asked for every second. */
+const mostBudgets = 10_000;
+
+/** All budgets at one moment, by key. */
+export interface KnownBudgets {
+  readonly config: ReadonlyMap<string, Budget>;
+  /** Those of operators that have not expired. */
+  readonly manual: ReadonlyMap<string, ManualBudget>;
+  /** Keys of expired ones with a document in the store. */
+  readonly expired: ReadonlySet<string>;
+  /** Keys of documents that cannot be read. */
+  readonly unreadable: ReadonlySet<string>;
+  /** When budgets were reset, by document id, in Unix milliseconds. */
+  readonly resetAtMs: ReadonlyMap<string, number>;
+  readonly settings: readonly ManualAnchors[];
+  readonly nowMs: number;
+  /** Every managed key. */
+  keys(): readonly AuthKey[];
+}
+
+export function knownBudgets(
+  state: Pick<StoredState, 'documents' | 'skipped'>,
+  config: readonly Budget[],
+  nowMs: number,
+): KnownBudgets {
+  const { values: budgets, unreadable } = readKind(manualBudgets, state.documents, state.skipped);
+  return {
+    config: new Map(config.map((budget) => [budget.key, budget])),
+    manual: new Map(budgets.filter((each) => budgetExpiryMs(each) > nowMs).map((each) => [each.key, each])),
+    expired: new Set(budgets.filter((each) => budgetExpiryMs(each) <= nowMs).map(({ key }) => key)),
+    unreadable: new Set(unreadable),
+    resetAtMs: new Map(readKind(budgetResets, state.documents).values.map(({ id, atMs }) => [id, atMs])),
+    settings: readKind(budgetSettings, state.documents).values,
+    nowMs,
+    keys: () => readKind(managedKeys, state.documents).values,
+  };
+}
+
+/** Creates or replaces a budget of an operator, named `by`. What was spent stays spent. */
+export function putBudget(known: KnownBudgets, write: BudgetWrite, by: string, hasTemplates: boolean): Change[] {
+  const { key } = write;
+  const declared = known.config.get(key);
+  const perChild = write.perChild ?? declared?.perChild ?? false;
+  if (perChild && !hasTemplates) throw refusal('quota_templates_not_entitled', { param: 'per_child' });
+  const before = known.manual.get(key);
+  if (before === undefined && declared === undefined) refuseOneMore(known);
+  const now = timestamp(known.nowMs);
+  const { expiresAtMs, ...said } = write;
+  const budget: ManualBudget = {
+    ...said,
+    perChild,
+    ...(expiresAtMs === undefined ? {} : { expiresAt: timestamp(expiresAtMs) }),
+    createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+    updatedBy: by,
+  };
+  return [written(manualBudgets, key, budget)];
+}
+
+/**
+ * Removes a budget of an operator; one of the configuration with the same key is in force again. Throws 409 `budget_config_owned` for one that
+ * only the configuration has; `declaredAt`: its file and line, or its variable.
+ */
+export function deleteBudget(
+  known: KnownBudgets,
+  { key }: BudgetName,
+  declaredAt: string = 'the configuration',
+): Change[] {
+  if (known.manual.has(key) || known.unreadable.has(key)) {
+    // A reset belongs to the budget: a new one with this name begins with its window.
+    const isForgotten = known.resetAtMs.has(key) && !known.config.has(key);
+    return [removed(manualBudgets, key), ...(isForgotten ? [removed(budgetResets, key)] : [])];
+  }
+  if (known.config.has(key)) throw refusal('budget_config_owned', { fill: { place: declaredAt } });
+  throw refusal('budget_not_found');
+}
+
+/** Lets the spend of one budget count from now on, for a template that of all its children. */
+export function resetBudget(known: KnownBudgets, { key }: BudgetName): Change[] {
+  if (!known.manual.has(key) && !known.config.has(key)) throw refusal('budget_not_found');
+  return [written(budgetResets, key, { id: key, atMs: known.nowMs })];
+}
+
+/** Lets the spend of all budgets count from now on. */
+export function resetEveryBudget(known: KnownBudgets): Change[] {
+  return [written(budgetResets, everyBudget, { id: everyBudget, atMs: known.nowMs })];
+}
+
+/** Changes some anchors. */
+export function putAnchors({ settings }: KnownBudgets, anchors: Partial<Anchors>): Change[] {
+  const merged = { anchors: { ...settings[0]?.anchors, ...anchors } };
+  return [written(budgetSettings, budgetSettingsId, merged)];
+}
+
+/** Removes the documents of expired budgets, and resets that say nothing any more: of no budget, and before the present window. */
+export function tidiedBudgets(known: KnownBudgets, anchors: Anchors): Change[] {
+  const { config, manual, unreadable, expired, resetAtMs, nowMs } = known;
+  const spent = [...resetAtMs].filter(([id, atMs]) => {
+    const seconds = periodOf(id);
+    if (seconds === undefined || config.has(id) || manual.has(id) || unreadable.has(id)) return false;
+    return atMs < budgetWindow(seconds, anchors, nowMs).startMs;
+  });
+  return [...[...expired].map((key) => removed(manualBudgets, key)), ...spent.map(([id]) => removed(budgetResets, id))];
+}
+
+function refuseOneMore({ config, manual }: KnownBudgets): void {
+  let count = config.size;
+  for (const key of manual.keys()) if (!config.has(key)) count += 1;
+  refuseBudgetsBeyond(count, mostBudgets, 'in all');
+}
+
+/** Throws 409 `too_many_budgets` when there are as many as the limit already. */
+export function refuseBudgetsBeyond(count: number, limit: number, where: string): void {
+  if (count >= limit) throw refusal('too_many_budgets', { fill: { count, limit, where } });
+}

@@ -1,0 +1,106 @@
+// Reads the bodies of budget writes: normalises them and checks what the schemas cannot express. Pure.
+import { type BudgetScope, budgetKey } from '../../../schemas/budgets/budget.ts';
+import { nanoDollarsOf } from '../../../schemas/budgets/money.ts';
+import { budgetPeriodSeconds } from '../../../schemas/budgets/period.ts';
+import type { Anchors } from '../../../schemas/budgets/window.ts';
+import type { NanoDollars } from '../../../schemas/records/usage.ts';
+import type { BudgetDelete } from '../../../schemas/types.ts';
+import { normaliseUserPath } from '../../../schemas/user-path.ts';
+import * as bodies from '../../../schemas/validation/generated/bodies.js';
+import { createBodyReader, invalid, readExpiry } from '../read-body.ts';
+
+interface BudgetSubject {
+  readonly scope: BudgetScope;
+  /** A user path, normalised, or a label. */
+  readonly subject: string;
+}
+
+/** The budget that a request names. */
+export interface BudgetName extends BudgetSubject {
+  readonly key: string;
+  readonly periodSeconds: number;
+}
+
+/** The budget of a PUT. An absent `perChild` comes from the configuration when it declares the same budget. */
+export interface BudgetWrite extends BudgetName {
+  readonly perChild?: boolean;
+  readonly amount: NanoDollars;
+  readonly mode: 'enforce' | 'shadow';
+  readonly reason?: string;
+  readonly expiresAtMs?: number;
+  /** The writer may only tighten this budget, as `ManualBudget` says. */
+  readonly tightens?: true;
+}
+
+const readWriteBody = createBodyReader(bodies.budgetWrite);
+const readDeleteBody = createBodyReader(bodies.budgetDelete);
+const readResetOneBody = createBodyReader(bodies.budgetResetOne);
+const readResetBody = createBodyReader(bodies.budgetReset, { confirmation: 'reset_not_confirmed' });
+const readSettingsBody = createBodyReader(bodies.budgetSettingsWrite);
+
+/** The body of PUT /admin/budgets (`schemas/admin/budget-write.schema.json`). Throws the refusal. */
+export function readBudgetWrite(body: unknown, nowMs: number): BudgetWrite {
+  const given = readWriteBody(body);
+  const { per_child: perChild, amount, mode, reason } = given;
+  const named = nameOf(given);
+  const expiresAtMs = readExpiry(given, nowMs);
+  return {
+    ...named,
+    ...(perChild === undefined ? {} : { perChild }),
+    amount: nanoDollarsOf(amount),
+    mode,
+    ...(reason === undefined || reason === null || reason === '' ? {} : { reason }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+  };
+}
+
+/** The body of DELETE /admin/budgets (`schemas/admin/budget-delete.schema.json`). Throws the refusal. */
+export function readBudgetDelete(body: unknown): BudgetName {
+  return nameOf(readDeleteBody(body));
+}
+
+/** The body of POST /admin/budgets/reset-one (`schemas/admin/budget-reset-one.schema.json`). Throws the refusal. */
+export function readBudgetResetOne(body: unknown): BudgetName {
+  return nameOf(readResetOneBody(body));
+}
+
+/** Refuses a body of POST /admin/budgets/reset that does not confirm exactly. */
+export function checkBudgetConfirmation(body: unknown): void {
+  readResetBody(body);
+}
+
+/** The body of PUT /admin/budgets/settings (`schemas/admin/budget-settings-write.schema.json`). Throws the refusal. */
+export function readSettingsWrite(body: unknown): Partial<Anchors> {
+  return readSettingsBody(body);
+}
+
+/** The period is in `budget_key` or beside the subject, never in both. */
+function nameOf(given: BudgetDelete): BudgetName {
+  const { scope, subject } = readSubject(given);
+  const periodSeconds = budgetPeriodSeconds(given.budget_key ?? given);
+  return { scope, subject, periodSeconds, key: budgetKey(scope, subject, periodSeconds) };
+}
+
+function readSubject({ scope, subject = '', user_path: userPath = '' }: BudgetDelete): BudgetSubject {
+  if (scope === 'label') {
+    // A pattern for this would need syntax that not every validator supports.
+    if (/\p{Cs}/u.test(subject)) throw invalid('subject', 'must not have unpaired surrogates');
+    return { scope, subject };
+  }
+  if (isBlank(subject)) return pathOf('user_path', isBlank(userPath) ? '/' : userPath);
+  const path = pathOf('subject', subject);
+  if (!isBlank(userPath) && pathOf('user_path', userPath).subject !== path.subject) {
+    throw invalid('user_path', 'differs from subject; send one of them');
+  }
+  return path;
+}
+
+function pathOf(param: string, text: string): BudgetSubject {
+  const { path, problem } = normaliseUserPath(text);
+  if (problem !== undefined) throw invalid(param, problem);
+  return { scope: 'user_path', subject: path };
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === '';
+}

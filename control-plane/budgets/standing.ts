@@ -1,0 +1,58 @@
+// What each budget has spent of its present window, and which ones are used up. Pure.
+import type { MergedBudget } from '../../schemas/budgets/merge-budgets.ts';
+import { type BudgetVerdict, type BudgetVerdicts, mostVerdicts } from '../../schemas/budgets/verdicts.ts';
+import { type Anchors, type BudgetWindow, budgetWindow } from '../../schemas/budgets/window.ts';
+import type { NanoDollars } from '../../schemas/records/usage.ts';
+import type { Spend, SpendQuestion } from '../../store/records/record-store.ts';
+
+/** A budget in its present window. */
+export interface AskedBudget {
+  readonly budget: MergedBudget;
+  readonly window: BudgetWindow;
+  readonly question: SpendQuestion;
+}
+
+/** The same with what was spent. */
+export interface BudgetStanding extends AskedBudget {
+  readonly spend: Spend;
+}
+
+/** What to ask of each budget: its spend since the window began, or since its last reset. `nowMs`: Unix milliseconds. */
+export function questionsOf(budgets: readonly MergedBudget[], anchors: Anchors, nowMs: number): AskedBudget[] {
+  return budgets.map((budget) => {
+    const window = budgetWindow(budget.periodSeconds, anchors, nowMs);
+    const { scope, subject, perChild, lastResetMs = window.startMs } = budget;
+    const fromMs = Math.max(window.startMs, lastResetMs);
+    return { budget, window, question: { scope, subject, perChild, fromMs } };
+  });
+}
+
+/** Where a standing belongs: a template and a plain budget of one key may stand beside each other. */
+export function placeOfBudget({ key, perChild }: Pick<MergedBudget, 'key' | 'perChild'>): string {
+  return `${perChild} ${key}`;
+}
+
+/** The most that one subject of the budget has spent. */
+export function highestSpend(spend: Spend): NanoDollars {
+  let highest = 0;
+  for (const spent of spend.values()) if (spent > highest) highest = spent;
+  return highest;
+}
+
+/** A verdict on every subject that has spent its budget, for budgets that are enforced; at most `mostVerdicts`, those that refuse first. */
+export function verdictsOf(standings: readonly BudgetStanding[], computedAtMs: number): BudgetVerdicts {
+  const found: BudgetVerdict[] = [];
+  for (const { budget, window, spend } of standings) {
+    if (!budget.enforced) continue;
+    const { id, scope, subject, perChild, periodSeconds, amount, mode } = budget;
+    for (const [effectiveSubject, spent] of spend) {
+      if (spent < amount) continue;
+      found.push({ id, scope, subject, effectiveSubject, perChild, periodSeconds, amount, spent, ...window, mode });
+    }
+  }
+  const verdicts =
+    found.length <= mostVerdicts
+      ? found
+      : found.sort((a, b) => Number(a.mode === 'shadow') - Number(b.mode === 'shadow')).slice(0, mostVerdicts);
+  return { computedAtMs, verdicts, unlisted: found.length - verdicts.length };
+}

@@ -1,0 +1,128 @@
+// Watches what budgets have spent: asks the record store, tells the proxies what is used up, and the log when it becomes so.
+import type { Log } from '../../plane/log-events.ts';
+import type { MergedBudget } from '../../schemas/budgets/merge-budgets.ts';
+import type { Anchors } from '../../schemas/budgets/window.ts';
+import type { RecordStore } from '../../store/records/record-store.ts';
+import { singleFlight } from '../../store/single-flight.ts';
+import { publishVerdicts, revisionOfVerdicts } from '../../store/state/budget-verdicts.ts';
+import type { StateStore } from '../../store/state/state-store.ts';
+import { type BudgetStanding, placeOfBudget, questionsOf, verdictsOf } from './standing.ts';
+import { createThresholdLines } from './thresholds.ts';
+
+/** How often it is looked whether there is something to ask; without a reason, budgets are asked for once a second. Milliseconds. */
+const lookMs = 200;
+const askMs = 1_000;
+/** How often verdicts are told again when they are the same: a store that was emptied has them again then. Milliseconds. */
+const signMs = 5_000;
+
+export interface BudgetWatchParts {
+  readonly records: Pick<RecordStore, 'spend'>;
+  readonly store: Pick<StateStore, 'writeHeartbeat'>;
+  /** Those of this moment. */
+  readonly budgets: (nowMs: number) => readonly MergedBudget[];
+  /** Where windows begin. */
+  readonly anchors: () => Anchors;
+  readonly nowMs: () => number;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+}
+
+/** The standings of one moment. */
+export interface BudgetFigures {
+  /** Unix milliseconds. */
+  readonly computedAtMs: number;
+  /** Undefined for a budget that was not there at that moment. */
+  of(budget: Pick<MergedBudget, 'key' | 'perChild'>): BudgetStanding | undefined;
+}
+
+export interface BudgetWatch {
+  /** Records were added to the store: spend may have grown. */
+  recordsArrived(): void;
+  /** Budgets or the beginnings of their windows have changed. */
+  changed(): void;
+  /** What was spent, asked for after this call. Rejects when the record store does not answer. */
+  refresh(): Promise<BudgetFigures>;
+  /** As of the last answer; empty before. */
+  standings(): readonly BudgetStanding[];
+  /** Stops watching. */
+  close(): void;
+}
+
+/** Begins to watch. */
+export function watchBudgets({ records, store, budgets, anchors, nowMs, log }: BudgetWatchParts): BudgetWatch {
+  const tellThresholds = createThresholdLines(log);
+  let standings: readonly BudgetStanding[] = [];
+  let isDue = true;
+  let nextAtMs = 0;
+  let published: { readonly revision: string; readonly atMs: number; of: readonly BudgetStanding[] } | undefined;
+  let lastUnlisted = 0;
+  let isFailing = false;
+
+  async function ask(): Promise<BudgetFigures> {
+    isDue = false;
+    const now = Math.floor(nowMs());
+    const asked = questionsOf(budgets(now), anchors(), now);
+    const spends = asked.length === 0 ? [] : await records.spend(asked.map(({ question }) => question));
+    standings = asked.map((each, index) => ({ ...each, spend: spends[index] ?? new Map() }));
+    // A store that takes long is left alone for as long.
+    const doneMs = nowMs();
+    nextAtMs = doneMs + Math.max(askMs, doneMs - now);
+    tellThresholds(standings);
+    const byPlace = new Map(standings.map((each) => [placeOfBudget(each.budget), each]));
+    return { computedAtMs: now, of: (budget) => byPlace.get(placeOfBudget(budget)) };
+  }
+
+  async function publish(): Promise<void> {
+    const now = Math.floor(nowMs());
+    // Without budgets there is nothing to tell, but that there is nothing any more.
+    if (published === undefined && standings.length === 0) return;
+    const isFresh = published !== undefined && now - published.atMs < signMs;
+    if (isFresh && published?.of === standings) return;
+    const of = standings;
+    const verdicts = verdictsOf(of, now);
+    const revision = revisionOfVerdicts(verdicts);
+    if (!isFresh || published?.revision !== revision) {
+      await publishVerdicts(store, { ...verdicts, revision }, now);
+      published = { revision, atMs: now, of };
+    } else published = { ...published, of };
+    if (verdicts.unlisted > lastUnlisted) {
+      log.error(`${verdicts.unlisted} more budgets are used up than proxies can be told, so these are not enforced`);
+    }
+    lastUnlisted = verdicts.unlisted;
+  }
+
+  const asking = singleFlight(ask);
+  const checking = singleFlight(async () => {
+    if (isDue || nowMs() >= nextAtMs) await asking.join();
+    await publish();
+  });
+
+  async function look(): Promise<void> {
+    const trouble = await checking.join().then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
+    if (trouble !== undefined && !isFailing) {
+      log.error(
+        { err: trouble },
+        'what budgets have spent cannot be read or told: the last verdicts hold until their windows end',
+      );
+    }
+    if (trouble === undefined && isFailing) log.info('budgets are watched again');
+    isFailing = trouble !== undefined;
+    if (isFailing) nextAtMs = nowMs() + askMs;
+  }
+
+  const timer = setInterval(() => void look(), lookMs);
+  void look();
+  return {
+    recordsArrived() {
+      isDue = true;
+    },
+    changed() {
+      isDue = true;
+    },
+    refresh: () => asking.next(),
+    standings: () => standings,
+    close: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,97 @@
+// The budgets of this plane: what the configuration and operators declare, what was spent, and what the admin API needs of both.
+import { join } from 'node:path';
+import type { Log } from '../plane/log-events.ts';
+import { anchorsInForce } from '../schemas/budgets/budget-settings.ts';
+import type { MergedBudget } from '../schemas/budgets/merge-budgets.ts';
+import { budgetSettings, manualBudgets } from '../schemas/documents/kinds.ts';
+import { readKind } from '../schemas/documents/managed-kind.ts';
+import type { RecordStore } from '../store/records/record-store.ts';
+import type { StateStore } from '../store/state/state-store.ts';
+import { type BudgetParts, budgetsOfState, tidyBudgets } from './admin/budgets/commit.ts';
+import { keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
+import { removeExpiredBudgets } from './budgets/expiry.ts';
+import { createBudgetWarnings } from './budgets/warnings.ts';
+import { type BudgetWatch, watchBudgets } from './budgets/watch.ts';
+import type { ConfigInForce } from './config-in-force.ts';
+import type { DocumentsInForce } from './documents-in-force.ts';
+
+export interface BudgetsParts {
+  readonly config: ConfigInForce;
+  readonly managed: Pick<DocumentsInForce, 'documents'>;
+  /** Not called before there is a configuration. */
+  readonly records: () => Pick<RecordStore, 'spend'>;
+  readonly store: Pick<StateStore, 'writeHeartbeat'>;
+  /** Where the dates of declared budgets are kept. */
+  readonly ownFolder: string;
+  readonly nowMs: () => number;
+  readonly log: Log;
+}
+
+export interface OpenBudgets {
+  readonly watch: BudgetWatch;
+  /** Records have come into the store: what was spent is asked for again. */
+  readonly ask: () => void;
+  /** A configuration is in force, or other documents are. */
+  changed(): void;
+  /** From now on expired budgets are removed. Gives the parts of the admin API. */
+  serve(admin: Pick<BudgetParts, 'store' | 'quotas' | 'nowMs'>): BudgetParts;
+  close(): void;
+}
+
+export async function openBudgets(parts: BudgetsParts): Promise<OpenBudgets> {
+  const { config, managed, records, store, ownFolder, nowMs, log } = parts;
+  const datesPath = join(ownFolder, 'declared-budgets.json');
+  const dates = await keepDeclaredDates(datesPath, (problem) => log.warn(problem), 'budgets');
+  const warn = createBudgetWarnings(log);
+  let expiry: { close(): void } | undefined;
+
+  const prerequisites = () => config.budgetPrerequisites();
+  const budgetsAt = (now: number): MergedBudget[] =>
+    budgetsOfState(managed, { config: config.budgets, nowMs: now, prerequisites: prerequisites() });
+  const anchors = () => anchorsInForce(config.anchors, readKind(budgetSettings, managed.documents).values);
+  const recordStore: Pick<RecordStore, 'spend'> = { spend: (questions) => records().spend(questions) };
+  const watch = watchBudgets({ records: recordStore, store, budgets: budgetsAt, anchors, nowMs, log });
+
+  return {
+    watch,
+    ask: () => watch.recordsArrived(),
+    changed() {
+      if (!config.isLoaded) return;
+      const now = Math.floor(nowMs());
+      dates.update(
+        config.budgets.map(({ key, amount, mode, perChild }) => ({
+          key,
+          says: JSON.stringify([amount, mode, perChild]),
+        })),
+        now,
+      );
+      warn(budgetsAt(now), prerequisites().enabled);
+      watch.changed();
+    },
+    serve(admin) {
+      expiry = removeExpiredBudgets({
+        manual: () => readKind(manualBudgets, managed.documents).values,
+        config: () => config.budgets,
+        tidy: (now) => tidyBudgets(admin.store, config, now),
+        ended: () => watch.changed(),
+        nowMs,
+        log,
+      });
+      return {
+        ...admin,
+        configBudgets: () => ({
+          budgets: config.budgets,
+          declared: dates.current(),
+          places: config.places.budgets,
+          anchors: config.anchors,
+        }),
+        figures: () => watch.refresh(),
+        prerequisites,
+      };
+    },
+    close() {
+      watch.close();
+      expiry?.close();
+    },
+  };
+}

@@ -1,0 +1,108 @@
+// The verdicts of the control plane as a request meets them: by user path and by label. A request asks nobody.
+import { compareBudgets } from '../../schemas/budgets/budget.ts';
+import type { BudgetVerdict } from '../../schemas/budgets/verdicts.ts';
+import { mostLabelledBudgets } from '../../schemas/metrics.ts';
+
+/** What happened to requests under a budget: refused, or (in shadow) would have been. */
+export const budgetOutcomes = ['reject', 'shadow_reject'] as const;
+export type BudgetOutcome = (typeof budgetOutcomes)[number];
+
+/** Decisions of one budget. */
+export interface BudgetDecisions {
+  /** Its id, or `other`: only so many budgets are counted apart. */
+  readonly budget: string;
+  readonly counts: Readonly<Record<BudgetOutcome, number>>;
+}
+
+type Index = ReadonlyMap<string, readonly BudgetVerdict[]>;
+
+const nothing: readonly BudgetVerdict[] = [];
+const other = 'other';
+
+/** Empty until verdicts were read. */
+export class BudgetsInForce {
+  /** No budget is used up: nothing needs to be looked for. */
+  isEmpty = true;
+  #paths: Index = new Map();
+  #labels: Index = new Map();
+  readonly #decisions = new Map<string, Record<BudgetOutcome, number>>();
+
+  /** How many verdicts there are, those of windows that have ended included. */
+  get size(): number {
+    let size = 0;
+    for (const index of [this.#paths, this.#labels]) for (const found of index.values()) size += found.length;
+    return size;
+  }
+
+  /** Takes all verdicts of one moment, in place of those before. */
+  put(verdicts: readonly BudgetVerdict[]): void {
+    this.#paths = indexOf(verdicts.filter(({ scope }) => scope === 'user_path'));
+    this.#labels = indexOf(verdicts.filter(({ scope }) => scope === 'label'));
+    this.isEmpty = verdicts.length === 0;
+  }
+
+  /**
+   * The verdict that refuses a request of this user path (normalised) with these labels, undefined when none does: among several the one whose
+   * window ends last, because a retry is admitted no sooner; then the first in the order of budgets. It is counted, and so are those in shadow.
+   */
+  decide(userPath: string, labels: readonly string[] | undefined, nowMs: number): BudgetVerdict | undefined {
+    if (this.isEmpty) return undefined;
+    const found = this.covering(userPath, labels, nowMs);
+    const refusing = foremost(found);
+    if (refusing !== undefined) this.#count(refusing.id, 'reject');
+    else for (const { id } of found) this.#count(id, 'shadow_reject');
+    return refusing;
+  }
+
+  /** Those that cover a request, whatever their mode, without counting anything. Verdicts of windows that have ended are none. */
+  covering(userPath: string, labels: readonly string[] | undefined, nowMs: number): readonly BudgetVerdict[] {
+    if (this.isEmpty) return nothing;
+    const found: BudgetVerdict[] = [];
+    if (this.#paths.size > 0) {
+      take(this.#paths.get('/'), nowMs, found);
+      for (let end = userPath.indexOf('/', 1); end !== -1; end = userPath.indexOf('/', end + 1)) {
+        take(this.#paths.get(userPath.slice(0, end)), nowMs, found);
+      }
+      if (userPath !== '/') take(this.#paths.get(userPath), nowMs, found);
+    }
+    for (const label of labels ?? []) take(this.#labels.get(label), nowMs, found);
+    return found;
+  }
+
+  decisions(): BudgetDecisions[] {
+    return [...this.#decisions].map(([budget, counts]) => ({ budget, counts: { ...counts } }));
+  }
+
+  #count(id: string, outcome: BudgetOutcome): void {
+    const isApart = this.#decisions.has(id) || this.#decisions.size < mostLabelledBudgets;
+    const name = isApart ? id : other;
+    const counts = this.#decisions.get(name) ?? { reject: 0, shadow_reject: 0 };
+    counts[outcome] += 1;
+    this.#decisions.set(name, counts);
+  }
+}
+
+/** The enforced one whose window ends last; among equals the first in the order of budgets. */
+export function foremost(verdicts: readonly BudgetVerdict[]): BudgetVerdict | undefined {
+  let first: BudgetVerdict | undefined;
+  for (const each of verdicts) {
+    if (each.mode !== 'enforce') continue;
+    const isLater = first === undefined || each.endMs > first.endMs;
+    if (isLater || (each.endMs === first?.endMs && compareBudgets(each, first) < 0)) first = each;
+  }
+  return first;
+}
+
+function take(verdicts: readonly BudgetVerdict[] | undefined, nowMs: number, to: BudgetVerdict[]): void {
+  for (const each of verdicts ?? nothing) if (nowMs < each.endMs) to.push(each);
+}
+
+function indexOf(verdicts: readonly BudgetVerdict[]): Index {
+  const index = new Map<string, BudgetVerdict[]>();
+  for (const each of verdicts) {
+    const standing = index.get(each.effectiveSubject);
+    if (standing === undefined) index.set(each.effectiveSubject, [each]);
+    else standing.push(each);
+  }
+  return index;
+}

@@ -1,0 +1,36 @@
+// Stage 5: has the caller spent a budget? It comes before the consumer's allowance, so that a refused request takes nothing of that.
+import { sayDollars } from '../../schemas/budgets/money.ts';
+import { budgetPeriodLabel } from '../../schemas/budgets/period.ts';
+import type { BudgetVerdict } from '../../schemas/budgets/verdicts.ts';
+import { type Refusal, refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { longestPoliteWaitSeconds } from '../limits/headers.ts';
+import type { Principal } from './authenticate.ts';
+
+/** Throws 429 `budget_exceeded` when the user path, one above it, or a label of the key has spent its budget. */
+export function checkBudgets(
+  { userPath, labels }: Pick<Principal, 'userPath' | 'labels'>,
+  { budgets, nowMs }: Pick<Gateway, 'budgets' | 'nowMs'>,
+): void {
+  if (budgets.isEmpty) return;
+  const now = Math.floor(nowMs());
+  const verdict = budgets.decide(userPath, labels, now);
+  if (verdict !== undefined) throw budgetRefusal(verdict, now);
+}
+
+/** The answer to a request whose budget is spent; its wait is the time to the end of the window. */
+export function budgetRefusal(verdict: BudgetVerdict, nowMs: number): Refusal {
+  const { id, scope, effectiveSubject, periodSeconds, spent, amount } = verdict;
+  const seconds = budgetWaitSeconds(verdict, nowMs);
+  const subject = scope === 'user_path' ? effectiveSubject : `label ${effectiveSubject}`;
+  const period = budgetPeriodLabel(periodSeconds);
+  const fill = { subject, period, spent: sayDollars(spent), amount: sayDollars(amount), seconds };
+  const headers: Record<string, string> = { 'retry-after': String(seconds), 'x-gateway-rule': id };
+  if (seconds > longestPoliteWaitSeconds) headers['x-should-retry'] = 'false';
+  return refusal('budget_exceeded', { fill, headers, rule: { id, scope, label: id } });
+}
+
+/** Whole seconds to the end of the window, at least 1. */
+export function budgetWaitSeconds({ endMs }: Pick<BudgetVerdict, 'endMs'>, nowMs: number): number {
+  return Math.max(1, Math.ceil((endMs - nowMs) / 1000));
+}

@@ -1,0 +1,59 @@
+// The README of examples/chargeback, as its reader does it: its commands, in their order.
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'tap';
+import { startProcess } from '../support/process.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
+
+const top = join(import.meta.dirname, '../..');
+const readme = readFileSync(join(top, 'examples/chargeback/README.md'), 'utf8');
+const [start = '', define = '', ...commands] = [...readme.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block);
+
+await test('a team spends its budget, is refused, and goes on', async (t) => {
+  const data = temporaryDirectory(t, 'chargeback');
+  const [, config = ''] = /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start) ?? [];
+  const gateway = await startProcess({
+    t,
+    entry: 'deploy/local.ts',
+    env: {
+      GATEWAY_CONFIG: join(top, config),
+      GATEWAY_DATA: data,
+      GATEWAY_PORT: '0',
+      GATEWAY_ADMIN_PORT: '0',
+      DEMO_PROVIDER_PORT: '0',
+    },
+    ready: { line: /^Ctrl-C stops everything/ },
+  });
+  t.teardown(() => gateway.stop());
+  const [, url = ''] = /^ {2}API +(\S+)\/v1$/m.exec(gateway.stdout.join('\n')) ?? [];
+
+  /** Runs commands and gives what they print. */
+  function paste(text: string): Promise<string> {
+    const here = `${define}\n${text}`
+      .replaceAll('http://127.0.0.1:8080', url)
+      .replaceAll('data/master-key', join(data, 'master-key'));
+    return new Promise((done, fail) => {
+      execFile('sh', ['-c', here], { timeout: 30_000 }, (error, stdout) => (error ? fail(error) : done(stdout)));
+    });
+  }
+
+  const [spend = '', shadow = '', report = '', own = '', letGo = ''] = commands;
+  t.match(await paste(spend), /^(200\n){4,}429\n$/, 'a dollar is four requests, and a few more');
+  t.equal(await paste(shadow), '200\n');
+  const [paths = '', budgets = ''] = (await paste(report)).split('\n');
+  t.match(JSON.stringify(JSON.parse(paths)), /\/team-a\/app/);
+  const rows = (JSON.parse(budgets) as { budgets: { period_label: string; spent: number; exceeded: boolean }[] })
+    .budgets;
+  t.match(
+    rows.map(({ period_label: period, exceeded }) => [period, exceeded]),
+    [
+      ['monthly', false],
+      ['daily', true],
+    ],
+  );
+  const mine = JSON.parse(await paste(own)) as { usage: { total_cost: number }; budgets: { spent: number }[] };
+  t.ok(mine.usage.total_cost > 1, `${mine.usage.total_cost}`);
+  t.equal(mine.budgets.length, 2);
+  t.match(await paste(letGo), /"amount":5/);
+});
