@@ -66,6 +66,11 @@ export interface RecordedParts {
   readonly instance: string;
 }
 
+/** Of the caller, also of one whose key is refused. */
+export function userPathOf({ principal, exchange }: Pick<RecordedTrip, 'principal' | 'exchange'>): string {
+  return principal?.userPath ?? exchange.caller?.userPath ?? '/';
+}
+
 /** The attempts of a trip that is over. */
 export function attemptsOf(
   { asked, failed, accepted, ending }: RecordedTrip,
@@ -89,7 +94,7 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   const { exchange, principal, call, failed, accepted, ending, asked } = trip;
   const { request, startedAtMs } = exchange;
   const { refused } = ending;
-  const userPath = principal?.userPath ?? exchange.caller?.userPath ?? '/';
+  const userPath = userPathOf(trip);
   const answers = parts.hasAudit ? failedAnswers(trip.snapshot.audit) : undefined;
   const attempts = attemptRecords(attemptsOf(trip, end), parts.hasUsage, answers);
   const target = accepted?.target ?? failed.at(-1)?.target ?? trip.route?.targets[0];

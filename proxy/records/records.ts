@@ -5,12 +5,12 @@ import { BodyCapture } from '../capture/body-capture.ts';
 import type { CaptureBudget } from '../capture/capture-budget.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
 import { lineWithBodies } from './line-with-bodies.ts';
-import { type RecordedEnd, type RecordedTrip, recordOfTrip } from './record-of-trip.ts';
+import { type RecordedEnd, type RecordedTrip, recordOfTrip, userPathOf } from './record-of-trip.ts';
 import { Turnstile } from './turnstile.ts';
 
 /**
- * How many requests of callers without a key are recorded in a second: they must not be able to fill the store. One of them takes up to 7 KB,
- * so 30 days of them take 18 GB at most; all of them are counted, and in the access log.
+ * How many requests of callers without a key are recorded in a second: they must not be able to fill the store. One of them takes up to 7 KB
+ * without its headers, so 30 days of them take 18 GB at most; all of them are counted, and in the access log.
  */
 const mostStrangers = 1;
 
@@ -52,7 +52,7 @@ export function createRecords(options: RecordsOptions): Records {
     trip(trip, end) {
       const isStranger = trip.principal === undefined;
       if (isStranger && !strangers.lets(end.nowMs)) return;
-      const hasAudit = isAudited(trip.snapshot.audit, trip.principal?.userPath ?? '/', end.status, random);
+      const hasAudit = isAudited(trip.snapshot.audit, userPathOf(trip), end.status, random);
       const wasExecuted = usageEnabled && (trip.accepted !== undefined || trip.failed.length > 0);
       if (!hasAudit && !wasExecuted) return;
       const record = recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance });

@@ -164,6 +164,8 @@ await test('what is not wanted is not recorded', async (t) => {
   t.equal(recordsOf([least], { sample: 0.5 }, { status: 404 }).length, 1, 'what failed is always recorded');
   const principal = { ...least.principal, userPath: '/team-b/private/app' };
   t.same(recordsOf([{ principal }]), []);
+  const expired = { ...least.exchange, caller: { userPath: '/team-b/private' } } as never;
+  t.same(recordsOf([{ principal: undefined, exchange: expired }]), [], 'nor when its key is refused');
   const stranger = { principal: undefined, ending: { refused: refusal('invalid_api_key') } };
   t.equal(recordsOf(Array.from({ length: 100 }, () => stranger)).length, 1, 'strangers cannot fill the store');
   t.match(recordsOf([executed], {}, { usageEnabled: false })[0]?.attempts, [{ usage: undefined }]);
