@@ -4,7 +4,7 @@ import type { FailedLogins } from '../plane/failed-logins.ts';
 import type { KeyUses } from '../plane/key-uses.ts';
 import { foreignPart } from '../plane/own-names.ts';
 import { type AuthKey, isActive } from '../schemas/keys/auth-key.ts';
-import { clientAddressHeader, readClientAddress } from '../schemas/keys/client-address.ts';
+import { clientAddressHeader, plainAddress, readClientAddress } from '../schemas/keys/client-address.ts';
 import {
   bearerToken,
   type Caller,
@@ -149,7 +149,8 @@ function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
 export function addressOf(request: IncomingMessage, { masterKey }: Pick<AccessParts, 'masterKey'>): string | undefined {
   const [given, another] = valuesOf(request, clientAddressHeader);
   const vouchedFor = another === undefined ? readClientAddress(given, masterKey) : undefined;
-  return vouchedFor ?? request.socket.remoteAddress;
+  const { remoteAddress } = request.socket;
+  return vouchedFor ?? (remoteAddress === undefined ? undefined : plainAddress(remoteAddress));
 }
 
 /** Counts a refused request, and has the log tell of it. */

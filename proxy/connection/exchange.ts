@@ -1,6 +1,7 @@
 // One request of a client and its answer, from socket to settle.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { plainAddress } from '../../schemas/keys/client-address.ts';
 import type { FailedLogin } from '../../schemas/keys/credentials.ts';
 import { type Head, readHead } from '../call/head.ts';
 import type { RequestTrace } from '../call/trace-context.ts';
@@ -105,11 +106,6 @@ class OpenExchange implements Exchange {
     this.#clientAddress ??= plainAddress(clientAddressOf(socket.remoteAddress, rawHeaders, this.#trustedProxies) ?? '');
     return this.#clientAddress;
   }
-}
-
-/** A socket for IPv4 and IPv6 reports an IPv4 address as ::ffff:127.0.0.1. */
-export function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
 }
 
 /** The response was closed: when its answer is not complete, the client has left. */

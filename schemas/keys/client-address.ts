@@ -1,4 +1,4 @@
-// The header with the client's address from a proxy to the control plane, signed so that it cannot be forged.
+// The client's address: its plain form, and the header with it from a proxy to the control plane, signed so that it cannot be forged.
 import { sameDigest, signatureOf } from './secret.ts';
 
 /** The name of the header. The proxy replaces a header of this name that a client sends. */
@@ -16,4 +16,9 @@ export function readClientAddress(value: string | undefined, masterKey: string |
   if (blank <= 0) return undefined;
   const address = value.slice(0, blank);
   return sameDigest(value.slice(blank + 1), signatureOf(address, masterKey)) ? address : undefined;
+}
+
+/** A socket for IPv4 and IPv6 reports an IPv4 address as ::ffff:127.0.0.1. */
+export function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
 }

@@ -1,6 +1,6 @@
 // Access to routes: every access, every kind of credential; a caller without a key learns nothing.
 import { type Test, test } from 'tap';
-import { checkAccess, who } from '../../control-plane/authenticate.ts';
+import { addressOf, checkAccess, who } from '../../control-plane/authenticate.ts';
 import { signClientAddress } from '../../schemas/keys/client-address.ts';
 import { readMetric } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
@@ -203,4 +203,11 @@ await test('the address of a client is believed when it is signed, and only then
   }
   t.same(await failing(stand, 1), [429], 'forged ones count for the socket they came from');
   t.same(await failing(stand, 1, from('192.0.2.3') + from('192.0.2.4')), [429], 'two are none');
+});
+
+await test('the address of a client has one form, whatever socket it came by', async (t) => {
+  const from = (remoteAddress?: string) =>
+    addressOf({ rawHeaders: [], socket: { remoteAddress } } as never, { masterKey });
+  t.same([from('::ffff:192.0.2.7'), from('192.0.2.7'), from('2001:db8::1')], ['192.0.2.7', '192.0.2.7', '2001:db8::1']);
+  t.equal(from(), undefined);
 });

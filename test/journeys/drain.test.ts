@@ -36,9 +36,9 @@ async function openStream(t: Teardown, gateway: Gateway): Promise<RawConnection>
   return connection;
 }
 
-/** What the requests that are recorded ended with. */
-function statusesOf(gateway: Gateway): readonly number[] {
-  return journaled(gateway).map((record) => record.status_code);
+/** What the requests that are recorded ended with, and who had sent them. */
+function endsOf(gateway: Gateway): readonly string[] {
+  return journaled(gateway).map(({ status_code, client_ip }) => `${status_code} ${client_ip}`);
 }
 
 /** Settles with the error code of a connect, or `connected`. */
@@ -156,7 +156,7 @@ await test('past the grace the rest is cut', async (t) => {
   t.notMatch(cut?.text(), /\[DONE\]/);
   t.notOk(cut?.complete && !/"error"/.test(cut.text()), 'the cut stream does not look like a whole one');
   for (const entry of entries) await waitFor('the provider to be let go', () => entry.clientClosedAtMs);
-  t.same(statusesOf(gateway), [499, 499], 'and recorded');
+  t.same(endsOf(gateway), ['499 127.0.0.1', '499 127.0.0.1'], 'and recorded');
 });
 
 // Others, with a SIGTERM first, are in the tests of counters (test/faults/counters-restarts.test.ts).
@@ -171,7 +171,7 @@ await test('a second signal ends it at once (SIGINT, SIGTERM)', async (t) => {
   gateway.process.signal('SIGTERM');
   t.same(await gateway.process.exited, { code: 0, signal: null });
   t.ok(performance.now() - againAtMs < 5_000, 'long before the grace has passed');
-  t.same(statusesOf(gateway), [499], 'the request that it cuts is recorded');
+  t.same(endsOf(gateway), ['499 127.0.0.1'], 'the request that it cuts is recorded');
 });
 
 await test('a port in use ends the start with one clear line', async (t) => {
