@@ -62,7 +62,7 @@ export class BodyCapture implements Tap {
   constructor(budget: CaptureBudget, mostBytes: number) {
     this.#mostBytes = mostBytes;
     this.#requestRoom = budget.open(mostBytes);
-    this.#answerRoom = budget.open(mostBytes + StreamCapture.portionBytes);
+    this.#answerRoom = budget.open(mostBytes);
   }
 
   /** All of the request's body, which is held until the request is over. */

@@ -1,19 +1,16 @@
-// An event stream on its way into an audit entry: gathered into portions, each folded at once, so that long streams take no more than what they say.
+// An event stream on its way into an audit entry: each event is folded as it comes, so that a long stream takes no more memory than what it says.
 import { randomBytes } from 'node:crypto';
-import { HeldBytes } from '../bytes/held-bytes.ts';
 import { parseObject } from '../dialects/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { type AnswerContext, InvalidAnswer, type RawEvent } from '../dialects/translation.ts';
 import { nothingAsked, type StreamFold } from './stream-fold.ts';
 
-/** Folded in a millisecond. Bytes. */
-const portionBytes = 32 * 1024;
 /** What an answer has beside its content. Characters. */
 const frameLength = 1024;
 /** Responses says each text up to four times, and the settings of the request twice: times what is recorded. */
 const mostSilent = 8;
 /** Writers look into a request for two things: the older form of tools, and settings that a response repeats. */
-const lookedFor = ['"functions"', '"input"'];
+const lookedFor = ['"functions"', '"input"'].map((name) => Buffer.from(name));
 
 /** What is known of a stream when it is over. */
 export interface StreamFacts {
@@ -26,7 +23,6 @@ export interface StreamFacts {
 export class StreamCapture {
   readonly #fold: StreamFold;
   #splitter = new ServerEventSplitter();
-  readonly #held = new HeldBytes();
   readonly #mostLength: number;
   readonly #mostBytes: number;
   #length = 0;
@@ -46,19 +42,14 @@ export class StreamCapture {
     this.#mostLength = Math.max(mostBytes - frameLength, mostBytes / 2);
   }
 
-  /** So much it may hold besides its content. Bytes. */
-  static readonly portionBytes = portionBytes;
-
   /** About what it holds. Bytes. */
   get length(): number {
-    return this.#length + this.#unfinished + this.#held.length;
+    return this.#length + this.#unfinished;
   }
 
   /** The bytes are used only during the call. */
   push(bytes: Buffer): void {
-    if (this.#isOver) return;
-    this.#held.add(this.#held.length === 0 ? Buffer.from(bytes) : bytes);
-    if (this.#held.length >= portionBytes) this.#read(() => this.#split());
+    if (!this.#isOver) this.#read(() => this.#split(bytes));
   }
 
   /** Nothing more is taken. */
@@ -66,13 +57,12 @@ export class StreamCapture {
     this.#isOver = true;
     this.isCut = true;
     this.#unfinished = 0;
-    this.#held.take();
     this.#splitter = new ServerEventSplitter();
   }
 
   /** The JSON of the answer, as far as it has come; undefined: nothing of one. Throws what failed unexpectedly before, and spared the client. */
   json({ requestBody, model, nowMs }: StreamFacts): string | undefined {
-    if (!this.#isOver) this.#read(() => [...this.#split(), ...this.#splitter.end()]);
+    if (!this.#isOver) this.#read(() => this.#splitter.end());
     const context: AnswerContext = {
       model,
       nowSeconds: Math.floor(nowMs / 1000),
@@ -94,10 +84,9 @@ export class StreamCapture {
     }
   }
 
-  #split(): readonly RawEvent[] {
-    const portion = this.#held.take();
-    const events = this.#splitter.push(portion);
-    this.#unfinished = events.length > 0 ? 0 : this.#unfinished + portion.length;
+  #split(bytes: Buffer): readonly RawEvent[] {
+    const events = this.#splitter.push(bytes);
+    this.#unfinished = events.length > 0 ? 0 : this.#unfinished + bytes.length;
     return events;
   }
 

@@ -9,6 +9,9 @@ const nothing: WrittenBody = { json: undefined, isTooBig: false };
 /** A key that is a word would only mangle what it stands in. */
 const shortestKey = 8;
 
+/** What a character of JavaScript takes in UTF-8. Bytes. */
+const mostOfLetter = 3;
+
 /** The line of a record that has `data`. `nowMs`: Unix milliseconds. */
 export function lineWithBodies(record: RequestRecord, trip: RecordedTrip, nowMs: number): string {
   const line = JSON.stringify(record);
@@ -18,7 +21,7 @@ export function lineWithBodies(record: RequestRecord, trip: RecordedTrip, nowMs:
   // `data` is the last member of a record, and never empty.
   const open = line.slice(0, -2);
   const whole = `${open}${members}}}`;
-  if (Buffer.byteLength(whole) < longestLineBytes) return whole;
+  if (whole.length * mostOfLetter < longestLineBytes || Buffer.byteLength(whole) < longestLineBytes) return whole;
   const leftOut: WrittenBody = { json: undefined, isTooBig: true };
   return `${open}${membersOf('request_body', leftOut)}${membersOf('response_body', leftOut)}}}`;
 }
