@@ -4,7 +4,6 @@ import type { LineWriter } from '../plane/line-writer.ts';
 import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
 import type { MetricDefinition } from '../schemas/metrics.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
-import type { JournalStatus } from '../store/records/journal.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { observeBudgets } from './budget-metrics.ts';
 import type { BudgetsInForce } from './budgets/budgets-in-force.ts';
@@ -17,6 +16,7 @@ import { observeJournal } from './journal-metrics.ts';
 import { observeKeys } from './key-metrics.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
 import type { Limiter } from './limits/limiter.ts';
+import type { RecordingStatus } from './open-records.ts';
 import type { Readiness } from './readiness.ts';
 import { RequestTally } from './request-tally.ts';
 import { type RetryBudgets, retryKinds } from './retry/retry-budgets.ts';
@@ -61,7 +61,7 @@ export interface ObservedFacts extends StateFacts {
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
   retries: Pick<RetryBudgets, 'counts' | 'refused'>;
   storedResponses: Pick<StoredResponses, 'counts'>;
-  journal: () => JournalStatus;
+  journal: () => RecordingStatus;
   /** Of OpenTelemetry. */
   spans: () => SpanCounts;
   /** Whole milliseconds of the limiter's clock. */

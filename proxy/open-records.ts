@@ -6,9 +6,14 @@ import { type JournalSettings, openJournal, type Reconnecting } from '../store/r
 import type { CaptureBudget } from './capture/capture-budget.ts';
 import { createRecords, type Records } from './records/records.ts';
 
+export interface RecordingStatus extends JournalStatus {
+  /** Requests without a record, because there were too many of their kind. */
+  readonly omittedRecords: number;
+}
+
 export interface OpenRecords extends Reconnecting {
   readonly records: Records;
-  readonly status: () => JournalStatus;
+  readonly status: () => RecordingStatus;
   /** Writes what waits, for a few seconds at most. */
   close(): Promise<void>;
 }
@@ -24,17 +29,18 @@ export function openRecords(settings: OpenRecordsSettings, log: Log): OpenRecord
   const { captures, instance, usageEnabled } = settings;
   const journal = openJournal(settings);
   const watch = watchJournal(journal, log);
+  const records = createRecords({
+    captures,
+    journal,
+    instance,
+    usageEnabled,
+    random: Math.random,
+    reportFailure: (error, requestId) =>
+      log.error({ err: error, request_id: requestId }, 'bodies could not be recorded'),
+  });
   return {
-    records: createRecords({
-      captures,
-      journal,
-      instance,
-      usageEnabled,
-      random: Math.random,
-      reportFailure: (error, requestId) =>
-        log.error({ err: error, request_id: requestId }, 'bodies could not be recorded'),
-    }),
-    status: () => journal.status(),
+    records,
+    status: () => ({ ...journal.status(), omittedRecords: records.omitted() }),
     reconnect: (...given) => journal.reconnect(...given),
     close() {
       clearInterval(watch);

@@ -5,7 +5,7 @@ export const journalMetrics = {
   journalRecords: {
     name: 'gateway_journal_records_total',
     type: 'counter',
-    help: 'Records of audit and usage by outcome: appended, or dropped, because the journal could not take them for too long, or the record was too long.',
+    help: 'Records of audit and usage by outcome: appended, dropped (the journal could not take them for too long, or the record was too long), or omitted (of requests without a key one a second is recorded, of others that reached no provider 100).',
     labelNames: ['outcome'],
   },
   journalWaitingBytes: {

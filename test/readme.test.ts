@@ -7,7 +7,7 @@ const top = join(import.meta.dirname, '..');
 const pages = globSync('{*,*/*,examples/*/*}.md', { cwd: top, exclude: ['node_modules/**'] }).map((name) =>
   join(top, name),
 );
-const longestReadme = 230;
+const longestReadme = 235;
 
 /** Headings as GitHub names them in addresses: lower case, punctuation dropped, blanks as hyphens. */
 function anchorsOf(text: string): Set<string> {

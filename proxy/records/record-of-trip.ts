@@ -37,7 +37,7 @@ export interface RecordedTrip
   extends Omit<LoggedTrip, 'call' | 'route' | 'exchange' | 'principal' | 'snapshot' | 'ending'> {
   readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller' | 'request'> &
     Partial<Pick<Exchange, 'head' | 'told'>>;
-  readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings };
+  readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings; readonly hasBudgets: boolean };
   /** `headers`: of the answer, names and values in turn. */
   readonly ending: LoggedTrip['ending'] & { readonly headers?: readonly string[] };
   /** What has taken the bodies; absent: nothing has. */
@@ -150,7 +150,7 @@ function dataOf(trip: RecordedTrip, call: Call | undefined, { hasUsage, instance
     ...(accepted === undefined || failed.length === 0 ? undefined : failoverOf(failed, accepted)),
     workflow_features: {
       audit: true,
-      budget: false,
+      budget: hasUsage && snapshot.hasBudgets,
       cache: false,
       failover: (trip.route?.targets.length ?? 0) > 1,
       guardrails: false,

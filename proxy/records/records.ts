@@ -13,12 +13,16 @@ import { Turnstile } from './turnstile.ts';
  * without its headers, so 30 days of them take 18 GB at most; all of them are counted, and in the access log.
  */
 const mostStrangers = 1;
+/** The same of requests that reached no provider: a client that repeats a refused one in a loop must not fill it either. */
+const mostRefused = 100;
 
 export interface Records {
   /** What takes the bodies of a request of this consumer; undefined: they are not recorded. */
   capture(settings: AuditSettings, userPath: string): BodyCapture | undefined;
+  /** Requests without a record, because there were too many of their kind. */
+  omitted(): number;
   /** A model request is over. */
-  trip(trip: RecordedTrip & { readonly snapshot: { readonly audit: AuditSettings } }, end: RecordedEnd): void;
+  trip(trip: RecordedTrip, end: RecordedEnd): void;
 }
 
 export interface RecordsOptions {
@@ -35,6 +39,8 @@ export interface RecordsOptions {
 export function createRecords(options: RecordsOptions): Records {
   const { captures, journal, instance, usageEnabled, random, reportFailure } = options;
   const strangers = new Turnstile(mostStrangers);
+  const refused = new Turnstile(mostRefused);
+  let omitted = 0;
   /** What fails here must not cost the client its answer. */
   const withBodies: typeof lineWithBodies = (record, trip, nowMs) => {
     try {
@@ -45,16 +51,20 @@ export function createRecords(options: RecordsOptions): Records {
     }
   };
   return {
+    omitted: () => omitted,
     capture(settings, userPath) {
       if (!settings.hasBodies || !mayBeAudited(settings, userPath)) return undefined;
       return new BodyCapture(captures, settings.bodyLimitBytes);
     },
     trip(trip, end) {
-      const isStranger = trip.principal === undefined;
-      if (isStranger && !strangers.lets(end.nowMs)) return;
+      const wasTried = trip.accepted !== undefined || trip.failed.length > 0;
       const hasAudit = isAudited(trip.snapshot.audit, userPathOf(trip), end.status, random);
-      const wasExecuted = usageEnabled && (trip.accepted !== undefined || trip.failed.length > 0);
-      if (!hasAudit && !wasExecuted) return;
+      if (!hasAudit && !(usageEnabled && wasTried)) return;
+      const turnstile = trip.principal === undefined ? strangers : refused;
+      if (!wasTried && end.status >= 400 && !turnstile.lets(end.nowMs)) {
+        omitted += 1;
+        return;
+      }
       const record = recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance });
       journal.append(
         hasAudit && trip.snapshot.audit.hasBodies ? withBodies(record, trip, end.nowMs) : JSON.stringify(record),

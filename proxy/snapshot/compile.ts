@@ -53,6 +53,7 @@ export function compile(
       longestMs: durationMs(server.realtime.session_max),
     }),
     audit: compileAudit(config.audit),
+    hasBudgets: config.budgets.enabled,
     trustedProxies: trustedProxies(server.trusted_proxies),
     crossOrigin: compileCrossOrigin(server.cors.origins),
     toldLimits: Object.freeze({

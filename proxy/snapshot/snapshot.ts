@@ -165,6 +165,8 @@ export interface Snapshot {
   readonly accessLog: AccessLogScope;
   readonly storedResponses: KeepingOfResponses;
   readonly audit: AuditSettings;
+  /** Budgets are enforced, if usage is tracked. */
+  readonly hasBudgets: boolean;
   readonly realtime: SessionSettings;
   /** Proxies that tell the truth about the address of their client; undefined: none. */
   readonly trustedProxies: TrustedProxies | undefined;

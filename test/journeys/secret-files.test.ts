@@ -190,8 +190,8 @@ await test('the password of Redis is rotated under a fleet: rules, keys, counter
     String(await admin.call('CLIENT', 'LIST'))
       .split('\n')
       .filter((line) => line.includes('user=gateway')).length;
-  // Subscriptions open last.
-  await waitFor('three connections of each plane, the former ones closed', async () => (await connections()) === 6);
+  // Of each plane two for the state and one for its journal, and one that reads all journals. Subscriptions open last.
+  await waitFor('the connections of both planes, the former ones closed', async () => (await connections()) === 7);
   await fleet.write('PUT', rule(80));
   await fleet.settle();
   t.equal(await left(), '77');

@@ -71,7 +71,7 @@ function recordsOf(
       throw error;
     },
   });
-  const snapshot = { revision: 'r1', audit: { ...everything, ...settings } };
+  const snapshot = { revision: 'r1', audit: { ...everything, ...settings }, hasBudgets: true };
   for (const trip of trips) records.trip({ ...least, snapshot, ...trip }, { status, usage, nowMs: 110.5 });
   return lines.map((line) => JSON.parse(line) as RequestRecord);
 }
@@ -105,7 +105,7 @@ await test('a record has what is known of a request', async (t) => {
     temperature: 0.5,
     max_tokens: 9,
     failover: { target_model: 'second/m' },
-    workflow_features: { audit: true, budget: false, cache: false, failover: true, guardrails: false, usage: true },
+    workflow_features: { audit: true, budget: true, cache: false, failover: true, guardrails: false, usage: true },
     config_revision: 'r1',
     instance: 'a:1',
   });
@@ -167,7 +167,15 @@ await test('what is not wanted is not recorded', async (t) => {
   const expired = { ...least.exchange, caller: { userPath: '/team-b/private' } } as never;
   t.same(recordsOf([{ principal: undefined, exchange: expired }]), [], 'nor when its key is refused');
   const stranger = { principal: undefined, ending: { refused: refusal('invalid_api_key') } };
-  t.equal(recordsOf(Array.from({ length: 100 }, () => stranger)).length, 1, 'strangers cannot fill the store');
+  const many = (trip: Parameters<typeof recordsOf>[0][number], status: number): number =>
+    recordsOf(
+      Array.from({ length: 200 }, () => trip),
+      {},
+      { status },
+    ).length;
+  t.equal(many(stranger, 401), 1, 'strangers cannot fill the store');
+  t.equal(many({ ending: { refused: refusal('model_not_found') } }, 404), 100, 'nor can a loop of refused requests');
+  t.equal(many(executed, 502), 200);
   t.match(recordsOf([executed], {}, { usageEnabled: false })[0]?.attempts, [{ usage: undefined }]);
 });
 

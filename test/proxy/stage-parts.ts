@@ -77,6 +77,7 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
       waitingBytes: 0,
       appendedRecords: 0,
       droppedRecords: 0,
+      omittedRecords: 0,
       trouble: undefined,
     }),
     spans: () => ({ exported: 0, dropped: 0, failed: 0, waiting: 0 }),

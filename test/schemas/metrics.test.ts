@@ -34,6 +34,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
       waitingBytes: 0,
       appendedRecords: 0,
       droppedRecords: 0,
+      omittedRecords: 0,
       trouble: undefined,
     }),
     spans: () => ({ exported: 0, dropped: 0, failed: 0, waiting: 0 }),
