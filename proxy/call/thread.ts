@@ -29,6 +29,14 @@ const longestMember = 16 * 1024;
 /** So much of each part of a conversation's beginning tells it apart from others. Bytes. */
 const longestBeginning = 64 * 1024;
 
+/** How nearly every message begins: then its role is read without the rest. */
+const usualRole = '{"role":"';
+/** An answer among messages, as nearly all clients write it; one that is written otherwise; and an item that says of what kind it is. */
+const usualAnswer = Buffer.from('{"role":"assistant"');
+const assistant = Buffer.from('"assistant"');
+const typed = Buffer.from('{"type":"');
+const usualUser = `${usualRole}user"`;
+
 const nothing: Buffer = Buffer.alloc(0);
 const lineBreak = Buffer.from('\n');
 
@@ -61,10 +69,10 @@ export class CallContext {
  * the first message of the user, which every later call of the conversation repeats. Undefined for a call without messages.
  */
 export function threadOf(rawHeaders: readonly string[], call: Said): string | undefined {
-  const named = threadOfHeaders(rawHeaders) ?? threadOfMembers(call);
+  const named = threadOfHeaders(rawHeaders) ?? threadOfMembers(call) ?? nameOfUser(call);
   if (named !== undefined) return named;
-  const { session, user } = threadOfMetadata(call);
-  return session ?? user ?? nameIn(readMember(call, 'user')) ?? digestOf(beginningOf(call));
+  const beginning = beginningOf(call);
+  return beginning && digestOf(beginning, 'base64url');
 }
 
 /** What a header calls the conversation. */
@@ -97,6 +105,12 @@ export function threadOfMetadata(call: Said): {
   return { session: nameIn(metadata['session_id']), user: nameIn(metadata['user_id']) };
 }
 
+/** What a call without a session calls its user, or its session in `metadata`. */
+function nameOfUser(call: Said): string | undefined {
+  const { session, user } = threadOfMetadata(call);
+  return session ?? user ?? nameIn(readMember(call, 'user'));
+}
+
 /** A name, or an object with an `id` (`conversation` of OpenAI). */
 function nameIn(value: unknown): string | undefined {
   const name = isObject(value) ? value['id'] : value;
@@ -123,14 +137,26 @@ function memberOf({ body, members: all }: Said, name: string): Member | undefine
 
 /** What every call of a conversation begins with: the prologues, and the messages up to and including the first one of the user. */
 export function beginningOf(call: Said): readonly Buffer[] | undefined {
-  const messages = conversations.map((name) => startOf(call, name)).find((text) => text?.[0] === 0x5b);
+  const messages = messagesOf(call);
   if (messages === undefined) return undefined;
-  const prologue = prologues.flatMap((name) => [startOf(call, name) ?? nothing, lineBreak]);
-  return [...prologue, messages.subarray(0, firstTurnEnd(messages))];
+  const turn = messages.subarray(0, firstTurnEnd(messages));
+  const starts = prologues.map((name) => startOf(call, name));
+  if (starts.every((start) => start === undefined)) return [turn];
+  return [...starts.flatMap((start) => [start ?? nothing, lineBreak]), turn];
 }
 
-function digestOf(beginning: readonly Buffer[] | undefined): string | undefined {
-  return beginning && hash('sha256', Buffer.concat(beginning), 'base64url');
+/** SHA-256 of what a conversation begins with. */
+export function digestOf(beginning: readonly Buffer[], encoding: 'base64url' | 'hex'): string {
+  const [first = nothing] = beginning;
+  return hash('sha256', beginning.length === 1 ? first : Buffer.concat(beginning), encoding);
+}
+
+function messagesOf(call: Said): Buffer | undefined {
+  for (const name of conversations) {
+    const start = startOf(call, name);
+    if (start?.[0] === 0x5b) return start;
+  }
+  return undefined;
 }
 
 /** The first bytes of a member's value. */
@@ -140,12 +166,34 @@ function startOf(call: Said, name: string): Buffer | undefined {
   return call.body.subarray(member.valueStart, Math.min(member.valueEnd, member.valueStart + longestBeginning));
 }
 
-/** Just past the first message of the user in a list of messages; the end of the text when it is not in it. */
+/**
+ * Just past the first message of the user in a list of messages; the end of the text when it is not in it. In nearly all lists it is what
+ * stands before the first answer: then the messages are not read.
+ */
 function firstTurnEnd(list: Buffer): number {
+  const user = list.indexOf(usualUser);
+  const answer = list.indexOf(usualAnswer);
+  let end = answer === -1 ? list.length : answer;
+  const second = user === -1 ? -1 : list.indexOf(usualUser, user + 1);
+  const isUsual = user !== -1 && user < end && (second === -1 || second > end);
+  // Items of other kinds have no role; they may stand behind the user's.
+  if (!isUsual || list.includes(typed) || (answer === -1 && list.includes(assistant))) return firstUserEnd(list);
+  while (end > 0 && isBetween(list[end - 1] as number)) end -= 1;
+  return end;
+}
+
+/** What stands between messages, and at their end. */
+function isBetween(byte: number): boolean {
+  return byte === 0x2c || byte === 0x5d || byte <= 0x20;
+}
+
+/** The same of any list, message by message. */
+function firstUserEnd(list: Buffer): number {
   try {
     for (let at = skipSpace(list, 1); list[at] === 0x7b; ) {
       const end = skipValue(list, at);
-      if (isOfUser(list.subarray(at, end))) return end;
+      if (spells(list, at, usualUser)) return end;
+      if (!spells(list, at, usualRole) && isOfUser(list.subarray(at, end))) return end;
       const comma = skipSpace(list, end);
       at = skipSpace(list, comma + 1);
     }

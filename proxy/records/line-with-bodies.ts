@@ -1,9 +1,8 @@
 // A record with its bodies → its line in the journal. Bodies are JSON texts already: they are put into the line as they are, and not parsed.
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
 import { longestLineBytes } from '../../store/records/read-record.ts';
 import type { WrittenBody } from '../capture/written-body.ts';
 import { writeBody } from '../capture/written-body.ts';
-import type { RecordedTrip } from './record-of-trip.ts';
+import type { RecordedTrip, WrittenRecord } from './record-of-trip.ts';
 
 const nothing: WrittenBody = { json: undefined, isTooBig: false };
 /** A key that is a word would only mangle what it stands in. */
@@ -13,7 +12,7 @@ const shortestKey = 8;
 const mostOfLetter = 3;
 
 /** The line of a record that has `data`. `nowMs`: Unix milliseconds. */
-export function lineWithBodies(record: RequestRecord, trip: RecordedTrip, nowMs: number): string {
+export function lineWithBodies(record: WrittenRecord, trip: RecordedTrip, nowMs: number): string {
   const line = JSON.stringify(record);
   const { request, answer } = bodiesOf(trip, nowMs);
   const members = membersOf('request_body', request) + membersOf('response_body', answer);

@@ -90,7 +90,10 @@ export function attemptsOf(
   );
 }
 
-export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: RecordedParts): RequestRecord {
+/** A record on its way into a line: JSON leaves out what is undefined. It is made for each request, so it is put together in one piece. */
+export type WrittenRecord = { readonly [Key in keyof RequestRecord]: RequestRecord[Key] | undefined };
+
+export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: RecordedParts): WrittenRecord {
   const { exchange, principal, call, failed, accepted, ending, asked } = trip;
   const { request, startedAtMs } = exchange;
   const { refused } = ending;
@@ -100,41 +103,32 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   const target = accepted?.target ?? failed.at(-1)?.target ?? trip.route?.targets[0];
   const readable = call?.body === undefined || call.members === undefined ? undefined : (call as Call);
   const session = sessionIdOf(request.rawHeaders, readable, userPath);
+  const caller = principal ?? exchange.caller;
+  const { name, type } = target?.upstream ?? {};
   return {
     id: recordId(startedAtMs),
     request_id: exchange.id,
-    ...(session === undefined ? undefined : { session_id: session }),
+    session_id: session,
     started_ms: Math.floor(startedAtMs),
     duration_ns: Math.round((end.nowMs - startedAtMs) * 1e6),
     method: asked?.method ?? 'POST',
-    path: withoutKeysOfQuery((asked?.path ?? trip.path).slice(0, longestText)),
+    path: asked === undefined ? trip.path : withoutKeysOfQuery(asked.path.slice(0, longestText)),
     status_code: end.status,
     stream: call?.stream ?? false,
-    ...(call === undefined
-      ? undefined
-      : { requested_model: trip.route === undefined ? withoutKeys(call.model) : call.model }),
-    ...(target === undefined ? undefined : executedBy(target)),
+    requested_model: call !== undefined && trip.route === undefined ? withoutKeys(call.model) : call?.model,
+    resolved_model: target === undefined || target.model === '' ? undefined : `${name}/${target.model}`,
+    provider: type,
+    provider_name: name,
     user_path: userPath,
-    ...callerOf(principal ?? exchange.caller),
+    auth_key_id: caller?.keyId,
+    auth_method: caller?.kind === undefined ? undefined : authMethodOf(caller.kind),
     client_ip: exchange.clientAddress,
     alias_used: trip.route?.isAlias ?? false,
-    ...(refused === undefined ? undefined : { error_type: refused.type }),
+    error_type: refused?.type,
     attempts,
-    ...(principal?.labels === undefined ? undefined : { labels: principal.labels }),
-    ...(parts.hasAudit ? { data: dataOf(trip, readable, parts) } : undefined),
+    labels: principal?.labels,
+    data: parts.hasAudit ? dataOf(trip, readable, parts) : undefined,
   };
-}
-
-function executedBy({ upstream, model }: RecordedAttempt['target']): Partial<RequestRecord> {
-  const resolved = model === '' ? undefined : { resolved_model: `${upstream.name}/${model}` };
-  return { ...resolved, provider: upstream.type, provider_name: upstream.name };
-}
-
-function callerOf(caller: RecordedCaller | LoggedCaller | undefined): Partial<RequestRecord> {
-  if (caller === undefined) return {};
-  const key = caller.keyId === undefined ? undefined : { auth_key_id: caller.keyId };
-  const method = caller.kind === undefined ? undefined : authMethodOf(caller.kind);
-  return method === undefined ? { ...key } : { ...key, auth_method: method };
 }
 
 function dataOf(trip: RecordedTrip, call: Call | undefined, { hasUsage, instance }: RecordedParts): AuditData {
@@ -144,7 +138,7 @@ function dataOf(trip: RecordedTrip, call: Call | undefined, { hasUsage, instance
   return {
     ...(principal?.keyHash === undefined ? undefined : { api_key_hash: principal.keyHash }),
     ...(ending.refused === undefined ? undefined : errorOf(ending.refused, exchange.caller)),
-    ...(agent === undefined ? undefined : { user_agent: withoutKeysOfQuery(agent.slice(0, longestText)) }),
+    ...(agent === undefined ? undefined : { user_agent: shownAgent(agent) }),
     ...(call === undefined ? undefined : numbersOf(call)),
     ...(snapshot.audit.hasHeaders ? headersOf(trip) : undefined),
     ...(accepted === undefined || failed.length === 0 ? undefined : failoverOf(failed, accepted)),
@@ -160,6 +154,21 @@ function dataOf(trip: RecordedTrip, call: Call | undefined, { hasUsage, instance
     config_revision: snapshot.revision,
     instance,
   };
+}
+
+/** What clients call themselves, and how that is shown: few have many names. */
+const agents = new Map<string, string>();
+const mostAgents = 256;
+
+function shownAgent(whole: string): string {
+  const agent = whole.length > longestText ? whole.slice(0, longestText) : whole;
+  let shown = agents.get(agent);
+  if (shown === undefined) {
+    if (agents.size >= mostAgents) agents.clear();
+    shown = withoutKeysOfQuery(agent);
+    agents.set(agent, shown);
+  }
+  return shown;
 }
 
 /** As the client sent them, and as it got them. */

@@ -46,7 +46,7 @@ export function createRecords(options: RecordsOptions): Records {
     try {
       return lineWithBodies(record, trip, nowMs);
     } catch (error) {
-      reportFailure(error, record.request_id);
+      reportFailure(error, trip.exchange.id);
       return JSON.stringify(record);
     }
   };

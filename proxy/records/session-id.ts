@@ -2,11 +2,17 @@
 // so that no consumer can write into the session of another.
 import { hash } from 'node:crypto';
 import type { Call } from '../call/call.ts';
-import { beginningOf, threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
+import { beginningOf, digestOf, threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
 
 /** Claude Code names its session in the user's id: `user_…_session_<uuid>`, or an object as text. */
 const sessionInUser = /(?:_session_|"session_id":")([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})/;
+/** Hexadecimal digits of an id; those of one that is worked out: of the conversation, and of who has it with which model. */
 const digits = 32;
+const contentDigits = 24;
+const scopeDigits = digits - contentDigits;
+/** Consumers and models whose digest is remembered. */
+const mostScopes = 1_000;
+const scopes = new Map<string, string>();
 
 /** `scoped-` or `auto-` and 32 hexadecimal digits; undefined where nothing tells conversations apart. `call` undefined: no body was read. */
 export function sessionIdOf(
@@ -18,8 +24,19 @@ export function sessionIdOf(
   if (named !== undefined) return `scoped-${hash('sha256', `${userPath}\0${named}`).slice(0, digits)}`;
   const beginning = call && beginningOf(call);
   if (beginning === undefined) return undefined;
-  const scope = Buffer.from(`${userPath}\0${call?.model}\0`);
-  return `auto-${hash('sha256', Buffer.concat([scope, ...beginning])).slice(0, digits)}`;
+  return `auto-${digestOf(beginning, 'hex').slice(0, contentDigits)}${scopeOf(userPath, call?.model ?? '')}`;
+}
+
+/** Two conversations that begin alike stay apart. */
+function scopeOf(userPath: string, model: string): string {
+  const key = `${userPath}\0${model}`;
+  let scope = scopes.get(key);
+  if (scope === undefined) {
+    if (scopes.size >= mostScopes) scopes.clear();
+    scope = hash('sha256', key).slice(0, scopeDigits);
+    scopes.set(key, scope);
+  }
+  return scope;
 }
 
 /** A user is no session, unless a session is named in its id. */

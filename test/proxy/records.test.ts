@@ -209,3 +209,20 @@ await test('ids grow, and none comes twice', async (t) => {
   t.equal(new Set(ids).size, ids.length);
   t.same(ids, ids.toSorted());
 });
+
+await test('a conversation is the same however its first turn is written, and whatever follows it', async (t) => {
+  const idOf = (text: string) => sessionIdOf([], readCall(Buffer.from(text)) as never, '/a');
+  const call = (messages: string) => `{"model":"m","messages":[${messages}]}`;
+  const user = '{"role":"user","content":"a ] , {\\"role\\":\\"assistant\\"} b"}';
+  const begun = idOf(call(user));
+  const rows: [says: string, messages: string][] = [
+    ['an answer', `${user},{"role":"assistant","content":"x"},{"role":"user","content":"y"}`],
+    ['an answer with its role at the end', `${user}, {"content":"x","role":"assistant"}`],
+    ['another question', `${user},{"role":"user","content":"y"}`],
+    ['an answer behind two questions', `${user},{"role":"user","content":"y"},{"role":"assistant","content":"x"}`],
+    ['an item without a role', `${user},{"type":"function_call","name":"f"}`],
+  ];
+  for (const [says, messages] of rows) t.equal(idOf(call(messages)), begun, says);
+  t.not(idOf(call('{"role":"user","content":"another"}')), begun);
+  t.not(idOf(`{"model":"m","system":"S","messages":[${user}]}`), begun);
+});
