@@ -36,6 +36,7 @@ const usualAnswer = Buffer.from('{"role":"assistant"');
 const assistant = Buffer.from('"assistant"');
 const typed = Buffer.from('{"type":"');
 const usualUser = `${usualRole}user"`;
+const userBytes = Buffer.from(usualUser);
 
 const nothing: Buffer = Buffer.alloc(0);
 const lineBreak = Buffer.from('\n');
@@ -171,10 +172,10 @@ function startOf(call: Said, name: string): Buffer | undefined {
  * stands before the first answer: then the messages are not read.
  */
 function firstTurnEnd(list: Buffer): number {
-  const user = list.indexOf(usualUser);
+  const user = list.indexOf(userBytes);
   const answer = list.indexOf(usualAnswer);
   let end = answer === -1 ? list.length : answer;
-  const second = user === -1 ? -1 : list.indexOf(usualUser, user + 1);
+  const second = user === -1 ? -1 : list.indexOf(userBytes, user + 1);
   const isUsual = user !== -1 && user < end && (second === -1 || second > end);
   // Items of other kinds have no role; they may stand behind the user's.
   if (!isUsual || list.includes(typed) || (answer === -1 && list.includes(assistant))) return firstUserEnd(list);

@@ -10,6 +10,8 @@ const sessionInUser = /(?:_session_|"session_id":")([0-9a-f]{8}-(?:[0-9a-f]{4}-)
 const digits = 32;
 const contentDigits = 24;
 const scopeDigits = digits - contentDigits;
+/** Bytes. */
+const longText = 2048;
 /** Consumers and models whose digest is remembered. */
 const mostScopes = 1_000;
 const scopes = new Map<string, string>();
@@ -24,7 +26,14 @@ export function sessionIdOf(
   if (named !== undefined) return `scoped-${hash('sha256', `${userPath}\0${named}`).slice(0, digits)}`;
   const beginning = call && beginningOf(call);
   if (beginning === undefined) return undefined;
-  return `auto-${digestOf(beginning, 'hex').slice(0, contentDigits)}${scopeOf(userPath, call?.model ?? '')}`;
+  const content = digestOf(beginning.flatMap(endsOf), 'hex').slice(0, contentDigits);
+  return `auto-${content}${scopeOf(userPath, call?.model ?? '')}`;
+}
+
+/** Of a long text its length and its ends: instructions begin alike, and questions end differently. A digest of all of it takes too long. */
+function endsOf(text: Buffer): readonly Buffer[] {
+  if (text.length <= longText) return [text];
+  return [Buffer.from(`${text.length} `), text.subarray(0, longText / 4), text.subarray(-longText / 2)];
 }
 
 /** Two conversations that begin alike stay apart. */

@@ -212,9 +212,9 @@ await test('ids grow, and none comes twice', async (t) => {
 
 await test('a conversation is the same however its first turn is written, and whatever follows it', async (t) => {
   const idOf = (text: string) => sessionIdOf([], readCall(Buffer.from(text)) as never, '/a');
-  const call = (messages: string) => `{"model":"m","messages":[${messages}]}`;
+  const body = (messages: string) => `{"model":"m","messages":[${messages}]}`;
   const user = '{"role":"user","content":"a ] , {\\"role\\":\\"assistant\\"} b"}';
-  const begun = idOf(call(user));
+  const begun = idOf(body(user));
   const rows: [says: string, messages: string][] = [
     ['an answer', `${user},{"role":"assistant","content":"x"},{"role":"user","content":"y"}`],
     ['an answer with its role at the end', `${user}, {"content":"x","role":"assistant"}`],
@@ -222,7 +222,7 @@ await test('a conversation is the same however its first turn is written, and wh
     ['an answer behind two questions', `${user},{"role":"user","content":"y"},{"role":"assistant","content":"x"}`],
     ['an item without a role', `${user},{"type":"function_call","name":"f"}`],
   ];
-  for (const [says, messages] of rows) t.equal(idOf(call(messages)), begun, says);
-  t.not(idOf(call('{"role":"user","content":"another"}')), begun);
+  for (const [says, messages] of rows) t.equal(idOf(body(messages)), begun, says);
+  t.not(idOf(body('{"role":"user","content":"another"}')), begun);
   t.not(idOf(`{"model":"m","system":"S","messages":[${user}]}`), begun);
 });
