@@ -211,7 +211,7 @@ await test('ids grow, and none comes twice', async (t) => {
 });
 
 await test('a conversation is the same however its first turn is written, and whatever follows it', async (t) => {
-  const idOf = (text: string) => sessionIdOf([], readCall(Buffer.from(text)) as never, '/a');
+  const idOf = (text: string) => sessionIdOf([], readCall(Buffer.from(text)), '/a');
   const body = (messages: string) => `{"model":"m","messages":[${messages}]}`;
   const user = '{"role":"user","content":"a ] , {\\"role\\":\\"assistant\\"} b"}';
   const begun = idOf(body(user));
