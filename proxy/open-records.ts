@@ -36,7 +36,7 @@ export function openRecords(settings: OpenRecordsSettings, log: Log): OpenRecord
     usageEnabled,
     random: Math.random,
     reportFailure: (error, requestId) =>
-      log.error({ err: error, request_id: requestId }, 'bodies could not be recorded'),
+      log.error({ err: error, request_id: requestId }, 'a request could not be recorded as a whole'),
   });
   return {
     records,

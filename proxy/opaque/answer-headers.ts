@@ -1,5 +1,5 @@
 // The headers of a provider's answer that a client may see where the answer is relayed as it is.
-import { noTransfer } from './hop-by-hop.ts';
+import { noTransfer } from '../upstream/hop-by-hop.ts';
 
 /** What relaying writes anew, what speaks of the provider's account, and what would make a browser act. */
 const dropped: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
 // The headers of a client that a provider may see where the request is passed on as it is.
-import { noTransfer } from './hop-by-hop.ts';
+import { noTransfer } from '../upstream/hop-by-hop.ts';
 
 /** The client's credentials, what is written anew for the provider, and what says where the client is. */
 const dropped: ReadonlySet<string> = new Set([

@@ -32,7 +32,7 @@ export interface RecordsOptions {
   readonly usageEnabled: boolean;
   /** Decides which requests are in the sample: from 0 up to 1. */
   readonly random: () => number;
-  /** Told of bodies that could not be written, unexpectedly: the record has none then. */
+  /** Told of what could not be recorded, unexpectedly: bodies, or a whole request. It costs no client its answer. */
   readonly reportFailure: (error: unknown, requestId: string) => void;
 }
 
@@ -57,20 +57,28 @@ export function createRecords(options: RecordsOptions): Records {
       return new BodyCapture(captures, settings.bodyLimitBytes);
     },
     trip(trip, end) {
-      const wasTried = trip.accepted !== undefined || trip.failed.length > 0;
-      const hasAudit = isAudited(trip.snapshot.audit, userPathOf(trip), end.status, random);
-      if (!hasAudit && !(usageEnabled && wasTried)) return;
-      const turnstile = trip.principal === undefined ? strangers : refused;
-      if (!wasTried && end.status >= 400 && !turnstile.lets(end.nowMs)) {
-        omitted += 1;
-        return;
+      try {
+        note(trip, end);
+      } catch (error) {
+        reportFailure(error, trip.exchange.id);
       }
-      const record = recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance });
-      journal.append(
-        hasAudit && trip.snapshot.audit.hasBodies ? withBodies(record, trip, end.nowMs) : JSON.stringify(record),
-      );
     },
   };
+
+  function note(trip: RecordedTrip, end: RecordedEnd): void {
+    const wasTried = trip.accepted !== undefined || trip.failed.length > 0;
+    const hasAudit = isAudited(trip.snapshot.audit, userPathOf(trip), end.status, random);
+    if (!hasAudit && !(usageEnabled && wasTried)) return;
+    const turnstile = trip.principal === undefined ? strangers : refused;
+    if (!wasTried && end.status >= 400 && !turnstile.lets(end.nowMs)) {
+      omitted += 1;
+      return;
+    }
+    const record = recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance });
+    journal.append(
+      hasAudit && trip.snapshot.audit.hasBodies ? withBodies(record, trip, end.nowMs) : JSON.stringify(record),
+    );
+  }
 }
 
 function isAudited(settings: AuditSettings, userPath: string, status: number, random: () => number): boolean {

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { ClientPool } from './client-pool.ts';
+import { noTransfer } from './hop-by-hop.ts';
 import { errors, request } from './undici.ts';
 
 export interface Forwarded {
@@ -14,18 +15,8 @@ export interface Forwarded {
   readonly quietMs?: number;
 }
 
-/** They belong to one connection, not to the message (RFC 9110 7.6.1). */
-const hopByHop: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+/** They are made anew for the request that is sent. */
+const unsent: ReadonlySet<string> = new Set(['host', 'content-length', 'expect']);
 
 /** Sends it; rejects when no answer begins within `timeoutMs`, or when `gone` fires. */
 export async function forward(
@@ -78,12 +69,10 @@ export async function answersHealth(pool: ClientPool, timeoutMs: number): Promis
 
 /** The headers of a message without those of its connection, its framing and its address. */
 export function endToEndHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const named = (headers.connection ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim());
-  const dropped = new Set([...hopByHop, ...named, 'host', 'content-length', 'expect']);
-  const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !dropped.has(name));
+  const isOfConnection = noTransfer(['connection', headers.connection ?? '']);
+  const kept = Object.entries(headers).filter(
+    ([name, value]) => value !== undefined && !isOfConnection(name) && !unsent.has(name),
+  );
   return Object.fromEntries(
     kept.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : String(value)]),
   );

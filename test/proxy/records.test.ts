@@ -226,3 +226,17 @@ await test('a conversation is the same however its first turn is written, and wh
   t.not(idOf(body('{"role":"user","content":"another"}')), begun);
   t.not(idOf(`{"model":"m","system":"S","messages":[${user}]}`), begun);
 });
+
+await test('what cannot be recorded is told, and costs no answer', async (t) => {
+  const told: unknown[] = [];
+  const reportFailure = (_: unknown, requestId: string): void => void told.push(requestId);
+  const journal = { append: () => t.fail('there is nothing to append') };
+  const options = { captures: {} as never, instance: 'a:1', usageEnabled: true, random: () => 0, reportFailure };
+  const snapshot = { revision: 'r1', audit: everything, hasBudgets: true };
+  const broken = { ...answered, target: undefined } as never;
+  createRecords({ ...options, journal }).trip(
+    { ...least, snapshot, accepted: broken },
+    { status: 200, usage, nowMs: 110 },
+  );
+  t.same(told, ['req_1']);
+});
