@@ -12,7 +12,7 @@ import { resolve } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
-import type { Aim, Knock, ModelsOfDoor, OpaqueTarget, Tapped } from './door.ts';
+import type { Aim, Knock, ModelsOfDoor, OpaqueDoor, OpaqueTarget, Tapped } from './door.ts';
 import { mediaUsage } from './media-usage.ts';
 
 /** What is asked. */
@@ -39,6 +39,19 @@ export function pathOfMedia(operation: MediaOperation): string {
 export function modelsOfMedia(operation: MediaOperation): ModelsOfDoor {
   const canAsk = ({ upstream, model }: Target): boolean => upstream.mediaOf(operation, model) !== undefined;
   return { canAsk, choice: 'balanced', refusedAs: 'unsupported_operation' };
+}
+
+/** What all doors of media have in common. */
+export function mediaDoor(operation: MediaOperation): Omit<OpaqueDoor, 'bodySetting' | 'shortBytes' | 'aim'> {
+  return {
+    path: pathOfMedia(operation),
+    methods: ['POST'],
+    surface: 'openai',
+    counts: 'everything',
+    models: modelsOfMedia(operation),
+    relaysHeaders: false,
+    isOpen: () => true,
+  };
 }
 
 /**

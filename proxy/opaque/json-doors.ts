@@ -5,7 +5,7 @@ import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { expectJson } from '../stages/receive.ts';
-import { aimAtModel, modelsOfMedia, pathOfMedia } from './aim-model.ts';
+import { aimAtModel, mediaDoor } from './aim-model.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
 import { spokenCharacters } from './media-usage.ts';
 
@@ -21,15 +21,9 @@ export const jsonDoors: readonly OpaqueDoor[] = [
 
 function jsonDoor(operation: MediaOperation): OpaqueDoor {
   return {
-    path: pathOfMedia(operation),
-    methods: ['POST'],
-    surface: 'openai',
-    counts: 'everything',
-    models: modelsOfMedia(operation),
+    ...mediaDoor(operation),
     bodySetting: 'body_limit',
     shortBytes: mostBytes,
-    relaysHeaders: false,
-    isOpen: () => true,
     aim: (knock, gateway) => aimJson(operation, knock, gateway),
   };
 }

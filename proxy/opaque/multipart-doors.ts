@@ -3,7 +3,7 @@ import { nothingSaid } from '../call/thread.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { MediaOperation } from '../providers/row.ts';
-import { aimAtModel, modelsOfMedia, pathOfMedia } from './aim-model.ts';
+import { aimAtModel, mediaDoor } from './aim-model.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
 import { MultipartBody } from './multipart-body.ts';
 import { boundaryOf } from './part-head.ts';
@@ -20,15 +20,9 @@ export const multipartDoors: readonly OpaqueDoor[] = [
 
 function multipartDoor(operation: MediaOperation): OpaqueDoor {
   return {
-    path: pathOfMedia(operation),
-    methods: ['POST'],
-    surface: 'openai',
-    counts: 'everything',
-    models: modelsOfMedia(operation),
+    ...mediaDoor(operation),
     bodySetting: 'upload_limit',
     shortBytes: 0,
-    relaysHeaders: false,
-    isOpen: () => true,
     aim: (knock, gateway) => aimForm(operation, knock, gateway),
   };
 }
