@@ -1,10 +1,11 @@
 // One line of the access log: JSON, written by hand, because JSON.stringify of all of it takes 3 µs of each request. Whatever a stranger can
 // put in is bounded and escaped; bodies, headers and keys are not among what is taken.
 import type { Identity } from '../plane/identity.ts';
+import { withoutKeys, withoutSecrets } from '../schemas/keys/key-shapes.ts';
 import { timestamp } from '../schemas/timestamp.ts';
 import type { LoggedCaller } from './connection/exchange.ts';
-import { withoutKeys } from './dialects/key-shapes.ts';
 import type { Refusal } from './errors.ts';
+import { knownSecrets } from './known-secrets.ts';
 import { flat, quoted, tenths } from './line-text.ts';
 import type { LoggedAttempt, LoggedTarget, LoggedTrip } from './logged-trip.ts';
 import type { TokenUsage } from './tokens/token-usage.ts';
@@ -105,7 +106,8 @@ export class AccessLines {
   ofOther({ exchange, method, path, revision, status, refused }: OtherRequest, nowMs: number, wallMs: number): string {
     const { id, clientAddress, caller, startedAtMs } = exchange;
     const who = `${quoted(id)},"client_address":${quoted(clientAddress)}${callerMembers(caller)}`;
-    const asked = `,"method":${quoted(method)},"endpoint":${quoted(withoutKeys(path))},"status":${status}`;
+    const shown = withoutSecrets(path, knownSecrets({ exchange }));
+    const asked = `,"method":${quoted(method)},"endpoint":${quoted(shown)},"status":${status}`;
     const error = refused === undefined ? '' : refusalMembers(refused);
     return `${this.#begin(wallMs)}${who}${asked}${error},"duration_ms":${tenths(nowMs - startedAtMs)}${this.#end(revision)}`;
   }
@@ -139,14 +141,16 @@ export class AccessLines {
     return this.#revisionText;
   }
 
-  #caller({ exchange, principal, path: endpoint, asked = { method: 'POST', path: endpoint } }: LoggedTrip): string {
+  #caller(trip: LoggedTrip): string {
+    const { exchange, principal, path: endpoint, asked = { method: 'POST', path: endpoint } } = trip;
     const { method, path } = asked;
     const { clientAddress: address } = exchange;
     const known = principal === undefined ? undefined : this.#callers.get(principal);
     if (known !== undefined && known.address === address && known.path === path && known.method === method)
       return known.text;
     const who = `,"client_address":${quoted(address)}${callerMembers(principal ?? exchange.caller)}`;
-    const text = flat(`${who},"method":${quoted(method)},"endpoint":${quoted(withoutKeys(path))}`);
+    const shown = withoutSecrets(path, knownSecrets(trip));
+    const text = flat(`${who},"method":${quoted(method)},"endpoint":${quoted(shown)}`);
     if (principal !== undefined) this.#callers.set(principal, { address, method, path, text });
     return text;
   }
@@ -197,8 +201,8 @@ export class AccessLines {
 }
 
 /** A name that leads nowhere may be anything, keys included. */
-function modelOf({ route }: LoggedTrip, { model }: { readonly model: string }): string {
-  return route === undefined ? withoutKeys(model) : model;
+function modelOf(trip: LoggedTrip, { model }: { readonly model: string }): string {
+  return trip.route === undefined ? withoutSecrets(model, knownSecrets(trip)) : model;
 }
 
 function callerMembers(caller: LoggedCaller | undefined): string {

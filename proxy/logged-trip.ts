@@ -1,10 +1,11 @@
 // What a request is known by when it is over: what the access log and records say of a model request, whichever line served it.
+import type { Head } from './call/head.ts';
 import type { Exchange, LoggedCaller } from './connection/exchange.ts';
 import type { Refusal } from './errors.ts';
 import type { TokenUsage } from './tokens/token-usage.ts';
 
 export interface LoggedTarget {
-  readonly upstream: { readonly name: string };
+  readonly upstream: { readonly name: string; readonly secrets?: readonly string[] };
   /** Empty: the request names none. */
   readonly model: string;
 }
@@ -32,7 +33,9 @@ export interface LoggedTrip {
   readonly path: string;
   /** Where it is more than the endpoint; absent: the endpoint, and POST. */
   readonly asked?: { readonly method: string; readonly path: string };
-  readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller'>;
+  readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller'> & {
+    readonly head?: Pick<Head, 'authorization' | 'apiKey'>;
+  };
   readonly snapshot: { readonly revision: string };
   readonly principal: Extract<LoggedCaller, { readonly kind: string }> | undefined;
   readonly call: { readonly model: string; readonly stream: boolean } | undefined;

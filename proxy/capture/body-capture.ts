@@ -1,8 +1,9 @@
 // What is recorded of the bodies of one request: taken while they pass, made into JSON when the request is over.
+
+import { jsonWithoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import type { Operation } from '../dialects/dialect.ts';
-import { jsonWithoutSecrets } from '../dialects/key-shapes.ts';
 import { decodeBody } from '../upstream/decode-body.ts';
 import type { CaptureBudget, CaptureRoom } from './capture-budget.ts';
 import { foldFor } from './folds.ts';

@@ -1,5 +1,5 @@
 // Headers as an audit entry shows them (spec: data.request_headers): names in lower case, the first value of each, no credentials, bounded.
-import { mark, withoutKeysOfQuery } from '../dialects/key-shapes.ts';
+import { mark, withoutKeysOfQuery } from '../../schemas/keys/key-shapes.ts';
 
 /** Of one message. */
 const mostHeaders = 64;
@@ -14,14 +14,14 @@ const limits = /(?:^|-)ratelimit-/;
 /** A key among the sub-protocols that a browser offers. */
 const protocols = 'sec-websocket-protocol';
 
-/** `list`: names and values in turn. What is beyond the bounds is left out. */
-export function shownHeaders(list: readonly string[]): Record<string, string> {
+/** `list`: names and values in turn. What is beyond the bounds is left out, and so are these secrets. */
+export function shownHeaders(list: readonly string[], secrets: readonly string[] = []): Record<string, string> {
   const shown = new Map<string, string>();
   let length = 0;
   for (let index = 0; index + 1 < list.length && shown.size < mostHeaders; index += 2) {
     const name = (list[index] as string).toLowerCase();
     if (shown.has(name)) continue;
-    const value = shownValue(name, list[index + 1] as string);
+    const value = shownValue(name, list[index + 1] as string, secrets);
     length += name.length + value.length;
     if (length > mostLength) break;
     shown.set(name, value);
@@ -34,8 +34,8 @@ export function shownRawHeaders(raw: readonly Buffer[]): Record<string, string> 
   return shownHeaders(raw.map((bytes) => bytes.toString('latin1')));
 }
 
-function shownValue(name: string, value: string): string {
+function shownValue(name: string, value: string, secrets: readonly string[]): string {
   if (credential.test(name) && !limits.test(name)) return mark;
   if (name === protocols) return value.replace(/(api-key\.)[^\s,]+/g, `$1${mark}`);
-  return withoutKeysOfQuery(value);
+  return withoutKeysOfQuery(value, secrets);
 }

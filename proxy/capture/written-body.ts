@@ -1,8 +1,8 @@
 // A body → the JSON that stands for it in an audit entry (spec: data.request_body, data.response_body).
 import { isUtf8 } from 'node:buffer';
+import { jsonWithoutSecrets, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
-import { jsonWithoutSecrets, withoutSecrets } from '../dialects/key-shapes.ts';
 
 /** What is known of a body. */
 export interface KnownBody {

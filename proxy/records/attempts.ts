@@ -1,9 +1,10 @@
 // The attempts of a trip as a record says them: in the order in which they began, each with its kind and what it used.
+
+import { withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import type { Price } from '../../schemas/prices/price.ts';
 import type { AttemptKind, AttemptRecord } from '../../schemas/records/request-record.ts';
 import type { AttemptUsage } from '../../schemas/records/usage.ts';
 import type { FailedAnswer } from '../capture/failed-answer.ts';
-import { withoutKeys } from '../dialects/key-shapes.ts';
 import type { Refusal } from '../errors.ts';
 import type { LoggedAttempt } from '../logged-trip.ts';
 import { attemptUsage } from '../tokens/attempt-usage.ts';
@@ -92,16 +93,21 @@ export function placedAttempts(
 
 const nothingOf: AnswerOf = () => ({});
 
-/** `tracksUsage`: attempts that reached their provider have usage. */
-export function attemptRecords(
-  placed: readonly PlacedAttempt[],
-  tracksUsage: boolean,
-  answerOf: AnswerOf = nothingOf,
-): AttemptRecord[] {
-  return placed.map(({ attempt, seq, kind, accepted }) =>
-    accepted === undefined
-      ? { ...failedRecord(attempt, seq, kind, tracksUsage), ...answerOf(attempt) }
-      : acceptedRecord(accepted, seq, kind, tracksUsage),
+/** What is recorded of attempts. */
+export interface AttemptParts {
+  /** Attempts that reached their provider have usage. */
+  readonly tracksUsage: boolean;
+  /** What must not be recorded, besides what looks like a key. */
+  readonly secrets: readonly string[];
+  readonly answerOf: AnswerOf | undefined;
+}
+
+export function attemptRecords(placed: readonly PlacedAttempt[], parts: AttemptParts): AttemptRecord[] {
+  const { answerOf = nothingOf } = parts;
+  return placed.map((each) =>
+    each.accepted === undefined
+      ? { ...failedRecord(each, parts), ...answerOf(each.attempt) }
+      : acceptedRecord(each, each.accepted, parts),
   );
 }
 
@@ -113,28 +119,27 @@ function kindOf(attempt: RecordedAttempt, before: RecordedAttempt | undefined): 
 }
 
 function acceptedRecord(
-  { attempt, usage, isRead, broken, providerId, endedAtMs }: AcceptedAttempt,
-  seq: number,
-  kind: AttemptKind,
-  tracksUsage: boolean,
+  { attempt, seq, kind }: PlacedAttempt,
+  { usage, isRead, broken, providerId, endedAtMs }: AcceptedAttempt,
+  { tracksUsage, secrets }: AttemptParts,
 ): AttemptRecord {
   const unsaid = isRead ? free : unknown;
   const used = usage === undefined ? unsaid : attemptUsage(usage, priceOf(attempt), providerId);
   return {
     ...beginningOf(attempt, seq, kind, endedAtMs),
     success: broken === undefined,
-    ...(broken === undefined ? undefined : errorOf(broken)),
+    ...(broken === undefined ? undefined : errorOf(broken, secrets)),
     ...(tracksUsage ? { usage: used } : undefined),
   };
 }
 
-function failedRecord(attempt: RecordedAttempt, seq: number, kind: AttemptKind, tracksUsage: boolean): AttemptRecord {
+function failedRecord({ attempt, seq, kind }: PlacedAttempt, { tracksUsage, secrets }: AttemptParts): AttemptRecord {
   const { refused, endedAtMs, isSent, usage } = attempt;
   const isCharged = tracksUsage && isSent !== false;
   return {
     ...beginningOf(attempt, seq, kind, endedAtMs),
     success: false,
-    ...(refused === undefined ? undefined : errorOf(refused)),
+    ...(refused === undefined ? undefined : errorOf(refused, secrets)),
     ...(isCharged ? { usage: usage === undefined ? free : attemptUsage(usage, priceOf(attempt)) } : undefined),
   };
 }
@@ -158,10 +163,10 @@ function beginningOf(
   };
 }
 
-function errorOf({ code, message, type }: Refusal): Partial<AttemptRecord> {
+function errorOf({ code, message, type }: Refusal, secrets: readonly string[]): Partial<AttemptRecord> {
   return {
     ...(code === null ? undefined : { error_code: code }),
-    error_message: withoutKeys(message.slice(0, longestMessage)),
+    error_message: withoutSecrets(message.slice(0, longestMessage), secrets),
     error_type: type,
   };
 }

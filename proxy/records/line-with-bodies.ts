@@ -2,12 +2,10 @@
 import { longestLineBytes } from '../../store/records/read-record.ts';
 import type { WrittenBody } from '../capture/written-body.ts';
 import { writeBody } from '../capture/written-body.ts';
+import { knownSecrets } from '../known-secrets.ts';
 import type { RecordedTrip, WrittenRecord } from './record-of-trip.ts';
 
 const nothing: WrittenBody = { json: undefined, isTooBig: false };
-/** A key that is a word would only mangle what it stands in. */
-const shortestKey = 8;
-
 /** What a character of JavaScript takes in UTF-8. Bytes. */
 const mostOfLetter = 3;
 
@@ -32,21 +30,11 @@ function membersOf(name: string, { json, isTooBig }: WrittenBody): string {
 
 function bodiesOf(trip: RecordedTrip, nowMs: number): { readonly request: WrittenBody; readonly answer: WrittenBody } {
   const { call, capture, exchange, snapshot } = trip;
-  const secrets = secretsOf(trip);
+  const secrets = knownSecrets(trip);
   const facts = { secrets, model: call?.model ?? '', nowMs, isObject: call?.members !== undefined };
   const request = capture?.request(facts) ?? nothing;
   if (exchange.told === undefined) return { request, answer: capture?.answer(facts) ?? nothing };
   const bytes = Buffer.from(exchange.told.body);
   const answer = writeBody({ bytes, isCut: false, mostBytes: snapshot.audit.bodyLimitBytes, secrets });
   return { request, answer };
-}
-
-/** The keys of the providers that were asked, and the one that the client has shown. */
-function secretsOf({ exchange, failed, accepted }: RecordedTrip): readonly string[] {
-  const asked = new Set(
-    [...failed, ...(accepted === undefined ? [] : [accepted])].map(({ target }) => target.upstream),
-  );
-  const { authorization = '', apiKey = '' } = exchange.head ?? {};
-  const shown = [apiKey, authorization.slice(authorization.indexOf(' ') + 1)];
-  return [...shown.filter((key) => key.length >= shortestKey), ...[...asked].flatMap(({ secrets = [] }) => secrets)];
 }

@@ -1,4 +1,6 @@
 // A model request that is over → its record. What does not apply is left out. Bodies and headers are added by what captured them.
+
+import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { authMethodOf } from '../../schemas/records/auth-method.ts';
 import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
 import { recordId } from '../../store/records/record-id.ts';
@@ -7,8 +9,8 @@ import type { BodyCapture } from '../capture/body-capture.ts';
 import { failedAnswers } from '../capture/failed-answer.ts';
 import { shownHeaders } from '../capture/shown-headers.ts';
 import type { Exchange, LoggedCaller } from '../connection/exchange.ts';
-import { withoutKeys, withoutKeysOfQuery } from '../dialects/key-shapes.ts';
 import type { Refusal } from '../errors.ts';
+import { knownSecrets } from '../known-secrets.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
@@ -99,7 +101,8 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   const { refused } = ending;
   const userPath = userPathOf(trip);
   const answers = parts.hasAudit ? failedAnswers(trip.snapshot.audit) : undefined;
-  const attempts = attemptRecords(attemptsOf(trip, end), parts.hasUsage, answers);
+  const secrets = knownSecrets(trip);
+  const attempts = attemptRecords(attemptsOf(trip, end), { tracksUsage: parts.hasUsage, secrets, answerOf: answers });
   const target = accepted?.target ?? failed.at(-1)?.target ?? trip.route?.targets[0];
   const readable = call?.body === undefined || call.members === undefined ? undefined : (call as Call);
   const session = sessionIdOf(request.rawHeaders, readable, userPath);
@@ -112,10 +115,10 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     started_ms: Math.floor(startedAtMs),
     duration_ns: Math.round((end.nowMs - startedAtMs) * 1e6),
     method: asked?.method ?? 'POST',
-    path: asked === undefined ? trip.path : withoutKeysOfQuery(asked.path.slice(0, longestText)),
+    path: asked === undefined ? trip.path : withoutKeysOfQuery(asked.path.slice(0, longestText), secrets),
     status_code: end.status,
     stream: call?.stream ?? false,
-    requested_model: call !== undefined && trip.route === undefined ? withoutKeys(call.model) : call?.model,
+    requested_model: call !== undefined && trip.route === undefined ? withoutSecrets(call.model, secrets) : call?.model,
     resolved_model: target === undefined || target.model === '' ? undefined : `${name}/${target.model}`,
     provider: type,
     provider_name: name,
@@ -127,20 +130,25 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     error_type: refused?.type,
     attempts,
     labels: principal?.labels,
-    data: parts.hasAudit ? dataOf(trip, readable, parts) : undefined,
+    data: parts.hasAudit ? dataOf(trip, readable, parts, secrets) : undefined,
   };
 }
 
-function dataOf(trip: RecordedTrip, call: Call | undefined, { hasUsage, instance }: RecordedParts): AuditData {
+function dataOf(
+  trip: RecordedTrip,
+  call: Call | undefined,
+  { hasUsage, instance }: RecordedParts,
+  secrets: readonly string[],
+): AuditData {
   const { exchange, principal, failed, accepted, ending, snapshot } = trip;
   const agent = headerOf(exchange.request.rawHeaders, 'user-agent');
   const dropped = accepted?.reading?.translated.dropped;
   return {
     ...(principal?.keyHash === undefined ? undefined : { api_key_hash: principal.keyHash }),
-    ...(ending.refused === undefined ? undefined : errorOf(ending.refused, exchange.caller)),
-    ...(agent === undefined ? undefined : { user_agent: shownAgent(agent) }),
+    ...(ending.refused === undefined ? undefined : errorOf(ending.refused, exchange.caller, secrets)),
+    ...(agent === undefined ? undefined : { user_agent: withoutSecrets(shownAgent(agent), secrets) }),
     ...(call === undefined ? undefined : numbersOf(call)),
-    ...(snapshot.audit.hasHeaders ? headersOf(trip) : undefined),
+    ...(snapshot.audit.hasHeaders ? headersOf(trip, secrets) : undefined),
     ...(accepted === undefined || failed.length === 0 ? undefined : failoverOf(failed, accepted)),
     workflow_features: {
       audit: true,
@@ -172,21 +180,25 @@ function shownAgent(whole: string): string {
 }
 
 /** As the client sent them, and as it got them. */
-function headersOf({ exchange, ending }: RecordedTrip): Partial<AuditData> {
+function headersOf({ exchange, ending }: RecordedTrip, secrets: readonly string[]): Partial<AuditData> {
   const { request, told } = exchange;
   const answered = told === undefined ? (ending.headers ?? []) : Object.entries(told.headers).flat().map(String);
   return {
-    request_headers: shownHeaders(request.rawHeaders),
-    ...(answered.length === 0 ? undefined : { response_headers: shownHeaders(answered) }),
+    request_headers: shownHeaders(request.rawHeaders, secrets),
+    ...(answered.length === 0 ? undefined : { response_headers: shownHeaders(answered, secrets) }),
   };
 }
 
 /** Of a login that failed the log has the reason, which its client may not learn. */
-function errorOf({ code, message, provider, rule }: Refusal, caller: LoggedCaller | undefined): Partial<AuditData> {
+function errorOf(
+  { code, message, provider, rule }: Refusal,
+  caller: LoggedCaller | undefined,
+  secrets: readonly string[],
+): Partial<AuditData> {
   const reason = caller?.reason === undefined ? '' : ` (${caller.reason})`;
   return {
     ...(code === null ? undefined : { error_code: code }),
-    error_message: withoutKeys(`${message.slice(0, longestText)}${reason}`),
+    error_message: withoutSecrets(`${message.slice(0, longestText)}${reason}`, secrets),
     ...(provider === undefined ? undefined : { error_provider: provider }),
     ...(rule === undefined ? undefined : { rule: rule.label }),
   };

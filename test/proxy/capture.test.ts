@@ -8,7 +8,7 @@ import { shownHeaders } from '../../proxy/capture/shown-headers.ts';
 import { StreamCapture } from '../../proxy/capture/stream-capture.ts';
 import type { StreamFold } from '../../proxy/capture/stream-fold.ts';
 import { writeBody } from '../../proxy/capture/written-body.ts';
-import { jsonWithoutSecrets, withoutKeys, withoutSecrets } from '../../proxy/dialects/key-shapes.ts';
+import { jsonWithoutSecrets, withoutKeys, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 
 const R = '[REDACTED]';
 
@@ -102,6 +102,11 @@ await test('headers are shown once each, within bounds', async (t) => {
       17_000,
   );
   t.same(Object.keys(shownHeaders(['__proto__', 'x'])), ['__proto__']);
+  t.same(
+    shownHeaders(['x-note', 'I am plain-key-1'], ['plain-key-1']),
+    { 'x-note': `I am ${R}` },
+    'a key without a form',
+  );
 });
 
 await test('bodies without room are left out, and what was taken is given back', async (t) => {

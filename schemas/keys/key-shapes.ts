@@ -1,4 +1,5 @@
-// Takes keys out of what is recorded (spec: Audit; reference SR9): whatever has the form of a known kind of key, and the secrets that are known.
+// Takes keys out of what is recorded and stored (spec: Audit; reference SR9): whatever has the form of a known kind of key, and the secrets that
+// are known.
 
 /** Stands for what was taken out. */
 export const mark = '[REDACTED]';
@@ -42,9 +43,9 @@ export function withoutKeys(text: string): string {
   return clean.includes('earer') ? clean.replace(bearer, `$1${mark}`) : clean;
 }
 
-/** The same of an address or what may hold one: also without what parameters of its query say of secrets. */
-export function withoutKeysOfQuery(text: string): string {
-  const clean = withoutKeys(text);
+/** The same of an address or what may hold one: also without these secrets, and what parameters of its query say of others. */
+export function withoutKeysOfQuery(text: string, secrets: readonly string[] = []): string {
+  const clean = withoutSecrets(text, secrets);
   return clean.includes('=') ? clean.replace(parameters, `$1${mark}`) : clean;
 }
 
