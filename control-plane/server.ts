@@ -5,6 +5,8 @@ import type { IncomingMessage } from 'node:http';
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { schemalessRoutes } from '../plane/schemaless-routes.ts';
+import { bearerToken } from '../schemas/keys/credentials.ts';
+import { isRequestId } from '../schemas/request-id.ts';
 import { storeRefusal } from './admin/store-refusal.ts';
 import {
   type Access,
@@ -162,7 +164,9 @@ function isWrite({ operator, method, routeOptions, change, refused }: FastifyReq
 
 function writeOf(request: FastifyRequest, status: number, endedMs: number): AdminWrite {
   const { id, operator, begun, method, url, headers, change, refused } = request;
-  const asked = { method, path: pathOf(url), userAgent: headers['user-agent'] };
+  const shown = bearerToken(headers.authorization);
+  const secrets = shown === undefined ? [] : [shown];
+  const asked = { method, path: pathOf(url), userAgent: headers['user-agent'], secrets };
   return { requestId: id, operator, ...begun, endedMs, ...asked, status, change, refused };
 }
 
@@ -224,5 +228,5 @@ function readUtf8({ headers }: FastifyRequest, body: Buffer): string {
 
 function readRequestId(request: IncomingMessage): string {
   const given = request.headers['x-request-id'];
-  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID();
+  return typeof given === 'string' && isRequestId(given) ? given : randomUUID();
 }

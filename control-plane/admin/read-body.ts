@@ -1,4 +1,5 @@
 // Reads the JSON body of a request by its schema; a refusal names the wrong member.
+import { withoutKeys } from '../../schemas/keys/key-shapes.ts';
 import { parseMoment } from '../../schemas/rules/moment.ts';
 import type { Sentence } from '../../schemas/validation/explain.ts';
 import { createCheck } from '../../schemas/validation/first-mistake.ts';
@@ -57,6 +58,11 @@ export function readExpiry({ expires_at: at, expires_in: length }: GivenExpiry, 
   }
   if (expiresAtMs <= nowMs) throw invalid('expires_at', 'must be in the future');
   return expiresAtMs;
+}
+
+/** What an operator writes for others to read: without keys, because it is stored, listed and logged. Undefined when nothing is said. */
+export function readWords(words: string | null | undefined): string | undefined {
+  return words === undefined || words === null || words === '' ? undefined : withoutKeys(words);
 }
 
 /** A problem of a list entry is reported for the member that holds the list. */

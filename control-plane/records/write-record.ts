@@ -1,4 +1,5 @@
 // A write of an operator that is answered → its record: who changed what, from which state to which, or why it was refused.
+import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { authMethodOf } from '../../schemas/records/auth-method.ts';
 import type { RequestRecord } from '../../schemas/records/request-record.ts';
 import { recordId } from '../../store/records/record-id.ts';
@@ -24,6 +25,8 @@ export interface AdminWrite {
   readonly path: string;
   readonly clientAddress: string;
   readonly userAgent: string | undefined;
+  /** The key that the operator has shown. */
+  readonly secrets: readonly string[];
   readonly status: number;
   /** Undefined: nothing was changed, or it is not known. */
   readonly change: AdminChange | undefined;
@@ -39,9 +42,9 @@ export interface WriteContext {
 /** Of a path, a client's name for itself and an error's message. Characters. */
 const longestText = 2048;
 
-/** The record of `data.event_type` `admin_write`; the change is its `request_body`. */
+/** The record of `data.event_type` `admin_write`; the change is its `request_body`. Documents hold no keys already. */
 export function recordOfWrite(write: AdminWrite, { instance, configRevision }: WriteContext): RequestRecord {
-  const { operator, startedMs, endedMs, change, refused, userAgent } = write;
+  const { operator, startedMs, endedMs, change, refused, userAgent, secrets } = write;
   const method = authMethodOf(operator.kind);
   return {
     id: recordId(startedMs),
@@ -50,7 +53,7 @@ export function recordOfWrite(write: AdminWrite, { instance, configRevision }: W
     // A clock that was set back must not make it negative.
     duration_ns: Math.max(0, Math.round((endedMs - startedMs) * 1e6)),
     method: write.method,
-    path: write.path.slice(0, longestText),
+    path: withoutKeysOfQuery(write.path.slice(0, longestText), secrets),
     status_code: write.status,
     stream: false,
     user_path: operator.userPath,
@@ -64,8 +67,10 @@ export function recordOfWrite(write: AdminWrite, { instance, configRevision }: W
       event_type: 'admin_write',
       ...(refused === undefined
         ? undefined
-        : { error_code: refused.code, error_message: refused.message.slice(0, longestText) }),
-      ...(userAgent === undefined ? undefined : { user_agent: userAgent.slice(0, longestText) }),
+        : { error_code: refused.code, error_message: withoutSecrets(refused.message.slice(0, longestText), secrets) }),
+      ...(userAgent === undefined
+        ? undefined
+        : { user_agent: withoutKeysOfQuery(userAgent.slice(0, longestText), secrets) }),
       ...(change === undefined ? undefined : { request_body: bodyOf(change) }),
       config_revision: configRevision,
       instance,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { plainAddress } from '../../schemas/keys/client-address.ts';
 import type { FailedLogin } from '../../schemas/keys/credentials.ts';
+import { isRequestId } from '../../schemas/request-id.ts';
 import { type Head, readHead } from '../call/head.ts';
 import type { RequestTrace } from '../call/trace-context.ts';
 import type { Refusal } from '../errors.ts';
@@ -115,13 +116,12 @@ export function closeExchange(exchange: Exchange): void {
   exchange.waiting?.gone();
 }
 
-const acceptable = /^[A-Za-z0-9._-]{1,128}$/;
 const prefix = randomBytes(6).toString('hex');
 let counter = 0;
 
 /** The client's own id when it is harmless, else a new one: unique to this process, then counted. */
 export function requestId(asked: string | undefined): string {
-  if (asked !== undefined && acceptable.test(asked)) return asked;
+  if (asked !== undefined && isRequestId(asked)) return asked;
   counter += 1;
   return `req_${prefix}${counter.toString(36).padStart(6, '0')}`;
 }

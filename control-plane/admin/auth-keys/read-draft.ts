@@ -1,11 +1,12 @@
 // Reads the bodies of writes to managed keys: normalises them and checks what the schemas cannot express.
+import { withoutKeys } from '../../../schemas/keys/key-shapes.ts';
 import type { KnownModels } from '../../../schemas/rules/known-models.ts';
 import { foldCase, isQualified, parseSelector } from '../../../schemas/selector.ts';
 import { normaliseUserPath } from '../../../schemas/user-path.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { closest } from '../../../schemas/validation/suggest.ts';
 import { jsonWording } from '../json-wording.ts';
-import { createBodyReader, invalid, readExpiry } from '../read-body.ts';
+import { createBodyReader, invalid, readExpiry, readWords } from '../read-body.ts';
 
 /** A new key as an operator requests it. */
 export interface KeyDraft {
@@ -39,8 +40,8 @@ export function readDraft(body: unknown, known: KnownModels, nowMs: number): Key
     );
   }
   return {
-    name: visible('name', given.name.trim()),
-    description: given.description?.trim() || undefined,
+    name: readName(given.name),
+    description: readWords(given.description?.trim()),
     userPath,
     anyUserPath,
     labels: distinct('labels', given.labels ?? []),
@@ -61,8 +62,8 @@ export function readChange(body: unknown, known: KnownModels, nowMs: number): Ke
   const { name, description, user_path: userPath, labels, allowed_models: models } = given;
   const isEndGiven = given.expires_at !== undefined || given.expires_in !== undefined;
   return {
-    ...(name === undefined ? {} : { name: visible('name', name.trim()) }),
-    ...(description === undefined ? {} : { description: description?.trim() || undefined }),
+    ...(name === undefined ? {} : { name: readName(name) }),
+    ...(description === undefined ? {} : { description: readWords(description?.trim()) }),
     ...(userPath === undefined ? {} : { userPath: readUserPath(userPath ?? undefined) }),
     ...(labels === undefined ? {} : { labels: distinct('labels', labels) }),
     ...(models === undefined ? {} : { allowedModels: modelsOf(models ?? [], known) }),
@@ -128,6 +129,10 @@ function checkEntry(entry: string, { providers, discovering, models, aliases }: 
 /** Trimmed texts without repetition. */
 function distinct(name: string, texts: readonly string[]): readonly string[] {
   return [...new Set(texts.map((text) => visible(name, text.trim())))];
+}
+
+function readName(given: string): string {
+  return withoutKeys(visible('name', given.trim()));
 }
 
 function visible(name: string, text: string): string {

@@ -7,7 +7,7 @@ import type { NanoDollars } from '../../../schemas/records/usage.ts';
 import type { BudgetDelete } from '../../../schemas/types.ts';
 import { normaliseUserPath } from '../../../schemas/user-path.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
-import { createBodyReader, invalid, readExpiry } from '../read-body.ts';
+import { createBodyReader, invalid, readExpiry, readWords } from '../read-body.ts';
 
 interface BudgetSubject {
   readonly scope: BudgetScope;
@@ -41,7 +41,8 @@ const readSettingsBody = createBodyReader(bodies.budgetSettingsWrite);
 /** The body of PUT /admin/budgets (`schemas/admin/budget-write.schema.json`). Throws the refusal. */
 export function readBudgetWrite(body: unknown, nowMs: number): BudgetWrite {
   const given = readWriteBody(body);
-  const { per_child: perChild, amount, mode, reason } = given;
+  const { per_child: perChild, amount, mode } = given;
+  const reason = readWords(given.reason);
   const named = nameOf(given);
   const expiresAtMs = readExpiry(given, nowMs);
   return {
@@ -49,7 +50,7 @@ export function readBudgetWrite(body: unknown, nowMs: number): BudgetWrite {
     ...(perChild === undefined ? {} : { perChild }),
     amount: nanoDollarsOf(amount),
     mode,
-    ...(reason === undefined || reason === null || reason === '' ? {} : { reason }),
+    ...(reason === undefined ? {} : { reason }),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
   };
 }

@@ -5,7 +5,7 @@ import { ruleKey } from '../../../schemas/rules/rule.ts';
 import { normaliseSubject, type Scope, shownSubject } from '../../../schemas/rules/scope.ts';
 import type { RateLimitDelete } from '../../../schemas/types.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
-import { createBodyReader, invalid, readExpiry } from '../read-body.ts';
+import { createBodyReader, invalid, readExpiry, readWords } from '../read-body.ts';
 
 interface RuleSubject {
   readonly scope: Scope;
@@ -44,7 +44,8 @@ const readResetBody = createBodyReader(bodies.rateLimitReset, { confirmation: 'r
 /** The body of PUT /admin/rate-limits (`schemas/admin/rate-limit-write.schema.json`). Throws the refusal. */
 export function readWrite(body: unknown, nowMs: number): RuleWrite {
   const given = readWriteBody(body);
-  const { per_child: perChild, max_requests: maxRequests, max_tokens: maxTokens, mode, reason, name } = given;
+  const { per_child: perChild, max_requests: maxRequests, max_tokens: maxTokens, mode, name } = given;
+  const reason = readWords(given.reason);
   const named = nameOf(given);
   const expiresAtMs = readExpiry(given, nowMs);
   return {
@@ -54,7 +55,7 @@ export function readWrite(body: unknown, nowMs: number): RuleWrite {
     ...(maxTokens === undefined ? {} : { maxTokens }),
     mode,
     ...(name === undefined || name === null ? {} : { name }),
-    ...(reason === undefined || reason === null || reason === '' ? {} : { reason }),
+    ...(reason === undefined ? {} : { reason }),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
   };
 }
