@@ -112,7 +112,15 @@ export async function startPostgres(t: Teardown): Promise<PostgresServer> {
   function signal(name: NodeJS.Signals): void {
     const { pid = 0 } = child;
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-    for (const each of [pid, ...children.map(Number)]) process.kill(each, name);
+    process.kill(pid, name);
+    for (const each of children) {
+      try {
+        process.kill(Number(each), name);
+      } catch (error) {
+        // A connection that was closed just now has ended its backend.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+    }
   }
 }
 
