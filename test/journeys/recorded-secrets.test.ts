@@ -1,125 +1,177 @@
-// Secrets that are sent in every way there is stand in no record, no line of the log and no metric, with bodies and headers recorded.
-import { t as suite, test } from 'tap';
-import { startFakeRealtime } from '../support/fake-realtime.ts';
-import { type Behaviour, startFakeUpstream } from '../support/fake-upstream.ts';
-import { providerKey, startGateway } from '../support/gateway.ts';
-import { journaled, journalText } from '../support/journal.ts';
-import { openSession } from '../support/realtime-client.ts';
+// Secrets that come through every door stand nowhere: not in the files, Redis and PostgreSQL, not in what the admin API says, the logs, the metrics.
+import { join } from 'node:path';
+import { t as suite, type Test, test } from 'tap';
+import { openStream } from '../control-plane/event-stream.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import { journaled } from '../support/journal.ts';
+import type { AdminDoor } from '../support/operator.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { startRedis } from '../support/redis.ts';
+import { bytesOfRedis, filesBelow, rowsOfPostgres } from '../support/stored-bytes.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { canary, found, marker, own, sendAll, startCanaries } from './canaries.ts';
 
-const upstream = await startFakeUpstream({ t: suite });
-const voice = await startFakeRealtime(suite);
-/** Has no form that is known: only the configuration tells that it is one. */
-const plainKey = 'q7w8e9r0t1y2u3i4';
-const masterKey = 'the-master-key-of-the-canaries-42';
-const shared = { type: 'openai', circuit_breaker: false, learn_limits: false };
-const gateway = await startGateway(suite, {
-  env: { GATEWAY_MASTER_KEY: masterKey },
-  config: {
-    server: { access_log: 'all' },
-    audit: { bodies: true, headers: true },
-    providers: {
-      fake: {
-        ...shared,
-        base_url: upstream.url,
-        api_key: `\${TEST_PROVIDER_KEY}`,
-        models: ['fake-small'],
-        dialects: ['chat', 'audio'],
-      },
-      plain: { ...shared, base_url: upstream.url, api_key: plainKey, models: ['plain'] },
-      voice: { ...shared, base_url: voice.url, api_key: plainKey, models: ['gpt-realtime'], dialects: ['realtime'] },
-    },
-  },
-});
+const { upstream, config } = await startCanaries(suite);
+const authorization = `Bearer ${own.GATEWAY_MASTER_KEY}`;
 
-const canaries = {
-  'an unknown key': 'sk-gw-canary0000000000000001',
-  'a cookie': 'session=canary-of-the-cookie-02',
-  'a header of a token': 'canary-without-a-form-03',
-  'the value of any header': 'sk-ant-api03-canary00000004',
-  'the user agent': 'AKIACANARY0000000005',
-  'a parameter of a query': 'canary-of-the-query-06',
-  'a path': 'ghp_canary0000000000000000000007',
-  'a message': 'xoxb-canary0000-00000008',
-  'a message with escapes': 'AIzaCanary000000000000000009',
-  'a token in a message': 'eyJhbGciOiJIUzI1NiJ9.eyJjYW5hcnkiOiIxMCJ9.c2lnbmF0dXJl',
-  'a field of a form': 'github_pat_canary000000000011',
-  'a stream, in pieces': 'sk-proj-canary00000000000012',
-  'a sub-protocol': 'canary-of-the-protocol-13',
-  'a model': 'gsk_canary0000000000000014',
-} as const;
-
-async function send(path: string, body: string | object, behaviour: Behaviour = { kind: 'openai' }, headers = {}) {
-  await upstream.behave(behaviour);
-  const given = { authorization: `Bearer ${masterKey}`, ...headers };
-  const response = await gateway.fetch(path, { method: 'POST', body, headers: given });
-  await response.text();
+interface Stand {
+  readonly fleet: Fleet;
+  readonly admin: AdminDoor;
 }
 
-const chat = { model: 'fake-small', messages: [{ role: 'user', content: 'Hello' }] };
-const says = (content: string) => ({ ...chat, messages: [{ role: 'user', content }] });
+function standOf(fleet: Fleet): Stand & { readonly gateway: Fleet['proxies'][number] } {
+  const [gateway] = fleet.proxies;
+  if (gateway === undefined) throw new Error('there is no proxy');
+  const admin: AdminDoor = (path, init = {}) =>
+    gateway.fetch(path, { ...init, headers: { authorization, ...init.headers } });
+  return { fleet, admin, gateway };
+}
 
-await test('no secret is recorded, logged or counted', async (t) => {
-  const at = '/v1/chat/completions';
-  const behaviour: Behaviour = { kind: 'openai' };
-  await send(at, chat, behaviour, { authorization: `Bearer ${canaries['an unknown key']}` });
-  await send(at, chat, behaviour, {
-    cookie: canaries['a cookie'],
-    'x-auth-token': canaries['a header of a token'],
-    'x-note': `for ${canaries['the value of any header']}`,
-    'user-agent': `agent/1 (${canaries['the user agent']})`,
-    referer: `http://localhost/?access_token=${canaries['a parameter of a query']}`,
-  });
-  await send(`/p/fake/keys/${canaries['a path']}?key=${canaries['a parameter of a query']}`, { ok: true });
-  await send(at, says(`my key:\n${canaries['a message']}\nBearer ${canaries['a token in a message']}`));
-  const escaped = canaries['a message with escapes'].replace('C', '\\u0043');
-  await send(at, JSON.stringify(says('KEY')).replace('KEY', escaped));
-  const form = `--B\r\nContent-Disposition: form-data; name="model"\r\n\r\nfake-small\r\n--B\r\nContent-Disposition: form-data; name="prompt"\r\n\r\n${canaries['a field of a form']}\r\n--B--\r\n`;
-  const asForm = { 'content-type': 'multipart/form-data; boundary=B' };
-  await send('/v1/audio/transcriptions', form, { kind: 'json', body: { text: 'a' } }, asForm);
-  const whole = canaries['a stream, in pieces'];
-  const pieces = [whole.slice(0, 5), whole.slice(5, 15), whole.slice(15)].map(
-    (content) => `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content } }] })}\n\n`,
-  );
-  await send(at, { ...chat, stream: true }, { kind: 'sse', chunks: [...pieces, 'data: [DONE]\n\n'] });
-  const plain = { ...chat, model: 'plain' };
-  await send(at, plain, { kind: 'json', status: 401, body: { error: { message: `Incorrect key: ${plainKey}` } } });
-  await send(at, plain, { kind: 'json', body: { choices: [], echo: { authorization: `Bearer ${plainKey}` } } });
-  await send(at, chat, { kind: 'json', status: 500, body: `oops: ${Buffer.from(providerKey).toString('base64')}` });
-  await send(at, { ...chat, model: canaries['a model'] });
-  await send(at, says(`I am ${masterKey}`));
-  const session = await openSession(gateway, {
-    headers: { authorization: undefined },
-    protocols: ['realtime', `openai-insecure-api-key.${masterKey}`, `other-api-key.${canaries['a sub-protocol']}`],
-  });
-  session.say({ type: 'response.create', secret: canaries['a sub-protocol'] });
-  session.socket.close();
-  await session.closed;
-
-  const records = await waitFor('thirteen records', () => {
-    const written = journaled(gateway);
-    return written.length >= 13 && written;
-  });
-  t.equal(records.length, 13);
-  const opened = records.find(({ path }) => path === '/v1/realtime');
-  t.match(opened?.data, { request_headers: { upgrade: 'websocket' }, response_headers: { 'x-request-id': /^req_/ } });
-  t.equal(opened?.data?.request_body, undefined, 'no frame is recorded');
-  const journal = journalText(gateway);
-  t.ok((journal.match(/\[REDACTED\]/g) ?? []).length >= 25, 'something was taken out of all of them');
-  await waitFor('their lines', () => gateway.process.requests().length >= 13);
-  const logs = [...gateway.process.stdout, ...gateway.process.stderr].join('\n');
-  const metrics = await gateway.metrics();
-  const base64 = Buffer.from(providerKey).toString('base64').slice(0, -4);
-  const secrets = {
-    ...canaries,
-    'a master key': masterKey,
-    'a key of a provider': plainKey,
-    'another one': providerKey,
-    base64,
+/** Writes of an operator with secrets in them. Gives the secret of a key that was issued and used. */
+async function write({ admin }: Stand): Promise<string> {
+  const issued = await admin('/admin/auth-keys', { method: 'POST', body: { name: 'Ann', user_path: '/ann' } });
+  const { value } = (await issued.json()) as { value: string };
+  const body = { model: 'small', messages: [{ role: 'user', content: `I am ${value}` }] };
+  const asKey = { authorization: `Bearer ${value}`, 'user-agent': value };
+  await (await admin('/v1/chat/completions', { method: 'POST', body, headers: asKey })).text();
+  const headers = {
+    'user-agent': `curl (${canary()}; ${own.GATEWAY_MASTER_KEY})`,
+    'x-note': canary(),
+    'x-request-id': canary(),
   };
-  for (const [name, secret] of Object.entries(secrets)) {
-    for (const [place, text] of Object.entries({ journal, logs, metrics })) {
-      t.notOk(text.includes(secret), `${name} is not in the ${place}`);
+  const rule = { user_path: '/ann', period: 'minute', max_requests: 9 };
+  const odd = [
+    { path: `/admin/auth-keys/${value}`, method: 'DELETE' },
+    { path: `/admin/auth-keys/${own.GATEWAY_MASTER_KEY}`, method: 'DELETE' },
+    { path: `/admin/auth-keys/${canary()}/deactivate?api_key=${canary()}`, method: 'POST' },
+    { path: '/admin/rate-limits', method: 'PUT', body: { ...rule, reason: `its key ${canary()} is out` } },
+    { path: '/admin/rate-limits', method: 'PUT', body: { ...rule, period: canary() } },
+    { path: '/admin/rate-limits', method: 'PUT', body: { ...rule, [canary()]: 1 } },
+    { path: '/admin/rate-limits', method: 'PUT', body: `{"user_path": ${canary()}` },
+    {
+      path: '/admin/budgets',
+      method: 'PUT',
+      body: { user_path: '/ann', period: 'daily', amount: 9, reason: `for ${canary()}` },
+    },
+    { path: '/admin/virtual-models', method: 'PUT', body: { source: 'odd', target: `fake/${canary()}` } },
+    { path: '/admin/auth-keys', method: 'POST', body: { name: `of ${canary()}`, description: canary() } },
+    { path: `/admin/${canary()}`, method: 'POST', body: {} },
+  ];
+  for (const { path, ...init } of odd) await (await admin(path, { ...init, headers })).text();
+  return value;
+}
+
+/** All that the admin API says, by path. */
+async function said({ fleet, admin }: Stand): Promise<Map<string, string>> {
+  const read = async (path: string): Promise<string> => (await admin(path)).text();
+  const records =
+    'audit/log?limit=100 audit/sessions?limit=100 audit/stats usage/log?limit=100 usage/sessions usage/models';
+  const state = 'config status rate-limits budgets auth-keys virtual-models explain?model=small';
+  const all = new Map<string, string>();
+  for (const path of `${records} ${state}`.split(' ')) all.set(path, await read(`/admin/${path}`));
+  const { entries } = JSON.parse(all.get('audit/log?limit=100') ?? '') as { entries: { id: string }[] };
+  for (const { id } of entries) {
+    for (const view of ['detail', 'conversation']) {
+      const path = `audit/${view}?log_id=${id}`;
+      all.set(path, await read(`/admin/${path}`));
     }
   }
+  const live = await openStream(suite, `${fleet.controlPlane.address}/admin/live?cursor=0`, { authorization });
+  all.set('live', JSON.stringify(await live.got('entry', entries.length)));
+  live.close();
+  return all;
+}
+
+/** What the processes print, and their metrics. */
+async function printed({ fleet, admin }: Stand): Promise<Map<string, string>> {
+  const [proxy] = fleet.proxies;
+  const lines = [fleet.controlPlane, proxy?.process].flatMap((each) => [
+    ...(each?.stdout ?? []),
+    ...(each?.stderr ?? []),
+  ]);
+  const metrics = await Promise.all([proxy?.metrics(), fleet.admin('/metrics').then((answer) => answer.text())]);
+  const models = await admin('/v1/models');
+  return new Map([
+    ['log', lines.join('\n')],
+    ['metrics', metrics.join('\n')],
+    ['models', await models.text()],
+  ]);
+}
+
+/** How many requests of models are in the audit log. */
+async function countOf({ admin }: Stand): Promise<number> {
+  const answer = await admin('/admin/audit/log?limit=1');
+  return ((await answer.json()) as { total: number }).total;
+}
+
+/** `issued`: a secret without the word. */
+function search(t: Test, where: string, places: ReadonlyMap<string, string>, issued?: string): void {
+  const leaks = [...places].flatMap(([place, text]) => {
+    const further = issued !== undefined && text.includes(issued) ? ['the issued key'] : [];
+    return [...found(text), ...further].map((leak) => `${place}: ${leak}`);
+  });
+  t.ok(places.size > 0);
+  t.same(leaks, [], `no secret is in ${where}`);
+}
+
+function holdsMarkers(t: Test, places: ReadonlyMap<string, string>, where: string): void {
+  const all = [...places.values()].join('\n');
+  for (const door of ['chat/completions', 'messages', 'audio/transcriptions', 'files', 'batches', 'anything'])
+    t.ok(all.includes(marker(door)), `${where} holds what came through ${door}`);
+}
+
+await test('with files', async (t) => {
+  const stand = standOf(await startFleet(t, { store: 'sqlite', proxies: 1, config, env: own }));
+  const { fleet, gateway } = stand;
+  const data = join(fleet.home, 'data');
+  // Until the control plane takes it, all lies in the journal.
+  await fleet.controlPlane.stop();
+  const sent = await sendAll(gateway, upstream);
+  await waitFor('all records', () => journaled({ dataDir: data }).length >= sent);
+  const opened = await waitFor('the session', () =>
+    journaled({ dataDir: data }).find(({ path }) => path === '/v1/realtime'),
+  );
+  const journal = filesBelow(data);
+  search(t, 'the journal', journal);
+  holdsMarkers(t, journal, 'the journal');
+  t.match(opened.data, { request_headers: { upgrade: 'websocket' }, response_headers: { 'x-request-id': /^req_/ } });
+  t.equal(opened.data?.request_body, undefined, 'no frame is recorded');
+  await fleet.restartControlPlane();
+  await waitFor('all entries', async () => (await countOf(stand)) >= sent);
+  const issued = await write(stand);
+  await waitFor('the writes, too', async () => (await countOf(stand)) >= sent + 11);
+  const files = filesBelow(data);
+  t.ok(files.has('records.sqlite') && files.has('state.sqlite'));
+  holdsMarkers(t, files, 'the file');
+  search(t, 'the files', files, issued);
+  search(t, 'what is said', await said(stand), issued);
+  search(t, 'what is printed', await printed(stand), issued);
+});
+
+await test('with Redis and PostgreSQL', async (t) => {
+  const redisPassword = canary();
+  const [redis, postgres] = await Promise.all([
+    startRedis(t, { appendOnly: true, password: redisPassword }),
+    startPostgres(t),
+  ]);
+  const database = await postgres.database();
+  const env = {
+    ...own,
+    REDIS_URL: redis.url.replace('//', `//:${redisPassword}@`),
+    DATABASE_URL: database.replace('gateway@', `gateway:${canary()}@`),
+  };
+  const stand = standOf(await startFleet(t, { store: 'redis', redis, proxies: 1, config, env }));
+  const { fleet, gateway } = stand;
+  const sent = await sendAll(gateway, upstream);
+  const issued = await write(stand);
+  await waitFor('all entries', async () => (await countOf(stand)) >= sent + 11);
+  const rows = await rowsOfPostgres(postgres, database);
+  const keys = await bytesOfRedis(redis);
+  holdsMarkers(t, rows, 'PostgreSQL');
+  holdsMarkers(t, keys, 'the journal in Redis');
+  search(t, 'PostgreSQL', rows, issued);
+  search(t, 'Redis', keys, issued);
+  search(t, 'the files', filesBelow(join(fleet.home, 'data')), issued);
+  search(t, 'what is said', await said(stand), issued);
+  search(t, 'what is printed', await printed(stand), issued);
 });
