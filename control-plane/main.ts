@@ -178,7 +178,8 @@ const rateLimitParts = {
 };
 const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 await app.register(rateLimits, { parts: rateLimitParts, who });
-await app.register(budgetRoutes, { parts: budgets.serve(admin), who });
+const budgetParts = budgets.serve(admin);
+await app.register(budgetRoutes, { parts: budgetParts, who });
 await app.register(authKeys, { parts: { ...admin, uses: store.uses, known: () => config.known } });
 const virtualModelParts = {
   ...admin,
@@ -186,19 +187,17 @@ const virtualModelParts = {
 };
 await app.register(virtualModels, { parts: virtualModelParts });
 await app.register(configRoutes, {
-  parts: { rules: rateLimitParts, aliases: virtualModelParts, inForce: () => config, status: configStatus, fleet },
+  parts: {
+    rules: rateLimitParts,
+    budgets: budgetParts,
+    aliases: virtualModelParts,
+    inForce: () => config,
+    status: configStatus,
+    fleet,
+  },
 });
 await app.register(status, {
-  parts: {
-    fleet,
-    desired,
-    config: configStatus,
-    state,
-    engine,
-    keyMark: () => store.keyMark(),
-    secretProblems,
-    nowMs,
-  },
+  parts: { fleet, desired, config: configStatus, state, engine, keyMark: () => store.keyMark(), secretProblems, nowMs },
 });
 await app.register(recordRoutes, { parts: { store: records.store, managed, nowMs, log } });
 await app.register(explainRoutes);

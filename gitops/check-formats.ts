@@ -1,6 +1,7 @@
 // The formats of `check-config`: text for a terminal, JSON, and annotations for a pull request.
 import type { Comparison } from './compare.ts';
 import type { ConfigChange } from './config-change.ts';
+import type { ListedBudget } from './list-budgets.ts';
 import type { ListedRule } from './list-rules.ts';
 import { formatProblem, type Problem } from './problem.ts';
 
@@ -15,6 +16,8 @@ export interface CheckResult {
   warnings: Problem[];
   /** The rate-limit rules by id; empty without `--rules`. */
   rules: ListedRule[];
+  /** The budgets by id; empty without `--rules`. */
+  budgets: ListedBudget[];
   /** Present with `--diff`. */
   diff?: Comparison;
 }
@@ -31,11 +34,12 @@ export function countedWarnings(warnings: readonly Problem[]): Problem[] {
 }
 
 function text(result: CheckResult): string {
-  const { problems, warnings, strict, rules, diff } = result;
+  const { problems, warnings, strict, rules, budgets, diff } = result;
   return [
     ...problems.map((problem) => formatProblem(problem)),
     ...warnings.map((problem) => `${strict && problem.environmental ? 'note' : 'warning'}: ${formatProblem(problem)}`),
     ...tabulate(rules),
+    ...tabulate(budgets),
     ...(diff === undefined ? [] : sayComparison(diff)),
     sayResult(result),
   ].join('\n');
@@ -48,8 +52,8 @@ function sayResult({ directory, ok, files, revision, problems, warnings }: Check
   return `${directory}: ${countedWarnings(warnings).length} to correct in ${counted}: --strict counts warnings`;
 }
 
-/** One line per rule, with columns of equal width. */
-function tabulate(rules: readonly ListedRule[]): string[] {
+/** One line each, with columns of equal width. */
+function tabulate(rules: readonly Pick<ListedRule | ListedBudget, 'id' | 'scope' | 'subject' | 'words'>[]): string[] {
   const rows = rules.map(({ id, scope, subject, words }) => [id, scope, subject, words]);
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));

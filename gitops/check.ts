@@ -7,6 +7,7 @@ import type { AssembledConfig } from './assembled.ts';
 import { readCommand } from './check-command.ts';
 import { type CheckResult, countedWarnings, formats } from './check-formats.ts';
 import { compare, readAgainst } from './compare.ts';
+import { listBudgets } from './list-budgets.ts';
 import { listRules } from './list-rules.ts';
 import type { LoadContext } from './load.ts';
 import { firstLoadBytes, load } from './load-off-thread.ts';
@@ -22,10 +23,10 @@ Says what the gateway would say about the configuration in DIR and in the direct
   --strict         warnings fail too, except those about variables of this machine: one that is not set, a provider without its key
   --diff DIR|REF   what was added, removed, loosened, tightened or changed since another directory, or since a branch, tag or commit of
                    the git repository of DIR; it never fetches and never fails because of a change
-  --rules          list the rate-limit rules by the ids that metrics use
+  --rules          list the rate-limit rules and the budgets by the ids that metrics use
   --format text    one line for each problem: file:line:column, the place in the document, a sentence (the default)
-  --format json    one object: ok, files, revision, problems[], warnings[], rules[] and diff.changes[] with kind, name, change, effect,
-                   before, after and words
+  --format json    one object: ok, files, revision, problems[], warnings[], rules[], budgets[] and diff.changes[] with kind, name,
+                   change, effect, before, after and words
   --format github  annotations for a pull request; paths are relative to GITHUB_WORKSPACE, else to the git repository of DIR
   --help           this text
 
@@ -57,6 +58,7 @@ export async function checkConfig(
   const { config, warnings: said, problems: found } = await load(files, context, firstLoadBytes);
   const problems = sortProblems([...unreadable, ...found]);
   const warnings = sortProblems([...said, ...absentKeyFiles(config)]);
+  const listed = command.rules ? config : undefined;
   const usable = problems.length === 0 ? config : undefined;
   const ok = usable !== undefined && !(strict && countedWarnings(warnings).length > 0);
   const result: CheckResult = {
@@ -67,7 +69,8 @@ export async function checkConfig(
     revision: revisionOf(hash),
     problems,
     warnings,
-    rules: command.rules && config !== undefined ? listRules(config.rate_limits) : [],
+    rules: listed === undefined ? [] : listRules(listed.rate_limits),
+    budgets: listed === undefined ? [] : listBudgets(listed.budgets),
   };
   if (diff !== undefined && against !== undefined)
     result.diff = await compare(diff, against.reading, { config: usable, context });

@@ -1,5 +1,5 @@
 // One example of every body, by the name of its schema, for readers of the API description.
-import { budgetExamples } from './budget-examples.ts';
+import { budgetExamples, declaredBudget } from './budget-examples.ts';
 import type { SchemaName } from './components.ts';
 import { explanationExamples } from './explanation-example.ts';
 import { modelExamples } from './model-examples.ts';
@@ -145,6 +145,8 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
     aliases: [declaredAlias],
     rate_limits_enabled: true,
     rate_limits: [declaredRule],
+    budgets_enabled: true,
+    budgets: [declaredBudget],
   },
   'rate-limit-delete': { user_path: '/team-a', limit_key: { period: 'minute' } },
   'rate-limit-reset': { confirmation: 'reset' },

@@ -126,6 +126,19 @@ await test('the rules are listed by the ids that metrics use, when asked for', a
   t.match(await checkConfig([fixture('bad/cap-zero'), '--rules'], {}), { code: 1 });
 });
 
+await test('so are the budgets', async (t) => {
+  const directory = 'examples/chargeback/config';
+  const { output, code } = await checkConfig([directory, '--rules'], {});
+  t.equal(code, 0);
+  t.match(output, /^[a-z2-7]{8} {2}user_path {2}\/team-a +20 US dollars monthly$/m);
+  t.match(output, /^[a-z2-7]{8} {2}user_path {2}\/team-b +0\.5 US dollars daily, shadow$/m);
+  t.match(output, /^[a-z2-7]{8} {2}label +batch +10 US dollars weekly$/m);
+  t.notMatch((await checkConfig([directory], {})).output, /US dollars/);
+  const { budgets } = JSON.parse((await checkConfig([directory, '--rules', '--format', 'json'], {})).output);
+  t.match(budgets[0], { scope: 'user_path', period_label: 'monthly', amount: 20, per_child: false, mode: 'enforce' });
+  t.equal(budgets.length, 4);
+});
+
 await test('github prints annotations that cannot be forged', async (t) => {
   const { output, code } = await checkConfig([fixture('bad/cap-zero'), '--format', 'github'], {});
   t.equal(code, 1);

@@ -45,6 +45,12 @@ rate_limits:
     - path: /b
       limits:
         - { period: hour, max_requests: 20 }
+budgets:
+  user_paths:
+    - path: /a
+      limits:
+        - { period: daily, amount: 10 }
+        - { period: monthly, amount: 100 }
 `,
 };
 const env = { SET_RATE_LIMIT_C: 'rpm=5', SET_RATE_LIMIT_TEAM_B: 'rpm=5' };
@@ -57,6 +63,7 @@ interface Shown {
   readonly providers: readonly object[];
   readonly aliases: readonly object[];
   readonly rate_limits: readonly { readonly subject: string; readonly [name: string]: unknown }[];
+  readonly budgets: readonly object[];
 }
 
 async function shown(t: { same(one: unknown, other: unknown): unknown }): Promise<Shown> {
@@ -71,6 +78,8 @@ await test('everything in force is shown with its place or its author, and nothi
   const body = { user_path: '/a', period: 'minute', max_requests: 2, reason: 'runaway', expires_in: '8h' };
   await fleet.write('PUT', body);
   await fleet.write('PUT', { user_path: '/d', period: 'minute', max_requests: 2 });
+  const budget = { user_path: '/a', budget_key: { period: 'daily' }, amount: 25, reason: 'launch', expires_in: '8h' };
+  t.equal((await proxy.fetch('/admin/budgets', { method: 'PUT', body: budget })).status, 200);
   const config = await shown(t);
   t.match(config.providers, [
     {
@@ -128,6 +137,22 @@ await test('everything in force is shown with its place or its author, and nothi
   t.notOk(
     config.rate_limits.some((row) => 'requests_used' in row),
     'usage is in the listing',
+  );
+  t.match(config, { budgets_enabled: true });
+  t.match(config.budgets, [
+    { subject: '/a', period_label: 'monthly', source: 'config', amount: 100, declared_at: 'teams.yaml:17' },
+    {
+      subject: '/a',
+      source: 'manual',
+      overrides_config: true,
+      amount: 25,
+      declared_at: 'teams.yaml:16',
+      reason: 'launch',
+    },
+  ]);
+  t.notOk(
+    config.budgets.some((row) => 'spent' in row),
+    'what was spent is in their listing',
   );
   const status = await (await proxy.fetch('/admin/status')).json();
   const { config_revision, state_revision } = config;

@@ -278,8 +278,11 @@ async function startAdmin(t: Test) {
   const empty = new ConfigInForce({ hasTemplates: true, usageEnabled: true });
   const aliases = { store, nowMs, configAliases: () => ({ aliases: [], places: new Map(), models: empty.models }) };
   await app.register(virtualModels, { parts: aliases });
-  await app.register(configRoutes, { parts: { rules, aliases, inForce: () => empty, status: () => undefined, fleet } });
-  await app.register(budgets, { parts: budgetParts({ store, quotas, nowMs }), who });
+  const ofBudgets = budgetParts({ store, quotas, nowMs });
+  await app.register(configRoutes, {
+    parts: { rules, budgets: ofBudgets, aliases, inForce: () => empty, status: () => undefined, fleet },
+  });
+  await app.register(budgets, { parts: ofBudgets, who });
   await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
   const skipped = { unreadable: 0, unsealed: 0 };
   const state = { storeId: undefined, revision: 0, source: 'store', isUp: true, standing: 'new', skipped } as const;

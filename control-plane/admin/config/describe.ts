@@ -7,6 +7,7 @@ import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import type { Provider } from '../../../schemas/types.ts';
 import type { Fleet } from '../../fleet.ts';
+import { type BudgetParts, budgetRowsWithoutSpend } from '../budgets/commit.ts';
 import { type RateLimitParts, rowsWithoutUsage } from '../rate-limits/commit.ts';
 import type { Known } from '../read-stored.ts';
 import { rowsOfAliases, type VirtualModelParts } from '../virtual-models/known.ts';
@@ -21,6 +22,7 @@ export interface ShownConfig extends Pick<AssembledConfig, 'providers'> {
 /** The parts of the process that this resource uses. */
 export interface ConfigParts {
   readonly rules: RateLimitParts;
+  readonly budgets: BudgetParts;
   readonly aliases: VirtualModelParts;
   readonly inForce: () => ShownConfig;
   readonly status: () => Pick<FollowStatus, 'revision' | 'source'> | undefined;
@@ -30,7 +32,7 @@ export interface ConfigParts {
 
 /** The body of `schemas/admin/config.schema.json`. */
 export function describeConfig(parts: ConfigParts, { state, isStale }: Known): object {
-  const { rules, aliases, inForce, status, fleet } = parts;
+  const { rules, budgets, aliases, inForce, status, fleet } = parts;
   const config = inForce();
   const { providers, places } = config;
   const { revision = '', source = 'directory' } = status() ?? {};
@@ -51,6 +53,8 @@ export function describeConfig(parts: ConfigParts, { state, isStale }: Known): o
     aliases: rowsOfAliases(aliases, state),
     rate_limits_enabled: config.prerequisites().enabled,
     rate_limits: rowsWithoutUsage(rules, state),
+    budgets_enabled: budgets.prerequisites().enabled,
+    budgets: budgetRowsWithoutSpend(budgets, state),
     ...(isStale ? { stale: true } : {}),
   };
 }
