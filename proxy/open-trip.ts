@@ -9,7 +9,7 @@ import type { BodyTaker } from './connection/read-body.ts';
 import type { ModelEndpoint, ModelRow } from './endpoints/model-endpoints.ts';
 import { rowOf } from './endpoints/row-of.ts';
 import { Refusal } from './errors.ts';
-import { type RequestRecord, recordRequest } from './explain/request-record.ts';
+import { type ExplainedRequest, explainOnItsWay } from './explain/explained-request.ts';
 import type { Gateway } from './gateway.ts';
 import type { Route, Snapshot, Target } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
@@ -45,7 +45,7 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
   accepted: Accepted | undefined;
   usage: UsageSource | undefined;
   /** Of a request that asked for an explanation. */
-  record: RequestRecord | undefined;
+  explained: ExplainedRequest | undefined;
   capture: BodyCapture | undefined;
   ending = unanswered;
   readonly #line: Line;
@@ -75,14 +75,14 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     const { exchange, snapshot, path } = this;
     this.capture = this.gateway.records.capture(snapshot.audit, principal.userPath);
     if (exchange.head.wantsExplanation)
-      this.record = recordRequest({ exchange, principal, snapshot, path }, this.gateway);
+      this.explained = explainOnItsWay({ exchange, principal, snapshot, path }, this.gateway);
   }
 
   /** The body was read, and the consumer admitted. */
   takeCall(call: Call): void {
     this.call = call;
     this.row = rowOf(this.endpoint, call);
-    this.record?.called(call);
+    this.explained?.called(call);
   }
 
   takeBody(body: Buffer): void {
@@ -133,7 +133,7 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     this.held?.release();
     try {
       settle(this, this.gateway);
-      this.record?.ended(this);
+      this.explained?.ended(this);
     } catch (error) {
       this.#giveUp(error);
     }

@@ -33,7 +33,7 @@ type Parts = Pick<
 >;
 
 /** A request that asked for it, its caller, and the snapshot it uses. */
-interface Recorded {
+interface Asked {
   readonly exchange: Exchange;
   readonly principal: Principal;
   readonly snapshot: Snapshot;
@@ -42,27 +42,27 @@ interface Recorded {
 }
 
 /**
- * Begins the record of a request before anything of it is counted, and names it in the answer, whatever that will be. Undefined for the holder
- * of a managed key: the record shows more than it may see.
+ * Begins the explanation of a request before anything of it is counted, and names it in the answer, whatever that will be. Undefined for the
+ * holder of a managed key: it shows more than it may see.
  */
-export function recordRequest(recorded: Recorded, parts: Parts): RequestRecord | undefined {
-  if (recorded.principal.kind === 'managed_key') return undefined;
-  const record = new RequestRecord(recorded, parts);
-  recorded.exchange.response.setHeader(header, record.id);
-  return record;
+export function explainOnItsWay(asked: Asked, parts: Parts): ExplainedRequest | undefined {
+  if (asked.principal.kind === 'managed_key') return undefined;
+  const explained = new ExplainedRequest(asked, parts);
+  asked.exchange.response.setHeader(header, explained.id);
+  return explained;
 }
 
-/** Nothing here throws: a request must not fail because it is recorded. */
-export class RequestRecord {
+/** Nothing here throws: a request must not fail because it is explained. */
+export class ExplainedRequest {
   readonly id = randomUUID();
-  readonly #recorded: Recorded;
+  readonly #asked: Asked;
   readonly #parts: Parts;
   /** The rules of the consumer before this request. */
   readonly #rules: readonly MatchingRule[];
   #explanation: Explanation | undefined;
 
-  constructor(recorded: Recorded, parts: Parts) {
-    this.#recorded = recorded;
+  constructor(asked: Asked, parts: Parts) {
+    this.#asked = asked;
     this.#parts = parts;
     const question = this.#questionOf(undefined);
     const sources = { limiter: parts.limiter, inForce: parts.inForce() };
@@ -93,7 +93,7 @@ export class RequestRecord {
   }
 
   #questionOf(call: Call | undefined): Question {
-    const { exchange, principal } = this.#recorded;
+    const { exchange, principal } = this.#asked;
     return {
       userPath: principal.userPath,
       model: call?.model ?? '',
@@ -107,13 +107,13 @@ export class RequestRecord {
 
   #explain(question: Question): Explanation {
     const { limiter, budgets, targets, foretell, inForce } = this.#parts;
-    const { snapshot } = this.#recorded;
+    const { snapshot } = this.#asked;
     return explainRequest(question, { snapshot, inForce: inForce(), limiter, budgets, targets, foretell });
   }
 
   #keep(course: object): void {
     const { instance, managedState, keptExplanations, nowMs } = this.#parts;
-    const { exchange, path } = this.#recorded;
+    const { exchange, path } = this.#asked;
     const state = { state_revision: managedState().status().revision, instance };
     const record = {
       id: this.id,
@@ -132,7 +132,7 @@ export class RequestRecord {
     try {
       step();
     } catch (error) {
-      this.#parts.reportFailure(error, this.#recorded.exchange.id);
+      this.#parts.reportFailure(error, this.#asked.exchange.id);
     }
   }
 }
