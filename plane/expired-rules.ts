@@ -1,8 +1,9 @@
 // One log line for each manual rule that has ended by itself: nobody wrote anything then, so no other line says it.
-import { expiryMs, type ManualRule } from '../schemas/rules/manual-rule.ts';
+import { authorFacts, expiryMs } from '../schemas/rules/authorship.ts';
+import type { ManualRule } from '../schemas/rules/manual-rule.ts';
 import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';
 import { type Rule, ruleTitle } from '../schemas/rules/rule.ts';
-import { authorFacts, ruleFacts } from '../schemas/rules/rule-facts.ts';
+import { ruleFacts } from '../schemas/rules/rule-facts.ts';
 
 /** The stored manual rules, ended ones included, and the configuration. */
 export interface StandingRules {

@@ -1,8 +1,9 @@
 // Removes the documents of expired budgets within a second, and tells the log of each. When none expires soon, it reads the store once a minute.
 import type { Log } from '../../plane/log-events.ts';
 import { type Budget, budgetTitle } from '../../schemas/budgets/budget.ts';
-import { budgetAuthor, budgetFacts } from '../../schemas/budgets/budget-facts.ts';
-import { budgetExpiryMs, type ManualBudget } from '../../schemas/budgets/manual-budget.ts';
+import { budgetFacts } from '../../schemas/budgets/budget-facts.ts';
+import type { ManualBudget } from '../../schemas/budgets/manual-budget.ts';
+import { authorFacts, expiryMs } from '../../schemas/rules/authorship.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 
 const checkMs = 1_000;
@@ -28,7 +29,7 @@ export function removeExpiredBudgets(parts: BudgetExpiryParts): { close(): void 
   async function check(): Promise<void> {
     const now = Math.floor(parts.nowMs());
     const manual = parts.manual();
-    const ended = manual.filter((each) => budgetExpiryMs(each) <= now);
+    const ended = manual.filter((each) => expiryMs(each) <= now);
     tell(ended, now);
     if (ended.length === 0 && now < nextAtMs) return;
     const isChanged = await parts.tidy(now).catch(() => true);
@@ -36,14 +37,14 @@ export function removeExpiredBudgets(parts: BudgetExpiryParts): { close(): void 
   }
 
   function tell(ended: readonly ManualBudget[], now: number): void {
-    const fresh = ended.filter((each) => budgetExpiryMs(each) > toldMs);
+    const fresh = ended.filter((each) => expiryMs(each) > toldMs);
     toldMs = now;
     for (const budget of fresh) {
       const declared = parts.config().find(({ key }) => key === budget.key);
       const before = budgetFacts({ declared, manual: budget });
       const after = budgetFacts({ declared, manual: undefined });
       parts.log.info(
-        { about: `budget ${budgetTitle(budget)}`, before, after, ...budgetAuthor(budget) },
+        { about: `budget ${budgetTitle(budget)}`, before, after, ...authorFacts(budget) },
         'override expired',
       );
     }

@@ -1,4 +1,5 @@
 // What a log line says of a budget: in force before a change, and after it.
+import { authorFacts } from '../rules/authorship.ts';
 import type { Budget } from './budget.ts';
 import type { ManualBudget } from './manual-budget.ts';
 import { dollarsOf } from './money.ts';
@@ -19,15 +20,6 @@ export function budgetFacts({ declared, manual }: BudgetPair): object | null {
     per_child: budget.perChild,
     mode: budget.mode,
     amount: dollarsOf(budget.amount),
-    ...(manual === undefined ? {} : budgetAuthor(manual)),
-  };
-}
-
-/** Who set a budget, why, and until when. */
-export function budgetAuthor({ reason, expiresAt, updatedBy }: ManualBudget): object {
-  return {
-    ...(reason === undefined ? {} : { reason }),
-    ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
-    updated_by: updatedBy,
+    ...(manual === undefined ? {} : authorFacts(manual)),
   };
 }

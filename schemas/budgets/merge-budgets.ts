@@ -1,7 +1,9 @@
 // Merges the budgets of the configuration with those of operators into one list, as rate limits are merged.
+
+import { expiryMs } from '../rules/authorship.ts';
 import { type Budget, budgetIds, compareBudgets } from './budget.ts';
 import { type BudgetReset, lastResets } from './budget-reset.ts';
-import { budgetExpiryMs, type ManualBudget } from './manual-budget.ts';
+import type { ManualBudget } from './manual-budget.ts';
 
 /** The conditions for enforcing budgets. */
 export interface BudgetPrerequisites {
@@ -45,7 +47,7 @@ export interface MergedBudget extends Budget {
  */
 export function mergeBudgets({ config, manual, resets, nowMs, prerequisites }: BudgetSources): MergedBudget[] {
   const lastReset = lastResets(resets);
-  const standing = new Map(manual.filter((each) => budgetExpiryMs(each) > nowMs).map((each) => [each.key, each]));
+  const standing = new Map(manual.filter((each) => expiryMs(each) > nowMs).map((each) => [each.key, each]));
   const merged: Omit<MergedBudget, 'id'>[] = [];
   for (const declared of config) {
     const set = standing.get(declared.key);
@@ -110,6 +112,6 @@ export function explainUnenforcedBudget({ enforced, obstacle }: MergedBudget): s
 
 /** The next Unix millisecond at which a budget of an operator ends; undefined: none does. */
 export function nextBudgetExpiryMs(manual: readonly ManualBudget[], nowMs: number): number | undefined {
-  const coming = manual.map(budgetExpiryMs).filter((endMs) => endMs > nowMs && endMs !== Number.POSITIVE_INFINITY);
+  const coming = manual.map(expiryMs).filter((endMs) => endMs > nowMs && endMs !== Number.POSITIVE_INFINITY);
   return coming.length === 0 ? undefined : Math.min(...coming);
 }

@@ -1,5 +1,5 @@
 // A rule that an operator set through the admin API, and its document in the state store.
-import { parseMoment } from './moment.ts';
+import { type Authorship, authorshipBody, readAuthorship } from './authorship.ts';
 import { type Rule, ruleKey } from './rule.ts';
 import { normaliseSubject, shownSubject } from './scope.ts';
 
@@ -17,22 +17,13 @@ export type NamedCap = number | null;
 
 /** A rule with caps that may refer to the configuration. Times are RFC 3339 texts in UTC. */
 export interface ManualRule
-  extends Omit<Rule, 'id' | 'source' | 'epoch' | 'maxRequests' | 'maxTokens' | 'blockedUntilMs' | 'bareId'> {
+  extends Omit<Rule, 'id' | 'source' | 'epoch' | 'maxRequests' | 'maxTokens' | 'blockedUntilMs' | 'bareId'>,
+    Authorship {
   /** 0 only with `expiresAt`. Absent, also in documents of older versions: the cap of the configuration. */
   readonly maxRequests?: NamedCap;
   readonly maxTokens?: NamedCap;
   /** Absent, also in documents of older versions: the name of the configuration. */
   readonly name?: string;
-  /** The operator may only tighten a rule: where the rule of the configuration is stricter, its caps stay in force. */
-  readonly tightens?: true;
-  /** Why the operator set it. */
-  readonly reason?: string;
-  /** From this moment on the rule does not exist. */
-  readonly expiresAt?: string;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-  /** `master_key`, or the id of a managed key. */
-  readonly updatedBy: string;
 }
 
 /** The rule of a document; undefined when the body is not a rule, or its key is not the id. Unknown members are ignored. */
@@ -40,20 +31,15 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
   const members = body as Readonly<Record<string, unknown>>;
   const { scope, subject, per_child: perChild, period_seconds: seconds, mode } = members;
-  const { max_requests: maxRequests, max_tokens: maxTokens, reason, expires_at: expiresAt } = members;
-  const { tightens, name } = members;
-  const { created_at: createdAt, updated_at: updatedAt, updated_by: updatedBy } = members;
+  const { max_requests: maxRequests, max_tokens: maxTokens, name } = members;
+  const authorship = readAuthorship(members);
   if ((scope !== 'user_path' && scope !== 'provider' && scope !== 'model') || typeof subject !== 'string')
     return undefined;
   if (typeof perChild !== 'boolean' || (perChild && scope !== 'user_path')) return undefined;
   if (seconds !== 0 && !isPeriod(seconds)) return undefined;
-  if ((mode !== 'enforce' && mode !== 'shadow') || typeof updatedBy !== 'string') return undefined;
-  if (!isMoment(createdAt) || !isMoment(updatedAt) || !(expiresAt === undefined || isMoment(expiresAt)))
-    return undefined;
-  if (!(tightens === undefined || tightens === true)) return undefined;
+  if ((mode !== 'enforce' && mode !== 'shadow') || authorship === undefined) return undefined;
   if (!(name === undefined || (typeof name === 'string' && ruleName.test(name)))) return undefined;
-  if (!(reason === undefined || typeof reason === 'string')) return undefined;
-  const mayBlock = expiresAt !== undefined;
+  const mayBlock = authorship.expiresAt !== undefined;
   if (!isNamedCap(maxRequests, mayBlock) || !isNamedCap(maxTokens, mayBlock)) return undefined;
   if (maxRequests === undefined && maxTokens === undefined) return undefined;
   if (seconds === 0 && (maxRequests === undefined || typeof maxTokens === 'number')) return undefined;
@@ -70,12 +56,7 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
     ...(maxRequests === undefined ? {} : { maxRequests }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     mode,
-    ...(tightens === undefined ? {} : { tightens }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    createdAt,
-    updatedAt,
-    updatedBy,
+    ...authorship,
   });
 }
 
@@ -90,18 +71,8 @@ export function manualRuleBody(rule: ManualRule): object {
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
     mode: rule.mode,
-    ...(rule.tightens === undefined ? {} : { tightens: true }),
-    ...(rule.reason === undefined ? {} : { reason: rule.reason }),
-    ...(rule.expiresAt === undefined ? {} : { expires_at: rule.expiresAt }),
-    created_at: rule.createdAt,
-    updated_at: rule.updatedAt,
-    updated_by: rule.updatedBy,
+    ...authorshipBody(rule),
   };
-}
-
-/** The Unix millisecond from which the rule does not exist; infinite when it does not expire. */
-export function expiryMs({ expiresAt }: ManualRule): number {
-  return expiresAt === undefined ? Number.POSITIVE_INFINITY : (parseMoment(expiresAt) ?? Number.POSITIVE_INFINITY);
 }
 
 /** 1 … 2^53−1. */
@@ -116,8 +87,4 @@ function isPeriod(value: unknown): value is number {
 
 function isNamedCap(value: unknown, mayBlock: boolean): value is NamedCap | undefined {
   return value === undefined || value === null || isCap(value) || (mayBlock && value === 0);
-}
-
-function isMoment(value: unknown): value is string {
-  return typeof value === 'string' && parseMoment(value) !== undefined;
 }

@@ -1,6 +1,7 @@
 // Merges the rules of the configuration with manual rules into one list; both planes use it.
 import { isQualified } from '../selector.ts';
-import { expiryMs, type ManualRule } from './manual-rule.ts';
+import { expiryMs } from './authorship.ts';
+import type { ManualRule } from './manual-rule.ts';
 import { type Obstacle, obstacleOf, type RulePrerequisites } from './obstacle.ts';
 import type { ResetEpochs } from './reset-epochs.ts';
 import { compareRules, type Rule } from './rule.ts';

@@ -1,4 +1,5 @@
 // What a log line says of a rule: in force before a change, and after it.
+import { authorFacts } from './authorship.ts';
 import type { ManualRule } from './manual-rule.ts';
 import { mergeRules } from './merge.ts';
 import type { RulePrerequisites } from './obstacle.ts';
@@ -32,14 +33,5 @@ export function ruleFacts({ declared, manual }: RulePair, prerequisites: RulePre
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
     ...(manual === undefined ? {} : authorFacts(manual)),
-  };
-}
-
-/** Who set a manual rule, why, and until when. */
-export function authorFacts({ reason, expiresAt, updatedBy }: ManualRule): object {
-  return {
-    ...(reason === undefined ? {} : { reason }),
-    ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
-    updated_by: updatedBy,
   };
 }

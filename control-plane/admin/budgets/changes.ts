@@ -2,35 +2,24 @@
 import type { Budget } from '../../../schemas/budgets/budget.ts';
 import { everyBudget } from '../../../schemas/budgets/budget-reset.ts';
 import { budgetSettingsId, type ManualAnchors } from '../../../schemas/budgets/budget-settings.ts';
-import { budgetExpiryMs, type ManualBudget } from '../../../schemas/budgets/manual-budget.ts';
+import type { ManualBudget } from '../../../schemas/budgets/manual-budget.ts';
 import { type Anchors, budgetWindow } from '../../../schemas/budgets/window.ts';
-import { budgetResets, budgetSettings, managedKeys, manualBudgets } from '../../../schemas/documents/kinds.ts';
+import { budgetResets, budgetSettings, manualBudgets } from '../../../schemas/documents/kinds.ts';
 import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
-import type { AuthKey } from '../../../schemas/keys/auth-key.ts';
 import { periodOf } from '../../../schemas/rules/rule.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
+import { countOf, type KnownLimits, knownLimits, perChildOf, signature } from '../known-limits.ts';
 import type { BudgetName, BudgetWrite } from './read-write.ts';
 
 /** The same limit as for the configuration: the spend of each is asked for every second. */
 const mostBudgets = 10_000;
 
 /** All budgets at one moment, by key. */
-export interface KnownBudgets {
-  readonly config: ReadonlyMap<string, Budget>;
-  /** Those of operators that have not expired. */
-  readonly manual: ReadonlyMap<string, ManualBudget>;
-  /** Keys of expired ones with a document in the store. */
-  readonly expired: ReadonlySet<string>;
-  /** Keys of documents that cannot be read. */
-  readonly unreadable: ReadonlySet<string>;
+export interface KnownBudgets extends KnownLimits<Budget, ManualBudget> {
   /** When budgets were reset, by document id, in Unix milliseconds. */
   readonly resetAtMs: ReadonlyMap<string, number>;
   readonly settings: readonly ManualAnchors[];
-  readonly nowMs: number;
-  /** Every managed key. */
-  keys(): readonly AuthKey[];
 }
 
 export function knownBudgets(
@@ -38,16 +27,10 @@ export function knownBudgets(
   config: readonly Budget[],
   nowMs: number,
 ): KnownBudgets {
-  const { values: budgets, unreadable } = readKind(manualBudgets, state.documents, state.skipped);
   return {
-    config: new Map(config.map((budget) => [budget.key, budget])),
-    manual: new Map(budgets.filter((each) => budgetExpiryMs(each) > nowMs).map((each) => [each.key, each])),
-    expired: new Set(budgets.filter((each) => budgetExpiryMs(each) <= nowMs).map(({ key }) => key)),
-    unreadable: new Set(unreadable),
+    ...knownLimits(manualBudgets, state, config, nowMs),
     resetAtMs: new Map(readKind(budgetResets, state.documents).values.map(({ id, atMs }) => [id, atMs])),
     settings: readKind(budgetSettings, state.documents).values,
-    nowMs,
-    keys: () => readKind(managedKeys, state.documents).values,
   };
 }
 
@@ -55,20 +38,11 @@ export function knownBudgets(
 export function putBudget(known: KnownBudgets, write: BudgetWrite, by: string, hasTemplates: boolean): Change[] {
   const { key } = write;
   const declared = known.config.get(key);
-  const perChild = write.perChild ?? declared?.perChild ?? false;
-  if (perChild && !hasTemplates) throw refusal('quota_templates_not_entitled', { param: 'per_child' });
+  const perChild = perChildOf(write.perChild, declared?.perChild, hasTemplates);
   const before = known.manual.get(key);
-  if (before === undefined && declared === undefined) refuseOneMore(known);
-  const now = timestamp(known.nowMs);
+  if (before === undefined && declared === undefined) refuseBudgetsBeyond(countOf(known), mostBudgets, 'in all');
   const { expiresAtMs, ...said } = write;
-  const budget: ManualBudget = {
-    ...said,
-    perChild,
-    ...(expiresAtMs === undefined ? {} : { expiresAt: timestamp(expiresAtMs) }),
-    createdAt: before?.createdAt ?? now,
-    updatedAt: now,
-    updatedBy: by,
-  };
+  const budget: ManualBudget = { ...said, perChild, ...signature(before, expiresAtMs, by, known.nowMs) };
   return [written(manualBudgets, key, budget)];
 }
 
@@ -116,12 +90,6 @@ export function tidiedBudgets(known: KnownBudgets, anchors: Anchors): Change[] {
     return atMs < budgetWindow(seconds, anchors, nowMs).startMs;
   });
   return [...[...expired].map((key) => removed(manualBudgets, key)), ...spent.map(([id]) => removed(budgetResets, id))];
-}
-
-function refuseOneMore({ config, manual }: KnownBudgets): void {
-  let count = config.size;
-  for (const key of manual.keys()) if (!config.has(key)) count += 1;
-  refuseBudgetsBeyond(count, mostBudgets, 'in all');
 }
 
 /** Throws 409 `too_many_budgets` when there are as many as the limit already. */

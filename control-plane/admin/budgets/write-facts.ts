@@ -1,8 +1,9 @@
 // What the log says of a write to a budget: the budget in force before and after it. Pure.
 
-import { budgetAuthor, budgetFacts } from '../../../schemas/budgets/budget-facts.ts';
+import { budgetFacts } from '../../../schemas/budgets/budget-facts.ts';
 import { readManualBudget } from '../../../schemas/budgets/manual-budget.ts';
 import { manualBudgets } from '../../../schemas/documents/kinds.ts';
+import { authorFacts } from '../../../schemas/rules/authorship.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 import type { KnownBudgets } from './changes.ts';
 
@@ -16,5 +17,5 @@ export function budgetWriteFacts(known: KnownBudgets, changes: readonly Change[]
   const declared = known.config.get(key);
   const next = change.body === undefined ? undefined : readManualBudget(key, change.body);
   const before = budgetFacts({ declared, manual: known.manual.get(key) });
-  return { before, after: budgetFacts({ declared, manual: next }), ...(next === undefined ? {} : budgetAuthor(next)) };
+  return { before, after: budgetFacts({ declared, manual: next }), ...(next === undefined ? {} : authorFacts(next)) };
 }

@@ -1,14 +1,14 @@
 // Decides what a write changes in the store: documents of rules and epochs of counters. Pure.
-import { managedKeys, manualRules, resets } from '../../../schemas/documents/kinds.ts';
+import { manualRules, resets } from '../../../schemas/documents/kinds.ts';
 import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
-import type { AuthKey } from '../../../schemas/keys/auth-key.ts';
-import { expiryMs, type ManualRule } from '../../../schemas/rules/manual-rule.ts';
+import { expiryMs } from '../../../schemas/rules/authorship.ts';
+import type { ManualRule } from '../../../schemas/rules/manual-rule.ts';
 import { effectiveCaps } from '../../../schemas/rules/merge.ts';
 import { everyRule, type ResetEpochs, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 import { periodOf, type Rule } from '../../../schemas/rules/rule.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
 import { type Change, forgottenAfterMs, type StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
+import { countOf, type KnownLimits, knownLimits, perChildOf, signature } from '../known-limits.ts';
 import { invalid } from '../read-body.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
 
@@ -16,18 +16,8 @@ import type { RuleName, RuleWrite } from './read-write.ts';
 const mostRules = 100_000;
 
 /** All rules at one moment, by rule key. */
-export interface KnownRules {
-  readonly config: ReadonlyMap<string, Rule>;
-  /** Manual rules that have not expired. */
-  readonly manual: ReadonlyMap<string, ManualRule>;
-  /** Keys of expired rules with a document in the store. */
-  readonly expired: ReadonlySet<string>;
-  /** Keys of documents that cannot be read. */
-  readonly unreadable: ReadonlySet<string>;
+export interface KnownRules extends KnownLimits<Rule, ManualRule> {
   readonly epochs: ResetEpochs;
-  readonly nowMs: number;
-  /** Every managed key. */
-  keys(): readonly AuthKey[];
 }
 
 export function knownRules(
@@ -35,15 +25,9 @@ export function knownRules(
   config: readonly Rule[],
   nowMs: number,
 ): KnownRules {
-  const { values: rules, unreadable } = readKind(manualRules, state.documents, state.skipped);
   return {
-    config: new Map(config.map((rule) => [rule.key, rule])),
-    manual: new Map(rules.filter((rule) => expiryMs(rule) > nowMs).map((rule) => [rule.key, rule])),
-    expired: new Set(rules.filter((rule) => expiryMs(rule) <= nowMs).map(({ key }) => key)),
-    unreadable: new Set(unreadable),
+    ...knownLimits(manualRules, state, config, nowMs),
     epochs: resetEpochs(readKind(resets, state.documents).values),
-    nowMs,
-    keys: () => readKind(managedKeys, state.documents).values,
   };
 }
 
@@ -55,8 +39,7 @@ export function knownRules(
 export function putRule(known: KnownRules, write: RuleWrite, by: string, hasTemplates: boolean): Change[] {
   const { key } = write;
   const declared = known.config.get(key);
-  const perChild = write.perChild ?? declared?.perChild ?? false;
-  if (perChild && !hasTemplates) throw refusal('quota_templates_not_entitled', { param: 'per_child' });
+  const perChild = perChildOf(write.perChild, declared?.perChild, hasTemplates);
   const { maxRequests, maxTokens } = effectiveCaps(write, declared);
   if (maxRequests === undefined && maxTokens === undefined) {
     throw invalid(
@@ -66,20 +49,12 @@ export function putRule(known: KnownRules, write: RuleWrite, by: string, hasTemp
   }
   const before = known.manual.get(key);
   const replaced = before ?? declared;
-  if (replaced === undefined) refuseOneMore(known);
+  if (replaced === undefined) refuseBeyond(countOf(known), mostRules, 'in all');
   const isToggled = replaced !== undefined && replaced.perChild !== perChild;
   // Replacing an expired document also removes it, and a removal raises the epoch.
   const raise = (known.expired.has(key) ? 1 : 0) + (isToggled ? 1 : 0);
-  const now = timestamp(known.nowMs);
   const { expiresAtMs, ...said } = write;
-  const rule: ManualRule = {
-    ...said,
-    perChild,
-    ...(expiresAtMs === undefined ? {} : { expiresAt: timestamp(expiresAtMs) }),
-    createdAt: before?.createdAt ?? now,
-    updatedAt: now,
-    updatedBy: by,
-  };
+  const rule: ManualRule = { ...said, perChild, ...signature(before, expiresAtMs, by, known.nowMs) };
   const changes: Change[] = [written(manualRules, key, rule)];
   return raise === 0 ? changes : [...changes, raisedEpoch(known, key, raise)];
 }
@@ -159,12 +134,6 @@ function removal(known: KnownRules, key: string): Change[] {
 
 function raisedEpoch({ epochs, nowMs }: KnownRules, id: string, by: number): Change {
   return written(resets, id, { id, epoch: epochs.stored(id) + by, raisedAtMs: nowMs });
-}
-
-function refuseOneMore({ config, manual }: KnownRules): void {
-  let count = config.size;
-  for (const key of manual.keys()) if (!config.has(key)) count += 1;
-  refuseBeyond(count, mostRules, 'in all');
 }
 
 /** Throws 409 `too_many_rate_limits` when there are as many as the limit already. */

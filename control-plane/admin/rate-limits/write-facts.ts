@@ -1,9 +1,10 @@
 // What the log says of a write to a rule: the rule in force before and after it. Pure.
 
 import { manualRules } from '../../../schemas/documents/kinds.ts';
+import { authorFacts } from '../../../schemas/rules/authorship.ts';
 import { readManualRule } from '../../../schemas/rules/manual-rule.ts';
 import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
-import { authorFacts, ruleFacts } from '../../../schemas/rules/rule-facts.ts';
+import { ruleFacts } from '../../../schemas/rules/rule-facts.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 import type { KnownRules } from './changes.ts';
 

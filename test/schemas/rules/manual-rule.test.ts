@@ -2,7 +2,8 @@
 import { test } from 'tap';
 import { resets } from '../../../schemas/documents/kinds.ts';
 import { readKind, type StoredDocument } from '../../../schemas/documents/managed-kind.ts';
-import { expiryMs, manualRuleBody, readManualRule } from '../../../schemas/rules/manual-rule.ts';
+import { expiryMs } from '../../../schemas/rules/authorship.ts';
+import { manualRuleBody, readManualRule } from '../../../schemas/rules/manual-rule.ts';
 import { everyRule, resetEpochBody, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 
 const body = {
