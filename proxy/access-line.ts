@@ -96,7 +96,7 @@ export class AccessLines {
       },"tokens_source":"${usage.source}"`;
     }
     const dropped = accepted?.reading?.translated.dropped;
-    if (dropped?.length) line += `,"dropped":[${dropped.slice(0, mostDropped).map(quoted).join(',')}]`;
+    if (dropped?.length) line += `,"dropped":[${shownNames(dropped)}]`;
     // Of an answer that a client did not wait for, nothing may have come.
     if (accepted?.answer?.status) line += `,"first_byte_ms":${tenths(accepted.endedAtMs - exchange.startedAtMs)}`;
     return `${line},"duration_ms":${tenths(nowMs - exchange.startedAtMs)}${this.#end(snapshot.revision)}`;
@@ -198,6 +198,14 @@ export class AccessLines {
     this.#targets.set(target, made);
     return made;
   }
+}
+
+/** Names of members are the client's own, and may be anything, keys included. */
+function shownNames(names: readonly string[]): string {
+  return names
+    .slice(0, mostDropped)
+    .map((name) => quoted(withoutKeys(name)))
+    .join(',');
 }
 
 /** A name that leads nowhere may be anything, keys included. */

@@ -158,7 +158,7 @@ function dataOf(
       guardrails: false,
       usage: hasUsage,
     },
-    ...(dropped === undefined || dropped.length === 0 ? undefined : { dropped: shortNames(dropped) }),
+    ...(dropped === undefined || dropped.length === 0 ? undefined : { dropped: shownNames(dropped, secrets) }),
     config_revision: snapshot.revision,
     instance,
   };
@@ -210,6 +210,7 @@ function failoverOf(failed: readonly RecordedAttempt[], { target }: RecordedAtte
   return { failover: { target_model: `${target.upstream.name}/${target.model}` } };
 }
 
-function shortNames(names: readonly string[]): string[] {
-  return names.slice(0, mostDropped).map((name) => name.slice(0, longestName));
+function shownNames(names: readonly string[], secrets: readonly string[]): string[] {
+  const shown = (name: string) => withoutSecrets(name.slice(0, longestName), secrets, name.length > longestName);
+  return names.slice(0, mostDropped).map(shown);
 }
