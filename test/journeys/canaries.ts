@@ -191,6 +191,9 @@ export async function sendAll(gateway: Gateway, upstream: FakeUpstream): Promise
       await ask(request.path + query, { body: request.body, headers: { ...secretHeaders(), ...request.headers } });
     }
   }
+  const said = { type: 'message', role: 'assistant', content: [], stop_reason: 'end_turn', usage: {} };
+  await upstream.behave({ kind: 'json', body: { id: 'm-1', model: 'claude', ...said } });
+  await ask('/v1/chat/completions', { body: { ...chat, model: 'claude', [canary()]: 1, user: canary() } });
   await upstream.behave({ kind: 'openai' });
   for (const init of [...strangers(), ...oddRequests()]) await ask('/v1/chat/completions', init);
   sent -= strangers().length;
