@@ -1,5 +1,6 @@
 // Authenticates operators: the master key, or a managed key with dashboard access, which may be scoped to a user path.
 import type { IncomingMessage } from 'node:http';
+import { type BrowserSession, browserSession } from '../plane/browser-session.ts';
 import type { FailedLogins } from '../plane/failed-logins.ts';
 import type { KeyUses } from '../plane/key-uses.ts';
 import { foreignPart } from '../plane/own-names.ts';
@@ -10,8 +11,10 @@ import {
   type Caller,
   type Credentials,
   type FailedLogin,
+  failedDigest,
   failedLogin,
   identify,
+  identifyDigest,
 } from '../schemas/keys/credentials.ts';
 import { isWithin } from '../schemas/user-path.ts';
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
@@ -35,7 +38,11 @@ export interface Operator {
   readonly userPath: string;
   /** The managed key; an operator cannot grant more rights than this key has. */
   readonly key: AuthKey | undefined;
+  /** Of a browser that has logged in; absent for a request with a key. */
+  readonly session?: OpenSession;
 }
+
+type OpenSession = Extract<BrowserSession, { readonly kind: 'open' }>;
 
 /** The parts of the process that authentication uses. */
 export interface AccessParts {
@@ -74,9 +81,9 @@ export function refuseForeign(request: IncomingMessage, { ownNames }: AccessPart
 }
 
 /**
- * The operator of a request (spec: Authentication 2 and 4). Throws 401 `invalid_api_key` for every failure, after too many of them 429
- * `too_many_failed_logins`; 400 `ambiguous_credentials`; 403 `dashboard_access_denied`; `StoreUnavailable` for an unknown key while the
- * keys could not be read.
+ * The operator of a request (spec: Authentication 2 and 4), by its key or by the session of its browser. Throws 401 `invalid_api_key`
+ * for every failure, after too many of them 429 `too_many_failed_logins`; 400 `ambiguous_credentials`; 403 `dashboard_access_denied`; 401
+ * `session_ended`; 403 `csrf_refused`; `StoreUnavailable` for an unknown key while the keys could not be read.
  */
 export function authenticate(request: IncomingMessage, access: Access | undefined, parts: AccessParts): Operator {
   if (access === 'public') return anonymous;
@@ -85,22 +92,51 @@ export function authenticate(request: IncomingMessage, access: Access | undefine
     note({ reason: 'ambiguous' }, request, parts);
     throw refusal('ambiguous_credentials');
   }
-  const nowMs = parts.nowMs();
+  const session = browserSession(request, parts.masterKey, parts.nowMs());
+  if (session !== undefined) return operatorOfSession(session, request, parts);
   const shown = bearerToken(authorization);
+  return logIn(shown, authorization !== undefined, request, parts);
+}
+
+/** The operator with this key; throws as `authenticate` does. `wasSent`: the request has a key, maybe not in a form that can be read. */
+export function logIn(
+  shown: string | undefined,
+  wasSent: boolean,
+  request: IncomingMessage,
+  parts: AccessParts,
+): Operator {
+  const nowMs = parts.nowMs();
   const credentials = parts.credentials();
   const caller = identify(shown, credentials, nowMs);
-  if (caller === undefined) note(failedLogin(shown, authorization !== undefined, credentials), request, parts);
+  if (caller === undefined) note(failedLogin(shown, wasSent, credentials), request, parts);
   // A request without a key does not guess one, so it is not counted as a failed login.
   if (caller === undefined && shown === undefined) throw unknownKey();
-  if (caller === undefined && !credentials.isComplete)
-    throw new StoreUnavailable('unreachable', 'the keys are not known yet');
+  if (caller === undefined && !credentials.isComplete) throw keysUnknown();
   if (caller === undefined) throw failure(addressOf(request, parts), parts.failedLogins, nowMs);
-  const { kind, key } = caller;
+  return admitted(caller, request, parts);
+}
+
+/** A session cannot be guessed, so one that is over is not counted as a failed login. Its key is looked up as if it had been sent. */
+function operatorOfSession(session: BrowserSession, request: IncomingMessage, parts: AccessParts): Operator {
+  if (session.kind === 'foreign') throw refusal('csrf_refused');
+  if (session.kind === 'over') throw refusal('session_ended');
+  const credentials = parts.credentials();
+  const caller = identifyDigest(session.digest, credentials, parts.nowMs());
+  if (caller !== undefined) return { ...admitted(caller, request, parts), session };
+  note(failedDigest(session.digest, credentials), request, parts);
+  throw credentials.isComplete ? refusal('session_ended') : keysUnknown();
+}
+
+function admitted({ kind, key }: Caller, request: IncomingMessage, parts: AccessParts): Operator {
   if (key === undefined) return kind === 'anonymous' ? anonymous : { ...anonymous, kind };
   if (!key.dashboardAccess) note({ reason: 'denied', keyId: key.id }, request, parts);
   const operator = operatorOf(key);
-  parts.keyUses?.note(key.id, nowMs);
+  parts.keyUses?.note(key.id, parts.nowMs());
   return operator;
+}
+
+function keysUnknown(): StoreUnavailable {
+  return new StoreUnavailable('unreachable', 'the keys are not known yet');
 }
 
 /** Throws 403 `admin_scope_denied`: a scoped operator may use routes with the access `operator` only. */

@@ -64,6 +64,15 @@ export const errors = {
     type: 'authentication_error',
     message: 'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
   },
+  session_ended: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'The session is over. Log in again.',
+  },
+  session_not_needed: bad('This gateway runs without a master key, so there are no sessions. Ask without one.', 409),
+  csrf_refused: denied(
+    'A write with a session needs the header x-csrf-token, with csrf_token of GET /admin/session, from a page of this address.',
+  ),
   too_many_failed_logins: {
     status: 429,
     type: 'rate_limit_error',

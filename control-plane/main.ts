@@ -26,6 +26,7 @@ import { ownDirectory } from '../store/own-files.ts';
 import { followState } from '../store/state/follow-state.ts';
 import { openPlaneStore } from '../store/state/open.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
+import { accessInForce } from './access-in-force.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { budgets as budgetRoutes } from './admin/budgets/routes.ts';
 import { configRoutes } from './admin/config/routes.ts';
@@ -41,6 +42,7 @@ import { status } from './admin/status/routes.ts';
 import { virtualModels } from './admin/virtual-models/routes.ts';
 import { who } from './authenticate.ts';
 import { ConfigInForce } from './config-in-force.ts';
+import { dashboard } from './dashboard/routes.ts';
 import { DocumentsInForce } from './documents-in-force.ts';
 import { closeGraceMs, drain } from './drain.ts';
 import { readEnvironment } from './environment.ts';
@@ -143,22 +145,12 @@ const metrics = createMetrics({
   output,
   budgets: budgets.watch,
 });
+const { ownNames } = environment;
+const access = accessInForce({ managed, state, failedLogins, failedLoginLines, ownNames, nowMs, keyUses });
 const app = createServer({
   logger: log,
   metrics: keepText(metrics, environment.metricsMaxAgeMs, nowMs),
-  access: {
-    // Keys that were lost are not wrong.
-    credentials: () =>
-      state().standing === 'lost' ? { ...managed.credentials, isComplete: false } : managed.credentials,
-    failedLogins,
-    failedLoginLines,
-    get masterKey() {
-      return managed.masterKey;
-    },
-    ownNames: environment.ownNames,
-    nowMs,
-    keyUses,
-  },
+  access,
   readiness: () =>
     readinessOf({
       config: configStatus(),
@@ -200,6 +192,7 @@ await app.register(status, {
   parts: { fleet, desired, config: configStatus, state, engine, keyMark: () => store.keyMark(), secretProblems, nowMs },
 });
 await app.register(recordRoutes, { parts: { store: records.store, managed, nowMs, log } });
+await app.register(dashboard, { parts: { access, version: manifest.version, log } });
 await app.register(explainRoutes);
 await app.register(openapi);
 reloadOnHangUp(() => follower?.reload());

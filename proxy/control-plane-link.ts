@@ -15,6 +15,7 @@ export function controlPlaneLink(
     // Its address is the operator's own setting, and a private one as a rule.
     allowsPrivate: true,
     timeoutMs: controlPlaneTimeoutMs,
+    masterKey,
     signAddress(address) {
       const key = masterKey();
       return key === undefined ? undefined : signClientAddress(address, key);

@@ -3,6 +3,7 @@
 import type { BudgetScope } from '../schemas/budgets/budget.ts';
 import { type ErrorType, printable } from '../schemas/error-type.ts';
 import type { Rule } from '../schemas/rules/rule.ts';
+import { browserErrors } from './browser-errors.ts';
 
 interface Entry {
   readonly status: number;
@@ -56,25 +57,11 @@ export const errors = {
     'authentication_error',
     'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
   ),
+  ...browserErrors,
   too_many_failed_logins: entryOf(
     429,
     'rate_limit_error',
     'Too many failed attempts to log in from this address. Retry in {seconds} s. A valid key is accepted at any time.',
-  ),
-  foreign_host: entryOf(
-    403,
-    'permission_error',
-    'Without a master key only names of this machine are served, such as localhost; "{host}" is none. Set GATEWAY_MASTER_KEY.',
-  ),
-  foreign_origin: entryOf(
-    403,
-    'permission_error',
-    'Without a master key no page of another origin may write. Set GATEWAY_MASTER_KEY.',
-  ),
-  origin_not_allowed: entryOf(
-    403,
-    'permission_error',
-    'Web pages of the origin "{origin}" may not send this request: {reason}.',
   ),
   key_revoked: entryOf(401, 'authentication_error', 'The API key of this stream was revoked or has expired.'),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),

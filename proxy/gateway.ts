@@ -27,6 +27,8 @@ import type { Origin, Pools } from './upstream/pools.ts';
 export interface ControlPlaneLink extends Origin {
   /** How long an admin request may take. Milliseconds. */
   readonly timeoutMs: number;
+  /** Opens sessions of browsers; undefined: there are none. */
+  masterKey(): string | undefined;
   /** Says truthfully who the client is; undefined where nothing is trusted. */
   signAddress(address: string): string | undefined;
   /** The headers of requests in the name of this proxy itself. */

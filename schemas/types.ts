@@ -1309,3 +1309,12 @@ export interface VirtualModelDelete {
    */
   source: string;
 }
+/**
+ * The body of POST /admin/session: a browser logs in.
+ */
+export interface SessionWrite {
+  /**
+   * The master key, or a key with dashboard access.
+   */
+  key: string;
+}

@@ -13,7 +13,7 @@ import { importsOf, sources, top } from './support/architecture/source-files.ts'
 
 const mains = /^(proxy|control-plane)\/main\.ts$/;
 const entriesAtTop = new Set(
-  'package.json package-lock.json tsconfig.json biome.json README.md LICENSE schemas store gitops plane proxy control-plane examples deploy test'.split(
+  'package.json package-lock.json tsconfig.json biome.json README.md LICENSE schemas store gitops plane proxy control-plane examples deploy test docs'.split(
     ' ',
   ),
 );
@@ -21,7 +21,9 @@ const entriesAtTop = new Set(
 /** Tracked paths whose first part has no place at the top. */
 function strayAtTop(tracked: readonly string[]): string[] {
   const first = new Set(tracked.map((path) => path.split('/')[0] ?? ''));
-  return [...first].filter((name) => !name.startsWith('.') && !entriesAtTop.has(name));
+  const strays = [...first].filter((name) => !name.startsWith('.') && !entriesAtTop.has(name));
+  // Pictures of the dashboard, and nothing else: text belongs beside what it describes.
+  return [...strays, ...tracked.filter((path) => path.startsWith('docs/') && !/^docs\/[a-z0-9-]+\.png$/.test(path))];
 }
 
 interface Lock {
@@ -147,11 +149,12 @@ function checkedBy(project: string): string[] {
 
 await test('a plane is type-checked without the other one and its Fastify decorations', async (t) => {
   const doors = ['proxy/server.ts', 'control-plane/server.ts'];
+  t.ok(checkedBy('control-plane/dashboard/page').includes('control-plane/dashboard/page/main.ts'));
   const of = (project: string): string[] => checkedBy(project).filter((path) => doors.includes(path));
   t.same(of('proxy'), ['proxy/server.ts']);
   t.same(of('control-plane'), ['control-plane/server.ts']);
   t.same(of('.').sort(), doors.toSorted(), 'tests see both');
-  t.match(manifest.scripts['types'], /-p proxy .*-p control-plane$/);
+  t.match(manifest.scripts['types'], /-p proxy .*-p control-plane .*-p control-plane\/dashboard\/page$/);
 });
 
 await test('a parameter list ends at four: the linter refuses a fifth name', async (t) => {
@@ -176,10 +179,11 @@ await test('a parameter list ends at four: the linter refuses a fifth name', asy
   t.same(refused, new Set(['arrow-five', 'function-five']), stdout);
 });
 
-await test('the top level has its nine rooms and no clutter', async (t) => {
+await test('the top level has its nine rooms, pictures and no clutter', async (t) => {
   const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: top, encoding: 'utf8' }).split('\0').filter(Boolean);
   t.same(strayAtTop(tracked), []);
   t.same(strayAtTop(['src/a.ts', 'README.md', '.gitignore', 'proxy/a.ts', 'scratch.ts']), ['src', 'scratch.ts']);
+  t.same(strayAtTop(['docs/overview-dark.png', 'docs/guide.md', 'docs/a/b.png']), ['docs/guide.md', 'docs/a/b.png']);
 });
 
 await test('the lock file names no host', async (t) => {
@@ -223,7 +227,9 @@ await test('every module can be imported by itself', async (t) => {
   const programs = new Set(['gitops/load-worker.ts']);
   const modules = files.filter(
     ({ path }) =>
-      /^(schemas|store|gitops|plane|proxy|control-plane)\//.test(path) && !mains.test(path) && !programs.has(path),
+      /^(schemas|store|gitops|plane|proxy|control-plane)\/(?!dashboard\/page\/)/.test(path) &&
+      !mains.test(path) &&
+      !programs.has(path),
   );
   const withDefault: string[] = [];
   for (const { path } of modules) {

@@ -1,35 +1,85 @@
 // Who asks under /admin: known before a byte of the body is read. What the caller may do there, the control plane decides.
+import { type BrowserSession, browserSession } from '../../plane/browser-session.ts';
 import type { FailedLogins } from '../../plane/failed-logins.ts';
-import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../../schemas/keys/credentials.ts';
+import {
+  bearerToken,
+  type Caller,
+  type Credentials,
+  failedDigest,
+  failedLogin,
+  identify,
+  identifyDigest,
+} from '../../schemas/keys/credentials.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+
+/** What tells who asks. */
+export interface AdminAccess {
+  readonly credentials: Credentials;
+  readonly failedLogins: FailedLogins;
+  /** Undefined: there are no sessions. */
+  readonly masterKey: string | undefined;
+}
+
+/** That of a gateway, at this moment. */
+export function adminAccess({
+  current,
+  failedLogins,
+  controlPlane,
+}: Pick<Gateway, 'current' | 'failedLogins' | 'controlPlane'>): AdminAccess {
+  return { credentials: current().credentials, failedLogins, masterKey: controlPlane.masterKey() };
+}
 
 /**
- * The caller of a request under `/admin`, by `Authorization: Bearer` alone (spec: Authentication 2). Throws 401 `invalid_api_key` for
- * every failure, 429 `too_many_failed_logins` after too many from one client address (design section 4, Wrong keys), and 400
- * `ambiguous_credentials`. While the keys could not be read yet, an unknown one gets 503 `store_unavailable`.
+ * The caller of a request under `/admin`, by `Authorization: Bearer` (spec: Authentication 2) or by the session of a browser. Throws 401
+ * `invalid_api_key` for every failure, 429 `too_many_failed_logins` after too many from one client address (design section 4, Wrong keys), and
+ * 400 `ambiguous_credentials`; of a session 401 `session_ended` and 403 `csrf_refused`. While the keys could not be read yet, an unknown
+ * one gets 503 `store_unavailable`.
  */
-export function authenticateAdmin(exchange: Exchange, credentials: Credentials, failedLogins: FailedLogins): Caller {
-  const { head, startedAtMs } = exchange;
+export function authenticateAdmin(exchange: Exchange, access: AdminAccess): Caller {
+  const { head, request, startedAtMs } = exchange;
+  const { credentials, failedLogins } = access;
   // The control plane sees joined headers only, so what is ambiguous must end here.
   if (head.ambiguousCredentials) {
     failedLogins.note('ambiguous');
     exchange.caller = { reason: 'ambiguous' };
     throw refusal('ambiguous_credentials');
   }
+  const session = browserSession(request, access.masterKey, startedAtMs);
+  if (session !== undefined) return callerOfSession(session, exchange, access);
   const shown = bearerToken(head.authorization);
   const caller = identify(shown, credentials, startedAtMs);
-  if (caller !== undefined) {
-    exchange.caller = { kind: caller.kind, keyId: caller.key?.id, userPath: caller.key?.userPath };
-    return caller;
-  }
+  if (caller !== undefined) return letIn(caller, exchange);
   const failed = failedLogin(shown, head.authorization !== undefined, credentials);
   failedLogins.note(failed.reason);
   exchange.caller = failed;
   // A request without a key tries none, so it is not counted as a failure.
   if (shown === undefined) throw refusal('invalid_api_key');
-  if (!credentials.isComplete) throw refusal('store_unavailable', { headers: { 'retry-after': '1' } });
+  if (!credentials.isComplete) throw keysUnknown();
   throw failure(exchange.clientAddress, failedLogins, startedAtMs);
+}
+
+/** A session cannot be guessed, so one that is over is no failure. */
+function callerOfSession(session: BrowserSession, exchange: Exchange, access: AdminAccess): Caller {
+  const { credentials, failedLogins } = access;
+  if (session.kind === 'foreign') throw refusal('csrf_refused');
+  if (session.kind === 'over') throw refusal('session_ended');
+  const caller = identifyDigest(session.digest, credentials, exchange.startedAtMs);
+  if (caller !== undefined) return letIn(caller, exchange);
+  const failed = failedDigest(session.digest, credentials);
+  failedLogins.note(failed.reason);
+  exchange.caller = failed;
+  throw credentials.isComplete ? refusal('session_ended') : keysUnknown();
+}
+
+function letIn(caller: Caller, exchange: Exchange): Caller {
+  exchange.caller = { kind: caller.kind, keyId: caller.key?.id, userPath: caller.key?.userPath };
+  return caller;
+}
+
+function keysUnknown(): Refusal {
+  return refusal('store_unavailable', { headers: { 'retry-after': '1' } });
 }
 
 function failure(address: string | undefined, failedLogins: FailedLogins, nowMs: number): Refusal {

@@ -13,11 +13,16 @@ import { type BodyLimit, expectLength, readBody } from '../connection/read-body.
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { endToEndHeaders, forward, neverConnected } from '../upstream/forward.ts';
-import { authenticateAdmin } from './authenticate-admin.ts';
+import { adminAccess, authenticateAdmin } from './authenticate-admin.ts';
 import { awaitEnforced, enforcedHeader } from './await-enforced.ts';
+import { headersOfBrowser, isPublic, PublicTurns } from './public-requests.ts';
 
 /** Longest body the control plane takes. */
 const bodyLimit: BodyLimit = { bytes: 1024 * 1024, setting: '' };
+
+/** The longest of a request that needs no key: a login. */
+const publicBodyLimit: BodyLimit = { bytes: 4 * 1024, setting: '' };
+const publicTurns = new PublicTurns();
 
 /** How long a stream may say nothing before it counts as broken. Milliseconds. */
 const quietMs = 3 * liveHeartbeatMs;
@@ -30,13 +35,26 @@ export async function forwardAdmin(
   exchange: Exchange,
   gateway: Pick<Gateway, 'current' | 'failedLogins' | 'bodies' | 'pools' | 'controlPlane' | 'managedState' | 'keyUses'>,
 ): Promise<void> {
-  const snapshot = gateway.current();
-  const { kind, key } = authenticateAdmin(exchange, snapshot.credentials, gateway.failedLogins);
+  const path = pathOf(exchange.request.url ?? '');
+  if (isPublic(exchange.request.method, path)) {
+    await publicTurns.take(() => carry(exchange, gateway, { consumer: 'public', limit: publicBodyLimit }));
+    return;
+  }
+  const { kind, key } = authenticateAdmin(exchange, adminAccess(gateway));
   gateway.keyUses.note(key?.id, exchange.startedAtMs);
-  const held = gateway.bodies.open(key?.id ?? kind, snapshot);
+  await carry(exchange, gateway, { consumer: key?.id ?? kind, limit: bodyLimit });
+}
+
+/** Reads the body and hands the request on. `consumer`: whom the memory of its body is charged to. */
+async function carry(
+  exchange: Exchange,
+  gateway: Pick<Gateway, 'current' | 'bodies' | 'pools' | 'controlPlane' | 'managedState'>,
+  { consumer, limit }: { readonly consumer: string; readonly limit: BodyLimit },
+): Promise<void> {
+  const held = gateway.bodies.open(consumer, gateway.current());
   try {
-    expectLength(exchange.head, bodyLimit);
-    const body = await readBody(exchange, bodyLimit, held);
+    expectLength(exchange.head, limit);
+    const body = await readBody(exchange, limit, held);
     await handOn(exchange, body, gateway);
   } finally {
     held.release();
@@ -46,7 +64,7 @@ export async function forwardAdmin(
 async function handOn(
   exchange: Exchange,
   body: Buffer,
-  { pools, controlPlane, managedState }: Pick<Gateway, 'pools' | 'controlPlane' | 'managedState'>,
+  { current, pools, controlPlane, managedState }: Pick<Gateway, 'current' | 'pools' | 'controlPlane' | 'managedState'>,
 ): Promise<void> {
   const { request, response, id } = exchange;
   // The origin was compared with the Host of this request; the control plane sees another one.
@@ -54,6 +72,7 @@ async function handOn(
   const address = controlPlane.signAddress(exchange.clientAddress);
   const headers = {
     ...given,
+    ...headersOfBrowser(request, current().trustedProxies),
     'x-request-id': id,
     ...(address === undefined ? {} : { [clientAddressHeader]: address }),
   };

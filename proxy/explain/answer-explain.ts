@@ -1,6 +1,6 @@
 // GET /admin/explain and what was explained before, by id: the proxy answers it itself, because it alone has the live counters, breakers and turns.
 import type { AuthKey } from '../../schemas/keys/auth-key.ts';
-import { authenticateAdmin } from '../admin/authenticate-admin.ts';
+import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
 import { pathOf } from '../call/head.ts';
 import { fixedHeaders } from '../connection/answer-headers.ts';
 import type { Exchange } from '../connection/exchange.ts';
@@ -26,7 +26,7 @@ export async function answerExplain(
 ): Promise<void> {
   const { request } = exchange;
   const snapshot = gateway.current();
-  const { key } = authenticateAdmin(exchange, snapshot.credentials, gateway.failedLogins);
+  const { key } = authenticateAdmin(exchange, adminAccess(gateway));
   gateway.keyUses.note(key?.id, exchange.startedAtMs);
   const scope = scopeOf(key, exchange, gateway);
   const url = request.url ?? '';

@@ -42,10 +42,14 @@ export function bearerToken(authorization: string | undefined): string | undefin
  * not show which. Without a master key, unknown callers are anonymous, and a managed key still has its own rights.
  */
 export function identify(token: string | undefined, credentials: Credentials, nowMs: number): Caller | undefined {
+  const stranger = credentials.masterKeyDigest === undefined ? anonymous : undefined;
+  return token === undefined ? stranger : identifyDigest(digestOf(token), credentials, nowMs);
+}
+
+/** The same by the digest of the token, as a session names it. */
+export function identifyDigest(digest: string, credentials: Credentials, nowMs: number): Caller | undefined {
   const { masterKeyDigest, keys } = credentials;
   const stranger = masterKeyDigest === undefined ? anonymous : undefined;
-  if (token === undefined) return stranger;
-  const digest = digestOf(token);
   if (masterKeyDigest !== undefined && sameDigest(digest, masterKeyDigest)) return master;
   const key = keys.get(digest);
   if (key === undefined || !sameDigest(digest, key.digest)) return stranger;
@@ -77,7 +81,15 @@ export function failedLogin(
   { keys, isComplete }: Credentials,
 ): FailedLogin {
   if (token === undefined) return { reason: wasSent ? 'malformed' : 'missing' };
-  const key = keys.get(digestOf(token));
+  return failedDigest(digestOf(token), { keys, isComplete });
+}
+
+/** The same by the digest of the token. */
+export function failedDigest(
+  digest: string,
+  { keys, isComplete }: Pick<Credentials, 'keys' | 'isComplete'>,
+): FailedLogin {
+  const key = keys.get(digest);
   if (key === undefined) return { reason: isComplete ? 'unknown' : 'unavailable' };
   return { reason: key.enabled ? 'expired' : 'revoked', keyId: key.id, userPath: key.userPath };
 }

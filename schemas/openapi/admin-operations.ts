@@ -3,6 +3,8 @@ import { auditOperations } from './audit-operations.ts';
 import { budgetOperations } from './budget-operations.ts';
 import { explainOperations } from './explain-operations.ts';
 import { type Operation, type Refusals, storedRefusals, writeHeaders } from './operation.ts';
+import { sessionOperations } from './session-operations.ts';
+import { statusOperations } from './status-operations.ts';
 import { usageOperations } from './usage-operations.ts';
 import { virtualModelOperations } from './virtual-model-operations.ts';
 
@@ -190,40 +192,6 @@ const authKeyOperations: readonly Operation[] = [
   },
 ];
 
-const statusOperations: readonly Operation[] = [
-  {
-    id: 'getConfig',
-    method: 'get',
-    path: '/admin/config',
-    tag: 'Status',
-    access: 'admin',
-    summary: 'What is in force, with the file and line of each entry, or who wrote it.',
-    description:
-      'Nothing of a provider that may be secret is shown. It also answers while the store is down, marked `stale`.',
-    success: { status: 200, says: 'The configuration in force.', schema: 'config', headers: ['x-gateway-stale'] },
-    refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
-  },
-  {
-    id: 'getStatus',
-    method: 'get',
-    path: '/admin/status',
-    tag: 'Status',
-    access: 'admin',
-    summary: 'The desired revisions, and the revisions that each proxy enforces.',
-    description: 'It also answers while the store is down.',
-    success: { status: 200, says: 'The state of the fleet.', schema: 'status' },
-  },
-  {
-    id: 'getApiDescription',
-    method: 'get',
-    path: '/admin/openapi.json',
-    tag: 'Status',
-    access: 'operator',
-    summary: 'This description.',
-    success: { status: 200, says: 'An OpenAPI document.', schema: 'api-description' },
-  },
-];
-
 /** Served by the control plane, but for the last ones, which a proxy answers; it passes the others on. */
 export const adminOperations: readonly Operation[] = [
   ...rateLimitOperations,
@@ -233,5 +201,6 @@ export const adminOperations: readonly Operation[] = [
   ...auditOperations,
   ...usageOperations,
   ...statusOperations,
+  ...sessionOperations,
   ...explainOperations,
 ];

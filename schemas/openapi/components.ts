@@ -21,6 +21,7 @@ import budgetSettingsWrite from '../admin/budget-settings-write.schema.json' wit
 import budgetWrite from '../admin/budget-write.schema.json' with { type: 'json' };
 import budgets from '../admin/budgets.schema.json' with { type: 'json' };
 import configInForce from '../admin/config.schema.json' with { type: 'json' };
+import convergence from '../admin/convergence.schema.json' with { type: 'json' };
 import explainedRequest from '../admin/explained-request.schema.json' with { type: 'json' };
 import explanation from '../admin/explanation.schema.json' with { type: 'json' };
 import rateLimitDelete from '../admin/rate-limit-delete.schema.json' with { type: 'json' };
@@ -28,6 +29,8 @@ import rateLimitReset from '../admin/rate-limit-reset.schema.json' with { type: 
 import rateLimitResetOne from '../admin/rate-limit-reset-one.schema.json' with { type: 'json' };
 import rateLimitWrite from '../admin/rate-limit-write.schema.json' with { type: 'json' };
 import rateLimits from '../admin/rate-limits.schema.json' with { type: 'json' };
+import session from '../admin/session.schema.json' with { type: 'json' };
+import sessionWrite from '../admin/session-write.schema.json' with { type: 'json' };
 import status from '../admin/status.schema.json' with { type: 'json' };
 import usageDaily from '../admin/usage-daily.schema.json' with { type: 'json' };
 import usageLabels from '../admin/usage-labels.schema.json' with { type: 'json' };
@@ -91,6 +94,7 @@ const schemas = {
   completion,
   'completion-request': completionRequest,
   config: configInForce,
+  convergence,
   'embedding-list': embeddingList,
   'embedding-request': embeddingRequest,
   'explained-request': explainedRequest,
@@ -112,6 +116,8 @@ const schemas = {
   'response-deleted': responseDeleted,
   'response-input-items': responseInputItems,
   'response-request': responseRequest,
+  session,
+  'session-write': sessionWrite,
   status,
   'token-count': tokenCount,
   'token-count-request': tokenCountRequest,

@@ -1,4 +1,5 @@
 // Builds the API description, an OpenAPI 3.1 document, from the tables of operations and the JSON Schemas of the bodies.
+import { sessionCookie } from '../keys/session.ts';
 import { adminOperations } from './admin-operations.ts';
 import { anthropicLimitHeaders } from './anthropic-headers.ts';
 import { referenceTo, type SchemaName, schemaComponents } from './components.ts';
@@ -12,9 +13,23 @@ import { streamExamples } from './stream-example.ts';
 /** The version of the programmatic interface (spec, Versioning 1). */
 const version = '1.0';
 
+/** What a request needs: one of these. */
+const securityOf: Readonly<Record<Operation['access'], readonly object[]>> = {
+  client: [{ bearer: [] }, { apiKey: [] }, { azureApiKey: [] }],
+  operator: [{ bearer: [] }, { session: [] }],
+  admin: [{ bearer: [] }, { session: [] }],
+  public: [],
+};
+const refusalsOfPublic: Refusals = {
+  400: ['malformed_request'],
+  403: ['csrf_refused'],
+  500: ['internal_error'],
+  503: ['control_plane_unavailable'],
+};
+const refusalsOfSessions: Refusals = { 403: ['csrf_refused'] };
 const refusalsOfAdmin: Refusals = {
   400: ['malformed_request', 'ambiguous_credentials'],
-  401: ['invalid_api_key'],
+  401: ['invalid_api_key', 'session_ended'],
   403: ['dashboard_access_denied'],
   429: ['too_many_failed_logins'],
   500: ['internal_error'],
@@ -56,10 +71,13 @@ export const operations: readonly Operation[] = [
 ];
 
 /** All error codes of an operation by status: its own, and those of all operations with the same access. */
-export function refusalsOf({ access, body, refusals = {} }: Operation): Refusals {
+export function refusalsOf({ access, method, body, refusals = {} }: Operation): Refusals {
   if (access === 'client') return united([refusalsOfClients, refusals]);
+  const body400 = body === undefined ? {} : refusalsOfAdminBody;
+  if (access === 'public') return united([refusalsOfPublic, body400, refusals]);
   const scope: Refusals = access === 'admin' ? { 403: ['admin_scope_denied'] } : {};
-  return united([refusalsOfAdmin, scope, body === undefined ? {} : refusalsOfAdminBody, refusals]);
+  const written = method === 'get' ? {} : refusalsOfSessions;
+  return united([refusalsOfAdmin, scope, written, body400, refusals]);
 }
 
 /** The whole document. */
@@ -84,6 +102,12 @@ export function describeApi(): object {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'The master key or a managed key.' },
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same, for the model API only.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookie,
+          description: 'Of a browser; see /admin/session.',
+        },
         azureApiKey: { type: 'apiKey', in: 'header', name: 'api-key', description: 'The same as x-api-key.' },
       },
     },
@@ -111,7 +135,7 @@ function describeOperation(operation: Operation): object {
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: access === 'client' ? [{ bearer: [] }, { apiKey: [] }, { azureApiKey: [] }] : [{ bearer: [] }],
+    security: securityOf[access],
     parameters: (operation.parameters ?? []).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
     ...(isOpaque ? { requestBody: { content: anything } } : {}),

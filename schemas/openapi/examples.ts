@@ -160,6 +160,23 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
   },
   'rate-limits': { rate_limits: [ruleOfTeamA], server_time: '2026-03-01T21:04:20.512Z' },
   'reset-done': { status: 'ok' },
+  convergence: {
+    server_time: '2026-03-01T21:04:20.512Z',
+    state_revision: 42,
+    proxies: { live: 2, enforcing: 1 },
+  },
+  session: {
+    kind: 'managed_key',
+    key_id: '3b241101-e2bb-4255-8caf-4136c566a962',
+    key_name: 'Ann, editor',
+    user_path: '/team-a',
+    scoped: true,
+    expires_at: '2026-03-02T09:04:20.512Z',
+    csrf_token: 'dGhpcy1pcy1vbmx5LWFuLWV4YW1wbGUtb2YtYS10b2tlbg',
+    version: '0.1.0',
+    server_time: '2026-03-01T21:04:20.512Z',
+  },
+  'session-write': { key: 'sk-gw-0V7mXk2TqLw9bRj4ZyH1cUe8sNdPaG6fIoKtQxWvZk9' },
   status: {
     server_time: '2026-03-01T21:04:20.512Z',
     converged: true,

@@ -20,9 +20,9 @@ export interface Operation {
   readonly description?: string;
   /**
    * `client`: any key. `operator`: the master key, or a key with dashboard access for its own user path. `admin`: only operators of the
-   * whole gateway.
+   * whole gateway. `public`: nobody is asked for a key.
    */
-  readonly access: 'admin' | 'client' | 'operator';
+  readonly access: 'admin' | 'client' | 'operator' | 'public';
   readonly parameters?: readonly ParameterName[];
   /** `anthropic`: its answers have the headers that clients of Anthropic read, besides ours. */
   readonly surface?: 'anthropic';
@@ -65,6 +65,13 @@ export const parameters = {
     description: 'The ETag of a listing: the change is made only if what it lists has not changed since.',
     schema: { type: 'string' },
     example: '"42"',
+  },
+  StateRevision: {
+    name: 'revision',
+    in: 'query',
+    description: 'The x-gateway-state-revision of the write; absent: the latest one that this control plane knows.',
+    schema: { type: 'integer', minimum: 0 },
+    example: 42,
   },
   RuleUserPath: {
     name: 'user_path',
@@ -127,6 +134,10 @@ const [requests, tokens] = [trio('requests'), trio('tokens')];
 /** Headers of answers by name. */
 export const headers = {
   ETag: { description: 'The version of what the answer lists, for If-Match.', schema: { type: 'string' } },
+  'Set-Cookie': {
+    description: 'The session of the browser (HttpOnly, SameSite=Strict), or its end.',
+    schema: { type: 'string' },
+  },
   'Retry-After': { description: 'Seconds until a retry would be admitted.', schema: seconds },
   'x-gateway-state-revision': {
     description: 'The revision of the state store after the write, as in `/admin/status`.',

@@ -192,7 +192,11 @@ await test('under /admin only a bearer key counts, and who keeps failing is put 
   const known = credentialsOf(digestOf('sk-master'), [keyOf('a')]);
   const logins = createFailedLogins();
   const at = (headers: Record<string, string>, atMs = 0, among = known) =>
-    authenticateAdmin(exchangeOf(headers, new Socket(), atMs), among, logins);
+    authenticateAdmin(exchangeOf(headers, new Socket(), atMs), {
+      credentials: among,
+      failedLogins: logins,
+      masterKey: undefined,
+    });
   t.match(at({ authorization: 'Bearer sk-master' }), { kind: 'master_key' });
   t.match(at({ authorization: 'Bearer sk-gw-a' }), { key: { id: 'a' } }, 'what it may do, the control plane decides');
   t.match(at({}, 0, open), { kind: 'anonymous' });

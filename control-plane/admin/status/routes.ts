@@ -1,4 +1,4 @@
-// The route GET /admin/status: the desired revisions, and the revisions in force in each proxy.
+// The routes GET /admin/status and /admin/convergence: the desired revisions, those in force in each proxy, and how many follow.
 import type { FastifyPluginAsync } from 'fastify';
 import type { FollowStatus } from '../../../gitops/config-status.ts';
 import { formatProblem } from '../../../gitops/problem.ts';
@@ -7,6 +7,7 @@ import { isEmptied } from '../../../store/state/custody.ts';
 import { mostDiscovered, mostUnusableTargets } from '../../../store/state/heartbeat-body.ts';
 import type { StateStatus } from '../../../store/state/state-status.ts';
 import type { Desired, Fleet, ProxyView } from '../../fleet.ts';
+import { readFilled, readWhole } from '../records/read-query.ts';
 
 export interface StatusParts {
   readonly fleet: Fleet;
@@ -50,6 +51,25 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
         source,
         store_id: storeId ?? null,
       },
+    };
+  });
+
+  app.get('/admin/convergence', { config: { access: 'operator' } }, async ({ query }, reply) => {
+    const { revision } = readFilled(query, ['revision']);
+    const stateRevision =
+      revision === undefined
+        ? parts.desired().stateRevision
+        : readWhole('revision', revision, [0, Number.MAX_SAFE_INTEGER]);
+    await fleet.refresh().catch(() => undefined);
+    const live = fleet.proxies().filter(({ isLive }) => isLive);
+    const enforcing = live.filter(
+      ({ body, isShared }) => !isShared && body.state_source === 'store' && body.state_revision >= stateRevision,
+    );
+    void reply.header('cache-control', 'no-store');
+    return {
+      server_time: timestamp(nowMs()),
+      state_revision: stateRevision,
+      proxies: { live: live.length, enforcing: enforcing.length },
     };
   });
 };

@@ -17,3 +17,4 @@ export declare const authKeyAllowedModels: BodyValidators<bodies.AuthKeyAllowedM
 export declare const authKeyDashboardAccess: BodyValidators<bodies.AuthKeyDashboardAccess>;
 export declare const virtualModelWrite: BodyValidators<bodies.VirtualModelWrite>;
 export declare const virtualModelDelete: BodyValidators<bodies.VirtualModelDelete>;
+export declare const sessionWrite: BodyValidators<bodies.SessionWrite>;

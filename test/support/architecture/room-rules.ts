@@ -90,14 +90,51 @@ export const roomRules: readonly Rule[] = [
     claim: 'Fastify stays at the doors',
     check: livesIn(
       /^(fastify|@fastify\/[^/]+)(\/|$)/,
-      /^((proxy|control-plane)\/server\.ts|proxy\/endpoints\/.+|control-plane\/admin\/(.+\/)?routes\.ts)$/,
+      /^((proxy|control-plane)\/server\.ts|proxy\/endpoints\/.+|control-plane\/(admin\/(.+\/)?|dashboard\/)routes\.ts)$/,
     ),
     bad: [
       ['proxy/stages/a.ts', "import type { FastifyReply } from 'fastify';"],
       ['control-plane/admin/keys/list.ts', "import { fastify } from 'fastify';"],
       ['schemas/a.ts', "import cors from '@fastify/cors';"],
     ],
-    good: [['control-plane/admin/keys/routes.ts', "import type { FastifyPluginAsync } from 'fastify';"]],
+    good: [
+      ['control-plane/admin/keys/routes.ts', "import type { FastifyPluginAsync } from 'fastify';"],
+      ['control-plane/dashboard/routes.ts', "import type { FastifyPluginAsync } from 'fastify';"],
+    ],
+  },
+  {
+    claim: 'the page of the dashboard imports itself and what a browser loads; of the schemas types alone',
+    check: (file) => [
+      ...only(
+        /^control-plane\/dashboard\/page\//,
+        /^(control-plane\/dashboard\/page|schemas)\/|^(preact(\/hooks)?|htm|uplot)$/,
+      )(file),
+      ...(file.path.startsWith('control-plane/dashboard/page/')
+        ? standsIn(/^import (?!type\b)[^;]*'[^']*\/schemas\//m, /^never$/)(file)
+        : []),
+    ],
+    bad: [
+      ['control-plane/dashboard/page/a.ts', "import { join } from 'node:path';"],
+      ['control-plane/dashboard/page/pages/a.ts', "import type { b } from '../../../errors.ts';"],
+      ['control-plane/dashboard/page/a.ts', "import { b } from '../../../schemas/b.ts';"],
+    ],
+    good: [
+      [
+        'control-plane/dashboard/page/a.ts',
+        "import type { B } from '../../../schemas/types.ts';\nimport { h } from 'preact';\nimport { c } from './parts/c.ts';",
+      ],
+    ],
+  },
+  {
+    claim: 'no process loads the page of the dashboard: a browser does',
+    check: never(
+      /^(?!control-plane\/dashboard\/page\/)/,
+      /^control-plane\/dashboard\/page\/|^(preact|htm|uplot)(\/|$)/,
+    ),
+    bad: [
+      ['control-plane/dashboard/routes.ts', "import { go } from './page/router.ts';"],
+      ['proxy/a.ts', "import { h } from 'preact';"],
+    ],
   },
   {
     claim: 'undici stays upstream',

@@ -1,0 +1,70 @@
+// The routes of /admin/session: a browser logs in with a key, learns who it is, and logs out. The key is in the cookie only as a digest.
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { isOwnPage } from '../../../plane/browser-session.ts';
+import { clientAddressHeader } from '../../../schemas/keys/client-address.ts';
+import { digestOf } from '../../../schemas/keys/secret.ts';
+import { csrfTokenOf, sealSession, sessionMs, writeSessionCookie } from '../../../schemas/keys/session.ts';
+import { timestamp } from '../../../schemas/timestamp.ts';
+import * as bodies from '../../../schemas/validation/generated/bodies.js';
+import { type AccessParts, addressOf, isScoped, logIn, type Operator, who } from '../../authenticate.ts';
+import { refusal } from '../../errors.ts';
+import { createBodyReader } from '../read-body.ts';
+
+export interface SessionParts {
+  readonly access: AccessParts;
+  /** Of this program. */
+  readonly version: string;
+  readonly log: Record<'info', (facts: object, text: string) => void>;
+}
+
+const readLogin = createBodyReader(bodies.sessionWrite);
+
+/** A wrong key counts as a failed login, as on every other route. */
+export const sessionRoutes: FastifyPluginAsync<{ readonly parts: SessionParts }> = async (app, { parts }) => {
+  const { access, version, log } = parts;
+  const describe = (operator: Operator, cookie: string | undefined, endsAtMs: number | undefined): object => ({
+    kind: operator.kind,
+    key_id: operator.keyId ?? null,
+    key_name: operator.key?.name ?? null,
+    user_path: operator.userPath,
+    scoped: isScoped(operator),
+    expires_at: endsAtMs === undefined ? null : timestamp(endsAtMs),
+    csrf_token: cookie === undefined || access.masterKey === undefined ? null : csrfTokenOf(cookie, access.masterKey),
+    version,
+    server_time: timestamp(access.nowMs()),
+  });
+
+  app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
+
+  app.get('/admin/session', { config: { access: 'operator' }, exposeHeadRoute: false }, async ({ operator }) =>
+    describe(operator, operator.session?.cookie, operator.session?.endsAtMs),
+  );
+
+  app.post('/admin/session', { config: { access: 'public' }, bodyLimit: 4096 }, async (request, reply) => {
+    if (isOwnPage(request.headers) === false) throw refusal('csrf_refused');
+    const { key } = readLogin(request.body);
+    const { masterKey } = access;
+    if (masterKey === undefined) throw refusal('session_not_needed');
+    const operator = logIn(key, true, request.raw, access);
+    const endsAtMs = access.nowMs() + sessionMs;
+    const cookie = sealSession({ digest: digestOf(key), endsAtMs }, masterKey);
+    log.info({ operator: who({ operator }), address: addressOf(request.raw, access) ?? '' }, 'session begun');
+    setCookie(request, reply, cookie);
+    return describe(operator, cookie, endsAtMs);
+  });
+
+  app.delete('/admin/session', { config: { access: 'operator' } }, async (request, reply) => {
+    log.info({ operator: who(request), address: request.begun.clientAddress }, 'session ended');
+    setCookie(request, reply, undefined);
+    return reply.code(204).send();
+  });
+};
+
+function setCookie({ headers }: FastifyRequest, reply: FastifyReply, value: string | undefined): void {
+  // A proxy says how the browser came to it. Whoever lies here changes its own cookie alone.
+  const isForwarded = headers[clientAddressHeader] !== undefined && headers['x-forwarded-proto'] === 'https';
+  void reply.header(
+    'set-cookie',
+    writeSessionCookie(value, isForwarded || headers.origin?.startsWith('https:') === true),
+  );
+}

@@ -1,0 +1,57 @@
+// Numbers as people read them.
+
+const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
+const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+const money = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
+const smallMoney = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumSignificantDigits: 2 });
+
+/** `12,345`. */
+export function count(number: number): string {
+  return whole.format(number);
+}
+
+/** `12.3K`. */
+export function compact(number: number): string {
+  return Math.abs(number) < 10_000 ? whole.format(number) : short.format(number);
+}
+
+/** `12.3 %` of a share from 0 to 1. */
+export function share(number: number): string {
+  return percent.format(number);
+}
+
+/** US dollars; null: nobody knows the price. */
+export function dollars(amount: number | null): string {
+  if (amount === null) return 'unknown';
+  return amount !== 0 && Math.abs(amount) < 0.01 ? smallMoney.format(amount) : money.format(amount);
+}
+
+/** `1 d 4 h`, `3 min 5 s`, `12 s`: the two largest units. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ];
+  const first = parts.findIndex(([number]) => number > 0);
+  const shown = first === -1 ? parts.slice(-1) : parts.slice(first, first + 2);
+  return shown
+    .filter(([number], index) => index === 0 || number > 0)
+    .map(([number, unit]) => `${number} ${unit}`)
+    .join(' ');
+}
+
+/** `850 µs`, `12.3 ms`, `4.56 s` of nanoseconds. */
+export function latency(ns: number): string {
+  if (ns < 1e6) return `${whole.format(ns / 1e3)} µs`;
+  if (ns < 1e9) return `${(ns / 1e6).toPrecision(3)} ms`;
+  return ns < 60e9 ? `${(ns / 1e9).toPrecision(3)} s` : duration(ns / 1e6);
+}
+
+/** `1 rule`, `2 rules`. */
+export function plural(number: number, noun: string): string {
+  return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
+}

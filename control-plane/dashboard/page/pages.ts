@@ -1,0 +1,39 @@
+// Every page, one row each: its address, its name, who may see it, and the module that draws it, which is loaded when it is shown.
+import type { FunctionComponent } from 'preact';
+
+/** What a module of `pages/` exports. */
+export interface PageModule {
+  readonly view: FunctionComponent;
+}
+
+export interface Page {
+  /** Below the dashboard. A page also gets the addresses below its own. */
+  readonly path: string;
+  readonly title: string;
+  readonly group: 'Now' | 'Rules' | 'Records' | 'Setup';
+  /** `admin`: only operators of the whole gateway. */
+  readonly needs: 'operator' | 'admin';
+  readonly load: () => Promise<PageModule>;
+}
+
+export const pages: readonly Page[] = [
+  {
+    path: '/',
+    title: 'Overview',
+    group: 'Now',
+    needs: 'operator',
+    load: () => import('./pages/overview.ts'),
+  },
+  {
+    path: '/rate-limits',
+    title: 'Rate limits',
+    group: 'Rules',
+    needs: 'operator',
+    load: () => import('./pages/rate-limits.ts'),
+  },
+];
+
+/** The page of a path below the dashboard; undefined: there is none. */
+export function pageOf(path: string): Page | undefined {
+  return pages.find((page) => page.path === path || (page.path !== '/' && path.startsWith(`${page.path}/`)));
+}

@@ -1,0 +1,48 @@
+// The routes of /admin/dashboard: the shell at every address of a page, and the files of the page. Public: they hold no data.
+import type { FastifyPluginAsync, FastifyReply } from 'fastify';
+import { type SessionParts, sessionRoutes } from '../admin/session/routes.ts';
+import { refusal } from '../errors.ts';
+import { pathOf } from '../unknown-route.ts';
+import { assetsPath, buildAssets, type Encoding } from './assets.ts';
+import { pageHeaders, shellText } from './shell.ts';
+
+const dashboardPath = '/admin/dashboard';
+const publicly = { config: { access: 'public' } } as const;
+
+/** Also registers the sessions, without which no browser gets data. */
+export const dashboard: FastifyPluginAsync<{ readonly parts: SessionParts }> = async (app, { parts }) => {
+  await app.register(sessionRoutes, { parts });
+  const assets = buildAssets();
+  const shell = Buffer.from(shellText(assets));
+
+  const sendShell = (reply: FastifyReply): FastifyReply =>
+    reply
+      .headers({ ...pageHeaders, 'cache-control': 'no-store' })
+      .type('text/html; charset=utf-8')
+      .send(shell);
+
+  app.get(dashboardPath, publicly, (_, reply) => sendShell(reply));
+  app.get(`${dashboardPath}/*`, publicly, (request, reply) => {
+    const path = pathOf(request.url);
+    if (!path.startsWith(assetsPath)) return sendShell(reply);
+    const asset = assets.byAddress.get(path);
+    if (asset === undefined) throw refusal('route_not_found', { fill: { method: request.method, path } });
+    const tag = `"${path.slice(assetsPath.length)}"`;
+    void reply.headers({
+      ...pageHeaders,
+      'cache-control': 'public, max-age=31536000, immutable',
+      etag: tag,
+      vary: 'accept-encoding',
+    });
+    if (request.headers['if-none-match'] === tag) return reply.code(304).send();
+    const encoding = encodingOf(request.headers['accept-encoding']);
+    if (encoding !== 'identity') void reply.header('content-encoding', encoding);
+    return reply.type(asset.type).send(asset.bytes[encoding]);
+  });
+};
+
+function encodingOf(accepted: string = ''): Encoding {
+  const names = accepted.split(',').filter((each) => !/;\s*q=0(\.0*)?\s*$/.test(each));
+  const has = (name: string): boolean => names.some((each) => each.trim().split(';')[0] === name);
+  return has('br') ? 'br' : has('gzip') ? 'gzip' : 'identity';
+}

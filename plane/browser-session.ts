@@ -1,0 +1,44 @@
+// The session that a request carries in its cookie, and whether it may write with it. Both planes read it where a browser reaches them.
+import type { IncomingHttpHeaders } from 'node:http';
+import { csrfHeader, isCsrfToken, openSession, readSessionCookie, type Session } from '../schemas/keys/session.ts';
+
+/** The session of a request. `over`: it has ended, or was not made here. `foreign`: it writes, and not from our page. */
+export type BrowserSession =
+  | (Session & { readonly kind: 'open'; readonly cookie: string })
+  | { readonly kind: 'over' }
+  | { readonly kind: 'foreign' };
+
+/** A request, as far as its session goes. */
+export interface SessionRequest {
+  readonly method?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/**
+ * Undefined: the request carries no session, or there is no master key, so there are none. An Authorization header comes before a
+ * cookie, which a browser adds by itself. A write needs the CSRF token and the word of the browser that our own page sends it.
+ */
+export function browserSession(
+  { method = '', headers }: SessionRequest,
+  masterKey: string | undefined,
+  nowMs: number,
+): BrowserSession | undefined {
+  if (masterKey === undefined || headers.authorization !== undefined) return undefined;
+  const cookie = readSessionCookie(headers.cookie);
+  if (cookie === undefined) return undefined;
+  const session = openSession(cookie, masterKey, nowMs);
+  if (session === undefined) return { kind: 'over' };
+  const isRead = method === 'GET' || method === 'HEAD';
+  const token = headers[csrfHeader];
+  const isOurs = isRead || (isOwnPage(headers) === true && isCsrfToken(String(token), cookie, masterKey));
+  return isOurs ? { kind: 'open', cookie, ...session } : { kind: 'foreign' };
+}
+
+/** Whether a page of this very origin sent the request, by the word of the browser; undefined: no browser says anything. */
+export function isOwnPage(headers: IncomingHttpHeaders): boolean | undefined {
+  const { origin, host } = headers;
+  const site = headers['sec-fetch-site'];
+  // Behind a proxy that sets another Host only the browser knows.
+  if (site !== undefined) return site === 'same-origin';
+  return origin === undefined ? undefined : URL.parse(origin)?.host === host?.toLowerCase();
+}
