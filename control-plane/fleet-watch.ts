@@ -3,11 +3,14 @@ import type { Log } from '../plane/log-events.ts';
 import { singleFlight } from '../store/single-flight.ts';
 import { heartbeatIntervalMs } from '../store/state/heartbeat-body.ts';
 import type { StateFollower } from '../store/state/state-follower.ts';
+import type { Degradation } from './degradation.ts';
 import { createSharingWarnings, type Fleet } from './fleet.ts';
 import type { SignOfLife } from './store/sign-of-life.ts';
 
 export interface FleetWatchParts {
   readonly fleet: Fleet;
+  /** Looks as often as the heartbeats are read. */
+  readonly degradation: Degradation;
   readonly signOfLife: SignOfLife;
   readonly stateFollower: Pick<StateFollower, 'status' | 'refresh'>;
   readonly log: Log;
@@ -19,7 +22,13 @@ export interface FleetWatch {
 }
 
 /** Resolves after the first poll. A failed poll is tried again; the follower of the state reports the failure. */
-export async function watchFleet({ fleet, signOfLife, stateFollower, log }: FleetWatchParts): Promise<FleetWatch> {
+export async function watchFleet({
+  fleet,
+  degradation,
+  signOfLife,
+  stateFollower,
+  log,
+}: FleetWatchParts): Promise<FleetWatch> {
   const warnOfSharing = createSharingWarnings(log);
 
   async function poll(): Promise<void> {
@@ -31,6 +40,7 @@ export async function watchFleet({ fleet, signOfLife, stateFollower, log }: Flee
     const { isUp, storeId } = stateFollower.status();
     if (answers !== isUp || (answers && storeId === undefined)) await stateFollower.refresh();
     warnOfSharing(fleet.proxies());
+    degradation.look();
   }
 
   const polling = singleFlight(poll);

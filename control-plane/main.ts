@@ -43,6 +43,7 @@ import { virtualModels } from './admin/virtual-models/routes.ts';
 import { who } from './authenticate.ts';
 import { ConfigInForce } from './config-in-force.ts';
 import { dashboard } from './dashboard/routes.ts';
+import { createDegradation } from './degradation.ts';
 import { DocumentsInForce } from './documents-in-force.ts';
 import { closeGraceMs, drain } from './drain.ts';
 import { readEnvironment } from './environment.ts';
@@ -51,7 +52,7 @@ import { createFleet, type Desired } from './fleet.ts';
 import { watchFleet } from './fleet-watch.ts';
 import { createMetrics } from './metrics.ts';
 import { openBudgets } from './open-budgets.ts';
-import { readinessOf } from './readiness.ts';
+import { type Readiness, readinessOf } from './readiness.ts';
 import { keepRecords } from './records/keep-records.ts';
 import { createServer } from './server.ts';
 import { guardDocuments } from './store/documents.ts';
@@ -147,18 +148,20 @@ const metrics = createMetrics({
 });
 const { ownNames } = environment;
 const access = accessInForce({ managed, state, failedLogins, failedLoginLines, ownNames, nowMs, keyUses });
+const readiness = (): Readiness =>
+  readinessOf({
+    config: configStatus(),
+    state: state(),
+    takesWrites: signOfLife.isTaken(),
+    secretProblems: secretProblems(),
+    storesRecords: records.status().trouble === undefined,
+  });
+const degradation = createDegradation({ fleet, readiness, desired, nowMs });
 const app = createServer({
   logger: log,
   metrics: keepText(metrics, environment.metricsMaxAgeMs, nowMs),
   access,
-  readiness: () =>
-    readinessOf({
-      config: configStatus(),
-      state: state(),
-      takesWrites: signOfLife.isTaken(),
-      secretProblems: secretProblems(),
-      storesRecords: records.status().trouble === undefined,
-    }),
+  readiness,
   writes: records.write,
 });
 const admin = { store: documents, quotas: () => config.quotas, nowMs };
@@ -188,15 +191,13 @@ await app.register(configRoutes, {
     fleet,
   },
 });
-await app.register(status, {
-  parts: { fleet, desired, config: configStatus, state, engine, keyMark: () => store.keyMark(), secretProblems, nowMs },
-});
+const statusSources = { fleet, degradation, desired, config: configStatus, state, keyMark: () => store.keyMark() };
+await app.register(status, { parts: { ...statusSources, engine, secretProblems, nowMs } });
 await app.register(recordRoutes, { parts: { store: records.store, managed, nowMs, log } });
 await app.register(dashboard, { parts: { access, version: manifest.version, log } });
 await app.register(explainRoutes);
 await app.register(openapi);
 reloadOnHangUp(() => follower?.reload());
-const fleetWatch = await watchFleet({ fleet, signOfLife, stateFollower, log });
 const tellExpired = createExpiryLines(log);
 expiry = removeExpired(
   documents,
@@ -219,6 +220,7 @@ const secrets = followSecrets({
     void stateFollower.recheckSeals().then(() => resealer.renewed());
   },
 });
+const fleetWatch = await watchFleet({ fleet, degradation, signOfLife, stateFollower, log });
 stopOnSignals({
   log,
   messages: ['closing', 'closed'],

@@ -37,6 +37,12 @@ export class Decisions {
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 
+  /** How often it refused or, as a shadow rule, would have: a request that is over both caps counts twice. */
+  get refused(): number {
+    const allowed = columns.allow;
+    return this.#counts.reduce((sum, count, index) => (index % outcomes.length === allowed ? sum : sum + count), 0);
+  }
+
   /** Everything that happened at least once, and each of `refusals` in each of these dimensions, also at 0. */
   counts({ id, scope }: Rule, capped: readonly Dimension[], refusals: readonly Outcome[]): DecisionCount[] {
     const found: DecisionCount[] = [];

@@ -94,7 +94,7 @@ export interface OwnFacts {
   readonly environment: string;
   readonly live: Pick<
     HeartbeatBody,
-    'counters' | 'windows' | 'unusable_targets' | 'unusable_target_count' | 'discovered_models'
+    'counters' | 'windows' | 'refused' | 'unusable_targets' | 'unusable_target_count' | 'discovered_models'
   >;
 }
 

@@ -110,8 +110,24 @@ export const recordExamples = {
   'audit-stats': {
     ...asked,
     interval: 'day',
-    summary: { requests: 412, succeeded: 405, client_errors: 5, server_errors: 2, success_rate: 0.9830097087378641 },
-    buckets: [{ start: '2026-03-01T23:00:00.000Z', requests: 412, succeeded: 405, client_errors: 5, server_errors: 2 }],
+    summary: {
+      requests: 412,
+      succeeded: 405,
+      client_errors: 5,
+      refused: 4,
+      server_errors: 2,
+      success_rate: 0.9830097087378641,
+    },
+    buckets: [
+      {
+        start: '2026-03-01T23:00:00.000Z',
+        requests: 412,
+        succeeded: 405,
+        client_errors: 5,
+        refused: 4,
+        server_errors: 2,
+      },
+    ],
     providers: [{ provider_name: 'openai', requests: 412, mean_duration_ns: 2640000000 }],
   },
   'usage-summary': {

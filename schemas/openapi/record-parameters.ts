@@ -178,8 +178,8 @@ export const recordParameters = {
     name: 'interval',
     in: 'query',
     description:
-      'What one row is for. Weeks are those of ISO 8601. The first and the last hold only the days asked for.',
-    schema: { enum: ['daily', 'weekly', 'monthly', 'yearly'], default: 'daily' },
+      'What one row is for. Weeks are those of ISO 8601. The first and the last hold only the days asked for. Hours are for at most 31 days.',
+    schema: { enum: ['hourly', 'daily', 'weekly', 'monthly', 'yearly'], default: 'daily' },
     example: 'monthly',
   },
   UsageLimit: {

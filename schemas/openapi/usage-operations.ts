@@ -39,7 +39,7 @@ function rows(name: 'daily' | 'labels' | 'models' | 'user-paths', id: string, su
   };
 }
 
-const daily = rows('daily', 'listUsageByTime', 'What each day, week, month or year has used and cost.');
+const daily = rows('daily', 'listUsageByTime', 'What each hour, day, week, month or year has used and cost.');
 
 export const usageOperations: readonly Operation[] = [
   {

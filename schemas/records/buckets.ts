@@ -1,5 +1,6 @@
 // Cuts days into buckets of time: hours, days, weeks, months or years of a time zone, each with its name. Pure.
 import { dateOfDay, dayText, mondayOf, monthText, weekText } from '../rules/calendar.ts';
+import { timestamp } from '../timestamp.ts';
 import type { TimeZone } from './time-zone.ts';
 
 const hourMs = 3_600_000;
@@ -16,10 +17,15 @@ export function spanOf({ first, last, zone }: Days): { readonly fromMs: number; 
   return { fromMs: zone.startOfDay(first), toMs: zone.startOfDay(last + 1) };
 }
 
-export const intervals = ['daily', 'weekly', 'monthly', 'yearly'] as const;
+export const intervals = ['hourly', 'daily', 'weekly', 'monthly', 'yearly'] as const;
 export type Interval = (typeof intervals)[number];
 
-const namesOf: Readonly<Record<Interval, (day: number) => string>> = {
+type WholeDays = Exclude<Interval, 'hourly'>;
+
+/** The longest span that is cut into hours. */
+export const mostHourlyDays = 31;
+
+const namesOf: Readonly<Record<WholeDays, (day: number) => string>> = {
   daily: dayText,
   weekly: weekText,
   monthly: monthText,
@@ -27,7 +33,7 @@ const namesOf: Readonly<Record<Interval, (day: number) => string>> = {
 };
 
 /** Where the interval after the one of this day begins. */
-const nextOf: Readonly<Record<Interval, (day: number) => number>> = {
+const nextOf: Readonly<Record<WholeDays, (day: number) => number>> = {
   daily: (day) => day + 1,
   weekly: (day) => mondayOf(day) + 7,
   monthly: (day) => nextWith(day, monthText),
@@ -35,14 +41,20 @@ const nextOf: Readonly<Record<Interval, (day: number) => number>> = {
 };
 
 export interface Buckets {
-  /** `2026-02-28`, `2026-W09`, `2026-02` or `2026`, one for each bucket. */
+  /** `2026-02-28T13:00:00.000Z` of an hour, `2026-02-28`, `2026-W09`, `2026-02` or `2026`, one for each bucket. */
   readonly names: readonly string[];
   /** Where each bucket begins, and where the last one ends. Unix milliseconds. */
   readonly edges: readonly number[];
 }
 
 /** The first and the last bucket hold only those of their days that are asked for. */
-export function bucketsOf({ first, last, zone }: Days, interval: Interval): Buckets {
+export function bucketsOf(days: Days, interval: Interval): Buckets {
+  const { first, last, zone } = days;
+  // The clock of a zone names some hours twice, so hours have their names in UTC.
+  if (interval === 'hourly') {
+    const edges = hourEdges(days);
+    return { names: edges.slice(0, -1).map(timestamp), edges };
+  }
   const names: string[] = [];
   const edges: number[] = [];
   for (let day = first; day <= last; day = nextOf[interval](day)) {

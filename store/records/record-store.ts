@@ -50,7 +50,10 @@ export interface AuditBucket {
   readonly startMs: number;
   readonly requests: number;
   readonly succeeded: number;
+  /** 4xx, those that were refused too. */
   readonly clientErrors: number;
+  /** 429: over a limit of the gateway or of a provider. */
+  readonly refused: number;
   readonly serverErrors: number;
 }
 

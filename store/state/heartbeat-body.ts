@@ -27,6 +27,8 @@ export interface HeartbeatBody {
   readonly counters: readonly LiveCounter[];
   /** Of each of `counters`, in their order; absent in the heartbeat of an older proxy. */
   readonly windows?: readonly (LiveWindow | null)[];
+  /** How often each rule has refused since the proxy has started; absent in the heartbeat of an older proxy. */
+  readonly refused?: readonly RefusedCount[];
   /** Targets that other ones are preferred to at this moment, up to `mostUnusableTargets`; absent in the heartbeat of an older proxy. */
   readonly unusable_targets?: readonly UnusableTarget[];
   /** How many there are. */
@@ -48,6 +50,8 @@ export type LiveCounter = readonly [
   tokensUsed: number,
   inFlight: number,
 ];
+
+export type RefusedCount = readonly [key: string, count: number];
 
 /** When the present use of a window began and when all of it will have left, in Unix milliseconds; null for concurrency. */
 export type LiveWindow = readonly [startMs: number, endMs: number];
@@ -73,7 +77,14 @@ export const mostDiscovered = 100;
 export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const said = body as Partial<Record<keyof HeartbeatBody, unknown>>;
-  const { counters, windows, config_problems: problems, unusable_targets: unusable, discovered_models: found } = said;
+  const {
+    counters,
+    windows,
+    refused,
+    config_problems: problems,
+    unusable_targets: unusable,
+    discovered_models: found,
+  } = said;
   const isWhole =
     isNumber(said.started_at_ms) &&
     Math.abs(said.started_at_ms) <= latestMomentMs &&
@@ -92,6 +103,7 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
     Array.isArray(counters) &&
     counters.every(isCounter) &&
     (windows === undefined || (Array.isArray(windows) && windows.every(isWindow))) &&
+    (refused === undefined || (Array.isArray(refused) && refused.every(isRefused))) &&
     (unusable === undefined || (Array.isArray(unusable) && unusable.every(isUnusable))) &&
     (said.unusable_target_count === undefined || isNumber(said.unusable_target_count)) &&
     (found === undefined || (Array.isArray(found) && found.every(isDiscovered)));
@@ -100,6 +112,10 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
 
 function isCounter(value: unknown): value is LiveCounter {
   return Array.isArray(value) && value.length >= 5 && isText(value[0]) && value.slice(1, 5).every(isNumber);
+}
+
+function isRefused(value: unknown): value is RefusedCount {
+  return Array.isArray(value) && value.length === 2 && isText(value[0]) && isNumber(value[1]);
 }
 
 function isUnusable(value: unknown): value is UnusableTarget {

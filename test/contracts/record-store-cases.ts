@@ -195,15 +195,17 @@ const cases: Readonly<Record<string, Case>> = {
         const expected = edges.slice(1).flatMap((toMs, index) => {
           const fromMs = edges[index] ?? 0;
           const page = { limit: 1_000, offset: 0 };
-          const count = (class_: number): number =>
+          const count = (isOf: (code: number) => boolean): number =>
             expectedEntries(
-              all.filter(({ status_code: code }) => Math.floor(code / 100) === class_),
+              all.filter(({ status_code: code }) => isOf(code)),
               { userPath, span: { fromMs, toMs } },
               page,
             ).total;
-          const [succeeded, clientErrors, serverErrors] = [count(2), count(4), count(5)];
+          const ofClass = (digit: number): number => count((code) => Math.floor(code / 100) === digit);
+          const [succeeded, clientErrors, serverErrors] = [ofClass(2), ofClass(4), ofClass(5)];
+          const refused = count((code) => code === 429);
           const requests = succeeded + clientErrors + serverErrors;
-          return requests === 0 ? [] : [{ startMs: fromMs, requests, succeeded, clientErrors, serverErrors }];
+          return requests === 0 ? [] : [{ startMs: fromMs, requests, succeeded, clientErrors, refused, serverErrors }];
         });
         t.same(stats.buckets, expected, `${userPath} ${edges.join(' ')}`);
       }

@@ -275,8 +275,10 @@ await test('statistics by hour for three days, by day for more', async (t) => {
   const hourly = await ask('/audit/stats?start_date=2026-03-13&user_path=/team');
   t.match(hourly.body, {
     interval: 'hour',
-    summary: { requests: 3, succeeded: 2, client_errors: 1, server_errors: 0, success_rate: 2 / 3 },
-    buckets: [{ start: '2026-03-15T11:00:00.000Z', requests: 3, succeeded: 2, client_errors: 1, server_errors: 0 }],
+    summary: { requests: 3, succeeded: 2, client_errors: 1, refused: 1, server_errors: 0, success_rate: 2 / 3 },
+    buckets: [
+      { start: '2026-03-15T11:00:00.000Z', requests: 3, succeeded: 2, client_errors: 1, refused: 1, server_errors: 0 },
+    ],
   });
   const daily = await ask('/audit/stats?start_date=2026-03-01', { 'x-gateway-timezone': 'Asia/Kolkata' });
   t.match(daily.body, {

@@ -299,6 +299,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
   const live = {
     of: () => ({ requestsUsed: 12, tokensUsed: 20, startMs: start + 1_000, endMs: start + 62_000 }),
     inFlight: () => 1,
+    refused: () => 4,
   };
   const nowMs = start + 61_234;
   const { rate_limits: items, server_time } = listing({
@@ -317,6 +318,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     source: 'config',
     overrides_config: false,
     enforced: true,
+    refused: 4,
     created_at: '2026-06-01T00:00:00.000Z',
     updated_at: '2026-06-01T00:00:00.000Z',
   };

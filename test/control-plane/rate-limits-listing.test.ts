@@ -90,7 +90,11 @@ async function startLosing(t: Test) {
       },
       live: async () => {
         await store.heartbeats();
-        return { of: () => ({ requestsUsed: 1, tokensUsed: 0, startMs: 0, endMs: 0 }), inFlight: () => 0 };
+        return {
+          of: () => ({ requestsUsed: 1, tokensUsed: 0, startMs: 0, endMs: 0 }),
+          inFlight: () => 0,
+          refused: () => 0,
+        };
       },
     },
   });

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
 import { status } from '../../control-plane/admin/status/routes.ts';
+import { createDegradation } from '../../control-plane/degradation.ts';
 import { createFleet, createSharingWarnings, type Desired } from '../../control-plane/fleet.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
+import type { Readiness } from '../../control-plane/readiness.ts';
 import { createServer } from '../../control-plane/server.ts';
 import type { FollowStatus } from '../../gitops/config-status.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
@@ -54,6 +56,7 @@ async function startStatus(t: Test) {
     config: undefined as FollowStatus | undefined,
     keyMark: undefined as string | undefined,
     secretProblems: [] as string[],
+    readiness: { status: 'ready', reasons: [] } as Readiness,
     state: {
       storeId: 's1',
       revision: 4,
@@ -87,6 +90,7 @@ async function startStatus(t: Test) {
   await app.register(status, {
     parts: {
       fleet,
+      degradation: createDegradation({ fleet, readiness: () => facts.readiness, desired: () => facts.desired, nowMs }),
       desired: () => facts.desired,
       config: () => facts.config,
       state: () => facts.state,
@@ -123,6 +127,10 @@ async function startStatus(t: Test) {
       t.ok(validate(shown), ajv.errorsText(validate.errors));
       return shown as Shown;
     },
+    async convergence(query: string): Promise<unknown> {
+      const headers = { authorization: 'Bearer master' };
+      return (await fetch(`${address}/admin/convergence${query}`, { headers })).json();
+    },
     async metric(name: string): Promise<number> {
       const text = await (await fetch(`${address}/metrics`)).text();
       return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
@@ -136,6 +144,7 @@ await test('without a proxy nothing is converged, and nothing is behind', async 
     server_time: '2026-06-01T00:00:00.000Z',
     converged: false,
     lag_seconds: 0,
+    degraded: [{ where: 'control-plane', reason: 'no_proxy_is_live', since: '2026-06-01T00:00:00.000Z' }],
     desired: { config_revision: 'c1', state_revision: 4, environment: 'e1' },
     proxies: [],
     last_rejected_config: null,
@@ -245,6 +254,45 @@ for (const [claim, body, expected] of astray) {
     t.match(await plane.look(), { converged: false, proxies: [{ live: true, converged: false, ...expected }] });
   });
 }
+
+await test('what is degraded is shown with the time since when, until it is well', async (t) => {
+  const plane = await startStatus(t);
+  await plane.beat('proxy-1', { ...healthy, left_out_providers: ['b'], unusable_target_count: 2 });
+  await plane.look();
+  plane.at.nowMs += 2_500;
+  plane.facts.readiness = { status: 'degraded', reasons: ['record_store_unavailable'] };
+  await plane.beat('proxy-1', { ...healthy, left_out_providers: ['b'] });
+  const [first, then] = ['2026-06-01T00:00:00.000Z', '2026-06-01T00:00:02.500Z'];
+  const leftOut = { where: 'proxy-1', reason: 'providers_left_out', since: first };
+  const records = { where: 'control-plane', reason: 'record_store_unavailable', since: then };
+  t.strictSame((await plane.look())['degraded'], [leftOut, records]);
+  plane.at.nowMs += 3_000;
+  plane.facts.readiness = { status: 'ready', reasons: [] };
+  const silent = { where: 'proxy-1', reason: 'silent', since: then };
+  const nobody = { where: 'control-plane', reason: 'no_proxy_is_live', since: '2026-06-01T00:00:05.500Z' };
+  t.strictSame((await plane.look())['degraded'], [silent, nobody]);
+});
+
+await test('a proxy that has not followed a change for two seconds is behind', async (t) => {
+  const plane = await startStatus(t);
+  await plane.beat('proxy-1', { ...healthy, state_revision: 3 });
+  t.strictSame((await plane.look())['degraded'], []);
+  plane.at.nowMs += 2_001;
+  await plane.beat('proxy-1', { ...healthy, state_revision: 3 });
+  t.strictSame((await plane.look())['degraded'], [
+    { where: 'proxy-1', reason: 'behind', since: '2026-06-01T00:00:00.000Z' },
+  ]);
+});
+
+await test('how many live proxies enforce a revision', async (t) => {
+  const plane = await startStatus(t);
+  await plane.beat('proxy-1');
+  await plane.beat('proxy-2', { ...healthy, state_revision: 3 });
+  await plane.beat('proxy-3', { ...healthy, state_source: 'copy' });
+  t.match(await plane.convergence(''), { state_revision: 4, proxies: { live: 3, enforcing: 1 } });
+  t.match(await plane.convergence('?revision=3'), { state_revision: 3, proxies: { live: 3, enforcing: 2 } });
+  t.match(await plane.convergence('?revision=x'), { code: 'invalid_query', param: 'revision' });
+});
 
 await test('a dead proxy stays listed and has no effect on counters and convergence', async (t) => {
   const plane = await startStatus(t);

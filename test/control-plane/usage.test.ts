@@ -91,7 +91,8 @@ await test('a bad query is refused, and its parameter is named', async (t) => {
     ['summary', 'limit=5', 'limit'],
     ['summary', 'format=csv', 'format'],
     ['summary', 'user_path=/a/../b', 'user_path'],
-    ['daily', 'interval=hourly', 'interval'],
+    ['daily', 'interval=secondly', 'interval'],
+    ['daily', 'interval=hourly&days=32', 'interval'],
     ['daily', 'interval=daily&interval=weekly', 'interval'],
     ['models', 'format=xml', 'format'],
     ['models', 'offset=1', 'offset'],
@@ -133,6 +134,11 @@ await test('rows by time, model, user path, label and session', async (t) => {
     ['2026-02', 1],
     ['2026-03', 3],
   ]);
+  const hours = await keys('daily?interval=hourly&days=2', 'date');
+  t.same(
+    hours.map(([date]) => String(date).slice(0, 10)),
+    ['2026-03-14', '2026-03-15'],
+  );
   t.same(await keys('daily?interval=yearly&days=3650', 'date'), [['2026', 5]]);
   t.same(await keys('models', 'model'), [
     ['gpt-4o', 3],

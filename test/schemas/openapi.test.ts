@@ -288,9 +288,10 @@ async function startAdmin(t: Test) {
   await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
   const skipped = { unreadable: 0, unsealed: 0 };
   const state = { storeId: undefined, revision: 0, source: 'store', isUp: true, standing: 'new', skipped } as const;
+  const degradation = { look: () => [] };
   const [engine, config, keyMark, secretProblems] = ['sqlite' as const, () => undefined, () => 'mark', () => []];
   await app.register(statusRoute, {
-    parts: { fleet, desired, config, state: () => state, engine, keyMark, secretProblems, nowMs },
+    parts: { fleet, degradation, desired, config, state: () => state, engine, keyMark, secretProblems, nowMs },
   });
   const recorded = { records: () => undefined, report: () => undefined, credentials: () => credentials, nowMs };
   await app.register(auditRoutes, { parts: recorded });

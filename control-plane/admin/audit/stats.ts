@@ -15,7 +15,7 @@ export function edgesOf(days: Days): { readonly interval: 'hour' | 'day'; readon
 
 /** Buckets without entries are left out. `success_rate` is absent without entries. */
 export function describeStats({ buckets, providers }: AuditStats): object {
-  const sum = (name: 'requests' | 'succeeded' | 'clientErrors' | 'serverErrors'): number =>
+  const sum = (name: 'requests' | 'succeeded' | 'clientErrors' | 'refused' | 'serverErrors'): number =>
     buckets.reduce((total, bucket) => total + bucket[name], 0);
   const requests = sum('requests');
   const succeeded = sum('succeeded');
@@ -24,6 +24,7 @@ export function describeStats({ buckets, providers }: AuditStats): object {
       requests,
       succeeded,
       client_errors: sum('clientErrors'),
+      refused: sum('refused'),
       server_errors: sum('serverErrors'),
       ...(requests === 0 ? {} : { success_rate: succeeded / requests }),
     },
@@ -32,6 +33,7 @@ export function describeStats({ buckets, providers }: AuditStats): object {
       requests: counts.requests,
       succeeded: counts.succeeded,
       client_errors: clientErrors,
+      refused: counts.refused,
       server_errors: serverErrors,
     })),
     providers,

@@ -7,6 +7,8 @@ export interface LiveCounters {
   of(key: string, epoch: number): Used;
   /** Requests in flight under a rule, on all live proxies; a reset does not touch them. */
   inFlight(key: string): number;
+  /** How often a rule has refused on all live proxies, since each of them has started. */
+  refused(key: string): number;
 }
 
 export interface Used {
@@ -38,9 +40,11 @@ export async function readLiveCounters(
 export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): LiveCounters {
   const used = new Map<string, Used>();
   const flying = new Map<string, number>();
+  const refusals = new Map<string, number>();
   for (const { atMs, body } of heartbeats) {
     if (nowMs - atMs >= heartbeatLifeMs) continue;
-    const { counters = [], windows = [] } = readHeartbeatBody(body) ?? {};
+    const { counters = [], windows = [], refused = [] } = readHeartbeatBody(body) ?? {};
+    for (const [key, count] of refused) refusals.set(key, (refusals.get(key) ?? 0) + count);
     for (const [index, [key, epoch, requestsUsed, tokensUsed, inFlight]] of counters.entries()) {
       const place = placeOf(key, epoch);
       const before = used.get(place) ?? unused;
@@ -56,6 +60,7 @@ export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): L
   return {
     of: (key, epoch) => used.get(placeOf(key, epoch)) ?? unused,
     inFlight: (key) => flying.get(key) ?? 0,
+    refused: (key) => refusals.get(key) ?? 0,
   };
 }
 

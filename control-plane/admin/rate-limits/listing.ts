@@ -56,7 +56,7 @@ function item(rule: MergedRule, { prerequisites, live, declared: all, places, no
     period_seconds: rule.periodSeconds,
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
-    ...(live === undefined ? {} : usage(rule, live, nowMs)),
+    ...(live === undefined ? {} : { ...usage(rule, live, nowMs), refused: live.refused(rule.key) }),
     ...(manual?.reason === undefined ? {} : { reason: manual.reason }),
     ...(manual?.expiresAt === undefined ? {} : { expires_at: manual.expiresAt }),
     created_at: manual?.createdAt ?? timestamp(declared?.createdMs ?? nowMs),

@@ -6,11 +6,13 @@ import { timestamp } from '../../../schemas/timestamp.ts';
 import { isEmptied } from '../../../store/state/custody.ts';
 import { mostDiscovered, mostUnusableTargets } from '../../../store/state/heartbeat-body.ts';
 import type { StateStatus } from '../../../store/state/state-status.ts';
+import type { Degradation } from '../../degradation.ts';
 import type { Desired, Fleet, ProxyView } from '../../fleet.ts';
 import { readFilled, readWhole } from '../records/read-query.ts';
 
 export interface StatusParts {
   readonly fleet: Fleet;
+  readonly degradation: Degradation;
   desired(): Desired;
   config(): FollowStatus | undefined;
   state(): StateStatus;
@@ -37,6 +39,9 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
       server_time: timestamp(nowMs()),
       converged: live.length > 0 && live.every(({ isConverged, isShared }) => isConverged && !isShared),
       lag_seconds: fleet.lagSeconds(),
+      degraded: parts.degradation
+        .look()
+        .map(({ where, reason, sinceMs }) => ({ where, reason, since: timestamp(sinceMs) })),
       desired: {
         config_revision: desired.configRevision,
         state_revision: desired.stateRevision,

@@ -1,9 +1,10 @@
 // The routes of /admin/usage: totals, by time, model, user path, label and session, and single records; as JSON, most also as CSV.
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { bucketsOf, type Days, intervals } from '../../../schemas/records/buckets.ts';
+import { bucketsOf, type Days, intervals, mostHourlyDays } from '../../../schemas/records/buckets.ts';
 import { dollars, dollarText } from '../../../schemas/records/dollars.ts';
 import { dayText } from '../../../schemas/rules/calendar.ts';
+import { invalidQuery } from '../read-query.ts';
 import { nothingRecorded, type ReadableRecords } from '../records/nothing-recorded.ts';
 import { describeDays } from '../records/read-days.ts';
 import { readChoice, readPage } from '../records/read-query.ts';
@@ -53,6 +54,8 @@ export const usageRoutes: FastifyPluginAsync<{ readonly parts: UsageParts }> = a
     const question = readUsageQuestion(request, parts.nowMs(), ['interval', 'format']);
     const { given, days, filter } = question;
     const interval = given.interval === undefined ? 'daily' : readChoice('interval', given.interval, intervals);
+    if (interval === 'hourly' && days.last - days.first >= mostHourlyDays)
+      throw invalidQuery('interval', `may be hourly for at most ${mostHourlyDays} days`);
     const form = readForm(given.format, request.headers.accept);
     const { names, edges } = bucketsOf(days, interval);
     const buckets = await recordsFor(question).usageBuckets(filter, edges);

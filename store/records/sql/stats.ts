@@ -15,8 +15,10 @@ interface Sums {
   readonly durationNs: number;
 }
 
-const columns = 'combo.status_code / 100 AS class, combo.provider_name AS provider';
-const groups = 'GROUP BY at_ms, combo.status_code / 100, combo.provider_name';
+/** 429 is a class of its own. */
+const classOf = 'CASE combo.status_code WHEN 429 THEN 429 ELSE combo.status_code / 100 END';
+const columns = `${classOf} AS class, combo.provider_name AS provider`;
+const groups = `GROUP BY at_ms, ${classOf}, combo.provider_name`;
 
 export async function auditStats(
   statements: Statements,
@@ -64,7 +66,7 @@ async function sumEntries(
   const { sql, values } = allOf(between('started_ms', { fromMs, toMs }), isBelow);
   const ns = 'sum(CAST(duration_ns AS DOUBLE PRECISION)) AS ns';
   const sums = `SELECT min(started_ms) AS at_ms, ${columns}, count(*) AS n, ${ns} FROM entry`;
-  const grouped = 'GROUP BY combo.status_code / 100, combo.provider_name';
+  const grouped = `GROUP BY ${classOf}, combo.provider_name`;
   const rows = await statements.all(`${sums} JOIN combo ON combo.id = entry.combo WHERE ${sql} ${grouped}`, ...values);
   return rows.map(sumsOf);
 }
@@ -88,7 +90,8 @@ function bucketsOf(sums: readonly Sums[], edges: readonly number[]): AuditBucket
       startMs: edges[index] ?? 0,
       requests: count(() => true),
       succeeded: count((statusClass) => statusClass === 2),
-      clientErrors: count((statusClass) => statusClass === 4),
+      clientErrors: count((statusClass) => statusClass === 4 || statusClass === 429),
+      refused: count((statusClass) => statusClass === 429),
       serverErrors: count((statusClass) => statusClass === 5),
     };
   });

@@ -170,7 +170,13 @@ await test('children of a template do not disturb each other, deeper paths count
   t.match(limiter.report(limiter.forUserPath('/customers/alice/x'), start), [
     { subject: '/customers/alice', requestsUsed: 2 },
   ]);
-  t.same(limiter.live(start).counters, [], 'a template has no figures as a whole');
+  const live = limiter.live(start);
+  t.same(live.counters, [], 'a template has no figures as a whole');
+  t.same(
+    live.refused.map(([, count]) => count),
+    [5],
+    'but what it has refused',
+  );
 });
 
 await test('a template on the root gives every first segment its own counters', async (t) => {

@@ -107,6 +107,14 @@ await test('buckets have names and edges; the first and the last are cut', async
   t.same(spanOf(days), { fromMs: edges[0], toMs: edges.at(-1) });
 });
 
+await test('hours have the names of their starts in UTC, so that none is there twice', async (t) => {
+  const day = dayOf('2026-10-25');
+  const { names, edges } = bucketsOf({ first: day, last: day, zone: zoneOf('Europe/Berlin') }, 'hourly');
+  t.equal(new Set(names).size, 25);
+  t.same([names[0], names.at(-1)], ['2026-10-24T22:00:00.000Z', '2026-10-25T22:00:00.000Z']);
+  t.equal(edges.length, 26);
+});
+
 await test('a day has 23, 24 or 25 hours', async (t) => {
   for (const [day, hours] of [
     ['2026-03-29', 23],
