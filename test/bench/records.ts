@@ -141,7 +141,7 @@ async function findable(store: OpenRecordStore): Promise<Findable> {
   return { id: found.id, requestId: found.request_id, sessionId: found.session_id ?? '' };
 }
 
-const tables = /^(combo|entry|entry_data|facet|search_block|tally|thread|usage|usage_\w+)$/;
+const tables = /^(combo|entry|entry_data|facet|search_gram|search_segment|tally|thread|usage|usage_\w+)$/;
 
 /** Rising. Milliseconds. */
 async function timesOf(store: OpenRecordStore, { operation, input }: RecordQuery, rounds: number): Promise<number[]> {

@@ -1,6 +1,7 @@
 // The contract of the record store on PostgreSQL, and what happens when the server is killed, or does not answer.
 import { t as all, test } from 'tap';
 import { startPostgres } from '../support/postgres.ts';
+import { testRecordSearch } from './record-search-cases.ts';
 import { testRecordContract } from './record-store-cases.ts';
 import { postgresRecords } from './record-store-engines.ts';
 import { record } from './record-store-model.ts';
@@ -10,6 +11,7 @@ const server = await startPostgres(all);
 const engine = postgresRecords(server);
 
 await testRecordContract(engine);
+await testRecordSearch(engine);
 await testUsageContract(engine);
 
 const page = { limit: 1, offset: 0 };

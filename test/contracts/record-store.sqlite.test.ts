@@ -2,11 +2,13 @@
 import { test } from 'tap';
 import { startProcess } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { testRecordSearch } from './record-search-cases.ts';
 import { testRecordContract } from './record-store-cases.ts';
 import { sqliteRecords } from './record-store-engines.ts';
 import { testUsageContract } from './usage-cases.ts';
 
 await testRecordContract(sqliteRecords);
+await testRecordSearch(sqliteRecords);
 await testUsageContract(sqliteRecords);
 
 await test('SQLite: a process that is killed as it writes leaves all that it acknowledged, and nothing half', async (t) => {

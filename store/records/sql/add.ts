@@ -5,7 +5,7 @@ import type { Insertion, Statements } from './database.ts';
 import { completeEntry, listedEntry } from './entry-forms.ts';
 import { type AuditedRecord, type Extent, extend, isAudited, type NewEntry } from './new-entry.ts';
 import { plainMoment, plainText, plainTextOrNull, wholeNumber } from './plain-values.ts';
-import { appendToBlocks } from './search-blocks.ts';
+import { fillSegments } from './search-segments.ts';
 import { tally } from './tallies.ts';
 import { extendFacets, extendThreads } from './threads.ts';
 import { insertUsage } from './usage-insert.ts';
@@ -48,7 +48,7 @@ async function addEntries(statements: Statements, records: readonly AuditedRecor
   await insertEntries(statements, entries);
   await extendFacets(statements, entries);
   await tally(statements, entries, 1);
-  await appendToBlocks(statements, entries);
+  await fillSegments(statements, entries.at(-1)?.id ?? 0);
   return new Set(entries.map(({ uid }) => uid));
 }
 

@@ -1,12 +1,13 @@
 // The numbered steps that bring a database of records from nothing, or from an older version, to this one.
 import type { Statements } from './database.ts';
 import type { Dialect } from './dialect.ts';
-import { recordTables } from './record-tables.ts';
+import { recordTables, searchTables } from './record-tables.ts';
 import { usageTables } from './usage-tables.ts';
 
 /** Step 1 stands first. A step that was released is never changed: what changes is a step more. */
 const steps: readonly ((dialect: Dialect) => readonly string[])[] = [
   (dialect) => [...recordTables(dialect), ...usageTables(dialect)],
+  searchTables,
 ];
 
 export const recordsVersion = steps.length;

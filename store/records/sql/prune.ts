@@ -1,6 +1,7 @@
 // Removes what was kept for its time, a portion at a time, and takes it off everything that counts it.
 import type { Retention } from '../record-store.ts';
 import type { Statements } from './database.ts';
+import { pruneSegments } from './search-segments.ts';
 import { grains, tally } from './tallies.ts';
 import { pruneUsage } from './usage-prune.ts';
 
@@ -39,7 +40,7 @@ async function pruneEntries(statements: Statements, beforeMs: number, most: numb
   return entries.length;
 }
 
-/** Removes entries by their numbers, and threads, facets, combos and blocks that have none left. */
+/** Removes entries by their numbers, and threads, facets, combos and segments that have none left. */
 async function takeOff(statements: Statements, ids: readonly number[]): Promise<void> {
   const isGone = statements.dialect.isOneOf('id', 'BIGINT');
   const counted = (columns: string): string =>
@@ -55,10 +56,5 @@ async function takeOff(statements: Statements, ids: readonly number[]): Promise<
   await statements.run(`DELETE FROM combo WHERE n <= 0 AND id IN ${empty('combo')}`, ids);
   await statements.run(`DELETE FROM entry_data WHERE ${isGone}`, ids);
   await statements.run(`DELETE FROM entry WHERE ${isGone}`, ids);
-  await statements.run(
-    `DELETE FROM search_block WHERE last_entry >= ? AND first_entry <= ?
-     AND NOT EXISTS (SELECT 1 FROM entry WHERE id BETWEEN first_entry AND last_entry)`,
-    ids.reduce((least, id) => Math.min(least, id)),
-    ids.reduce((most, id) => Math.max(most, id)),
-  );
+  await pruneSegments(statements, ids);
 }

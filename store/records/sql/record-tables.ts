@@ -8,8 +8,7 @@ import type { Dialect } from './dialect.ts';
  * were removed.
  * `tally`: entries of one hour or one day with one combo; `single` of them without a session.
  * `entry_data`: `listed` is the entry as lists show it, `complete` the whole of it, where lists leave something out.
- * `search_block`: what free text is looked for in, of many entries after each other; `words` holds error messages and request ids, `hex`
- * those ids that consist of hexadecimal digits and hyphens, which most do, and no word is part of.
+ * `search_block`: a later step removes it.
  */
 export function recordTables({ text, countedId, givenId, clustered }: Dialect): readonly string[] {
   return [
@@ -36,5 +35,19 @@ export function recordTables({ text, countedId, givenId, clustered }: Dialect): 
     'CREATE INDEX entry_single ON entry (started_ms, combo) WHERE thread < 0',
     `CREATE TABLE entry_data (id ${givenId}, listed ${text} NOT NULL, complete ${text})`,
     `CREATE TABLE search_block (first_entry ${givenId}, last_entry BIGINT NOT NULL, words ${text} NOT NULL, hex ${text} NOT NULL)`,
+  ];
+}
+
+/**
+ * What free text is found by, instead of blocks of text. `search_segment`: some thousand entries whose numbers follow each other.
+ * `search_gram`: in which of them three characters come one after the other, `source` 0: in the entry, 1: in its session.
+ */
+export function searchTables({ text, givenId, clustered }: Dialect): readonly string[] {
+  return [
+    'DROP TABLE search_block',
+    `CREATE TABLE search_segment (first_entry ${givenId}, last_entry BIGINT NOT NULL, first_ms BIGINT NOT NULL,
+       last_ms BIGINT NOT NULL)`,
+    `CREATE TABLE search_gram (segment BIGINT NOT NULL, source BIGINT NOT NULL, gram ${text} NOT NULL, places ${text} NOT NULL,
+       PRIMARY KEY (segment, source, gram))${clustered}`,
   ];
 }

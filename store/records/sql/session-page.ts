@@ -7,9 +7,12 @@ import { listedEntries } from './listed-entries.ts';
 import { entryCondition, fewEntries } from './log-page.ts';
 import { type Sought, seek } from './sought.ts';
 import { textHits } from './text-hits.ts';
-import { countThreads, manyEntries, newestMatches, newestOf } from './thread-source.ts';
+import { countThreads, fewOfCombos, manyEntries, newestMatches, newestOf } from './thread-source.ts';
 import { threadsBeyond } from './threads-beyond.ts';
 import { countSlices, sumOf } from './time-slices.ts';
+
+/** Fewer than a page has: who walks through entries without a session, the newest first, walks through all of them. */
+const fewSingles = 25;
 
 interface Keys {
   readonly total: number;
@@ -93,7 +96,8 @@ async function newest(
 }
 
 function newestSingles(statements: Statements, { span, combos, comboEntries }: Sought, single: number): Condition {
-  const isFew = combos !== undefined && single <= fewEntries && comboEntries <= manyEntries;
+  const isFew =
+    combos !== undefined && single <= fewEntries && comboEntries <= (single < fewSingles ? manyEntries : fewOfCombos);
   // Sums keep the planner from an index.
   const [combo, time] = isFew ? ['combo', 'started_ms + 0'] : ['combo + 0', 'started_ms'];
   const isOf = combos && condition(statements.dialect.isOneOf(combo, 'BIGINT'), combos);

@@ -13,8 +13,13 @@ export interface Sought {
   readonly comboEntries: number;
   /** The one session that is asked for. */
   readonly thread: number | undefined;
-  /** Entries with one of these combos match when their own texts, or their session, have the text in it. */
-  readonly text: { readonly term: string; readonly combos: readonly number[] } | undefined;
+  readonly text: SoughtText | undefined;
+}
+
+/** Entries with one of these combos match when their own texts, or their session, have the text in it; `combos` undefined: all. */
+export interface SoughtText {
+  readonly term: string;
+  readonly combos: readonly number[] | undefined;
 }
 
 /** All moments that an entry may have. */
@@ -40,10 +45,11 @@ export async function seek(statements: Statements, filter: EntryFilter): Promise
   const [all] = await statements.all('SELECT count(*) AS n FROM combo');
   const named = rows.filter((row) => row['named'] === 1);
   const others = rows.filter((row) => row['named'] !== 1);
-  const idsOf = (some: readonly Row[]): number[] => some.map(({ id }) => Number(id));
+  const idsOf = (some: readonly Row[]): number[] | undefined =>
+    some.length === Number(all?.['n']) ? undefined : some.map(({ id }) => Number(id));
   return {
     span,
-    combos: named.length === Number(all?.['n']) ? undefined : idsOf(named),
+    combos: idsOf(named),
     comboEntries: named.reduce((sum, { n }) => sum + Number(n), 0),
     thread,
     text: others.length === 0 ? undefined : { term: search, combos: idsOf(others) },

@@ -2,79 +2,73 @@
 import { allOf, anyOf, between, type Condition, condition, contains } from './condition.ts';
 import type { Statements } from './database.ts';
 import { type EntryKey, keysOf } from './entry-keys.ts';
-import { hexText, linesOf, oneLine } from './search-blocks.ts';
-import type { Sought } from './sought.ts';
+import { candidates, lastInSegments } from './search-segments.ts';
+import type { Sought, SoughtText } from './sought.ts';
 
-/** More are not held, but looked for row by row, which takes longer. */
-const mostHits = 50_000;
+/** A text that more entries have is found in the newest of them alone, so that no page takes longer than its reader waits. */
+const mostHits = 10_000;
+/** The same for one or two characters, which nearly all have. */
+const mostShortHits = 5_000;
+/** The same for sessions whose name has the text in it. */
+const mostSessions = 2_000;
 
-/** Entries that match by text alone; undefined: too many. */
-export async function textHits(statements: Statements, { span, text }: Sought): Promise<EntryKey[] | undefined> {
-  if (text === undefined || text.combos.length === 0) return [];
-  const numbers = await numbersInBlocks(statements, text.term);
-  const threads = await statements.all(...threadsNamed(statements, text.term, span.fromMs));
-  if (numbers === undefined || threads.length > mostHits) return undefined;
-  const { isOneOf } = statements.dialect;
-  const isSought = allOf(between('started_ms', span), condition(isOneOf('combo + 0', 'BIGINT'), text.combos));
+/** Entries that match by text alone. */
+export async function textHits(statements: Statements, { span, text }: Sought): Promise<EntryKey[]> {
+  if (text === undefined) return [];
+  const { dialect } = statements;
+  const { term } = text;
+  const after = await lastInSegments(statements);
+  const isOfEntry = anyOf(contains(dialect, 'request_id', term), contains(dialect, 'error_message', term));
+  const isSought = allOf(
+    between('started_ms + 0', span),
+    text.combos && condition(dialect.isOneOf('combo + 0', 'BIGINT'), text.combos),
+  );
+  const most = term.length < 3 ? mostShortHits : mostHits;
+  const own = await candidates(statements, { term, source: 'entry', span }, most);
   const hits = new Map<string, EntryKey>();
-  const lists = [
-    { column: 'id', list: numbers },
-    { column: 'thread > 0 AND thread', list: threads.map(({ id }) => Number(id)) },
-  ];
-  for (const { column, list } of lists.filter((each) => each.list.length > 0)) {
-    const { sql, values } = allOf(condition(isOneOf(column, 'BIGINT'), list), isSought);
-    const rows = await statements.all(
-      `SELECT uid, started_ms, thread FROM entry WHERE ${sql} LIMIT ?`,
-      ...values,
-      mostHits + 1,
-    );
+  for (const where of [
+    allOf(condition('id > ?', after), isOfEntry),
+    allOf(condition(dialect.isOneOf('id', 'BIGINT'), own), isOfEntry),
+    allOf(condition(dialect.isOneOf('thread > 0 AND thread', 'BIGINT'), await sessionsNamed(statements, term, span))),
+  ]) {
+    const { sql, values } = allOf(where, isSought);
+    const columns = 'SELECT uid, started_ms, thread FROM entry';
+    const rows = await statements.all(`${columns} WHERE ${sql} ORDER BY id DESC LIMIT ?`, ...values, mostHits);
     for (const key of keysOf(rows)) hits.set(key.uid, key);
   }
-  return hits.size > mostHits ? undefined : [...hits.values()];
+  return [...hits.values()];
 }
 
-/** The same as a condition on rows of `entry`, for any number of them. */
-export function hasText(
-  statements: Statements,
-  { term, combos }: { readonly term: string; readonly combos: readonly number[] },
-): Condition {
-  const { dialect } = statements;
-  const named = contains(dialect, 'key', term);
+/** The same as a condition on rows of `entry`, for the few that one session has. */
+export function hasText({ dialect }: Statements, { term, combos }: SoughtText): Condition {
+  const named = contains(dialect, 'thread.key', term);
   return allOf(
-    condition(dialect.isOneOf('combo', 'BIGINT'), combos),
+    combos && condition(dialect.isOneOf('combo', 'BIGINT'), combos),
     anyOf(
       contains(dialect, 'request_id', term),
       contains(dialect, 'error_message', term),
-      condition(`thread IN (SELECT id FROM thread WHERE ${named.sql})`, ...named.values),
+      condition(`EXISTS (SELECT 1 FROM thread WHERE thread.id = entry.thread AND ${named.sql})`, ...named.values),
     ),
   );
 }
 
-function threadsNamed({ dialect }: Statements, term: string, fromMs: number): [string, ...(string | number)[]] {
-  const { sql, values } = contains(dialect, 'key', term);
-  return [
-    `SELECT id FROM thread WHERE ${sql} AND last_ms + 0 >= ? LIMIT ?`,
-    ...(values as string[]),
-    fromMs,
-    mostHits + 1,
-  ];
-}
-
-/** The numbers of entries; a text with other letters than a UUID has is looked for where there are words. */
-async function numbersInBlocks(statements: Statements, term: string): Promise<number[] | undefined> {
-  const folded = oneLine(term);
-  const columns = hexText.test(folded) ? ['hex', 'words'] : ['words'];
-  const numbers: number[] = [];
-  for (const column of columns) {
-    const { sql, values } = condition(`${statements.dialect.place}(${column}, ?) > 0`, folded);
-    const blocks = await statements.all(
-      `SELECT first_entry, ${column} AS lines FROM search_block WHERE ${sql}`,
+/** The numbers of sessions whose key has the text in it, and that have entries in the span. */
+async function sessionsNamed(statements: Statements, term: string, span: Sought['span']): Promise<number[]> {
+  const { dialect } = statements;
+  const isNamed = contains(dialect, 'thread.key', term);
+  const found = await candidates(statements, { term, source: 'session', span }, mostSessions);
+  const numbers = new Set<number>();
+  for (const where of [
+    condition('entry.id > ?', await lastInSegments(statements)),
+    condition(dialect.isOneOf('entry.id', 'BIGINT'), found),
+  ]) {
+    const { sql, values } = allOf(where, isNamed);
+    const rows = await statements.all(
+      `SELECT thread.id FROM entry JOIN thread ON thread.id = entry.thread WHERE ${sql} GROUP BY thread.id LIMIT ?`,
       ...values,
+      mostSessions,
     );
-    for (const { first_entry: first, lines } of blocks) {
-      for (const line of linesOf(String(lines), folded)) numbers.push(Number(first) + line);
-      if (numbers.length > mostHits) return undefined;
-    }
+    for (const { id } of rows) numbers.add(Number(id));
   }
-  return numbers;
+  return [...numbers];
 }

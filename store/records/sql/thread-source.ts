@@ -5,7 +5,7 @@ import { type EntryKey, keysOf } from './entry-keys.ts';
 import type { Sought } from './sought.ts';
 
 /** With fewer entries of its combos than this, all their facets are sorted; with more, facets are walked through, the newest first. */
-const fewOfCombos = 10_000;
+export const fewOfCombos = 10_000;
 /** With more entries of its combos than this, all facets are gone through in the order of their threads. */
 export const manyEntries = 100_000;
 
@@ -32,9 +32,9 @@ export async function newestOf(
   sought: Sought,
   threads: readonly number[],
 ): Promise<EntryKey[]> {
-  if (threads.length === 0) return [];
-  const { isOneOf } = statements.dialect;
   const { combos, span } = sought;
+  if (threads.length === 0 || combos?.length === 0) return [];
+  const { isOneOf } = statements.dialect;
   const isGiven = condition(isOneOf(combos === undefined ? 'id' : 'thread', 'BIGINT'), threads);
   const isOf = combos && condition(isOneOf('combo + 0', 'BIGINT'), combos);
   const { sql, values } = allOf(isGiven, isOf, between('last_ms + 0', span));
