@@ -25,31 +25,52 @@ export function gramsToAsk(text: string): AskedGrams {
 
 /** Which entries of a segment have which gram. */
 export class GramIndex {
-  readonly #places = new Map<string, number[]>();
+  /** By gram; one of ASCII is a number, for most are, and a number is found faster. */
+  readonly #places = new Map<number | string, number[]>();
 
   /** Places come in rising order. `text`: folded. */
   add(place: number, text: string): void {
     if (text === '') return;
     const whole = text + ends;
-    const characters = /^[\0-\x7f]*$/.test(whole) ? undefined : Array.from(whole);
-    const count = (characters ?? whole).length - 2;
+    const isAscii = /^[\0-\x7f]*$/.test(text);
+    const characters = isAscii ? [] : Array.from(whole);
+    const count = isAscii ? text.length : characters.length - ends.length;
+    let code = isAscii ? (whole.charCodeAt(0) << 7) | whole.charCodeAt(1) : 0;
     for (let at = 0; at < count; at += 1) {
-      const gram = characters === undefined ? whole.slice(at, at + 3) : characters.slice(at, at + 3).join('');
-      const places = this.#places.get(gram);
-      if (places === undefined) this.#places.set(gram, [place]);
-      else if (places.at(-1) !== place) places.push(place);
+      code = ((code << 7) | whole.charCodeAt(at + 2)) & mostCode;
+      this.#note(isAscii ? code : codeOf(characters.slice(at, at + 3).join('')), place);
     }
+  }
+
+  #note(gram: number | string, place: number): void {
+    const places = this.#places.get(gram);
+    if (places === undefined) this.#places.set(gram, [place]);
+    else if (places.at(-1) !== place) places.push(place);
   }
 
   /** Sorted by gram, so that they are stored in a row. */
   rows(): readonly (readonly [gram: string, places: string])[] {
-    const rows = [...this.#places].map(([gram, places]) => [gram, places.map(placeText).join('')] as const);
+    const rows = [...this.#places].map(([gram, places]) => [textOf(gram), places.map(placeText).join('')] as const);
     return rows.sort(([a], [b]) => (a < b ? -1 : 1));
   }
 }
 
+/** Three times seven bits. */
+const mostCode = 2 ** 21 - 1;
+
+function codeOf(gram: string): number | string {
+  if (!/^[\0-\x7f]{3}$/.test(gram)) return gram;
+  return (gram.charCodeAt(0) << 14) | (gram.charCodeAt(1) << 7) | gram.charCodeAt(2);
+}
+
+function textOf(gram: number | string): string {
+  return typeof gram === 'string' ? gram : String.fromCharCode(gram >> 14, (gram >> 7) & 127, gram & 127);
+}
+
+const placeTexts = Array.from({ length: mostPlaces }, (_, place) => `${letters[place >> 6]}${letters[place & 63]}`);
+
 function placeText(place: number): string {
-  return `${letters[place >> 6]}${letters[place & 63]}`;
+  return placeTexts[place] ?? '';
 }
 
 /** The places that all rows of one segment have, or any of them does; rising. */

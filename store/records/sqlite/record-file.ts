@@ -9,8 +9,10 @@ import { sqliteDialect } from '../sql/dialect.ts';
 import { migrate, recordsVersion, versionIn, versionOfTables } from '../sql/migrations.ts';
 
 const what = 'the record store';
-/** What pages a connection holds at most, in KiB: what free text of a million entries is looked for in, and some more. */
+/** What pages a connection holds at most, in KiB: what a page of a million entries is looked for in, and some more. */
 const cacheKiB = 96 * 1024;
+/** Pages of the log of changes before it is written back: the same pages of indexes change again and again. 32 MiB. */
+const checkpointPages = 8_192;
 /** What the log of changes is cut to after it was written back, in bytes. */
 const mostLogBytes = 64 * 1024 * 1024;
 
@@ -77,7 +79,9 @@ export class RecordFile implements Database {
       switchToWal(database, Math.ceil(this.#busyMs / 5));
       // A batch that is stored is removed from the journal: it has to be on the disk.
       database.exec(`PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${mostLogBytes}`);
-      database.exec(`PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY`);
+      database.exec(
+        `PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY`,
+      );
       const statements = statementsOf(database);
       if ((await versionIn(statements)) < recordsVersion)
         await transact(database, 'IMMEDIATE', () => migrate(statements));
