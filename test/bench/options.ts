@@ -24,7 +24,7 @@ export const USAGE = `usage: npm run bench -- [options]
   --records            the record store: a million entries in 200,000 threads, on SQLite and PostgreSQL; how fast they are kept, how
                        long each page takes, and which indexes it uses; then as many usage records, and their reports; 20 minutes
     --entries N        of them (default 1000000)
-    --rounds N         times that each page is asked for (default 20)
+    --rounds N         times that each page is asked for (default 30)
   --translation        what a translated call costs, × one whose bytes are relayed; 1 minute
   --profile            where the CPU time of gateway and bare goes, function by function`;
 

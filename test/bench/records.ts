@@ -5,12 +5,13 @@ import type { AuditEntry } from '../../schemas/records/audit-entry.ts';
 import type { RequestRecord } from '../../schemas/records/request-record.ts';
 import { openRecordStore, type RecordStoreOptions } from '../../store/records/open-records.ts';
 import { openPostgres } from '../../store/records/postgres/pool.ts';
-import type { Database, Value } from '../../store/records/sql/database.ts';
-import { type OpenRecordStore, runOperation } from '../../store/records/sql/operations.ts';
+import type { Database } from '../../store/records/sql/database.ts';
+import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
 import { RecordFile } from '../../store/records/sqlite/record-file.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import type { Options } from './options.ts';
 import { type RecordLoad, recordBatches } from './record-load.ts';
+import { indexesOf } from './record-plans.ts';
 import { type Findable, type RecordQuery, recordQueries } from './record-queries.ts';
 import { progress, type Session, say } from './session.ts';
 import { renderTable } from './table.ts';
@@ -23,6 +24,7 @@ export const RECORD_TARGETS = { pageMs: 100, reportMs: 200, recordsPerSecond: 15
 const batchSize = 500;
 const endMs = Date.UTC(2026, 5, 30, 12);
 const timeoutMs = 60_000;
+const dayMs = 86_400_000;
 
 interface Subject {
   readonly name: string;
@@ -35,7 +37,7 @@ interface Subject {
 }
 
 /** Prints as it goes, for it takes minutes. */
-export async function measureRecords({ folder }: Session, { entries, rounds = 20 }: Options): Promise<void> {
+export async function measureRecords({ folder }: Session, { entries, rounds = 30 }: Options): Promise<void> {
   const undoing: (() => unknown)[] = [];
   const server = await startPostgres({ teardown: (undo) => undoing.unshift(undo) });
   try {
@@ -107,7 +109,7 @@ async function measure(subject: Subject, { name, batches, queries }: Content, ro
     progress(`${subject.name}: ${query.operation} ${query.name}`);
     const times = await timesOf(store, query, rounds);
     rows.push([query.operation, query.name, at(times, 0.5).toFixed(1), at(times, 0.95).toFixed(1)]);
-    const plan = await planOf(database, query, subject.explain);
+    const plan = await indexesOf(database, query, subject.explain);
     plans.push([`${query.operation} ${query.name}`, plan.join(' ')]);
   }
   progress('');
@@ -132,24 +134,28 @@ async function fill(
   return { kept, perSecond: (kept / spentMs) * 1_000 };
 }
 
-/** An entry from the middle of a session. */
-async function findable(store: OpenRecordStore): Promise<Findable> {
-  const { sessions } = await store.sessions({ stream: true }, { limit: 100, offset: 50 });
+/** Entries of sessions of several days. */
+async function findable(store: OpenRecordStore): Promise<readonly Findable[]> {
   const isHex = ({ request_id: requestId }: AuditEntry): boolean => !requestId.startsWith('req_');
-  const found = sessions.find(({ latest }) => latest.session_id !== undefined && isHex(latest))?.latest;
-  if (found === undefined) throw new Error('no session was found among what was kept');
-  return { id: found.id, requestId: found.request_id, sessionId: found.session_id ?? '' };
+  const found: Findable[] = [];
+  for (let day = 1; day < 30; day += 3) {
+    const span = { fromMs: endMs - (day + 1) * dayMs, toMs: endMs - day * dayMs };
+    const { sessions } = await store.sessions({ stream: true, span }, { limit: 100, offset: 50 });
+    const latest = sessions.find((each) => each.latest.session_id !== undefined && isHex(each.latest))?.latest;
+    if (latest !== undefined)
+      found.push({ id: latest.id, requestId: latest.request_id, sessionId: latest.session_id ?? '' });
+  }
+  if (found.length === 0) throw new Error('no session was found among what was kept');
+  return found;
 }
 
-const tables = /^(combo|entry|entry_data|facet|search_gram|search_segment|tally|thread|usage|usage_\w+)$/;
-
 /** Rising. Milliseconds. */
-async function timesOf(store: OpenRecordStore, { operation, input }: RecordQuery, rounds: number): Promise<number[]> {
+async function timesOf(store: OpenRecordStore, { operation, inputs }: RecordQuery, rounds: number): Promise<number[]> {
   const call = store[operation] as (...values: readonly unknown[]) => Promise<unknown>;
   const times: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const beganMs = performance.now();
-    await call(...input);
+    await call(...(inputs[round % inputs.length] ?? []));
     times.push(performance.now() - beganMs);
   }
   return times.sort((a, b) => a - b);
@@ -157,36 +163,4 @@ async function timesOf(store: OpenRecordStore, { operation, input }: RecordQuery
 
 function at(sorted: readonly number[], share: number): number {
   return sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? Number.NaN;
-}
-
-/** The indexes that its statements use, and the tables that are read from one end to the other. */
-async function planOf(database: Database, { operation, input }: RecordQuery, explain: string): Promise<string[]> {
-  const used = new Set<string>();
-  const asked: (readonly [sql: string, values: readonly Value[]])[] = [];
-  const noting: Database = {
-    read: (work) =>
-      database.read((statements) =>
-        work({
-          ...statements,
-          all(sql, ...values) {
-            asked.push([sql, values]);
-            return statements.all(sql, ...values);
-          },
-        }),
-      ),
-    write: (work) => database.write(work),
-  };
-  await runOperation(noting, operation, input);
-  await database.read(async (statements) => {
-    for (const [sql, values] of asked) {
-      for (const row of await statements.all(`${explain} ${sql}`, ...values)) {
-        const text = JSON.stringify(row);
-        const [, index] = /(?:USING (?:COVERING )?INDEX|Scan(?: Backward)? using|Index Scan on) (\w+)/.exec(text) ?? [];
-        const [, table = ''] = /(?:SCAN|Seq Scan on) (\w+)/.exec(text) ?? [];
-        if (index !== undefined) used.add(index);
-        else if (tables.test(table)) used.add(`(all of ${table})`);
-      }
-    }
-  });
-  return [...used].sort();
 }

@@ -85,15 +85,15 @@ export function usageQueries(endMs: number): readonly RecordQuery[] {
   const all = { limit: 1_000, offset: 0 };
   const page = { limit: 50, offset: 0 };
   const reports = (name: string, filter: UsageFilter): RecordQuery[] => [
-    { name: `summary, ${name}`, operation: 'usageTotals', input: [filter] },
-    { name: `daily, ${name}`, operation: 'usageBuckets', input: [filter, edges(filter)] },
-    { name: `models, ${name}`, operation: 'usageBy', input: [filter, 'model', all] },
-    { name: `user paths, ${name}`, operation: 'usageBy', input: [filter, 'user_path', all] },
+    { name: `summary, ${name}`, operation: 'usageTotals', inputs: [[filter]] },
+    { name: `daily, ${name}`, operation: 'usageBuckets', inputs: [[filter, edges(filter)]] },
+    { name: `models, ${name}`, operation: 'usageBy', inputs: [[filter, 'model', all]] },
+    { name: `user paths, ${name}`, operation: 'usageBy', inputs: [[filter, 'user_path', all]] },
   ];
   const log = (name: string, more: Partial<UsageFilter>, ...rest: readonly unknown[]): RecordQuery => ({
     name,
     operation: 'usageLog',
-    input: [month(2, more), page, ...rest],
+    inputs: [[month(2, more), page, ...rest]],
   });
   const [userPath = ''] = userPaths;
   return [
@@ -101,20 +101,20 @@ export function usageQueries(endMs: number): readonly RecordQuery[] {
     ...reports('UTC+2', month(2)),
     ...reports('UTC+5:45', month(5.75)),
     ...reports('a team', month(2, { userPath: '/team-3' })),
-    { name: 'labels', operation: 'usageBy', input: [month(2), 'label', all] },
-    { name: 'models, a label', operation: 'usageBy', input: [month(2, { label: 'label-3' }), 'model', all] },
-    { name: 'labels, a team', operation: 'usageBy', input: [month(2, { userPath: '/team-3' }), 'label', all] },
-    { name: 'sessions', operation: 'usageBy', input: [month(2), 'session', page] },
+    { name: 'labels', operation: 'usageBy', inputs: [[month(2), 'label', all]] },
+    { name: 'models, a label', operation: 'usageBy', inputs: [[month(2, { label: 'label-3' }), 'model', all]] },
+    { name: 'labels, a team', operation: 'usageBy', inputs: [[month(2, { userPath: '/team-3' }), 'label', all]] },
+    { name: 'sessions', operation: 'usageBy', inputs: [[month(2), 'session', page]] },
     log('no filter', {}),
-    { name: 'offset 100,000', operation: 'usageLog', input: [month(2), { limit: 50, offset: 100_000 }] },
+    { name: 'offset 100,000', operation: 'usageLog', inputs: [[month(2), { limit: 50, offset: 100_000 }]] },
     log('model', { model: 'model-3' }),
     log('team', { userPath: '/team-3' }),
     log('user path', { userPath }),
     log('user path and model', { userPath, model: 'model-3' }),
     log('label', { label: 'label-3' }),
     log('search: nothing', {}, 'no-such-request'),
-    { name: '1,000 budgets', operation: 'spend', input: [budgets(lastMs)] },
-    { name: '1,000 budgets, 20 resets', operation: 'spend', input: [budgets(lastMs, 20)] },
+    { name: '1,000 budgets', operation: 'spend', inputs: [[budgets(lastMs)]] },
+    { name: '1,000 budgets, 20 resets', operation: 'spend', inputs: [[budgets(lastMs, 20)]] },
   ];
 }
 
