@@ -39,7 +39,6 @@ export async function fillSegments(statements: Statements, lastEntry: number): P
       mostPlaces,
     );
     const made = await insertSegment(statements, rows);
-    // The rest of an older database: entries that were removed leave gaps.
     after = made.lastEntry;
     text += made.text;
   }
