@@ -82,9 +82,9 @@ export async function testRecordSearch(engine: RecordEngine): Promise<void> {
 
   await test(`${engine.name}: of a text that nearly all entries have, the newest are found`, async (t) => {
     const place = await engine.start(t);
-    const all = Array.from({ length: 9_900 }, (_, seed) => record(seed, { request_id: `${seed}~~~` }));
+    const all = Array.from({ length: 9_900 }, (_, seed) => record(seed, { request_id: `${seed}~~~~` }));
     await addAll(place, all);
-    for (const search of ['~', '~~~']) {
+    for (const search of ['~', '~~~~']) {
       const { total, sessions } = await place.store.sessions({ search }, page);
       const expected = all.toReversed().slice(page.offset, page.offset + page.limit);
       t.same(
