@@ -30,7 +30,7 @@ export const auditOperations: readonly Operation[] = [
     summary: 'The conversations that requests belong to, each with its newest entry that matches.',
     description:
       'Several filters must all hold; an empty one counts as absent. A request without a session is a conversation of its own. Empty while the audit log is off.',
-    parameters: filters,
+    parameters: [...filters, 'AfterEntry'],
     success: { status: 200, says: 'One page of conversations.', schema: 'audit-sessions' },
     refusals,
   },

@@ -117,6 +117,14 @@ export const recordParameters = {
     schema: { type: 'integer', minimum: 0, default: 0 },
     example: 25,
   },
+  AfterEntry: {
+    name: 'after',
+    in: 'query',
+    description:
+      'The `latest.id` of the last conversation of the page before: the page begins behind it, so that no conversation is shown twice while new entries come. `offset` counts from there.',
+    schema: text,
+    example: '01960c5e-7a31-7c4e-9d52-6a1f0e8b4c21',
+  },
   LogId: {
     name: 'log_id',
     in: 'query',

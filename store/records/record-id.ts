@@ -27,3 +27,13 @@ function begin(ms: number): void {
   lastText = `${text.slice(0, 8)}-${text.slice(8)}-7`;
   count = -1;
 }
+
+/** Whether a text has the form of an id. */
+export function isRecordId(text: string): boolean {
+  return /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/.test(text);
+}
+
+/** When an id was drawn, in Unix milliseconds. */
+export function recordTimeOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}

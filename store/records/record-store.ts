@@ -41,6 +41,11 @@ export interface Page {
   readonly offset: number;
 }
 
+/** A page of threads. `after`: the id of the newest match of the thread before it; then `offset` counts from there. */
+export interface SessionPage extends Page {
+  readonly after?: string | undefined;
+}
+
 export interface AuditSession {
   /** All entries of the thread, whatever the filter. */
   readonly request_count: number;
@@ -165,7 +170,7 @@ export interface RecordStore {
   /** Threads with matching entries, the one with the newest first. `total`: of all pages. */
   sessions(
     filter: EntryFilter,
-    page: Page,
+    page: SessionPage,
   ): Promise<{ readonly total: number; readonly sessions: readonly AuditSession[] }>;
   /** The newest first, without bodies. */
   entries(

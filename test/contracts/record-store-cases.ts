@@ -299,6 +299,42 @@ const cases: Readonly<Record<string, Case>> = {
     await writing;
   },
 
+  async 'pages that each begin behind the last thread of the one before show no thread twice while threads go on, and miss none that stays'(
+    t,
+    engine,
+  ) {
+    for (const filter of [{}, { stream: false }, { search: 'gpt' }, { search: '4000' }]) {
+      const { store } = await engine.start(t);
+      const all = scattered(400);
+      await store.add(all);
+      const limit = 7;
+      const whole = await store.sessions(filter, { limit: 1_000, offset: 0 });
+      const threadOf = ({ latest }: (typeof whole.sessions)[number]): string => latest.session_id ?? latest.id;
+      const moved = new Set<string>();
+      const seen: string[] = [];
+      for (let after: string | undefined, shown = limit; shown === limit; ) {
+        const { sessions } = await store.sessions(filter, { limit, offset: 0, after });
+        seen.push(...sessions.map(threadOf));
+        after = sessions.at(-1)?.latest.id;
+        shown = sessions.length;
+        // One that was seen, and one that was not, become the newest.
+        const next = [seen.at(-1), whole.sessions.map(threadOf).findLast((thread) => !seen.includes(thread))];
+        const records = next.flatMap((id, more) => {
+          const known = all.find(({ session_id }) => session_id !== undefined && session_id === id);
+          if (known === undefined || id === undefined) return [];
+          moved.add(id);
+          const started = beginMs + 1_000 * hourMs + seen.length;
+          return [{ ...known, id: record(9_000 + 2 * seen.length + more).id, started_ms: started }];
+        });
+        await store.add(records);
+      }
+      t.equal(new Set(seen).size, seen.length, `${JSON.stringify(filter)}: none twice`);
+      const missed = whole.sessions.map(threadOf).filter((thread) => !seen.includes(thread) && !moved.has(thread));
+      t.same(missed, [], `${JSON.stringify(filter)}: none missed`);
+      t.ok(moved.size > 1, 'threads have gone on');
+    }
+  },
+
   async 'several processes may make the tables at once'(t, engine) {
     const { open } = await engine.start(t);
     const stores = Array.from({ length: 3 }, () => open());

@@ -1,7 +1,8 @@
 // Reads the filters of audit entries (spec: Audit sessions).
 import type { IncomingHttpHeaders } from 'node:http';
 import { spanOf } from '../../../schemas/records/buckets.ts';
-import type { EntryFilter } from '../../../store/records/record-store.ts';
+import { isRecordId } from '../../../store/records/record-id.ts';
+import type { EntryFilter, SessionPage } from '../../../store/records/record-store.ts';
 import type { Operator } from '../../authenticate.ts';
 import { invalidQuery } from '../read-query.ts';
 import { type DayName, dayNames, readDays } from '../records/read-days.ts';
@@ -48,9 +49,25 @@ export interface EntryQuestion {
   readonly page: Page;
 }
 
+export interface SessionQuestion extends EntryQuestion {
+  readonly page: SessionPage;
+}
+
 /** Throws 400 `invalid_query` and `invalid_header`. `nowMs`: Unix milliseconds. */
-export function readEntryQuestion({ query, headers, operator }: Asking, nowMs: number): EntryQuestion {
-  const given = readFilled(query, names);
+export function readEntryQuestion(asking: Asking, nowMs: number): EntryQuestion {
+  return questionOf(readFilled(asking.query, names), asking, nowMs);
+}
+
+/** The same for sessions, whose pages may also begin behind one that was seen. */
+export function readSessionQuestion(asking: Asking, nowMs: number): SessionQuestion {
+  const { after, ...given } = readFilled(asking.query, [...names, 'after']);
+  if (after !== undefined && !isRecordId(after))
+    throw invalidQuery('after', 'must be the id of the latest entry of the session before the page');
+  const { filter, page } = questionOf(given, asking, nowMs);
+  return { filter, page: { ...page, after } };
+}
+
+function questionOf(given: Given<(typeof names)[number]>, { headers, operator }: Asking, nowMs: number): EntryQuestion {
   const page = readPage(given, usualLimit);
   const span = readSpan(given, headers, nowMs);
   const { status_code, stream, method, provider, path, error_type, search, session_id } = given;

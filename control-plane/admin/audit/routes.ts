@@ -7,7 +7,7 @@ import { nothingRecorded, type ReadableRecords } from '../records/nothing-record
 import { dayNames, describeDays, readDays } from '../records/read-days.ts';
 import { readFilled, readUserPath, readWhole } from '../records/read-query.ts';
 import { storeRefusal } from '../store-refusal.ts';
-import { readEntryQuestion } from './read-filter.ts';
+import { readEntryQuestion, readSessionQuestion } from './read-filter.ts';
 import { describeStats, edgesOf } from './stats.ts';
 
 export interface AuditParts {
@@ -35,9 +35,10 @@ export const auditRoutes: FastifyPluginAsync<{ readonly parts: AuditParts }> = a
   });
 
   app.get('/admin/audit/sessions', route, async (asked) => {
-    const { filter, page } = readEntryQuestion(asked, parts.nowMs());
+    const { filter, page } = readSessionQuestion(asked, parts.nowMs());
     const { sessions, total } = await recordedFor(filter).sessions(filter ?? {}, page);
-    return { sessions, total, ...page };
+    const { limit, offset } = page;
+    return { sessions, total, limit, offset };
   });
 
   app.get('/admin/audit/log', route, async (asked) => {

@@ -1,8 +1,8 @@
 // Pages of threads: those with matching entries, each once, the one with the newest match first.
-import type { AuditSession, EntryFilter, Page } from '../record-store.ts';
+import type { AuditSession, EntryFilter, Page, SessionPage } from '../record-store.ts';
 import { allOf, between, type Condition, condition } from './condition.ts';
 import type { Statements } from './database.ts';
-import { byNewest, type EntryKey, keysOf, newestFirst } from './entry-keys.ts';
+import { behind, byNewest, type EntryKey, keysOf, newestFirst, type Place, placeOf } from './entry-keys.ts';
 import { listedEntries } from './listed-entries.ts';
 import { entryCondition, fewEntries } from './log-page.ts';
 import { type Sought, seek } from './sought.ts';
@@ -14,6 +14,11 @@ import { countSlices, sumOf } from './time-slices.ts';
 /** Fewer than a page has: who walks through entries without a session, the newest first, walks through all of them. */
 const fewSingles = 25;
 
+/** The same page, with where it begins. */
+interface PlacedPage extends Page {
+  readonly after: Place | undefined;
+}
+
 interface Keys {
   readonly total: number;
   readonly keys: readonly EntryKey[];
@@ -22,11 +27,12 @@ interface Keys {
 export async function listSessions(
   statements: Statements,
   filter: EntryFilter,
-  page: Page,
+  { limit, offset, after }: SessionPage,
 ): Promise<{ total: number; sessions: AuditSession[] }> {
   const sought = await seek(statements, filter);
   if (sought === undefined) return { total: 0, sessions: [] };
-  const { total, keys } = await pageOf(statements, sought, page);
+  const place = after === undefined ? undefined : await placeOf(statements, after);
+  const { total, keys } = await pageOf(statements, sought, { limit, offset, after: place });
   const listed = await listedEntries(
     statements,
     keys.map(({ uid }) => uid),
@@ -35,7 +41,7 @@ export async function listSessions(
   return { total, sessions };
 }
 
-async function pageOf(statements: Statements, sought: Sought, page: Page): Promise<Keys> {
+async function pageOf(statements: Statements, sought: Sought, page: PlacedPage): Promise<Keys> {
   const isTextOfThread = sought.thread !== undefined && sought.text !== undefined;
   const hits = isTextOfThread ? undefined : await textHits(statements, sought);
   if (hits === undefined) return matchingThreads(statements, entryCondition(statements, sought), page);
@@ -50,11 +56,13 @@ async function pageOf(statements: Statements, sought: Sought, page: Page): Promi
   const single = isAll ? sumOf(await countSlices(statements, sought.span, sought.combos), 'single') : 0;
   const sources = { threads: await countThreads(statements, sought), single };
   const total = sources.threads + single + looked.size - alsoCounted;
-  const { limit, offset } = page;
+  const { limit, offset, after } = page;
   if (looked.size === 0) return { total, keys: await newest(statements, sought, sources, page) };
-  const most = { limit: offset + limit + alsoCounted, offset: 0 };
+  const most = { limit: offset + limit + alsoCounted, offset: 0, after };
   const others = (await newest(statements, sought, sources, most)).filter(({ thread }) => !looked.has(thread));
-  const merged = [...newestOfThreads([...looked.values(), ...known]).values(), ...others].sort(newestFirst);
+  const seen = [...newestOfThreads([...looked.values(), ...known]).values()];
+  const isBehind = (key: EntryKey): boolean => after === undefined || newestFirst(after, key) < 0;
+  const merged = [...seen.filter(isBehind), ...others].sort(newestFirst);
   return { total, keys: merged.slice(offset, offset + limit) };
 }
 
@@ -79,12 +87,12 @@ async function newest(
   statements: Statements,
   sought: Sought,
   { threads, single }: Sources,
-  page: Page,
+  page: PlacedPage,
 ): Promise<EntryKey[]> {
   const most = page.offset + page.limit;
   const parts = [
-    threads === 0 ? [] : newestMatches(statements, sought),
-    single === 0 ? [] : newestSingles(statements, sought, single),
+    threads === 0 ? [] : newestMatches(statements, sought, page.after),
+    single === 0 ? [] : newestSingles(statements, sought, { single, after: page.after }),
   ].flat();
   const limited = parts.map(
     ({ sql }, index) => `SELECT thread, started_ms, uid FROM (${sql} LIMIT ?) AS part_${index}`,
@@ -95,25 +103,34 @@ async function newest(
   return keysOf(await statements.all(sql, ...values, page.limit, page.offset));
 }
 
-function newestSingles(statements: Statements, { span, combos, comboEntries }: Sought, single: number): Condition {
+function newestSingles(
+  statements: Statements,
+  { span, combos, comboEntries }: Sought,
+  { single, after }: { readonly single: number; readonly after: Place | undefined },
+): Condition {
   const isFew =
     combos !== undefined && single <= fewEntries && comboEntries <= (single < fewSingles ? manyEntries : fewOfCombos);
   // Sums keep the planner from an index.
   const [combo, time] = isFew ? ['combo', 'started_ms + 0'] : ['combo + 0', 'started_ms'];
   const isOf = combos && condition(statements.dialect.isOneOf(combo, 'BIGINT'), combos);
-  const { sql, values } = allOf(condition('thread < 0'), between(time, span), isOf);
+  const { sql, values } = allOf(condition('thread < 0'), between(time, span), isOf, behind(after, [time, 'uid']));
   return condition(`SELECT thread, started_ms, uid FROM entry WHERE ${sql} ORDER BY ${time} DESC, uid DESC`, ...values);
 }
 
 /** Groups and sorts whatever matches. */
-async function matchingThreads(statements: Statements, where: Condition, { limit, offset }: Page): Promise<Keys> {
+async function matchingThreads(
+  statements: Statements,
+  where: Condition,
+  { limit, offset, after }: PlacedPage,
+): Promise<Keys> {
   const ranked = `SELECT uid, started_ms, thread, row_number() OVER (PARTITION BY thread ${byNewest}) AS place
     FROM entry WHERE ${where.sql}`;
   const [counted] = await statements.all(
     `SELECT count(DISTINCT thread) AS total FROM entry WHERE ${where.sql}`,
     ...where.values,
   );
-  const sql = `SELECT uid, started_ms, thread FROM (${ranked}) AS found WHERE place = 1 ${byNewest} LIMIT ? OFFSET ?`;
-  const rows = await statements.all(sql, ...where.values, limit, offset);
+  const newest = allOf(condition('place = 1'), behind(after));
+  const sql = `SELECT uid, started_ms, thread FROM (${ranked}) AS found WHERE ${newest.sql} ${byNewest} LIMIT ? OFFSET ?`;
+  const rows = await statements.all(sql, ...where.values, ...newest.values, limit, offset);
   return { total: Number(counted?.['total']), keys: keysOf(rows) };
 }

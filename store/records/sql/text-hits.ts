@@ -6,9 +6,7 @@ import { candidates, lastInSegments } from './search-segments.ts';
 import type { Sought, SoughtText } from './sought.ts';
 
 /** A text that more entries have is found in the newest of them alone, so that no page takes longer than its reader waits. */
-const mostHits = 10_000;
-/** The same for up to three characters, which very many have. */
-const mostShortHits = 5_000;
+const mostHits = 5_000;
 /** The same for sessions whose name has the text in it. */
 const mostSessions = 2_000;
 
@@ -23,8 +21,7 @@ export async function textHits(statements: Statements, { span, text }: Sought): 
     between('started_ms + 0', span),
     text.combos && condition(dialect.isOneOf('combo + 0', 'BIGINT'), text.combos),
   );
-  const most = term.length <= 3 ? mostShortHits : mostHits;
-  const own = await candidates(statements, { term, source: 'entry', span }, most);
+  const own = await candidates(statements, { term, source: 'entry', span }, mostHits);
   const hits = new Map<string, EntryKey>();
   for (const where of [
     allOf(condition('id > ?', after), isOfEntry),

@@ -1,7 +1,7 @@
 // Where threads of a span are counted and sorted from: the threads themselves, or their facets when a filter names combos.
 import { allOf, between, type Condition, condition } from './condition.ts';
 import type { Statements } from './database.ts';
-import { type EntryKey, keysOf } from './entry-keys.ts';
+import { behind, type EntryKey, keysOf, type Place } from './entry-keys.ts';
 import type { Sought } from './sought.ts';
 
 /** With fewer entries of its combos than this, all their facets are sorted; with more, facets are walked through, the newest first. */
@@ -43,12 +43,20 @@ export async function newestOf(
   return keysOf(await statements.all(`SELECT ${from} WHERE ${sql}`, ...values));
 }
 
-/** One row for each thread counted so, the newest first: no other facet of it that matches is newer. */
-export function newestMatches(statements: Statements, { combos, comboEntries, span, thread }: Sought): Condition {
+/** One row for each thread counted so, the newest first: no other facet of it that matches is newer. Those behind a place, if one is given. */
+export function newestMatches(
+  statements: Statements,
+  { combos, comboEntries, span, thread }: Sought,
+  after: Place | undefined,
+): Condition {
   const order = 'ORDER BY last_ms DESC, last_uid DESC';
   const columns = 'last_ms AS started_ms, last_uid AS uid';
   if (combos === undefined) {
-    const { sql, values } = allOf(between('last_ms', span), isThread('id', thread));
+    const { sql, values } = allOf(
+      between('last_ms', span),
+      isThread('id', thread),
+      behind(after, ['last_ms', 'last_uid']),
+    );
     return condition(`SELECT id AS thread, ${columns} FROM thread WHERE ${sql} ${order}`, ...values);
   }
   const isFew = comboEntries <= fewOfCombos;
@@ -60,6 +68,7 @@ export function newestMatches(statements: Statements, { combos, comboEntries, sp
   );
   const { sql, values } = allOf(
     between(isFew ? 'last_ms + 0' : 'last_ms', span),
+    behind(after, [isFew ? 'last_ms + 0' : 'last_ms', 'last_uid']),
     isOf(isFew ? 'combo' : 'combo + 0'),
     isThread('thread', thread),
     condition(`NOT EXISTS (SELECT 1 FROM facet AS other WHERE ${newer.sql})`, ...newer.values),
