@@ -1,6 +1,10 @@
 // The configuration the measured gateway runs with.
 import { MODELS } from './workload.ts';
 
+/** What is recorded of requests: nothing, usage and audit entries, or these with their bodies. */
+export const RECORDINGS = ['off', 'on', 'bodies'] as const;
+export type Recording = (typeof RECORDINGS)[number];
+
 interface YamlOptions {
   /** Changes a harmless value, so that an edit is a real one. */
   readonly generation?: number;
@@ -8,16 +12,17 @@ interface YamlOptions {
   readonly isCurrent?: boolean;
   /** A line of the access log for each request; otherwise none at all. */
   readonly isLogged?: boolean;
+  readonly recording?: Recording;
 }
 
 /** One provider, one alias, and rules that match every request without ever refusing one. */
 export function gatewayYaml(
   upstream: string,
-  { generation = 0, isCurrent = true, isLogged = false }: YamlOptions = {},
+  { generation = 0, isCurrent = true, isLogged = false, recording = 'on' }: YamlOptions = {},
 ): string {
   const limits = `[{ period: minute, max_requests: ${1_000_000_000 + generation}, max_tokens: 1000000000000 }]`;
   const server = isCurrent ? `${SERVER}  access_log: ${isLogged ? 'all' : 'off'}\n` : '';
-  return `${server}providers:
+  return `${server}${AUDIT[recording]}providers:
   bench:
     type: openai
     base_url: ${upstream}/v1
@@ -38,6 +43,12 @@ rate_limits:
       limits: ${limits}
 `;
 }
+
+const AUDIT: Readonly<Record<Recording, string>> = {
+  off: 'audit: { enabled: false }\n',
+  on: '',
+  bodies: 'audit: { bodies: true }\n',
+};
 
 // All clients of the bench have one address, and open more connections than half of the files of a process allow.
 const SERVER = `server:

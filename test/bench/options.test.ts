@@ -21,6 +21,14 @@ void tap.test('the record store is measured with a million entries, or as many a
   t.match(readOptions(['--records', '--entries', '5', '--rounds', '3']), { mode: 'records', entries: 5, rounds: 3 });
 });
 
+void tap.test(
+  'what records cost is measured with bodies of two sizes and with streams, or with what is asked for',
+  async (t) => {
+    t.match(readOptions(['--records-cost']), { mode: 'records-cost', workloads: ['json-1k', 'json-8k', 'sse'] });
+    t.match(readOptions(['--records-cost', '--only', 'json,burst']), { workloads: ['json', 'burst'] });
+  },
+);
+
 void tap.test('wrong words are refused with what would be right', async (t) => {
   t.throws(() => readOptions(['--only', 'jsn']), {
     message: '--only knows no jsn; it knows json, sse, held, start, limiter',

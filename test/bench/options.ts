@@ -25,12 +25,16 @@ export const USAGE = `usage: npm run bench -- [options]
                        long each page takes, and which indexes it uses; then as many usage records, and their reports; 20 minutes
     --entries N        of them (default 1000000)
     --rounds N         times that each page is asked for (default 30)
+  --records-cost       CPU per request with records on, and with bodies recorded, × records off, side by side; 10 minutes
+    --only WHAT        of the workloads of --compare (default json-1k,json-8k,sse)
+    --pairs N          rounds per start of the gateways, 1 s each (default 6)
+    --launches N       how often they are started (default 6)
   --translation        what a translated call costs, × one whose bytes are relayed; 1 minute
   --profile            where the CPU time of gateway and bare goes, function by function`;
 
 /** The mode, and what belongs to it. */
 export interface Options {
-  readonly mode: 'table' | 'compare' | 'flags' | 'profile' | 'records' | 'translation';
+  readonly mode: 'table' | 'compare' | 'flags' | 'profile' | 'records' | 'records-cost' | 'translation';
   readonly quick: boolean;
   readonly parts: readonly Part[];
   readonly limiter: boolean;
@@ -47,6 +51,9 @@ export interface Options {
   /** Of the record store. */
   readonly entries: number;
 }
+
+const COMPARED: readonly Workload[] = ['json', 'sse', 'burst', 'paced'];
+const RECORDED: readonly Workload[] = ['json-1k', 'json-8k', 'sse'];
 
 /** Reads the words; undefined when the usage is to be shown instead. Throws with the reason when a word is wrong. */
 export function readOptions(words: string[]): Options | undefined {
@@ -67,6 +74,7 @@ export function readOptions(words: string[]): Options | undefined {
       profile: { type: 'boolean', default: false },
       translation: { type: 'boolean', default: false },
       records: { type: 'boolean', default: false },
+      'records-cost': { type: 'boolean', default: false },
       entries: { type: 'string', default: '1000000' },
       help: { type: 'boolean', default: false },
     },
@@ -75,13 +83,14 @@ export function readOptions(words: string[]): Options | undefined {
   const { quick, json, record } = values;
   const compare = listOf(values.compare);
   const modes = [values.compare === undefined ? [] : ['compare'], values.flags ? ['flags'] : []].flat();
-  const others = (['profile', 'records', 'translation'] as const).filter((name) => values[name]);
+  const others = (['profile', 'records', 'records-cost', 'translation'] as const).filter((name) => values[name]);
   const chosen = [...modes, ...others] as Options['mode'][];
   if (chosen.length > 1) throw new Error(`--${chosen.join(' and --')} cannot go together`);
   const [mode = 'table'] = chosen;
   const isCompare = mode === 'compare';
   if (isCompare && (compare.length < 1 || compare.length > 2)) throw new Error('--compare takes one commit or two');
-  const known = isCompare ? WORKLOADS.filter((name) => name !== 'held') : [...PARTS, 'limiter'];
+  const isOfWorkloads = isCompare || mode === 'records-cost';
+  const known = isOfWorkloads ? WORKLOADS.filter((name) => name !== 'held') : [...PARTS, 'limiter'];
   const only = values.only === undefined ? undefined : check('--only', listOf(values.only), known);
   const parts = only ?? PARTS.filter((part) => !(quick && part === 'held'));
   return {
@@ -89,7 +98,7 @@ export function readOptions(words: string[]): Options | undefined {
     quick,
     parts: PARTS.filter((part) => parts.includes(part)),
     limiter: only?.includes('limiter') ?? true,
-    workloads: isCompare && only !== undefined ? (only as Workload[]) : ['json', 'sse', 'burst', 'paced'],
+    workloads: isOfWorkloads && only !== undefined ? (only as Workload[]) : isCompare ? COMPARED : RECORDED,
     variants: values.variants === undefined ? VARIANTS : check('--variants', listOf(values.variants), VARIANTS),
     rounds: values.rounds === undefined ? undefined : countOf('--rounds', values.rounds),
     json,

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { gatewayYaml } from './gateway-yaml.ts';
+import { gatewayYaml, type Recording } from './gateway-yaml.ts';
 
 /** The key every measured request carries: the gateway's master key. */
 export const MASTER_KEY = 'sk-bench-master-key-0123456789abcdef';
@@ -111,17 +111,26 @@ export interface GatewayOptions {
   readonly env?: Record<string, string>;
   /** It has a line of the access log for each request. */
   readonly isLogged?: boolean;
+  readonly recording?: Recording;
   readonly tree?: string;
   readonly node?: string;
 }
 
 /** The gateway with authentication, usage and limits on, unless `env` says otherwise; `folder` receives its config and data. */
 export async function startGateway(upstream: string, folder: string, options: GatewayOptions = {}): Promise<Running> {
-  const { core, tree, node, env, isLogged = false, nodeFlags = productionFlags(tree ?? ROOT) } = options;
+  const {
+    core,
+    tree,
+    node,
+    env,
+    isLogged = false,
+    recording = 'on',
+    nodeFlags = productionFlags(tree ?? ROOT),
+  } = options;
   const config = join(folder, 'config');
   mkdirSync(config, { recursive: true });
   const launch = async (isCurrent: boolean): Promise<Running> => {
-    writeFileSync(join(config, 'gateway.yaml'), gatewayYaml(upstream, { isCurrent, isLogged }));
+    writeFileSync(join(config, 'gateway.yaml'), gatewayYaml(upstream, { isCurrent, isLogged, recording }));
     const settings = {
       GATEWAY_HOST: '127.0.0.1',
       GATEWAY_PORT: '0',
@@ -129,6 +138,7 @@ export async function startGateway(upstream: string, folder: string, options: Ga
       GATEWAY_DATA: join(folder, 'data'),
       GATEWAY_MASTER_KEY: MASTER_KEY,
       LOG_LEVEL: 'info',
+      USAGE_ENABLED: String(recording !== 'off'),
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compile-cache'),
       ...env,
     };

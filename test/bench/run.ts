@@ -10,6 +10,7 @@ import { type Options, readOptions, USAGE } from './options.ts';
 import { NODE_FLAGS, type Running, startBare, startGateway } from './processes.ts';
 import { profileUnderLoad, renderFunctions, renderRooms } from './profile.ts';
 import { measureRecords } from './records.ts';
+import { measureRecordsCost, renderRecordsCost } from './records-cost.ts';
 import { renderReport } from './report.ts';
 import { describeMachine, openSession, progress, type Session, say } from './session.ts';
 import { measureTranslation, renderTranslation } from './translation.ts';
@@ -33,6 +34,7 @@ try {
   else if (options.mode === 'flags') await tabulateFlags(session, options);
   else if (options.mode === 'profile') await profile(session, options);
   else if (options.mode === 'records') await measureRecords(session, options);
+  else if (options.mode === 'records-cost') say(renderRecordsCost(await measureRecordsCost(session, options)));
   else if (options.mode === 'translation') say(renderTranslation(await measureTranslation(session, options)));
   else await tabulate(session, options);
 } catch (error) {
