@@ -14,13 +14,19 @@ export function tenths(ms: number): string {
   return `${Math.floor(count / 10)}.${count % 10}`;
 }
 
+/** Whether the first so many characters stand for themselves in JSON, and where they are shown: all are plain ASCII. */
+export function isPlain(text: string, length: number = text.length): boolean {
+  for (let index = 0; index < length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) return false;
+  }
+  return true;
+}
+
 /** The text as JSON, bounded. Nearly all texts are plain ASCII, which needs no escape. */
 export function quoted(text: string): string {
   const isLong = text.length > longestValue;
-  for (let index = 0; index < text.length && index < longestValue; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) return escaped(text);
-  }
+  if (!isPlain(text, isLong ? longestValue : text.length)) return escaped(text);
   return isLong ? `"${text.slice(0, longestValue)}…"` : `"${text}"`;
 }
 

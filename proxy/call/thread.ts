@@ -18,6 +18,14 @@ const headers = [
   'helicone-session-id',
   'agent-session-id',
 ];
+/** The same by their length: few headers have one of these. */
+const headersByLength: readonly (readonly string[] | undefined)[] = Array.from(
+  { length: 1 + Math.max(...headers.map(({ length }) => length)) },
+  (_, length) => {
+    const names = headers.filter((name) => name.length === length);
+    return names.length === 0 ? undefined : names;
+  },
+);
 /** Members of the body that name a session; then come those of `metadata`, and the user. */
 const members = ['prompt_cache_key', 'session_id', 'litellm_session_id', 'conversation'];
 /** What comes before the messages and is as much the beginning of a conversation. */
@@ -78,13 +86,21 @@ export function threadOf(rawHeaders: readonly string[], call: Said): string | un
 
 /** What a header calls the conversation. */
 export function threadOfHeaders(rawHeaders: readonly string[]): string | undefined {
-  for (const wanted of headers) {
-    for (let index = 0; index < rawHeaders.length; index += 2) {
-      const value = rawHeaders[index + 1];
-      if (value && isNamed(rawHeaders[index] ?? '', wanted)) return value;
+  let found: string | undefined;
+  let rank = headers.length;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const header = rawHeaders[index] as string;
+    const names = headersByLength[header.length];
+    if (names === undefined) continue;
+    for (const name of names) {
+      if (!isNamed(header, name) || !rawHeaders[index + 1]) continue;
+      const own = headers.indexOf(name);
+      if (own >= rank) continue;
+      rank = own;
+      found = rawHeaders[index + 1];
     }
   }
-  return undefined;
+  return found;
 }
 
 /** What a member of the body calls the conversation. */
@@ -173,12 +189,13 @@ function startOf(call: Said, name: string): Buffer | undefined {
  */
 function firstTurnEnd(list: Buffer): number {
   const user = list.indexOf(userBytes);
-  const answer = list.indexOf(usualAnswer);
+  const hasAnswer = list.includes(assistant);
+  const answer = hasAnswer ? list.indexOf(usualAnswer) : -1;
   let end = answer === -1 ? list.length : answer;
   const second = user === -1 ? -1 : list.indexOf(userBytes, user + 1);
   const isUsual = user !== -1 && user < end && (second === -1 || second > end);
   // Items of other kinds have no role; they may stand behind the user's.
-  if (!isUsual || list.includes(typed) || (answer === -1 && list.includes(assistant))) return firstUserEnd(list);
+  if (!isUsual || list.includes(typed) || (answer === -1 && hasAnswer)) return firstUserEnd(list);
   while (end > 0 && isBetween(list[end - 1] as number)) end -= 1;
   return end;
 }

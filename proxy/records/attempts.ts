@@ -118,18 +118,23 @@ function kindOf(attempt: RecordedAttempt, before: RecordedAttempt | undefined): 
   return attempt.target === before.target ? 'retry' : 'failover';
 }
 
+/** What the attempt that was relayed used. */
+export function usageOfAccepted({ attempt, usage, isRead, providerId }: AcceptedAttempt): AttemptUsage {
+  const unsaid = isRead ? free : unknown;
+  return usage === undefined ? unsaid : attemptUsage(usage, priceOf(attempt), providerId);
+}
+
 function acceptedRecord(
   { attempt, seq, kind }: PlacedAttempt,
-  { usage, isRead, broken, providerId, endedAtMs }: AcceptedAttempt,
+  accepted: AcceptedAttempt,
   { tracksUsage, secrets }: AttemptParts,
 ): AttemptRecord {
-  const unsaid = isRead ? free : unknown;
-  const used = usage === undefined ? unsaid : attemptUsage(usage, priceOf(attempt), providerId);
+  const { broken, endedAtMs } = accepted;
   return {
     ...beginningOf(attempt, seq, kind, endedAtMs),
     success: broken === undefined,
     ...(broken === undefined ? undefined : errorOf(broken, secrets)),
-    ...(tracksUsage ? { usage: used } : undefined),
+    ...(tracksUsage ? { usage: usageOfAccepted(accepted) } : undefined),
   };
 }
 
@@ -142,6 +147,11 @@ function failedRecord({ attempt, seq, kind }: PlacedAttempt, { tracksUsage, secr
     ...(refused === undefined ? undefined : errorOf(refused, secrets)),
     ...(isCharged ? { usage: usage === undefined ? free : attemptUsage(usage, priceOf(attempt)) } : undefined),
   };
+}
+
+/** Between two moments of the gateway's clock, in milliseconds. */
+export function durationNs(startedAtMs: number, endedAtMs: number): number {
+  return Math.round((endedAtMs - startedAtMs) * 1e6);
 }
 
 function beginningOf(
@@ -158,7 +168,7 @@ function beginningOf(
     provider_name: upstream.name,
     provider_type: upstream.type,
     started_ms: Math.floor(startedAtMs),
-    duration_ns: Math.round((endedAtMs - startedAtMs) * 1e6),
+    duration_ns: durationNs(startedAtMs, endedAtMs),
     ...(answer === undefined || answer.status === 0 ? undefined : { status_code: answer.status }),
   };
 }

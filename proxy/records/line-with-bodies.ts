@@ -1,17 +1,16 @@
-// A record with its bodies → its line in the journal. Bodies are JSON texts already: they are put into the line as they are, and not parsed.
+// The line of a record and its bodies → its line in the journal. Bodies are JSON texts already: they are put into the line as they are, and not parsed.
 import { longestLineBytes } from '../../store/records/read-record.ts';
 import type { WrittenBody } from '../capture/written-body.ts';
 import { writeBody } from '../capture/written-body.ts';
 import { knownSecrets } from '../known-secrets.ts';
-import type { RecordedTrip, WrittenRecord } from './record-of-trip.ts';
+import type { RecordedTrip } from './record-of-trip.ts';
 
 const nothing: WrittenBody = { json: undefined, isTooBig: false };
 /** What a character of JavaScript takes in UTF-8. Bytes. */
 const mostOfLetter = 3;
 
-/** The line of a record that has `data`. `nowMs`: Unix milliseconds. */
-export function lineWithBodies(record: WrittenRecord, trip: RecordedTrip, nowMs: number): string {
-  const line = JSON.stringify(record);
+/** `line`: of a record that has `data`. `nowMs`: Unix milliseconds. */
+export function lineWithBodies(line: string, trip: RecordedTrip, nowMs: number): string {
   const { request, answer } = bodiesOf(trip, nowMs);
   const members = membersOf('request_body', request) + membersOf('response_body', answer);
   if (members === '') return line;

@@ -1,6 +1,6 @@
 // A model request that is over → its record. What does not apply is left out. Bodies and headers are added by what captured them.
 
-import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
+import { withoutKeys, withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { authMethodOf } from '../../schemas/records/auth-method.ts';
 import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
 import { recordId } from '../../store/records/record-id.ts';
@@ -14,7 +14,14 @@ import { knownSecrets } from '../known-secrets.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
-import { attemptRecords, type PlacedAttempt, placedAttempts, type RecordedAttempt } from './attempts.ts';
+import {
+  type AcceptedAttempt,
+  attemptRecords,
+  durationNs,
+  type PlacedAttempt,
+  placedAttempts,
+  type RecordedAttempt,
+} from './attempts.ts';
 import { headerOf } from './header-of.ts';
 import { numbersOf } from './numbers-of.ts';
 import { sessionIdOf } from './session-id.ts';
@@ -74,22 +81,43 @@ export function userPathOf({ principal, exchange }: Pick<RecordedTrip, 'principa
 }
 
 /** The attempts of a trip that is over. */
-export function attemptsOf(
-  { asked, failed, accepted, ending }: RecordedTrip,
-  end: RecordedEnd,
-): readonly PlacedAttempt[] {
-  const { refused } = ending;
-  return placedAttempts(
-    failed,
-    accepted && {
-      attempt: accepted,
-      usage: end.usage,
-      isRead: asked !== undefined && asked.method !== 'POST',
-      broken: refused?.provider === undefined ? undefined : refused,
-      providerId: accepted.upstreamId,
-      endedAtMs: end.nowMs,
-    },
-  );
+export function attemptsOf(trip: RecordedTrip, end: RecordedEnd): readonly PlacedAttempt[] {
+  const { failed, accepted } = trip;
+  return placedAttempts(failed, accepted && acceptedOf(trip, accepted, end));
+}
+
+/** What became of the attempt that was relayed. */
+export function acceptedOf(
+  { asked, ending: { refused } }: RecordedTrip,
+  accepted: NonNullable<RecordedTrip['accepted']>,
+  { usage, nowMs }: RecordedEnd,
+): AcceptedAttempt {
+  return {
+    attempt: accepted,
+    usage,
+    isRead: asked !== undefined && asked.method !== 'POST',
+    broken: refused?.provider === undefined ? undefined : refused,
+    providerId: accepted.upstreamId,
+    endedAtMs: nowMs,
+  };
+}
+
+/** The call, if its body was read as a whole. */
+export function readCallOf({ call }: RecordedTrip): Call | undefined {
+  return call?.body === undefined || call.members === undefined ? undefined : (call as Call);
+}
+
+/** The session of a trip with this call. */
+export function sessionOf(trip: RecordedTrip, call: Call | undefined): string | undefined {
+  return sessionIdOf(trip.exchange.request.rawHeaders, call, userPathOf(trip));
+}
+
+/** What the client calls itself, without keys and these secrets. */
+export function agentOf({ exchange }: RecordedTrip, secrets: readonly string[]): string | undefined {
+  const agent = headerOf(exchange.request.rawHeaders, 'user-agent');
+  if (agent === undefined) return undefined;
+  const shown = shownAgent(agent);
+  return secrets.some((secret) => shown.includes(secret)) ? withoutSecrets(shown, secrets) : shown;
 }
 
 /** A record on its way into a line: JSON leaves out what is undefined. It is made for each request, so it is put together in one piece. */
@@ -97,23 +125,22 @@ export type WrittenRecord = { readonly [Key in keyof RequestRecord]: RequestReco
 
 export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: RecordedParts): WrittenRecord {
   const { exchange, principal, call, failed, accepted, ending, asked } = trip;
-  const { request, startedAtMs } = exchange;
+  const { startedAtMs } = exchange;
   const { refused } = ending;
   const userPath = userPathOf(trip);
   const answers = parts.hasAudit ? failedAnswers(trip.snapshot.audit) : undefined;
   const secrets = knownSecrets(trip);
   const attempts = attemptRecords(attemptsOf(trip, end), { tracksUsage: parts.hasUsage, secrets, answerOf: answers });
   const target = accepted?.target ?? failed.at(-1)?.target ?? trip.route?.targets[0];
-  const readable = call?.body === undefined || call.members === undefined ? undefined : (call as Call);
-  const session = sessionIdOf(request.rawHeaders, readable, userPath);
+  const readable = readCallOf(trip);
   const caller = principal ?? exchange.caller;
   const { name, type } = target?.upstream ?? {};
   return {
     id: recordId(startedAtMs),
     request_id: exchange.id,
-    session_id: session,
+    session_id: sessionOf(trip, readable),
     started_ms: Math.floor(startedAtMs),
-    duration_ns: Math.round((end.nowMs - startedAtMs) * 1e6),
+    duration_ns: durationNs(startedAtMs, end.nowMs),
     method: asked?.method ?? 'POST',
     path: asked === undefined ? trip.path : withoutKeysOfQuery(asked.path.slice(0, longestText), secrets),
     status_code: end.status,
@@ -141,12 +168,12 @@ function dataOf(
   secrets: readonly string[],
 ): AuditData {
   const { exchange, principal, failed, accepted, ending, snapshot } = trip;
-  const agent = headerOf(exchange.request.rawHeaders, 'user-agent');
+  const agent = agentOf(trip, secrets);
   const dropped = accepted?.reading?.translated.dropped;
   return {
     ...(principal?.keyHash === undefined ? undefined : { api_key_hash: principal.keyHash }),
     ...(ending.refused === undefined ? undefined : errorOf(ending.refused, exchange.caller, secrets)),
-    ...(agent === undefined ? undefined : { user_agent: withoutSecrets(shownAgent(agent), secrets) }),
+    ...(agent === undefined ? undefined : { user_agent: agent }),
     ...(call === undefined ? undefined : numbersOf(call)),
     ...(snapshot.audit.hasHeaders ? headersOf(trip, secrets) : undefined),
     ...(accepted === undefined || failed.length === 0 ? undefined : failoverOf(failed, accepted)),
@@ -173,7 +200,7 @@ function shownAgent(whole: string): string {
   let shown = agents.get(agent);
   if (shown === undefined) {
     if (agents.size >= mostAgents) agents.clear();
-    shown = withoutKeysOfQuery(agent);
+    shown = withoutKeys(withoutKeysOfQuery(agent));
     agents.set(agent, shown);
   }
   return shown;

@@ -5,7 +5,8 @@ import { BodyCapture } from '../capture/body-capture.ts';
 import type { CaptureBudget } from '../capture/capture-budget.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
 import { lineWithBodies } from './line-with-bodies.ts';
-import { type RecordedEnd, type RecordedTrip, recordOfTrip, userPathOf } from './record-of-trip.ts';
+import { RecordLines } from './record-lines.ts';
+import { type RecordedEnd, type RecordedTrip, userPathOf } from './record-of-trip.ts';
 import { Turnstile } from './turnstile.ts';
 
 /**
@@ -40,14 +41,15 @@ export function createRecords(options: RecordsOptions): Records {
   const { captures, journal, instance, usageEnabled, random, reportFailure } = options;
   const strangers = new Turnstile(mostStrangers);
   const refused = new Turnstile(mostRefused);
+  const lines = new RecordLines({ hasUsage: usageEnabled, instance });
   let omitted = 0;
   /** What fails here must not cost the client its answer. */
-  const withBodies: typeof lineWithBodies = (record, trip, nowMs) => {
+  const withBodies: typeof lineWithBodies = (line, trip, nowMs) => {
     try {
-      return lineWithBodies(record, trip, nowMs);
+      return lineWithBodies(line, trip, nowMs);
     } catch (error) {
       reportFailure(error, trip.exchange.id);
-      return JSON.stringify(record);
+      return line;
     }
   };
   return {
@@ -74,10 +76,8 @@ export function createRecords(options: RecordsOptions): Records {
       omitted += 1;
       return;
     }
-    const record = recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance });
-    journal.append(
-      hasAudit && trip.snapshot.audit.hasBodies ? withBodies(record, trip, end.nowMs) : JSON.stringify(record),
-    );
+    const line = lines.ofTrip(trip, end, hasAudit);
+    journal.append(hasAudit && trip.snapshot.audit.hasBodies ? withBodies(line, trip, end.nowMs) : line);
   }
 }
 

@@ -14,7 +14,9 @@ const scopeDigits = digits - contentDigits;
 const longText = 2048;
 /** Consumers and models whose digest is remembered. */
 const mostScopes = 1_000;
-const scopes = new Map<string, string>();
+/** By user path and model. */
+const scopes = new Map<string, Map<string, string>>();
+let heldScopes = 0;
 
 /** `scoped-` or `auto-` and 32 hexadecimal digits; undefined where nothing tells conversations apart. `call` undefined: no body was read. */
 export function sessionIdOf(
@@ -26,7 +28,8 @@ export function sessionIdOf(
   if (named !== undefined) return `scoped-${hash('sha256', `${userPath}\0${named}`).slice(0, digits)}`;
   const beginning = call && beginningOf(call);
   if (beginning === undefined) return undefined;
-  const content = digestOf(beginning.flatMap(endsOf), 'hex').slice(0, contentDigits);
+  const isShort = beginning.every(({ length }) => length <= longText);
+  const content = digestOf(isShort ? beginning : beginning.flatMap(endsOf), 'hex').slice(0, contentDigits);
   return `auto-${content}${scopeOf(userPath, call?.model ?? '')}`;
 }
 
@@ -38,14 +41,17 @@ function endsOf(text: Buffer): readonly Buffer[] {
 
 /** Two conversations that begin alike stay apart. */
 function scopeOf(userPath: string, model: string): string {
-  const key = `${userPath}\0${model}`;
-  let scope = scopes.get(key);
-  if (scope === undefined) {
-    if (scopes.size >= mostScopes) scopes.clear();
-    scope = hash('sha256', key).slice(0, scopeDigits);
-    scopes.set(key, scope);
+  const known = scopes.get(userPath)?.get(model);
+  if (known !== undefined) return known;
+  if (heldScopes >= mostScopes) {
+    scopes.clear();
+    heldScopes = 0;
   }
-  return scope;
+  const made = hash('sha256', `${userPath}\0${model}`).slice(0, scopeDigits);
+  const ofPath = scopes.get(userPath) ?? new Map<string, string>();
+  scopes.set(userPath, ofPath.set(model, made));
+  heldScopes += 1;
+  return made;
 }
 
 /** A user is no session, unless a session is named in its id. */
