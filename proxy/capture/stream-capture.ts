@@ -5,6 +5,8 @@ import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { type AnswerContext, InvalidAnswer, type RawEvent } from '../dialects/translation.ts';
 import { nothingAsked, type StreamFold } from './stream-fold.ts';
 
+/** Bytes are read together, so many at a time: providers send each word in an event, and each event in a piece of its own. */
+const batchBytes = 4000;
 /** What an answer has beside its content. Characters. */
 const frameLength = 1024;
 /** Responses says each text up to four times, and the settings of the request twice: times what is recorded. */
@@ -23,6 +25,9 @@ export interface StreamFacts {
 export class StreamCapture {
   readonly #fold: StreamFold;
   #splitter = new ServerEventSplitter();
+  /** Holds what was not read yet. */
+  #batch: Buffer | undefined;
+  #waiting = 0;
   readonly #mostLength: number;
   readonly #mostBytes: number;
   #length = 0;
@@ -44,24 +49,30 @@ export class StreamCapture {
 
   /** About what it holds. Bytes. */
   get length(): number {
-    return this.#length + this.#unfinished;
+    return this.#length + this.#unfinished + this.#waiting;
   }
 
   /** The bytes are used only during the call. */
   push(bytes: Buffer): void {
-    if (!this.#isOver) this.#read(() => this.#split(bytes));
+    if (this.#isOver) return;
+    if (this.#waiting + bytes.length > batchBytes) this.#readWaiting();
+    if (bytes.length > batchBytes) {
+      this.#readBytes(bytes);
+      return;
+    }
+    this.#batch ??= Buffer.allocUnsafe(batchBytes);
+    this.#waiting += bytes.copy(this.#batch, this.#waiting);
   }
 
   /** Nothing more is taken. */
   stop(): void {
-    this.#isOver = true;
-    this.isCut = true;
-    this.#unfinished = 0;
-    this.#splitter = new ServerEventSplitter();
+    this.#readWaiting();
+    this.#end();
   }
 
   /** The JSON of the answer, as far as it has come; undefined: nothing of one. Throws what failed unexpectedly before, and spared the client. */
   json({ requestBody, model, nowMs }: StreamFacts): string | undefined {
+    this.#readWaiting();
     if (!this.#isOver) this.#read(() => this.#splitter.end());
     const context: AnswerContext = {
       model,
@@ -84,6 +95,23 @@ export class StreamCapture {
     }
   }
 
+  #end(): void {
+    this.#isOver = true;
+    this.isCut = true;
+    this.#unfinished = 0;
+    this.#splitter = new ServerEventSplitter();
+  }
+
+  #readWaiting(): void {
+    const length = this.#waiting;
+    this.#waiting = 0;
+    if (this.#batch !== undefined && length > 0) this.#readBytes(this.#batch.subarray(0, length));
+  }
+
+  #readBytes(bytes: Buffer): void {
+    if (!this.#isOver) this.#read(() => this.#split(bytes));
+  }
+
   #split(bytes: Buffer): readonly RawEvent[] {
     const events = this.#splitter.push(bytes);
     this.#unfinished = events.length > 0 ? 0 : this.#unfinished + bytes.length;
@@ -97,11 +125,11 @@ export class StreamCapture {
         this.#length += length;
         if (length === 0) this.#silent += event.data.length;
         if (this.#length > this.#mostLength || this.#silent > mostSilent * this.#mostBytes) {
-          this.stop();
+          this.#end();
           return;
         }
       }
-      if (this.#unfinished > this.#mostBytes) this.stop();
+      if (this.#unfinished > this.#mostBytes) this.#end();
     } catch (error) {
       // What the client got makes no sense from here on. Anything else is told when the client has all of it.
       this.#isOver = true;
