@@ -1,5 +1,8 @@
 // Finds what the events of a stream say of usage, and the event that says nothing else. Nearly every event says null, so that is seen first.
 import { dataOf, firstEventEnd, isLineEnd, lastEventEnd } from '../../bytes/events.ts';
+import { skipSpace } from '../../bytes/json-tokens.ts';
+import { scanObject } from '../../bytes/scan.ts';
+import { spells } from '../../bytes/spells.ts';
 import type { EventCounter } from '../../tokens/event-counter.ts';
 import { findUsage } from '../../tokens/find-usage.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';
@@ -9,6 +12,10 @@ const carriageReturn = 0x0d;
 const quote = 0x22;
 const colon = 0x3a;
 const backslash = 0x5c;
+const letterN = 0x6e;
+const brace = 0x7b;
+const bracket = 0x5b;
+const closingBracket = 0x5d;
 const dataField = Buffer.from('data:');
 /** Without its first quote, which is too frequent to search for. */
 const usageKey = Buffer.from('usage"');
@@ -93,13 +100,22 @@ export function lastUsage(events: Buffer): TokenUsage | undefined {
 
 /** Whether an event tells of usage and of nothing else that a client would miss: no choice, and no error. */
 export function isUsageEvent(event: Buffer): boolean {
+  const data = dataBytesOf(event);
+  let hasUsage = false;
   try {
-    const { choices, usage, error } = JSON.parse(dataBytesOf(event).toString('utf8')) as Record<string, unknown>;
-    const isEmpty = choices === undefined || choices === null || (Array.isArray(choices) && choices.length === 0);
-    return isEmpty && typeof usage === 'object' && usage !== null && (error === undefined || error === null);
+    for (const { keyStart, keyEnd, valueStart } of scanObject(data)) {
+      const length = keyEnd - keyStart;
+      const first = data[valueStart];
+      if (length === 7 && spells(data, keyStart, 'choices')) {
+        if (first !== letterN && !(first === bracket && data[skipSpace(data, valueStart + 1)] === closingBracket))
+          return false;
+      } else if (length === 5 && spells(data, keyStart, 'usage')) hasUsage = first === brace;
+      else if (length === 5 && spells(data, keyStart, 'error') && first !== letterN) return false;
+    }
   } catch {
     return false;
   }
+  return hasUsage;
 }
 
 /** The joined `data:` lines of one event as bytes, without a copy where the event is one such line. */

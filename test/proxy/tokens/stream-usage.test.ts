@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { StreamTap } from '../../../proxy/dialects/chat/stream-tap.ts';
+import { isUsageEvent } from '../../../proxy/dialects/chat/stream-usage.ts';
 import { extent, runs } from '../../support/extent.ts';
 import { slownessOf } from './quick.ts';
 
@@ -66,6 +67,27 @@ await test('the last report of a stream counts, wherever it is cut', async (t) =
       t.same(wrong, [], `${name}, lines end with ${JSON.stringify(end)}: cut into pieces of any size`);
     }
   }
+});
+
+await test('an event of usage alone is one that a client who asked for none would not miss', async (t) => {
+  const isAlone = (members: string): boolean => isUsageEvent(Buffer.from(`data: {${members}}\n\n`));
+  const usage = '"usage":{"total_tokens":7}';
+  for (const members of [
+    usage,
+    `"choices":[],${usage}`,
+    `"choices": [ ] , ${usage}`,
+    `${usage},"choices":null,"error":null`,
+  ])
+    t.equal(isAlone(members), true, members);
+  for (const members of [
+    `"choices":[{"index":0}],${usage}`,
+    `"choices":[ {}],${usage}`,
+    `"error":{"code":429},${usage}`,
+    '"choices":[],"usage":null',
+    '"choices":[]',
+    `"choices":[],${usage}}x`,
+  ])
+    t.equal(isAlone(members), false, members);
 });
 
 await test('a usage event that is kept from the client is read all the same', async (t) => {
