@@ -34,13 +34,14 @@ export class ChoicesFold implements StreamFold {
     this.#repeated.forget();
     const body = event.data.trim() === '[DONE]' ? undefined : parseObject(event.data);
     const choices = (listOf(body?.['choices']) ?? []).filter(isObject);
-    if (body === undefined || choices.length === 0 || isFailure(event.event, body)) {
-      return [...this.#choices.values(), ...(this.#choices.size === 0 ? [this.#choice(0)] : [])].reduce(
-        (length, { fold }) => length + fold.add(event),
-        0,
-      );
-    }
+    const isOfAll = body === undefined || isFailure(event.event, body);
     let length = 0;
+    if (isOfAll || choices.length === 0) {
+      if (this.#choices.size === 0) this.#choice(0);
+      for (const { reader, fold } of this.#choices.values())
+        length += isOfAll ? fold.add(event) : fold.take(reader.readBody(body));
+      return length;
+    }
     for (const choice of choices) {
       const index = numberOf(choice['index']) ?? 0;
       if (index >= mostChoices) continue;

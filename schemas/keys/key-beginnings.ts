@@ -16,8 +16,8 @@ interface Mark {
 }
 
 const marks: readonly Mark[] = beginnings.map((beginning) => {
-  const at = [...beginning].findIndex((letter, index) => index >= 2 && rareLetters.includes(letter));
-  return { beginning, letter: beginning[at], at };
+  const at = 2 + beginning.slice(2).search(/[-_J]/);
+  return { beginning, letter: rareLetters.find((letter) => letter === beginning[at]), at };
 });
 /** Without such a letter: they begin with one that is rare enough. */
 const others = marks.filter(({ letter }) => letter === undefined).map(({ beginning }) => beginning);

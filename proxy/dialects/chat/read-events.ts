@@ -31,6 +31,7 @@ export class ChunkReader implements EventReader {
 
   /** A chunk as JSON. */
   readBody(body: JsonObject): readonly StreamEvent[] {
+    if (this.#isEnded) return none;
     const choice = firstChoice(body);
     // An answer may have more parts than a call may have arguments, so they are joined as lists.
     let events: readonly StreamEvent[] = this.#isStarted ? [] : [this.#start(body)];
