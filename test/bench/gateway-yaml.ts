@@ -12,17 +12,19 @@ interface YamlOptions {
   readonly isCurrent?: boolean;
   /** A line of the access log for each request; otherwise none at all. */
   readonly isLogged?: boolean;
-  readonly recording?: Recording;
+  /** For figures of what is recorded: then no rule counts tokens, which only some gateways would do. Absent: as in production. */
+  readonly recording?: Recording | undefined;
 }
 
 /** One provider, one alias, and rules that match every request without ever refusing one. */
 export function gatewayYaml(
   upstream: string,
-  { generation = 0, isCurrent = true, isLogged = false, recording = 'on' }: YamlOptions = {},
+  { generation = 0, isCurrent = true, isLogged = false, recording }: YamlOptions = {},
 ): string {
-  const limits = `[{ period: minute, max_requests: ${1_000_000_000 + generation}, max_tokens: 1000000000000 }]`;
+  const tokens = recording === undefined ? ', max_tokens: 1000000000000' : '';
+  const limits = `[{ period: minute, max_requests: ${1_000_000_000 + generation}${tokens} }]`;
   const server = isCurrent ? `${SERVER}  access_log: ${isLogged ? 'all' : 'off'}\n` : '';
-  return `${server}${AUDIT[recording]}providers:
+  return `${server}${AUDIT[recording ?? 'on']}providers:
   bench:
     type: openai
     base_url: ${upstream}/v1

@@ -27,7 +27,7 @@ export const USAGE = `usage: npm run bench -- [options]
     --rounds N         times that each page is asked for (default 30)
   --records-cost       CPU per request with records on, and with bodies recorded, × records off, side by side; 10 minutes
     --only WHAT        of the workloads of --compare (default json-1k,json-8k,sse)
-    --pairs N          rounds per start of the gateways, 0.7 s each (default 20)
+    --pairs N          rounds per start of the gateways, 1 s each (default 12)
     --launches N       how often they are started (default 6)
   --translation        what a translated call costs, × one whose bytes are relayed; 1 minute
   --profile            where the CPU time of gateway and bare goes, function by function`;
@@ -104,7 +104,7 @@ export function readOptions(words: string[]): Options | undefined {
     json,
     record,
     compare,
-    pairs: countOf('--pairs', values.pairs ?? (mode === 'records-cost' ? '20' : '6')),
+    pairs: countOf('--pairs', values.pairs ?? (mode === 'records-cost' ? '12' : '6')),
     launches: countOf('--launches', values.launches),
     nodes: listOf(values.node),
     entries: countOf('--entries', values.entries),

@@ -111,7 +111,7 @@ export interface GatewayOptions {
   readonly env?: Record<string, string>;
   /** It has a line of the access log for each request. */
   readonly isLogged?: boolean;
-  readonly recording?: Recording;
+  readonly recording?: Recording | undefined;
   readonly tree?: string;
   readonly node?: string;
 }

@@ -18,7 +18,7 @@ const MOST = { on: 1.1, bodies: 1.25 } as const;
 const WARM_REQUESTS = { json: 60_000, others: 15_000 };
 const MOST_WARM_SECONDS = 30;
 /** Slices of each gateway in one round: few, so that others disturb all of them alike. */
-const TURNS = 2;
+const TURNS = 4;
 /** Records are written out so long after their request at the latest: what that costs belongs to the round. Milliseconds. */
 const FLUSH_MS = 250;
 const FOREIGN_CORES = 0.25;
