@@ -26,6 +26,7 @@ const isFull = process.env['RUNS'] === 'full';
 const together: readonly (readonly [directory: string, mostFiles: number])[] = [
   ['test/faults/', 5],
   ['test/journeys/', 6],
+  ['test/dashboard/', 20],
   ['test/proxy/limits/', 50],
   ['test/proxy/tokens/', 50],
   ['test/proxy/', 100],

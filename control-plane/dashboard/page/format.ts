@@ -23,7 +23,7 @@ export function share(number: number): string {
 
 /** US dollars; null: nobody knows the price. */
 export function dollars(amount: number | null): string {
-  if (amount === null) return 'unknown';
+  if (amount === null) return 'no price';
   return amount !== 0 && Math.abs(amount) < 0.01 ? smallMoney.format(amount) : money.format(amount);
 }
 

@@ -17,7 +17,7 @@ export const zone: string = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const clockTime = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
-const hourTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const hourTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const dayName = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 
 /** Unix milliseconds of RFC 3339; NaN for any other text. */
@@ -53,8 +53,26 @@ export function parseLocal(text: string): number {
 /** The calendar day in the viewer's zone, as `2030-01-31`. */
 export function dayText(ms: number): string {
   const date = new Date(ms);
-  const two = (number: number): string => String(number).padStart(2, '0');
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())}`;
+}
+
+/** The value of a field for a local time: `2030-01-31T12:00`. */
+export function localField(ms: number): string {
+  const date = new Date(ms);
+  return `${dayText(ms)}T${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, '0');
+}
+
+/** Where every day from the first to the last (`2030-01-31`) begins in the viewer's zone. Unix milliseconds. */
+export function dayStarts(first: string, last: string): number[] {
+  const starts: number[] = [];
+  const date = new Date(startOfDay(first));
+  for (const end = startOfDay(last); date.getTime() <= end; date.setDate(date.getDate() + 1))
+    starts.push(date.getTime());
+  return starts;
 }
 
 /** The start of a calendar day (`2030-01-31`) in the viewer's zone. Unix milliseconds. */

@@ -1,5 +1,140 @@
-// The overview page.
+// The overview: what goes through the gateway, who causes it, and whether all is well.
+import { useMemo } from 'preact/hooks';
+import { useCell } from '../cell.ts';
+import { compact, dollars, latency, share } from '../format.ts';
 import { html, type View } from '../html.ts';
+import { type Load, useLoad } from '../load.ts';
+import { Plot } from '../parts/plot.ts';
+import { Empty, Loaded } from '../parts/states.ts';
+import { linkTo, place } from '../router.ts';
+import { session } from '../session-state.ts';
+import { Health } from './overview/health.ts';
+import { type Stats, seriesOf, type UsageRow } from './overview/over-time.ts';
+import { TopList, type TopRow } from './overview/top-list.ts';
+
+const spans = [
+  ['1', 'Today'],
+  ['3', '3 days'],
+  ['7', '7 days'],
+  ['30', '30 days'],
+] as const;
+
+const everyMs = 5_000;
+
+interface Row extends UsageRow {
+  readonly model?: string;
+  readonly provider_name?: string;
+  readonly user_path?: string;
+}
+
 export function view(): View {
-  return html`<h1>Overview</h1>`;
+  const { query } = useCell(place);
+  const { who } = useCell(session);
+  const days = spans.find(([value]) => value === query.get('days'))?.[0] ?? '1';
+  const isHourly = Number(days) <= 3;
+  const asked = `days=${days}`;
+  const stats = useLoad<Stats>(`/admin/audit/stats?${asked}`, everyMs);
+  const usage = useLoad<UsageRow[]>(`/admin/usage/daily?${asked}&interval=${isHourly ? 'hourly' : 'daily'}`, everyMs);
+  const consumers = useLoad<Row[]>(`/admin/usage/user-paths?${asked}`, everyMs);
+  const models = useLoad<Row[]>(`/admin/usage/models?${asked}`, everyMs);
+  return html`<div class="page-head">
+      <h1>Overview</h1>
+      <div class="switcher" role="group" aria-label="Time">
+        ${spans.map(([value, text]) => html`<a key=${value} href=${linkTo('/', { days: value })} aria-current=${value === days ? 'true' : undefined}>${text}</a>`)}
+      </div>
+    </div>
+    ${who?.scoped === false && html`<${Health} />`}
+    <${Loaded} of=${stats} what="statistics">${(body: Stats) => html`<${Traffic} stats=${body} usage=${usage} />`}</${Loaded}>
+    <div class="grid">
+      <${Top} of=${consumers} title="Consumers" what="consumers" nameOf=${({ user_path }: Row) => user_path} />
+      <${Top} of=${models} title="Models" what="models" nameOf=${({ provider_name, model }: Row) => (provider_name === undefined ? model : `${provider_name}/${model}`)} />
+      <${Providers} stats=${stats} models=${models} />
+    </div>`;
+}
+
+interface TrafficProps {
+  readonly stats: Stats;
+  readonly usage: Load<UsageRow[]>;
+}
+
+function Traffic({ stats, usage }: TrafficProps): View {
+  const rows = usage.body;
+  const { times, counts, tokens, costs } = useMemo(() => seriesOf(stats, rows ?? []), [stats, rows]);
+  const { requests, refused, client_errors, server_errors } = stats.summary;
+  const tokenSum = (rows ?? []).reduce((total, row) => total + row.total_tokens, 0);
+  const errors = server_errors + client_errors - refused;
+  const part = (number: number): string => (requests === 0 ? '' : share(number / requests));
+  if (requests === 0)
+    return html`<section class="card"><${Empty} title="No request in this time.">
+      <p>Send one to any proxy, for example <code>POST /v1/chat/completions</code>, or look further back.</p>
+    </${Empty}></section>`;
+  return html`<dl class="tiles">
+      <${Tile} name="Requests" value=${compact(requests)} note=${`${part(stats.summary.succeeded)} succeeded`} />
+      <${Tile} name="Errors" value=${compact(errors)} note=${part(errors)} />
+      <${Tile} name="Refused by limits" value=${compact(refused)} note=${part(refused)} />
+      <${Tile} name="Tokens" value=${rows === undefined ? '–' : compact(tokenSum)} />
+      <${Tile} name="Cost" value=${rows === undefined ? '–' : dollars(costOf(rows))} note=${costOf(rows ?? []) === null ? '' : unpriced(rows)} />
+    </dl>
+    <div class="grid">
+      <section class="card"><${Plot} title="Requests" times=${times} series=${counts} format=${compact} /></section>
+      <section class="card"><${Plot} title="Tokens" times=${times} series=${tokens} format=${compact} /></section>
+      <section class="card"><${Plot} title="Cost" times=${times} series=${costs} format=${dollars} /></section>
+    </div>`;
+}
+
+function unpriced(rows: readonly UsageRow[] | undefined): string {
+  const count = (rows ?? []).reduce((total, row) => total + row.unpriced_requests, 0);
+  return count === 0 ? '' : `${compact(count)} without a price`;
+}
+
+interface TileProps {
+  readonly name: string;
+  readonly value: string;
+  readonly note?: string;
+}
+
+function Tile({ name, value, note }: TileProps): View {
+  return html`<div class="tile"><dt>${name}</dt><dd>${value} <span class="small quiet">${note}</span></dd></div>`;
+}
+
+interface TopProps {
+  readonly of: Load<Row[]>;
+  readonly title: string;
+  readonly what: string;
+  readonly nameOf: (row: Row) => string | undefined;
+}
+
+/** By requests, so that those without a price are there, too. */
+function Top({ of, title, what, nameOf }: TopProps): View {
+  const rowsOf = (rows: readonly Row[]): TopRow[] =>
+    rows.map((row) => ({
+      name: nameOf(row) ?? '',
+      size: row.requests,
+      text: `${compact(row.requests)} · ${compact(row.total_tokens)} tokens · ${dollars(row.total_cost)}`,
+    }));
+  return html`<section class="card"><h2>${title}</h2>
+    <${Loaded} of=${of} what=${what}>${(rows: readonly Row[]) => html`<${TopList} rows=${rowsOf(rows)} what=${what} />`}</${Loaded}>
+  </section>`;
+}
+
+/** Null: nothing of it has a price. */
+function costOf(rows: readonly Row[]): number | null {
+  const priced = rows.flatMap(({ total_cost }) => (total_cost === null ? [] : [total_cost]));
+  return priced.length === 0 ? null : priced.reduce((total, cost) => total + cost, 0);
+}
+
+function Providers({ stats, models }: { readonly stats: Load<Stats>; readonly models: Load<Row[]> }): View {
+  const costs = Map.groupBy(models.body ?? [], ({ provider_name }) => provider_name ?? '');
+  const rowsOf = ({ providers }: Stats): TopRow[] =>
+    providers.map(({ provider_name: name, requests, mean_duration_ns }) => {
+      const cost = costOf(costs.get(name) ?? []);
+      return {
+        name,
+        size: requests,
+        text: `${compact(requests)} · ${latency(mean_duration_ns)} mean · ${dollars(cost)}`,
+      };
+    });
+  return html`<section class="card"><h2>Providers</h2>
+    <${Loaded} of=${stats} what="providers">${(body: Stats) => html`<${TopList} rows=${rowsOf(body)} what="providers" />`}</${Loaded}>
+  </section>`;
 }

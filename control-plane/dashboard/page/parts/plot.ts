@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import { useCell } from '../cell.ts';
 import { html, type View } from '../html.ts';
 import { themeTurn } from '../theme.ts';
-import { localTime } from '../time.ts';
+import { localDay, localHour, localTime } from '../time.ts';
 import { TimeText } from './time-text.ts';
 
 export interface Series {
@@ -114,9 +114,9 @@ function optionsOf(
     height,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
-    scales: { y: { range: (_, __, most) => [0, Math.max(1e-6, most * 1.1)] } },
+    scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [
-      { ...axis, grid: { show: false } },
+      { ...axis, grid: { show: false }, size: 28, values: (_, splits) => splits.map((second) => tick(second * 1000)) },
       { ...axis, grid, size: 52, values: (_, splits) => splits.map(format) },
     ],
     series: [
@@ -128,6 +128,12 @@ function optionsOf(
     ],
     hooks: { setCursor: [({ cursor }) => tell(cursor.idx ?? null)] },
   };
+}
+
+/** The hour, at midnight the day. */
+function tick(ms: number): string {
+  const hour = localHour(ms);
+  return hour === '00:00' ? localDay(ms) : hour;
 }
 
 /** The colour that a property of the style sheet has in the theme of now. */

@@ -24,6 +24,8 @@ export interface TableProps<Row> {
   readonly rowHeight?: number;
   /** Classes of a row. */
   readonly markOf?: (row: Row) => string;
+  /** CSS, such as `60rem`: what is narrower scrolls sideways. */
+  readonly minWidth?: string;
   /** There are more rows than the list has. */
   readonly total?: number;
 }
@@ -34,7 +36,7 @@ const mostWhole = 60;
 const spareRows = 8;
 
 export function Table<Row>(props: TableProps<Row>): View {
-  const { label, columns, rows, keyOf, rowHeight = 44, markOf, total } = props;
+  const { label, columns, rows, keyOf, rowHeight = 44, markOf, minWidth, total } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
   const isWhole = rows.length <= mostWhole;
@@ -65,7 +67,7 @@ export function Table<Row>(props: TableProps<Row>): View {
     aria-label=${label}
     onScroll=${isWhole ? undefined : look}
   >
-    <table aria-rowcount=${(total ?? rows.length) + 1} aria-label=${label}>
+    <table aria-rowcount=${(total ?? rows.length) + 1} aria-label=${label} style=${minWidth === undefined ? undefined : { minWidth }}>
       <thead>
         <tr aria-rowindex="1">
           ${columns.map(

@@ -1,0 +1,108 @@
+// Whether all is well: what is degraded and since when, the stores, and every proxy.
+import { duration } from '../../format.ts';
+import { html, type View } from '../../html.ts';
+import { useLoad } from '../../load.ts';
+import { Badge } from '../../parts/badge.ts';
+import { Loaded } from '../../parts/states.ts';
+import { type Column, Table } from '../../parts/table.ts';
+import { TimeText } from '../../parts/time-text.ts';
+import { parseTime, useSecond } from '../../time.ts';
+
+interface Proxy {
+  readonly instance: string;
+  readonly live: boolean;
+  readonly converged: boolean;
+  readonly heard_at: string;
+  readonly started_at: string;
+  readonly config_revision: string;
+  readonly state_revision: number;
+  readonly unusable_target_count: number;
+}
+
+interface Degraded {
+  readonly where: string;
+  readonly reason: string;
+  readonly since: string;
+}
+
+interface Status {
+  readonly converged: boolean;
+  readonly degraded: readonly Degraded[];
+  readonly desired: { readonly config_revision: string; readonly state_revision: number };
+  readonly proxies: readonly Proxy[];
+  readonly last_rejected_config: { readonly problems: readonly string[] } | null;
+  readonly store: { readonly engine: string; readonly status: 'up' | 'down' | 'emptied' };
+}
+
+/** What it means, and what to do. */
+const words: Readonly<Record<string, string>> = {
+  config_last_good: 'The configuration on disk was not usable at the start, so the last good one is in force.',
+  config_rejected: 'The configuration on disk has mistakes, so the one before it stays in force.',
+  secret_file_unusable: 'A file with a secret cannot be used, so the secret before it stays in force.',
+  state_store_unavailable: 'The state store does not answer: limits hold as they are, nothing can be changed.',
+  state_store_emptied: 'The state store has lost what was in it.',
+  record_store_unavailable: 'The record store does not answer: records wait in the journal.',
+  state_documents_unsealed: 'Some stored documents have no valid seal and are ignored.',
+  no_proxy_is_live: 'No proxy is live, so nobody serves requests.',
+  silent: 'Has sent no heartbeat. It has ended, or cannot reach the state store.',
+  behind: 'Does not enforce the latest rules and configuration.',
+  instance_shared: 'Two processes run under this name. Give each its own GATEWAY_INSTANCE.',
+  environment_differs: 'Has other SET_* variables, entitlements or switches than the control plane.',
+  providers_left_out: 'Has left out providers, because they have no key.',
+  targets_unusable: 'Some models fail or rest, so others are asked in their place.',
+};
+
+export function Health(): View {
+  const status = useLoad<Status>('/admin/status', 2_000);
+  return html`<section class="card" aria-labelledby="health">
+    <${Loaded} of=${status} what="the health of the gateway">${(body: Status) => html`<${Body} status=${body} />`}</${Loaded}>
+  </section>`;
+}
+
+function Body({ status }: { readonly status: Status }): View {
+  const { degraded, proxies, store, last_rejected_config: rejected } = status;
+  const live = proxies.filter((proxy) => proxy.live).length;
+  const engine = store.engine === 'redis' ? 'Redis' : 'SQLite file';
+  return html`<div class="page-head">
+      <h2 id="health">Health</h2>
+      <div class="badges">
+        <${Badge} tone=${degraded.length === 0 ? 'good' : 'warn'}>${degraded.length === 0 ? 'All is well' : `${degraded.length} degraded`}</${Badge}>
+        <${Badge} tone=${live === 0 ? 'bad' : status.converged ? 'good' : 'warn'}>${`${live} of ${proxies.length} ${proxies.length === 1 ? 'proxy' : 'proxies'} live, ${status.converged ? 'converged' : 'not converged'}`}</${Badge}>
+        <${Badge} tone=${store.status === 'up' ? 'good' : 'bad'}>${`State store (${engine}) ${store.status}`}</${Badge}>
+      </div>
+    </div>
+    ${
+      degraded.length > 0 &&
+      html`<ul class="list troubles">
+      ${degraded.map((each) => html`<${Trouble} key=${`${each.where} ${each.reason}`} trouble=${each} />`)}
+    </ul>`
+    }
+    ${rejected !== null && html`<details><summary>Mistakes in the configuration on disk</summary><pre tabindex="0">${rejected.problems.join('\n')}</pre></details>`}
+    ${proxies.length > 0 && html`<${Table} label="Proxies" minWidth="52rem" columns=${columns} rows=${proxies} keyOf=${({ instance }: Proxy) => instance} markOf=${({ live: isLive }: Proxy) => (isLive ? '' : 'faded')} />`}`;
+}
+
+function Trouble({ trouble: { where, reason, since } }: { readonly trouble: Degraded }): View {
+  const lasting = duration(useSecond() - parseTime(since));
+  const whose = where === 'control-plane' ? 'Control plane' : where;
+  return html`<li>
+    <${Badge} tone="warn">${reason.replaceAll('_', ' ')}</${Badge}>
+    <strong>${whose}</strong> <span>${words[reason] ?? ''}</span>
+    <span class="quiet small">since <${TimeText} at=${since} />, for ${lasting}</span>
+  </li>`;
+}
+
+const columns: readonly Column<Proxy>[] = [
+  { title: 'Proxy', cell: ({ instance }) => html`<span class="name">${instance}</span>` },
+  {
+    title: 'State',
+    cell: ({ live, converged }) =>
+      live
+        ? html`<${Badge} tone=${converged ? 'good' : 'warn'}>${converged ? 'live' : 'live, behind'}</${Badge}>`
+        : html`<${Badge} tone="bad">silent</${Badge}>`,
+  },
+  { title: 'Config', cell: ({ config_revision }) => html`<code>${config_revision}</code>` },
+  { title: 'State revision', isNumber: true, cell: ({ state_revision }) => String(state_revision) },
+  { title: 'Targets not usable', isNumber: true, cell: ({ unusable_target_count }) => String(unusable_target_count) },
+  { title: 'Heard', cell: ({ heard_at }) => html`<${TimeText} at=${heard_at} />` },
+  { title: 'Started', cell: ({ started_at }) => html`<${TimeText} at=${started_at} />` },
+];

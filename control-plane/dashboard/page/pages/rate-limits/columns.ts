@@ -1,0 +1,116 @@
+// The columns of the table of rules.
+import { compact } from '../../format.ts';
+import { html, type View } from '../../html.ts';
+import { Badge } from '../../parts/badge.ts';
+import { Meter } from '../../parts/meter.ts';
+import type { Column } from '../../parts/table.ts';
+import { Countdown, TimeText } from '../../parts/time-text.ts';
+import { periodWords, type Rule, scopeWords, titleOf } from './rule.ts';
+
+/** What can be done with a row. */
+export type RuleAction = 'edit' | 'override' | 'yaml' | 'reset' | 'delete';
+
+export function columnsFor(act: (action: RuleAction, rule: Rule) => void): readonly Column<Rule>[] {
+  return [
+    { title: 'Subject', width: '24%', cell: (rule) => html`<${Subject} rule=${rule} />` },
+    { title: 'Use', width: '22%', cell: (rule) => html`<${Use} rule=${rule} />` },
+    { title: 'Refused', width: '7rem', isNumber: true, cell: (rule) => html`<${Refused} rule=${rule} />` },
+    { title: 'Source', cell: (rule) => html`<${Source} rule=${rule} />` },
+    {
+      title: 'Actions',
+      width: '14rem',
+      isUntitled: true,
+      cell: (rule) => html`<${Actions} rule=${rule} act=${act} />`,
+    },
+  ];
+}
+
+interface OfRule {
+  readonly rule: Rule;
+}
+
+function Subject({ rule }: OfRule): View {
+  const { scope, subject, name, mode, per_child, enforced, unenforced_reason, period_label } = rule;
+  return html`<div class="cell">
+    <span class="name" title=${subject}>${subject}</span>
+    <span class="cell-line">
+      <span class="quiet small">${scopeWords[scope]}, ${periodWords(period_label)}</span>
+      ${per_child && html`<${Badge} title="Every direct child has counters of its own">each child</${Badge}>`}
+      ${mode === 'shadow' && html`<${Badge} tone="info" title="Counts and refuses nothing">shadow</${Badge}>`}
+      ${!enforced && html`<${Badge} tone="warn" title=${unenforced_reason}>not enforced</${Badge}>`}
+      ${name !== undefined && html`<${Badge} title="Its name">${name}</${Badge}>`}
+    </span>
+  </div>`;
+}
+
+function Use({ rule }: OfRule): View {
+  const { per_child, period_seconds, max_requests, max_tokens, requests_used, tokens_used, in_flight } = rule;
+  const label = titleOf(rule);
+  if (per_child || requests_used === undefined) {
+    const caps = [
+      ...(max_requests === undefined ? [] : [`${compact(max_requests)} requests`]),
+      ...(max_tokens === undefined ? [] : [`${compact(max_tokens)} tokens`]),
+    ];
+    const why = per_child ? 'for each child' : 'use is not known now';
+    return html`<span>${caps.join(', ')} <span class="quiet small">${why}</span></span>`;
+  }
+  const used = period_seconds === 0 ? in_flight : requests_used;
+  const unit = period_seconds === 0 ? 'in flight' : 'requests';
+  return html`<div class="cell">
+    ${max_requests !== undefined && html`<${Meter} used=${used ?? 0} cap=${max_requests} unit=${unit} label=${label} />`}
+    ${max_tokens !== undefined && html`<${Meter} used=${tokens_used ?? 0} cap=${max_tokens} unit="tokens" label=${label} />`}
+  </div>`;
+}
+
+function Refused({ rule: { refused, mode } }: OfRule): View {
+  if (refused === undefined) return html`<span class="quiet">–</span>`;
+  const title = 'On the live proxies, since each of them has started';
+  return html`<span title=${title} class=${refused === 0 ? 'quiet' : undefined}>
+    ${compact(refused)}${mode === 'shadow' && html`<br /><span class="quiet small">would have</span>`}
+  </span>`;
+}
+
+function Source({ rule }: OfRule): View {
+  const { source, declared_at, overrides_config, updated_by, updated_at, reason, expires_at } = rule;
+  if (source === 'config')
+    return html`<div class="cell">
+      <span>Config</span>
+      <code class="quiet" title=${declared_at}>${declared_at}</code>
+    </div>`;
+  const who = updated_by === 'master_key' ? 'master key' : updated_by;
+  return html`<div class="cell">
+    <span class="cell-line">
+      ${overrides_config ? 'Override' : 'Manual'}
+      ${expires_at !== undefined && html`<${Badge} tone="info">ends in <${Countdown} at=${expires_at} over="a moment" /></${Badge}>`}
+      ${overrides_config && html`<code class="quiet small shrinks" title=${`The configuration declares it at ${declared_at}`}>${declared_at}</code>`}
+    </span>
+    <span class="quiet small" title=${reason}>${reason === undefined ? '' : `“${reason}” – `}${who}, <${TimeText} at=${updated_at} /></span>
+  </div>`;
+}
+
+function Actions({ rule, act }: OfRule & { readonly act: (action: RuleAction, rule: Rule) => void }): View {
+  const offered: readonly [RuleAction, string][] =
+    rule.source === 'config'
+      ? [
+          ['override', 'Override'],
+          ['yaml', 'YAML'],
+          ['reset', 'Reset'],
+        ]
+      : [
+          ['edit', 'Edit'],
+          ['reset', 'Reset'],
+          ['delete', 'Delete'],
+        ];
+  return html`<div class="row-actions">
+    ${offered.map(
+      ([action, text]) => html`<button
+        class="row"
+        key=${action}
+        aria-label=${`${text}: ${titleOf(rule)}`}
+        onClick=${() => act(action, rule)}
+      >
+        ${text}
+      </button>`,
+    )}
+  </div>`;
+}

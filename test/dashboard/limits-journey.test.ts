@@ -1,0 +1,155 @@
+// An operator overrides a limit in the dashboard, a client is refused, the operator sees it, and all is as before; also with the control plane away for a while.
+import { t as suite, type Test, test } from 'tap';
+import { startBrowser } from '../support/browser.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { startFleet } from '../support/fleet.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const declared = { rate_limits: { user_paths: [{ path: '/team', limits: [{ period: 'day', max_requests: 100 }] }] } };
+const upstream = await startFakeUpstream({ t: suite });
+const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, upstream, files: { 'limits.yaml': declared } });
+const [proxy] = fleet.proxies;
+if (proxy === undefined) throw new Error('there is no proxy');
+const browser = await startBrowser(suite);
+
+const askAs = async (path: string): Promise<number> => {
+  const body = { model: `fake/${upstream.models[0]}`, messages: [{ role: 'user', content: 'Hello' }] };
+  const headers = { 'x-gateway-user-path': path };
+  const response = await proxy.fetch('/v1/chat/completions', { method: 'POST', headers, body });
+  await response.body?.cancel();
+  return response.status;
+};
+
+/** Opens the page of rate limits. */
+async function openLimits(t: Test) {
+  const opened = await browser.open({
+    origin: proxy?.url ?? '',
+    path: '/rate-limits',
+    expected: /status of (401|503)|ERR_/,
+  });
+  t.teardown(() => opened.context.close());
+  const { page } = opened;
+  const row = page.getByRole('row', { name: /\/team / });
+  return { ...opened, row };
+}
+
+await test('log in, override a limit, see a request refused, delete the override, log out', async (t) => {
+  const { page, row, complaints, barriers } = await openLimits(t);
+  t.equal(await askAs('/team/app'), 200);
+  await row.getByText('1 / 100 requests').waitFor();
+  await row.getByText('limits.yaml').waitFor();
+
+  await row.getByRole('button', { name: /^Override/ }).click();
+  const dialog = page.getByRole('dialog');
+  t.same(await barriers(), []);
+  await dialog.getByLabel('Requests').fill('1');
+  await dialog.getByLabel('Reason').fill('runaway job');
+  await dialog.getByText('The same as YAML').click();
+  t.match(
+    await dialog.locator('pre').textContent(),
+    /- path: \/team\n {6}limits:\n {8}- period: day\n {10}max_requests: 1\n/,
+  );
+  await dialog.getByRole('button', { name: 'Override' }).click();
+  await page.getByText('In force on all 2 proxies.').waitFor();
+  t.equal(await askAs('/team/app'), 429);
+  await row.getByText('1 / 1 requests').waitFor();
+  t.match(await row.textContent(), /Override.*ends in.*7 h 59.*“runaway job” – master key/);
+  await waitFor('the refusal to show', async () => (await row.getByRole('cell').nth(2).textContent())?.trim() === '1');
+
+  await row.getByRole('button', { name: /^Delete/ }).click();
+  await dialog.getByRole('button', { name: 'Delete rule' }).click();
+  await row.getByText('/ 100 requests').waitFor();
+  t.equal(await page.getByRole('dialog').count(), 0);
+  t.equal(await askAs('/team/app'), 200);
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByRole('heading', { name: 'Log in' }).waitFor();
+  t.same(await page.context().cookies(), []);
+  t.same(complaints(), []);
+});
+
+await test('a rule is made, moved with a warning, and a mistake is said at its field', async (t) => {
+  const { page } = await openLimits(t);
+  await page.getByRole('button', { name: 'New rule' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Store rule' }).click();
+  await dialog.getByText('Say whom or what the rule is for.').waitFor();
+  t.equal(await page.evaluate('document.activeElement.name'), 'subject');
+  await dialog.getByLabel('User path').fill('/new');
+  await dialog.getByLabel('Requests').fill('99999999999999999');
+  await dialog.getByRole('button', { name: 'Store rule' }).click();
+  await dialog.getByText('Write a whole number.').waitFor();
+  await dialog.getByLabel('Requests').fill('7');
+  await dialog.getByRole('button', { name: 'Store rule' }).click();
+  const row = page.getByRole('row', { name: /\/new / });
+  await row.getByRole('button', { name: /^Edit/ }).click();
+  await dialog.getByLabel('Period').selectOption('hour');
+  await dialog.getByText('its counters begin at zero').waitFor();
+  await dialog.getByRole('button', { name: 'Store rule' }).click();
+  await row.getByText('per hour').waitFor();
+  const listed = (await (await fleet.admin('/admin/rate-limits?user_path=/new')).json()) as { rate_limits: object[] };
+  t.match(listed.rate_limits, [{ period_label: 'hour', max_requests: 7, source: 'manual' }]);
+  t.equal(listed.rate_limits.length, 1, 'the old one is gone');
+});
+
+await test('all counters are reset when the word is typed, not before', async (t) => {
+  const { page, row } = await openLimits(t);
+  await askAs('/team/app');
+  await row.getByText(/[1-9] \/ 100 requests/).waitFor();
+  await page.getByRole('button', { name: 'Reset all' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Reset all counters' }).click();
+  await dialog.getByText('Type reset to confirm.').waitFor();
+  await dialog.getByLabel(/^Type/).fill('reset');
+  await page.keyboard.press('Enter');
+  await row.getByText('0 / 100 requests').waitFor();
+  t.equal(await dialog.count(), 0);
+});
+
+await test('filters are in the address, and what they leave is linked', async (t) => {
+  const { page } = await openLimits(t);
+  await page.getByLabel('Source').selectOption('manual');
+  await page.getByLabel('Subject, name or reason').fill('new');
+  await waitFor('the address to follow', () => page.url().endsWith('?source=manual&q=new'));
+  await page.reload();
+  await page.getByText('1 of 2 rules').waitFor();
+  await page.getByLabel('Subject, name or reason').fill('none');
+  await page.getByText('No rule matches the filters.').waitFor();
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await page.getByText('2 rules').waitFor();
+  t.match(page.url(), /\/rate-limits$/);
+});
+
+await test('a lost control plane is told, and the page goes on by itself with the same session', async (t) => {
+  const { page, row } = await openLimits(t);
+  await row.waitFor();
+  fleet.controlPlane.signal('SIGKILL');
+  await fleet.controlPlane.exited;
+  await page.getByText('No connection').waitFor();
+  t.ok(await row.isVisible(), 'what was known stays');
+  await fleet.restartControlPlane();
+  await page.getByText('No connection').waitFor({ state: 'detached' });
+  t.equal(await askAs('/team/app'), 200);
+  await row.getByText('1 / 100 requests').waitFor();
+});
+
+await test('ten thousand rules are a window of rows', async (t) => {
+  const user_paths = Array.from({ length: 10_000 }, (_, index) => ({
+    path: `/many/${String(index).padStart(5, '0')}`,
+    limits: [{ period: 'day', max_requests: 10 + index }],
+  }));
+  await proxy.applyConfig({ 'limits.yaml': { rate_limits: { user_paths } } }, 20_000);
+  const isListed = async () => (await (await fleet.admin('/admin/rate-limits')).text()).includes('/many/09999');
+  await waitFor('the control plane to list them', isListed);
+  const startedMs = performance.now();
+  const { page, complaints, barriers } = await openLimits(t);
+  const table = page.getByRole('table', { name: 'Rate limits' });
+  await table.getByText('/many/00000').waitFor();
+  t.comment(`first rows after ${Math.round(performance.now() - startedMs)} ms`);
+  t.equal(await table.getAttribute('aria-rowcount'), '10002');
+  t.ok((await table.getByRole('row').count()) < 100);
+  await page.getByRole('region', { name: 'Rate limits' }).focus();
+  await page.keyboard.press('End');
+  await table.getByText('/many/09999').waitFor();
+  t.same(await barriers(), []);
+  t.same(complaints(), []);
+});

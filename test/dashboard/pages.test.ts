@@ -1,0 +1,137 @@
+// Every page in a real browser: it says nothing to the console, keeps the rules of accessibility in both themes, and shows foreign text as text.
+import { t as suite, test } from 'tap';
+import { startBrowser } from '../support/browser.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { startFleet } from '../support/fleet.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** A page: its address, the name of its picture, and what is on it once its data is there. */
+const pages: readonly (readonly [path: string, picture: string, shown: string])[] = [
+  ['', 'overview', 'text=Refused by limits'],
+  ['/rate-limits', 'rate-limits', 'text=runaway batch job'],
+];
+
+const limits = {
+  rate_limits: {
+    user_paths: [
+      { path: '/team-a', limits: [{ period: 'minute', max_requests: 20, max_tokens: 20_000 }] },
+      { path: '/team-b', limits: [{ period: 'minute', max_requests: 2, name: 'small' }] },
+      { path: '/team-c', limits: [{ period: 'hour', max_requests: 1, mode: 'shadow' }] },
+    ],
+    providers: [{ name: 'fake', limits: [{ period: 'concurrent', max_requests: 20 }] }],
+    models: [{ model: 'demo', limits: [{ period_seconds: 300, max_tokens: 40_000 }] }],
+  },
+};
+
+/** Would run if any page took it for markup. */
+const probe = '<img src=x onerror="window.probed=1">';
+const probePath = '/team-a/<script>window.probed=2</script>';
+
+const upstream = await startFakeUpstream({ t: suite });
+const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, upstream, files: { 'limits.yaml': limits } });
+const [proxy] = fleet.proxies;
+if (proxy === undefined) throw new Error('there is no proxy');
+const browser = await startBrowser(suite);
+
+const askAs = async (path: string, model = `fake/${upstream.models[0]}`): Promise<number> => {
+  const body = { model, messages: [{ role: 'user', content: probe }] };
+  const headers = { 'x-gateway-user-path': path, 'user-agent': probe };
+  const response = await proxy.fetch('/v1/chat/completions', { method: 'POST', headers, body });
+  await response.body?.cancel();
+  return response.status;
+};
+for (const path of ['/team-a/app', '/team-a/app', '/team-b', '/team-b', '/team-b', '/team-c', '/team-c', probePath])
+  await askAs(path);
+await askAs('/team-a', probe);
+const until = { expires_in: '8h' };
+await fleet.write('PUT', {
+  user_path: '/team-a',
+  period: 'minute',
+  max_requests: 5,
+  reason: 'runaway batch job',
+  ...until,
+});
+await fleet.write('PUT', { user_path: `/${probe}`, period: 'day', max_requests: 5, reason: probe });
+await fleet.write('PUT', { scope: 'model', subject: probe, period: 'day', max_requests: 5, mode: 'shadow' });
+await waitFor('the requests to be recorded', async () => {
+  const { summary } = (await (await fleet.admin('/admin/audit/stats?days=1')).json()) as {
+    summary: { requests: number };
+  };
+  return summary.requests >= 9;
+});
+
+for (const [path, picture, shown] of pages) {
+  for (const theme of ['light', 'dark'] as const) {
+    await test(`${picture}, ${theme}`, async (t) => {
+      const { page, complaints, barriers, picture: keep } = await browser.open({ origin: proxy.url, path, theme });
+      await page.locator(shown).first().waitFor();
+      t.same(await barriers(), []);
+      await keep(picture);
+      const foreign = await page.locator('img, iframe, body script, main [onerror]').count();
+      t.equal(foreign, 0, 'no markup of others');
+      t.equal(await page.evaluate('window.probed'), undefined);
+      t.same(complaints(), []);
+    });
+  }
+}
+
+await test('a narrow screen shows the page, and its menu when it is asked for', async (t) => {
+  const size = { width: 390, height: 844 };
+  const { page, complaints, barriers, picture } = await browser.open({ origin: proxy.url, path: '/rate-limits', size });
+  await page.getByRole('table', { name: 'Rate limits' }).waitFor();
+  const isWide = await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+  t.notOk(isWide, 'only the table scrolls sideways');
+  t.notOk(await page.getByRole('link', { name: 'Overview' }).isVisible());
+  await page.getByRole('button', { name: 'Menu' }).click();
+  t.same(await barriers(), []);
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  await picture('narrow');
+  t.same(complaints(), []);
+});
+
+await test('the login keeps the rules, says what is wrong with a key, and leads to the page that was asked for', async (t) => {
+  const expected = /status of 401/;
+  const opened = await browser.open({ origin: proxy.url, path: '/rate-limits?scope=model', key: null, expected });
+  const { page, complaints, barriers, picture } = opened;
+  t.same(await barriers(), []);
+  await picture('login');
+  await page.getByLabel('Key').fill('wrong');
+  await page.keyboard.press('Enter');
+  await page.getByText('This key is not valid').waitFor();
+  t.same(await barriers(), []);
+  await page.getByLabel('Key').fill(proxy.masterKey);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Rate limits' }).waitFor();
+  t.match(page.url(), /\/rate-limits\?scope=model$/);
+  t.notMatch(await page.evaluate('document.cookie'), /gateway_session/, 'no script reads the session');
+  t.same(complaints(), []);
+});
+
+await test('the viewer chooses a theme, which stays', async (t) => {
+  const { page } = await browser.open({ origin: proxy.url });
+  const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
+  const light = await ground();
+  await page.getByLabel('Theme').selectOption('dark');
+  const dark = await ground();
+  t.not(dark, light);
+  await page.reload();
+  await page.locator('h1').waitFor();
+  t.equal(await ground(), dark);
+});
+
+await test('a scoped operator is told what it sees', async (t) => {
+  const body = { name: probe, user_path: '/team-b', dashboard_access: true };
+  const issued = (await (await proxy.fetch('/admin/auth-keys', { method: 'POST', body })).json()) as { value: string };
+  const opened = await browser.open({ origin: proxy.url, path: '/rate-limits', key: issued.value });
+  const { page, complaints, barriers } = opened;
+  await page.getByText('You see /team-b and below.').waitFor();
+  await page.getByRole('table', { name: 'Rate limits' }).waitFor();
+  t.notOk(await page.getByText('/team-a').first().isVisible());
+  t.equal(await page.getByRole('button', { name: 'Reset all' }).count(), 0);
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByText('Refused by limits').waitFor();
+  t.equal(await page.getByText('Health').count(), 0);
+  t.same(await barriers(), []);
+  t.same(complaints(), []);
+});
