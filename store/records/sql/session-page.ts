@@ -129,8 +129,8 @@ async function matchingThreads(
     `SELECT count(DISTINCT thread) AS total FROM entry WHERE ${where.sql}`,
     ...where.values,
   );
-  const newest = allOf(condition('place = 1'), behind(after));
-  const sql = `SELECT uid, started_ms, thread FROM (${ranked}) AS found WHERE ${newest.sql} ${byNewest} LIMIT ? OFFSET ?`;
-  const rows = await statements.all(sql, ...where.values, ...newest.values, limit, offset);
+  const isNewest = allOf(condition('place = 1'), behind(after));
+  const sql = `SELECT uid, started_ms, thread FROM (${ranked}) AS found WHERE ${isNewest.sql} ${byNewest} LIMIT ? OFFSET ?`;
+  const rows = await statements.all(sql, ...where.values, ...isNewest.values, limit, offset);
   return { total: Number(counted?.['total']), keys: keysOf(rows) };
 }
