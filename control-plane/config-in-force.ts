@@ -35,7 +35,13 @@ export class ConfigInForce {
   /** As declared, without those of operators. */
   aliases: AssembledConfig['aliases'] = [];
   models: ModelNames = modelNames({ providers: {} });
-  places: PlacesInForce = { providers: new Map(), aliases: new Map(), rules: new Map(), budgets: new Map() };
+  places: PlacesInForce = {
+    providers: new Map(),
+    aliases: new Map(),
+    rules: new Map(),
+    budgets: new Map(),
+    guardrails: new Map(),
+  };
   /** How long records are kept; before it is known, for as long as anyone may want. */
   retention: RecordRetention = { audit: { retention: '365d' }, usage: { retention: '365d' } };
   /** Whether writes of operators are recorded. */
@@ -67,6 +73,7 @@ export class ConfigInForce {
       aliases: new Map(declared.places?.aliases),
       rules: new Map(declared.places?.rules),
       budgets: new Map(declared.places?.budgets),
+      guardrails: new Map(declared.places?.guardrails),
     };
     this.#areLimitsEnabled = declared.rate_limits.enabled;
     this.#areBudgetsEnabled = declared.budgets.enabled;

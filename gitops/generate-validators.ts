@@ -19,6 +19,7 @@ const configSchemas = [
   'budgets',
   'usage',
   'audit',
+  'guardrails',
   'config',
 ];
 

@@ -1,7 +1,8 @@
 // Loads large input in a worker thread, so that parsing ten thousand rules stalls no request.
 import { Worker } from 'node:worker_threads';
+import { loadFormCompiler } from '../schemas/validation/answer-form.ts';
 import type { AssembledConfig } from './assembled.ts';
-import { type LoadContext, type Loaded, loadFiles } from './load.ts';
+import { type LoadContext, type Loaded, loadFiles, mayHaveForms } from './load.ts';
 import { type Problem, problemOfFile } from './problem.ts';
 import type { SourceFile } from './read.ts';
 
@@ -22,6 +23,8 @@ interface Answer {
 /** `loadFiles` in this thread for at most `inlineBytes` of files, otherwise in a worker thread. Never rejects. */
 export async function load(files: readonly SourceFile[], context: LoadContext, inlineBytes: number): Promise<Loaded> {
   const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
+  // What is loaded here or in a worker is compiled here.
+  if (mayHaveForms(files)) await loadFormCompiler();
   return bytes > inlineBytes ? loadOffThread(files, context) : loadFiles(files, context);
 }
 

@@ -23,6 +23,8 @@ export interface DeclaredPlaces {
   readonly rules: readonly Place[];
   /** By the key of the budget. */
   readonly budgets: readonly Place[];
+  /** By name. */
+  readonly guardrails: readonly Place[];
 }
 
 /** What the files hold, before variables replace rules, and before entries are left out. */
@@ -32,6 +34,7 @@ export interface DeclaredEntries {
   readonly aliases: readonly { readonly source: string }[];
   readonly rate_limits: RateLimits;
   readonly budgets: Budgets;
+  readonly guardrails: readonly { readonly name: string }[];
 }
 
 /** What variables hold. */
@@ -42,7 +45,7 @@ export interface GivenEntries {
 
 /** The places of the entries of the files, and of those of variables, which replace all of their subject. */
 export function placesOf(
-  { providerNames, aliases, rate_limits: rateLimits, budgets }: DeclaredEntries,
+  { providerNames, aliases, rate_limits: rateLimits, budgets, guardrails }: DeclaredEntries,
   { rules: given, budgets: givenBudgets }: GivenEntries,
   sources: Sources,
 ): DeclaredPlaces {
@@ -61,6 +64,7 @@ export function placesOf(
     aliases: aliases.map(({ source }, index): Place => [source, sources.declaredAt(['aliases', index])]),
     rules,
     budgets: placesOfBudgets(budgets, givenBudgets, sources),
+    guardrails: guardrails.map(({ name }, index): Place => [name, sources.declaredAt(['guardrails', index])]),
   };
 }
 

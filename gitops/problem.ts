@@ -52,7 +52,12 @@ const secretKeys: ReadonlySet<unknown> = new Set([
 /** Whether the value at a path may be a secret: then no sentence quotes it. */
 export function isSecret(path: Path): boolean {
   // A key may stand in the place of its file by mistake.
-  return path[0] === 'providers' && secretKeys.has(path[2]);
+  return path[0] === 'guardrails' ? isOfWebhook(path) : path[0] === 'providers' && secretKeys.has(path[2]);
+}
+
+/** The address of a webhook may hold a token. */
+function isOfWebhook([, , kind, member]: Path): boolean {
+  return kind === 'webhook' && (member === 'headers' || member === 'url');
 }
 
 /** Sorted by `first`, file, line, column and path, so that the same mistakes always give the same list. */

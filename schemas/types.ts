@@ -14,7 +14,7 @@ export type Model =
     };
 
 /**
- * The configuration directory of the gateway: any number of *.yaml files in directories of any names. Entries of providers, aliases, rate_limits and budgets may be spread over files; every other key is in one file only. `{}` is the explicit empty configuration.
+ * The configuration directory of the gateway: any number of *.yaml files in directories of any names. Entries of providers, aliases, rate_limits, budgets and guardrails may be spread over files; every other key is in one file only. `{}` is the explicit empty configuration.
  */
 export interface Config {
   server: Server;
@@ -33,6 +33,10 @@ export interface Config {
   budgets: Budgets;
   usage: Usage;
   audit: Audit;
+  /**
+   * What is checked or changed in requests to models and in their answers, in order: each guardrail sees what the one before made of it. They hold for chat, completions, responses, messages and embeddings; each text of a request is looked at by itself. Requests to count tokens, media, files, batches and sessions over WebSocket are not checked, and passthrough is refused to callers for whom a guardrail of all models is enforced.
+   */
+  guardrails: Guardrail[];
 }
 /**
  * Settings of the proxy for its clients.
@@ -770,6 +774,230 @@ export interface Audit {
    * How long entries are kept; at most 365d.
    */
   retention: string;
+}
+/**
+ * One guardrail: its name, exactly one block that says what it does, and whom it is for.
+ */
+export interface Guardrail {
+  /**
+   * What refusals, records and metrics call it: 1 to 64 letters, digits, dots, underscores or hyphens. No two have the same.
+   */
+  name: string;
+  /**
+   * The callers it is for: these user paths and all below them. Absent: everyone.
+   *
+   * Items: A user path; it holds for all below it.
+   */
+  user_paths?: string[];
+  /**
+   * The models it is for: aliases, bare ids or selectors. It holds for requests that name one of them, and for those that may be sent to one. Absent: all.
+   *
+   * Items: A model name without control characters or surrounding blanks.
+   */
+  models?: string[];
+  /**
+   * Whether it looks at requests (input), at answers (output), or at both. Absent: system_prompt and limits: input; schema: output; all others: input, and pii with action mask also puts back on output what it masked.
+   *
+   * Items: input: the request; output: the answer.
+   */
+  on?: ('input' | 'output')[];
+  /**
+   * Whose words of a request it looks at. Absent: user and tool; of pii also assistant, because former answers have back what was masked.
+   *
+   * Items: system: system and developer prompts; user; assistant: former answers with their tool calls; tool: results of tools.
+   */
+  roles?: ('system' | 'user' | 'assistant' | 'tool')[];
+  /**
+   * shadow changes and refuses nothing; its verdicts are counted and recorded.
+   */
+  mode: 'enforce' | 'shadow';
+  /**
+   * A lower number comes first; equal ones in the order of the files.
+   */
+  order: number;
+  system_prompt?: SystemPrompt;
+  regex?: RegularExpressions;
+  keywords?: Keywords;
+  pii?: PersonalData;
+  schema?: FormOfAnswers;
+  limits?: LimitsOfARequest;
+  webhook?: Webhook;
+  llm?: JudgingModel;
+}
+/**
+ * Puts words into the system prompt of requests.
+ */
+export interface SystemPrompt {
+  /**
+   * prepend: before the client's own; append: behind it; replace: in its place. Without one of the client's it is the system prompt.
+   */
+  mode: 'prepend' | 'append' | 'replace';
+  /**
+   * The words.
+   */
+  text: string;
+}
+/**
+ * Looks for patterns.
+ */
+export interface RegularExpressions {
+  /**
+   * Regular expressions in the syntax of RE2: their time is linear in the text, so there are no lookarounds and no backreferences. (?i) ignores case.
+   *
+   * Items: A regular expression in the syntax of RE2.
+   */
+  patterns: string[];
+  /**
+   * block refuses the request, or ends the answer; redact puts the replacement in the place of what was found; flag only records it.
+   */
+  action: 'block' | 'redact' | 'flag';
+  /**
+   * What redact puts in the place of what was found.
+   */
+  replacement?: string;
+  /**
+   * Characters that something found may span; a longer one is taken in pieces. So much of a streamed answer is held back at most, and only while it may be the beginning of something.
+   */
+  window?: number;
+}
+/**
+ * Looks for words, in any case. Its time does not depend on how many there are.
+ */
+export interface Keywords {
+  /**
+   * Words or phrases; each blank of a phrase is one blank.
+   *
+   * Items: A word or phrase.
+   */
+  words: string[];
+  /**
+   * Whether letters, digits and underscores beside it make it another word.
+   */
+  whole_words: boolean;
+  /**
+   * block refuses the request, or ends the answer; redact puts the replacement in the place of what was found; flag only records it.
+   */
+  action: 'block' | 'redact' | 'flag';
+  /**
+   * What redact puts in the place of what was found.
+   */
+  replacement?: string;
+}
+/**
+ * Looks for personal data and keys by their forms.
+ */
+export interface PersonalData {
+  /**
+   * What is looked for: email; phone: numbers that begin with + or are written (NPA) NXX-XXXX; card: 13 to 19 digits with a valid checksum (Luhn); iban: with a valid checksum (ISO 7064); key: forms of API keys and tokens.
+   *
+   * Items: A kind of personal data.
+   */
+  kinds: ('email' | 'phone' | 'card' | 'iban' | 'key')[];
+  /**
+   * mask puts a placeholder such as [EMAIL_1] in its place, the same for the same value of a request, and the value back where the answer has the placeholder; redact puts the replacement there for good; block refuses; flag only records it. On output mask is redact with [EMAIL].
+   */
+  action: 'mask' | 'redact' | 'block' | 'flag';
+  /**
+   * What redact puts in the place of what was found.
+   */
+  replacement?: string;
+}
+/**
+ * The words of an answer must be JSON of a form. Answers that call tools and say nothing are not looked at. A streamed answer is held back to its end.
+ */
+export interface FormOfAnswers {
+  /**
+   * A JSON Schema (2020-12), complete in itself: no reference leads out of it. Its patterns have the syntax of RE2.
+   */
+  schema: {
+    [k: string]: unknown;
+  };
+  /**
+   * block ends the answer; flag only records it.
+   */
+  action: 'block' | 'flag';
+}
+/**
+ * How large a request may be, and what it may ask for.
+ */
+export interface LimitsOfARequest {
+  /**
+   * Characters of all words of a request together, whatever their role.
+   */
+  max_prompt_characters?: number;
+  /**
+   * How many tools a request may offer to the model.
+   */
+  max_tools?: number;
+  /**
+   * The names of the tools that a request may offer; of one without a name, such as a provider's own, its type.
+   *
+   * Items: A name, compared as it is written.
+   */
+  allowed_tools?: string[];
+  /**
+   * The cap of what a request may ask for by max_tokens, max_completion_tokens or max_output_tokens.
+   */
+  max_tokens?: number;
+  /**
+   * cap lowers what the request asks for to max_tokens, and says it where the request does not; block refuses a request that asks for more.
+   */
+  when_above: 'cap' | 'block';
+}
+/**
+ * Asks a service of yours for the verdict.
+ */
+export interface Webhook {
+  /**
+   * Where it is asked; http or https, no credentials, no fragment. ${VAR} is filled in from the environment.
+   */
+  url: string;
+  /**
+   * How long a verdict may take. Milliseconds.
+   */
+  timeout_ms: number;
+  /**
+   * What becomes of a request when there is no verdict, or not in time. closed: it is refused; open: it goes on.
+   */
+  fail?: 'open' | 'closed';
+  /**
+   * Further headers of the question. ${VAR} is filled in from the environment.
+   */
+  headers: {
+    /**
+     * Printable ASCII text.
+     */
+    [k: string]: string;
+  };
+  /**
+   * Characters that something found may span; a longer one is taken in pieces. So much of a streamed answer is held back at most, and only while it may be the beginning of something.
+   */
+  window?: number;
+}
+/**
+ * Asks a configured model for the verdict, or to write the words anew.
+ */
+export interface JudgingModel {
+  /**
+   * The model that is asked: an alias, a bare id or a selector.
+   */
+  model: string;
+  /**
+   * What the model is told about its task.
+   */
+  prompt: string;
+  /**
+   * judge: the model says whether the words pass; rewrite: what it says takes the place of the words.
+   */
+  action: 'judge' | 'rewrite';
+  /**
+   * How long an answer may take. Milliseconds.
+   */
+  timeout_ms: number;
+  /**
+   * What becomes of a request when there is no verdict, or not in time. closed: it is refused; open: it goes on.
+   */
+  fail?: 'open' | 'closed';
 }
 /**
  * The body of PUT /admin/rate-limits: the complete rule. It replaces another manual rule, with its caps. When the configuration declares the same rule, absent caps and an absent per_child are taken from there.

@@ -4,6 +4,10 @@ import { join } from 'node:path';
 import { type LoadContext, type Loaded, loadFiles } from '../../gitops/load.ts';
 import { formatProblem, type Problem } from '../../gitops/problem.ts';
 import { readDirectory, type SourceFile } from '../../gitops/read.ts';
+import { loadFormCompiler } from '../../schemas/validation/answer-form.ts';
+
+// As `load` does for who loads files.
+await loadFormCompiler();
 
 const fixtures = join(import.meta.dirname, '../fixtures/config');
 export const canary = 'sk-canary-key';

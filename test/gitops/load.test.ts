@@ -93,8 +93,8 @@ await test('a variable is filled in where it is sent upstream and nowhere else',
   });
   t.same(misjudged, []);
   t.same(
-    filled.map((path) => path.join('.')),
-    ['base_url', 'api_key', 'headers.OpenAI-Organization'].map((key) => `providers.openai.${key}`),
+    filled.map((path) => path.slice(2).join('.')),
+    ['webhook.url', 'webhook.headers.Authorization', 'base_url', 'api_key', 'headers.OpenAI-Organization'],
   );
 });
 

@@ -66,5 +66,6 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       without: [],
       retention: '30d',
     },
+    guardrails: [],
   };
 }

@@ -1,0 +1,94 @@
+// What a guardrail is to the line: whom it is for, and what it says of a request, of an answer and of a stream.
+import type { Guardrail as WrittenGuardrail } from '../../schemas/types.ts';
+import type { RequestTexts, Role, SaidText, TextForm } from '../dialects/texts.ts';
+import type { Masks } from './masks.ts';
+
+/** input: the request; output: the answer. */
+export type Phase = 'input' | 'output';
+
+export const guardrailKinds = [
+  'system_prompt',
+  'regex',
+  'keywords',
+  'pii',
+  'schema',
+  'limits',
+  'webhook',
+  'llm',
+] as const;
+export type GuardrailKind = (typeof guardrailKinds)[number];
+
+/**
+ * What a guardrail says. `reason` is a category, such as `card`: it is told to clients and recorded, so it never holds what was found.
+ * revise: `texts` are as many as it was given, in the same order; undefined where they were changed where they stand.
+ */
+export type Verdict =
+  | { readonly outcome: 'pass' }
+  | { readonly outcome: 'revise'; readonly reason?: string; readonly texts?: readonly string[] }
+  | { readonly outcome: 'flag' | 'block'; readonly reason: string };
+
+export const pass: Verdict = Object.freeze({ outcome: 'pass' });
+
+/** The request that is looked at. */
+export interface CheckContext {
+  readonly phase: Phase;
+  /** The id of the request. */
+  readonly requestId: string;
+  readonly userPath: string;
+  /** As the client asks for it. */
+  readonly model: string;
+  /** What was masked in this request. */
+  readonly masks: Masks;
+}
+
+/** What came of a part of a stream: what may be told now, and what there is to say about it. */
+export interface Released {
+  readonly text: string;
+  /** Undefined: nothing was found. Behind `block` nothing is told any more. */
+  readonly verdict?: Exclude<Verdict, { outcome: 'pass' }> | undefined;
+}
+
+/** Looks at one text while it comes, and holds back what it cannot judge yet. Nothing is pushed while a promise is open. */
+export interface StreamCheck {
+  push(text: string): Released | Promise<Released>;
+  /** The text is over: what was held back. */
+  end(): Released | Promise<Released>;
+}
+
+/** What a kind of guardrail can look at. It gives what it can judge; the line asks the one that fits. */
+export interface Checks {
+  /** A request as a whole; it may change it where it stands. */
+  readonly request?: (request: RequestTexts, context: CheckContext) => Verdict | Promise<Verdict>;
+  /** All texts of a request that it is to look at, or of an answer. */
+  readonly texts?: (texts: readonly SaidText[], context: CheckContext) => Verdict | Promise<Verdict>;
+  /** A text of a streamed answer. Without it a stream is held back to its end, and `texts` are asked. */
+  readonly stream?: (form: TextForm, context: CheckContext) => StreamCheck;
+}
+
+/** A guardrail of the configuration, compiled. */
+export interface Guardrail {
+  readonly name: string;
+  readonly kind: GuardrailKind;
+  readonly mode: WrittenGuardrail['mode'];
+  readonly order: number;
+  /** Whose texts of a request it looks at. */
+  readonly roles: ReadonlySet<Role>;
+  readonly input: Checks | undefined;
+  readonly output: Checks | undefined;
+  /** Where it is declared, `<file>:<line>`; undefined: by an operator. */
+  readonly source: string | undefined;
+  /** Normalised user paths, with all below them; undefined: every one. */
+  readonly userPaths: readonly string[] | undefined;
+  /** Names as clients ask for them, folded; undefined: all. */
+  readonly models: ReadonlySet<string> | undefined;
+}
+
+/** What a guardrail said of a request, for records and metrics. */
+export interface Finding {
+  readonly name: string;
+  readonly kind: GuardrailKind;
+  readonly mode: WrittenGuardrail['mode'];
+  readonly phase: Phase;
+  readonly outcome: Verdict['outcome'];
+  readonly reason: string | undefined;
+}

@@ -1,0 +1,26 @@
+// Regular expressions of guardrails: those of RE2, whose time is linear in the text, whatever the pattern and the text say.
+import { RE2JS, RE2JSSyntaxException } from 're2js';
+
+/** What engines that go back and forth in the text can say, and this one cannot. */
+const unspeakable: readonly (readonly [form: RegExp, noun: string])[] = [
+  [/\(\?<?[=!]/, 'a lookahead or lookbehind'],
+  [/\\[1-9]|\\k[<{']/, 'a backreference'],
+  [/\(\?>/, 'an atomic group'],
+  [/[*+?}]\+/, 'a possessive quantifier'],
+];
+
+/** A regular expression in the syntax of RE2. Throws a RangeError that says what is wrong with it. */
+export function compilePattern(pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(pattern);
+  } catch (error) {
+    if (!(error instanceof RE2JSSyntaxException)) throw error;
+    const found = unspeakable.find(([form]) => form.test(pattern));
+    const reason = error.message.replace(/^error parsing regexp: /, '');
+    throw new RangeError(
+      found === undefined
+        ? `is no regular expression of RE2: ${reason}`
+        : `has ${found[1]}, which RE2 cannot match in linear time: ${reason}`,
+    );
+  }
+}
