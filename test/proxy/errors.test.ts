@@ -1,7 +1,8 @@
 // The error table of the data plane and the envelope: every entry keeps the spec's shape, whatever it is filled with.
 import { test } from 'tap';
 import { envelope } from '../../proxy/error-envelope.ts';
-import { asRefusal, type ErrorCode, errors, Refusal, refusal, upstreamRefusal } from '../../proxy/errors.ts';
+import { errors } from '../../proxy/error-table.ts';
+import { asRefusal, type ErrorCode, Refusal, refusal, upstreamRefusal } from '../../proxy/errors.ts';
 
 const codes = Object.keys(errors) as ErrorCode[];
 const placeholders = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);

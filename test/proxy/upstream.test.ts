@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { type Test, test } from 'tap';
 import type { Dispatcher } from 'undici';
-import { errors } from '../../proxy/errors.ts';
+import { errors } from '../../proxy/error-table.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { failureOf, type UpstreamFailure } from '../../proxy/upstream/failure.ts';
 import type { Patience } from '../../proxy/upstream/patience.ts';

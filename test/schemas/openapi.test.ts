@@ -24,7 +24,7 @@ import { createFleet } from '../../control-plane/fleet.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { modelEndpoints } from '../../proxy/endpoints/model-endpoints.ts';
-import { errors as proxyErrors } from '../../proxy/errors.ts';
+import { errors as proxyErrors } from '../../proxy/error-table.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { describeApi, operations, refusalsOf } from '../../schemas/openapi/document.ts';

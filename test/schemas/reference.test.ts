@@ -6,7 +6,7 @@ import { errors as controlPlaneErrors } from '../../control-plane/errors.ts';
 import { generateReference } from '../../gitops/generate-reference.ts';
 import { publicPaths } from '../../proxy/endpoints/index.ts';
 import { modelEndpoints } from '../../proxy/endpoints/model-endpoints.ts';
-import { errors as proxyErrors } from '../../proxy/errors.ts';
+import { errors as proxyErrors } from '../../proxy/error-table.ts';
 
 const schemas = join(import.meta.dirname, '../../schemas');
 const page = readFileSync(join(schemas, 'REFERENCE.md'), 'utf8');
