@@ -46,9 +46,13 @@ export interface Answer {
 
 /** An answer of the gateway itself. */
 export function jsonAnswer(value: object): Answer {
-  const body = Buffer.from(JSON.stringify(value));
+  return wholeAnswer(Buffer.from(JSON.stringify(value)));
+}
+
+/** An answer of JSON that is all there. */
+export function wholeAnswer(body: Buffer, status: number = 200): Answer {
   return {
-    status: 200,
+    status,
     contentType: 'application/json; charset=utf-8',
     contentEncoding: undefined,
     contentLength: String(body.length),

@@ -27,6 +27,8 @@ const outcomes: readonly (readonly [ErrorCode, AttemptOutcome])[] = [
   ['upstream_disconnected', 'cut'],
   ['stream_incomplete', 'cut'],
   ['hedge_lost', 'outrun'],
+  // The provider has answered; what it said was refused.
+  ['guardrail_blocked', 'success'],
 ];
 /** A map, because a provider may give an error any code. */
 const byCode: ReadonlyMap<string | null, AttemptOutcome> = new Map(outcomes);

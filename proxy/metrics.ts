@@ -12,6 +12,8 @@ import { observeConnections } from './connection-metrics.ts';
 import type { Discovery } from './discovery/discovery.ts';
 import { observeDiscovery } from './discovery-metrics.ts';
 import { Exposition } from './exposition.ts';
+import { observeGuardrails } from './guardrail-metrics.ts';
+import { GuardrailTally } from './guardrails/tally.ts';
 import { observeJournal } from './journal-metrics.ts';
 import { observeKeys } from './key-metrics.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
@@ -37,8 +39,9 @@ export interface Metrics extends LimitMetrics {
   text(): Promise<string>;
   readonly requests: RequestTally;
   readonly upstream: UpstreamTally;
-  /** Only what this snapshot has keeps series of its own: providers, their models. */
-  keep(snapshot: Pick<Snapshot, 'routes' | 'upstreams'>): void;
+  readonly guardrails: GuardrailTally;
+  /** Only what this snapshot has keeps series of its own: providers, their models, guardrails. */
+  keep(snapshot: Pick<Snapshot, 'guardrails' | 'routes' | 'upstreams'>): void;
 }
 
 /** What is asked at every scrape instead of being counted along. */
@@ -99,6 +102,8 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   const limits = observeLimits(registers, facts.limiter, facts.nowMs);
   const requests = new RequestTally();
   const upstream = new UpstreamTally();
+  const guardrails = new GuardrailTally();
+  observeGuardrails(registers, guardrails);
   let kept: Snapshot['routes'] | undefined;
   let providers: Snapshot['upstreams'] = [];
   observeKeys(registers, () => providers, facts.nowMs);
@@ -107,11 +112,13 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     contentType: registry.contentType,
     requests,
     upstream,
-    keep({ routes, upstreams }) {
+    guardrails,
+    keep({ guardrails: known, routes, upstreams }) {
       // The same object when only keys have changed.
       if (routes === kept) return;
       kept = routes;
       providers = upstreams;
+      guardrails.keep(new Set(known.map(({ name }) => name)));
       requests.keep(new Set(upstreams.map(({ name }) => name)));
       upstream.keep([...routes.values()].flatMap(({ targets }) => targets));
     },

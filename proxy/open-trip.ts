@@ -11,6 +11,7 @@ import { rowOf } from './endpoints/row-of.ts';
 import { Refusal } from './errors.ts';
 import { type ExplainedRequest, explainOnItsWay } from './explain/explained-request.ts';
 import type { Gateway } from './gateway.ts';
+import type { Guarding } from './guardrails/guarding.ts';
 import type { Route, Snapshot, Target } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempts.ts';
@@ -22,6 +23,7 @@ import type { UsageSource } from './tokens/token-usage.ts';
 
 /** The parts of the line that begin when something has come. */
 export interface Line {
+  readonly head: Step<OpenTrip, undefined>;
   readonly body: Step<OpenTrip, Buffer>;
   readonly answer: Step<OpenTrip, Accepted>;
 }
@@ -42,6 +44,8 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
   /** How it is served: before the call is known, as the endpoint says. */
   row: ModelRow;
   route: Route | undefined;
+  /** The guardrails that hold for it; undefined: none, or it is not known yet. */
+  guarding: Guarding | undefined;
   accepted: Accepted | undefined;
   usage: UsageSource | undefined;
   /** Of a request that asked for an explanation. */
@@ -62,6 +66,12 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
 
   get path(): string {
     return this.endpoint.path;
+  }
+
+  /** The consumer of a request whose body was read. */
+  get admitted(): ConsumerAllowance {
+    if (this.consumer === undefined) throw new Error('a body was read before the consumer was admitted');
+    return this.consumer;
   }
 
   get remembered(): Target | undefined {

@@ -1,11 +1,8 @@
 // The line itself: what happens to a model request, in order. The order is written down here and nowhere else. Where it waits, for the body,
-// for what the call refers to and for an answer, a part of it ends; within a part nothing waits.
+// for what the call refers to, for a guardrail and for an answer, a part of it ends; within a part nothing waits.
 import { type Call, largeBytes, readCall, readLargeCall } from './call/call.ts';
-import type { Exchange } from './connection/exchange.ts';
-import type { ModelEndpoint } from './endpoints/model-endpoints.ts';
 import { refusal } from './errors.ts';
-import type { Gateway } from './gateway.ts';
-import { type Line, OpenTrip } from './open-trip.ts';
+import type { Line, OpenTrip } from './open-trip.ts';
 import { admit, renew } from './stages/admit.ts';
 import { attempt } from './stages/attempt.ts';
 import type { Accepted } from './stages/attempts.ts';
@@ -14,17 +11,12 @@ import { checkBudgets } from './stages/budget.ts';
 import { candidates } from './stages/candidates.ts';
 import { deliver, ownDelivery } from './stages/deliver.ts';
 import { foresee } from './stages/foresee.ts';
+import { type Guarded, guard, guardAnswer, guarding } from './stages/guard.ts';
 import { keep } from './stages/keep.ts';
 import { type Recalled, recall, routeHome } from './stages/recall.ts';
 import { expectJson, receive } from './stages/receive.ts';
 import { type Delivery, relay } from './stages/relay.ts';
 import { resolve } from './stages/resolve.ts';
-
-/** Serves one request of a model endpoint, whatever happens. */
-export function serve(endpoint: ModelEndpoint, exchange: Exchange, gateway: Gateway): void {
-  gateway.metrics.requests.begin();
-  new OpenTrip(endpoint, exchange, gateway, line).step(takeHead, undefined);
-}
 
 function takeHead(trip: OpenTrip): void {
   const { endpoint, exchange, gateway, snapshot } = trip;
@@ -37,12 +29,9 @@ function takeHead(trip: OpenTrip): void {
   const rules = endpoint.isCounted ? gateway.limiter.forUserPath(userPath) : gateway.limiter.unlimited;
   const admission = admit(rules, snapshot.toldLimits, gateway);
   const held = trip.hold(keyId ?? userPath);
-  if (admission.lease === undefined) {
-    trip.refuseWith(foresee(admission, { exchange, snapshot, allowedModels, userPath, held }, gateway));
-    return;
-  }
-  trip.consumer = admission;
-  receive(exchange, snapshot.bodyLimitBytes, held, trip);
+  trip.consumer = admission.lease === undefined ? undefined : admission;
+  if (admission.lease !== undefined) receive(exchange, snapshot.bodyLimitBytes, held, trip);
+  else trip.refuseWith(foresee(admission, { exchange, snapshot, allowedModels, userPath, held }, gateway));
 }
 
 function takeBody(trip: OpenTrip, body: Buffer): void {
@@ -55,26 +44,36 @@ function takeCall(trip: OpenTrip, call: Call): void {
 }
 
 function takeWhole(trip: OpenTrip, { call, home }: Recalled): void {
-  const { exchange, gateway, snapshot, principal, consumer } = trip;
-  if (consumer === undefined) throw new Error('a body was read before the consumer was admitted');
+  const { snapshot, principal } = trip;
   trip.takeCall(call);
   const named = routeHome(resolve(call, snapshot, principal?.allowedModels, principal?.userPath), call, home);
+  trip.guarding = guarding(call, named, trip);
+  trip.when(guard({ call, home, named }, trip.guarding), takeGuarded);
+}
+
+function takeGuarded(trip: OpenTrip, { call, home, named }: Guarded): void {
+  const { exchange, gateway, snapshot, admitted: consumer } = trip;
   const { route, translated, own } = candidates(named, trip.row, call, snapshot.storedResponses);
   trip.route = route;
   renew(consumer, route, gateway);
+  const asked = { call, route, consumer, translated, keyMark: home?.key, guarding: trip.guarding };
   if (own !== undefined) relayTo(trip, ownDelivery(own, trip.row.surface, exchange.id));
-  else attempt({ ...trip.row, call, route, consumer, translated, keyMark: home?.key }, exchange, gateway, trip);
+  else attempt({ ...trip.row, ...asked }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
   trip.accepted = accepted;
   const { delivery, usage } = deliver(accepted, trip, trip.gateway);
   trip.usage = usage;
-  relayTo(trip, keep(delivery, accepted, trip, trip.gateway));
+  trip.when(guardAnswer(delivery, trip, trip.gateway), takeDelivery);
+}
+
+function takeDelivery(trip: OpenTrip, delivery: Delivery): void {
+  relayTo(trip, keep(delivery, trip, trip.gateway));
 }
 
 function relayTo(trip: OpenTrip, delivery: Delivery): void {
   relay(trip.watched(delivery), trip.exchange, trip.gateway, (ending) => trip.end(ending));
 }
 
-const line: Line = { body: takeBody, answer: takeAnswer };
+export const line: Line = { head: takeHead, body: takeBody, answer: takeAnswer };

@@ -22,10 +22,10 @@ import { answerExplain } from './explain/answer-explain.ts';
 import type { Gateway } from './gateway.ts';
 import { doorOf } from './opaque/doors.ts';
 import { serveOpaque } from './opaque-line.ts';
-import { serve } from './pipeline.ts';
 import { type SignallingDoor, serveSignalling, signallingDoors } from './realtime/signalling.ts';
 import { createUpgrades, isUpgrade } from './realtime/upgrades.ts';
 import type { TripName } from './request-tally.ts';
+import { serve } from './serve-model.ts';
 import type { SessionCounts } from './session-counts.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 

@@ -1,6 +1,7 @@
 // The metrics of the proxy, without those of the rate limiter: names, labels, help. Every label has a bounded number of values.
 import { budgetMetrics } from './budget-metrics.ts';
 import { discoveryMetrics } from './discovery-metrics.ts';
+import { guardrailMetrics } from './guardrail-metrics.ts';
 import { journalMetrics } from './journal-metrics.ts';
 import {
   authFailuresMetric,
@@ -209,6 +210,7 @@ export const proxyMetrics = {
   logEventsDropped: logEventsDroppedMetric,
   secretFilesUnusable: secretFilesMetric,
   ...budgetMetrics,
+  ...guardrailMetrics,
   ...discoveryMetrics,
   ...journalMetrics,
   ...sessionMetrics,

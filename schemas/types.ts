@@ -854,11 +854,11 @@ export interface RegularExpressions {
   /**
    * What redact puts in the place of what was found.
    */
-  replacement?: string;
+  replacement: string;
   /**
    * Characters that something found may span; a longer one is taken in pieces. So much of a streamed answer is held back at most, and only while it may be the beginning of something.
    */
-  window?: number;
+  window: number;
 }
 /**
  * Looks for words, in any case. Its time does not depend on how many there are.
@@ -881,7 +881,7 @@ export interface Keywords {
   /**
    * What redact puts in the place of what was found.
    */
-  replacement?: string;
+  replacement: string;
 }
 /**
  * Looks for personal data and keys by their forms.
@@ -900,7 +900,7 @@ export interface PersonalData {
   /**
    * What redact puts in the place of what was found.
    */
-  replacement?: string;
+  replacement: string;
 }
 /**
  * The words of an answer must be JSON of a form. Answers that call tools and say nothing are not looked at. A streamed answer is held back to its end.
@@ -959,7 +959,7 @@ export interface Webhook {
   /**
    * What becomes of a request when there is no verdict, or not in time. closed: it is refused; open: it goes on.
    */
-  fail?: 'open' | 'closed';
+  fail: 'open' | 'closed';
   /**
    * Further headers of the question. ${VAR} is filled in from the environment.
    */
@@ -972,7 +972,7 @@ export interface Webhook {
   /**
    * Characters that something found may span; a longer one is taken in pieces. So much of a streamed answer is held back at most, and only while it may be the beginning of something.
    */
-  window?: number;
+  window: number;
 }
 /**
  * Asks a configured model for the verdict, or to write the words anew.
@@ -997,7 +997,7 @@ export interface JudgingModel {
   /**
    * What becomes of a request when there is no verdict, or not in time. closed: it is refused; open: it goes on.
    */
-  fail?: 'open' | 'closed';
+  fail: 'open' | 'closed';
 }
 /**
  * The body of PUT /admin/rate-limits: the complete rule. It replaces another manual rule, with its caps. When the configuration declares the same rule, absent caps and an absent per_child are taken from there.

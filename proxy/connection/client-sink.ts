@@ -1,6 +1,6 @@
 // Where every answer's bytes end: the socket of the client. How an answer ends there tells a complete one from a broken one.
 import type { Answer, Failure, Sink } from '../answer.ts';
-import { type Refusal, refusal } from '../errors.ts';
+import { type ErrorCode, type Refusal, refusal } from '../errors.ts';
 import { errorEvent } from './error-format.ts';
 import type { Exchange } from './exchange.ts';
 import { endAnswer } from './linger.ts';
@@ -47,9 +47,11 @@ export class ClientSink implements Sink {
   }
 }
 
+const ownCodes: ReadonlySet<ErrorCode> = new Set(['internal_error', 'key_revoked', 'guardrail_blocked']);
+
 /** Names the provider, but for what is the gateway's own doing. */
 function refusalOf({ code, reason }: Failure, provider: string | undefined, requestId: string): Refusal {
   const fill = { reason, request_id: requestId };
-  const isOwn = code === 'internal_error' || code === 'key_revoked' || provider === undefined;
+  const isOwn = provider === undefined || ownCodes.has(code);
   return refusal(code, isOwn ? { fill } : { fill, provider });
 }

@@ -25,7 +25,7 @@ export type SystemPlace = 'prepend' | 'append' | 'replace';
 
 /** A parsed request body. Changes are made in the body itself, so that nothing else of it is lost. */
 export interface RequestTexts {
-  /** In the order of the conversation, the system prompt first. */
+  /** In the order of the conversation, as they are now. */
   readonly texts: readonly EditableText[];
   /** The names of the tools that it offers; of one without a name, its type. */
   readonly tools: readonly string[];
@@ -33,7 +33,7 @@ export interface RequestTexts {
   readonly maxTokens: number | undefined;
   /** Gives the number of tokens that the answer may have at most. */
   capTokens(most: number): void;
-  /** Puts words into the system prompt. `texts` of before may miss them. False: the dialect has no system prompt. */
+  /** Puts words into the system prompt. False: the dialect has none. */
   say(place: SystemPlace, text: string): boolean;
 }
 
@@ -41,4 +41,29 @@ export interface RequestTexts {
 export interface AnswerTexts {
   /** In its order. */
   readonly texts: readonly EditableText[];
+}
+
+/** One text of an event of a stream. */
+export interface StreamedText extends EditableText {
+  /** The text of the answer that it belongs to; the same name in all events. */
+  readonly channel: string;
+}
+
+/** A parsed event of a streamed answer. */
+export interface EventTexts {
+  /** What comes next of texts. */
+  readonly pieces: readonly StreamedText[];
+  /** Texts that are told again as a whole. */
+  readonly repeats: readonly StreamedText[];
+  /** Whether nothing more comes of a text. */
+  ends(channel: string): boolean;
+  /** It says nothing but its pieces: without words it may be left out. */
+  readonly isPieces: boolean;
+}
+
+/** How the events of a dialect tell texts. Bodies are parsed, and changed where they stand. */
+export interface StreamTexts<Body> {
+  read(body: Body): EventTexts;
+  /** The body of another event that says `text`, made after one with a piece of the channel. */
+  again(body: Body, channel: string, text: string): Body;
 }

@@ -45,7 +45,7 @@ export interface CheckContext {
 export interface Released {
   readonly text: string;
   /** Undefined: nothing was found. Behind `block` nothing is told any more. */
-  readonly verdict?: Exclude<Verdict, { outcome: 'pass' }> | undefined;
+  readonly verdict?: Verdict | undefined;
 }
 
 /** Looks at one text while it comes, and holds back what it cannot judge yet. Nothing is pushed while a promise is open. */

@@ -7,9 +7,12 @@ export class Masks {
   readonly #counts = new Map<string, number>();
   readonly #isTaken: (placeholder: string) => boolean;
 
-  /** `isTaken`: whether the client itself says such a placeholder. */
-  constructor(isTaken: (placeholder: string) => boolean) {
+  readonly #first: number;
+
+  /** `isTaken`: whether the client itself says such a placeholder. `first`: numbers begin behind it. */
+  constructor(isTaken: (placeholder: string) => boolean, first: number = 0) {
     this.#isTaken = isTaken;
+    this.#first = first;
   }
 
   get size(): number {
@@ -21,7 +24,7 @@ export class Masks {
     const key = `${kind} ${value}`;
     const known = this.#placeholders.get(key);
     if (known !== undefined) return known;
-    let count = this.#counts.get(kind) ?? 0;
+    let count = this.#counts.get(kind) ?? this.#first;
     let placeholder: string;
     do {
       count += 1;

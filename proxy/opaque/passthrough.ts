@@ -2,6 +2,7 @@
 import { allowsTarget } from '../../schemas/keys/model-access.ts';
 import { type Call, readCall } from '../call/call.ts';
 import { Refusal, refusal } from '../errors.ts';
+import { alwaysGuarded } from '../guardrails/applying.ts';
 import { relayed } from '../providers/dialects.ts';
 import type { Speaker } from '../providers/provider-error.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
@@ -21,11 +22,13 @@ const webSocket = /^\s*websocket\b/i;
 
 /**
  * Where a request behind `/p/` goes: to the provider with the name in its path, else to the first one of that type that the caller may use.
- * Throws 400 `invalid_path`, `unknown_provider` and `upgrade_not_supported`, 403 `model_access_denied` for a caller restricted to models
+ * Throws 403 `guardrails_prevent_passthrough`, 400 `invalid_path`, `unknown_provider` and `upgrade_not_supported`, 403 `model_access_denied` for a caller restricted to models
  * whose model cannot be read or is none of them, 400 `routing_member_not_allowed`, and 413 for what is too long to be signed.
  */
 export function aimPassthrough(knock: Knock): Aim | Promise<Aim> {
-  const { exchange, snapshot, short } = knock;
+  const { exchange, principal, snapshot, short } = knock;
+  // What is passed through cannot be read, so it cannot be guarded.
+  if (alwaysGuarded(snapshot.guardrails, principal.userPath)) throw refusal('guardrails_prevent_passthrough');
   if (webSocket.test(exchange.request.headers.upgrade ?? '')) throw refusal('upgrade_not_supported');
   const path = readProviderPath(exchange.request.url ?? '');
   const upstreams = upstreamsOf(path.provider, snapshot);

@@ -5,6 +5,7 @@ import { foldCase } from '../../schemas/selector.ts';
 import { durationMs, retentionMs, sizeBytes } from '../../schemas/units.ts';
 import { trustedProxies } from '../connection/client-address.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
+import { compileGuardrails } from '../guardrails/compile-guardrails.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
 import { compileAudit } from './compile-audit.ts';
 import { compileRoutes, type OfferedConfig } from './compile-routes.ts';
@@ -53,6 +54,7 @@ export function compile(
       longestMs: durationMs(server.realtime.session_max),
     }),
     audit: compileAudit(config.audit),
+    guardrails: compileGuardrails(config.guardrails, new Map(config.places?.guardrails)),
     hasBudgets: config.budgets.enabled,
     trustedProxies: trustedProxies(server.trusted_proxies),
     crossOrigin: compileCrossOrigin(server.cors.origins),

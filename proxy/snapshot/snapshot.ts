@@ -7,6 +7,7 @@ import type { ConnectionSettings } from '../connection/connections.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
 import type { ModelListing } from '../discovery/ask-models.ts';
 import type { DiscoveryPlan } from '../discovery/discovery.ts';
+import type { Guardrail } from '../guardrails/guardrail.ts';
 import type { KeepingOfResponses } from '../kept-responses.ts';
 import type { ToldLimits } from '../limits/headers.ts';
 import type { MediaPlace } from '../providers/media.ts';
@@ -165,6 +166,8 @@ export interface Snapshot {
   readonly accessLog: AccessLogScope;
   readonly storedResponses: KeepingOfResponses;
   readonly audit: AuditSettings;
+  /** In their order. */
+  readonly guardrails: readonly Guardrail[];
   /** Budgets are enforced, if usage is tracked. */
   readonly hasBudgets: boolean;
   readonly realtime: SessionSettings;

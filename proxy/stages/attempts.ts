@@ -24,6 +24,8 @@ export interface RoutedCall {
   readonly translated: ReadonlyMap<Target, Translated> | undefined;
   /** The mark of the only API key that it may be asked with, as long as that is configured; absent: any. */
   readonly keyMark?: string | undefined;
+  /** Guardrails may look at its answer, so all of it is waited for; absent: there are none. */
+  readonly guarding?: { readonly readsAnswer: boolean } | undefined;
 }
 
 /** A target that was asked. Moments in milliseconds of the gateway's clock. */

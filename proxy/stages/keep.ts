@@ -16,6 +16,10 @@ type Parts = Pick<Gateway, 'reportFailure' | 'storedResponses'>;
 
 /** Whose response it is, and what is meant to be done with it. */
 export interface Keeping {
+  /** Undefined: no provider has answered. */
+  readonly accepted: Accepted | undefined;
+  /** As the client sent it; what guardrails changed in it for the provider is not kept. */
+  readonly call: Call | undefined;
   readonly endpoint: { readonly keepsAnswers: boolean };
   readonly principal: { readonly userPath: string } | undefined;
   readonly snapshot: Pick<Snapshot, 'storedResponses'>;
@@ -28,12 +32,16 @@ export function keepsItself({ translation, quirks }: Pick<TargetSpeech, 'transla
 }
 
 /** The delivery with a tap nearest to the client, where the response is to be had later. */
-export function keep(delivery: Delivery, accepted: Accepted, keeping: Keeping, parts: Parts): Delivery {
-  const { endpoint, snapshot } = keeping;
-  const { call } = accepted.routed;
-  if (!endpoint.keepsAnswers || isUnwanted(call)) return delivery;
+export function keep(delivery: Delivery, keeping: Keeping, parts: Parts): Delivery {
+  const { accepted, call, endpoint, snapshot } = keeping;
+  if (accepted === undefined || call === undefined || !endpoint.keepsAnswers || isUnwanted(call)) return delivery;
   if (accepted.home === undefined && !snapshot.storedResponses.isEnabled) return delivery;
-  return { ...delivery, taps: [...delivery.taps, tapOf(delivery.answer, accepted, keeping, parts)] };
+  return { ...delivery, taps: [...delivery.taps, tapOf(delivery.answer, accepted, { ...keeping, call }, parts)] };
+}
+
+/** What a request goes on from, where all that was said before has been put into it. */
+function previous(id: string | undefined): JsonObject {
+  return id === undefined ? {} : { previous_response_id: id };
 }
 
 /** The client says `store: false`. */
@@ -42,10 +50,12 @@ function isUnwanted(call: Call): boolean {
   return member !== undefined && call.body[member.valueStart] === 0x66;
 }
 
-function tapOf(answer: Answer, { home, reading, routed }: Accepted, keeping: Keeping, parts: Parts): ResponseTap {
+type Kept = Pick<Keeping, 'principal' | 'exchange'> & { readonly call: Call };
+
+function tapOf(answer: Answer, { home, reading, routed }: Accepted, kept: Kept, parts: Parts): ResponseTap {
   const { storedResponses, reportFailure } = parts;
-  const { principal, exchange } = keeping;
-  const { body } = routed.call;
+  const { principal, exchange, call } = kept;
+  const { body, continues } = call;
   const userPath = principal?.userPath ?? '/';
   const take = (response: JsonObject, bytes: number): void => {
     const id = textOf(response['id']) ?? '';
@@ -55,7 +65,8 @@ function tapOf(answer: Answer, { home, reading, routed }: Accepted, keeping: Kee
     }
     const { status = 'completed' } = response;
     if (status !== 'completed' && status !== 'incomplete') return;
-    const asked = reading?.translated.spoken.body ?? parseObject(body.toString('utf8')) ?? {};
+    const spoken = routed.call === call ? reading?.translated.spoken.body : undefined;
+    const asked = spoken ?? { ...parseObject(body.toString('utf8')), ...previous(continues) };
     const record = storedResponse(asked, response, newId);
     if (record !== undefined) storedResponses.keep(id, userPath, record, body.length + bytes);
   };

@@ -69,7 +69,8 @@ export function relay(delivery: Delivery, exchange: Exchange, parts: Parts, ende
   new Flow(delivery, exchange, parts, (status, refused) => ended({ status, headers, refused })).start();
 }
 
-function passWhole(taps: readonly Tap[], body: Buffer): Buffer {
+/** What passes of all bytes at once. */
+export function passWhole(taps: readonly Tap[], body: Buffer): Buffer {
   let passed = body;
   for (const tap of taps) passed = tap.whole(passed);
   return passed;

@@ -9,14 +9,14 @@ export const mark = '[REDACTED]';
  * Kinds of keys by their first letters: OpenAI, Anthropic and this gateway (sk-), AWS, Slack, GitHub, GitLab, Google, Groq, Hugging Face, xAI,
  * Perplexity, Stripe. What follows is long enough to be no word.
  */
-const kinds =
+export const keyKinds =
   'sk-[\\w*-]{8,}|A(?:KIA|SIA)[0-9A-Z]{16}|xox[a-z]-[A-Za-z0-9-]{8,}|gh[oprsu]_[A-Za-z0-9]{16,}|github_pat_\\w{16,}|glpat-[\\w-]{16,}|' +
   'AIza[\\w-]{16,}|gsk_\\w{16,}|hf_[A-Za-z0-9]{16,}|xai-\\w{16,}|pplx-\\w{16,}|[sr]k_(?:live|test)_\\w{8,}';
 /** Before a key stands no letter, but that of an escape in JSON (`\n`) or in a URL (`%3D`). */
 const before = '(?:(?<![A-Za-z0-9])|(?<=\\\\[bfnrt])|(?<=%[0-9A-Fa-f]{2}))';
 /** Of a token with three parts. Only where a run of its letters begins, else a hostile text would take the square of its length. */
 const jwt = '(?:(?<![\\w-])|(?<=\\\\[bfnrt]))eyJ[\\w-]{8,}\\.[\\w-]{8,}(?:\\.[\\w-]*)?';
-const shapes = new RegExp(`${before}(?:${kinds})|${jwt}`, 'g');
+const shapes = new RegExp(`${before}(?:${keyKinds})|${jwt}`, 'g');
 /** Words that may follow are left alone: what has a digit in it, or is very long, is no word. */
 const bearer = /\b([Bb]earer(?:\s|%20|\+)+)(?=[A-Za-z._~+/=-]*[0-9]|[A-Za-z._~+/=-]{24})[\w.~+/=-]{8,}/g;
 /** Below this length the shapes are as fast. Characters. */

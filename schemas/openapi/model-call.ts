@@ -36,8 +36,12 @@ export const modelCallRefusals: Refusals = {
 /** The same, and that of a model whose provider has nothing like it. */
 export const nativeRefusals: Refusals = withMistakes('unsupported_operation');
 
+/** The same of a request in words. */
+export const guardedRefusals: Refusals = withMistakes('guardrail_blocked', 'unsupported_operation');
+
 /** The same, and those of a request that is translated for a provider that speaks another dialect. */
 export const translatedRefusals: Refusals = withMistakes(
+  'guardrail_blocked',
   'invalid_parameter',
   'unsupported_parameter',
   'unsupported_operation',

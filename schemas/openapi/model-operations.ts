@@ -1,7 +1,7 @@
 // The operations under /v1, one row each.
 import { mediaOperations } from './media-operations.ts';
 import { messageOperations } from './message-operations.ts';
-import { modelCallParameters, nativeRefusals, translatedRefusals } from './model-call.ts';
+import { guardedRefusals, modelCallParameters, translatedRefusals } from './model-call.ts';
 import { answerHeaders, type Operation } from './operation.ts';
 import { realtimeOperations } from './realtime-operations.ts';
 import { responseOperations } from './response-operations.ts';
@@ -60,7 +60,7 @@ export const modelOperations: readonly Operation[] = [
     parameters: modelCallParameters,
     body: 'embedding-request',
     success: { status: 200, says: 'The answer of the provider.', schema: 'embedding-list', headers: answerHeaders },
-    refusals: nativeRefusals,
+    refusals: guardedRefusals,
   },
   ...mediaOperations,
   {

@@ -25,7 +25,7 @@ export const passthroughOperations: readonly Operation[] = methods.map((method) 
   },
   refusals: {
     400: ['invalid_path', 'unknown_provider', 'upgrade_not_supported', 'duplicate_key', 'routing_member_not_allowed'],
-    403: ['model_access_denied', 'passthrough_model_unknown'],
+    403: ['model_access_denied', 'passthrough_model_unknown', 'guardrails_prevent_passthrough'],
     404: ['route_not_found'],
     408: late ?? [],
     413: tooLarge ?? [],

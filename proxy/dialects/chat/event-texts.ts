@@ -1,0 +1,81 @@
+// The texts of the chunks of a chat answer, and of a text completion.
+import { type EditableObject, editable, editableList, placeIn, StreamedList } from '../editing.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { EventTexts, StreamedText, StreamTexts } from '../texts.ts';
+
+const thoughts = ['reasoning_content', 'reasoning'];
+/** What a chunk may hold beside words that nobody misses. */
+const frame = new Set(['id', 'object', 'created', 'model', 'system_fingerprint', 'service_tier', 'obfuscation']);
+
+export const eventTexts: StreamTexts<EditableObject> = { read, again };
+
+function read(body: EditableObject): EventTexts {
+  const list = new StreamedList();
+  const finished = new Set<string>();
+  const talking = new Map<string, string>();
+  for (const choice of editableList(body['choices'])) {
+    const index = String(placeIn(choice, 'index'));
+    const before = list.texts.length;
+    choiceTexts(list, choice, index);
+    if (choice['finish_reason'] !== undefined && choice['finish_reason'] !== null) finished.add(index);
+    for (const { channel } of list.texts.slice(before)) talking.set(index, channel);
+  }
+  return {
+    pieces: list.texts,
+    repeats: [],
+    ends: (channel) => hasEnded(channel, finished, talking),
+    isPieces: isPieces(body, list.texts),
+  };
+}
+
+/** A choice that goes on with another text has ended the one before; calls of tools may be told side by side. */
+function hasEnded(channel: string, finished: ReadonlySet<string>, talking: ReadonlyMap<string, string>): boolean {
+  const index = channel.slice(0, channel.indexOf(' '));
+  if (finished.has(index)) return true;
+  const other = talking.get(index);
+  return other !== undefined && other !== channel && !/ (tool|free) /.test(channel);
+}
+
+function choiceTexts(list: StreamedList, choice: EditableObject, index: string): void {
+  const changed = (): void => {
+    if (choice['logprobs'] !== undefined) choice['logprobs'] = null;
+  };
+  list.member(choice, 'text', `${index} text`, { changed });
+  const delta = editable(choice['delta']);
+  if (delta === undefined) return;
+  for (const key of thoughts) list.member(delta, key, `${index} ${key}`, { form: 'reasoning' });
+  for (const key of ['content', 'refusal']) list.member(delta, key, `${index} ${key}`, { changed });
+  for (const call of editableList(delta['tool_calls'])) {
+    const number = placeIn(call, 'index');
+    const asked = editable(call['function']);
+    const free = editable(call['custom']);
+    if (asked !== undefined) list.member(asked, 'arguments', `${index} tool ${number}`, { form: 'json' });
+    if (free !== undefined) list.member(free, 'input', `${index} free ${number}`);
+  }
+  const older = editable(delta['function_call']);
+  if (older !== undefined) list.member(older, 'arguments', `${index} function`, { form: 'json' });
+}
+
+function isPieces(body: EditableObject, pieces: readonly StreamedText[]): boolean {
+  const [choice, ...others] = editableList(body['choices']);
+  if (choice === undefined || others.length > 0 || pieces.length !== 1) return false;
+  const isBare = Object.entries(body).every(([key, value]) => frame.has(key) || key === 'choices' || value === null);
+  const said = Object.entries(editable(choice['delta']) ?? {}).filter(([, value]) => value !== null && value !== '');
+  const [call, ...calls] = editableList(editable(choice['delta'])?.['tool_calls']);
+  const isGoingOn = call === undefined || (calls.length === 0 && call['id'] === undefined);
+  return isBare && said.length <= 1 && isGoingOn && (choice['finish_reason'] ?? null) === null;
+}
+
+function again(body: EditableObject, channel: string, text: string): EditableObject {
+  const [index = '0', kind = '', number = '0'] = channel.split(' ');
+  const kept = Object.entries(body).filter(([key]) => frame.has(key) && key !== 'obfuscation');
+  const said = kind === 'text' ? { text } : { delta: deltaOf(kind, Number(number), text) };
+  const choice: JsonValue = { index: Number(index), ...said, finish_reason: null };
+  return { ...Object.fromEntries(kept), choices: [choice] };
+}
+
+function deltaOf(kind: string, index: number, text: string): JsonObject {
+  if (kind === 'tool') return { tool_calls: [{ index, function: { arguments: text } }] };
+  if (kind === 'free') return { tool_calls: [{ index, custom: { input: text } }] };
+  return kind === 'function' ? { function_call: { arguments: text } } : { [kind]: text };
+}

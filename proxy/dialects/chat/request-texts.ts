@@ -1,0 +1,67 @@
+// The texts of a chat request, where they stand in its body.
+import { cap, type EditableObject, editable, editableList, largest, TextList, toolNames, wordIn } from '../editing.ts';
+import type { JsonValue } from '../json.ts';
+import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
+
+const roles: Readonly<Record<string, Role>> = {
+  system: 'system',
+  developer: 'system',
+  assistant: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+};
+const lengths = ['max_completion_tokens', 'max_tokens'];
+
+export function requestTexts(body: EditableObject): RequestTexts {
+  return {
+    get texts() {
+      return textsIn(body);
+    },
+    get tools() {
+      const named = toolNames(body['tools'], (tool) => editable(tool['function'] ?? tool['custom'])?.['name']);
+      return [...named, ...toolNames(body['functions'], ({ name }) => name)];
+    },
+    get maxTokens() {
+      return largest(body, lengths);
+    },
+    capTokens: (most) => cap(body, lengths, most),
+    say: (place, text) => say(body, place, text),
+  };
+}
+
+function textsIn(body: EditableObject): TextList['texts'] {
+  const list = new TextList();
+  for (const message of editableList(body['messages'])) {
+    const role = roles[wordIn(message, 'role')] ?? 'user';
+    list.content(message, 'content', { role }, ['text', 'refusal']);
+    list.member(message, 'refusal', { role });
+    callTexts(list, message, role);
+  }
+  const prediction = editable(body['prediction']);
+  if (prediction !== undefined) list.content(prediction, 'content', { role: 'user' });
+  return list.texts;
+}
+
+/** What a message says to tools. */
+export function callTexts(list: TextList, message: EditableObject, role: Role): void {
+  for (const call of editableList(message['tool_calls'])) {
+    const asked = editable(call['function']);
+    const free = editable(call['custom']);
+    if (asked !== undefined) list.member(asked, 'arguments', { role, form: 'json' });
+    if (free !== undefined) list.member(free, 'input', { role });
+  }
+  const older = editable(message['function_call']);
+  if (older !== undefined) list.member(older, 'arguments', { role, form: 'json' });
+}
+
+function say(body: EditableObject, place: SystemPlace, text: string): boolean {
+  if (!Array.isArray(body['messages'])) return false;
+  const messages = body['messages'] as JsonValue[];
+  const isSystem = (message: JsonValue): boolean => roles[wordIn(editable(message), 'role')] === 'system';
+  const role = editable(messages.find(isSystem))?.['role'] ?? 'system';
+  const others = place === 'replace' ? messages.filter((message) => !isSystem(message)) : messages;
+  const firstOther = others.findIndex((message) => !isSystem(message));
+  const behind = firstOther === -1 ? others.length : firstOther;
+  body['messages'] = others.toSpliced(place === 'append' ? behind : 0, 0, { role, content: text });
+  return true;
+}

@@ -1,0 +1,138 @@
+// Collects the texts of a parsed body, each with the way to put another one in its place.
+import { isObject, type JsonObject, type JsonValue, numberOf, parseJson, textOf, writeJson } from './json.ts';
+import type { EditableText, Role, StreamedText, TextForm } from './texts.ts';
+
+/** A parsed object that may be changed. */
+export interface EditableObject {
+  [key: string]: JsonValue | undefined;
+}
+
+/** The object where it stands in a parsed body: what is changed in it is changed there. */
+export function editable(value: JsonValue | undefined): EditableObject | undefined {
+  return isObject(value) ? value : undefined;
+}
+
+/** The objects of a list; none where there is no list. */
+export function editableList(value: JsonValue | undefined): readonly EditableObject[] {
+  return Array.isArray(value) ? (value as JsonValue[]).filter((entry): entry is EditableObject => isObject(entry)) : [];
+}
+
+/** A member that is a text, such as a type or a role; empty: it is none. */
+export function wordIn(object: JsonObject | undefined, key: string): string {
+  const value = object?.[key];
+  return typeof value === 'string' ? value : '';
+}
+
+/** A member that counts from 0; 0: it is not there. */
+export function placeIn(object: JsonObject, key: string): number {
+  return numberOf(object[key]) ?? 0;
+}
+
+/** Texts in the order in which they are added. */
+export class TextList {
+  readonly texts: EditableText[] = [];
+
+  /** A member, if it is a text. `changed` is called behind a change. */
+  member(object: EditableObject, key: string, said: Said): void {
+    if (typeof object[key] === 'string') this.texts.push(textAt(object, key, said));
+  }
+
+  /** A member that is a text, or a list of parts with texts under one of these keys. */
+  content(object: EditableObject, key: string, said: Said, partKeys: readonly string[] = ['text']): void {
+    this.member(object, key, said);
+    for (const part of editableList(object[key])) for (const partKey of partKeys) this.member(part, partKey, said);
+  }
+
+  /** A member that is a text, or a list of bare texts. */
+  words(object: EditableObject, key: string, said: Said): void {
+    this.member(object, key, said);
+    const list = object[key];
+    if (!Array.isArray(list)) return;
+    const entries = list as unknown as EditableObject;
+    for (const index of list.keys()) this.member(entries, String(index), said);
+  }
+
+  /** A member that holds a JSON value, such as the input of a tool. */
+  value(object: EditableObject, key: string, said: Said): void {
+    if (isObject(object[key]) || Array.isArray(object[key])) this.texts.push(valueAt(object, key, said));
+  }
+}
+
+/** Who says it, how, and who is told of a change. */
+export interface Said {
+  readonly role: Role;
+  readonly form?: TextForm;
+  readonly changed?: () => void;
+}
+
+/** The same for the events of a stream. */
+export class StreamedList {
+  readonly texts: StreamedText[] = [];
+
+  /** A member, if it is a text with anything in it. */
+  member(object: EditableObject, key: string, channel: string, said: Omit<Said, 'role'> = {}): void {
+    if (typeof object[key] !== 'string' || object[key] === '') return;
+    const text = textAt(object, key, { role: 'assistant', ...said });
+    // Copied, its accessor would be a value.
+    this.texts.push(Object.defineProperty(text, 'channel', { value: channel }) as StreamedText);
+  }
+}
+
+function textAt(object: EditableObject, key: string, { role, form = 'text', changed }: Said): EditableText {
+  return {
+    role,
+    form,
+    get text(): string {
+      return object[key] as string;
+    },
+    replace(text) {
+      object[key] = text;
+      changed?.();
+    },
+  };
+}
+
+function valueAt(object: EditableObject, key: string, { role, changed }: Said): EditableText {
+  let text = writeJson(object[key] as JsonValue);
+  return {
+    role,
+    form: 'json',
+    get text(): string {
+      return text;
+    },
+    replace(given) {
+      text = given;
+      object[key] = parseJson(given);
+      changed?.();
+    },
+  };
+}
+
+/** The names of tools; of one without a name, its type. */
+export function toolNames(tools: JsonValue | undefined, nameOf: (tool: JsonObject) => JsonValue | undefined): string[] {
+  return editableList(tools).map((tool) => textOf(nameOf(tool)) ?? wordIn(tool, 'type'));
+}
+
+/** The largest of the numbers that these members hold: what the answer may come to. Undefined: none holds one. */
+export function largest(object: JsonObject, keys: readonly string[]): number | undefined {
+  const given = keys.flatMap((key) => numberOf(object[key]) ?? []);
+  return given.length === 0 ? undefined : Math.max(...given);
+}
+
+/** Lowers these members to `most`; where none is there, the first one says it. */
+export function cap(object: EditableObject, keys: readonly string[], most: number): void {
+  let isSaid = false;
+  for (const key of keys) {
+    const value = numberOf(object[key]);
+    if (value === undefined) continue;
+    isSaid = true;
+    if (value > most) object[key] = most;
+  }
+  if (!isSaid && keys[0] !== undefined) object[keys[0]] = most;
+}
+
+/** The text of an operator before or behind that of the client. */
+export function joined(place: 'prepend' | 'append' | 'replace', given: string | undefined, text: string): string {
+  if (given === undefined || given === '' || place === 'replace') return text;
+  return place === 'prepend' ? `${text}\n\n${given}` : `${given}\n\n${text}`;
+}

@@ -1,0 +1,39 @@
+// The texts of the events of a Messages answer.
+import { type EditableObject, editable, placeIn, StreamedList, wordIn } from '../editing.ts';
+
+import type { EventTexts, StreamTexts, TextForm } from '../texts.ts';
+
+/** By the type of a delta, and of a block: the member that holds the words, and what they are. */
+const members: Readonly<Record<string, readonly [key: string, form: TextForm]>> = {
+  text_delta: ['text', 'text'],
+  input_json_delta: ['partial_json', 'json'],
+  thinking_delta: ['thinking', 'reasoning'],
+  text: ['text', 'text'],
+  thinking: ['thinking', 'reasoning'],
+};
+
+const deltaTypes: Readonly<Record<string, string>> = { json: 'input_json_delta', reasoning: 'thinking_delta' };
+
+export const eventTexts: StreamTexts<EditableObject> = {
+  read(body: EditableObject): EventTexts {
+    const list = new StreamedList();
+    const type = body['type'];
+    const index = String(placeIn(body, 'index'));
+    const said = editable(type === 'content_block_start' ? body['content_block'] : body['delta']);
+    const member = members[wordIn(said, 'type')];
+    const isWords = type === 'content_block_start' || type === 'content_block_delta';
+    if (isWords && said !== undefined && member !== undefined) {
+      list.member(said, member[0], `${index} ${member[1]}`, { form: member[1] });
+    }
+    const isOver = type === 'message_delta' || type === 'message_stop';
+    const ends = (channel: string): boolean =>
+      isOver || (type === 'content_block_stop' && channel.startsWith(`${index} `));
+    return { pieces: list.texts, repeats: [], ends, isPieces: type === 'content_block_delta' && list.texts.length > 0 };
+  },
+  again(_body: EditableObject, channel: string, text: string): EditableObject {
+    const [index = '0', form = 'text'] = channel.split(' ');
+    const type = deltaTypes[form] ?? 'text_delta';
+    const key = members[type]?.[0] ?? 'text';
+    return { type: 'content_block_delta', index: Number(index), delta: { type, [key]: text } };
+  },
+};

@@ -1,0 +1,74 @@
+// The texts of a Messages request, where they stand in its body.
+import { cap, type EditableObject, editable, editableList, joined, largest, TextList, toolNames } from '../editing.ts';
+import { type JsonValue, textOf } from '../json.ts';
+import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
+
+const lengths = ['max_tokens'];
+
+export function requestTexts(body: EditableObject): RequestTexts {
+  return {
+    get texts() {
+      return textsIn(body);
+    },
+    get tools() {
+      return toolNames(body['tools'], ({ name }) => name);
+    },
+    get maxTokens() {
+      return largest(body, lengths);
+    },
+    capTokens: (most) => cap(body, lengths, most),
+    say: (place, text) => say(body, place, text),
+  };
+}
+
+function textsIn(body: EditableObject): TextList['texts'] {
+  const list = new TextList();
+  list.content(body, 'system', { role: 'system' });
+  for (const message of editableList(body['messages'])) {
+    const role = message['role'] === 'assistant' ? 'assistant' : 'user';
+    list.member(message, 'content', { role });
+    for (const block of editableList(message['content'])) blockTexts(list, block, role);
+  }
+  return list.texts;
+}
+
+/** Thoughts are signed: they stay as they are. */
+function blockTexts(list: TextList, block: EditableObject, role: Role): void {
+  switch (block['type']) {
+    case 'text':
+      list.member(block, 'text', { role });
+      break;
+    case 'tool_use':
+      list.value(block, 'input', { role });
+      break;
+    case 'tool_result':
+      list.member(block, 'content', { role: 'tool' });
+      for (const part of editableList(block['content'])) blockTexts(list, part, 'tool');
+      break;
+    case 'search_result':
+      list.content(block, 'content', { role });
+      break;
+    case 'document':
+      documentTexts(list, block, role);
+  }
+}
+
+function documentTexts(list: TextList, block: EditableObject, role: Role): void {
+  list.member(block, 'title', { role });
+  list.member(block, 'context', { role });
+  const source = editable(block['source']);
+  if (source === undefined) return;
+  if (source['type'] === 'text') list.member(source, 'data', { role });
+  list.content(source, 'content', { role });
+}
+
+function say(body: EditableObject, place: SystemPlace, text: string): boolean {
+  const system = body['system'];
+  if (place === 'replace' || !Array.isArray(system)) {
+    body['system'] = joined(place, textOf(system), text);
+    return true;
+  }
+  const block: JsonValue = { type: 'text', text };
+  body['system'] = place === 'prepend' ? [block, ...system] : [...system, block];
+  return true;
+}

@@ -1,0 +1,29 @@
+// The texts of a Responses answer, where they stand in its body.
+import { type EditableObject, editableList, TextList } from '../editing.ts';
+import type { AnswerTexts } from '../texts.ts';
+import { itemTexts } from './request-texts.ts';
+
+/** What was said of the tokens of a text goes when the text is changed. */
+export function answerTexts(body: EditableObject): AnswerTexts {
+  const list = new TextList();
+  for (const item of editableList(body['output'])) outputTexts(list, item);
+  return list;
+}
+
+/** The texts of one item of an answer. */
+export function outputTexts(list: TextList, item: EditableObject): void {
+  if (item['type'] === 'reasoning') {
+    for (const key of ['summary', 'content']) list.content(item, key, { role: 'assistant', form: 'reasoning' });
+  } else if (item['type'] === 'message') {
+    for (const part of editableList(item['content'])) partTexts(list, part);
+  } else itemTexts(list, item);
+}
+
+/** The texts of one part of a message. */
+export function partTexts(list: TextList, part: EditableObject): void {
+  const changed = (): void => {
+    if (Array.isArray(part['logprobs'])) part['logprobs'] = [];
+  };
+  list.member(part, 'text', { role: 'assistant', changed });
+  list.member(part, 'refusal', { role: 'assistant' });
+}

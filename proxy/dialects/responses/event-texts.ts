@@ -1,0 +1,96 @@
+// The texts of the events of a Responses answer, which tell each text up to four times: in pieces, and as a whole at the end of the text, of
+// its part, of its item and of the answer.
+import { type EditableObject, editable, editableList, placeIn, StreamedList, wordIn } from '../editing.ts';
+import type { EventTexts, StreamTexts, TextForm } from '../texts.ts';
+
+/** By what an event is about: the member that holds all of it at its end, the name of its channel, and what it is. */
+const kinds: Readonly<Record<string, readonly [key: string, name: string, form: TextForm]>> = {
+  output_text: ['text', 'content', 'text'],
+  refusal: ['refusal', 'content', 'text'],
+  function_call_arguments: ['arguments', 'arguments', 'json'],
+  mcp_call_arguments: ['arguments', 'arguments', 'json'],
+  custom_tool_call_input: ['input', 'input', 'text'],
+  reasoning_summary_text: ['text', 'summary', 'reasoning'],
+  reasoning_text: ['text', 'thoughts', 'reasoning'],
+};
+
+const wholeAnswers = new Set([
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+]);
+const lastEvents = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
+
+export const eventTexts: StreamTexts<EditableObject> = {
+  read(body: EditableObject): EventTexts {
+    const type = wordIn(body, 'type');
+    const pieces = new StreamedList();
+    const repeats = new StreamedList();
+    const [, subject = '', step = ''] = /^response\.(\w+)\.(\w+)$/.exec(type) ?? [];
+    const kind = kinds[subject];
+    const channel = kind === undefined ? '' : channelOf(body, kind[1]);
+    const changed = (): void => forgetLogprobs(body);
+    if (kind !== undefined && step === 'delta') pieces.member(body, 'delta', channel, { form: kind[2], changed });
+    if (kind !== undefined && step === 'done') repeats.member(body, kind[0], channel, { form: kind[2], changed });
+    if (subject === 'content_part' || subject === 'reasoning_summary_part') partRepeats(repeats, body, subject);
+    if (subject === 'output_item') itemRepeats(repeats, editable(body['item']), placeIn(body, 'output_index'));
+    if (wholeAnswers.has(type)) {
+      const items = editableList(editable(body['response'])?.['output']);
+      for (const [index, item] of items.entries()) itemRepeats(repeats, item, index);
+    }
+    const told = new Set(repeats.texts.map((text) => text.channel));
+    return {
+      pieces: pieces.texts,
+      repeats: repeats.texts,
+      ends: (name) => lastEvents.has(type) || told.has(name) || (step === 'done' && name === channel),
+      isPieces: step === 'delta' && pieces.texts.length > 0,
+    };
+  },
+  again(body: EditableObject, _channel: string, text: string): EditableObject {
+    const more: EditableObject = { ...body, delta: text };
+    delete more['obfuscation'];
+    forgetLogprobs(more);
+    return more;
+  },
+};
+
+function forgetLogprobs(holder: EditableObject): void {
+  if (Array.isArray(holder['logprobs'])) holder['logprobs'] = [];
+}
+
+function channelOf(body: EditableObject, name: string): string {
+  const part = placeIn(body, name === 'summary' ? 'summary_index' : 'content_index');
+  return `${placeIn(body, 'output_index')} ${name} ${part}`;
+}
+
+function partRepeats(list: StreamedList, body: EditableObject, subject: string): void {
+  const part = editable(body['part']);
+  if (part === undefined) return;
+  const isThought = subject === 'reasoning_summary_part' || part['type'] === 'reasoning_text';
+  const name = subject === 'reasoning_summary_part' ? 'summary' : isThought ? 'thoughts' : 'content';
+  partRepeat(list, part, channelOf(body, name), isThought ? 'reasoning' : 'text');
+}
+
+function partRepeat(list: StreamedList, part: EditableObject, channel: string, form: TextForm): void {
+  const changed = (): void => forgetLogprobs(part);
+  list.member(part, 'text', channel, { form, changed });
+  list.member(part, 'refusal', channel, { changed });
+}
+
+function itemRepeats(list: StreamedList, item: EditableObject | undefined, output: number): void {
+  if (item === undefined) return;
+  const isThought = item['type'] === 'reasoning';
+  for (const [index, part] of editableList(item['content']).entries()) {
+    const name = isThought ? 'thoughts' : 'content';
+    partRepeat(list, part, `${output} ${name} ${index}`, isThought ? 'reasoning' : 'text');
+  }
+  for (const [index, part] of editableList(item['summary']).entries()) {
+    partRepeat(list, part, `${output} summary ${index}`, 'reasoning');
+  }
+  list.member(item, 'arguments', `${output} arguments 0`, { form: 'json' });
+  list.member(item, 'input', `${output} input 0`);
+  list.member(item, 'output', `${output} output 0`);
+}

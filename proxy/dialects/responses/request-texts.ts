@@ -1,0 +1,77 @@
+// The texts of a Responses request, where they stand in its body.
+import {
+  cap,
+  type EditableObject,
+  editable,
+  editableList,
+  joined,
+  largest,
+  TextList,
+  toolNames,
+  wordIn,
+} from '../editing.ts';
+import { textOf } from '../json.ts';
+import type { RequestTexts, Role } from '../texts.ts';
+
+const lengths = ['max_output_tokens'];
+
+export function requestTexts(body: EditableObject): RequestTexts {
+  return {
+    get texts() {
+      return textsIn(body);
+    },
+    get tools() {
+      return toolNames(body['tools'], ({ name }) => name);
+    },
+    get maxTokens() {
+      return largest(body, lengths);
+    },
+    capTokens: (most) => cap(body, lengths, most),
+    say(place, text) {
+      body['instructions'] = joined(place, textOf(body['instructions']), text);
+      if (place === 'replace' && Array.isArray(body['input'])) {
+        body['input'] = body['input'].filter((item) => roleOf(editable(item)?.['role']) !== 'system');
+      }
+      return true;
+    },
+  };
+}
+
+function roleOf(role: unknown): Role {
+  if (role === 'system' || role === 'developer') return 'system';
+  return role === 'assistant' ? 'assistant' : 'user';
+}
+
+function textsIn(body: EditableObject): TextList['texts'] {
+  const list = new TextList();
+  list.member(body, 'instructions', { role: 'system' });
+  const variables = editable(editable(body['prompt'])?.['variables']);
+  for (const [name, value] of Object.entries(variables ?? {})) {
+    if (variables !== undefined) list.member(variables, name, { role: 'user' });
+    const part = editable(value);
+    if (part !== undefined) list.member(part, 'text', { role: 'user' });
+  }
+  list.member(body, 'input', { role: 'user' });
+  for (const item of editableList(body['input'])) itemTexts(list, item);
+  return list.texts;
+}
+
+/** The texts of one item, of a request or of an answer. Thoughts of former answers are signed and stay as they are. */
+export function itemTexts(list: TextList, item: EditableObject): void {
+  const role = 'assistant';
+  switch (item['type'] ?? 'message') {
+    case 'message':
+      list.content(item, 'content', { role: roleOf(item['role']) }, ['text', 'refusal']);
+      break;
+    case 'function_call':
+    case 'mcp_call':
+      list.member(item, 'arguments', { role, form: 'json' });
+      list.content(item, 'output', { role: 'tool' });
+      break;
+    case 'custom_tool_call':
+      list.member(item, 'input', { role });
+      break;
+    default:
+      if (wordIn(item, 'type').endsWith('_output')) list.content(item, 'output', { role: 'tool' });
+  }
+}

@@ -1,0 +1,83 @@
+// The guardrails of a configuration, compiled and in their order.
+import type { Guardrail as WrittenGuardrail } from '../../schemas/types.ts';
+import { normaliseUserPath } from '../../schemas/user-path.ts';
+import type { Role } from '../dialects/texts.ts';
+import { PatternFinder } from './find/patterns.ts';
+import { PersonalFinder } from './find/personal-data.ts';
+import { WordFinder } from './find/words.ts';
+import { type Checks, type Guardrail, type GuardrailKind, guardrailKinds, type Phase } from './guardrail.ts';
+import { answerFormChecks } from './kinds/answer-form.ts';
+import { foundChecks } from './kinds/found-checks.ts';
+import { limitsChecks, systemPromptChecks } from './kinds/request-checks.ts';
+
+/** What a guardrail looks at in each phase. */
+type Phases = Partial<Record<Phase, Checks>>;
+
+/** Makes what each kind looks at, whichever phases it is for. Throws for what `check-config` refuses. */
+const makers: { readonly [Kind in GuardrailKind]?: (written: NonNullable<WrittenGuardrail[Kind]>) => Phases } = {
+  system_prompt: (written) => ({ input: systemPromptChecks(written) }),
+  limits: (written) => ({ input: limitsChecks(written) }),
+  schema: (written) => ({ output: answerFormChecks(written) }),
+  regex: ({ patterns, action, replacement, window }) => {
+    const finder = new PatternFinder(patterns, window, 'pattern');
+    return both(foundChecks({ finder, action, replacementOf: () => replacement }));
+  },
+  keywords: ({ words, whole_words: areWhole, action, replacement }) => {
+    const finder = new WordFinder({ words, areWhole, reason: 'keyword' });
+    return both(foundChecks({ finder, action, replacementOf: () => replacement }));
+  },
+  pii: ({ kinds, action, replacement }) => {
+    const finder = new PersonalFinder(kinds);
+    if (action !== 'mask') return both(foundChecks({ finder, action, replacementOf: () => replacement }));
+    return {
+      input: foundChecks({
+        finder,
+        action: 'redact',
+        replacementOf: ({ reason }, value, { masks }) => masks.placeholderOf(reason, value),
+      }),
+      output: foundChecks({ finder, action: 'redact', replacementOf: ({ reason }) => `[${reason.toUpperCase()}]` }),
+    };
+  },
+};
+
+const both = (checks: Checks): Phases => ({ input: checks, output: checks });
+
+/** Whose words it looks at where it does not say. */
+const usualRoles: readonly Role[] = ['user', 'tool'];
+
+/** In order: by their numbers, then as written. `places`: where each is declared. */
+export function compileGuardrails(
+  written: readonly WrittenGuardrail[],
+  places: ReadonlyMap<string, string>,
+): readonly Guardrail[] {
+  const compiled = written.map((guardrail) => compileGuardrail(guardrail, places.get(guardrail.name)));
+  return Object.freeze(compiled.sort((a, b) => a.order - b.order));
+}
+
+function compileGuardrail(written: WrittenGuardrail, source: string | undefined): Guardrail {
+  const kind = guardrailKinds.find((name) => written[name] !== undefined);
+  if (kind === undefined) throw new Error(`the guardrail ${written.name} has no kind`);
+  const phases = phasesOf(kind, written);
+  // Former answers have back what was masked, so they are masked again.
+  const roles: readonly Role[] = written.roles ?? (kind === 'pii' ? [...usualRoles, 'assistant'] : usualRoles);
+  const on = written.on ?? [phases.input === undefined ? 'output' : 'input'];
+  return Object.freeze({
+    name: written.name,
+    kind,
+    mode: written.mode,
+    order: written.order,
+    roles: new Set(roles),
+    input: on.includes('input') ? phases.input : undefined,
+    output: on.includes('output') ? phases.output : undefined,
+    source,
+    userPaths: written.user_paths?.map((path) => normaliseUserPath(path).path ?? path),
+    models: written.models === undefined ? undefined : new Set(written.models),
+  });
+}
+
+function phasesOf(kind: GuardrailKind, written: WrittenGuardrail): Phases {
+  const maker = makers[kind] as ((settings: unknown) => Phases) | undefined;
+  const settings = written[kind];
+  if (maker === undefined || settings === undefined) throw new Error(`nothing compiles guardrails of the kind ${kind}`);
+  return maker(settings);
+}

@@ -1,0 +1,46 @@
+// Finds what a guardrail looks for, in a text that is there and in one that still comes.
+
+/** What was found, from `start` to before `end`: offsets in the text. */
+export interface Found {
+  readonly start: number;
+  readonly end: number;
+  /** Its category, such as `card`. */
+  readonly reason: string;
+}
+
+/** Looks for one kind of thing. Compiled once; it keeps nothing of a text. */
+export interface Finder {
+  /** Something found spans so many characters at most; of a longer one the first part is found. */
+  readonly window: number;
+  /** Whether there may be something in the text; false is certain. Fast. */
+  mayFind(text: string): boolean;
+  /** The first at or behind `from`; undefined: none. The text ends where it ends. */
+  find(text: string, from: number): Found | undefined;
+  /** Follows a text character by character. */
+  follow(): Follower;
+}
+
+/** Knows at each moment what may be found in the characters so far, and in those with what is to come. */
+export interface Follower {
+  /** The offset where the earliest thing begins that is not over yet; Infinity: none. */
+  readonly begun: number;
+  /** The offset where the earliest thing begins that is complete; Infinity: none. */
+  readonly complete: number;
+  /** Begins anew; `before`: the code point in front, -1 at the beginning of the text. */
+  reset(before: number): void;
+  /** The next code point, and the offset where it stands. */
+  step(code: number, at: number): void;
+}
+
+/** How many characters of a text a code point takes. */
+export function widthOf(code: number): number {
+  return code > 0xffff ? 2 : 1;
+}
+
+/** The code point that ends at an offset; -1 at the beginning. */
+export function codeBefore(text: string, at: number): number {
+  if (at === 0) return -1;
+  const low = text.charCodeAt(at - 1);
+  const isPair = low >= 0xdc00 && low <= 0xdfff && at > 1 && (text.charCodeAt(at - 2) & 0xfc00) === 0xd800;
+  return isPair ? (text.codePointAt(at - 2) ?? low) : low;
+}

@@ -1,0 +1,164 @@
+// The tap of a streamed answer that guardrails look at. It may wait for a verdict; then what comes meanwhile is queued.
+import type { Answer, Failure, Sink, Tap } from '../answer.ts';
+import { Refusal } from '../errors.ts';
+import { EventCutter, type StreamedEvent } from './event-bytes.ts';
+import { run } from './flow.ts';
+import type { Guarding } from './guarding.ts';
+import { StreamEditor } from './stream-editor.ts';
+
+/** Most of one answer: characters of its texts, and bytes that wait for a verdict or for the end of their event. */
+const mostLength = 16 * 1024 * 1024;
+
+/** What a stream is guarded with. */
+export interface StreamGuard {
+  readonly guarding: Guarding;
+  readonly answer: Pick<Answer, 'cancel' | 'resume'>;
+  /** Tells the operator of an unexpected failure. */
+  readonly report: (error: unknown) => void;
+}
+
+export class GuardTap implements Tap {
+  readonly #guard: StreamGuard;
+
+  constructor(guard: StreamGuard) {
+    this.#guard = guard;
+  }
+
+  /** The client has left: nothing is told. */
+  whole(): Buffer {
+    return Buffer.alloc(0);
+  }
+
+  open(next: Sink): Sink {
+    return new GuardedStream(this.#guard, next);
+  }
+
+  awaitsMore(): boolean {
+    return false;
+  }
+}
+
+class GuardedStream implements Sink {
+  readonly #guard: StreamGuard;
+  readonly #next: Sink;
+  readonly #cutter = new EventCutter();
+  readonly #editor: StreamEditor;
+  readonly #queue: StreamedEvent[] = [];
+  #queuedBytes = 0;
+  /** A verdict is waited for. */
+  #isWaiting = false;
+  #isFlowing = true;
+  #broken: Failure | undefined;
+  /** The answer has ended so; undefined: it has not. */
+  #ended: { readonly failure: Failure | undefined } | undefined;
+  /** What was held back at the end is told, or on its way. */
+  #hasRest = false;
+  #isOver = false;
+
+  constructor(guard: StreamGuard, next: Sink) {
+    this.#guard = guard;
+    this.#next = next;
+    const { events } = guard.guarding.texts;
+    if (events === undefined) throw new Error('an answer without words is not guarded');
+    this.#editor = new StreamEditor(guard.guarding, events);
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#broken !== undefined || this.#isOver) return true;
+    this.#enqueue(this.#cutter.push(chunk));
+    if (this.#queuedBytes + this.#cutter.heldBytes + this.#editor.length > mostLength) {
+      this.#break({ code: 'upstream_invalid_response', reason: 'it is too long to be checked' });
+      return true;
+    }
+    this.#work();
+    return this.#isFlowing && !this.#isWaiting;
+  }
+
+  end(failure: Failure | undefined): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = { failure };
+    // Of an answer that broke off nothing more is told.
+    if (failure === undefined && this.#broken === undefined) this.#enqueue(this.#cutter.end());
+    this.#work();
+  }
+
+  #enqueue(events: readonly StreamedEvent[]): void {
+    for (const event of events) {
+      this.#queue.push(event);
+      this.#queuedBytes += event.bytes.length;
+    }
+  }
+
+  /** Does what can be done without waiting. */
+  #work(): void {
+    while (!this.#isWaiting && this.#broken === undefined) {
+      const event = this.#queue.shift();
+      if (event === undefined) break;
+      this.#queuedBytes -= event.bytes.length;
+      this.#tell(() => run(this.#editor.edit(event)));
+    }
+    if (!this.#isWaiting && this.#ended !== undefined) this.#finish(this.#ended.failure);
+  }
+
+  /** Tells the events that some work gives; one that waits is followed by what was queued behind it. */
+  #tell(work: () => readonly Buffer[] | Promise<readonly Buffer[]>): void {
+    try {
+      const events = work();
+      if (!(events instanceof Promise)) {
+        this.#write(events);
+        return;
+      }
+      this.#isWaiting = true;
+      events.then(
+        (come) => this.#goOn(() => this.#write(come)),
+        (error: unknown) => this.#goOn(() => this.#fail(error)),
+      );
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #goOn(first: () => void): void {
+    this.#isWaiting = false;
+    try {
+      first();
+      this.#work();
+    } catch (error) {
+      this.#guard.report(error);
+      this.#break({ code: 'internal_error', reason: '' });
+    }
+    if (!this.#isWaiting && this.#isFlowing && !this.#isOver) this.#guard.answer.resume();
+  }
+
+  #write(events: readonly Buffer[]): void {
+    if (events.length > 0 && this.#broken === undefined) this.#isFlowing = this.#next.write(Buffer.concat(events));
+  }
+
+  #fail(error: unknown): void {
+    if (!(error instanceof Refusal) || error.code !== 'guardrail_blocked') throw error;
+    this.#break({ code: 'guardrail_blocked', reason: this.#guard.guarding.blockedBy ?? '' });
+  }
+
+  /** Nothing more is told, and the provider need not go on. */
+  #break(failure: Failure): void {
+    if (this.#broken !== undefined) return;
+    this.#broken = failure;
+    this.#queue.length = 0;
+    if (this.#ended === undefined) this.#guard.answer.cancel(failure);
+    else this.#finish(failure);
+  }
+
+  #finish(failure: Failure | undefined): void {
+    if (this.#isOver) return;
+    const broken = this.#broken ?? failure;
+    if (broken === undefined && !this.#hasRest) {
+      this.#hasRest = true;
+      this.#tell(() => run(this.#editor.end()));
+      if (this.#isWaiting) return;
+      this.#finish(undefined);
+      return;
+    }
+    this.#isOver = true;
+    this.#next.end(broken);
+  }
+}

@@ -1,0 +1,182 @@
+// The guardrails of one request at work: on the request, and on its answer.
+import type { RequestRevision } from '../../schemas/records/request-record.ts';
+import type { Operation } from '../dialects/dialect.ts';
+import { type EditableObject, editable } from '../dialects/editing.ts';
+import { type JsonObject, parseObject, writeJson } from '../dialects/json.ts';
+import type { EditableText, RequestTexts } from '../dialects/texts.ts';
+import { type Flow, settled } from './flow.ts';
+import type { CheckContext, Checks, Finding, Guardrail, Phase, Verdict } from './guardrail.ts';
+import { unmasking } from './kinds/unmask.ts';
+import { Masks } from './masks.ts';
+import { type OperationTexts, textsOf } from './texts-of.ts';
+import { Verdicts } from './verdicts.ts';
+
+/** Whose request it is. */
+export interface GuardedCaller {
+  readonly requestId: string;
+  readonly userPath: string;
+  /** As the client asks for it. */
+  readonly model: string;
+}
+
+/** Placeholders of a conversation that a provider keeps are not known: new ones have other numbers. */
+const mostNumber = 1_000_000;
+
+export class Guarding {
+  readonly guardrails: readonly Guardrail[];
+  readonly revisions: RequestRevision[] = [];
+  readonly texts: OperationTexts;
+  readonly #caller: GuardedCaller;
+  readonly #verdicts = new Verdicts();
+  #masks = new Masks(() => false);
+  /** What the client asked, where that was changed. */
+  #asked: JsonObject | undefined;
+
+  /** `guardrails`: those that hold for the request, in their order. */
+  constructor(guardrails: readonly Guardrail[], caller: GuardedCaller, operation: Operation) {
+    this.guardrails = guardrails;
+    this.#caller = caller;
+    this.texts = textsOf[operation] ?? { request: () => nothingSaid };
+  }
+
+  get findings(): readonly Finding[] {
+    return this.#verdicts.all;
+  }
+
+  /** The guardrail that refuses, and why; undefined: none does. */
+  get blockedBy(): string | undefined {
+    return this.#verdicts.blockedBy;
+  }
+
+  /** The answer must be read: a guardrail looks at it, something is put back, or it repeats what was changed. */
+  get readsAnswer(): boolean {
+    if (this.texts.answer === undefined) return false;
+    const isRepeated = this.#asked !== undefined && this.texts.repeats !== undefined;
+    return isRepeated || this.#masks.size > 0 || this.guardrails.some(({ output }) => output !== undefined);
+  }
+
+  context(phase: Phase): CheckContext {
+    return { ...this.#caller, phase, masks: this.#masks };
+  }
+
+  /** The body as the guardrails leave it; the same bytes when none changes it. Throws 400 `guardrail_blocked`. */
+  *onRequest(bytes: Buffer): Flow<Buffer> {
+    const checking = this.guardrails.filter(({ input }) => input !== undefined);
+    if (checking.length === 0) return bytes;
+    const text = bytes.toString('utf8');
+    const body = editable(parseObject(text)) ?? {};
+    const isGoingOn = Boolean(body['previous_response_id'] ?? body['conversation']);
+    this.#masks = new Masks(takenIn(text), isGoingOn ? Math.floor(Math.random() * mostNumber) : 0);
+    const request = this.texts.request(body);
+    let current = bytes;
+    for (const guardrail of checking) {
+      const verdict = yield* this.#checkRequest(guardrail, request);
+      this.#verdicts.note(guardrail, 'input', verdict);
+      if (guardrail.mode === 'shadow') continue;
+      const before = current.length;
+      if (verdict.outcome === 'revise') current = Buffer.from(writeJson(body));
+      this.#revised(guardrail.name, before, current.length, verdict.outcome !== 'revise');
+    }
+    if (current !== bytes) this.#asked = parseObject(text);
+    return current;
+  }
+
+  #revised(rewriter: string, before: number, after: number, isSame: boolean): void {
+    const seq = this.revisions.length + 1;
+    this.revisions.push({ seq, rewriter, bytes_before: before, bytes_after: after, no_change: isSame });
+  }
+
+  *#checkRequest({ input, mode, roles }: Guardrail, request: RequestTexts): Flow<Verdict> {
+    if (input?.request !== undefined) {
+      return yield* settled(input.request(mode === 'shadow' ? unchanging(request) : request, this.context('input')));
+    }
+    const texts = request.texts.filter(({ role }) => roles.has(role));
+    return yield* checkTexts(input, texts, this.context('input'), mode === 'enforce');
+  }
+
+  /** Checks and changes an answer where it stands. False: it is as it was. Throws 400 `guardrail_blocked`. */
+  *onAnswer(body: EditableObject): Flow<boolean> {
+    const { answer } = this.texts;
+    if (answer === undefined) return false;
+    const { texts } = answer(body);
+    let isChanged = false;
+    for (const guardrail of this.guardrails) {
+      const { output, mode } = guardrail;
+      if (output === undefined) continue;
+      const verdict = yield* checkTexts(output, texts, this.context('output'), mode === 'enforce');
+      this.note(guardrail, verdict);
+      isChanged ||= mode === 'enforce' && verdict.outcome === 'revise';
+    }
+    const context = this.context('output');
+    for (const text of texts) {
+      const check = unmasking(text.form, context);
+      if (check === undefined) continue;
+      const told = (yield* settled(check.push(text.text))).text + (yield* settled(check.end())).text;
+      isChanged = replace(text, told) || isChanged;
+    }
+    return this.repeatAsked(body) || isChanged;
+  }
+
+  /** Notes what a guardrail says of an answer. Throws 400 `guardrail_blocked`. */
+  note(guardrail: Guardrail, verdict: Verdict): void {
+    this.#verdicts.note(guardrail, 'output', verdict);
+  }
+
+  /** Where an answer repeats the system prompt, it repeats that of the client. False: it does not. */
+  repeatAsked(answer: EditableObject | undefined): boolean {
+    const { repeats } = this.texts;
+    if (answer === undefined || repeats === undefined || this.#asked === undefined) return false;
+    const said = this.#asked[repeats] ?? null;
+    if (answer[repeats] === undefined || answer[repeats] === said) return false;
+    answer[repeats] = said;
+    return true;
+  }
+}
+
+/** Of an operation that says nothing in words. */
+const nothingSaid: RequestTexts = {
+  texts: [],
+  tools: [],
+  maxTokens: 0,
+  capTokens: () => undefined,
+  say: () => false,
+};
+
+/** Asks a guardrail about texts, and makes its changes where they stand if it is enforced. */
+function* checkTexts(
+  checks: Checks | undefined,
+  texts: readonly EditableText[],
+  context: CheckContext,
+  isEnforced: boolean,
+): Flow<Verdict> {
+  if (checks?.texts === undefined) return { outcome: 'pass' };
+  const verdict = yield* settled(checks.texts(texts, context));
+  if (verdict.outcome !== 'revise' || !isEnforced) return verdict;
+  for (const [index, text] of texts.entries()) replace(text, verdict.texts?.[index] ?? text.text);
+  return verdict;
+}
+
+/** False: it says that already. */
+function replace(text: EditableText, words: string): boolean {
+  if (words === text.text) return false;
+  text.replace(words);
+  return true;
+}
+
+/** The request for a guardrail that must not change it. */
+function unchanging(request: RequestTexts): RequestTexts {
+  const { texts, tools, maxTokens } = request;
+  return { texts, tools, maxTokens, capTokens: () => undefined, say: () => true };
+}
+
+/** Whether the client itself says a placeholder: as it is written, or with escapes. */
+function takenIn(text: string): (placeholder: string) => boolean {
+  const isEscaped = text.includes('\\u00');
+  let plain: string | undefined;
+  return (placeholder) => {
+    if (text.includes(placeholder)) return true;
+    if (!isEscaped) return false;
+    plain ??= writeJson(parseObject(text) ?? {});
+    return plain.includes(placeholder);
+  };
+}

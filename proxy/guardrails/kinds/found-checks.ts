@@ -1,0 +1,115 @@
+// The guardrails that look for something in texts: regex, keywords and pii. What they do with it is the same for all.
+import type { SaidText, TextForm } from '../../dialects/texts.ts';
+import type { Finder, Found } from '../find/finder.ts';
+import { JsonScanner } from '../find/json-scanner.ts';
+import { type Replace, TextScanner } from '../find/text-scanner.ts';
+import { type CheckContext, type Checks, pass, type Released, type StreamCheck, type Verdict } from '../guardrail.ts';
+import { atOnce, inSlices, sliceLength } from '../slices.ts';
+
+export type FoundAction = 'block' | 'redact' | 'flag';
+
+/** What is looked for, and what becomes of it. */
+export interface Search {
+  readonly finder: Finder;
+  readonly action: FoundAction;
+  /** What comes in the place of what was found, for `redact`. */
+  readonly replacementOf: (found: Found, value: string, context: CheckContext) => string;
+}
+
+/** What reads a text of a form piece by piece. */
+interface Scanner {
+  push(text: string): string;
+  end(): string;
+}
+
+export function foundChecks(search: Search): Checks {
+  return {
+    texts(texts, context) {
+      const work = lookAt(texts, search, context);
+      const length = texts.reduce((sum, { text }) => sum + text.length, 0);
+      return length <= sliceLength ? atOnce(work) : inSlices(work);
+    },
+    stream: (form, context) => new FoundStream(form, search, context),
+  };
+}
+
+/** The scanner of a text of a form. */
+export function scannerOf(form: TextForm, finder: Finder, replace: Replace): Scanner {
+  const open = (): TextScanner => new TextScanner(finder, replace);
+  return form === 'json' ? new JsonScanner(open) : open();
+}
+
+function* lookAt(
+  texts: readonly SaidText[],
+  search: Search,
+  context: CheckContext,
+): Generator<undefined, Verdict, undefined> {
+  const { action, finder } = search;
+  const edited: string[] = [];
+  let reason: string | undefined;
+  const take: Replace = (found, value) => {
+    reason ??= found.reason;
+    return action === 'redact' ? search.replacementOf(found, value, context) : value;
+  };
+  for (const { text, form } of texts) {
+    if (action === 'block' && reason !== undefined) break;
+    if (yield* hasAny(finder, text, form)) edited.push(yield* scanned(text, scannerOf(form, finder, take)));
+    else edited.push(text);
+  }
+  if (reason === undefined) return pass;
+  return action === 'redact' ? { outcome: 'revise', reason, texts: edited } : { outcome: action, reason };
+}
+
+/** Whether there may be something: false is certain. Something within the window lies within two slices that overlap. */
+function* hasAny(finder: Finder, text: string, form: TextForm): Generator<undefined, boolean, undefined> {
+  // An escape may hide something.
+  if (form === 'json' && text.includes('\\')) return true;
+  const margin = finder.window + 2;
+  if (text.length <= sliceLength + margin) return text !== '' && finder.mayFind(text);
+  for (let start = 0; start < text.length; start += sliceLength) {
+    if (finder.mayFind(text.slice(Math.max(0, start - margin), start + sliceLength + margin))) return true;
+    yield;
+  }
+  return false;
+}
+
+function* scanned(text: string, scanner: Scanner): Generator<undefined, string, undefined> {
+  if (text.length <= sliceLength) return scanner.push(text) + scanner.end();
+  let told = '';
+  for (let start = 0; start < text.length; start += sliceLength) {
+    told += scanner.push(text.slice(start, start + sliceLength));
+    yield;
+  }
+  return told + scanner.end();
+}
+
+/** One text of a streamed answer. */
+class FoundStream implements StreamCheck {
+  readonly #scanner: Scanner;
+  readonly #action: FoundAction;
+  #reason: string | undefined;
+
+  constructor(form: TextForm, { finder, action, replacementOf }: Search, context: CheckContext) {
+    this.#action = action;
+    this.#scanner = scannerOf(form, finder, (found, value) => {
+      this.#reason ??= found.reason;
+      return action === 'redact' ? replacementOf(found, value, context) : value;
+    });
+  }
+
+  push(text: string): Released {
+    return this.#released(this.#scanner.push(text));
+  }
+
+  end(): Released {
+    return this.#released(this.#scanner.end());
+  }
+
+  #released(text: string): Released {
+    const reason = this.#reason;
+    if (reason === undefined) return { text };
+    this.#reason = undefined;
+    const outcome = this.#action === 'redact' ? 'revise' : this.#action;
+    return { text: outcome === 'block' ? '' : text, verdict: { outcome, reason } };
+  }
+}

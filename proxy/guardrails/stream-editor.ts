@@ -1,0 +1,137 @@
+// The events of a streamed answer, as the guardrails leave them: pieces of texts become what may be told now, texts that are told again what was
+// told, and what was held back comes before the event that ends its text.
+import { type EditableObject, editable } from '../dialects/editing.ts';
+import { parseObject, writeJson } from '../dialects/json.ts';
+import type { EventTexts, StreamedText, StreamTexts } from '../dialects/texts.ts';
+import { Chain } from './chain.ts';
+import { type StreamedEvent, writeEvent } from './event-bytes.ts';
+import type { Flow } from './flow.ts';
+import type { Guarding } from './guarding.ts';
+
+/** A text of the answer. */
+interface Channel {
+  readonly chain: Chain;
+  /** All of it that was told. */
+  told: string;
+  isOver: boolean;
+  /** The last event with a piece of it. */
+  last: { readonly name: string | undefined; readonly body: EditableObject } | undefined;
+}
+
+/** The last event of chat and of completions; it is no JSON. */
+const done = '[DONE]';
+
+export class StreamEditor {
+  readonly #guarding: Guarding;
+  readonly #texts: StreamTexts<EditableObject>;
+  readonly #channels = new Map<string, Channel>();
+  /** Events that were added, less those that were left out. */
+  #shift = 0;
+  /** Characters of all texts. */
+  length = 0;
+
+  constructor(guarding: Guarding, texts: StreamTexts<EditableObject>) {
+    this.#guarding = guarding;
+    this.#texts = texts;
+  }
+
+  /** The bytes that stand for an event; none: it is left out. Throws 400 `guardrail_blocked`. */
+  *edit({ bytes, name, data }: StreamedEvent): Flow<readonly Buffer[]> {
+    const body = editable(parseObject(data));
+    if (body === undefined) return data.trim() === done ? [...(yield* this.end()), bytes] : [bytes];
+    const texts = this.#texts.read(body);
+    const before: Buffer[] = [];
+    let isChanged = this.#guarding.repeatAsked(editable(body['response']));
+    const pieces = new Set(texts.pieces.map(({ channel }) => channel));
+    for (const [key, channel] of this.#channels) {
+      if (pieces.has(key) || channel.isOver || !texts.ends(key)) continue;
+      before.push(...(yield* this.#close(key, channel, body)));
+    }
+    let isSaid = texts.pieces.length === 0;
+    for (const piece of texts.pieces) {
+      const told = yield* this.#piece(piece, texts);
+      isSaid ||= told !== '';
+      isChanged = replace(piece, told) || isChanged;
+      this.#remember(piece.channel, name, body);
+    }
+    for (const repeat of texts.repeats) isChanged = replace(repeat, yield* this.#repeat(repeat)) || isChanged;
+    if (!isSaid && texts.isPieces) {
+      this.#shift -= 1;
+      return before;
+    }
+    return [...before, this.#written(name, body, isChanged ? undefined : bytes)];
+  }
+
+  /** The stream is over: what was held back. */
+  *end(): Flow<readonly Buffer[]> {
+    const rest: Buffer[] = [];
+    for (const [key, channel] of this.#channels) {
+      if (!channel.isOver) rest.push(...(yield* this.#close(key, channel, undefined)));
+    }
+    return rest;
+  }
+
+  *#piece({ channel: key, form, text }: StreamedText, texts: EventTexts): Flow<string> {
+    const channel = this.#open(key, form);
+    this.length += text.length;
+    let told = yield* channel.chain.push(text);
+    if (texts.ends(key)) {
+      told += yield* channel.chain.end();
+      channel.isOver = true;
+    }
+    channel.told += told;
+    return told;
+  }
+
+  /** What is told of a text: all of it has come, or all comes here. */
+  *#repeat({ channel: key, form, text }: StreamedText): Flow<string> {
+    const known = this.#channels.get(key);
+    if (known !== undefined) return known.told;
+    const channel = this.#open(key, form);
+    channel.isOver = true;
+    channel.told = (yield* channel.chain.push(text)) + (yield* channel.chain.end());
+    return channel.told;
+  }
+
+  #open(key: string, form: StreamedText['form']): Channel {
+    const known = this.#channels.get(key);
+    if (known?.isOver === false) return known;
+    const channel = { chain: new Chain(this.#guarding, form), told: '', isOver: false, last: undefined };
+    this.#channels.set(key, channel);
+    return channel;
+  }
+
+  #remember(key: string, name: string | undefined, body: EditableObject): void {
+    const channel = this.#channels.get(key);
+    if (channel !== undefined) channel.last = { name, body };
+  }
+
+  /** The event with what was held back; none: nothing was. `behind`: the event that comes next. */
+  *#close(key: string, channel: Channel, behind: EditableObject | undefined): Flow<readonly Buffer[]> {
+    channel.isOver = true;
+    const rest = yield* channel.chain.end();
+    if (rest === '' || channel.last === undefined) return [];
+    channel.told += rest;
+    const { name, body } = channel.last;
+    const more = this.#texts.again(body, key, rest);
+    const number = behind?.['sequence_number'] ?? body['sequence_number'];
+    // Numbered as the one that comes behind was.
+    if (typeof number === 'number') more['sequence_number'] = number + this.#shift;
+    this.#shift += 1;
+    return [writeEvent(name, writeJson(more))];
+  }
+
+  /** `bytes`: those of an event that was not changed. */
+  #written(name: string | undefined, body: EditableObject, bytes: Buffer | undefined): Buffer {
+    const number = body['sequence_number'];
+    if (this.#shift === 0 || typeof number !== 'number') return bytes ?? writeEvent(name, writeJson(body));
+    return writeEvent(name, writeJson({ ...body, sequence_number: number + this.#shift }));
+  }
+}
+
+/** False: it says that already. */
+function replace(text: StreamedText, told: string): boolean {
+  if (text.text === told) return false;
+  text.replace(told);
+  return true;
+}

@@ -1,0 +1,37 @@
+// Where the texts of requests and answers stand, by what is asked for.
+import { answerTexts as chatAnswer } from '../dialects/chat/answer-texts.ts';
+import { eventTexts as chatEvents } from '../dialects/chat/event-texts.ts';
+import { requestTexts as chatRequest } from '../dialects/chat/request-texts.ts';
+import { requestTexts as completionRequest, embeddingTexts } from '../dialects/completions/request-texts.ts';
+import type { Operation } from '../dialects/dialect.ts';
+import type { EditableObject } from '../dialects/editing.ts';
+import { answerTexts as messageAnswer } from '../dialects/messages/answer-texts.ts';
+import { eventTexts as messageEvents } from '../dialects/messages/event-texts.ts';
+import { requestTexts as messageRequest } from '../dialects/messages/request-texts.ts';
+import { answerTexts as responseAnswer } from '../dialects/responses/answer-texts.ts';
+import { eventTexts as responseEvents } from '../dialects/responses/event-texts.ts';
+import { requestTexts as responseRequest } from '../dialects/responses/request-texts.ts';
+import type { AnswerTexts, RequestTexts, StreamTexts } from '../dialects/texts.ts';
+
+/** The texts of an operation. */
+export interface OperationTexts {
+  readonly request: (body: EditableObject) => RequestTexts;
+  /** Absent: its answers say nothing in words. */
+  readonly answer?: (body: EditableObject) => AnswerTexts;
+  readonly events?: StreamTexts<EditableObject>;
+  /** The member of an answer that repeats the system prompt. */
+  readonly repeats?: string;
+}
+
+const chat = { request: chatRequest, answer: chatAnswer, events: chatEvents };
+const responses = { request: responseRequest, answer: responseAnswer, events: responseEvents, repeats: 'instructions' };
+
+/** Those that guardrails look at. */
+export const textsOf: { readonly [Name in Operation]?: OperationTexts } = {
+  chat,
+  chat_of_input: { ...chat, request: responseRequest },
+  completions: { ...chat, request: completionRequest },
+  responses,
+  messages: { request: messageRequest, answer: messageAnswer, events: messageEvents },
+  embeddings: { request: embeddingTexts },
+};
