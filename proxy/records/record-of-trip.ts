@@ -22,6 +22,7 @@ import {
   placedAttempts,
   type RecordedAttempt,
 } from './attempts.ts';
+import { guardedData, type RecordedGuarding } from './guarded-data.ts';
 import { headerOf } from './header-of.ts';
 import { numbersOf } from './numbers-of.ts';
 import { sessionIdOf } from './session-id.ts';
@@ -56,6 +57,8 @@ export interface RecordedTrip
   readonly call: (Pick<Call, 'model' | 'stream'> & Partial<Pick<Call, 'body' | 'members'>>) | undefined;
   readonly route: { readonly targets: readonly RecordedAttempt['target'][]; readonly isAlias: boolean } | undefined;
   readonly failed: readonly RecordedAttempt[];
+  /** What guardrails said and changed; absent: none holds for it. */
+  readonly guarding?: RecordedGuarding | undefined;
   readonly accepted: (RecordedAttempt & { readonly upstreamId?: string | undefined }) | undefined;
 }
 
@@ -167,7 +170,7 @@ function dataOf(
   { hasUsage, instance }: RecordedParts,
   secrets: readonly string[],
 ): AuditData {
-  const { exchange, principal, failed, accepted, ending, snapshot } = trip;
+  const { exchange, principal, failed, accepted, ending, snapshot, guarding } = trip;
   const agent = agentOf(trip, secrets);
   const dropped = accepted?.reading?.translated.dropped;
   return {
@@ -182,9 +185,10 @@ function dataOf(
       budget: hasUsage && snapshot.hasBudgets,
       cache: false,
       failover: (trip.route?.targets.length ?? 0) > 1,
-      guardrails: false,
+      guardrails: guarding !== undefined,
       usage: hasUsage,
     },
+    ...(guarding === undefined ? undefined : guardedData(guarding)),
     ...(dropped === undefined || dropped.length === 0 ? undefined : { dropped: shownNames(dropped, secrets) }),
     config_revision: snapshot.revision,
     instance,

@@ -60,6 +60,7 @@ export function settle(trip: Trip, parts: Parts): void {
       noteBreak({ target, state: parts.targets.of(target), role: usualCall }, now);
     }
   }
+  if (trip.guarding !== undefined) metrics.guardrails.note(trip.guarding.findings);
   const usage = usageOf(trip, parts);
   if (usage !== undefined) {
     charge(limiter, consumer, usage, now);

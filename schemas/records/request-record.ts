@@ -56,6 +56,18 @@ export interface RequestRevision {
   readonly detail?: unknown;
 }
 
+/** What a guardrail said of a request or of its answer. Those that let it pass are left out. */
+export interface GuardrailRecord {
+  readonly name: string;
+  readonly kind: string;
+  readonly phase: 'input' | 'output';
+  readonly outcome: 'flag' | 'revise' | 'block';
+  /** A category, such as `card`: never what was found. */
+  readonly reason?: string;
+  /** `shadow`: nothing came of it. */
+  readonly mode: 'enforce' | 'shadow';
+}
+
 /** The part of an entry that only its own page shows (spec: data). Members that do not apply are absent, never null. */
 export interface AuditData {
   readonly api_key_hash?: string;
@@ -77,6 +89,7 @@ export interface AuditData {
   readonly failover?: { readonly target_model: string };
   readonly workflow_features?: WorkflowFeatures;
   readonly request_revisions?: readonly RequestRevision[];
+  readonly guardrails?: readonly GuardrailRecord[];
   /** Members of the request that the provider could not be told: the first hundred, and of each the first 128 characters. */
   readonly dropped?: readonly string[];
   /** The revision of the configuration that served it. */
