@@ -6,6 +6,7 @@ import type { AssembledConfig, KeyFile } from './assembled.ts';
 import { checkAliases } from './check-aliases.ts';
 import { checkAudit } from './check-audit.ts';
 import { checkBudgets } from './check-budgets.ts';
+import { checkCache } from './check-cache.ts';
 import { checkGuardrails } from './check-guardrails.ts';
 import { checkProviders } from './check-providers.ts';
 import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
@@ -55,6 +56,7 @@ export function assemble(
   const aliases = checkAliases(config.aliases, known, sources);
   const limits = checkRateLimits(config.rate_limits, known, sources);
   problems.push(...checkServer(config.server, sources), ...checkAudit(config.audit, sources));
+  problems.push(...checkCache(config.cache, sources));
   problems.push(...checkTemplates(parts, entitlements), ...checkBudgets(config.budgets, sources));
   problems.push(...checkGuardrails(config.guardrails, sources));
   const variables = readEnvironmentRules(environment, entitlements);

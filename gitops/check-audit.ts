@@ -1,8 +1,8 @@
 // Checks of the audit section that the schema cannot express: the longest body, and user paths.
 import type { Config } from '../schemas/types.ts';
 import { sizeBytes } from '../schemas/units.ts';
-import { normaliseUserPath } from '../schemas/user-path.ts';
 import { quote } from '../schemas/validation/path.ts';
+import { checkPathList } from './check-path-list.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
 
@@ -14,10 +14,6 @@ export function checkAudit({ body_limit: limit, without }: Config['audit'], sour
   const place = ['audit', 'body_limit'];
   // A variable stands for a text that is not known here.
   const isTooLong = !limit.includes('$') && sizeBytes(limit) > longestBodyBytes;
-  const paths = without.flatMap((text, index) => {
-    const at = ['audit', 'without', index];
-    const { problem } = sources.isUnknown(at) ? {} : normaliseUserPath(text);
-    return problem === undefined ? [] : [sources.problem(at, `the user path ${quote(text)} ${problem}`)];
-  });
+  const paths = checkPathList(['audit', 'without'], without, sources);
   return isTooLong ? [sources.problem(place, `must be at most "1MiB", found ${quote(limit)}`), ...paths] : paths;
 }

@@ -20,6 +20,7 @@ const configSchemas = [
   'usage',
   'audit',
   'guardrails',
+  'cache',
   'config',
 ];
 

@@ -37,6 +37,7 @@ export interface Config {
    * What is checked or changed in requests to models and in their answers, in order: each guardrail sees what the one before made of it. They hold for chat, completions, responses, messages and embeddings; each text of a request is looked at by itself. Requests to count tokens, media, files, batches and sessions over WebSocket are not checked, and passthrough is refused to callers for whom a guardrail of all models is enforced.
    */
   guardrails: Guardrail[];
+  cache: Cache;
 }
 /**
  * Settings of the proxy for its clients.
@@ -998,6 +999,55 @@ export interface JudgingModel {
    * What becomes of a request when there is no verdict, or not in time. closed: it is refused; open: it goes on.
    */
   fail: 'open' | 'closed';
+}
+/**
+ * The response cache: an equal request gets the answer of an earlier one, without asking a provider. Such an answer counts against no limit and no budget. A change holds at once.
+ */
+export interface Cache {
+  /**
+   * Whether answers are kept and served again.
+   */
+  enabled: boolean;
+  /**
+   * How old an answer may be that is served again; at most 365d. A change holds for later answers.
+   */
+  ttl: string;
+  /**
+   * What all kept answers may take: of the memory of each proxy, or of Redis. When there is too much, those go first that were not asked for the longest; in Redis, the oldest.
+   */
+  max_bytes: string;
+  /**
+   * A longer answer is not kept. At most 8MiB, and at most max_bytes.
+   */
+  max_entry_bytes: string;
+  /**
+   * Who gets an answer that was kept. user_path: requests of exactly the same user path. key: requests with the same key and the same user path. gateway: every request that may use the model; only for callers who may read each other's answers.
+   */
+  scope: 'gateway' | 'user_path' | 'key';
+  /**
+   * Whose answers are kept: of /v1/chat/completions, /v1/completions, /v1/responses (only with store: false), /v1/messages, /v1/embeddings.
+   *
+   * Items: An endpoint.
+   */
+  endpoints: ('chat' | 'completions' | 'responses' | 'messages' | 'embeddings')[];
+  /**
+   * Whether only requests are cached that say temperature: 0 or a seed, and embeddings. If false, a request that would be answered in other words each time gets the same words again.
+   */
+  only_deterministic: boolean;
+  /**
+   * Whether a request waits for the answer to an equal one that is under way, instead of asking the provider too. Such an answer counts as one of the cache; a stream comes when it is complete.
+   */
+  share_concurrent: boolean;
+  /**
+   * Where answers lie. memory: in each proxy for itself. redis: in the server of REDIS_URL, for all proxies. Absent: redis where there is a REDIS_URL, else memory.
+   */
+  engine?: 'memory' | 'redis';
+  /**
+   * Answers to these user paths, and to all below them, are neither kept nor taken from the cache.
+   *
+   * Items: A user path; it holds for all below it.
+   */
+  without: string[];
 }
 /**
  * The body of PUT /admin/rate-limits: the complete rule. It replaces another manual rule, with its caps. When the configuration declares the same rule, absent caps and an absent per_child are taken from there.

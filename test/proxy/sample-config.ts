@@ -67,5 +67,16 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       retention: '30d',
     },
     guardrails: [],
+    cache: {
+      enabled: false,
+      ttl: '1h',
+      max_bytes: '64MiB',
+      max_entry_bytes: '1MiB',
+      scope: 'user_path',
+      endpoints: ['chat', 'completions', 'responses', 'messages', 'embeddings'],
+      only_deterministic: false,
+      share_concurrent: false,
+      without: [],
+    },
   };
 }

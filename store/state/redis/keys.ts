@@ -30,6 +30,11 @@ export interface RedisKeys {
   /** A hash: name → bytes of the item and its overhead; and a hash of their sums: `all`, and `owner:<owner>`. */
   readonly keptSizes: string;
   readonly keptSums: string;
+  /** The cached answer with that key, by every proxy: its facts as a line of JSON, and its bytes. It ends by itself. */
+  cached(key: string): string;
+  /** A sorted set of all cached answers: key → when it ends, in milliseconds; and a hash: key → bytes, and in the field `all` their sum. */
+  readonly cachedEnds: string;
+  readonly cachedSizes: string;
   /** A stream, by every process that serves requests: in the field `record` a record as JSON. The control plane removes those it has stored. */
   readonly journal: string;
   /** A number beside it: bytes of its records. */
@@ -60,6 +65,9 @@ export function redisKeys(prefix: string): RedisKeys {
     keptEnds: key('kept-ends'),
     keptSizes: key('kept-sizes'),
     keptSums: key('kept-sums'),
+    cached: (name) => key(`cached:${name}`),
+    cachedEnds: key('cached-ends'),
+    cachedSizes: key('cached-sizes'),
     journal: key('journal'),
     journalBytes: key('journal-bytes'),
   };

@@ -1,0 +1,55 @@
+// The contract of the response cache: answers by the key of their request, bounded in bytes, each with an end. Losing one is no fault.
+import type { AttemptUsage } from '../../schemas/records/usage.ts';
+
+/** What is told of an answer besides its bytes. */
+export interface CachedFacts {
+  /** Where it came from: the name and the type of the provider, and its id of the model. */
+  readonly provider: string;
+  readonly type: string;
+  readonly model: string;
+  /** What it used and cost when it was made; absent: usage was not tracked. */
+  readonly usage?: AttemptUsage;
+}
+
+export interface CachedAnswer {
+  /** Unix milliseconds, by the clock of the proxy that put it. */
+  readonly storedAtMs: number;
+  readonly expiresAtMs: number;
+  readonly facts: CachedFacts;
+  /** The answer as JSON, in the words of its endpoint. Nobody changes it. */
+  readonly body: Buffer;
+}
+
+/** What an engine holds and has done. What it does not know is 0. */
+export interface CacheStatus {
+  readonly entries: number;
+  readonly bytes: number;
+  /** Answers that went before their end, to make room. */
+  readonly evicted: number;
+  /** Answers that were not put: too many waited, or the server was away. */
+  readonly dropped: number;
+}
+
+export interface AnswerCache {
+  /** It cannot be asked now: whoever would wait for it goes on without. */
+  readonly isAway: boolean;
+  /**
+   * The answer with this key; undefined when there is none, its time is over, or it cannot be had soon. A promise only where it must be
+   * fetched; it never rejects.
+   */
+  get(key: string, nowMs: number): CachedAnswer | undefined | Promise<CachedAnswer | undefined>;
+  /** Puts it in the place of one with this key. Waits for nothing and never throws. */
+  put(key: string, answer: CachedAnswer, nowMs: number): void;
+  /** What all answers may take from now on. */
+  resize(mostBytes: number): void;
+  status(): CacheStatus;
+  /** What was put is written, or dropped, a moment later. */
+  close(): Promise<void>;
+}
+
+/** What an answer counts besides its bytes: its key, its facts and its places in indexes. */
+export const answerOverheadBytes = 512;
+
+export function sizeOfAnswer({ body }: CachedAnswer): number {
+  return body.length + answerOverheadBytes;
+}

@@ -1,0 +1,150 @@
+// The response cache in Redis, for all proxies: a server that does not answer at once is left alone until it does.
+import { redisAddress } from '../state/redis/address.ts';
+import type { ConnectionSettings } from '../state/redis/client.ts';
+import { RedisConnection } from '../state/redis/connection.ts';
+import { type RedisKeys, redisKeys } from '../state/redis/keys.ts';
+import { type AnswerCache, type CachedAnswer, type CacheStatus, sizeOfAnswer } from './answer-cache.ts';
+import { decodeAnswer, encodeAnswer } from './encode-answer.ts';
+import { putScript } from './redis-scripts.ts';
+
+export interface RedisCacheOptions {
+  readonly redisUrl: string;
+  readonly prefix: string;
+  /** Of all answers. */
+  readonly mostBytes: number;
+  /** For which a request waits for an answer; default 5. */
+  readonly patienceMs?: number;
+}
+
+/** The connections move to a renewed address; see `RedisStore`. */
+export interface RedisCache extends AnswerCache {
+  reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
+}
+
+/** Deadline of writes and of signs of life. Milliseconds. */
+const timeoutMs = 1_000;
+/** Between two questions whether a silent server answers again. Milliseconds. */
+const probeMs = 200;
+/** Of what is being written. */
+const mostWriting = 256;
+const mostWritingBytes = 16 * 1024 * 1024;
+/** Answers that one put drops at most: it holds the server up for a millisecond or two. */
+const portionAnswers = 200;
+/** A proxy asks for as many at once as it serves requests. */
+const mostAtOnce = 1_024;
+
+/** Throws a TypeError for what is no address. Until the server has answered once, it is away. */
+export function openRedisCache(options: RedisCacheOptions): RedisCache {
+  return new RedisAnswers(options);
+}
+
+class RedisAnswers implements RedisCache {
+  readonly #keys: RedisKeys;
+  readonly #patienceMs: number;
+  // Long answers that are written must not delay those that are waited for.
+  readonly #reading: RedisConnection;
+  readonly #writing: RedisConnection;
+  #most: number;
+  #isAway = true;
+  #isClosed = false;
+  #probe: NodeJS.Timeout | undefined;
+  #writes = 0;
+  #writingBytes = 0;
+  #status: CacheStatus = { entries: 0, bytes: 0, evicted: 0, dropped: 0 };
+
+  constructor({ redisUrl, prefix, mostBytes, patienceMs = 5 }: RedisCacheOptions) {
+    this.#keys = redisKeys(prefix);
+    this.#patienceMs = patienceMs;
+    this.#most = mostBytes;
+    this.#reading = new RedisConnection(settingsOf(redisUrl));
+    this.#writing = new RedisConnection(settingsOf(redisUrl));
+    this.#findOut();
+  }
+
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  get(key: string, nowMs: number): undefined | Promise<CachedAnswer | undefined> {
+    if (this.#isAway) return undefined;
+    return this.#reading.askBytes(['GET', this.#keys.cached(key)], this.#patienceMs).then(
+      (found) => {
+        const answer = Buffer.isBuffer(found) ? decodeAnswer(key, found) : undefined;
+        return answer !== undefined && answer.expiresAtMs > nowMs ? answer : undefined;
+      },
+      () => this.#leave(),
+    );
+  }
+
+  put(key: string, answer: CachedAnswer, nowMs: number): void {
+    const { length } = answer.body;
+    const isFull = this.#writes >= mostWriting || this.#writingBytes + length > mostWritingBytes;
+    if (isFull || this.#isAway || this.#isClosed) {
+      this.#drop();
+      return;
+    }
+    this.#writes += 1;
+    this.#writingBytes += length;
+    const written = this.#write(key, answer, nowMs).catch(() => this.#drop());
+    void written.then(() => {
+      this.#writes -= 1;
+      this.#writingBytes -= length;
+    });
+  }
+
+  resize(mostBytes: number): void {
+    this.#most = mostBytes;
+  }
+
+  status(): CacheStatus {
+    return this.#status;
+  }
+
+  async reconnect(url: string, onTrouble: (trouble: Error) => void): Promise<boolean> {
+    const settings = settingsOf(url);
+    const both = [this.#reading.renew(settings, onTrouble), this.#writing.renew(settings, () => undefined)];
+    return (await Promise.all(both)).every(Boolean);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#probe);
+    await Promise.all([this.#reading.close(), this.#writing.close()]);
+  }
+
+  async #write(key: string, answer: CachedAnswer, nowMs: number): Promise<void> {
+    const numbers = [sizeOfAnswer(answer), nowMs, answer.expiresAtMs, this.#most, portionAnswers];
+    const values = [key, ...numbers.map((number) => String(Math.floor(number))), encodeAnswer(key, answer)];
+    const { cachedEnds, cachedSizes, cached } = this.#keys;
+    const told = await this.#writing.script(putScript, [cachedEnds, cachedSizes, cached('')], values);
+    const [isPut = 0, gone = 0, entries = 0, bytes = 0] = told as number[];
+    this.#status = { ...this.#status, entries, bytes, evicted: this.#status.evicted + gone };
+    if (isPut === 0) this.#drop();
+  }
+
+  #drop(): void {
+    this.#status = { ...this.#status, dropped: this.#status.dropped + 1 };
+  }
+
+  #leave(): undefined {
+    this.#isAway = true;
+    this.#probe ??= setTimeout(() => this.#findOut(), probeMs).unref();
+  }
+
+  /** Whether the server answers, asked until it does. */
+  #findOut(): void {
+    this.#reading.ask(['PING']).then(
+      () => {
+        this.#probe = undefined;
+        this.#isAway = false;
+      },
+      () => {
+        this.#probe = this.#isClosed ? undefined : setTimeout(() => this.#findOut(), probeMs).unref();
+      },
+    );
+  }
+}
+
+function settingsOf(redisUrl: string): ConnectionSettings {
+  return { address: redisAddress(redisUrl), timeoutMs, mostAtOnce };
+}
