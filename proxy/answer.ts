@@ -49,14 +49,22 @@ export function jsonAnswer(value: object): Answer {
   return wholeAnswer(Buffer.from(JSON.stringify(value)));
 }
 
-/** An answer of JSON that is all there. */
-export function wholeAnswer(body: Buffer, status: number = 200): Answer {
+/** What a whole answer is, besides its bytes. */
+interface WholeHead {
+  readonly status?: number;
+  readonly contentType?: string | undefined;
+  readonly stream?: boolean;
+}
+
+/** An answer all of which is there; JSON, if nothing else is said. */
+export function wholeAnswer(body: Buffer, head: WholeHead = {}): Answer {
+  const { status = 200, contentType = 'application/json; charset=utf-8', stream = false } = head;
   return {
     status,
-    contentType: 'application/json; charset=utf-8',
+    contentType,
     contentEncoding: undefined,
     contentLength: String(body.length),
-    stream: false,
+    stream,
     framed: true,
     complete: true,
     body: () => body,

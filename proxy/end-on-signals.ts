@@ -13,6 +13,7 @@ export interface EndingParts {
   readonly lifecycle: Lifecycle;
   readonly graceMs: () => number;
   readonly kept: { settled(): Promise<unknown> };
+  readonly cache: { close(): Promise<void> };
   readonly recording: Pick<OpenRecords, 'close'>;
   readonly telemetry: { close(): Promise<void> };
   readonly stateFollower: Pick<StateFollower, 'end' | 'kept'>;
@@ -22,7 +23,7 @@ export interface EndingParts {
 
 /** The first signal waits for open requests as long as the configuration lets it, the second one cuts them. */
 export function endOnSignals({ log, server, lifecycle, graceMs, ...parts }: EndingParts): void {
-  const { kept, recording, telemetry, stateFollower, store, lock } = parts;
+  const { kept, cache, recording, telemetry, stateFollower, store, lock } = parts;
   stopOnSignals({
     log,
     messages: ['draining', 'stopped'],
@@ -35,7 +36,7 @@ export function endOnSignals({ log, server, lifecycle, graceMs, ...parts }: Endi
     async close() {
       // Counters and the journal take what the requests have cost that were cut.
       await server.cut();
-      await Promise.all([lifecycle.close(), kept.settled(), recording.close(), telemetry.close()]);
+      await Promise.all([lifecycle.close(), kept.settled(), cache.close(), recording.close(), telemetry.close()]);
       stateFollower.end();
       await Promise.all([store.close(), stateFollower.kept()]);
       lock?.release();

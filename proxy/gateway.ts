@@ -6,6 +6,7 @@ import type { AccessLog } from './access-log.ts';
 import type { Balance } from './balance/balance.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { BudgetsInForce } from './budgets/budgets-in-force.ts';
+import type { ResponseCache } from './cache/response-cache.ts';
 import type { KeptExplanations } from './kept-explanations.ts';
 import type { KeptHomes } from './kept-homes.ts';
 import type { KeyStreams } from './key-streams.ts';
@@ -59,6 +60,7 @@ export interface Gateway {
   readonly limiter: Limiter;
   /** Those that are used up. */
   readonly budgets: BudgetsInForce;
+  readonly cache: ResponseCache;
   readonly pools: Pools;
   readonly deadlines: Deadlines;
   readonly metrics: Metrics;

@@ -37,6 +37,7 @@ import { followManagedState } from './managed-state.ts';
 import { guardMemory } from './memory-guard.ts';
 import { createMetrics } from './metrics.ts';
 import { listenForMetrics } from './metrics-server.ts';
+import { openCache } from './open-cache.ts';
 import { openKept } from './open-kept.ts';
 import { openRecords } from './open-records.ts';
 import { openTelemetry } from './open-telemetry.ts';
@@ -100,6 +101,7 @@ const kept = openKept({ store, snapshot: () => current.get(), nowMs, log });
 let { masterKey } = environment;
 const controlPlane = controlPlaneLink(environment, () => masterKey);
 const { overload, bodies, captures } = guardMemory(variables['NODE_OPTIONS'], log);
+const answers = openCache({ ...environment, captures, nowMs }, log);
 const recording = openRecords({ ...environment, captures }, log);
 const telemetry = await openTelemetry(environment, manifest.version, log);
 const publisher = createPublisher({
@@ -116,6 +118,7 @@ const publisher = createPublisher({
     observed.keep(snapshot);
     targets.keep(snapshot.routes);
     limiter.reconcile(rules, enforcement);
+    answers.cache.apply(snapshot.cache);
     current.swap(snapshot);
     lifecycle.isEnforcing = enforcement.isEnforced;
   },
@@ -138,6 +141,7 @@ const observed = createMetrics({
   discovery,
   bodies,
   budgets,
+  cache: answers.cache,
   connections,
   sessions,
   output,
@@ -150,6 +154,7 @@ const observed = createMetrics({
 const metrics = keepText(observed, environment.metricsMaxAgeMs, nowMs);
 const server = await createProxyServer({
   budgets,
+  cache: answers.cache,
   accessLog: createAccessLog(identity, output, Date.now),
   records: recording.records,
   telemetry: telemetry.telemetry,
@@ -194,7 +199,7 @@ const stateFollower = await followManagedState({
 lifecycle.stateFollower = stateFollower;
 lifecycle.secrets = followSecrets({
   settings: environment,
-  reconnect: reconnectInTurn(store, recording),
+  reconnect: reconnectInTurn(store, recording, answers),
   log,
   renewKeys(keys) {
     ({ masterKey } = keys);
@@ -224,7 +229,7 @@ lifecycle.keyUses = keepKeyUses(keyUses, store.uses);
 keepLimiter(limiter, tickMs, log);
 keepTargetLines(targets, tickMs, log);
 const graceMs = (): number => current.get().shutdownGraceMs;
-endOnSignals({ log, server, lifecycle, graceMs, kept, recording, telemetry, stateFollower, store, lock });
+endOnSignals({ log, server, lifecycle, graceMs, kept, ...answers, recording, telemetry, stateFollower, store, lock });
 
 if (metricsPort !== undefined) await listenForMetrics(metrics, { identity, host, port: metricsPort, ownNames }, log);
 const address = await listenOrExit(identity, { host, port, prefix: 'GATEWAY' }, server.listen(host, port));

@@ -7,6 +7,7 @@ import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { observeBudgets } from './budget-metrics.ts';
 import type { BudgetsInForce } from './budgets/budgets-in-force.ts';
+import { type ObservedCache, observeCache } from './cache-metrics.ts';
 import type { ConnectionCounts } from './connection/connections.ts';
 import { observeConnections } from './connection-metrics.ts';
 import type { Discovery } from './discovery/discovery.ts';
@@ -59,6 +60,7 @@ export interface ObservedFacts extends StateFacts {
   discovery: Pick<Discovery, 'known'>;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
   budgets: Pick<BudgetsInForce, 'decisions' | 'size'>;
+  cache: ObservedCache;
   connections: () => ConnectionCounts;
   sessions: () => SessionCounts;
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
@@ -89,6 +91,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeReadiness(registers, facts);
   observeBodies(registers, facts.bodies);
   observeBudgets(registers, facts.budgets);
+  observeCache(registers, facts.cache);
   observeConfig(registers, facts.config);
   observeStore(registers, facts);
   observeConnections(registers, facts.connections);

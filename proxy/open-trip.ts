@@ -1,6 +1,7 @@
 // A model request on its way: all that is known of it so far, and what happens when a step of it fails. One object serves all steps, and
 // takes what they wait for, so that a request needs no promise.
 import type { HeldBody } from './body-budget.ts';
+import { type Caching, openCaching } from './cache/caching.ts';
 import type { Call } from './call/call.ts';
 import type { BodyCapture } from './capture/body-capture.ts';
 import { answerRefusal } from './connection/answer-refusal.ts';
@@ -16,6 +17,7 @@ import type { Route, Snapshot, Target } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempts.ts';
 import type { Principal } from './stages/authenticate.ts';
+import { settleCache } from './stages/keep-cached.ts';
 import type { Delivery, Ending } from './stages/relay.ts';
 import { settle, type Trip } from './stages/settle.ts';
 import { type Step, Stepping } from './stepping.ts';
@@ -51,6 +53,8 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
   /** Of a request that asked for an explanation. */
   explained: ExplainedRequest | undefined;
   capture: BodyCapture | undefined;
+  /** Undefined: the cache is off for it. */
+  caching: Caching | undefined;
   ending = unanswered;
   readonly #line: Line;
 
@@ -78,17 +82,20 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     return this.accepted?.target;
   }
 
-  /** Who calls; the key counts as used from here on. */
-  takeCaller(principal: Principal): void {
+  /** Who calls; the key counts as used from here on. Gives the room for its body. */
+  takeCaller(principal: Principal): HeldBody {
     this.principal = principal;
     this.gateway.keyUses.note(principal.keyId, this.exchange.startedAtMs);
     const { exchange, snapshot, path } = this;
     this.capture = this.gateway.records.capture(snapshot.audit, principal.userPath);
+    this.caching = openCaching(this.endpoint, principal, snapshot.cache);
     if (exchange.head.wantsExplanation)
       this.explained = explainOnItsWay({ exchange, principal, snapshot, path }, this.gateway);
+    this.held = this.gateway.bodies.open(principal.keyId ?? principal.userPath, snapshot);
+    return this.held;
   }
 
-  /** The body was read, and the consumer admitted. */
+  /** The body was read. */
   takeCall(call: Call): void {
     this.call = call;
     this.row = rowOf(this.endpoint, call);
@@ -109,12 +116,6 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
 
   takeAnswer(accepted: Accepted): void {
     this.step(this.#line.answer, accepted);
-  }
-
-  /** Room for the body of a request of this caller. */
-  hold(caller: string): HeldBody {
-    this.held = this.gateway.bodies.open(caller, this.snapshot);
-    return this.held;
   }
 
   /** Refuses with what it resolves to, or rejects with. */
@@ -142,7 +143,7 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     this.ending = ending;
     this.held?.release();
     try {
-      settle(this, this.gateway);
+      settleCache(this, settle(this, this.gateway), this.gateway);
       this.explained?.ended(this);
     } catch (error) {
       this.#giveUp(error);

@@ -3,35 +3,29 @@
 import { type Call, largeBytes, readCall, readLargeCall } from './call/call.ts';
 import { refusal } from './errors.ts';
 import type { Line, OpenTrip } from './open-trip.ts';
-import { admit, renew } from './stages/admit.ts';
+import { renew } from './stages/admit.ts';
 import { attempt } from './stages/attempt.ts';
 import type { Accepted } from './stages/attempts.ts';
 import { authenticate } from './stages/authenticate.ts';
-import { checkBudgets } from './stages/budget.ts';
+import { type Looked, lookUp } from './stages/cache.ts';
 import { candidates } from './stages/candidates.ts';
 import { deliver, ownDelivery } from './stages/deliver.ts';
-import { foresee } from './stages/foresee.ts';
+import { enter, enterLate } from './stages/enter.ts';
 import { type Guarded, guard, guardAnswer, guarding } from './stages/guard.ts';
 import { keep } from './stages/keep.ts';
+import { takeForCache } from './stages/keep-cached.ts';
 import { type Recalled, recall, routeHome } from './stages/recall.ts';
 import { expectJson, receive } from './stages/receive.ts';
 import { type Delivery, relay } from './stages/relay.ts';
 import { resolve } from './stages/resolve.ts';
 
 function takeHead(trip: OpenTrip): void {
-  const { endpoint, exchange, gateway, snapshot } = trip;
+  const { exchange, gateway, snapshot } = trip;
   if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
-  const principal = authenticate(exchange, snapshot.credentials, gateway.failedLogins);
-  trip.takeCaller(principal);
-  const { keyId, userPath, allowedModels } = principal;
+  const held = trip.takeCaller(authenticate(exchange, snapshot.credentials, gateway.failedLogins));
   expectJson(exchange, snapshot.bodyLimitBytes);
-  if (endpoint.isCounted) checkBudgets(principal, gateway);
-  const rules = endpoint.isCounted ? gateway.limiter.forUserPath(userPath) : gateway.limiter.unlimited;
-  const admission = admit(rules, snapshot.toldLimits, gateway);
-  const held = trip.hold(keyId ?? userPath);
-  trip.consumer = admission.lease === undefined ? undefined : admission;
-  if (admission.lease !== undefined) receive(exchange, snapshot.bodyLimitBytes, held, trip);
-  else trip.refuseWith(foresee(admission, { exchange, snapshot, allowedModels, userPath, held }, gateway));
+  if (trip.caching === undefined && !enter(trip, held, gateway)) return;
+  receive(exchange, snapshot.bodyLimitBytes, held, trip);
 }
 
 function takeBody(trip: OpenTrip, body: Buffer): void {
@@ -51,21 +45,30 @@ function takeWhole(trip: OpenTrip, { call, home }: Recalled): void {
   trip.when(guard({ call, home, named }, trip.guarding), takeGuarded);
 }
 
-function takeGuarded(trip: OpenTrip, { call, home, named }: Guarded): void {
-  const { exchange, gateway, snapshot, admitted: consumer } = trip;
-  const { route, translated, own } = candidates(named, trip.row, call, snapshot.storedResponses);
+function takeGuarded(trip: OpenTrip, guarded: Guarded): void {
+  trip.when(lookUp(guarded, trip, trip.gateway), takeLooked);
+}
+
+function takeLooked(trip: OpenTrip, { call, home, named, kept }: Looked): void {
+  const { exchange, gateway, snapshot, row } = trip;
+  if (kept !== undefined) {
+    trip.when(guardAnswer(kept, trip, gateway), takeDelivery);
+    return;
+  }
+  const consumer = trip.consumer ?? enterLate(trip, named, gateway);
+  const { route, translated, own } = candidates(named, row, call, snapshot.storedResponses);
   trip.route = route;
   renew(consumer, route, gateway);
   const asked = { call, route, consumer, translated, keyMark: home?.key, guarding: trip.guarding };
-  if (own !== undefined) relayTo(trip, ownDelivery(own, trip.row.surface, exchange.id));
-  else attempt({ ...trip.row, ...asked }, exchange, gateway, trip);
+  if (own !== undefined) relayTo(trip, ownDelivery(own, row.surface, exchange.id));
+  else attempt({ ...row, ...asked }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
   trip.accepted = accepted;
   const { delivery, usage } = deliver(accepted, trip, trip.gateway);
   trip.usage = usage;
-  trip.when(guardAnswer(delivery, trip, trip.gateway), takeDelivery);
+  trip.when(guardAnswer(takeForCache(delivery, trip, trip.gateway), trip, trip.gateway), takeDelivery);
 }
 
 function takeDelivery(trip: OpenTrip, delivery: Delivery): void {

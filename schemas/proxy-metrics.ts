@@ -1,5 +1,6 @@
 // The metrics of the proxy, without those of the rate limiter: names, labels, help. Every label has a bounded number of values.
 import { budgetMetrics } from './budget-metrics.ts';
+import { cacheMetrics } from './cache-metrics.ts';
 import { discoveryMetrics } from './discovery-metrics.ts';
 import { guardrailMetrics } from './guardrail-metrics.ts';
 import { journalMetrics } from './journal-metrics.ts';
@@ -211,6 +212,7 @@ export const proxyMetrics = {
   secretFilesUnusable: secretFilesMetric,
   ...budgetMetrics,
   ...guardrailMetrics,
+  ...cacheMetrics,
   ...discoveryMetrics,
   ...journalMetrics,
   ...sessionMetrics,

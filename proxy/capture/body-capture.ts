@@ -1,11 +1,12 @@
 // What is recorded of the bodies of one request: taken while they pass, made into JSON when the request is over.
 
 import { jsonWithoutSecrets } from '../../schemas/keys/key-shapes.ts';
-import type { Answer, Failure, Sink, Tap } from '../answer.ts';
-import { HeldBytes } from '../bytes/held-bytes.ts';
+import type { Answer, Sink, Tap } from '../answer.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { decodeBody } from '../upstream/decode-body.ts';
+import { BoundedBytes } from './bounded-bytes.ts';
 import type { CaptureBudget, CaptureRoom } from './capture-budget.ts';
+import { CapturedSink } from './captured-sink.ts';
 import { foldFor } from './folds.ts';
 import { StreamCapture, type StreamFacts } from './stream-capture.ts';
 import { type WrittenBody, writeBody, writeText } from './written-body.ts';
@@ -19,33 +20,6 @@ export interface CaptureFacts extends Omit<StreamFacts, 'requestBody'> {
 }
 
 const nothing: WrittenBody = { json: undefined, isTooBig: false };
-
-/** Bytes up to a bound, in memory that is accounted for. */
-class BoundedBytes {
-  readonly #held = new HeldBytes();
-  readonly #room: CaptureRoom;
-  readonly #most: number;
-  isCut = false;
-
-  constructor(room: CaptureRoom, most: number) {
-    this.#room = room;
-    this.#most = most;
-  }
-
-  /** The bytes are used only during the call. */
-  add(bytes: Buffer): void {
-    if (this.isCut) return;
-    const { length } = this.#held;
-    const taken = length + bytes.length > this.#most ? bytes.subarray(0, this.#most - length) : bytes;
-    this.isCut = taken.length < bytes.length;
-    if (!this.#room.hasFor(length + taken.length)) this.isCut = true;
-    else if (taken.length > 0) this.#held.add(length === 0 ? Buffer.from(taken) : taken);
-  }
-
-  get bytes(): Buffer {
-    return this.#held.peek();
-  }
-}
 
 export class BodyCapture implements Tap {
   readonly #mostBytes: number;
@@ -147,27 +121,6 @@ export class BodyCapture implements Tap {
     if (clean !== undefined && Buffer.byteLength(clean) <= this.#mostBytes)
       return { json: clean, isTooBig: stream.isCut };
     return writeText(json, { isCut: true, mostBytes: this.#mostBytes, secrets });
-  }
-}
-
-/** The client has its bytes first. */
-class CapturedSink implements Sink {
-  readonly #next: Sink;
-  readonly #take: (chunk: Buffer) => void;
-
-  constructor(next: Sink, take: (chunk: Buffer) => void) {
-    this.#next = next;
-    this.#take = take;
-  }
-
-  write(chunk: Buffer): boolean {
-    const isFlowing = this.#next.write(chunk);
-    this.#take(chunk);
-    return isFlowing;
-  }
-
-  end(failure: Failure | undefined): void {
-    this.#next.end(failure);
   }
 }
 

@@ -1,6 +1,6 @@
-// An event stream on its way into an audit entry: each event is folded as it comes, so that a long stream takes no more memory than what it says.
+// An event stream on its way into an audit entry or the cache: each event is folded as it comes, so that a long stream takes no more memory than what it says.
 import { randomBytes } from 'node:crypto';
-import { parseObject } from '../dialects/json.ts';
+import { type JsonObject, parseObject } from '../dialects/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { type AnswerContext, InvalidAnswer, type RawEvent } from '../dialects/translation.ts';
 import { nothingAsked, type StreamFold } from './stream-fold.ts';
@@ -71,7 +71,13 @@ export class StreamCapture {
   }
 
   /** The JSON of the answer, as far as it has come; undefined: nothing of one. Throws what failed unexpectedly before, and spared the client. */
-  json({ requestBody, model, nowMs }: StreamFacts): string | undefined {
+  json(facts: StreamFacts): string | undefined {
+    const answer = this.answer(facts);
+    return answer && JSON.stringify(answer);
+  }
+
+  /** The same as an object. */
+  answer({ requestBody, model, nowMs }: StreamFacts): JsonObject | undefined {
     this.#readWaiting();
     if (!this.#isOver) this.#read(() => this.#splitter.end());
     const context: AnswerContext = {
@@ -87,8 +93,7 @@ export class StreamCapture {
     };
     if (this.#failure !== undefined) throw this.#failure;
     try {
-      const answer = this.#fold.answer(context);
-      return answer && JSON.stringify(answer);
+      return this.#fold.answer(context);
     } catch (error) {
       if (!(error instanceof InvalidAnswer)) throw error;
       return undefined;

@@ -187,7 +187,7 @@ function gapsOf(data: AuditData): Partial<Record<keyof AuditData, string>> {
   return Object.fromEntries(names.filter((name) => data[name] !== undefined).map((name) => [name, gap]));
 }
 
-function shapeOf({ call, route, snapshot }: UsualTrip, said: Said, hasAudit: boolean): number {
+function shapeOf({ call, route, snapshot, caching }: UsualTrip, said: Said, hasAudit: boolean): number {
   return (
     (said.session === undefined ? 0 : 1) |
     (said.agent === undefined ? 0 : 2) |
@@ -197,7 +197,8 @@ function shapeOf({ call, route, snapshot }: UsualTrip, said: Said, hasAudit: boo
     (call.stream ? 32 : 0) |
     (route.isAlias ? 64 : 0) |
     (route.targets.length > 1 ? 128 : 0) |
-    (snapshot.hasBudgets ? 256 : 0)
+    (snapshot.hasBudgets ? 256 : 0) |
+    (caching === undefined ? 0 : 512)
   );
 }
 

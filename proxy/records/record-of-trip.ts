@@ -1,8 +1,9 @@
 // A model request that is over → its record. What does not apply is left out. Bodies and headers are added by what captured them.
 
-import { withoutKeys, withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
+import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { authMethodOf } from '../../schemas/records/auth-method.ts';
 import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
+import type { CachedFacts } from '../../store/cache/answer-cache.ts';
 import { recordId } from '../../store/records/record-id.ts';
 import type { Call } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
@@ -22,10 +23,12 @@ import {
   placedAttempts,
   type RecordedAttempt,
 } from './attempts.ts';
+import { cachedAttempt } from './cached-attempt.ts';
 import { guardedData, type RecordedGuarding } from './guarded-data.ts';
 import { headerOf } from './header-of.ts';
 import { numbersOf } from './numbers-of.ts';
 import { sessionIdOf } from './session-id.ts';
+import { shownAgent } from './shown-agent.ts';
 
 /** Of a client's name for itself, a path and an error's message. Characters. */
 const longestText = 2048;
@@ -44,7 +47,7 @@ export interface RecordedCaller {
 
 /** What a record says of a trip. */
 export interface RecordedTrip
-  extends Omit<LoggedTrip, 'call' | 'route' | 'exchange' | 'principal' | 'snapshot' | 'ending'> {
+  extends Omit<LoggedTrip, 'call' | 'route' | 'exchange' | 'principal' | 'snapshot' | 'ending' | 'caching'> {
   readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller' | 'request'> &
     Partial<Pick<Exchange, 'head' | 'told'>>;
   readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings; readonly hasBudgets: boolean };
@@ -56,6 +59,10 @@ export interface RecordedTrip
   /** The body is known of calls that were read as a whole. */
   readonly call: (Pick<Call, 'model' | 'stream'> & Partial<Pick<Call, 'body' | 'members'>>) | undefined;
   readonly route: { readonly targets: readonly RecordedAttempt['target'][]; readonly isAlias: boolean } | undefined;
+  /** `hit`: the kept answer that it got. */
+  readonly caching?:
+    | (NonNullable<LoggedTrip['caching']> & { readonly hit: { readonly facts: CachedFacts } | undefined })
+    | undefined;
   readonly failed: readonly RecordedAttempt[];
   /** What guardrails said and changed; absent: none holds for it. */
   readonly guarding?: RecordedGuarding | undefined;
@@ -133,11 +140,16 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   const userPath = userPathOf(trip);
   const answers = parts.hasAudit ? failedAnswers(trip.snapshot.audit) : undefined;
   const secrets = knownSecrets(trip);
-  const attempts = attemptRecords(attemptsOf(trip, end), { tracksUsage: parts.hasUsage, secrets, answerOf: answers });
+  const { hasUsage } = parts;
+  const hit = trip.caching?.hit;
+  const attempts =
+    hit === undefined
+      ? attemptRecords(attemptsOf(trip, end), { tracksUsage: hasUsage, secrets, answerOf: answers })
+      : [cachedAttempt(hit.facts, startedAtMs, end.nowMs, hasUsage)];
   const target = accepted?.target ?? failed.at(-1)?.target ?? trip.route?.targets[0];
   const readable = readCallOf(trip);
   const caller = principal ?? exchange.caller;
-  const { name, type } = target?.upstream ?? {};
+  const { name, type, model } = hit === undefined ? placeOf(target) : { ...hit.facts, name: hit.facts.provider };
   return {
     id: recordId(startedAtMs),
     request_id: exchange.id,
@@ -149,19 +161,24 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     status_code: end.status,
     stream: call?.stream ?? false,
     requested_model: call !== undefined && trip.route === undefined ? withoutSecrets(call.model, secrets) : call?.model,
-    resolved_model: target === undefined || target.model === '' ? undefined : `${name}/${target.model}`,
+    resolved_model: model === undefined || model === '' ? undefined : `${name}/${model}`,
     provider: type,
     provider_name: name,
     user_path: userPath,
     auth_key_id: caller?.keyId,
     auth_method: caller?.kind === undefined ? undefined : authMethodOf(caller.kind),
     client_ip: exchange.clientAddress,
+    cache_type: hit === undefined ? undefined : 'exact',
     alias_used: trip.route?.isAlias ?? false,
     error_type: refused?.type,
     attempts,
     labels: principal?.labels,
     data: parts.hasAudit ? dataOf(trip, readable, parts, secrets) : undefined,
   };
+}
+
+function placeOf(target: RecordedAttempt['target'] | undefined): Partial<Record<'name' | 'type' | 'model', string>> {
+  return target === undefined ? {} : { name: target.upstream.name, type: target.upstream.type, model: target.model };
 }
 
 function dataOf(
@@ -183,7 +200,7 @@ function dataOf(
     workflow_features: {
       audit: true,
       budget: hasUsage && snapshot.hasBudgets,
-      cache: false,
+      cache: trip.caching !== undefined,
       failover: (trip.route?.targets.length ?? 0) > 1,
       guardrails: guarding !== undefined,
       usage: hasUsage,
@@ -193,21 +210,6 @@ function dataOf(
     config_revision: snapshot.revision,
     instance,
   };
-}
-
-/** What clients call themselves, and how that is shown: few have many names. */
-const agents = new Map<string, string>();
-const mostAgents = 256;
-
-function shownAgent(whole: string): string {
-  const agent = whole.length > longestText ? whole.slice(0, longestText) : whole;
-  let shown = agents.get(agent);
-  if (shown === undefined) {
-    if (agents.size >= mostAgents) agents.clear();
-    shown = withoutKeys(withoutKeysOfQuery(agent));
-    agents.set(agent, shown);
-  }
-  return shown;
 }
 
 /** As the client sent them, and as it got them. */

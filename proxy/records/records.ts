@@ -68,7 +68,8 @@ export function createRecords(options: RecordsOptions): Records {
   };
 
   function note(trip: RecordedTrip, end: RecordedEnd): void {
-    const wasTried = trip.accepted !== undefined || trip.failed.length > 0;
+    const isKept = trip.caching?.hit !== undefined;
+    const wasTried = isKept || trip.accepted !== undefined || trip.failed.length > 0;
     const hasAudit = isAudited(trip.snapshot.audit, userPathOf(trip), end.status, random);
     if (!hasAudit && !(usageEnabled && wasTried)) return;
     const turnstile = trip.principal === undefined ? strangers : refused;

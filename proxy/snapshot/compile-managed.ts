@@ -4,6 +4,7 @@ import type { ManualAlias } from '../../schemas/aliases/manual-alias.ts';
 import { aliasesInForce, aliasProblems, type MergedAlias, mergeAliases } from '../../schemas/aliases/merge-aliases.ts';
 import { modelNames } from '../../schemas/aliases/model-names.ts';
 import { sayUndiscovered } from '../../schemas/aliases/undiscovered.ts';
+import type { CacheResets } from '../../schemas/cache/cache-reset.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import { type Inventories, isDiscovering } from '../../schemas/listed-models.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
@@ -12,7 +13,7 @@ import type { Rule } from '../../schemas/rules/rule.ts';
 import type { RuleProblem } from '../../schemas/rules/unenforced.ts';
 import type { Provider } from '../../schemas/types.ts';
 import type { ProviderKeys } from '../upstream/api-keys.ts';
-import { compile } from './compile.ts';
+import { compile, withDocuments } from './compile.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** A config without the aliases of operators. */
@@ -35,19 +36,20 @@ export interface Standing {
   readonly aliases: readonly MergedAlias[];
 }
 
-/** What does not change while the process lives. */
+/** What a config is compiled with besides. */
 export interface CompileSettings extends Pick<RulePrerequisites, 'hasTemplates' | 'usageEnabled'> {
   /** What is remembered of the keys of providers. */
   readonly providerKeys: ProviderKeys;
   /** What a provider without a list of models says it has. */
   readonly modelsOf: (name: string, provider: Provider) => readonly string[];
+  readonly resetsOfCache: CacheResets;
 }
 
 export function compileManaged(
   { config, revision, rules }: LoadedConfig,
   manual: readonly ManualAlias[],
   credentials: Credentials,
-  { providerKeys, modelsOf, ...switches }: CompileSettings,
+  { providerKeys, modelsOf, resetsOfCache, ...switches }: CompileSettings,
 ): { snapshot: Snapshot; standing: Standing } {
   const inventories = inventoriesOf(config, modelsOf);
   const models = modelNames({ ...config, inventories });
@@ -58,7 +60,7 @@ export function compileManaged(
   const problems = [...aliasProblems(merged), ...sayUndiscovered(whole.aliases, models)].map(
     (text): RuleProblem => ({ level: 'warn', text }),
   );
-  const snapshot = compile(whole, revision, credentials, providerKeys);
+  const snapshot = withDocuments(compile(whole, revision, credentials, providerKeys), credentials, resetsOfCache);
   return { snapshot, standing: { rules, prerequisites, maxChildren, problems, config, aliases: merged } };
 }
 

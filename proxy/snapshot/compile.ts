@@ -1,5 +1,6 @@
 // Config (the human document) → Snapshot (maps and bytes). Nothing else builds a snapshot.
 import type { AssembledConfig } from '../../gitops/assembled.ts';
+import { type CacheResets, cacheResets } from '../../schemas/cache/cache-reset.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import { foldCase } from '../../schemas/selector.ts';
 import { durationMs, retentionMs, sizeBytes } from '../../schemas/units.ts';
@@ -8,9 +9,12 @@ import type { CrossOrigin } from '../connection/cross-origin.ts';
 import { compileGuardrails } from '../guardrails/compile-guardrails.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
 import { compileAudit } from './compile-audit.ts';
+import { compileCache } from './compile-cache.ts';
 import { compileRoutes, type OfferedConfig } from './compile-routes.ts';
 import { compileUpstream } from './compile-upstream.ts';
 import type { Snapshot, Upstream } from './snapshot.ts';
+
+const noResets = cacheResets([]);
 
 /** Compiles a validated config; what each name leads to, `compile-routes.ts` says. `keys`: what is remembered of the keys of providers. */
 export function compile(
@@ -55,6 +59,7 @@ export function compile(
     }),
     audit: compileAudit(config.audit),
     guardrails: compileGuardrails(config.guardrails, new Map(config.places?.guardrails)),
+    cache: compileCache(config.cache, noResets),
     hasBudgets: config.budgets.enabled,
     trustedProxies: trustedProxies(server.trusted_proxies),
     crossOrigin: compileCrossOrigin(server.cors.origins),
@@ -77,7 +82,8 @@ function compileCrossOrigin(origins: readonly string[]): CrossOrigin | undefined
   return Object.freeze({ every: origins.includes('*'), origins: Object.freeze(new Set(origins)) });
 }
 
-/** The same config with other keys. */
-export function withCredentials(snapshot: Snapshot, credentials: Credentials): Snapshot {
-  return Object.freeze({ ...snapshot, credentials });
+/** The same config with other keys, and other resets of the cache. */
+export function withDocuments(snapshot: Snapshot, credentials: Credentials, resets: CacheResets): Snapshot {
+  const { cache } = snapshot;
+  return Object.freeze({ ...snapshot, credentials, cache: Object.freeze({ ...cache, resets }) });
 }

@@ -1,7 +1,15 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
 import type { AssembledConfig } from '../../gitops/assembled.ts';
 import type { StandingRules } from '../../plane/expired-rules.ts';
-import { managedKeys, manualAliases, manualRules, readManaged, resets } from '../../schemas/documents/kinds.ts';
+import { type CacheResets, cacheResets } from '../../schemas/cache/cache-reset.ts';
+import {
+  managedCacheResets,
+  managedKeys,
+  manualAliases,
+  manualRules,
+  readManaged,
+  resets,
+} from '../../schemas/documents/kinds.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
@@ -12,7 +20,7 @@ import type { StateOrigin } from '../../store/state/state-status.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
 import type { Enforcement } from '../limits/enforcement.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
-import { withCredentials } from './compile.ts';
+import { withDocuments } from './compile.ts';
 import { type CompileSettings, compileManaged, type LoadedConfig, type Standing } from './compile-managed.ts';
 import type { InForce } from './in-force.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -61,6 +69,7 @@ export function createPublisher(options: PublishOptions): Publisher {
   let standing: Standing | undefined;
   let snapshot: Snapshot | undefined;
   let managed = readManaged([]);
+  const resetsOfCache = (): CacheResets => cacheResets(managed.of(managedCacheResets));
   let masterKeyDigest = digestOfKey(options.masterKey);
   let credentials: Credentials = credentialsOf(masterKeyDigest, []);
   let keysRevision = '';
@@ -84,19 +93,23 @@ export function createPublisher(options: PublishOptions): Publisher {
     clearTimeout(expiry);
     const nextMs = nextExpiryMs(manual, now);
     if (nextMs === undefined) return;
-    const again = (): void => {
-      if (snapshot !== undefined && standing !== undefined) publish(snapshot, standing);
-    };
-    expiry = setTimeout(again, Math.min(Math.max(nextMs - now, 1), longestWaitMs)).unref();
+    expiry = setTimeout(republish, Math.min(Math.max(nextMs - now, 1), longestWaitMs)).unref();
   }
 
   /** Puts a config in force with the aliases of operators. */
   function compileAndPublish(next: LoadedConfig): void {
-    const settings = { hasTemplates, usageEnabled, providerKeys, modelsOf };
+    const settings = { hasTemplates, usageEnabled, providerKeys, modelsOf, resetsOfCache: resetsOfCache() };
     const compiled = compileManaged(next, managed.of(manualAliases), credentials, settings);
     publish(compiled.snapshot, compiled.standing);
     ({ snapshot, standing } = compiled);
     loaded = next;
+  }
+
+  /** The config in force with other keys and resets. */
+  function republish(): void {
+    if (snapshot === undefined || standing === undefined) return;
+    snapshot = withDocuments(snapshot, credentials, resetsOfCache());
+    publish(snapshot, standing);
   }
 
   return {
@@ -110,13 +123,10 @@ export function createPublisher(options: PublishOptions): Publisher {
       const revision = `${isKnown} ${outages} ${storeId} ${kinds.get(managedKeys.kind) ?? 0}`;
       if (revision !== keysRevision) credentials = credentialsOf(masterKeyDigest, managed.of(managedKeys), isKnown);
       keysRevision = revision;
-      const aliases = `${outages} ${storeId} ${kinds.get(manualAliases.kind) ?? 0}`;
-      const isChanged = aliases !== aliasesRevision;
-      aliasesRevision = aliases;
-      if (snapshot === undefined || standing === undefined || loaded === undefined) return;
-      if (isChanged) return compileAndPublish(loaded);
-      snapshot = withCredentials(snapshot, credentials);
-      publish(snapshot, standing);
+      const before = aliasesRevision;
+      aliasesRevision = `${outages} ${storeId} ${kinds.get(manualAliases.kind) ?? 0}`;
+      if (before !== aliasesRevision && loaded !== undefined) compileAndPublish(loaded);
+      else republish();
     },
     models() {
       if (loaded !== undefined) compileAndPublish(loaded);
@@ -127,9 +137,7 @@ export function createPublisher(options: PublishOptions): Publisher {
       // The next documents may be others under the same revision: their seals are checked again.
       keysRevision = '';
       aliasesRevision = '';
-      if (snapshot === undefined || standing === undefined) return;
-      snapshot = withCredentials(snapshot, credentials);
-      publish(snapshot, standing);
+      republish();
     },
     inForce: () => published(inForce),
   };

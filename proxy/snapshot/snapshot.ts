@@ -1,10 +1,12 @@
 // The compiled form of the config with the keys: frozen, replaced as a whole. A request uses one snapshot from its head to settle.
+import type { CacheResets } from '../../schemas/cache/cache-reset.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import type { Price } from '../../schemas/prices/price.ts';
 import type { AccessLogScope } from '../access-log.ts';
 import type { TrustedProxies } from '../connection/client-address.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
+import type { Operation } from '../dialects/dialect.ts';
 import type { ModelListing } from '../discovery/ask-models.ts';
 import type { DiscoveryPlan } from '../discovery/discovery.ts';
 import type { Guardrail } from '../guardrails/guardrail.ts';
@@ -148,6 +150,27 @@ export interface AuditSettings {
   readonly without: readonly string[];
 }
 
+/** Which answers are kept, and who gets them. */
+export interface CacheSettings {
+  readonly isEnabled: boolean;
+  readonly ttlMs: number;
+  /** Of all answers. */
+  readonly mostBytes: number;
+  readonly mostEntryBytes: number;
+  readonly scope: 'gateway' | 'user_path' | 'key';
+  /** Whose answers are kept. */
+  readonly operations: ReadonlySet<Operation>;
+  readonly onlyDeterministic: boolean;
+  /** Equal requests wait for one call. */
+  readonly sharesCalls: boolean;
+  /** Undefined: as the process has it. */
+  readonly engine: 'memory' | 'redis' | undefined;
+  /** Nothing is kept of these user paths and of all below them. */
+  readonly without: readonly string[];
+  /** What operators have reset. */
+  readonly resets: CacheResets;
+}
+
 export interface Snapshot {
   /** First 12 hex digits of the hash over the config files. */
   readonly revision: string;
@@ -168,6 +191,7 @@ export interface Snapshot {
   readonly audit: AuditSettings;
   /** In their order. */
   readonly guardrails: readonly Guardrail[];
+  readonly cache: CacheSettings;
   /** Budgets are enforced, if usage is tracked. */
   readonly hasBudgets: boolean;
   readonly realtime: SessionSettings;

@@ -82,7 +82,11 @@ function* checked(delivery: Delivery, rails: Guarding): Flow<Delivery> {
   if (body === undefined) throw unreadable('it is no JSON object, so it cannot be checked', provider);
   const isChanged = yield* rails.onAnswer(body);
   const told = isChanged ? Buffer.from(writeJson(body)) : bytes;
-  return { ...delivery, answer: { ...wholeAnswer(told, answer.status), contentType: answer.contentType }, taps: [] };
+  return {
+    ...delivery,
+    answer: wholeAnswer(told, { status: answer.status, contentType: answer.contentType }),
+    taps: [],
+  };
 }
 
 function unreadable(reason: string, provider: string | undefined): Error {

@@ -39,8 +39,8 @@ type Parts = Pick<
   'accessLog' | 'metrics' | 'limiter' | 'nowMs' | 'records' | 'reportFailure' | 'targets' | 'telemetry'
 >;
 
-/** Gives the slots back, counts and logs how the trip ended, and charges its tokens to every rule it was admitted under. */
-export function settle(trip: Trip, parts: Parts): void {
+/** Gives the slots back, counts and logs how the trip ended, and charges its tokens to every rule it was admitted under. Gives its usage. */
+export function settle(trip: Trip, parts: Parts): TokenUsage | undefined {
   const { exchange, consumer, accepted, ending } = trip;
   const { metrics, limiter } = parts;
   exchange.waiting = undefined;
@@ -71,6 +71,7 @@ export function settle(trip: Trip, parts: Parts): void {
   parts.accessLog.trip(trip, { status, usage, nowMs: now });
   parts.records.trip(trip, { status, usage, nowMs: now });
   parts.telemetry?.trip(trip, { status, usage, nowMs: now });
+  return usage;
 }
 
 function charge(limiter: Limiter, allowance: Allowance | undefined, { totalTokens }: TokenUsage, nowMs: number): void {

@@ -9,6 +9,7 @@ import {
 } from '../budgets/budget-reset.ts';
 import { budgetSettingsKind, type ManualAnchors, readManualAnchors } from '../budgets/budget-settings.ts';
 import { type ManualBudget, manualBudgetBody, manualBudgetKind, readManualBudget } from '../budgets/manual-budget.ts';
+import { type CacheReset, cacheResetBody, cacheResetKind, everyAnswer, readCacheReset } from '../cache/cache-reset.ts';
 import { type AuthKey, authKeyBody, authKeyKind, readAuthKey } from '../keys/auth-key.ts';
 import { type ManualRule, manualRuleBody, manualRuleKind, readManualRule } from '../rules/manual-rule.ts';
 import { everyRule, type ResetEpoch, readResetEpoch, resetEpochBody, resetEpochKind } from '../rules/reset-epochs.ts';
@@ -72,6 +73,14 @@ export const budgetSettings: ManagedKind<ManualAnchors> = {
   write: ({ anchors }) => anchors,
 };
 
+export const managedCacheResets: ManagedKind<CacheReset> = {
+  kind: cacheResetKind,
+  noun: (id) => `reset of ${id === everyAnswer ? 'all cached answers' : `the cached answers of "${id}"`}`,
+  consequence: ' and is not in force',
+  read: readCacheReset,
+  write: cacheResetBody,
+};
+
 /** In the order in which problems are reported. */
 export const managedKinds: readonly ManagedKind<unknown>[] = [
   manualRules,
@@ -81,6 +90,7 @@ export const managedKinds: readonly ManagedKind<unknown>[] = [
   manualBudgets,
   budgetResets,
   budgetSettings,
+  managedCacheResets,
 ];
 
 /** Documents of every kind, read once. */

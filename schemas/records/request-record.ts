@@ -2,8 +2,11 @@
 import type { ErrorType } from '../error-type.ts';
 import type { AttemptUsage } from './usage.ts';
 
-/** `primary`: the first one of its request. `failover`: of another target. `retry`: of the same target again. `hedge`: beside a slow one. */
-export const attemptKinds = ['primary', 'failover', 'retry', 'hedge'] as const;
+/**
+ * `primary`: the first one of its request. `failover`: of another target. `retry`: of the same target again. `hedge`: beside a slow one.
+ * `cache`: nobody was asked; it names the one whose answer was kept.
+ */
+export const attemptKinds = ['primary', 'failover', 'retry', 'hedge', 'cache'] as const;
 export type AttemptKind = (typeof attemptKinds)[number];
 
 /** `no_key`: the gateway runs without a master key. */

@@ -115,8 +115,8 @@ class RedisAnswers implements RedisCache {
   async #write(key: string, answer: CachedAnswer, nowMs: number): Promise<void> {
     const numbers = [sizeOfAnswer(answer), nowMs, answer.expiresAtMs, this.#most, portionAnswers];
     const values = [key, ...numbers.map((number) => String(Math.floor(number))), encodeAnswer(key, answer)];
-    const { cachedEnds, cachedSizes, cached } = this.#keys;
-    const told = await this.#writing.script(putScript, [cachedEnds, cachedSizes, cached('')], values);
+    const { cachedEnds, cachedSizes } = this.#keys;
+    const told = await this.#writing.script(putScript, [cachedEnds, cachedSizes, this.#keys.cached('')], values);
     const [isPut = 0, gone = 0, entries = 0, bytes = 0] = told as number[];
     this.#status = { ...this.#status, entries, bytes, evicted: this.#status.evicted + gone };
     if (isPut === 0) this.#drop();

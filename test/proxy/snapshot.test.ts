@@ -1,6 +1,6 @@
 // From config to snapshot: which name leads where, what is listed, and that nothing in it can change.
 import { test } from 'tap';
-import { compile, withCredentials } from '../../proxy/snapshot/compile.ts';
+import { compile, withDocuments } from '../../proxy/snapshot/compile.ts';
 import { createCurrent } from '../../proxy/snapshot/current.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
@@ -184,7 +184,7 @@ await test('other keys are put beside the same config', async (t) => {
   const before = compiled({ providers: { p: {} } });
   t.equal(before.credentials, nobody);
   const keys = credentialsOf('digest', []);
-  const after = withCredentials(before, keys);
+  const after = withDocuments(before, keys, before.cache.resets);
   t.equal(after.credentials, keys);
   t.equal(after.routes, before.routes, 'nothing is compiled again');
   t.same({ ...after, credentials: nobody }, before);

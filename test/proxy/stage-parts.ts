@@ -5,7 +5,9 @@ import { createFailedLogins } from '../../plane/failed-logins.ts';
 import type { Balance } from '../../proxy/balance/balance.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
 import { BudgetsInForce } from '../../proxy/budgets/budgets-in-force.ts';
+import { ResponseCache } from '../../proxy/cache/response-cache.ts';
 import type { Call } from '../../proxy/call/call.ts';
+import { CaptureBudget } from '../../proxy/capture/capture-budget.ts';
 import { type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { createKeyStreams } from '../../proxy/key-streams.ts';
@@ -24,6 +26,7 @@ import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
+import { openMemoryCache } from '../../store/cache/memory.ts';
 import { sampleConfig } from './sample-config.ts';
 
 /** What opening an exchange needs of a snapshot. */
@@ -90,6 +93,7 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
     discovery: { known: () => [] },
     bodies: new BodyBudget(0),
     budgets: new BudgetsInForce(),
+    cache: cacheOf(),
     sessions: () => ({ open: 0, ended: {} as SessionCounts['ended'] }),
     connections: () => ({
       open: 0,
@@ -101,6 +105,15 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
     storedResponses: { counts: { kept: 0, remembered: 0, not_kept: 0, failed: 0 } },
     nowMs: () => 0,
     store: () => ({ isUp: true, writtenAtMs: 0 }),
+  });
+}
+
+/** A cache that is off. */
+export function cacheOf(): ResponseCache {
+  return new ResponseCache({
+    open: (_, mostBytes) => openMemoryCache(mostBytes),
+    captures: new CaptureBudget(2 ** 30),
+    nowMs,
   });
 }
 

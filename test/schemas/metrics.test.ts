@@ -12,6 +12,7 @@ import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { controlPlaneMetrics } from '../../schemas/control-plane-metrics.ts';
 import { type MetricDefinition, rateLimitMetrics } from '../../schemas/metrics.ts';
 import { proxyMetrics } from '../../schemas/proxy-metrics.ts';
+import { cacheOf } from '../proxy/stage-parts.ts';
 import { promtoolComplaints } from '../support/promtool.ts';
 
 /** The heads of the gateway's own metrics in an exposition, sorted; process metrics are left out. */
@@ -47,6 +48,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     discovery: { known: () => [] },
     bodies: new BodyBudget(0),
     budgets: new BudgetsInForce(),
+    cache: cacheOf(),
     sessions: () => ({ open: 0, ended: { client: 1 } as SessionCounts['ended'] }),
     connections: () => ({
       open: 0,

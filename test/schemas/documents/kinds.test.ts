@@ -1,6 +1,8 @@
 // The registry of managed documents: each kind reads what it writes; an unreadable document is named and skipped.
 import { test } from 'tap';
+import { modelResetId, pathResetId } from '../../../schemas/cache/cache-reset.ts';
 import {
+  managedCacheResets,
   managedKeys,
   managedKinds,
   manualAliases,
@@ -49,6 +51,9 @@ const samples = [
   written(resets, '', { id: '', epoch: 3, raisedAtMs: Number.POSITIVE_INFINITY }),
   written(managedKeys, key.id, key),
   written(manualAliases, alias.key, alias),
+  ...['', pathResetId('/a/b'), modelResetId('p/M')].map((reset) =>
+    written(managedCacheResets, reset, { id: reset, epoch: 1 }),
+  ),
 ];
 
 await test('every kind has a unique name and reads what it writes', async (t) => {
@@ -81,6 +86,7 @@ await test('documents are read by kind; those that cannot be are named in the or
     'the stored budget "b" cannot be read and is not enforced',
     'the stored reset of the budget "b" cannot be read',
     'the stored setting of the windows of budgets cannot be read and is not in force',
+    'the stored reset of the cached answers of "b" cannot be read and is not in force',
   ]);
 });
 

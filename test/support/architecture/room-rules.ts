@@ -239,8 +239,8 @@ export const roomRules: readonly Rule[] = [
     claim: 'kinds of managed documents are named in their registry alone',
     check: standsIn(
       // 'rate_limit' is also a reason to retry.
-      /'(auth_key|reset_epoch|virtual_model)'|kinds?\b\W{0,5}'rate_limit'|\b(authKey|manualAlias|manualRule|resetEpoch)Kind\b/,
-      /^schemas\/(aliases|documents|keys|rules)\//,
+      /'(auth_key|cache_reset|reset_epoch|virtual_model)'|kinds?\b\W{0,5}'rate_limit'|\b(authKey|manualAlias|manualRule|resetEpoch)Kind\b/,
+      /^schemas\/(aliases|cache|documents|keys|rules)\//,
     ),
     bad: [
       ['proxy/snapshot/a.ts', "const kinds = ['auth_key'];"],
@@ -368,7 +368,7 @@ export const roomRules: readonly Rule[] = [
   {
     claim: 'the rooms below the line know nothing of the line',
     check: never(
-      /^proxy\/(balance|bytes|call|connection|dialects|discovery|limits|providers|snapshot|store|targets|tokens|upstream)\//,
+      /^proxy\/(balance|bytes|cache|call|connection|dialects|discovery|limits|providers|snapshot|store|targets|tokens|upstream)\//,
       /^proxy\/(stages|endpoints)\/|^proxy\/(server|pipeline|gateway)\.ts$/,
     ),
     bad: [

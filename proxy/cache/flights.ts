@@ -1,0 +1,78 @@
+// Equal requests that wait for one call: the first leads, the others follow, and one of them leads when it fails.
+import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
+import type { Exchange } from '../connection/exchange.ts';
+import { refusal } from '../errors.ts';
+
+/** What a follower does next: it gets the answer, makes the call for the others, or makes one for itself alone. */
+export type Landing = CachedAnswer | 'lead' | 'alone';
+
+/** How a call ended that others wait for: an answer; `left`: its client has gone, or its own limits refuse it; `failed`; `unkept`: an answer that nobody else may get. */
+export type FlightEnd = CachedAnswer | 'left' | 'failed' | 'unkept';
+
+/** Of one call, and of all. More make calls of their own. */
+const mostFollowers = 1_000;
+const mostFollowersInAll = 10_000;
+/** After so many failed calls nobody waits for another one. */
+const mostFailures = 2;
+
+type Follower = Pick<Exchange, 'gone' | 'waiting'>;
+
+interface Flight {
+  /** In their order; what each does next. */
+  readonly followers: Map<Follower, (landing: Landing) => void>;
+  failures: number;
+}
+
+export class Flights {
+  readonly #flights = new Map<string, Flight>();
+  #followers = 0;
+
+  /** Requests that wait at this moment. */
+  get waiting(): number {
+    return this.#followers;
+  }
+
+  /** At once: it leads, or is one too many. Else a promise, which rejects with 499 `client_left` when its client leaves. */
+  join(key: string, exchange: Follower): 'lead' | 'alone' | Promise<Landing> {
+    const flight = this.#flights.get(key);
+    if (flight === undefined) {
+      this.#flights.set(key, { followers: new Map(), failures: 0 });
+      return 'lead';
+    }
+    if (flight.followers.size >= mostFollowers || this.#followers >= mostFollowersInAll) return 'alone';
+    if (exchange.gone) throw refusal('client_left');
+    this.#followers += 1;
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#followers -= 1;
+        exchange.waiting = undefined;
+        flight.followers.delete(exchange);
+      };
+      flight.followers.set(exchange, (landing) => {
+        leave();
+        resolve(landing);
+      });
+      exchange.waiting = {
+        gone() {
+          leave();
+          reject(refusal('client_left'));
+        },
+      };
+    });
+  }
+
+  /** The call of the leader is over. */
+  landed(key: string, end: FlightEnd): void {
+    const flight = this.#flights.get(key);
+    if (flight === undefined) return;
+    if (end === 'failed') flight.failures += 1;
+    const goesOn = end === 'left' || (end === 'failed' && flight.failures < mostFailures);
+    const [next] = flight.followers.values();
+    if (goesOn && next !== undefined) {
+      next('lead');
+      return;
+    }
+    this.#flights.delete(key);
+    for (const tell of flight.followers.values()) tell(typeof end === 'string' ? 'alone' : end);
+  }
+}

@@ -1,0 +1,81 @@
+// The response cache of this proxy: its engine, as the configuration has it, and what has come of asking it.
+import type { AnswerCache, CachedAnswer, CacheStatus } from '../../store/cache/answer-cache.ts';
+import type { CaptureBudget } from '../capture/capture-budget.ts';
+import type { CacheSettings } from '../snapshot/snapshot.ts';
+import { Flights } from './flights.ts';
+
+/** `bypass`: the request may not have a kept answer, or did not want one, or the cache was away. */
+export const cacheOutcomes = ['hit', 'miss', 'bypass'] as const;
+export type CacheOutcome = (typeof cacheOutcomes)[number];
+
+export interface ResponseCacheOptions {
+  /** `engine` undefined: the usual one of the process. */
+  readonly open: (engine: CacheSettings['engine'], mostBytes: number) => AnswerCache;
+  /** What answers take of memory while they pass. */
+  readonly captures: CaptureBudget;
+  /** Unix milliseconds. */
+  readonly nowMs: () => number;
+}
+
+const nothing: CacheStatus = { entries: 0, bytes: 0, evicted: 0, dropped: 0 };
+
+export class ResponseCache {
+  readonly flights = new Flights();
+  readonly captures: CaptureBudget;
+  readonly nowMs: () => number;
+  /** Requests by endpoint. */
+  readonly counts = new Map<string, Record<CacheOutcome, number>>();
+  /** What hits would have used and cost. */
+  readonly saved = { tokens: 0, nanoDollars: 0 };
+  readonly #open: ResponseCacheOptions['open'];
+  #opened: { readonly engine: AnswerCache; readonly kind: CacheSettings['engine'] } | undefined;
+  /** Of engines that are closed. */
+  #before = nothing;
+
+  constructor({ open, captures, nowMs }: ResponseCacheOptions) {
+    this.#open = open;
+    this.captures = captures;
+    this.nowMs = nowMs;
+  }
+
+  /** Undefined: it is off. */
+  get engine(): AnswerCache | undefined {
+    return this.#opened?.engine;
+  }
+
+  /** Another configuration is in force. One that is switched off forgets what was in memory. */
+  apply({ isEnabled, engine: kind, mostBytes }: CacheSettings): void {
+    if (this.#opened !== undefined && (!isEnabled || this.#opened.kind !== kind)) void this.close();
+    if (!isEnabled) return;
+    if (this.#opened === undefined) this.#opened = { engine: this.#open(kind, mostBytes), kind };
+    else this.#opened.engine.resize(mostBytes);
+  }
+
+  note(endpoint: string, outcome: CacheOutcome): void {
+    let counts = this.counts.get(endpoint);
+    if (counts === undefined) {
+      counts = { hit: 0, miss: 0, bypass: 0 };
+      this.counts.set(endpoint, counts);
+    }
+    counts[outcome] += 1;
+  }
+
+  /** An answer was served that was kept. */
+  noteSaved({ facts: { usage } }: CachedAnswer): void {
+    if (usage === undefined) return;
+    this.saved.tokens += usage.total_tokens;
+    this.saved.nanoDollars += usage.cost?.total ?? 0;
+  }
+
+  status(): CacheStatus {
+    const { entries, bytes, evicted, dropped } = this.engine?.status() ?? nothing;
+    return { entries, bytes, evicted: this.#before.evicted + evicted, dropped: this.#before.dropped + dropped };
+  }
+
+  async close(): Promise<void> {
+    const engine = this.engine;
+    this.#before = { ...this.status(), entries: 0, bytes: 0 };
+    this.#opened = undefined;
+    await engine?.close();
+  }
+}

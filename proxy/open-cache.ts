@@ -1,0 +1,25 @@
+// Opens the response cache, and says when it does not lie where the configuration wants it.
+import type { Log } from '../plane/log-events.ts';
+import { cacheStores } from '../store/cache/open.ts';
+import { ResponseCache, type ResponseCacheOptions } from './cache/response-cache.ts';
+
+export interface OpenCache {
+  readonly cache: ResponseCache;
+  readonly reconnect: (redisUrl: string, onTrouble: (trouble: Error) => void) => Promise<boolean>;
+}
+
+export interface OpenCacheSettings extends Pick<ResponseCacheOptions, 'captures' | 'nowMs'> {
+  readonly redisUrl: string | undefined;
+  readonly redisPrefix: string;
+}
+
+export function openCache(settings: OpenCacheSettings, log: Log): OpenCache {
+  const { redisUrl, captures, nowMs } = settings;
+  const stores = cacheStores(settings);
+  const open: ResponseCacheOptions['open'] = (engine, mostBytes) => {
+    if (engine === 'redis' && redisUrl === undefined)
+      log.warn('cache.engine is redis, but there is no REDIS_URL: answers are kept in memory');
+    return stores.open(engine, mostBytes);
+  };
+  return { cache: new ResponseCache({ open, captures, nowMs }), reconnect: (...given) => stores.reconnect(...given) };
+}

@@ -1,0 +1,26 @@
+// The cache section of the config → what is kept of answers, and for whom.
+import type { CacheResets } from '../../schemas/cache/cache-reset.ts';
+import type { Config } from '../../schemas/types.ts';
+import { retentionMs, sizeBytes } from '../../schemas/units.ts';
+import { normaliseUserPath } from '../../schemas/user-path.ts';
+import type { Operation } from '../dialects/dialect.ts';
+import type { CacheSettings } from './snapshot.ts';
+
+/** Paths that are none were refused with the config. */
+export function compileCache(cache: Config['cache'], resets: CacheResets): CacheSettings {
+  const operations = new Set<Operation>(cache.endpoints);
+  if (operations.has('chat')) operations.add('chat_of_input');
+  return Object.freeze({
+    isEnabled: cache.enabled,
+    ttlMs: retentionMs(cache.ttl),
+    mostBytes: sizeBytes(cache.max_bytes),
+    mostEntryBytes: sizeBytes(cache.max_entry_bytes),
+    scope: cache.scope,
+    operations: Object.freeze(operations),
+    onlyDeterministic: cache.only_deterministic,
+    sharesCalls: cache.share_concurrent,
+    engine: cache.engine,
+    without: Object.freeze(cache.without.flatMap((text) => normaliseUserPath(text).path ?? [])),
+    resets,
+  });
+}

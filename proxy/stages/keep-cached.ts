@@ -1,0 +1,85 @@
+// Stage 8 and 9 for the cache: an answer is taken as it passes, and kept when it came completely.
+import type { CachedAnswer, CachedFacts } from '../../store/cache/answer-cache.ts';
+import { AnswerTap } from '../cache/answer-tap.ts';
+import type { Caching } from '../cache/caching.ts';
+import type { FlightEnd } from '../cache/flights.ts';
+import type { Call } from '../call/call.ts';
+import type { Operation } from '../dialects/dialect.ts';
+import type { Gateway } from '../gateway.ts';
+import { attemptUsage } from '../tokens/attempt-usage.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
+import type { Accepted } from './attempts.ts';
+import { cacheHeader } from './cache.ts';
+import type { Delivery, Ending } from './relay.ts';
+
+/** A request whose answer may be kept. */
+export interface Kept {
+  readonly row: { readonly path: string; readonly operation: Operation };
+  readonly caching: Caching | undefined;
+}
+
+/** The same when it is over. */
+export interface Over extends Kept {
+  readonly exchange: { readonly id: string; readonly gone: boolean };
+  readonly call: Call | undefined;
+  readonly accepted: Accepted | undefined;
+  readonly failed: readonly unknown[];
+  readonly ending: Ending;
+}
+
+type Parts = Pick<Gateway, 'cache' | 'reportFailure'>;
+
+/** The delivery with a tap nearest to the client, where the answer may be kept, and with a word about the cache. */
+export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache }: Parts): Delivery {
+  if (caching === undefined) return delivery;
+  const { answer } = delivery;
+  const headers = [...delivery.headers, cacheHeader, caching.outcome];
+  if (caching.key === undefined || answer.status !== 200 || answer.contentEncoding !== undefined)
+    return { ...delivery, headers };
+  const { mostEntryBytes } = caching.settings;
+  caching.tap = new AnswerTap(answer, row.operation, cache.captures.open(mostEntryBytes), mostEntryBytes);
+  return { ...delivery, headers, taps: [...delivery.taps, caching.tap] };
+}
+
+/** The request is over: counts what the cache was to it, keeps its answer, and tells those that wait for it. `usage`: of the answer. */
+export function settleCache(trip: Over, usage: TokenUsage | undefined, parts: Parts): void {
+  const { row, caching } = trip;
+  if (caching === undefined) return;
+  const { cache } = parts;
+  cache.note(row.path, caching.outcome);
+  if (caching.hit !== undefined) cache.noteSaved(caching.hit);
+  const { key, leads, tap } = caching;
+  if (key === undefined) return;
+  const made = tap && madeBy(trip, usage, parts);
+  tap?.release();
+  if (made !== undefined) cache.engine?.put(key, made, made.storedAtMs);
+  if (leads) cache.flights.landed(key, made ?? endOf(trip));
+}
+
+/** The answer, as it is kept; undefined: it is not. */
+function madeBy(trip: Over, usage: TokenUsage | undefined, { cache, reportFailure }: Parts): CachedAnswer | undefined {
+  const { caching, call, accepted, exchange, ending } = trip;
+  const isWhole = ending.status === 200 && ending.refused === undefined && !exchange.gone;
+  if (!isWhole || call === undefined || accepted === undefined || caching?.tap === undefined) return undefined;
+  const storedAtMs = Math.floor(cache.nowMs());
+  try {
+    const body = caching.tap.answer({ requestBody: call.body, model: call.model, nowMs: storedAtMs, usage });
+    if (body === undefined) return undefined;
+    return { storedAtMs, expiresAtMs: storedAtMs + caching.settings.ttlMs, facts: factsOf(accepted, usage), body };
+  } catch (error) {
+    // The client has its answer.
+    reportFailure(error, exchange.id);
+    return undefined;
+  }
+}
+
+function factsOf({ target, upstreamId }: Accepted, usage: TokenUsage | undefined): CachedFacts {
+  const { upstream, model, price } = target;
+  const told = { provider: upstream.name, type: upstream.type, model };
+  return usage === undefined ? told : { ...told, usage: attemptUsage(usage, price, upstreamId) };
+}
+
+function endOf({ exchange, accepted, failed, ending }: Over): FlightEnd {
+  if (exchange.gone || (accepted === undefined && failed.length === 0)) return 'left';
+  return ending.refused === undefined && accepted !== undefined ? 'unkept' : 'failed';
+}

@@ -1,0 +1,32 @@
+// Opens the response cache a proxy is configured for: the one place that knows which engine that is.
+import type { AnswerCache } from './answer-cache.ts';
+import { openMemoryCache } from './memory.ts';
+import { openRedisCache, type RedisCache } from './redis.ts';
+
+export interface CacheStores {
+  /** `engine` undefined: Redis where there is one. Without one it is memory, whatever is asked for. */
+  open(engine: 'memory' | 'redis' | undefined, mostBytes: number): AnswerCache;
+  /** The address of Redis may be renewed while the process runs; see `RedisStore`. Without Redis that changes nothing. */
+  reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
+}
+
+export function cacheStores(settings: {
+  readonly redisUrl: string | undefined;
+  readonly redisPrefix: string;
+}): CacheStores {
+  const { redisPrefix: prefix } = settings;
+  let { redisUrl } = settings;
+  let opened: RedisCache | undefined;
+  return {
+    open(engine, mostBytes) {
+      if (redisUrl === undefined || engine === 'memory') return openMemoryCache(mostBytes);
+      opened = openRedisCache({ redisUrl, prefix, mostBytes });
+      return opened;
+    },
+    async reconnect(url, onTrouble) {
+      if (redisUrl === undefined) return false;
+      redisUrl = url;
+      return (await opened?.reconnect(url, onTrouble)) ?? true;
+    },
+  };
+}
