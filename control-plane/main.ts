@@ -29,6 +29,7 @@ import type { StateStatus } from '../store/state/state-status.ts';
 import { accessInForce } from './access-in-force.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { budgets as budgetRoutes } from './admin/budgets/routes.ts';
+import { cache as cacheRoutes } from './admin/cache/routes.ts';
 import { configRoutes } from './admin/config/routes.ts';
 import { explainRoutes } from './admin/explain/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
@@ -175,6 +176,7 @@ const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 await app.register(rateLimits, { parts: rateLimitParts, who });
 const budgetParts = budgets.serve(admin);
 await app.register(budgetRoutes, { parts: budgetParts, who });
+await app.register(cacheRoutes, { parts: admin });
 await app.register(authKeys, { parts: { ...admin, uses: store.uses, known: () => config.known } });
 const virtualModelParts = {
   ...admin,
@@ -195,8 +197,7 @@ const statusSources = { fleet, degradation, desired, config: configStatus, state
 await app.register(status, { parts: { ...statusSources, engine, secretProblems, nowMs } });
 await app.register(recordRoutes, { parts: { store: records.store, managed, nowMs, log } });
 await app.register(dashboard, { parts: { access, version: manifest.version, log } });
-await app.register(explainRoutes);
-await app.register(openapi);
+for (const routes of [explainRoutes, openapi]) await app.register(routes);
 reloadOnHangUp(() => follower?.reload());
 const tellExpired = createExpiryLines(log);
 expiry = removeExpired(

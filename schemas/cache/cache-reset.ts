@@ -53,13 +53,12 @@ export interface CacheResets {
 
 export function cacheResets(resets: readonly CacheReset[]): CacheResets {
   const epochs = new Map(resets.map(({ id, epoch }) => [id, epoch]));
-  const of = (id: string): number => epochs.get(id) ?? 0;
   return Object.freeze({
     isEmpty: epochs.size === 0,
     markOf(userPath: string, models: readonly string[]) {
-      if (epochs.size === 0) return '';
-      const paths = lineage(userPath).map((path) => of(pathResetId(path)));
-      return [of(everyAnswer), ...paths, '', ...models.map((model) => of(modelResetId(model)))].join();
+      const ids = [everyAnswer, ...lineage(userPath).map(pathResetId), ...models.map(modelResetId)];
+      // One that is for others changes nothing.
+      return ids.flatMap((id) => (epochs.has(id) ? `${id} ${epochs.get(id)}` : [])).join();
     },
   });
 }

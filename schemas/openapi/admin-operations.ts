@@ -1,6 +1,7 @@
 // The operations under /admin, one row each.
 import { auditOperations } from './audit-operations.ts';
 import { budgetOperations } from './budget-operations.ts';
+import { cacheOperations } from './cache-operations.ts';
 import { explainOperations } from './explain-operations.ts';
 import { type Operation, type Refusals, storedRefusals, writeHeaders } from './operation.ts';
 import { sessionOperations } from './session-operations.ts';
@@ -196,6 +197,7 @@ const authKeyOperations: readonly Operation[] = [
 export const adminOperations: readonly Operation[] = [
   ...rateLimitOperations,
   ...budgetOperations,
+  ...cacheOperations,
   ...authKeyOperations,
   ...virtualModelOperations,
   ...auditOperations,

@@ -1,6 +1,7 @@
 // The data of one operation, from which its description and its reference are generated.
 import { anthropicHeaders } from './anthropic-headers.ts';
 import { budgetParameters } from './budget-parameters.ts';
+import { cacheParameters } from './cache-parameters.ts';
 import type { SchemaName } from './components.ts';
 import { explainParameters } from './explain-parameters.ts';
 import { modelParameters } from './model-parameters.ts';
@@ -112,6 +113,7 @@ export const parameters = {
     example: '/team/app',
   },
   ...budgetParameters,
+  ...cacheParameters,
   ...modelParameters,
   ...explainParameters,
   ...recordParameters,

@@ -6,6 +6,7 @@ import { type Test, test } from 'tap';
 import { auditRoutes } from '../../control-plane/admin/audit/routes.ts';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { budgets } from '../../control-plane/admin/budgets/routes.ts';
+import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { configRoutes } from '../../control-plane/admin/config/routes.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
@@ -285,6 +286,7 @@ async function startAdmin(t: Test) {
     parts: { rules, budgets: ofBudgets, aliases, inForce: () => empty, status: () => undefined, fleet },
   });
   await app.register(budgets, { parts: ofBudgets, who });
+  await app.register(cache, { parts: aliases });
   await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
   const skipped = { unreadable: 0, unsealed: 0 };
   const state = { storeId: undefined, revision: 0, source: 'store', isUp: true, standing: 'new', skipped } as const;
