@@ -1,0 +1,137 @@
+// The key of an answer: equal for requests that mean the same, and never for those of two scopes.
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import { cacheKey } from '../../../proxy/cache/cache-key.ts';
+import { Caching } from '../../../proxy/cache/caching.ts';
+import { normalise } from '../../../proxy/cache/normalised-body.ts';
+import { ResponseCache } from '../../../proxy/cache/response-cache.ts';
+import { readCall } from '../../../proxy/call/call.ts';
+import { CaptureBudget } from '../../../proxy/capture/capture-budget.ts';
+import type { Operation } from '../../../proxy/dialects/dialect.ts';
+import { compile } from '../../../proxy/snapshot/compile.ts';
+import type { CacheSettings } from '../../../proxy/snapshot/snapshot.ts';
+import type { Principal } from '../../../proxy/stages/authenticate.ts';
+import { type Looking, lookUp } from '../../../proxy/stages/cache.ts';
+import { openMemoryCache } from '../../../store/cache/memory.ts';
+import { runs } from '../../support/extent.ts';
+import { sampleConfig } from '../sample-config.ts';
+import { exchangeOf, open } from '../stage-parts.ts';
+
+const keyOf = (text: string, operation: Operation = 'chat'): string | undefined => {
+  const call = readCall(Buffer.from(text));
+  const normalised = normalise(call, operation);
+  return normalised && cacheKey('', call.body, normalised.members);
+};
+
+const json = fc.jsonValue({ maxDepth: 3 });
+const name = fc.stringMatching(/^x_[a-z_]{1,12}$/);
+const spaced = (value: unknown): string => JSON.stringify(value, null, 2);
+/** As Python writes it. */
+const blank = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(blank).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([key, each]) => `${JSON.stringify(key)}: ${blank(each)}`)
+    .join(', ')}}`;
+};
+
+await test('order and white space change no key, and every change of a member does', (t) => {
+  fc.assert(
+    fc.property(fc.dictionary(name, json, { maxKeys: 8 }), name, json, (members, key, other) => {
+      const body = { ...members, model: 'm', stream: false, store: false };
+      const first = keyOf(JSON.stringify(body));
+      const reversed = Object.fromEntries(Object.entries(body).reverse());
+      const isSame = [JSON.stringify(reversed), spaced(body), blank(reversed)].every((text) => keyOf(text) === first);
+      const changed = keyOf(JSON.stringify({ ...body, [key]: other }));
+      return first !== undefined && isSame && (Object.hasOwn(members, key) || changed !== first);
+    }),
+    runs(2_000),
+  );
+  t.pass();
+  t.end();
+});
+
+await test('members that say nothing of the answer are left out, by endpoint', (t) => {
+  const base = '{"model":"m","input":[],"store":false}';
+  const plain = '{"model":"m","messages":[]}';
+  for (const member of [
+    '"user":"u"',
+    '"metadata":{"a":"b"}',
+    '"stream":true',
+    '"stream_options":{"include_usage":true}',
+    '"prompt_cache_key":"k"',
+    '"safety_identifier":"s"',
+    '"store":false',
+  ])
+    t.equal(keyOf(`${plain.slice(0, -1)},${member}}`), keyOf(plain), member);
+  for (const member of ['"user":"u"', '"metadata":{"a":"b"}', '"prompt_cache_key":"k"'])
+    t.not(
+      keyOf(`${base.slice(0, -1)},${member}}`, 'responses'),
+      keyOf(base, 'responses'),
+      `${member}: a response repeats it`,
+    );
+  t.not(
+    keyOf('{"model":"m","input":"a","dimensions":2}', 'embeddings'),
+    keyOf('{"model":"m","input":"a"}', 'embeddings'),
+  );
+  for (const text of [
+    '{"model":"m","input":[]}',
+    '{"model":"m","input":[],"store":null}',
+    '{"model":"m","input":[],"store":true}',
+  ])
+    t.equal(keyOf(text, 'responses'), undefined, 'it is stored');
+  t.end();
+});
+
+/** Names that are easily taken for one another. */
+const segment = fc.constantFrom('team', 'team-alpha', 'tea', 'team a', 'Team', 'app', 'a', 'b');
+const userPath = fc.array(segment, { maxLength: 3 }).map((segments) => `/${segments.join('/')}`);
+const principal: fc.Arbitrary<Principal> = fc.record({
+  kind: fc.constantFrom('managed' as const, 'master_key' as const) as fc.Arbitrary<Principal['kind']>,
+  keyId: fc.option(fc.constantFrom('k', 'k1', 'k11', 'k 1'), { nil: undefined }),
+  userPath,
+  allowedModels: fc.constant(undefined),
+});
+const scopes: CacheSettings['scope'][] = ['gateway', 'user_path', 'key'];
+
+await test('no answer crosses a scope', async (t) => {
+  const snapshot = compile(sampleConfig({ providers: { p: { models: ['m'] } } }), '', open);
+  const route = snapshot.routes.get('m');
+  if (route === undefined) throw new Error('the model has no route');
+  for (const scope of scopes) {
+    const settings = { ...snapshot.cache, isEnabled: true, scope };
+    const cache = new ResponseCache({
+      open: (_, mostBytes) => openMemoryCache(mostBytes),
+      captures: new CaptureBudget(2 ** 30),
+      nowMs: () => 1_000,
+    });
+    cache.apply(settings);
+    const row = { path: '/v1/chat/completions', operation: 'chat', surface: 'openai' } as const;
+    const look = (who: Principal, content: string): Looking & { readonly caching: Caching } => {
+      const call = readCall(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] })));
+      const trip = { row, exchange: exchangeOf({}), principal: who, caching: new Caching(settings), route: undefined };
+      lookUp({ call, home: undefined, route }, trip, { cache });
+      return trip;
+    };
+    const scopeOf = ({ kind, keyId, userPath: path }: Principal): string =>
+      JSON.stringify(scope === 'gateway' ? [] : scope === 'user_path' ? [path] : [kind, keyId, path]);
+    const owners = new Map<string, string>();
+    fc.assert(
+      fc.property(principal, fc.constantFrom('x', 'y', ' x'), (who, content) => {
+        const { caching } = look(who, content);
+        const owner = `${scopeOf(who)} ${content}`;
+        const facts = { provider: 'p', type: 'openai', model: 'm' };
+        if (caching.hit === undefined) {
+          const body = Buffer.from(owner);
+          cache.engine?.put(caching.key ?? '', { storedAtMs: 1, expiresAtMs: 9_999, facts, body }, 1);
+          if (owners.has(owner)) return false;
+          owners.set(owner, '');
+          return caching.key !== undefined;
+        }
+        return caching.hit.body.toString() === owner;
+      }),
+      runs(5_000),
+    );
+    t.ok(owners.size >= 3, scope);
+  }
+});
