@@ -21,7 +21,7 @@ import { settleCache } from './stages/keep-cached.ts';
 import type { Delivery, Ending } from './stages/relay.ts';
 import { settle, type Trip } from './stages/settle.ts';
 import { type Step, Stepping } from './stepping.ts';
-import type { UsageSource } from './tokens/token-usage.ts';
+import type { TokenUsage, UsageSource } from './tokens/token-usage.ts';
 
 /** The parts of the line that begin when something has come. */
 export interface Line {
@@ -143,7 +143,13 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     this.ending = ending;
     this.held?.release();
     try {
-      settleCache(this, settle(this, this.gateway), this.gateway);
+      // Requests that wait for this one's answer hear of its end, whatever fails.
+      let usage: TokenUsage | undefined;
+      try {
+        usage = settle(this, this.gateway);
+      } finally {
+        settleCache(this, usage, this.gateway);
+      }
       this.explained?.ended(this);
     } catch (error) {
       this.#giveUp(error);
