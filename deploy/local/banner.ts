@@ -18,6 +18,7 @@ export function composeBanner(running: Running): string {
     'The gateway is up.',
     '',
     `  API            ${running.proxyUrl}/v1`,
+    `  Dashboard      ${running.proxyUrl}/admin/dashboard (log in with the master key)`,
     `  Control plane  ${running.controlPlaneUrl}`,
     `  Demo provider  ${running.demoUrl}/v1`,
     `  Config         ${running.configDirectory} (edit a file: it is live within a second)`,

@@ -11,6 +11,9 @@ const pages: readonly (readonly [path: string, picture: string, shown: string])[
   ['/rate-limits', 'rate-limits', 'text=runaway batch job'],
 ];
 
+const upstream = await startFakeUpstream({ t: suite });
+const [large = '', small = ''] = upstream.models;
+
 const limits = {
   rate_limits: {
     user_paths: [
@@ -19,7 +22,7 @@ const limits = {
       { path: '/team-c', limits: [{ period: 'hour', max_requests: 1, mode: 'shadow' }] },
     ],
     providers: [{ name: 'fake', limits: [{ period: 'concurrent', max_requests: 20 }] }],
-    models: [{ model: 'demo', limits: [{ period_seconds: 300, max_tokens: 40_000 }] }],
+    models: [{ model: small, limits: [{ period_seconds: 300, max_tokens: 40_000 }] }],
   },
 };
 
@@ -27,13 +30,22 @@ const limits = {
 const probe = '<img src=x onerror="window.probed=1">';
 const probePath = '/team-a/<script>window.probed=2</script>';
 
-const upstream = await startFakeUpstream({ t: suite });
-const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, upstream, files: { 'limits.yaml': limits } });
+const pricing = (id: string, perMtok: number) => ({
+  id,
+  pricing: { input_per_mtok: perMtok, output_per_mtok: 4 * perMtok, per_request: perMtok / 500 },
+});
+const settings = { type: 'openai', base_url: upstream.url, api_key: 'sk-fake' };
+const providers = {
+  fake: { ...settings, models: [pricing(large, 3), pricing(small, 0.2)] },
+  reserve: { ...settings, models: [pricing(large, 5)] },
+};
+const files = { 'limits.yaml': limits, 'providers.yaml': { providers } };
+const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, files });
 const [proxy] = fleet.proxies;
 if (proxy === undefined) throw new Error('there is no proxy');
 const browser = await startBrowser(suite);
 
-const askAs = async (path: string, model = `fake/${upstream.models[0]}`): Promise<number> => {
+const askAs = async (path: string, model = `fake/${small}`): Promise<number> => {
   const body = { model, messages: [{ role: 'user', content: probe }] };
   const headers = { 'x-gateway-user-path': path, 'user-agent': probe };
   const response = await proxy.fetch('/v1/chat/completions', { method: 'POST', headers, body });
@@ -42,6 +54,7 @@ const askAs = async (path: string, model = `fake/${upstream.models[0]}`): Promis
 };
 for (const path of ['/team-a/app', '/team-a/app', '/team-b', '/team-b', '/team-b', '/team-c', '/team-c', probePath])
   await askAs(path);
+for (const model of [`fake/${large}`, `fake/${large}`, `reserve/${large}`]) await askAs('/research', model);
 await askAs('/team-a', probe);
 const until = { expires_in: '8h' };
 await fleet.write('PUT', {
@@ -57,22 +70,24 @@ await waitFor('the requests to be recorded', async () => {
   const { summary } = (await (await fleet.admin('/admin/audit/stats?days=1')).json()) as {
     summary: { requests: number };
   };
-  return summary.requests >= 9;
+  return summary.requests >= 12;
 });
 
 for (const [path, picture, shown] of pages) {
-  for (const theme of ['light', 'dark'] as const) {
-    await test(`${picture}, ${theme}`, async (t) => {
-      const { page, complaints, barriers, picture: keep } = await browser.open({ origin: proxy.url, path, theme });
-      await page.locator(shown).first().waitFor();
-      t.same(await barriers(), []);
-      await keep(picture);
-      const foreign = await page.locator('img, iframe, body script, main [onerror]').count();
-      t.equal(foreign, 0, 'no markup of others');
-      t.equal(await page.evaluate('window.probed'), undefined);
-      t.same(complaints(), []);
-    });
-  }
+  await test(`the page ${path === '' ? '/' : path}, in both themes`, async (t) => {
+    const { page, complaints, barriers, turn, picture: keep } = await browser.open({ origin: proxy.url, path });
+    await page.locator(shown).first().waitFor();
+    for (const theme of ['light', 'dark'] as const) {
+      await turn(theme);
+      t.same(await barriers(), [], theme);
+      await keep(`${picture}-${theme}`);
+    }
+    const foreign = await page.locator('img, iframe, body script, main [onerror]').count();
+    t.equal(foreign, 0, 'no markup of others');
+    t.equal(await page.evaluate('window.probed'), undefined);
+    t.same(complaints(), []);
+    await page.close();
+  });
 }
 
 await test('a narrow screen shows the page, and its menu when it is asked for', async (t) => {
@@ -92,7 +107,13 @@ await test('a narrow screen shows the page, and its menu when it is asked for', 
 
 await test('the login keeps the rules, says what is wrong with a key, and leads to the page that was asked for', async (t) => {
   const expected = /status of 401/;
-  const opened = await browser.open({ origin: proxy.url, path: '/rate-limits?scope=model', key: null, expected });
+  const opened = await browser.open({
+    origin: proxy.url,
+    path: '/rate-limits?scope=model',
+    key: null,
+    expected,
+    isAlone: true,
+  });
   const { page, complaints, barriers, picture } = opened;
   t.same(await barriers(), []);
   await picture('login');
@@ -109,7 +130,7 @@ await test('the login keeps the rules, says what is wrong with a key, and leads 
 });
 
 await test('the viewer chooses a theme, which stays', async (t) => {
-  const { page } = await browser.open({ origin: proxy.url });
+  const { page } = await browser.open({ origin: proxy.url, isAlone: true });
   const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
   const light = await ground();
   await page.getByLabel('Theme').selectOption('dark');

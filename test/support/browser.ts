@@ -25,38 +25,55 @@ export interface OpenOptions {
   readonly key?: string | null;
   /** What the console may say. */
   readonly expected?: RegExp;
+  /** The page has cookies and storage to itself; otherwise it shares those of its key, and what the browser has loaded before. */
+  readonly isAlone?: boolean;
 }
 
 export interface OpenPage {
   readonly page: Page;
   readonly context: BrowserContext;
   /** What the page has complained of since it was asked last: errors, warnings, what the content policy has blocked. */
-  complaints(): string[];
+  readonly complaints: () => string[];
   /** The rules of accessibility (WCAG 2.2 AA and good practice) that the page breaks now, with the elements. */
-  barriers(): Promise<string[]>;
+  readonly barriers: () => Promise<string[]>;
+  /** The system of the viewer turns light or dark. */
+  readonly turn: (theme: 'light' | 'dark') => Promise<void>;
   /** Keeps a picture, when pictures are wanted. */
-  picture(name: string): Promise<void>;
+  readonly picture: (name: string) => Promise<void>;
 }
 
 export interface TestBrowser {
   open(options: OpenOptions): Promise<OpenPage>;
 }
 
-/** One process for a file of tests; each page has cookies and storage of its own. */
+/** One process for a file of tests. Pages are closed when it ends. */
 export async function startBrowser(t: Teardown): Promise<TestBrowser> {
   const browser = await chromium.launch({ executablePath: needProgram('chromium'), args: flags });
   t.teardown(() => browser.close());
+  const shared = new Map<string, Promise<BrowserContext>>();
+
+  async function contextFor(origin: string, key: string | null): Promise<BrowserContext> {
+    const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC' });
+    context.setDefaultTimeout(10_000);
+    if (key !== null) await logIn(context, origin, key);
+    return context;
+  }
+
+  function sharedFor(origin: string, key: string | null): Promise<BrowserContext> {
+    const name = `${origin} ${key}`;
+    const context = shared.get(name) ?? contextFor(origin, key);
+    shared.set(name, context);
+    return context;
+  }
+
   return {
-    async open({ origin, path = '', theme = 'light', size = { width: 1440, height: 900 }, key = masterKey, expected }) {
-      const context = await browser.newContext({
-        colorScheme: theme,
-        viewport: size,
-        locale: 'en-GB',
-        timezoneId: 'UTC',
-      });
-      context.setDefaultTimeout(10_000);
-      if (key !== null) await logIn(context, origin, key);
+    async open(options) {
+      const { origin, path = '', theme = 'light', size = { width: 1440, height: 900 } } = options;
+      const { key = masterKey, expected, isAlone = false } = options;
+      const context = await (isAlone ? contextFor(origin, key) : sharedFor(origin, key));
       const page = await context.newPage();
+      await page.emulateMedia({ colorScheme: theme });
+      await page.setViewportSize(size);
       let said: string[] = [];
       page.on('console', (message) => {
         const text = `${message.type()}: ${message.text()}`;
@@ -74,10 +91,13 @@ export async function startBrowser(t: Teardown): Promise<TestBrowser> {
           return all;
         },
         barriers: () => barriersOf(page),
+        async turn(other) {
+          await page.emulateMedia({ colorScheme: other });
+        },
         async picture(name) {
           if (pictures === undefined) return;
           mkdirSync(join(top, pictures), { recursive: true });
-          await page.screenshot({ path: join(top, pictures, `${name}-${theme}.png`), animations: 'disabled' });
+          await page.screenshot({ path: join(top, pictures, `${name}.png`), animations: 'disabled' });
         },
       };
     },

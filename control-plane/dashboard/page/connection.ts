@@ -13,7 +13,7 @@ export interface Connection {
 export const connection = new Cell<Connection>({ isUp: true, problem: '', sinceMs: nowMs() });
 
 const firstPauseMs = 1_000;
-const longestPauseMs = 8_000;
+const longestPauseMs = 4_000;
 let pauseMs = firstPauseMs;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
