@@ -1,6 +1,8 @@
 // GET /admin/live: entries as they come in, from a cursor on, within the scope of the operator, and what becomes of slow clients and outages.
 import { renameSync, writeFileSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
+import { digestOf } from '../../schemas/keys/secret.ts';
+import { sealSession } from '../../schemas/keys/session.ts';
 import { recordFilePath } from '../../store/records/sqlite/record-file.ts';
 import { componentProblems } from '../support/api-description.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -30,6 +32,16 @@ await test('entries come as they are stored, each operator hearing of its own pa
   t.same(idsOf(team.events), [ids[0], ids[3]]);
   const [first] = await all.got('entry');
   t.same(componentProblems('AuditEntry', first?.data), []);
+});
+
+await test('the stream of a browser ends with its session', async (t) => {
+  const cookie = sealSession({ digest: digestOf('master'), endsAtMs: shared.at.nowMs + 1_000 }, 'master');
+  const headers = { cookie: `gateway_session=${cookie}` };
+  const stream = await openStream(t, `${shared.address}/admin/live`, headers);
+  await stream.got('ready');
+  shared.at.nowMs += 1_000;
+  await waitFor('the stream to end', () => stream.isOver());
+  t.equal((await fetch(`${shared.address}/admin/live`, { headers })).status, 401);
 });
 
 await test('a client that connects again has everything once, while more comes in', async (t) => {

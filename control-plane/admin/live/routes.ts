@@ -96,6 +96,7 @@ function sinkOf(raw: ServerResponse, operator: Operator, parts: LiveParts): Sink
 
 /** The operator with the rights that its key has now; undefined: it has none. */
 function operatorNow(operator: Operator, { credentials, nowMs }: LiveParts): Operator | undefined {
+  if ((operator.session?.endsAtMs ?? Number.POSITIVE_INFINITY) <= nowMs()) return undefined;
   if (operator.key === undefined) return operator;
   const key = credentials().keys.get(operator.key.digest);
   try {
