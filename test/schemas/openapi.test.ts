@@ -274,7 +274,7 @@ async function startAdmin(t: Test) {
     }
   });
   const live = async () => liveCounters([], nowMs());
-  const quotas = () => defaultQuotas;
+  const [quotas, degradation] = [() => defaultQuotas, { look: () => [] }];
   const configRules = () => ({ rules: [], declared: new Map(), places: new Map() });
   const rules = { store, quotas, configRules, live, prerequisites: () => rulePrerequisites(), nowMs };
   await app.register(rateLimits, { parts: rules, who });
@@ -290,7 +290,6 @@ async function startAdmin(t: Test) {
   await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
   const skipped = { unreadable: 0, unsealed: 0 };
   const state = { storeId: undefined, revision: 0, source: 'store', isUp: true, standing: 'new', skipped } as const;
-  const degradation = { look: () => [] };
   const [engine, config, keyMark, secretProblems] = ['sqlite' as const, () => undefined, () => 'mark', () => []];
   await app.register(statusRoute, {
     parts: { fleet, degradation, desired, config, state: () => state, engine, keyMark, secretProblems, nowMs },
@@ -303,10 +302,7 @@ async function startAdmin(t: Test) {
   await app.register(explainRoutes);
   await app.register(openapi);
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
-  t.teardown(async () => {
-    await app.close();
-    await store.close();
-  });
+  t.teardown(() => app.close().then(() => store.close()));
   return { routes, address };
 }
 
