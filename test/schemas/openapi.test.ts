@@ -282,9 +282,8 @@ async function startAdmin(t: Test) {
   const aliases = { store, nowMs, configAliases: () => ({ aliases: [], places: new Map(), models: empty.models }) };
   await app.register(virtualModels, { parts: aliases });
   const ofBudgets = budgetParts({ store, quotas, nowMs });
-  await app.register(configRoutes, {
-    parts: { rules, budgets: ofBudgets, aliases, inForce: () => empty, status: () => undefined, fleet },
-  });
+  const inForce = { inForce: () => empty, status: () => undefined };
+  await app.register(configRoutes, { parts: { rules, budgets: ofBudgets, aliases, ...inForce, fleet } });
   await app.register(budgets, { parts: ofBudgets, who });
   await app.register(cache, { parts: aliases });
   await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });

@@ -110,7 +110,7 @@ await test('no answer crosses a scope', async (t) => {
     const look = (who: Principal, content: string): Looking & { readonly caching: Caching } => {
       const call = readCall(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] })));
       const trip = { row, exchange: exchangeOf({}), principal: who, caching: new Caching(settings), route: undefined };
-      lookUp({ call, home: undefined, route }, trip, { cache });
+      lookUp({ call, home: undefined, named: route }, trip, { cache });
       return trip;
     };
     const scopeOf = ({ kind, keyId, userPath: path }: Principal): string =>
