@@ -38,7 +38,8 @@ export function mayHoldVariable(key: string): boolean {
 /** Whether variables are filled in at a path: in `openKeys` of a provider, each of its keys and each of its headers, and in a webhook. */
 function isOpen(path: Path): boolean {
   if (path[0] === 'guardrails' && path[2] === 'webhook') {
-    return path[3] === 'headers' ? path.length === 5 : path[3] === 'url' && path.length === 4;
+    const [, , , member] = path;
+    return member === 'headers' ? path.length === 5 : (member === 'url' || member === 'secret') && path.length === 4;
   }
   const [section, , key] = path;
   if (section !== 'providers' || !openKeys.has(key)) return false;
@@ -130,7 +131,7 @@ function problemOf(text: string, path: Path, environment: Environment): string |
 
 const malformed = `has a malformed variable; write $\{NAME} or $\{NAME:-default}, and $$ for a dollar sign`;
 const closed =
-  'holds a variable, but variables are filled in only in api_key, api_keys, base_url, proxy_url and headers of a provider, and in url and headers of a webhook, because other values may be shown to clients; write the value itself';
+  'holds a variable, but variables are filled in only in api_key, api_keys, base_url, proxy_url and headers of a provider, and in url, secret and headers of a webhook, because other values may be shown to clients; write the value itself';
 
 /** The text after a dollar sign may be part of a password: the message repeats it only when it is the name of a set variable. */
 function problemOfBare(text: string, bare: string, environment: Environment): string {

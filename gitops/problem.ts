@@ -57,7 +57,7 @@ export function isSecret(path: Path): boolean {
 
 /** The address of a webhook may hold a token. */
 function isOfWebhook([, , kind, member]: Path): boolean {
-  return kind === 'webhook' && (member === 'headers' || member === 'url');
+  return kind === 'webhook' && (member === 'headers' || member === 'url' || member === 'secret');
 }
 
 /** Sorted by `first`, file, line, column and path, so that the same mistakes always give the same list. */

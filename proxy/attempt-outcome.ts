@@ -29,6 +29,7 @@ const outcomes: readonly (readonly [ErrorCode, AttemptOutcome])[] = [
   ['hedge_lost', 'outrun'],
   // The provider has answered; what it said was refused.
   ['guardrail_blocked', 'success'],
+  ['guardrail_unavailable', 'success'],
 ];
 /** A map, because a provider may give an error any code. */
 const byCode: ReadonlyMap<string | null, AttemptOutcome> = new Map(outcomes);

@@ -23,6 +23,8 @@ export const errors = {
   client_left: bad('The client left before its answer.', 499),
   // Nor this one: it ends a call whose answer is not needed any more.
   hedge_lost: bad('Another target was asked too, and answered first.', 499),
+  // Nor this one: it ends a call that the gateway itself waits for.
+  auxiliary_timeout: upstream('The model "{model}" did not answer the gateway within {ms} ms.', 504),
   request_timeout: bad('The request did not arrive in time. Send headers and body without long pauses.', 408),
   expectation_failed: bad('Only "Expect: 100-continue" is supported.', 417),
   method_not_allowed: bad('Method {method} is not allowed for {path}. Allowed: {allow}.', 405),
@@ -75,6 +77,10 @@ export const errors = {
     'Budget exceeded for {subject}: {spent} of {amount} US dollars are spent ({period}). Retry in {seconds} s.',
   ),
   guardrail_blocked: bad('A guardrail refuses this: {reason}.'),
+  guardrail_unavailable: upstream(
+    'A guardrail could not be asked, and nothing goes on without it: {reason}. Try again.',
+    503,
+  ),
   guardrails_prevent_passthrough: entryOf(
     403,
     'permission_error',

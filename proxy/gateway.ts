@@ -22,6 +22,7 @@ import type { StoredResponses } from './stored-responses/stored-responses.ts';
 import type { TargetStates } from './targets/target-states.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
+import type { Hooks } from './upstream/hooks.ts';
 import type { Origin, Pools } from './upstream/pools.ts';
 
 /** How this proxy reaches the control plane. */
@@ -62,6 +63,8 @@ export interface Gateway {
   readonly budgets: BudgetsInForce;
   readonly cache: ResponseCache;
   readonly pools: Pools;
+  /** Services that guardrails ask. */
+  readonly hooks: Hooks;
   readonly deadlines: Deadlines;
   readonly metrics: Metrics;
   /** /metrics is served on a port of its own (GATEWAY_METRICS_PORT), not on the public one. */

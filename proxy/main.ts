@@ -56,6 +56,7 @@ import { keepTargetLines } from './target-lines.ts';
 import { TargetStates } from './targets/target-states.ts';
 import { ProviderKeys } from './upstream/api-keys.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
+import { Hooks } from './upstream/hooks.ts';
 import { createPools } from './upstream/pools.ts';
 
 const anyProxy = identityOf('proxy', manifest.version);
@@ -111,7 +112,7 @@ const publisher = createPublisher({
   providerKeys,
   modelsOf: (name, provider) => discovery.modelsOf(name, provider),
   put(snapshot, rules, enforcement) {
-    pools.keep([...snapshot.upstreams, controlPlane]);
+    pools.keep([...snapshot.upstreams, ...snapshot.guardrails.flatMap(({ hook = [] }) => hook), controlPlane]);
     providerKeys.keep(snapshot.upstreams);
     discovery.keep(snapshot.upstreams, snapshot.revision);
     server.apply(snapshot);
@@ -160,6 +161,7 @@ const server = await createProxyServer({
   telemetry: telemetry.telemetry,
   limiter,
   pools,
+  hooks: new Hooks(pools, deadlines),
   metrics,
   usageEnabled,
   controlPlane,

@@ -4,6 +4,7 @@ import type { LineWriter } from '../plane/line-writer.ts';
 import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
 import type { MetricDefinition } from '../schemas/metrics.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { AuxiliaryTally, auxiliaryOutcomes, auxiliaryPurposes } from './auxiliary-tally.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { observeBudgets } from './budget-metrics.ts';
 import type { BudgetsInForce } from './budgets/budgets-in-force.ts';
@@ -40,6 +41,7 @@ export interface Metrics extends LimitMetrics {
   text(): Promise<string>;
   readonly requests: RequestTally;
   readonly upstream: UpstreamTally;
+  readonly auxiliary: AuxiliaryTally;
   readonly guardrails: GuardrailTally;
   /** Only what this snapshot has keeps series of its own: providers, their models, guardrails. */
   keep(snapshot: Pick<Snapshot, 'guardrails' | 'routes' | 'upstreams'>): void;
@@ -105,6 +107,8 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   const limits = observeLimits(registers, facts.limiter, facts.nowMs);
   const requests = new RequestTally();
   const upstream = new UpstreamTally();
+  const auxiliary = new AuxiliaryTally();
+  observeAuxiliary(registers, auxiliary);
   const guardrails = new GuardrailTally();
   observeGuardrails(registers, guardrails);
   let kept: Snapshot['routes'] | undefined;
@@ -115,6 +119,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     contentType: registry.contentType,
     requests,
     upstream,
+    auxiliary,
     guardrails,
     keep({ guardrails: known, routes, upstreams }) {
       // The same object when only keys have changed.
@@ -210,6 +215,18 @@ function observeRetries(registers: Registry[], retries: ObservedFacts['retries']
     collect() {
       this.reset();
       this.inc(retries.refused);
+    },
+  });
+}
+
+function observeAuxiliary(registers: Registry[], tally: AuxiliaryTally): void {
+  new Counter({
+    ...proxyMetrics.auxiliaryCalls,
+    registers,
+    collect() {
+      this.reset();
+      for (const purpose of auxiliaryPurposes)
+        for (const outcome of auxiliaryOutcomes) this.inc({ purpose, outcome }, tally.count(purpose, outcome));
     },
   });
 }

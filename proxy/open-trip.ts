@@ -1,5 +1,6 @@
 // A model request on its way: all that is known of it so far, and what happens when a step of it fails. One object serves all steps, and
 // takes what they wait for, so that a request needs no promise.
+import { outsideOf } from './auxiliary/outside-of.ts';
 import type { HeldBody } from './body-budget.ts';
 import { type Caching, openCaching } from './cache/caching.ts';
 import type { Call } from './call/call.ts';
@@ -13,6 +14,7 @@ import { Refusal } from './errors.ts';
 import { type ExplainedRequest, explainOnItsWay } from './explain/explained-request.ts';
 import type { Gateway } from './gateway.ts';
 import type { Guarding } from './guardrails/guarding.ts';
+import type { Outside } from './guardrails/outside.ts';
 import type { Route, Snapshot, Target } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempts.ts';
@@ -76,6 +78,13 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
   get admitted(): ConsumerAllowance {
     if (this.consumer === undefined) throw new Error('a body was read before the consumer was admitted');
     return this.consumer;
+  }
+
+  /** Whom guardrails may ask in its name. */
+  get outside(): Outside {
+    const { exchange, principal, snapshot, call, gateway } = this;
+    if (principal === undefined) throw new Error('a guardrail holds for a caller who is not known');
+    return outsideOf({ exchange, principal, snapshot, call }, gateway);
   }
 
   get remembered(): Target | undefined {

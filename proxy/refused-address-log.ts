@@ -6,7 +6,7 @@ import type { RefusedAddress } from './upstream/dial.ts';
 const quietMs = 60_000;
 
 const advice: Readonly<Record<RefusedAddress['kind'], string>> = {
-  private: 'it is of a private network; set allow_private: true for the provider if it is meant',
+  private: 'it is of a private network; set allow_private: true for the provider or webhook if it is meant',
   forbidden: 'link-local, multicast and metadata addresses are never dialled',
 };
 
@@ -22,6 +22,6 @@ export function createRefusedAddressLog(
     for (const [name, atMs] of toldAtMs) if (atMs + quietMs <= now) toldAtMs.delete(name);
     if (toldAtMs.has(provider)) return;
     toldAtMs.set(provider, now);
-    log.warn({ provider, address }, `the address of a provider was not dialled: ${advice[kind]}`);
+    log.warn({ provider, address }, `the address of a provider or webhook was not dialled: ${advice[kind]}`);
   };
 }

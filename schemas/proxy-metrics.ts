@@ -117,6 +117,12 @@ export const proxyMetrics = {
     help: 'Requests refused (503) because their body did not fit into server.body_budget.',
     labelNames: [],
   },
+  auxiliaryCalls: {
+    name: 'gateway_auxiliary_calls_total',
+    type: 'counter',
+    help: 'Calls of models that the gateway itself made, by purpose (guardrails, cache) and outcome: answered, refused (by a limit, a budget or its own request: no provider was asked), failed, timeout, cancelled (nobody needed the answer any more). They are none of the model requests, but among the calls of providers.',
+    labelNames: ['purpose', 'outcome'],
+  },
   storedResponses: {
     name: 'gateway_stored_responses_total',
     type: 'counter',

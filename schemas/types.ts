@@ -958,9 +958,21 @@ export interface Webhook {
    */
   timeout_ms: number;
   /**
-   * What becomes of a request when there is no verdict, or not in time. closed: it is refused; open: it goes on.
+   * What becomes of a request when there is no verdict, or not in time. closed: it is refused (503 guardrail_unavailable), or its stream ends; open: it goes on. Both are counted and recorded.
    */
   fail: 'open' | 'closed';
+  /**
+   * Signs each question: its header x-gateway-signature is sha256= and the HMAC-SHA256 of the body in hexadecimal digits. ${VAR} is filled in from the environment.
+   */
+  secret?: string;
+  /**
+   * How many questions of one proxy may be open. Beyond, none waits: it fails at once.
+   */
+  max_concurrent: number;
+  /**
+   * Whether its addresses may be of a private network. Those of this machine may always be.
+   */
+  allow_private: boolean;
   /**
    * Further headers of the question. ${VAR} is filled in from the environment.
    */
@@ -971,7 +983,7 @@ export interface Webhook {
     [k: string]: string;
   };
   /**
-   * Characters that something found may span; a longer one is taken in pieces. So much of a streamed answer is held back at most, and only while it may be the beginning of something.
+   * Characters of a streamed answer that are asked about together; each is told to the client when it has passed.
    */
   window: number;
 }
@@ -996,9 +1008,13 @@ export interface JudgingModel {
    */
   timeout_ms: number;
   /**
-   * What becomes of a request when there is no verdict, or not in time. closed: it is refused; open: it goes on.
+   * What becomes of a request when there is no verdict, or not in time. closed: it is refused (503 guardrail_unavailable), or its stream ends; open: it goes on. Both are counted and recorded.
    */
   fail: 'open' | 'closed';
+  /**
+   * Characters of a streamed answer that are asked about together; each is told to the client when it has passed.
+   */
+  window: number;
 }
 /**
  * The response cache: an equal request gets the answer of an earlier one, without asking a provider. Such an answer counts against no limit and no budget. A change holds at once.

@@ -47,7 +47,12 @@ export class ClientSink implements Sink {
   }
 }
 
-const ownCodes: ReadonlySet<ErrorCode> = new Set(['internal_error', 'key_revoked', 'guardrail_blocked']);
+const ownCodes: ReadonlySet<ErrorCode> = new Set([
+  'internal_error',
+  'key_revoked',
+  'guardrail_blocked',
+  'guardrail_unavailable',
+]);
 
 /** Names the provider, but for what is the gateway's own doing. */
 function refusalOf({ code, reason }: Failure, provider: string | undefined, requestId: string): Refusal {

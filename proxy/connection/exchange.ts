@@ -37,28 +37,38 @@ export interface ToldRefusal {
   readonly body: string;
 }
 
-/** What every stage may know of the request at hand. */
-export interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly head: Head;
+/** A request to a model, whoever makes it: a client, or the gateway itself. */
+export interface ModelRequest {
+  /** The headers that came with it, names and values in turn. */
+  readonly request: Pick<IncomingMessage, 'rawHeaders'>;
   /** Echoed as x-request-id and sent upstream. */
   readonly id: string;
   readonly startedAtMs: number;
-  /** The client left before its answer was complete. */
+  /** Whoever made it left before the answer was complete. */
   gone: boolean;
   /** Set by the step that waits. */
   waiting: Waiting | undefined;
-  /** What stood for its answer, or broke it off. */
-  refused: Refusal | undefined;
-  /** The refusal as the client got it; undefined: it got none. */
-  told: ToldRefusal | undefined;
   /** Undefined while nobody asked for a key. Of a model request that was let in, its trip knows the caller. */
   caller: LoggedCaller | undefined;
   /** The trace it belongs to; undefined: none, or not worked out, because no provider was asked. */
   trace: RequestTrace | undefined;
   /** Where the client is, as far as trusted proxies tell. Worked out when it is first asked for; empty when its connection is gone then. */
   readonly clientAddress: string;
+}
+
+/** What every stage may know of the request of a client at hand. */
+export interface Exchange extends ModelRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly head: Head;
+  /** Fires when the client leaves before its answer was complete. Made when it is first asked for. */
+  readonly left: AbortSignal;
+  /** What stood for its answer, or broke it off. */
+  refused: Refusal | undefined;
+  /** The refusal as the client got it; undefined: it got none. */
+  told: ToldRefusal | undefined;
+  /** The client has left before its answer was complete. */
+  leave(): void;
 }
 
 /** What opening an exchange needs of a snapshot. */
@@ -92,6 +102,7 @@ class OpenExchange implements Exchange {
   trace: RequestTrace | undefined = undefined;
   readonly #trustedProxies: TrustedProxies | undefined;
   #clientAddress: string | undefined = undefined;
+  #left: AbortController | undefined = undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, settings: ExchangeSettings, nowMs: number) {
     this.request = request;
@@ -100,6 +111,18 @@ class OpenExchange implements Exchange {
     this.id = requestId(this.head.requestId);
     this.startedAtMs = nowMs;
     this.#trustedProxies = settings.trustedProxies;
+  }
+
+  get left(): AbortSignal {
+    this.#left ??= new AbortController();
+    if (this.gone) this.#left.abort();
+    return this.#left.signal;
+  }
+
+  leave(): void {
+    this.gone = true;
+    this.#left?.abort();
+    this.waiting?.gone();
   }
 
   get clientAddress(): string {
@@ -111,9 +134,7 @@ class OpenExchange implements Exchange {
 
 /** The response was closed: when its answer is not complete, the client has left. */
 export function closeExchange(exchange: Exchange): void {
-  if (exchange.response.writableFinished) return;
-  exchange.gone = true;
-  exchange.waiting?.gone();
+  if (!exchange.response.writableFinished) exchange.leave();
 }
 
 const prefix = randomBytes(6).toString('hex');

@@ -2,6 +2,7 @@
 import type { Guardrail as WrittenGuardrail } from '../../schemas/types.ts';
 import { normaliseUserPath } from '../../schemas/user-path.ts';
 import type { Role } from '../dialects/texts.ts';
+import { hookOf, llmChecks, webhookChecks } from './asked-kinds.ts';
 import { PatternFinder } from './find/patterns.ts';
 import { PersonalFinder } from './find/personal-data.ts';
 import { WordFinder } from './find/words.ts';
@@ -11,10 +12,12 @@ import { foundChecks } from './kinds/found-checks.ts';
 import { limitsChecks, systemPromptChecks } from './kinds/request-checks.ts';
 
 /** What a guardrail looks at in each phase. */
-type Phases = Partial<Record<Phase, Checks>>;
+type Phases = Partial<Record<Phase, Checks>> & Pick<Guardrail, 'hook'>;
 
 /** Makes what each kind looks at, whichever phases it is for. Throws for what `check-config` refuses. */
-const makers: { readonly [Kind in GuardrailKind]?: (written: NonNullable<WrittenGuardrail[Kind]>) => Phases } = {
+const makers: {
+  readonly [Kind in GuardrailKind]: (written: NonNullable<WrittenGuardrail[Kind]>, name: string) => Phases;
+} = {
   system_prompt: (written) => ({ input: systemPromptChecks(written) }),
   limits: (written) => ({ input: limitsChecks(written) }),
   schema: (written) => ({ output: answerFormChecks(written) }),
@@ -38,6 +41,11 @@ const makers: { readonly [Kind in GuardrailKind]?: (written: NonNullable<Written
       output: foundChecks({ finder, action: 'redact', replacementOf: ({ reason }) => `[${reason.toUpperCase()}]` }),
     };
   },
+  webhook: (webhook, name) => {
+    const hook = hookOf({ name, webhook });
+    return { ...both(webhookChecks({ name, webhook }, hook)), hook };
+  },
+  llm: (llm, name) => both(llmChecks({ name, llm })),
 };
 
 const both = (checks: Checks): Phases => ({ input: checks, output: checks });
@@ -69,6 +77,7 @@ function compileGuardrail(written: WrittenGuardrail, source: string | undefined)
     roles: new Set(roles),
     input: on.includes('input') ? phases.input : undefined,
     output: on.includes('output') ? phases.output : undefined,
+    hook: phases.hook,
     source,
     userPaths: written.user_paths?.map((path) => normaliseUserPath(path).path ?? path),
     models: written.models === undefined ? undefined : new Set(written.models),
@@ -76,8 +85,8 @@ function compileGuardrail(written: WrittenGuardrail, source: string | undefined)
 }
 
 function phasesOf(kind: GuardrailKind, written: WrittenGuardrail): Phases {
-  const maker = makers[kind] as ((settings: unknown) => Phases) | undefined;
+  const maker = makers[kind] as (settings: unknown, name: string) => Phases;
   const settings = written[kind];
-  if (maker === undefined || settings === undefined) throw new Error(`nothing compiles guardrails of the kind ${kind}`);
-  return maker(settings);
+  if (settings === undefined) throw new Error(`nothing is written of the kind ${kind}`);
+  return maker(settings, written.name);
 }

@@ -135,8 +135,9 @@ class GuardedStream implements Sink {
   }
 
   #fail(error: unknown): void {
-    if (!(error instanceof Refusal) || error.code !== 'guardrail_blocked') throw error;
-    this.#break({ code: 'guardrail_blocked', reason: this.#guard.guarding.blockedBy ?? '' });
+    const { refused } = this.#guard.guarding;
+    if (!(error instanceof Refusal) || refused === undefined || error.code !== refused.code) throw error;
+    this.#break(refused);
   }
 
   /** Nothing more is told, and the provider need not go on. */

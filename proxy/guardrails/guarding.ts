@@ -1,5 +1,6 @@
 // The guardrails of one request at work: on the request, and on its answer.
 import type { RequestRevision } from '../../schemas/records/request-record.ts';
+import type { Failure } from '../answer.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type EditableObject, editable } from '../dialects/editing.ts';
 import { type JsonObject, parseObject, writeJson } from '../dialects/json.ts';
@@ -8,6 +9,7 @@ import { type Flow, settled } from './flow.ts';
 import type { CheckContext, Checks, Finding, Guardrail, Phase, Verdict } from './guardrail.ts';
 import { unmasking } from './kinds/unmask.ts';
 import { Masks } from './masks.ts';
+import type { Outside } from './outside.ts';
 import { type OperationTexts, textsOf } from './texts-of.ts';
 import { Verdicts } from './verdicts.ts';
 
@@ -17,6 +19,8 @@ export interface GuardedCaller {
   readonly userPath: string;
   /** As the client asks for it. */
   readonly model: string;
+  /** Whom guardrails may ask in its name; absent: nobody. */
+  readonly outside?: Outside | undefined;
 }
 
 /** Placeholders of a conversation that a provider keeps are not known: new ones have other numbers. */
@@ -45,7 +49,12 @@ export class Guarding {
 
   /** The guardrail that refuses, and why; undefined: none does. */
   get blockedBy(): string | undefined {
-    return this.#verdicts.blockedBy;
+    return this.#verdicts.refused?.reason;
+  }
+
+  /** The same with the code of the refusal. */
+  get refused(): Failure | undefined {
+    return this.#verdicts.refused;
   }
 
   /** The answer must be read: a guardrail looks at it, something is put back, or it repeats what was changed. */

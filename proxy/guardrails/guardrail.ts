@@ -1,7 +1,9 @@
 // What a guardrail is to the line: whom it is for, and what it says of a request, of an answer and of a stream.
 import type { Guardrail as WrittenGuardrail } from '../../schemas/types.ts';
 import type { RequestTexts, Role, SaidText, TextForm } from '../dialects/texts.ts';
+import type { Hook } from '../upstream/hooks.ts';
 import type { Masks } from './masks.ts';
+import type { Outside } from './outside.ts';
 
 /** input: the request; output: the answer. */
 export type Phase = 'input' | 'output';
@@ -25,7 +27,22 @@ export type GuardrailKind = (typeof guardrailKinds)[number];
 export type Verdict =
   | { readonly outcome: 'pass' }
   | { readonly outcome: 'revise'; readonly reason?: string; readonly texts?: readonly string[] }
-  | { readonly outcome: 'flag' | 'block'; readonly reason: string };
+  | { readonly outcome: 'flag' | 'block'; readonly reason: string }
+  | FailedVerdict;
+
+/** There is no verdict, because who was to give it did not. closed: as if it had refused; open: as if it had passed. */
+export interface FailedVerdict {
+  readonly outcome: 'failed';
+  readonly reason: string;
+  readonly fail: 'open' | 'closed';
+}
+
+/** A verdict, or the lack of one, that lets nothing go on. */
+export type RefusingVerdict = { readonly outcome: 'block'; readonly reason: string } | FailedVerdict;
+
+export function isRefusal(verdict: Verdict): verdict is RefusingVerdict {
+  return verdict.outcome === 'block' || (verdict.outcome === 'failed' && verdict.fail === 'closed');
+}
 
 export const pass: Verdict = Object.freeze({ outcome: 'pass' });
 
@@ -39,6 +56,8 @@ export interface CheckContext {
   readonly model: string;
   /** What was masked in this request. */
   readonly masks: Masks;
+  /** Whom guardrails may ask; absent: nobody. */
+  readonly outside?: Outside | undefined;
 }
 
 /** What came of a part of a stream: what may be told now, and what there is to say about it. */
@@ -75,6 +94,8 @@ export interface Guardrail {
   readonly roles: ReadonlySet<Role>;
   readonly input: Checks | undefined;
   readonly output: Checks | undefined;
+  /** The service that it asks; absent: none. */
+  readonly hook?: Hook | undefined;
   /** Where it is declared, `<file>:<line>`; undefined: by an operator. */
   readonly source: string | undefined;
   /** Normalised user paths, with all below them; undefined: every one. */

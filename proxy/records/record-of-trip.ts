@@ -9,7 +9,7 @@ import type { Call } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
 import { failedAnswers } from '../capture/failed-answer.ts';
 import { shownHeaders } from '../capture/shown-headers.ts';
-import type { Exchange, LoggedCaller } from '../connection/exchange.ts';
+import type { Exchange, LoggedCaller, ModelRequest } from '../connection/exchange.ts';
 import type { Refusal } from '../errors.ts';
 import { knownSecrets } from '../known-secrets.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
@@ -29,12 +29,10 @@ import { headerOf } from './header-of.ts';
 import { numbersOf } from './numbers-of.ts';
 import { sessionIdOf } from './session-id.ts';
 import { shownAgent } from './shown-agent.ts';
+import { shownNames } from './shown-names.ts';
 
 /** Of a client's name for itself, a path and an error's message. Characters. */
 const longestText = 2048;
-/** Names of what the provider could not be told: some are the client's, and as many and as long as it likes. */
-const mostDropped = 100;
-const longestName = 128;
 
 /** A caller who was let in. */
 export interface RecordedCaller {
@@ -48,8 +46,10 @@ export interface RecordedCaller {
 /** What a record says of a trip. */
 export interface RecordedTrip
   extends Omit<LoggedTrip, 'call' | 'route' | 'exchange' | 'principal' | 'snapshot' | 'ending' | 'caching'> {
-  readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller' | 'request'> &
+  readonly exchange: Pick<ModelRequest, 'id' | 'startedAtMs' | 'clientAddress' | 'caller' | 'request'> &
     Partial<Pick<Exchange, 'head' | 'told'>>;
+  /** The session, where it is not that of the call itself. */
+  readonly sessionId?: string | undefined;
   readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings; readonly hasBudgets: boolean };
   /** `headers`: of the answer, names and values in turn. */
   readonly ending: LoggedTrip['ending'] & { readonly headers?: readonly string[] };
@@ -119,7 +119,7 @@ export function readCallOf({ call }: RecordedTrip): Call | undefined {
 
 /** The session of a trip with this call. */
 export function sessionOf(trip: RecordedTrip, call: Call | undefined): string | undefined {
-  return sessionIdOf(trip.exchange.request.rawHeaders, call, userPathOf(trip));
+  return trip.sessionId ?? sessionIdOf(trip.exchange.request.rawHeaders, call, userPathOf(trip));
 }
 
 /** What the client calls itself, without keys and these secrets. */
@@ -241,9 +241,4 @@ function errorOf(
 function failoverOf(failed: readonly RecordedAttempt[], { target }: RecordedAttempt): Partial<AuditData> {
   if (failed.every((attempt) => attempt.target === target)) return {};
   return { failover: { target_model: `${target.upstream.name}/${target.model}` } };
-}
-
-function shownNames(names: readonly string[], secrets: readonly string[]): string[] {
-  const shown = (name: string) => withoutSecrets(name.slice(0, longestName), secrets, name.length > longestName);
-  return names.slice(0, mostDropped).map(shown);
 }

@@ -1,5 +1,5 @@
 // One call of one target, from sending it to what has come of it: an answer that can be relayed, or a failure of some kind.
-import type { Exchange } from '../connection/exchange.ts';
+import type { ModelRequest } from '../connection/exchange.ts';
 import { redactWords } from '../dialects/redact.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
@@ -71,7 +71,7 @@ export interface Verdict extends Consequence {
 /** What is asked, for whom, by what means, and who wants to know what has come of it. */
 export interface Asker {
   readonly routed: RoutedCall;
-  readonly exchange: Exchange;
+  readonly exchange: ModelRequest;
   readonly parts: Pick<Gateway, 'deadlines' | 'metrics' | 'nowMs' | 'pools' | 'targets' | 'telemetry' | 'usageEnabled'>;
   /** An answer was accepted, or none is needed any more: what is still asked is cancelled. */
   readonly isOver: boolean;

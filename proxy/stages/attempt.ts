@@ -1,6 +1,6 @@
 // Stage 7: asks the targets in order until one gives an answer that can be relayed.
 import { CallContext } from '../call/thread.ts';
-import type { Exchange, Waiting } from '../connection/exchange.ts';
+import type { ModelRequest, Waiting } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { RetryKind } from '../retry/retry-budgets.ts';
@@ -24,7 +24,7 @@ const deadlineLagMs = 100;
  * the targets (`lastWord`); when all are used up no call was made, and the consumer gets back what it paid. When the client leaves
  * while the provider works, the unfinished answer is taken, because it has cost something.
  */
-export function attempt(routed: RoutedCall, exchange: Exchange, parts: Parts, taker: AnswerTaker): void {
+export function attempt(routed: RoutedCall, exchange: ModelRequest, parts: Parts, taker: AnswerTaker): void {
   new Attempts(routed, exchange, parts, taker).start();
 }
 
@@ -34,7 +34,7 @@ type Sending = 'sent' | 'no room' | 'no budget';
 /** The targets of one call: those that were asked, and those that are left. */
 class Attempts implements Asker, Waiting {
   readonly routed: RoutedCall;
-  readonly exchange: Exchange;
+  readonly exchange: ModelRequest;
   readonly parts: Parts;
   readonly #taker: AnswerTaker;
   readonly #targets: readonly Target[];
@@ -52,7 +52,7 @@ class Attempts implements Asker, Waiting {
   readonly #race = new Race();
   #pause: NodeJS.Timeout | undefined;
 
-  constructor(routed: RoutedCall, exchange: Exchange, parts: Parts, taker: AnswerTaker) {
+  constructor(routed: RoutedCall, exchange: ModelRequest, parts: Parts, taker: AnswerTaker) {
     this.routed = routed;
     this.exchange = exchange;
     this.parts = parts;

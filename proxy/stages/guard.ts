@@ -10,6 +10,7 @@ import { guardrailsFor } from '../guardrails/applying.ts';
 import { type Flow, run, settled } from '../guardrails/flow.ts';
 import { GuardTap } from '../guardrails/guarded-stream.ts';
 import { Guarding } from '../guardrails/guarding.ts';
+import type { Outside } from '../guardrails/outside.ts';
 import { textsOf } from '../guardrails/texts-of.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import { decodeBody } from '../upstream/decode-body.ts';
@@ -25,6 +26,8 @@ interface GuardedTrip {
   readonly exchange: { readonly id: string; readonly gone: boolean };
   readonly principal: { readonly userPath: string } | undefined;
   readonly snapshot: Pick<Snapshot, 'guardrails'>;
+  /** Whom guardrails may ask in its name. */
+  readonly outside: Outside;
 }
 
 /** A call as the guardrails leave it. */
@@ -40,7 +43,11 @@ export function guarding(call: Call, named: Route, trip: GuardedTrip): Guarding 
   const userPath = trip.principal?.userPath ?? '/';
   const holding = guardrailsFor(guardrails, userPath, call.model, named);
   if (holding.length === 0) return undefined;
-  return new Guarding(holding, { requestId: trip.exchange.id, userPath, model: call.model }, trip.row.operation);
+  return new Guarding(
+    holding,
+    { requestId: trip.exchange.id, userPath, model: call.model, outside: trip.outside },
+    trip.row.operation,
+  );
 }
 
 /** The call, the same or revised. Throws, or rejects with, 400 `guardrail_blocked`. Nothing waits where no guardrail does. */

@@ -1,6 +1,6 @@
 // What is sent to one target: path, headers and body, in the words of its provider.
 import { addForwarded } from '../call/forwarded-headers.ts';
-import type { Exchange } from '../connection/exchange.ts';
+import type { ModelRequest } from '../connection/exchange.ts';
 import { nativeBody } from '../dialects/native-body.ts';
 import { requestHeaders } from '../providers/key-headers.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
@@ -31,7 +31,7 @@ export function prepare(target: Target, { operation, call, translated }: RoutedC
 }
 
 /** The headers of a call, names and values in turn. */
-export function headersOf({ upstream }: Target, speech: TargetSpeech, key: ApiKey, exchange: Exchange): string[] {
+export function headersOf({ upstream }: Target, speech: TargetSpeech, key: ApiKey, exchange: ModelRequest): string[] {
   const { keyStyle, headers: given, versions } = speech;
   const ofKey = keyStyle === undefined ? key.headers : requestHeaders(keyStyle, key.secret, upstream.headers);
   const headers = [...ofKey, 'x-request-id', exchange.id];

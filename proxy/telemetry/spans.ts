@@ -1,7 +1,7 @@
 // The spans of a model request that is over: one of the request (server), one of each attempt (client). Bodies, headers, keys and messages of
 // errors are in none; texts of strangers are cut.
 import type { RequestTrace } from '../call/trace-context.ts';
-import type { Exchange } from '../connection/exchange.ts';
+import type { ModelRequest } from '../connection/exchange.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
 import { numbersOf } from '../records/numbers-of.ts';
 import type { RecordedEnd, RecordedTrip } from '../records/record-of-trip.ts';
@@ -9,7 +9,7 @@ import { type Attributes, errorTypeOf, outcomeOf, targetAttributes } from './att
 import { operationOf } from './gen-ai-names.ts';
 
 export interface TracedTrip extends RecordedTrip {
-  readonly exchange: RecordedTrip['exchange'] & Pick<Exchange, 'trace'>;
+  readonly exchange: RecordedTrip['exchange'] & Pick<ModelRequest, 'trace'>;
 }
 
 /** A span as a value. Unix milliseconds. */

@@ -1,7 +1,7 @@
 // What OpenTelemetry learns of model requests: a span of the request and one of each attempt, and how attempts went, as metrics. All of it
 // is made when a request is over; only the ids are drawn before, because providers are told them.
 import { type RequestTrace, readTraceContext, type TraceContext, writeTraceContext } from '../call/trace-context.ts';
-import type { Exchange } from '../connection/exchange.ts';
+import type { ModelRequest } from '../connection/exchange.ts';
 import { attemptsOf, type RecordedEnd } from '../records/record-of-trip.ts';
 import { Turnstile } from '../records/turnstile.ts';
 import { type Figures, measureAttempt } from './attempt-figures.ts';
@@ -25,7 +25,9 @@ export interface Telemetry {
    * Draws the id of a span for a request to a provider, and writes the trace into its headers (names and values in turn). Undefined: no traces
    * are made, and the headers stay as they are.
    */
-  propagate(exchange: Pick<Exchange, 'request' | 'trace'>, headers: string[]): string | undefined;
+  propagate(exchange: Pick<ModelRequest, 'request' | 'trace'>, headers: string[]): string | undefined;
+  /** Writes the span of a request into headers, so that a request which serves it belongs below it. No traces are made: they stay as they are. */
+  continueIn(headers: string[], exchange: Pick<ModelRequest, 'request' | 'trace'>): void;
   /** A model request is over. */
   trip(trip: TracedTrip, end: RecordedEnd): void;
 }
@@ -39,6 +41,11 @@ export function createTelemetry(traces: Traces | undefined, figures: Figures | u
       const spanId = traces.drawSpanId();
       writeTraceContext(headers, exchange.trace, spanId);
       return spanId;
+    },
+    continueIn(headers, exchange) {
+      if (traces === undefined) return;
+      exchange.trace ??= beginTrace(exchange.request.rawHeaders, traces);
+      writeTraceContext(headers, exchange.trace, exchange.trace.spanId);
     },
     trip(trip, end) {
       const attempts = attemptsOf(trip, end);

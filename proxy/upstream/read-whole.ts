@@ -17,6 +17,10 @@ export interface Question {
   readonly body?: Buffer | undefined;
   /** A longer answer is a failure. Bytes. */
   readonly mostBytes: number;
+  /** It may go out on a connection that was kept; absent: on a new one, because a kept one may have been closed. */
+  readonly mayReuse?: boolean;
+  /** Fires when the answer is not needed any more. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** An answer that came completely, whatever its status. */
@@ -33,18 +37,20 @@ export interface BrokenAnswer {
   readonly failure: Failure;
   /** The provider may have seen the request. */
   readonly sent: boolean;
+  /** The kept connection that it went out on had been closed. */
+  readonly isStale: boolean;
 }
 
 const tooLarge: Failure = { code: 'upstream_invalid_response', reason: 'it is too large' };
 
-/** Asks on a new connection, because a kept one may have been closed. Never rejects. */
+/** Asks once. Never rejects. */
 export function readWhole(
   pool: ClientPool,
-  { method = 'GET', path, headers, body: sent, mostBytes }: Question,
+  { method = 'GET', path, headers, body: sent, mostBytes, mayReuse = false, signal }: Question,
   patience: Patience,
   deadlines: Deadlines,
 ): Promise<WholeAnswer | BrokenAnswer> {
-  const { promise, resolve } = Promise.withResolvers<WholeAnswer | BrokenAnswer>();
+  const { promise, resolve: told } = Promise.withResolvers<WholeAnswer | BrokenAnswer>();
   const facts = {
     latestMs: Number.POSITIVE_INFINITY,
     needsEvent: false,
@@ -53,10 +59,15 @@ export function readWhole(
     mostHeldBytes: 0,
   };
   const answer = new UpstreamAnswer(patience, deadlines, facts);
+  const leave = (): void => answer.cancel();
+  const resolve = (what: WholeAnswer | BrokenAnswer): void => {
+    signal?.removeEventListener('abort', leave);
+    told(what);
+  };
   const pieces: Buffer[] = [];
   let length = 0;
   answer.whenReady((broken) => {
-    if (broken !== undefined) return resolve({ failure: broken.failure, sent: broken.sent });
+    if (broken !== undefined) return resolve(broken);
     answer.attach({
       write(chunk) {
         length += chunk.length;
@@ -67,14 +78,18 @@ export function readWhole(
       },
       end(failure) {
         // An answer that is over already cannot be cancelled any more.
-        if (failure !== undefined || length > mostBytes) return resolve({ failure: failure ?? tooLarge, sent: true });
+        if (failure !== undefined || length > mostBytes)
+          return resolve({ failure: failure ?? tooLarge, sent: true, isStale: false });
         const body = decodeBody(Buffer.concat(pieces), answer.contentEncoding, mostBytes);
         resolve({ status: answer.status, head: answer.head, body });
       },
     });
   });
   const message = sent === undefined ? { headers: withoutType(headers) } : { headers: [...headers], body: sent };
-  pool.dispatchFresh({ method, path, ...message }, answer);
+  if (mayReuse) pool.dispatch({ method, path, ...message }, answer);
+  else pool.dispatchFresh({ method, path, ...message }, answer);
+  if (signal?.aborted) leave();
+  else signal?.addEventListener('abort', leave, { once: true });
   return promise;
 }
 

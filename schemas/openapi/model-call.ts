@@ -37,11 +37,10 @@ export const modelCallRefusals: Refusals = {
 export const nativeRefusals: Refusals = withMistakes('unsupported_operation');
 
 /** The same of a request in words. */
-export const guardedRefusals: Refusals = withMistakes('guardrail_blocked', 'unsupported_operation');
+export const guardedRefusals: Refusals = guarded('unsupported_operation');
 
 /** The same, and those of a request that is translated for a provider that speaks another dialect. */
-export const translatedRefusals: Refusals = withMistakes(
-  'guardrail_blocked',
+export const translatedRefusals: Refusals = guarded(
   'invalid_parameter',
   'unsupported_parameter',
   'unsupported_operation',
@@ -49,4 +48,8 @@ export const translatedRefusals: Refusals = withMistakes(
 
 function withMistakes(...codes: readonly string[]): Refusals {
   return { ...modelCallRefusals, 400: [...(modelCallRefusals[400] ?? []), ...codes] };
+}
+
+function guarded(...codes: readonly string[]): Refusals {
+  return { ...withMistakes('guardrail_blocked', ...codes), 503: ['guardrail_unavailable'] };
 }

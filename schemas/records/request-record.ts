@@ -64,7 +64,7 @@ export interface GuardrailRecord {
   readonly name: string;
   readonly kind: string;
   readonly phase: 'input' | 'output';
-  readonly outcome: 'flag' | 'revise' | 'block';
+  readonly outcome: 'flag' | 'revise' | 'block' | 'failed';
   /** A category, such as `card`: never what was found. */
   readonly reason?: string;
   /** `shadow`: nothing came of it. */

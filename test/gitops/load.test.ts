@@ -58,7 +58,7 @@ await test('a good directory gives exactly its configuration', async (t) => {
 });
 
 await test('no message holds the value of a variable, a key or a header', async (t) => {
-  const secrets = [canary, 'hunter2', 'secret', '123456', 'aGVsbG8', 'Bearer abc'];
+  const secrets = [canary, 'hunter2', 'evil', 'pa$', '$secret', '123456', 'aGVsbG8', 'Bearer abc'];
   const told = badCases.flatMap(({ name, problems, warnings }) => {
     const text = textOf([...problems, ...warnings]);
     return secrets.filter((secret) => text.includes(secret)).map((secret) => `${name}: ${secret}`);
@@ -92,10 +92,9 @@ await test('a variable is filled in where it is sent upstream and nowhere else',
     return false;
   });
   t.same(misjudged, []);
-  t.same(
-    filled.map((path) => path.slice(2).join('.')),
-    ['webhook.url', 'webhook.headers.Authorization', 'base_url', 'api_key', 'headers.OpenAI-Organization'],
-  );
+  const places = filled.map((path) => path.slice(2).join('.'));
+  t.equal(places.length, 6);
+  t.match(places, [/url$/, /secret$/, /Authorization$/, 'base_url', 'api_key', 'headers.OpenAI-Organization']);
 });
 
 await test("the gateway's own variables are read by no file, in any case, place or form", async (t) => {

@@ -44,7 +44,7 @@ const least = {
     startedAtMs: 10.5,
     clientAddress: '192.0.2.7',
     caller: undefined,
-    request: { rawHeaders: ['User-Agent', 'sdk/1'] } as never,
+    request: { rawHeaders: ['User-Agent', 'sdk/1'] },
   },
   principal: { kind: 'managed_key', keyId: 'k1', userPath: '/team-a', keyHash: 'abcd' },
   call: undefined,

@@ -1,0 +1,21 @@
+// How often the gateway itself asked models, for what, and what came of it.
+
+/** What the gateway asks models for: each is a floor of user paths, `<path of the caller>/<purpose>/<name>`. */
+export const auxiliaryPurposes = ['guardrails', 'cache'] as const;
+export type AuxiliaryPurpose = (typeof auxiliaryPurposes)[number];
+
+/** schemas/proxy-metrics.ts says what each means. */
+export const auxiliaryOutcomes = ['answered', 'refused', 'failed', 'timeout', 'cancelled'] as const;
+export type AuxiliaryOutcome = (typeof auxiliaryOutcomes)[number];
+
+export class AuxiliaryTally {
+  readonly #counts = new Map<string, number>();
+
+  note(purpose: AuxiliaryPurpose, outcome: AuxiliaryOutcome): void {
+    this.#counts.set(`${purpose} ${outcome}`, this.count(purpose, outcome) + 1);
+  }
+
+  count(purpose: AuxiliaryPurpose, outcome: AuxiliaryOutcome): number {
+    return this.#counts.get(`${purpose} ${outcome}`) ?? 0;
+  }
+}

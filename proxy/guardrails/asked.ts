@@ -1,0 +1,41 @@
+// Guardrails that ask somebody else: what they ask about, and what becomes of it when no verdict comes.
+import type { SaidText } from '../dialects/texts.ts';
+import type { CheckContext, Checks, FailedVerdict, Verdict } from './guardrail.ts';
+import { windowed } from './windowed.ts';
+
+/** What is asked for a verdict about texts. Rejects with a CheckFailure. */
+export type Ask = (texts: readonly SaidText[], context: CheckContext) => Promise<Verdict>;
+
+/** Why there is no verdict: a category, for records and metrics. */
+export class CheckFailure extends Error {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(`no verdict: ${reason}`);
+    this.name = 'CheckFailure';
+    this.reason = reason;
+  }
+}
+
+/** How it is asked, and what follows when that fails. */
+export interface AskedSettings {
+  readonly fail: FailedVerdict['fail'];
+  /** Characters of a streamed text that are asked about together. */
+  readonly window: number;
+}
+
+/** The checks of a guardrail that asks: all texts of a request or an answer together, a streamed text window by window. */
+export function askedChecks(ask: Ask, { fail, window }: AskedSettings): Checks {
+  const texts = async (said: readonly SaidText[], context: CheckContext): Promise<Verdict> => {
+    if (said.every(({ text }) => text === '')) return { outcome: 'pass' };
+    try {
+      return await ask(said, context);
+    } catch (error) {
+      if (!(error instanceof CheckFailure)) throw error;
+      return { outcome: 'failed', reason: error.reason, fail };
+    }
+  };
+  const stream: Checks['stream'] = (form, context) =>
+    windowed(window, (text) => texts([{ role: 'assistant', form, text }], context));
+  return { texts, stream };
+}
