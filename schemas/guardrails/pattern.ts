@@ -11,8 +11,24 @@ const unspeakable: readonly (readonly [form: RegExp, noun: string])[] = [
 
 /** A regular expression in the syntax of RE2. Throws a RangeError that says what is wrong with it. */
 export function compilePattern(pattern: string): RE2JS {
+  const compiled = compile(pattern, pattern);
+  // It may stand among others.
+  compile(alternatives([pattern]), pattern);
+  return compiled;
+}
+
+/** One for all of them; of several that match at one place, the first counts. Throws a RangeError. */
+export function compilePatterns(patterns: readonly string[]): RE2JS {
+  return compile(alternatives(patterns), '');
+}
+
+function alternatives(patterns: readonly string[]): string {
+  return patterns.map((pattern) => `(?:${pattern})`).join('|');
+}
+
+function compile(text: string, pattern: string): RE2JS {
   try {
-    return RE2JS.compile(pattern);
+    return RE2JS.compile(text);
   } catch (error) {
     if (!(error instanceof RE2JSSyntaxException)) throw error;
     const found = unspeakable.find(([form]) => form.test(pattern));

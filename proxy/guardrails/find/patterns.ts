@@ -1,6 +1,6 @@
 // Finds regular expressions. Its time is linear in the text.
 import type { RE2JS } from 're2js';
-import { compilePattern } from '../../../schemas/guardrails/pattern.ts';
+import { compilePatterns } from '../../../schemas/guardrails/pattern.ts';
 import { Automaton } from './automaton.ts';
 import type { Finder, Follower, Found } from './finder.ts';
 import { PatternFollower } from './pattern-follower.ts';
@@ -16,7 +16,7 @@ export class PatternFinder implements Finder {
   constructor(patterns: readonly string[], window: number, reason: string) {
     this.window = window;
     this.#reason = reason;
-    this.#pattern = compilePattern(patterns.map((pattern) => `(?:${pattern})`).join('|'));
+    this.#pattern = compilePatterns(patterns);
     this.#automaton = new Automaton(this.#pattern);
   }
 

@@ -31,10 +31,18 @@ export class WordFinder implements Finder {
   readonly window: number;
   readonly settings: WordSettings;
   readonly root: Node;
+  /** Characters of ASCII with which a word begins, in any case where that counts. */
+  readonly begins = new Uint8Array(128);
 
   constructor(settings: WordSettings) {
     this.settings = settings;
     this.root = automatonOf(settings);
+    for (const word of settings.words) {
+      for (const first of [word, word.toLowerCase(), word.toUpperCase()]) {
+        const code = first.codePointAt(0) ?? 0;
+        if (code < 128) this.begins[code] = 1;
+      }
+    }
     // What can be found is never longer, so nothing is cut.
     this.window = Math.max(...settings.words.map((word) => word.length)) + 2;
   }
@@ -91,9 +99,14 @@ export class WordFollower implements Follower {
   }
 
   step(code: number, at: number): void {
-    const { settings } = this.#finder;
+    const { begins, root, settings } = this.#finder;
     const before = this.#before;
     this.#before = code;
+    // Most characters begin no word, and stand in none.
+    if (this.#node.depth === 0 && code < 128 && begins[code] === 0) {
+      this.#node = root;
+      return;
+    }
     if (settings.areWhole) {
       if (!isWordCode(code)) this.#take(mayEnd, at);
       if (!isWordCode(before)) this.#take(mayBegin, at);

@@ -1,28 +1,18 @@
 // The table of guardrails, in JSON and in streams that are split at every position, in chat, responses and messages.
 
 import { test } from 'tap';
-import { stringify } from 'yaml';
 import type { Failure } from '../../../proxy/answer.ts';
 import type { EditableObject } from '../../../proxy/dialects/editing.ts';
 import { Refusal } from '../../../proxy/errors.ts';
-import { compileGuardrails } from '../../../proxy/guardrails/compile-guardrails.ts';
 import { run } from '../../../proxy/guardrails/flow.ts';
 import { GuardTap } from '../../../proxy/guardrails/guarded-stream.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
 import type { Guardrail } from '../../../proxy/guardrails/guardrail.ts';
-import { one } from '../../gitops/load-fixtures.ts';
 import { type GuardrailCase, guardrailCases } from './cases.ts';
+import { railsOf } from './rails.ts';
 import { type Body, dialects, type SpokenDialect } from './spoken.ts';
 
 const caller = { requestId: 'r', userPath: '/', model: 'm' };
-
-/** The guardrails of a case, as the loader and the compiler make them: `g1`, `g2` and so on. */
-function railsOf({ guardrails }: GuardrailCase): readonly Guardrail[] {
-  const named = guardrails.map((written, index) => ({ name: `g${index + 1}`, ...written }));
-  const { config, problems } = one(stringify({ guardrails: named }));
-  if (config === undefined) throw new Error(JSON.stringify(problems));
-  return compileGuardrails(config.guardrails, new Map());
-}
 
 /** What the work gives, or who refuses. Nothing waits for so little. */
 function outcomeOf<Result>(guarding: Guarding, work: () => Result | Promise<Result>): Result | string {
@@ -118,7 +108,7 @@ for (const dialect of dialects) {
   await test(`${dialect.operation}: JSON, and streams split at every position`, (t) => {
     const wrong: object[] = [];
     for (const each of guardrailCases) {
-      const rails = railsOf(each);
+      const rails = railsOf(each.guardrails);
       const { asked = 'hello', heard = asked, said, told = said, blocked } = each;
       const first = ask(each, rails, dialect);
       const isRefused = blocked !== undefined && said === undefined;

@@ -1,0 +1,175 @@
+// Finding in texts: the same in pieces as at once, in linear time whatever the pattern and the text, and in slices where the text is long.
+import * as fc from 'fast-check';
+import { test } from 'tap';
+import type { Finder } from '../../../proxy/guardrails/find/finder.ts';
+import { JsonScanner } from '../../../proxy/guardrails/find/json-scanner.ts';
+import { PatternFinder } from '../../../proxy/guardrails/find/patterns.ts';
+import { PersonalFinder, personalKinds } from '../../../proxy/guardrails/find/personal-data.ts';
+import { TextScanner } from '../../../proxy/guardrails/find/text-scanner.ts';
+import { WordFinder } from '../../../proxy/guardrails/find/words.ts';
+import { run } from '../../../proxy/guardrails/flow.ts';
+import { Guarding } from '../../../proxy/guardrails/guarding.ts';
+import { longestBlock } from '../../support/longest-block.ts';
+import { railsOf } from './rails.ts';
+
+const replaced = (reason: string): string => `<${reason}>`;
+const scanner = (finder: Finder): TextScanner => new TextScanner(finder, ({ reason }) => replaced(reason));
+
+function inPieces(finder: Finder, pieces: readonly string[]): string {
+  const reading = scanner(finder);
+  return pieces.map((piece) => reading.push(piece)).join('') + reading.end();
+}
+
+/** What it comes to where all of the text is there. */
+function atOnce(finder: Finder, text: string): string {
+  let told = '';
+  let from = 0;
+  for (let found = finder.find(text, 0); found !== undefined; found = finder.find(text, from)) {
+    told += text.slice(from, found.start) + replaced(found.reason);
+    from = found.end;
+  }
+  return told + text.slice(from);
+}
+
+const patterns = [
+  'ab+',
+  'a(b|bc|bcd)',
+  '(?:ab)*\\b',
+  'a*\\b',
+  'foo|foobar',
+  '\\bab\\b',
+  'b$',
+  '^a',
+  '(?m)^b',
+  '(?i)AB?c',
+  'a.c',
+  '(a|b)*c',
+  'a{2,3}?',
+  '(?:a|ab)(?:c|bcd)',
+  'é.',
+  '😀+a?',
+  '\\Ba',
+  '[^a]b',
+  '(?s)a.*?b',
+];
+const words = ['ab', 'abc', 'b c', 'cab', 'É', 'a😀', 'bca'];
+const finders: readonly Finder[] = [
+  ...patterns.map((pattern) => new PatternFinder([pattern], 64, 'p')),
+  new PatternFinder(['abc', 'ab', 'b+c$'], 64, 'p'),
+  new WordFinder({ words, areWhole: true, reason: 'w' }),
+  new WordFinder({ words, areWhole: false, reason: 'w' }),
+];
+const letters = fc.constantFrom('a', 'b', 'c', ' ', 'A', 'é', '😀', '\n', 'foo', 'bar', 'd');
+
+await test('a text in pieces gives what it gives at once, wherever it is cut', (t) => {
+  const texts = fc.array(letters, { maxLength: 14 }).map((parts) => parts.join(''));
+  fc.assert(
+    fc.property(fc.constantFrom(...finders), texts, fc.nat(), (finder, text, place) => {
+      const cut = place % (text.length + 1);
+      const wanted = atOnce(finder, text);
+      const told = [[text], [text.slice(0, cut), text.slice(cut)], text.split('')].map((each) =>
+        inPieces(finder, each),
+      );
+      // Where there may be nothing, nothing is searched.
+      return told.every((each) => each === wanted) && (wanted === text || finder.mayFind(text));
+    }),
+    { numRuns: 5000 },
+  );
+  t.end();
+});
+
+await test('JSON in pieces stays the JSON that it is, but for what was found in its strings', (t) => {
+  const finder = new PatternFinder(['ab+', '"'], 64, 'p');
+  const strings = fc.array(fc.constantFrom('a', 'b', '"', '\\', '\n', 'é', '\u{1f600}', '\u0001'), { maxLength: 8 });
+  const values = fc.string();
+  fc.assert(
+    fc.property(strings, values, fc.nat(), fc.boolean(), (parts, other, place, isEscaped) => {
+      const text = parts.join('');
+      const written = JSON.stringify({ [text]: [1, text, true], other });
+      const json = isEscaped ? written.replaceAll('a', '\\u0061') : written;
+      const cut = place % (json.length + 1);
+      const reading = new JsonScanner(() => scanner(finder));
+      const told = reading.push(json.slice(0, cut)) + reading.push(json.slice(cut)) + reading.end();
+      const clean = atOnce(finder, text);
+      const wanted = { [clean]: [1, clean, true], other: atOnce(finder, other) };
+      return JSON.stringify(JSON.parse(told)) === JSON.stringify(wanted);
+    }),
+    { numRuns: 2000 },
+  );
+  t.end();
+});
+
+await test('no more than the window is held back, and nothing where nothing begins', (t) => {
+  const reading = scanner(new PatternFinder(['x\\d+y'], 16, 'p'));
+  t.equal(reading.push('plain words'), 'plain words');
+  t.equal(reading.push('x12'), '');
+  t.equal(reading.push(' and on'), 'x12 and on', 'what was nothing is told at once');
+  let held = '';
+  for (const piece of `x${'1'.repeat(100)}`.split('')) held = (held + piece).slice(reading.push(piece).length);
+  t.ok(held.length <= 17, `${held.length} characters are held`);
+  t.end();
+});
+
+/** Patterns that take other engines years, each with a text for it. */
+const catastrophic: readonly (readonly [pattern: string, text: string])[] = [
+  ['(a+)+$', `${'a'.repeat(50_000)}!`],
+  ['([a-zA-Z]+)*$', `${'a'.repeat(50_000)}!`],
+  ['(a|aa)+$', `${'a'.repeat(50_000)}!`],
+  ['(a|a?)+$', `${'a'.repeat(50_000)}!`],
+  ['(.*a){12}$', `${'a'.repeat(50_000)}!`],
+  ['^(\\w+\\s?)*$', `${'a '.repeat(25_000)}!`],
+  ['(x+x+)+y', 'x'.repeat(50_000)],
+  ['^(([a-z])+.)+[A-Z]([a-z])+$', 'a'.repeat(50_000)],
+  ['(\\d+)*\\d!', '1'.repeat(50_000)],
+  [
+    '^([a-zA-Z0-9])(([.-]|_+)?([a-zA-Z0-9]+))*(@)[a-z0-9]+[.](([a-z]{2,3})|([a-z]{2,3}[.][a-z]{2,3}))$',
+    `${'a'.repeat(50_000)}!`,
+  ],
+];
+
+await test('ten catastrophic patterns hold up nothing, on input and on output', async (t) => {
+  t.equal(catastrophic.length, 10);
+  for (const [pattern, text] of catastrophic) {
+    const rails = railsOf([{ on: ['input', 'output'], regex: { patterns: [pattern], action: 'redact' } }]);
+    const guarding = new Guarding(rails, { requestId: 'r', userPath: '/', model: 'm' }, 'chat');
+    const message = { role: 'user', content: text };
+    const longest = await longestBlock(async () => {
+      await run(guarding.onRequest(Buffer.from(JSON.stringify({ model: 'm', messages: [message] }))));
+      await run(guarding.onAnswer({ choices: [{ message: { role: 'assistant', content: text } }] }));
+    });
+    t.ok(longest < 300, `${pattern}: ${Math.round(longest)} ms`);
+  }
+});
+
+await test('a prompt of 10 MB passes twenty guardrails in slices', async (t) => {
+  const kinds = [
+    { regex: { patterns: ['(?i)project\\s+bluebird', 'EMP-[0-9]{6}'], action: 'redact' } },
+    { keywords: { words: Array.from({ length: 5000 }, (_, index) => `word${index * 7919}`), action: 'flag' } },
+    { pii: { action: 'block' } },
+    { regex: { patterns: ['[\\w.]+@[\\w.]+\\.invalid'], action: 'block' } },
+  ];
+  const rails = railsOf(Array.from({ length: 20 }, (_, index) => kinds[index % kinds.length] ?? {}));
+  const guarding = new Guarding(rails, { requestId: 'r', userPath: '/', model: 'm' }, 'chat');
+  const content = 'The quick brown fox jumps over the lazy dog, 12345 times, and mails nobody. '.repeat(140_000);
+  const bytes = Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] }));
+  let passed: Buffer | undefined;
+  const longest = await longestBlock(async () => {
+    passed = await run(guarding.onRequest(bytes));
+  });
+  t.equal(passed, bytes);
+  t.ok(longest < 250, `the longest slice took ${Math.round(longest)} ms`);
+});
+
+await test('what keeps beginning like something takes time in proportion to its length', (t) => {
+  const finder = new PersonalFinder(personalKinds);
+  const spent = (length: number): number => {
+    const text = 'eyJaaaaaaaa-'.repeat(length / 12);
+    const before = process.threadCpuUsage().user;
+    inPieces(finder, [text]);
+    return process.threadCpuUsage().user - before;
+  };
+  spent(60_000);
+  const [short, long] = [spent(120_000), spent(960_000)];
+  t.ok(long < 24 * short, `8 times the length took ${Math.round(long / short)} times as long`);
+  t.end();
+});

@@ -1,0 +1,181 @@
+// What guardrails see of the requests of each dialect, and where the words of operators and caps are put.
+import { test } from 'tap';
+import type { Operation } from '../../../proxy/dialects/dialect.ts';
+import { Refusal } from '../../../proxy/errors.ts';
+import { run } from '../../../proxy/guardrails/flow.ts';
+import { Guarding } from '../../../proxy/guardrails/guarding.ts';
+import { textsOf } from '../../../proxy/guardrails/texts-of.ts';
+import { railsOf } from './rails.ts';
+
+const caller = { requestId: 'r', userPath: '/', model: 'm' };
+
+/** Role, form and text of each, such as `user text hi`. */
+function seen(operation: Operation, body: object): string[] {
+  const texts = textsOf[operation]?.request(structuredClone(body) as never).texts ?? [];
+  return texts.map(({ role, form, text }) => `${role} ${form} ${text}`);
+}
+
+/** The body as the provider gets it, or the guardrail that refuses. */
+async function sent(operation: Operation, body: object, ...guardrails: object[]): Promise<unknown> {
+  const guarding = new Guarding(railsOf(guardrails), caller, operation);
+  try {
+    return JSON.parse((await run(guarding.onRequest(Buffer.from(JSON.stringify(body))))).toString());
+  } catch (error) {
+    if (error instanceof Refusal) return guarding.blockedBy;
+    throw error;
+  }
+}
+
+const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
+
+await test('every text of a request is seen, in its order, with who says it', (t) => {
+  const messages = [
+    { role: 'system', content: 'S' },
+    { role: 'developer', content: [{ type: 'text', text: 'D' }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'U' },
+        { type: 'image_url', image_url: { url: 'x' } },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: null,
+      refusal: 'R',
+      tool_calls: [call, { type: 'custom', custom: { name: 'g', input: 'I' } }],
+    },
+    { role: 'tool', tool_call_id: 'c', content: 'T' },
+  ];
+  const chat = ['system text S', 'system text D', 'user text U', 'assistant text R', 'assistant json {"a":1}'];
+  t.same(seen('chat', { messages }), [...chat, 'assistant text I', 'tool text T']);
+  const blocks = [
+    { type: 'text', text: 'U' },
+    { type: 'document', title: 'N', source: { type: 'text', data: 'D' } },
+    { type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: 'T' }] },
+  ];
+  const said = [
+    { type: 'thinking', thinking: 'H', signature: 's' },
+    { type: 'tool_use', input: { a: '1' } },
+  ];
+  const asked = [
+    { role: 'user', content: blocks },
+    { role: 'assistant', content: said },
+    { role: 'user', content: 'V' },
+  ];
+  const words = [
+    'system text S',
+    'user text U',
+    'user text N',
+    'user text D',
+    'tool text T',
+    'assistant json {"a":"1"}',
+  ];
+  t.same(seen('messages', { system: [{ type: 'text', text: 'S' }], messages: asked }), [...words, 'user text V']);
+  const input = [
+    { role: 'developer', content: 'D' },
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'U' }] },
+    { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'c', output: 'T' },
+    { type: 'reasoning', encrypted_content: 'x', summary: [{ text: 'H' }] },
+  ];
+  const items = ['system text S', 'user text P', 'system text D', 'user text U', 'assistant json {}', 'tool text T'];
+  t.same(seen('responses', { instructions: 'S', prompt: { variables: { v: 'P' } }, input }), items);
+  t.same(seen('responses', { input: 'U' }), ['user text U']);
+  t.same(seen('chat_of_input', { input: 'U' }), ['user text U']);
+  t.same(seen('completions', { prompt: ['A', 'B', [1, 2]], suffix: 'C' }), [
+    'user text A',
+    'user text B',
+    'user text C',
+  ]);
+  t.same(seen('embeddings', { input: ['A', 'B'] }), ['user text A', 'user text B']);
+  t.same(seen('chat', { messages: [null, 7, { role: 'user' }, { content: 'X' }] }), ['user text X'], 'whatever it is');
+  t.end();
+});
+
+await test('a guardrail looks at the words of its roles', async (t) => {
+  const rule = (roles?: string[]) => ({
+    ...(roles && { roles }),
+    regex: { patterns: ['x'], action: 'redact', replacement: '-' },
+  });
+  const messages = ['system', 'user', 'assistant', 'tool'].map((role) => ({ role, content: 'x' }));
+  const contents = async (...guardrails: object[]): Promise<string> => {
+    const body = (await sent('chat', { messages }, ...guardrails)) as { messages: { content: string }[] };
+    return body.messages.map(({ content }) => content).join('');
+  };
+  t.equal(await contents(rule()), 'x-x-');
+  t.equal(await contents(rule(['system', 'assistant'])), '-x-x');
+  const mask = { pii: { kinds: ['email'] } };
+  const again = { messages: messages.map(({ role }) => ({ role, content: 'a@b.org' })) };
+  t.match(await sent('chat', again, mask), { messages: [{ content: 'a@b.org' }, {}, { content: '[EMAIL_1]' }, {}] });
+});
+
+await test('a prompt of the operator stands where it is meant to, in every dialect', async (t) => {
+  const say = (mode: string) => ({ system_prompt: { mode, text: 'O' } });
+  const user = { role: 'user', content: 'U' };
+  const system = { role: 'system', content: 'S' };
+  const developer = { role: 'developer', content: 'D' };
+  const chat = (messages: object[], mode: string) => sent('chat', { messages }, say(mode));
+  const ours = { role: 'system', content: 'O' };
+  t.same(await chat([user], 'prepend'), { messages: [ours, user] });
+  t.same(await chat([system, user, system], 'prepend'), { messages: [ours, system, user, system] });
+  t.same(await chat([system, system, user], 'append'), { messages: [system, system, ours, user] });
+  t.same(await chat([developer, user, system], 'replace'), { messages: [{ role: 'developer', content: 'O' }, user] });
+  const responses = (body: object, mode: string) => sent('responses', body, say(mode));
+  t.same(await responses({ input: 'U' }, 'append'), { input: 'U', instructions: 'O' });
+  t.same(await responses({ instructions: 'S' }, 'append'), { instructions: 'S\n\nO' });
+  t.same(await responses({ instructions: 'S', input: [developer, user] }, 'replace'), {
+    instructions: 'O',
+    input: [user],
+  });
+  const messages = (body: object, mode: string) => sent('messages', body, say(mode));
+  const block = (text: string) => ({ type: 'text', text });
+  t.same(await messages({ system: 'S' }, 'prepend'), { system: 'O\n\nS' });
+  t.same(await messages({ system: [block('S')] }, 'append'), { system: [block('S'), block('O')] });
+  t.same(await messages({ system: [block('S')] }, 'replace'), { system: 'O' });
+  t.same(await sent('completions', { prompt: 'U' }, say('prepend')), { prompt: 'U' }, 'it has none');
+});
+
+await test('limits refuse what is too much, and cap what may be long', async (t) => {
+  const body = {
+    messages: [
+      { role: 'system', content: '12' },
+      { role: 'user', content: '345' },
+    ],
+    max_tokens: 100,
+  };
+  const tools = ['a', 'b'].map((name) => ({ type: 'function', function: { name } }));
+  const limited = (limits: object, more: object = {}) => sent('chat', { ...body, ...more }, { limits });
+  t.same(await limited({ max_prompt_characters: 5 }), body);
+  t.equal(await limited({ max_prompt_characters: 4 }), 'g1 (max_prompt_characters)');
+  t.equal(await limited({ max_tools: 1 }, { tools }), 'g1 (max_tools)');
+  t.equal(await limited({ allowed_tools: ['a'] }, { tools }), 'g1 (allowed_tools)');
+  t.same(await limited({ max_tools: 2, allowed_tools: ['b', 'a'] }, { tools }), { ...body, tools });
+  t.same(await limited({ max_tokens: 100 }), body);
+  t.same(await limited({ max_tokens: 50 }), { ...body, max_tokens: 50 });
+  t.equal(await limited({ max_tokens: 50, when_above: 'block' }), 'g1 (max_tokens)');
+  t.same(await sent('chat', {}, { limits: { max_tokens: 50 } }), { max_completion_tokens: 50 });
+  const both = await sent('chat', { max_tokens: 60, max_completion_tokens: 40 }, { limits: { max_tokens: 50 } });
+  t.same(both, { max_tokens: 50, max_completion_tokens: 40 });
+  const search = [{ type: 'web_search_20250305', name: 'web_search' }];
+  t.equal(await sent('messages', { tools: search }, { limits: { allowed_tools: [] } }), 'g1 (allowed_tools)');
+  const native = { tools: [{ type: 'web_search' }], max_output_tokens: 9 };
+  const allowed = { allowed_tools: ['web_search'], max_tokens: 5 };
+  t.same(await sent('responses', native, { limits: allowed }), { ...native, max_output_tokens: 5 });
+  t.same(await sent('embeddings', { input: 'x' }, { limits: { max_tokens: 5 } }), { input: 'x' });
+});
+
+await test('what was said of the tokens of a text goes when the text is changed, and stays when it is not', async (t) => {
+  const rails = railsOf([{ on: ['output'], keywords: { words: ['secret'], action: 'redact' } }]);
+  const answered = async (operation: Operation, body: never): Promise<unknown> => {
+    await run(new Guarding(rails, caller, operation).onAnswer(body));
+    return body;
+  };
+  const choice = (content: string) => ({ message: { content }, logprobs: { content: [{ token: content }] } });
+  const told = await answered('chat', { choices: [choice('secret'), choice('plain')] } as never);
+  t.match(told, { choices: [{ message: { content: '[redacted]' }, logprobs: null }, choice('plain')] });
+  const part = (text: string) => ({ type: 'output_text', text, logprobs: [{ token: text }] });
+  const output = [{ type: 'message', content: [part('secret'), part('plain')] }];
+  const items = await answered('responses', { output } as never);
+  t.match(items, { output: [{ content: [{ text: '[redacted]', logprobs: [] }, part('plain')] }] });
+});
