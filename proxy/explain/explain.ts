@@ -5,6 +5,7 @@ import { rulesOfConsumer } from '../limits/counted-rules.ts';
 import { countedAt } from './counted.ts';
 import type { AskedKey, Explanation, ForeseenRefusal, TargetStep } from './explanation.ts';
 import { foreseenRefusal } from './foreseen-refusal.ts';
+import { guardrailSteps } from './guardrail-steps.ts';
 import { matchingRules } from './matching-rules.ts';
 import { nearNames } from './near-names.ts';
 import { nearRules } from './near-rules.ts';
@@ -41,6 +42,7 @@ export function explainRequest(question: Question, parts: ExplainParts): Explana
     budgets: spentBudgets(userPath, question, parts.budgets),
     rate_limits_enabled: inForce.prerequisites.enabled,
     rules: question.before ?? matchingRules(rulesOfConsumer(countingOf(question), userPath, limiter), question, parts),
+    guardrails: guardrailSteps(question, userPath, resolved.route, parts),
     targets,
     near_misses: [
       ...nearNames(resolved, { ...question, consumer: userPath }, parts, mostNear),

@@ -107,6 +107,15 @@ export interface SpentBudget {
   readonly spent?: number;
 }
 
+/** A guardrail that looks at the request, at its answer, or at both. The source is absent for an operator whose user paths it is not in. */
+export interface GuardrailStep extends Source {
+  readonly name: string;
+  readonly kind: string;
+  readonly on: readonly ('input' | 'output')[];
+  readonly mode: 'enforce' | 'shadow';
+  readonly order: number;
+}
+
 export type TargetReason =
   | Obstacle
   | 'saturated'
@@ -185,6 +194,8 @@ export interface Explanation {
   readonly rate_limits_enabled: boolean;
   /** Of the user path. */
   readonly rules: readonly MatchingRule[];
+  /** In the order in which they look. */
+  readonly guardrails: readonly GuardrailStep[];
   /** In the order in which they would be asked now. */
   readonly targets: readonly TargetStep[];
   readonly near_misses: readonly NearMiss[];

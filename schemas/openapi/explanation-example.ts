@@ -21,6 +21,17 @@ const anywhere = {
   budgets: [],
   rate_limits_enabled: true,
   rules: [],
+  guardrails: [
+    {
+      name: 'mask-personal-data',
+      kind: 'pii',
+      on: ['input'],
+      mode: 'enforce',
+      order: 0,
+      source: 'config',
+      declared_at: 'guardrails.yaml:2',
+    },
+  ],
   targets: [
     {
       target: 'openai/gpt-4o',

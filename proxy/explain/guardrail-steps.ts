@@ -1,0 +1,34 @@
+// The guardrails that would look at a request and at its answer, in their order.
+import { guardrailsFor } from '../guardrails/applying.ts';
+import type { Guardrail } from '../guardrails/guardrail.ts';
+import type { Route } from '../snapshot/snapshot.ts';
+import type { GuardrailStep } from './explanation.ts';
+import { type ExplainParts, type Question, sees } from './question.ts';
+
+/** None where the name leads nowhere, and at endpoints whose requests are not looked at. */
+export function guardrailSteps(
+  question: Question,
+  userPath: string,
+  route: Route | undefined,
+  { snapshot }: Pick<ExplainParts, 'snapshot'>,
+): GuardrailStep[] {
+  const { endpoint, model } = question;
+  const isGuarded = endpoint === undefined || (endpoint.line === 'model' && !endpoint.answersAlone);
+  if (route === undefined || !isGuarded) return [];
+  return guardrailsFor(snapshot.guardrails, userPath, model, route).map((guardrail) => stepOf(guardrail, question));
+}
+
+function stepOf(
+  { name, kind, mode, order, input, output, source, userPaths }: Guardrail,
+  question: Question,
+): GuardrailStep {
+  const isSeen = sees(question, undefined) || userPaths?.every((path) => sees(question, path)) === true;
+  return {
+    name,
+    kind,
+    mode,
+    order,
+    on: [...(input === undefined ? [] : (['input'] as const)), ...(output === undefined ? [] : (['output'] as const))],
+    ...(isSeen && source !== undefined ? { source: 'config', declared_at: source } : {}),
+  };
+}
