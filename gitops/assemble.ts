@@ -7,7 +7,7 @@ import { checkAliases } from './check-aliases.ts';
 import { checkAudit } from './check-audit.ts';
 import { checkBudgets } from './check-budgets.ts';
 import { checkCache } from './check-cache.ts';
-import { checkGuardrails } from './check-guardrails.ts';
+import { checkGuardrails, unknownModels } from './check-guardrails.ts';
 import { checkProviders } from './check-providers.ts';
 import { checkRateLimits, checkTemplates } from './check-rate-limits.ts';
 import { checkServer } from './check-server.ts';
@@ -66,6 +66,9 @@ export function assemble(
     warnings.push(...found.warnings);
   }
   if (known.areComplete) warnings.push(...checkGivenProviders(variables.given, known.providers));
+  if (areComplete && areAliasesComplete) {
+    warnings.push(...unknownModels(config.guardrails, { providers: named, aliases: written, providerNames }, sources));
+  }
   if (problems.length > 0) return { problems, warnings };
 
   warnings.push(...checkUserPaths(config.rate_limits, variables.given, sources));

@@ -1,9 +1,12 @@
 // Checks of the guardrails section that the schema cannot express: names, user paths, phases, patterns, JSON Schemas and addresses.
 import { compilePattern } from '../schemas/guardrails/pattern.ts';
+import { knownModels, mayBeDiscovered, type Offer } from '../schemas/rules/known-models.ts';
+import { foldCase } from '../schemas/selector.ts';
 import type { Config, Guardrail } from '../schemas/types.ts';
 import { normaliseUserPath } from '../schemas/user-path.ts';
 import { compileAnswerForm, SchemaMistake } from '../schemas/validation/answer-form.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
+import { didYouMean } from '../schemas/validation/suggest.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
 
@@ -42,6 +45,28 @@ function checkPaths({ user_paths: paths = [] }: Guardrail, isUnknown: (place: Pa
   return paths.flatMap((text, index) => {
     const { problem } = isUnknown(['user_paths', index]) ? {} : normaliseUserPath(text);
     return problem === undefined ? [] : [say(['user_paths', index], `the user path ${quote(text)} ${problem}`)];
+  });
+}
+
+/** Limits the number of warnings, because each suggestion costs time. */
+const enough = 100;
+
+/** A warning for each of the first names of models that lead nowhere: a guardrail for such a name holds for nothing. */
+export function unknownModels(guardrails: Config['guardrails'], offer: Offer, sources: Sources): Problem[] {
+  const all = knownModels(offer);
+  const families = [...all.aliases].flatMap((source) => (source.endsWith('/*') ? [source.slice(0, -1)] : []));
+  const isKnown = (name: string): boolean =>
+    all.models.has(name) ||
+    all.aliases.has(name) ||
+    mayBeDiscovered(name, all) ||
+    families.some((prefix) => name.startsWith(prefix));
+  const places = guardrails.flatMap(({ models = [] }, index) =>
+    models.map((model, at) => ({ model, path: ['guardrails', index, 'models', at] })),
+  );
+  const unknown = places.filter(({ model, path }) => !isKnown(foldCase(model)) && !sources.isUnknown(path));
+  return unknown.slice(0, enough).map(({ model, path }) => {
+    const guess = didYouMean(model, [...all.aliases, ...all.models]);
+    return sources.problem(path, `no alias and no provider's model is called ${sources.quoted(path)}${guess}`);
   });
 }
 

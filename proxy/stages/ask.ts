@@ -173,7 +173,7 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
 function refusalOf(
   { target: { upstream }, answer, injectedUsage, speech, reading }: Asking,
   failure: UpstreamFailure | undefined,
-  { exchange: { gone }, parts: { nowMs }, isOver }: Asker,
+  { exchange: { gone }, parts: { nowMs }, isOver, routed }: Asker,
 ): Refusal | undefined {
   // Of an answer that was under way when the client left, what has come is measured.
   if (failure !== undefined && (isOver || !gone || !failure.sent))
@@ -182,10 +182,10 @@ function refusalOf(
   const rejected = rejectionOf(answer, speech.speaker, nowMs);
   if (rejected !== undefined) return rejected;
   if (reading !== undefined) return unreadable(answer, upstream) ?? untranslatable(answer, upstream, reading);
-  return injectedUsage ? unreadable(answer, upstream) : undefined;
+  return injectedUsage || routed.guarding?.readsAnswer === true ? unreadable(answer, upstream) : undefined;
 }
 
-/** A stream that cannot be decoded cannot be read: it would hide the usage event that the client must not see. */
+/** A stream that cannot be decoded cannot be read: it would hide the usage event that the client must not see, and what guardrails look for. */
 function unreadable(answer: UpstreamAnswer, upstream: Upstream): Refusal | undefined {
   const { stream, contentEncoding } = answer;
   if (!stream || contentEncoding === undefined) return undefined;

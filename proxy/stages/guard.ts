@@ -50,13 +50,32 @@ export function guarding(call: Call, named: Route, trip: GuardedTrip): Guarding 
   );
 }
 
-/** The call, the same or revised. Throws, or rejects with, 400 `guardrail_blocked`. Nothing waits where no guardrail does. */
+/** The call, the same or revised. Throws, or rejects with, 400 `guardrail_blocked` and `duplicate_key`. Nothing waits where no guardrail does. */
 export function guard(guarded: Guarded, rails: Guarding | undefined): Guarded | Promise<Guarded> {
   return rails === undefined ? guarded : run(revised(guarded, rails));
 }
 
+/** What a request says stands under these: where one stood twice, a provider might obey the one that was not looked at. */
+const spoken = new Set(
+  'messages system instructions input prompt suffix tools functions max_completion_tokens max_output_tokens'.split(' '),
+);
+
+/** Throws 400 `duplicate_key` for a member of these that stands twice, or in another case. */
+function refuseTwins({ body, members }: Call): void {
+  const seen = new Set<string>();
+  for (const { keyStart, keyEnd } of members) {
+    const written = body.toString('utf8', keyStart, keyEnd);
+    const key = written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written;
+    const name = key.toLowerCase();
+    if (!spoken.has(name)) continue;
+    if (seen.has(name) || key !== name) throw refusal('duplicate_key', { param: name, fill: { key: name } });
+    seen.add(name);
+  }
+}
+
 function* revised(guarded: Guarded, rails: Guarding): Flow<Guarded> {
   const { call } = guarded;
+  refuseTwins(call);
   const body = yield* rails.onRequest(call.body);
   if (body === call.body) return guarded;
   const read = yield* settled(body.length <= largeBytes ? readCall(body) : readLargeCall(body));

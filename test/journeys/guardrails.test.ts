@@ -59,6 +59,25 @@ await test('a request that is blocked is not sent, costs nothing, and learns the
   t.match(refused, { status: 400, error: { type: 'error', error: { type: 'invalid_request_error' } } });
 });
 
+await test('what is said twice, or under a name in another case, is refused where a guardrail might look at the other one', async (t) => {
+  const user = `[{"role":"user","content":"${card}"}]`;
+  for (const twin of ['"messages":[]', '"Messages":[]', '"mess\\u0061ges":[]']) {
+    const response = await ask('/strict', `{"model":"fake-small","messages":${user},${twin}}`);
+    t.match(await response.json(), { error: { code: 'duplicate_key', param: 'messages' } }, twin);
+  }
+});
+
+await test('an answer that cannot be read is not told', async (t) => {
+  for (const stream of [false, true]) {
+    await upstream.behave({ kind: 'html' });
+    const response = await ask('/strict', { ...asked('hi'), stream });
+    t.same([response.status, (await response.text()).includes('upstream_invalid_response')], [502, true]);
+  }
+  await upstream.behave({ kind: 'gzip' });
+  const packed = await ask('/strict', asked('hi'));
+  t.match(await packed.json(), { choices: [{ message: { role: 'assistant' } }] }, 'one that is packed is unpacked');
+});
+
 await test('what was masked is put back for every client, streamed or not', async (t) => {
   const content = `Write to ${mail}, please.`;
   const client = openai('/masked');
