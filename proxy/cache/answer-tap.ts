@@ -1,7 +1,8 @@
 // The tap that takes an answer for the cache as it goes to its client: bytes of JSON as they are, a stream as the answer that it makes.
 import type { Answer, Sink, Tap } from '../answer.ts';
+import { HeldBytes } from '../bytes/held-bytes.ts';
 import { BoundedBytes } from '../capture/bounded-bytes.ts';
-import type { CaptureRoom } from '../capture/capture-budget.ts';
+import type { CaptureBudget, CaptureRoom } from '../capture/capture-budget.ts';
 import { CapturedSink } from '../capture/captured-sink.ts';
 import { foldFor } from '../capture/folds.ts';
 import { StreamCapture, type StreamFacts } from '../capture/stream-capture.ts';
@@ -10,6 +11,9 @@ import { type JsonObject, writeJson } from '../dialects/json.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { isKeepable, isKeepableObject } from './keepable-answer.ts';
 
+/** So much of a stream is read at once. */
+const readBytes = 16 * 1024;
+
 /** What is known of an answer when it is over. */
 export interface AnswerFacts extends StreamFacts {
   readonly usage: TokenUsage | undefined;
@@ -17,19 +21,22 @@ export interface AnswerFacts extends StreamFacts {
 
 export class AnswerTap implements Tap {
   readonly #operation: Operation;
-  readonly #room: CaptureRoom;
+  readonly #budget: CaptureBudget;
   readonly #mostBytes: number;
-  readonly #stream: StreamCapture | undefined;
+  #room: CaptureRoom | undefined;
+  #stream: StreamCapture | undefined;
+  /** Of a stream, what has not been read; undefined: it is none. */
+  #unread: HeldBytes | undefined;
+  readonly #isStream: boolean;
   #whole: Buffer | undefined;
   #passing: BoundedBytes | undefined;
 
   /** `mostBytes`: of an answer that is kept. */
-  constructor(answer: Pick<Answer, 'stream'>, operation: Operation, room: CaptureRoom, mostBytes: number) {
+  constructor(answer: Pick<Answer, 'stream'>, operation: Operation, budget: CaptureBudget, mostBytes: number) {
     this.#operation = operation;
-    this.#room = room;
+    this.#budget = budget;
     this.#mostBytes = mostBytes;
-    const fold = answer.stream ? foldFor(operation) : undefined;
-    this.#stream = fold && new StreamCapture(fold, mostBytes);
+    this.#isStream = answer.stream;
   }
 
   whole(body: Buffer): Buffer {
@@ -38,14 +45,17 @@ export class AnswerTap implements Tap {
   }
 
   open(next: Sink): Sink {
-    const stream = this.#stream;
-    if (stream !== undefined) {
-      return new CapturedSink(next, (chunk) => {
-        if (this.#room.hasFor(Math.min(stream.length + chunk.length, this.#mostBytes))) stream.push(chunk);
-        else stream.stop();
-      });
+    const room = this.#budget.open(this.#mostBytes);
+    this.#room = room;
+    const fold = this.#isStream ? foldFor(this.#operation) : undefined;
+    if (fold !== undefined) {
+      const stream = new StreamCapture(fold, this.#mostBytes);
+      const unread = new HeldBytes();
+      this.#stream = stream;
+      this.#unread = unread;
+      return new CapturedSink(next, (chunk) => takePiece(chunk, unread, stream, room));
     }
-    const passing = new BoundedBytes(this.#room, this.#mostBytes);
+    const passing = new BoundedBytes(room, this.#mostBytes);
     this.#passing = passing;
     return new CapturedSink(next, (chunk) => passing.add(chunk));
   }
@@ -62,7 +72,7 @@ export class AnswerTap implements Tap {
 
   /** Gives the memory back. Again does nothing. */
   release(): void {
-    this.#room.release();
+    this.#room?.release();
   }
 
   #bytes(): Buffer | undefined {
@@ -72,10 +82,19 @@ export class AnswerTap implements Tap {
   }
 
   #folded(stream: StreamCapture, facts: AnswerFacts): Buffer | undefined {
+    if (this.#unread !== undefined && this.#unread.length > 0) stream.push(this.#unread.take());
     const answer = stream.isCut ? undefined : stream.answer(facts);
     if (answer === undefined || stream.isCut || !isKeepableObject(this.#operation, answer)) return undefined;
     return Buffer.from(writeJson(withUsage(answer, this.#operation, facts.usage)));
   }
+}
+
+/** Pieces are read together: each by itself costs as much as what it says. */
+function takePiece(chunk: Buffer, unread: HeldBytes, stream: StreamCapture, room: CaptureRoom): void {
+  if (stream.isCut) return;
+  unread.add(unread.length === 0 ? Buffer.from(chunk) : chunk);
+  if (!room.hasFor(stream.length + unread.length)) stream.stop();
+  else if (unread.length >= readBytes) stream.push(unread.take());
 }
 
 /** The event that told the usage of the stream may have been for the gateway alone. */

@@ -28,7 +28,7 @@ export const cacheHeader = 'x-gateway-cache';
 
 /** The same, with the answer that was found. */
 export interface Looked extends Guarded {
-  readonly kept: Delivery | undefined;
+  kept?: Delivery;
 }
 
 /** Who asks, and how. */
@@ -44,61 +44,68 @@ export interface Looking {
 type Parts = Pick<Gateway, 'cache'>;
 
 /** Looks for the answer; at once where nothing must be fetched. `guardrails`: what says which of them the request has passed. */
-export function lookUp(asked: Guarded, trip: Looking, parts: Parts, guardrails = ''): Looked | Promise<Looked> {
-  const none = { ...asked, kept: undefined };
+export function lookUp(asked: Looked, trip: Looking, parts: Parts, guardrails = ''): Looked | Promise<Looked> {
   const { caching } = trip;
-  if (caching === undefined) return none;
+  if (caching === undefined) return asked;
   const { isFresh, isPrivate, maxAgeSeconds } = readCacheControl(
     headerOf(trip.exchange.request.rawHeaders, 'cache-control'),
   );
   const { engine } = parts.cache;
-  if (isPrivate || engine === undefined || engine.isAway) return none;
+  if (isPrivate || engine === undefined || engine.isAway) return asked;
   const key = keyOf(asked, trip, caching, guardrails);
   caching.key = key;
-  if (key === undefined || isFresh) return none;
-  const nowMs = parts.cache.nowMs();
-  const judge = (found: CachedAnswer | undefined): Looked | Promise<Looked> => {
-    const isYoung = found !== undefined && nowMs - found.storedAtMs <= maxAgeSeconds * 1000;
-    const kept = isYoung ? serve(found, asked, trip, parts) : undefined;
-    if (kept !== undefined) return { ...asked, kept };
-    caching.outcome = engine.isAway ? 'bypass' : 'miss';
-    return caching.settings.sharesCalls ? share(key, none, trip, parts) : none;
-  };
-  const found = engine.get(key, nowMs);
-  return found instanceof Promise ? found.then(judge) : judge(found);
+  if (key === undefined || isFresh) return asked;
+  const found = engine.get(key, parts.cache.nowMs());
+  if (found instanceof Promise)
+    return found.then((come) => judge(come, maxAgeSeconds, { asked, trip, caching, key, parts }));
+  return judge(found, maxAgeSeconds, { asked, trip, caching, key, parts });
+}
+
+/** A request whose answer was looked for. */
+interface Sought {
+  readonly asked: Looked;
+  readonly trip: Looking;
+  readonly caching: Caching;
+  readonly key: string;
+  readonly parts: Parts;
+}
+
+function judge(found: CachedAnswer | undefined, maxAgeSeconds: number, sought: Sought): Looked | Promise<Looked> {
+  const { asked, caching, parts } = sought;
+  const { engine, nowMs } = parts.cache;
+  if (found !== undefined && nowMs() - found.storedAtMs <= maxAgeSeconds * 1000 && serve(found, sought)) return asked;
+  caching.outcome = engine?.isAway === false ? 'miss' : 'bypass';
+  return caching.settings.sharesCalls ? share(sought) : asked;
 }
 
 /** An equal request may be under way. */
-function share(key: string, asked: Looked, trip: Looking, parts: Parts): Looked | Promise<Looked> {
+function share(sought: Sought): Looked | Promise<Looked> {
+  const { asked, trip, caching, key, parts } = sought;
   const landed = (landing: Landing): Looked => {
-    if (trip.caching !== undefined) trip.caching.leads = landing === 'lead';
-    if (typeof landing === 'string') return asked;
-    return { ...asked, kept: serve(landing, asked, trip, parts) };
+    caching.leads = landing === 'lead';
+    if (typeof landing !== 'string') serve(landing, sought);
+    return asked;
   };
   const landing = parts.cache.flights.join(key, trip.exchange);
   return typeof landing === 'string' ? landed(landing) : landing.then(landed);
 }
 
-/** The answer as this request wants it; undefined: it cannot be told so. */
-function serve(hit: CachedAnswer, { call, named }: Guarded, trip: Looking, { cache }: Parts): Delivery | undefined {
-  const { stream, wantsUsage } = call;
-  const { caching, row, exchange } = trip;
+/** Gives the answer as this request wants it. False: it cannot be told so. */
+function serve(hit: CachedAnswer, { asked, trip, caching, parts }: Sought): boolean {
+  const { row, exchange } = trip;
+  const { stream, wantsUsage } = asked.call;
   const body = stream ? replayed(row.operation, hit.body, wantsUsage) : hit.body;
-  if (body === undefined || caching === undefined) return undefined;
+  if (body === undefined) return false;
   caching.outcome = 'hit';
   caching.hit = hit;
   caching.key = undefined;
-  trip.route = named;
-  const ageSeconds = Math.max(0, Math.floor((cache.nowMs() - hit.storedAtMs) / 1000));
+  trip.route = asked.named;
+  const ageSeconds = Math.max(0, Math.floor((parts.cache.nowMs() - hit.storedAtMs) / 1000));
   const contentType = stream ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8';
   const headers = [...idHeaders(row.surface, exchange.id), cacheHeader, 'hit', 'age', String(ageSeconds)];
-  return {
-    answer: wholeAnswer(body, { contentType, stream }),
-    provider: undefined,
-    taps: [],
-    headers,
-    keyId: undefined,
-  };
+  const answer = wholeAnswer(body, { contentType, stream });
+  asked.kept = { answer, provider: undefined, taps: [], headers, keyId: undefined };
+  return true;
 }
 
 /** Undefined: the answer must not be another's. */
@@ -119,9 +126,15 @@ function keyOf(
   const path = scope === 'gateway' ? '' : userPath;
   const key = scope === 'key' ? `${kind} ${keyId}` : '';
   const mark = resets.isEmpty ? '' : resets.markOf(userPath, [call.model, ...models]);
-  const headers: string[] = [];
-  if (forwarded.length > 0) addForwarded(headers, exchange.request.rawHeaders, forwarded);
-  const parts = [keyVersion, row.operation, text, scope, path, key, mark, guardrails, call.model, ...headers];
+  const head = `${keyVersion}\0${row.operation}\0${text}\0${scope}\0${path}\0${key}\0${mark}\0${guardrails}\0${call.model}\0`;
   // No part has a NUL: neither names of models, nor paths, nor headers.
-  return cacheKey(`${parts.join('\0')}\0\0`, call.body, normalised.members);
+  return cacheKey(`${head}${headersIn(exchange, forwarded)}\0`, call.body, normalised.members);
+}
+
+/** What providers would see of the client's headers. */
+function headersIn({ request }: Exchange, names: readonly string[]): string {
+  if (names.length === 0) return '';
+  const headers: string[] = [];
+  addForwarded(headers, request.rawHeaders, names);
+  return headers.map((text) => `${text}\0`).join('');
 }

@@ -37,7 +37,7 @@ export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache
   if (caching.key === undefined || answer.status !== 200 || answer.contentEncoding !== undefined)
     return { ...delivery, headers };
   const { mostEntryBytes } = caching.settings;
-  caching.tap = new AnswerTap(answer, row.operation, cache.captures.open(mostEntryBytes), mostEntryBytes);
+  caching.tap = new AnswerTap(answer, row.operation, cache.captures, mostEntryBytes);
   return { ...delivery, headers, taps: [...delivery.taps, caching.tap] };
 }
 

@@ -3,7 +3,7 @@ import type { Connection, Owner } from './connection.ts';
 import type { LoadResult, Slice } from './slice.ts';
 import { Tally } from './tally.ts';
 import type { Target } from './target.ts';
-import { expectedEvents } from './workload.ts';
+import { expectedEvents, isFresh, numbered } from './workload.ts';
 
 /** How long requests under way may take after the end of a slice before they count as lost. Milliseconds. */
 export const DRAIN_MS = 15_000;
@@ -19,6 +19,7 @@ export async function runClosedLoop(target: Target, slice: Slice): Promise<LoadR
 class ClosedLoop implements Owner {
   readonly #target: Target;
   readonly #request: Buffer;
+  readonly #isFresh: boolean;
   readonly #tally: Tally;
   readonly #endMs: number;
   readonly #done: (result: LoadResult) => void;
@@ -32,6 +33,7 @@ class ClosedLoop implements Owner {
     const nowMs = performance.now();
     this.#target = target;
     this.#request = target.request(slice.workload);
+    this.#isFresh = isFresh(slice.workload);
     this.#tally = new Tally(expectedEvents(slice.workload), nowMs);
     this.#endMs = nowMs + slice.seconds * 1000;
     this.#unsent = slice.requests ?? Number.POSITIVE_INFINITY;
@@ -68,7 +70,7 @@ class ClosedLoop implements Owner {
     }
     this.#unsent -= 1;
     this.#busy.add(connection);
-    connection.send(this.#request, this, nowMs);
+    connection.send(this.#isFresh ? numbered(this.#request) : this.#request, this, nowMs);
   }
 
   #isOver(nowMs: number): boolean {

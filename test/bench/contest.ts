@@ -31,7 +31,7 @@ const MOST_WARM_SECONDS = 6;
 
 /** The slice of a workload that is short enough to be one of many. */
 export function shortSlice(workload: Workload): Omit<Slice, 'url'> {
-  if (workload === 'paced') return { workload, connections: PACED_STREAMS, seconds: 5, requests: PACED_STREAMS };
+  if (workload.endsWith('paced')) return { workload, connections: PACED_STREAMS, seconds: 5, requests: PACED_STREAMS };
   return { workload, connections: CONNECTIONS, seconds: SHORT_SECONDS };
 }
 
@@ -73,7 +73,7 @@ export async function measureSlice(
 /** Loads a server until its code is warm, for some seconds at most; `share`: how much of that is enough. */
 export async function warmUp(client: LoadClient, server: Running, workload: Workload, share = 1): Promise<void> {
   const { json, others, paced } = WARM_REQUESTS;
-  const requests = workload === 'json' ? json : workload === 'paced' ? paced : others;
+  const requests = workload === 'json' ? json : workload.endsWith('paced') ? paced : others;
   const { connections } = shortSlice(workload);
   const slice = { workload, connections, requests: Math.ceil(requests * share), seconds: MOST_WARM_SECONDS * share };
   await measureSlice(client, server, slice);

@@ -14,17 +14,20 @@ interface YamlOptions {
   readonly isLogged?: boolean;
   /** For figures of what is recorded: then no rule counts tokens, which only some gateways would do. Absent: as in production. */
   readonly recording?: Recording | undefined;
+  /** Answers are kept, in memory. */
+  readonly isCached?: boolean;
 }
 
 /** One provider, one alias, and rules that match every request without ever refusing one. */
 export function gatewayYaml(
   upstream: string,
-  { generation = 0, isCurrent = true, isLogged = false, recording }: YamlOptions = {},
+  { generation = 0, isCurrent = true, isLogged = false, isCached = false, recording }: YamlOptions = {},
 ): string {
   const tokens = recording === undefined ? ', max_tokens: 1000000000000' : '';
   const limits = `[{ period: minute, max_requests: ${1_000_000_000 + generation}${tokens} }]`;
   const server = isCurrent ? `${SERVER}  access_log: ${isLogged ? 'all' : 'off'}\n` : '';
-  return `${server}${AUDIT[recording ?? 'on']}providers:
+  const cache = isCached ? 'cache: { enabled: true }\n' : '';
+  return `${server}${cache}${AUDIT[recording ?? 'on']}providers:
   bench:
     type: openai
     base_url: ${upstream}/v1

@@ -18,6 +18,7 @@ void tap.test('--only names parts of the table, or workloads of a comparison', a
 
 void tap.test('the record store is measured with a million entries, or as many as are asked for', async (t) => {
   t.match(readOptions(['--records']), { mode: 'records', entries: 1_000_000 });
+  t.match(readOptions(['--cache', '--pairs', '2']), { mode: 'cache', pairs: 2 });
   t.match(readOptions(['--records', '--entries', '5', '--rounds', '3']), { mode: 'records', entries: 5, rounds: 3 });
 });
 

@@ -30,11 +30,12 @@ export const USAGE = `usage: npm run bench -- [options]
     --pairs N          rounds per start of the gateways, 1 s each (default 12)
     --launches N       how often they are started (default 6)
   --translation        what a translated call costs, × one whose bytes are relayed; 1 minute
+  --cache              what a miss costs, × a gateway without cache, and how many times cheaper a hit is; 1 minute
   --profile            where the CPU time of gateway and bare goes, function by function`;
 
 /** The mode, and what belongs to it. */
 export interface Options {
-  readonly mode: 'table' | 'compare' | 'flags' | 'profile' | 'records' | 'records-cost' | 'translation';
+  readonly mode: 'table' | 'compare' | 'flags' | 'profile' | 'records' | 'records-cost' | 'translation' | 'cache';
   readonly quick: boolean;
   readonly parts: readonly Part[];
   readonly limiter: boolean;
@@ -73,6 +74,7 @@ export function readOptions(words: string[]): Options | undefined {
       node: { type: 'string', default: process.execPath },
       profile: { type: 'boolean', default: false },
       translation: { type: 'boolean', default: false },
+      cache: { type: 'boolean', default: false },
       records: { type: 'boolean', default: false },
       'records-cost': { type: 'boolean', default: false },
       entries: { type: 'string', default: '1000000' },
@@ -83,7 +85,9 @@ export function readOptions(words: string[]): Options | undefined {
   const { quick, json, record } = values;
   const compare = listOf(values.compare);
   const modes = [values.compare === undefined ? [] : ['compare'], values.flags ? ['flags'] : []].flat();
-  const others = (['profile', 'records', 'records-cost', 'translation'] as const).filter((name) => values[name]);
+  const others = (['profile', 'records', 'records-cost', 'translation', 'cache'] as const).filter(
+    (name) => values[name],
+  );
   const chosen = [...modes, ...others] as Options['mode'][];
   if (chosen.length > 1) throw new Error(`--${chosen.join(' and --')} cannot go together`);
   const [mode = 'table'] = chosen;

@@ -112,6 +112,8 @@ export interface GatewayOptions {
   /** It has a line of the access log for each request. */
   readonly isLogged?: boolean;
   readonly recording?: Recording | undefined;
+  /** It keeps answers. */
+  readonly isCached?: boolean;
   readonly tree?: string;
   readonly node?: string;
 }
@@ -124,13 +126,15 @@ export async function startGateway(upstream: string, folder: string, options: Ga
     node,
     env,
     isLogged = false,
+    isCached = false,
     recording = 'on',
     nodeFlags = productionFlags(tree ?? ROOT),
   } = options;
   const config = join(folder, 'config');
   mkdirSync(config, { recursive: true });
   const launch = async (isCurrent: boolean): Promise<Running> => {
-    writeFileSync(join(config, 'gateway.yaml'), gatewayYaml(upstream, { isCurrent, isLogged, recording }));
+    const yaml = gatewayYaml(upstream, { isCurrent, isLogged, isCached, recording });
+    writeFileSync(join(config, 'gateway.yaml'), yaml);
     const settings = {
       GATEWAY_HOST: '127.0.0.1',
       GATEWAY_PORT: '0',

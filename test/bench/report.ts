@@ -28,6 +28,10 @@ const TITLES: Record<Workload, string> = {
   held: 'SSE, one event per second without an end',
   translated: 'JSON for a client of Anthropic, translated',
   'translated-sse': `SSE for a client of Anthropic, translated from ${INSTANT_EVENTS} events`,
+  fresh: 'JSON chat completion that nobody has asked for before',
+  'fresh-sse': `SSE that nobody has asked for before, ${INSTANT_EVENTS} events at once`,
+  'fresh-paced': `SSE that nobody has asked for before, ${PACED_EVENTS} events, one every 5 ms`,
+  'kept-sse': 'SSE from the cache',
 };
 
 /** The whole report as text, ready to be printed. */

@@ -1,6 +1,7 @@
 // `npm run bench`: reads what was asked for, runs that mode and prints its tables.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { measureCache, renderCache } from './cache.ts';
 import { compareTrees, renderComparison } from './compare.ts';
 import { compareFlags } from './flags.ts';
 import { measureAll, SLICE_SECONDS } from './full-run.ts';
@@ -36,6 +37,7 @@ try {
   else if (options.mode === 'records') await measureRecords(session, options);
   else if (options.mode === 'records-cost') say(renderRecordsCost(await measureRecordsCost(session, options)));
   else if (options.mode === 'translation') say(renderTranslation(await measureTranslation(session, options)));
+  else if (options.mode === 'cache') say(renderCache(await measureCache(session, options)));
   else await tabulate(session, options);
 } catch (error) {
   progress('');

@@ -3,7 +3,8 @@
 /** What is asked for: one JSON answer to a request of 112 bytes (`json`) or of 1, 8 or 64 KiB; a stream sent at once, one
  *  write per event (`sse`), all in one write (`burst`) or in four (`quarters`); a stream with a pause after each event
  *  (`paced`); or one event per second without an end (`held`). `translated` and `translated-sse` are `json` and `sse` for
- *  a client of Anthropic, whose words the gateway translates. */
+ *  a client of Anthropic, whose words the gateway translates. `fresh`, `fresh-sse` and `fresh-paced` are `json`, `sse` and `paced` with a request that
+ *  nobody has sent before, and `kept-sse` is `sse` from a gateway that has kept the answer. */
 export const WORKLOADS = [
   'json',
   'json-1k',
@@ -16,6 +17,10 @@ export const WORKLOADS = [
   'held',
   'translated',
   'translated-sse',
+  'fresh',
+  'fresh-sse',
+  'fresh-paced',
+  'kept-sse',
 ] as const;
 /** One of `WORKLOADS`. */
 export type Workload = (typeof WORKLOADS)[number];
@@ -24,6 +29,8 @@ export type Workload = (typeof WORKLOADS)[number];
 export const INSTANT_EVENTS = 34;
 /** The same of a translated one: its start, the words with what opens and closes their block, and what ends it. */
 const TRANSLATED_EVENTS = INSTANT_EVENTS + 2;
+/** The same of a stream that was kept: what was said in one piece, its end, `[DONE]`. */
+const KEPT_EVENTS = 3;
 /** Events a client receives of a stream in four writes, `[DONE]` included. */
 export const QUARTERS_EVENTS = 31;
 /** Events a client receives of a paced stream, `[DONE]` included. */
@@ -35,9 +42,14 @@ export const HELD_INTERVAL_MS = 1000;
 /** The models the bench provider serves; the name tells the provider how to write a stream. */
 export const MODELS = ['chat-model', 'burst-model', 'quarters-model', 'paced-model', 'held-model'] as const;
 
+/** What stands in the place of a number. */
+const NUMBER = '############';
 const EVENTS: Partial<Record<Workload, number>> = {
   sse: INSTANT_EVENTS,
   'translated-sse': TRANSLATED_EVENTS,
+  'fresh-sse': INSTANT_EVENTS,
+  'fresh-paced': PACED_EVENTS,
+  'kept-sse': KEPT_EVENTS,
   burst: INSTANT_EVENTS,
   quarters: QUARTERS_EVENTS,
   paced: PACED_EVENTS,
@@ -49,7 +61,7 @@ const JSON_ANSWER_BYTES = 439;
 
 /** Whether the answer of a workload is one JSON document. */
 export function isJson(workload: Workload): boolean {
-  return workload.startsWith('json') || workload === 'translated';
+  return workload.startsWith('json') || workload === 'translated' || workload === 'fresh';
 }
 
 /** Where it is asked. */
@@ -61,6 +73,21 @@ function isTranslated(workload: Workload): boolean {
   return workload.startsWith('translated');
 }
 
+/** Whether each request is another one. */
+export function isFresh(workload: Workload): boolean {
+  return workload.startsWith('fresh');
+}
+
+let numbers = 0;
+
+/** The request of such a workload with a number that it had never before. */
+export function numbered(request: Buffer): Buffer {
+  const copy = Buffer.from(request);
+  numbers += 1;
+  copy.write(String(numbers).padStart(NUMBER.length, '0'), request.indexOf(NUMBER), 'latin1');
+  return copy;
+}
+
 /** Events of one complete answer; 0 for JSON. */
 export function expectedEvents(workload: Workload): number {
   return EVENTS[workload] ?? 0;
@@ -69,13 +96,14 @@ export function expectedEvents(workload: Workload): number {
 /** The request body of a workload. */
 export function requestBody(workload: Workload): string {
   const isInstant = isJson(workload) || workload.endsWith('sse');
-  const model = isInstant ? 'bench/chat-model' : `bench/${workload}-model`;
+  const model = isInstant ? 'bench/chat-model' : `bench/${workload.replace('fresh-', '')}-model`;
   const stream = !isJson(workload);
   const limit = isTranslated(workload) ? { max_tokens: 99 } : {};
   const build = (content: string): string =>
     JSON.stringify({ model, messages: [{ role: 'user', content }], stream, ...limit });
   const length = REQUEST_BYTES[workload] ?? (isTranslated(workload) ? 0 : USUAL_REQUEST_BYTES);
-  return build(padding('Say hello in a few words.', length - build('').length));
+  const words = isFresh(workload) ? `${NUMBER} say hello.` : 'Say hello in a few words.';
+  return build(padding(words, length - build('').length));
 }
 
 /** A complete HTTP answer with a 439-byte chat completion and its usage, ready to be written. */
