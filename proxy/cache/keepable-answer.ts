@@ -29,7 +29,7 @@ const [quote, colon] = ['"', ':'];
 const blanks = ' \n\r\t';
 const goodEnds = ['"stop"', '"tool_calls"', '"function_call"'];
 const nothing = ['null'];
-const end = '"finish_reason"';
+const ending = '"finish_reason"';
 const reservations = ['"refusal"', '"audio"', '"error"'];
 
 /**
@@ -37,7 +37,7 @@ const reservations = ['"refusal"', '"audio"', '"error"'];
  * backslash, so that each is a name, or the whole of a text. Every end must be a good one.
  */
 function isWholeChat(text: string): boolean {
-  if (!text.includes(end) || !isEveryOne(text, end, goodEnds)) return false;
+  if (!text.includes(ending) || !isEveryOne(text, ending, goodEnds)) return false;
   return reservations.every((name) => isEveryOne(text, name, nothing));
 }
 

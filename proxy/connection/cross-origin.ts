@@ -11,7 +11,8 @@ export interface CrossOrigin {
 
 /** The headers of answers that a page may read besides the few that every page may. */
 const exposed = [
-  'Retry-After, Retry-After-Ms, RateLimit, RateLimit-Policy, Request-Id, X-Gateway-Dropped, X-Gateway-Rule, X-Request-Id, X-Should-Retry',
+  'Age, Retry-After, Retry-After-Ms, RateLimit, RateLimit-Policy, Request-Id, X-Gateway-Cache, X-Gateway-Dropped, X-Gateway-Rule',
+  'X-Request-Id, X-Should-Retry',
   'X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, X-RateLimit-Reset-Requests',
   'X-RateLimit-Limit-Tokens, X-RateLimit-Remaining-Tokens, X-RateLimit-Reset-Tokens, X-Upstream-Request-Id',
   'Anthropic-RateLimit-Requests-Limit, Anthropic-RateLimit-Requests-Remaining, Anthropic-RateLimit-Requests-Reset',

@@ -1,6 +1,14 @@
-// The query parameters of resets of the cache.
+// What requests say of the cache, and the query parameters of its resets.
 
 export const cacheParameters = {
+  CacheControl: {
+    name: 'Cache-Control',
+    in: 'header',
+    description:
+      'Where answers are cached: `no-cache` asks for a new one, `max-age=N` for none older than N seconds, and `no-store` keeps it out of the cache.',
+    schema: { type: 'string' },
+    example: 'max-age=60',
+  },
   CacheScope: {
     name: 'scope',
     in: 'query',

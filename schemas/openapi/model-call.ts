@@ -1,7 +1,7 @@
 // What all operations have that ask a model.
 import type { ParameterName, Refusals } from './operation.ts';
 
-export const modelCallParameters = ['UserPath', 'Explain'] as const satisfies readonly ParameterName[];
+export const modelCallParameters = ['UserPath', 'Explain', 'CacheControl'] as const satisfies readonly ParameterName[];
 
 /** The errors of any of them. */
 export const modelCallRefusals: Refusals = {

@@ -183,6 +183,11 @@ export const headers = {
       'The members of the request that were left out, because the provider that answers has nothing like them. Absent: none was.',
     schema: { type: 'string' },
   },
+  'x-gateway-cache': {
+    description: 'What the cache was to the request; `bypass`: it was not asked. Absent where it is off.',
+    schema: { enum: ['hit', 'miss', 'bypass'] },
+  },
+  age: { description: 'Of an answer from the cache: seconds since it was made.', schema: count },
   'x-gateway-incomplete': {
     description: 'The providers of which something may be missing: they failed, or have more than is looked through.',
     schema: { type: 'string' },
@@ -232,6 +237,8 @@ export const answerHeaders = [
   'x-upstream-request-id',
   'x-gateway-dropped',
   'x-gateway-explain-id',
+  'x-gateway-cache',
+  'age',
   ...limitHeaders,
 ] as const satisfies readonly HeaderName[];
 

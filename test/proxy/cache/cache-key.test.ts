@@ -40,7 +40,7 @@ await test('order and white space change no key, and every change of a member do
     fc.property(fc.dictionary(name, json, { maxKeys: 8 }), name, json, (members, key, other) => {
       const body = { ...members, model: 'm', stream: false, store: false };
       const first = keyOf(JSON.stringify(body));
-      const reversed = Object.fromEntries(Object.entries(body).reverse());
+      const reversed = Object.fromEntries(Object.entries(body).toReversed());
       const isSame = [JSON.stringify(reversed), spaced(body), blank(reversed)].every((text) => keyOf(text) === first);
       const changed = keyOf(JSON.stringify({ ...body, [key]: other }));
       return first !== undefined && isSame && (Object.hasOwn(members, key) || changed !== first);
@@ -110,7 +110,7 @@ await test('no answer crosses a scope', async (t) => {
     const look = (who: Principal, content: string): Looking & { readonly caching: Caching } => {
       const call = readCall(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] })));
       const trip = { row, exchange: exchangeOf({}), principal: who, caching: new Caching(settings), route: undefined };
-      lookUp({ call, home: undefined, named: route }, trip, { cache });
+      void lookUp({ call, home: undefined, named: route }, trip, { cache });
       return trip;
     };
     const scopeOf = ({ kind, keyId, userPath: path }: Principal): string =>
