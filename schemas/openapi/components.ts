@@ -33,6 +33,7 @@ import session from '../admin/session.schema.json' with { type: 'json' };
 import sessionWrite from '../admin/session-write.schema.json' with { type: 'json' };
 import status from '../admin/status.schema.json' with { type: 'json' };
 import usageDaily from '../admin/usage-daily.schema.json' with { type: 'json' };
+import usageKeys from '../admin/usage-keys.schema.json' with { type: 'json' };
 import usageLabels from '../admin/usage-labels.schema.json' with { type: 'json' };
 import usageLog from '../admin/usage-log.schema.json' with { type: 'json' };
 import usageModels from '../admin/usage-models.schema.json' with { type: 'json' };
@@ -123,6 +124,7 @@ const schemas = {
   'token-count-request': tokenCountRequest,
   usage,
   'usage-daily': usageDaily,
+  'usage-keys': usageKeys,
   'usage-labels': usageLabels,
   'usage-log': usageLog,
   'usage-models': usageModels,

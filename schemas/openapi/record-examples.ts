@@ -85,6 +85,7 @@ const record = {
   request_id: 'req_5f0c2b9e1a7d000012',
   provider_id: 'chatcmpl-9f3b',
   user_path: '/team-a/ann',
+  auth_key_id: '3b241101-e2bb-4255-8caf-4136c566a962',
   session_id: 'scoped-1f2e3d4c5b6a79880123456789abcdef',
   endpoint: '/v1/chat/completions',
   provider: 'openai',
@@ -144,6 +145,7 @@ export const recordExamples = {
   'usage-daily': [{ date: '2026-03-01', ...sums }],
   'usage-models': [{ model: 'gpt-4o', provider: 'openai', provider_name: 'openai', ...sums }],
   'usage-user-paths': [{ user_path: '/team-a/ann', ...sums }],
+  'usage-keys': [{ auth_key_id: record.auth_key_id, ...sums }],
   'usage-labels': [{ label: 'editors', ...sums }],
   'usage-sessions': {
     entries: [
@@ -172,6 +174,7 @@ const table = (first: string, value: string): string =>
 /** Tables, by what their rows are for. */
 export const tableExamples = {
   daily: table('date', '2026-03-01'),
+  keys: table('auth_key_id', record.auth_key_id),
   labels: table('label', 'editors'),
   models: table('model', 'gpt-4o'),
   'user-paths': table('user_path', '/team-a/ann'),

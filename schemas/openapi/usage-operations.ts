@@ -20,7 +20,7 @@ const inTable =
   'As CSV (RFC 4180) it has at most 100,000 rows; text that a spreadsheet would take for a formula has an apostrophe before it.';
 
 /** A list of rows, in JSON and as a table. */
-function rows(name: 'daily' | 'labels' | 'models' | 'user-paths', id: string, summary: string): Operation {
+function rows(name: 'daily' | 'keys' | 'labels' | 'models' | 'user-paths', id: string, summary: string): Operation {
   return {
     ...usage,
     id,
@@ -59,6 +59,11 @@ export const usageOperations: readonly Operation[] = [
   },
   rows('models', 'listUsageByModel', 'What each model has used and cost, the most expensive first.'),
   rows('user-paths', 'listUsageByUserPath', 'What each user path has used and cost, the most expensive first.'),
+  rows(
+    'keys',
+    'listUsageByKey',
+    'What each managed key has used and cost, the most expensive first. Requests with the master key have no row.',
+  ),
   rows('labels', 'listUsageByLabel', 'What each label of keys has used and cost, the most expensive first.'),
   {
     ...usage,

@@ -106,7 +106,7 @@ export interface UsageTotals {
 }
 
 /** What sums are made for: each value of it is a row. */
-export type UsageDimension = 'model' | 'user_path' | 'label' | 'session';
+export type UsageDimension = 'model' | 'user_path' | 'auth_key_id' | 'label' | 'session';
 
 export interface UsageRow extends UsageTotals {
   /** The value: for `model` the model's id at the provider. */
@@ -133,6 +133,8 @@ export interface UsageEntry extends UsageCounts {
   readonly provider_name: string;
   readonly endpoint: string;
   readonly user_path: string;
+  /** The id of the managed key. */
+  readonly auth_key_id?: string;
   readonly cache_type?: 'exact' | 'semantic';
   readonly labels?: readonly string[];
   readonly session_id?: string;

@@ -47,7 +47,7 @@ async function agrees(t: Test, store: OpenRecordStore, all: readonly UsageEntry[
     const name = JSON.stringify(filter);
     const page = { limit: 1 + below(20), offset: pick(0, 0, below(10), below(400)) };
     const edges = someEdges(source);
-    const dimension = pick('model', 'user_path', 'label', 'session');
+    const dimension = pick('model', 'user_path', 'auth_key_id', 'label', 'session');
     const search = pick(undefined, undefined, 'req-1', 'GPT', '%', 'scoped-2');
     const [sums, byTime, by, logged] = await Promise.all([
       store.usageTotals(filter),

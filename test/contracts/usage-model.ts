@@ -61,6 +61,7 @@ export function usageRecords(count: number): RequestRecord[] {
     }));
     const session = pick(undefined, 'scoped-a', 'scoped-b', `scoped-${below(60)}`);
     const labels = pick<readonly string[] | undefined>(undefined, ['web'], ['web', 'night', 'web'], ['10%'], []);
+    const key = pick(undefined, 'key-a', 'key-b');
     const cache = pick(undefined, undefined, undefined, 'exact' as const, 'semantic' as const);
     return record(seed, {
       user_path: pick('/', '/team', '/team/app', '/team/app/x', '/team-alpha', '/other/app'),
@@ -68,6 +69,7 @@ export function usageRecords(count: number): RequestRecord[] {
       attempts,
       ...(session === undefined ? {} : { session_id: session }),
       ...(labels === undefined ? {} : { labels }),
+      ...(key === undefined ? {} : { auth_key_id: key }),
       ...(cache === undefined ? {} : { cache_type: cache }),
     });
   });
@@ -75,30 +77,32 @@ export function usageRecords(count: number): RequestRecord[] {
 
 /** In the order in which they are kept. */
 export function entriesOf(records: readonly RequestRecord[]): UsageEntry[] {
-  return records.flatMap(({ id, request_id, path, user_path, session_id, cache_type, labels = [], attempts }) =>
-    attempts.flatMap(({ seq, model, provider_type, provider_name, started_ms, duration_ns, usage }) => {
-      if (usage === undefined) return [];
-      const { cost, ...counts } = usage;
-      return [
-        {
-          id: `${id}-${seq}`,
-          request_id,
-          at_ms: started_ms + duration_ns / 1e6,
-          model,
-          provider: provider_type,
-          provider_name,
-          endpoint: path,
-          user_path,
-          ...(cache_type === undefined ? {} : { cache_type }),
-          ...(labels.length === 0 ? {} : { labels: [...new Set(labels)].sort() }),
-          ...(session_id === undefined ? {} : { session_id }),
-          ...counts,
-          input_cost: cost?.input ?? null,
-          output_cost: cost?.output ?? null,
-          total_cost: cost?.total ?? null,
-        },
-      ];
-    }),
+  return records.flatMap(
+    ({ id, request_id, path, user_path, auth_key_id, session_id, cache_type, labels = [], attempts }) =>
+      attempts.flatMap(({ seq, model, provider_type, provider_name, started_ms, duration_ns, usage }) => {
+        if (usage === undefined) return [];
+        const { cost, ...counts } = usage;
+        return [
+          {
+            id: `${id}-${seq}`,
+            request_id,
+            at_ms: started_ms + duration_ns / 1e6,
+            model,
+            provider: provider_type,
+            provider_name,
+            endpoint: path,
+            user_path,
+            ...(cache_type === undefined ? {} : { cache_type }),
+            ...(labels.length === 0 ? {} : { labels: [...new Set(labels)].sort() }),
+            ...(auth_key_id === undefined ? {} : { auth_key_id }),
+            ...(session_id === undefined ? {} : { session_id }),
+            ...counts,
+            input_cost: cost?.input ?? null,
+            output_cost: cost?.output ?? null,
+            total_cost: cost?.total ?? null,
+          },
+        ];
+      }),
   );
 }
 
@@ -152,7 +156,8 @@ export function rows(all: readonly UsageEntry[], filter: UsageFilter, dimension:
   const namesOf = (entry: UsageEntry): readonly string[] => {
     if (dimension === 'model') return [JSON.stringify([entry.model, entry.provider, entry.provider_name])];
     if (dimension === 'user_path') return [entry.user_path];
-    return dimension === 'label' ? (entry.labels ?? []) : [entry.session_id ?? ''].filter((id) => id !== '');
+    if (dimension === 'label') return entry.labels ?? [];
+    return [entry[dimension === 'session' ? 'session_id' : dimension] ?? ''].filter((id) => id !== '');
   };
   const groups = new Map<string, UsageEntry[]>();
   for (const entry of matching(all, filter).sort(newestFirst(all)))

@@ -41,6 +41,7 @@ const components: Readonly<Record<string, string>> = {
   '/usage/daily': 'UsageDaily',
   '/usage/models': 'UsageModels',
   '/usage/user-paths': 'UsageUserPaths',
+  '/usage/keys': 'UsageKeys',
   '/usage/labels': 'UsageLabels',
   '/usage/sessions': 'UsageSessions',
   '/usage/log': 'UsageLog',

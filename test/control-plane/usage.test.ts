@@ -8,7 +8,13 @@ const session = 'scoped-0123456789abcdef0123456789abcdef';
 const tokens = { source: 'reported', input_tokens: 100, output_tokens: 10, total_tokens: 110 } as const;
 
 await plane.add([
-  record({ user_path: '/team/app', labels: ['web', '=1+1'], session_id: session, started_ms: start - 60_000 }),
+  record({
+    user_path: '/team/app',
+    labels: ['web', '=1+1'],
+    session_id: session,
+    auth_key_id: 'ann',
+    started_ms: start - 60_000,
+  }),
   record(
     { user_path: '/team', started_ms: start - dayMs },
     { usage: { ...tokens, cost: null, cached_input_tokens: 40 } },
@@ -113,7 +119,7 @@ await test('a bad query is refused, and its parameter is named', async (t) => {
   t.match({ status: zone.status, ...zone.body }, { status: 400, code: 'invalid_header', param: 'X-Gateway-Timezone' });
 });
 
-await test('rows by time, model, user path, label and session', async (t) => {
+await test('rows by time, model, user path, key, label and session', async (t) => {
   const keys = async (path: string, key: string) => {
     const { body } = await ask(`/usage/${path}`);
     const rows = (Array.isArray(body) ? body : body['entries']) as Record<string, unknown>[];
@@ -150,6 +156,7 @@ await test('rows by time, model, user path, label and session', async (t) => {
     ['/team-alpha', 1],
     ['/team', 1],
   ]);
+  t.same(await keys('keys', 'auth_key_id'), [['ann', 1]]);
   t.same(await keys('labels', 'label'), [
     ['web', 2],
     ['=1+1', 1],
@@ -236,7 +243,7 @@ await test('a scoped operator sees the usage of its subtree', async (t) => {
 await test('while usage is not tracked, everything is zero and bad queries are refused all the same', async (t) => {
   const off = await startRecordsPlane(t, { isRecording: false });
   t.match((await off.ask('/usage/summary')).body, { total_requests: 0, total_cost: null });
-  for (const path of ['daily', 'models', 'user-paths', 'labels'])
+  for (const path of ['daily', 'models', 'user-paths', 'keys', 'labels'])
     t.equal((await off.ask(`/usage/${path}`)).text, '[]', path);
   t.match((await off.ask('/usage/log')).body, { entries: [], total: 0 });
   t.match((await off.ask('/usage/labels?format=csv')).text, /^label,[^\r]*\r\n$/);

@@ -1,4 +1,4 @@
-// The routes of /admin/usage: totals, by time, model, user path, label and session, and single records; as JSON, most also as CSV.
+// The routes of /admin/usage: totals, by time, model, user path, key, label and session, and single records; as JSON, most also as CSV.
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { bucketsOf, type Days, intervals, mostHourlyDays } from '../../../schemas/records/buckets.ts';
@@ -32,6 +32,7 @@ const route = { config: { access: 'operator' }, exposeHeadRoute: false } as cons
 const byDimension = [
   ['models', 'model'],
   ['user-paths', 'user_path'],
+  ['keys', 'auth_key_id'],
   ['labels', 'label'],
 ] as const;
 

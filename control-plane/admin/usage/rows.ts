@@ -26,6 +26,7 @@ export const columns = {
   daily: ['date', ...sumColumns],
   model: ['model', 'provider', 'provider_name', ...sumColumns],
   user_path: ['user_path', ...sumColumns],
+  auth_key_id: ['auth_key_id', ...sumColumns],
   label: ['label', ...sumColumns],
   log: [
     'id',
@@ -33,6 +34,7 @@ export const columns = {
     'request_id',
     'provider_id',
     'user_path',
+    'auth_key_id',
     'session_id',
     'endpoint',
     'provider',

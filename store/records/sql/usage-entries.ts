@@ -56,7 +56,7 @@ function entryOf(row: Row, labels: readonly string[]): UsageEntry {
   return {
     id: `${text('record')}-${text('seq')}`,
     request_id: text('request_id'),
-    ...optional(['provider_id', 'session_id', 'cache_type'], text),
+    ...optional(['provider_id', 'session_id', 'auth_key_id', 'cache_type'], text),
     at_ms: amount('at_ms'),
     model: text('model_name'),
     provider: text('provider'),

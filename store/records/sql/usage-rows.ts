@@ -1,7 +1,8 @@
-// Sums of usage records for each model, user path, label or session.
+// Sums of usage records for each model, user path, key, label or session.
 import type { Page, UsageDimension, UsageFilter, UsageRow } from '../record-store.ts';
 import type { Row, Statements } from './database.ts';
 import { seekUsage } from './usage-filter.ts';
+import { usageByKey } from './usage-keys.ts';
 import { dictionaries, type NamedColumn } from './usage-names.ts';
 import { pageOf } from './usage-page.ts';
 import { joinSums, partSums } from './usage-parts.ts';
@@ -11,7 +12,7 @@ import { totalsOf } from './usage-sums.ts';
 
 const columnOf = { model: 'model', user_path: 'path', label: 'label' } as const;
 
-/** Records without a label, or without a session, have no row there. */
+/** Records without a key, a label or a session have no row there. */
 export async function usageBy(
   statements: Statements,
   filter: UsageFilter,
@@ -21,6 +22,7 @@ export async function usageBy(
   const sought = await seekUsage(statements, filter);
   if (sought === undefined) return { total: 0, rows: [] };
   if (dimension === 'session') return usageBySession(statements, sought, page);
+  if (dimension === 'auth_key_id') return usageByKey(statements, sought, page);
   const column: NamedColumn = columnOf[dimension];
   const wanted = { columns: [column], measures };
   const sums = joinSums(partSums(statements, sought, wanted), wanted);
