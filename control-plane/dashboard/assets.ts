@@ -50,8 +50,12 @@ export function buildAssets(): Assets {
   return { byAddress: building.byAddress, style, main, preloaded: building.reachedFrom('main.ts') };
 }
 
+/** The look of all pages, then what a page adds to it. */
 function styleText(): string {
-  return `${readFileSync(packageFile('uplot/dist/uPlot.min.css'), 'utf8')}\n${readFileSync(join(room, 'style.css'), 'utf8')}`;
+  const files = readdirSync(room, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.css'));
+  const ofPages = files.filter((path) => path !== 'style.css').toSorted();
+  const paths = [packageFile('uplot/dist/uPlot.min.css'), ...['style.css', ...ofPages].map((path) => join(room, path))];
+  return paths.map((path) => readFileSync(path, 'utf8')).join('\n');
 }
 
 /** Finds a file of a package where Node does, which need not be beside this folder. */

@@ -8,6 +8,7 @@ import { waitFor } from '../support/wait-for.ts';
 /** A page: its address, the name of its picture, and what is on it once its data is there. */
 const pages: readonly (readonly [path: string, picture: string, shown: string])[] = [
   ['', 'overview', 'text=Refused by limits'],
+  ['/explain?user_path=/team-b&model=fake/fake-small', 'explain', 'text=What the name means'],
   ['/rate-limits', 'rate-limits', 'text=runaway batch job'],
 ];
 
@@ -39,7 +40,17 @@ const providers = {
   fake: { ...settings, models: [pricing(large, 3), pricing(small, 0.2)] },
   reserve: { ...settings, models: [pricing(large, 5)] },
 };
-const files = { 'limits.yaml': limits, 'providers.yaml': { providers } };
+const records = {
+  audit: { bodies: true },
+  budgets: {
+    user_paths: [
+      { path: '/research', limits: [{ period: 'daily', amount: 0.04 }] },
+      { path: '/team-a', limits: [{ period: 'monthly', amount: 25 }] },
+    ],
+    labels: [{ label: 'batch', limits: [{ period: 'weekly', amount: 10, mode: 'shadow' }] }],
+  },
+};
+const files = { 'limits.yaml': limits, 'providers.yaml': { providers }, 'records.yaml': records };
 const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, files });
 const [proxy] = fleet.proxies;
 if (proxy === undefined) throw new Error('there is no proxy');

@@ -31,6 +31,13 @@ export const pages: readonly Page[] = [
     needs: 'operator',
     load: () => import('./pages/rate-limits.ts'),
   },
+  {
+    path: '/explain',
+    title: 'Explain',
+    group: 'Now',
+    needs: 'operator',
+    load: () => import('./pages/explain.ts'),
+  },
 ];
 
 /** The page of a path below the dashboard; undefined: there is none. */

@@ -1,0 +1,90 @@
+// One rule with what is used of it, where it comes from and until when it refuses: wherever a page says why a request was refused.
+import { duration } from '../format.ts';
+import { html, type View } from '../html.ts';
+import { linkTo } from '../router.ts';
+import { Badge } from './badge.ts';
+import { Meter } from './meter.ts';
+import { Countdown } from './time-text.ts';
+
+/** A rule as explanations and the listing of rules both have it. */
+export interface RuleFacts {
+  readonly id: string;
+  readonly name?: string;
+  readonly scope: string;
+  readonly subject: string;
+  /** Of a template, the child whose counters these are. */
+  readonly effective_subject?: string;
+  readonly mode: 'enforce' | 'shadow';
+  readonly period_label: string;
+  readonly period_seconds: number;
+  readonly max_requests?: number;
+  readonly max_tokens?: number;
+  readonly requests_used?: number;
+  readonly tokens_used?: number;
+  readonly in_flight?: number;
+  /** Absent for an operator who may not see where the rule comes from. */
+  readonly source?: 'config' | 'manual';
+  readonly declared_at?: string;
+  readonly updated_by?: string;
+  readonly reason?: string;
+  readonly expires_at?: string;
+}
+
+export interface RuleUseProps {
+  readonly rule: RuleFacts;
+  /** It refuses the request. */
+  readonly isDeciding?: boolean;
+  /** Until it admits a request; absent: it does. */
+  readonly waitSeconds?: number;
+}
+
+const scopes: Readonly<Record<string, string>> = { user_path: 'User path', provider: 'Provider', model: 'Model' };
+
+export function RuleUse({ rule, isDeciding = false, waitSeconds }: RuleUseProps): View {
+  const { subject, effective_subject: child = subject, mode, name, scope, period_label } = rule;
+  return html`<div class=${isDeciding ? 'rule-use deciding' : 'rule-use'}>
+    <div class="rule-words">
+      <div class="rule-head">
+        <span class="name">${child}</span>
+        <span class="quiet small">${scopes[scope] ?? scope}, ${periodWords(period_label)}</span>
+        ${name !== undefined && html`<${Badge}>${name}</${Badge}>`}
+        ${child !== subject && html`<${Badge} title=${`The template is ${subject}`}>from a template</${Badge}>`}
+        ${mode === 'shadow' && html`<${Badge} tone="info" title="Counts and refuses nothing">shadow</${Badge}>`}
+        ${isDeciding && html`<${Badge} tone="bad">decides</${Badge}>`}
+      </div>
+      <p class="small quiet rule-source">
+        ${waitSeconds !== undefined && html`<strong class="wait">Admits a request in ${duration(waitSeconds * 1000)}.</strong> `}
+        <${Source} rule=${rule} />
+      </p>
+    </div>
+    <${Uses} rule=${rule} />
+  </div>`;
+}
+
+/** Of `minute`, `concurrent`, `300s`. */
+function periodWords(label: string): string {
+  return label === 'concurrent' ? 'at a time' : `per ${label.replace(/^(\d+)s$/, '$1 s')}`;
+}
+
+function Uses({ rule }: { readonly rule: RuleFacts }): View {
+  const { max_requests, max_tokens, requests_used, tokens_used = 0, in_flight = 0, period_seconds } = rule;
+  const label = `${rule.effective_subject ?? rule.subject}, ${periodWords(rule.period_label)}`;
+  if (requests_used === undefined) return html`<p class="small quiet">What is used of it is not shown here.</p>`;
+  const [used, unit] = period_seconds === 0 ? [in_flight, 'in flight'] : [requests_used, 'requests'];
+  return html`<div class="rule-meters">
+    ${max_requests !== undefined && html`<${Meter} used=${used} cap=${max_requests} unit=${unit} label=${label} />`}
+    ${max_tokens !== undefined && html`<${Meter} used=${tokens_used} cap=${max_tokens} unit="tokens" label=${label} />`}
+  </div>`;
+}
+
+function Source({ rule }: { readonly rule: RuleFacts }): View {
+  const { id, source, declared_at, updated_by, reason, expires_at } = rule;
+  if (source === undefined) return html`<span>It belongs to operators above you.</span>`;
+  const by = updated_by === 'master_key' ? 'the master key' : updated_by;
+  return html`<span>
+    ${source === 'config' ? html`<code>${declared_at}</code>` : `Set by ${by ?? 'an operator'}`}
+    ${reason !== undefined && html`, “${reason}”`}
+    ${expires_at !== undefined && html`, ends in <${Countdown} at=${expires_at} over="a moment" />`}
+    <span aria-hidden="true"> · </span><a href=${linkTo('/rate-limits', { rule: id })}>Show the rule</a>
+  </span>`;
+}
