@@ -10,6 +10,8 @@ const pages: readonly (readonly [path: string, picture: string, shown: string])[
   ['', 'overview', 'text=Refused by limits'],
   ['/explain?user_path=/team-b&model=fake/fake-small', 'explain', 'text=What the name means'],
   ['/rate-limits', 'rate-limits', 'text=runaway batch job'],
+  ['/budgets', 'budgets', 'text=records.yaml'],
+  ['/usage', 'usage', 'text=Share of the cost'],
 ];
 
 const upstream = await startFakeUpstream({ t: suite });

@@ -32,11 +32,25 @@ export const pages: readonly Page[] = [
     load: () => import('./pages/rate-limits.ts'),
   },
   {
+    path: '/budgets',
+    title: 'Budgets',
+    group: 'Rules',
+    needs: 'operator',
+    load: () => import('./pages/budgets.ts'),
+  },
+  {
     path: '/explain',
     title: 'Explain',
     group: 'Now',
     needs: 'operator',
     load: () => import('./pages/explain.ts'),
+  },
+  {
+    path: '/usage',
+    title: 'Usage',
+    group: 'Records',
+    needs: 'operator',
+    load: () => import('./pages/usage.ts'),
   },
 ];
 
