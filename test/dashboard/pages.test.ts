@@ -11,6 +11,7 @@ const pages: readonly (readonly [path: string, picture: string, shown: string])[
   ['/explain?user_path=/team-b&model=fake/fake-small', 'explain', 'text=What the name means'],
   ['/rate-limits', 'rate-limits', 'text=runaway batch job'],
   ['/budgets', 'budgets', 'text=records.yaml'],
+  ['/requests', 'requests', 'text=429 rate_limit_exceeded'],
   ['/usage', 'usage', 'text=Share of the cost'],
 ];
 

@@ -5,6 +5,8 @@ import { findSession } from './session.ts';
 /** What a listener hears. `reset`: entries were left out, so lists have to be read again. */
 export interface LiveListener<Entry> {
   readonly entry: (entry: Entry) => void;
+  /** Entries come from here on. */
+  readonly ready?: () => void;
   readonly reset?: () => void;
 }
 
@@ -22,6 +24,7 @@ export function useLive<Entry>(listener: LiveListener<Entry>, isOn: boolean): vo
     if (!isOn) return undefined;
     const mine: LiveListener<Entry> = {
       entry: (entry) => latest.current.entry(entry),
+      ready: () => latest.current.ready?.(),
       reset: () => latest.current.reset?.(),
     };
     listeners.add(mine);
@@ -52,7 +55,10 @@ function open(): EventSource {
   const note = ({ lastEventId }: MessageEvent): void => {
     if (lastEventId !== '') cursor = lastEventId;
   };
-  opened.addEventListener('ready', note);
+  opened.addEventListener('ready', (event: MessageEvent<string>) => {
+    note(event);
+    for (const listener of listeners) listener.ready?.();
+  });
   opened.addEventListener('entry', (event: MessageEvent<string>) => {
     note(event);
     const entry = JSON.parse(event.data) as never;

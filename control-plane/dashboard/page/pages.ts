@@ -46,6 +46,13 @@ export const pages: readonly Page[] = [
     load: () => import('./pages/explain.ts'),
   },
   {
+    path: '/requests',
+    title: 'Requests',
+    group: 'Records',
+    needs: 'operator',
+    load: () => import('./pages/requests.ts'),
+  },
+  {
     path: '/usage',
     title: 'Usage',
     group: 'Records',

@@ -1,0 +1,102 @@
+// The filters of requests: their fields, how they are asked for, and which entries of the live stream they let through.
+import type { FilterField } from '../../parts/filter-form.ts';
+import type { Entry } from './entry.ts';
+
+const statuses = ['200', '400', '401', '403', '404', '429', '499', '500', '502', '503', '504'];
+
+/** Every filter of the API, under its name there. */
+export const fields: readonly FilterField[] = [
+  { name: 'search', label: 'Search', type: 'search', placeholder: 'id, model, path, error' },
+  { name: 'user_path', label: 'User path', placeholder: '/team-a' },
+  { name: 'requested_model', label: 'Model or alias', placeholder: 'chat' },
+  {
+    name: 'status_code',
+    label: 'Status',
+    options: [['', 'Every status'], ...statuses.map((each) => [each, each] as const)],
+  },
+  {
+    name: 'days',
+    label: 'Time',
+    options: [
+      ['', '30 days'],
+      ['1', 'Today'],
+      ['7', '7 days'],
+      ['90', '90 days'],
+      ['365', 'A year'],
+    ],
+  },
+];
+
+export const moreFields: readonly FilterField[] = [
+  { name: 'provider', label: 'Provider', placeholder: 'openai' },
+  { name: 'error_type', label: 'Error type', placeholder: 'rate_limit_error' },
+  { name: 'path', label: 'Path', placeholder: '/v1/chat' },
+  {
+    name: 'method',
+    label: 'Method',
+    options: [['', 'Every method'], ...['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((each) => [each, each] as const)],
+  },
+  {
+    name: 'stream',
+    label: 'Answer',
+    options: [
+      ['', 'Every kind'],
+      ['true', 'Streams'],
+      ['false', 'In one piece'],
+    ],
+  },
+  { name: 'session_id', label: 'Session', placeholder: 'its whole id' },
+  { name: 'start_date', label: 'From', type: 'date' },
+  { name: 'end_date', label: 'To', type: 'date' },
+];
+
+const names = [...fields, ...moreFields].map(({ name }) => name);
+
+/** What the API is asked, of the query of the page. */
+export function apiQuery(query: URLSearchParams): URLSearchParams {
+  return new URLSearchParams(
+    names.flatMap((name) => {
+      const value = query.get(name) ?? '';
+      return value === '' ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** Whether an entry that comes in now is one that the API would list. */
+export function filterOf(query: URLSearchParams): (entry: Entry) => boolean {
+  const given = (name: string): string => (query.get(name) ?? '').trim();
+  const [path, status, stream, session, method] = ['user_path', 'status_code', 'stream', 'session_id', 'method'].map(
+    given,
+  );
+  const below = path === undefined || path === '' || path === '/' ? undefined : `/${path.replace(/^\/+|\/+$/g, '')}`;
+  return (entry) =>
+    (below === undefined || entry.user_path === below || entry.user_path.startsWith(`${below}/`)) &&
+    (status === '' || String(entry.status_code) === status) &&
+    (stream === '' || String(entry.stream) === stream) &&
+    (session === '' || entry.session_id === session) &&
+    (method === '' || entry.method === method) &&
+    has(given('requested_model'), entry.requested_model) &&
+    has(given('provider'), entry.provider_name, entry.provider) &&
+    has(given('error_type'), entry.error_type) &&
+    has(given('path'), entry.path) &&
+    has(given('search'), ...searched(entry));
+}
+
+function searched(entry: Entry): readonly (string | undefined)[] {
+  const { request_id, requested_model, provider, provider_name, method, path, session_id, error_type, data } = entry;
+  return [
+    request_id,
+    requested_model,
+    provider,
+    provider_name,
+    method,
+    path,
+    session_id,
+    error_type,
+    data.error_message,
+  ];
+}
+
+function has(part: string, ...texts: readonly (string | undefined)[]): boolean {
+  return part === '' || texts.some((text) => text?.toLowerCase().includes(part.toLowerCase()));
+}
