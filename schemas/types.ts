@@ -1485,6 +1485,15 @@ export interface AuthKeyChange {
   expires_in?: string | null;
 }
 /**
+ * The body of POST /admin/auth-keys/{id}/rotate; an object without members revokes the old key at once.
+ */
+export interface AuthKeyRotate {
+  /**
+   * For how long the old key still works beside the new one, so that its users can change over: a whole number of minutes, hours or days such as 30m, 8h or 7d. Absent: not at all. null is the same as absent.
+   */
+  overlap?: string | null;
+}
+/**
  * The body of PUT /admin/auth-keys/{id}/labels: the complete list; an empty list removes all labels. The stored key takes at most 16 KiB.
  */
 export interface AuthKeyLabels {

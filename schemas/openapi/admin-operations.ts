@@ -145,6 +145,22 @@ const authKeyOperations: readonly Operation[] = [
   },
   {
     ...oneKey,
+    id: 'rotateAuthKey',
+    method: 'post',
+    path: '/admin/auth-keys/{id}/rotate',
+    summary: 'Issues a key in the place of another, with its name, rights and end, and revokes that one.',
+    description:
+      'The secret of the new key is in this answer and nowhere else. With `overlap` the old key works for a while longer.',
+    body: 'auth-key-rotate',
+    success: { status: 201, says: 'The new key, with its secret.', schema: 'auth-key-issued', headers: writeHeaders },
+    refusals: {
+      ...oneKeyWrite,
+      403: ['admin_scope_denied'],
+      409: ['auth_key_inactive', 'too_many_auth_keys', 'write_conflict'],
+    },
+  },
+  {
+    ...oneKey,
     id: 'deactivateAuthKey',
     method: 'post',
     path: '/admin/auth-keys/{id}/deactivate',

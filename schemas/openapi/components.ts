@@ -12,6 +12,7 @@ import dashboardAccess from '../admin/auth-key-dashboard-access.schema.json' wit
 import authKeyIssued from '../admin/auth-key-issued.schema.json' with { type: 'json' };
 import authKeyLabels from '../admin/auth-key-labels.schema.json' with { type: 'json' };
 import authKeyList from '../admin/auth-key-list.schema.json' with { type: 'json' };
+import authKeyRotate from '../admin/auth-key-rotate.schema.json' with { type: 'json' };
 import authKeyWrite from '../admin/auth-key-write.schema.json' with { type: 'json' };
 import budgetDelete from '../admin/budget-delete.schema.json' with { type: 'json' };
 import budgetReset from '../admin/budget-reset.schema.json' with { type: 'json' };
@@ -82,6 +83,7 @@ const schemas = {
   'auth-key-issued': authKeyIssued,
   'auth-key-labels': authKeyLabels,
   'auth-key-list': authKeyList,
+  'auth-key-rotate': authKeyRotate,
   'auth-key-write': authKeyWrite,
   'budget-delete': budgetDelete,
   'budget-reset': budgetReset,

@@ -118,6 +118,7 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
   'auth-key-change': { user_path: '/team-b/ann', expires_in: '90d' },
   'auth-key-dashboard-access': { dashboard_access: true },
   'auth-key-issued': { ...keyOfAnn, value: 'sk-gw-0V7mXk2TqLw9bRj4ZyH1cUe8sNdPaG6fIoKtQxWvZk9' },
+  'auth-key-rotate': { overlap: '1d' },
   'auth-key-labels': { labels: ['editors'] },
   'auth-key-list': [{ ...keyOfAnn, last_used_at: '2026-03-01T21:00:00.000Z' }],
   'auth-key-write': { name: 'Ann, editor', user_path: '/team-a/ann', allowed_models: ['chat'] },

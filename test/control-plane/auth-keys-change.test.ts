@@ -127,3 +127,45 @@ await test('nobody grants by a PATCH what the own key does not have', async (t) 
   for (const change of [{ expires_in: '13h' }, { allowed_models: ['*'] }, { user_path: '/' }])
     t.equal((await patch(stand, lead.id, change, lead.value)).status, 403, `itself: ${JSON.stringify(change)}`);
 });
+
+await test('a rotation issues a key in the place of another, which works for as long as it is told to', async (t) => {
+  const stand = await startKeyServer(t);
+  const draft = { name: 'app', user_path: '/team', labels: ['a'], allowed_models: ['fast'], expires_in: '30d' };
+  const rotate = (id: string, body: object, token?: string) => stand.ask('POST', `${path}/${id}/rotate`, body, token);
+  const rows: [body: object, old: object][] = [
+    [{}, { active: false, enabled: false, deactivated_at: '2026-06-01T12:00:00.000Z' }],
+    [{ overlap: null }, { active: false, enabled: false }],
+    [{ overlap: '1d' }, { active: true, enabled: true, expires_at: '2026-06-02T12:00:00.000Z' }],
+    [{ overlap: '90d' }, { active: true, expires_at: '2026-07-01T12:00:00.000Z' }],
+  ];
+  for (const [body, expected] of rows) {
+    const old = await stand.issue(draft);
+    const rotated = await rotate(old.id, body);
+    t.equal(rotated.status, 201, JSON.stringify(body));
+    const said = { name: 'app', user_path: '/team', labels: ['a'], allowed_models: ['fast'], active: true };
+    t.match(rotated.body, { ...said, expires_at: '2026-07-01T12:00:00.000Z' });
+    t.not(rotated.body['id'], old.id);
+    t.not(rotated.body['value'], old.value);
+    t.match((await stand.ask('GET', `${path}/${old.id}`)).body, expected);
+    t.notMatch(JSON.stringify(stand.logged), String(rotated.body['value']), 'the secret is in no log');
+  }
+  const revoked = await stand.issue();
+  await rotate(revoked.id, {});
+  t.match((await rotate(revoked.id, {})).body, { status_code: 409, code: 'auth_key_inactive' });
+  t.match((await rotate(revoked.id, { overlap: '8 hours' })).body, { status_code: 400, param: 'overlap' });
+  t.match((await rotate('nobody', {})).body, { status_code: 404, code: 'auth_key_not_found' });
+});
+
+await test('nobody gets the secret of a key that has more rights by rotating it', async (t) => {
+  const { stand, lead, within } = await startLead(t);
+  for (const [draft, code] of [
+    [within, undefined],
+    [{ user_path: '/team/dev' }, 'admin_scope_denied'],
+    [{ ...within, expires_at: null }, 'admin_scope_denied'],
+    [{ user_path: '/other' }, 'auth_key_not_found'],
+  ] as const) {
+    const { id } = await stand.issue(draft);
+    const { body } = await stand.ask('POST', `${path}/${id}/rotate`, {}, lead.value);
+    t.equal(body['code'], code, JSON.stringify(draft));
+  }
+});

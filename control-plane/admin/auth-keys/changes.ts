@@ -1,7 +1,7 @@
 // Decides writes to managed keys: whether the operator may make them, and the key after the write. Pure.
 import { managedKeys } from '../../../schemas/documents/kinds.ts';
 import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
-import { type AuthKey, authKey, authKeyBody } from '../../../schemas/keys/auth-key.ts';
+import { type AuthKey, authKey, authKeyBody, isActive } from '../../../schemas/keys/auth-key.ts';
 import { coversEntry } from '../../../schemas/keys/model-access.ts';
 import { digestOf, redacted } from '../../../schemas/keys/secret.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
@@ -50,12 +50,18 @@ export function findKey({ keys }: View, id: string): AuthKey {
   return key;
 }
 
+/** What a new key is made of. */
+export interface Making {
+  readonly id: string;
+  readonly secret: string;
+  /** The operator. */
+  readonly by: string;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
 /** A new key. Throws 403 `admin_scope_denied` when it would grant more than the operator has, 400 when it is too large. */
-export function issueKey(
-  draft: KeyDraft,
-  { id, secret, by, nowMs }: { id: string; secret: string; by: string; nowMs: number },
-  view: View,
-): Decision {
+export function issueKey(draft: KeyDraft, { id, secret, by, nowMs }: Making, view: View): Decision {
   const { operator } = view;
   if (draft.anyUserPath && isScoped(operator)) throw beyond('any_user_path', 'issue a key with any_user_path');
   if (!isInScope(operator, draft.userPath)) throw beyond('user_path', `issue a key outside of ${operator.userPath}`);
@@ -74,6 +80,21 @@ export function issueKey(
   });
   checkSize(key);
   return stored(key);
+}
+
+/**
+ * A new key in the place of `key`, which works until then and no longer. Throws 409 `auth_key_inactive`, and what `issueKey` throws: nobody
+ * gets the secret of a key with more rights than the operator.
+ */
+export function rotateKey(key: AuthKey, untilMs: number, making: Making, view: View): Decision {
+  const { nowMs } = making;
+  if (!isActive(key, nowMs)) throw refusal('auth_key_inactive', { fill: { id: key.id } });
+  const issued = issueKey(key, making, view);
+  const old =
+    untilMs <= nowMs
+      ? deactivateKey(key, nowMs)
+      : changed(key, { expiresAtMs: Math.min(key.expiresAtMs, untilMs) }, nowMs);
+  return { key: issued.key, changes: [...issued.changes, ...old.changes] };
 }
 
 /** The key, inactive from now on; its document stays. */

@@ -25,6 +25,7 @@ const readWriteBody = createBodyReader(bodies.authKeyWrite);
 const readChangeBody = createBodyReader(bodies.authKeyChange);
 const readLabels = createBodyReader(bodies.authKeyLabels);
 const readAllowedModels = createBodyReader(bodies.authKeyAllowedModels);
+const readRotate = createBodyReader(bodies.authKeyRotate);
 const readDashboardAccess = createBodyReader(bodies.authKeyDashboardAccess);
 const invisible = /[\p{C}\p{Zl}\p{Zp}]/u;
 
@@ -69,6 +70,12 @@ export function readChange(body: unknown, known: KnownModels, nowMs: number): Ke
     ...(models === undefined ? {} : { allowedModels: modelsOf(models ?? [], known) }),
     ...(isEndGiven ? { expiresAtMs: readExpiry(given, nowMs) ?? Number.POSITIVE_INFINITY } : {}),
   };
+}
+
+/** The body of a rotation: until when the old key works. Unix milliseconds. */
+export function readRotation(body: unknown, nowMs: number): number {
+  const { overlap } = readRotate(body);
+  return overlap === undefined ? nowMs : (readExpiry({ expires_in: overlap }, nowMs) ?? nowMs);
 }
 
 /** The body of a PUT of labels: the complete list. */

@@ -6,6 +6,7 @@ import type { AuthKey } from '../../../schemas/keys/auth-key.ts';
 import { newSecret } from '../../../schemas/keys/secret.ts';
 import type { KnownModels } from '../../../schemas/rules/known-models.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
+import { timestamp } from '../../../schemas/timestamp.ts';
 import type { DocumentUses, StoredState } from '../../../store/state/state-store.ts';
 import { type Operator, who } from '../../authenticate.ts';
 import { createCommitter, type Decided, type DocumentStore } from '../commit.ts';
@@ -23,11 +24,19 @@ import {
   openDashboard,
   relabelKey,
   restrictKey,
+  rotateKey,
   type View,
   viewOf,
 } from './changes.ts';
 import { checkQuota } from './check-quota.ts';
-import { readAllowedModelsBody, readChange, readDashboardAccessBody, readDraft, readLabelsBody } from './read-draft.ts';
+import {
+  readAllowedModelsBody,
+  readChange,
+  readDashboardAccessBody,
+  readDraft,
+  readLabelsBody,
+  readRotation,
+} from './read-draft.ts';
 import { keyFacts, keyRecord } from './record.ts';
 
 /** The parts of the process that this resource uses. */
@@ -127,6 +136,21 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     });
     request.wrote(making.id, { before: null, after: keyFacts(issued.key, nowMs()) });
     return reply.code(201).send({ ...keyRecord(issued.key, { nowMs: nowMs() }), value: secret });
+  });
+
+  app.post('/admin/auth-keys/:id/rotate', { config }, async (request: OneKey, reply) => {
+    const { operator, body, params } = request;
+    const untilMs = readRotation(body, nowMs());
+    const secret = newSecret();
+    const making = { id: randomUUID(), secret, by: who(request), nowMs: nowMs() };
+    const { key } = await write(reply, (state) => {
+      const seen = view(state, operator);
+      const old = findKey(seen, params.id);
+      checkQuota(state, seen.operator, parts.quotas());
+      return rotateKey(old, untilMs, making, seen);
+    });
+    request.wrote(params.id, { replaced_by: key.id, until: timestamp(untilMs), after: keyFacts(key, nowMs()) });
+    return reply.code(201).send({ ...keyRecord(key, { nowMs: nowMs() }), value: secret });
   });
 
   app.get('/admin/auth-keys/:id', { config }, async ({ params, operator }: OneKey, reply) => {

@@ -12,6 +12,7 @@ export declare const budgetReset: BodyValidators<bodies.BudgetReset>;
 export declare const budgetSettingsWrite: BodyValidators<bodies.BudgetSettingsWrite>;
 export declare const authKeyWrite: BodyValidators<bodies.AuthKeyWrite>;
 export declare const authKeyChange: BodyValidators<bodies.AuthKeyChange>;
+export declare const authKeyRotate: BodyValidators<bodies.AuthKeyRotate>;
 export declare const authKeyLabels: BodyValidators<bodies.AuthKeyLabels>;
 export declare const authKeyAllowedModels: BodyValidators<bodies.AuthKeyAllowedModels>;
 export declare const authKeyDashboardAccess: BodyValidators<bodies.AuthKeyDashboardAccess>;
