@@ -40,6 +40,7 @@ import { rateLimits } from './admin/rate-limits/routes.ts';
 import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
 import { recordRoutes } from './admin/records/routes.ts';
 import { status } from './admin/status/routes.ts';
+import { targets } from './admin/targets/routes.ts';
 import { virtualModels } from './admin/virtual-models/routes.ts';
 import { who } from './authenticate.ts';
 import { ConfigInForce } from './config-in-force.ts';
@@ -195,6 +196,7 @@ await app.register(configRoutes, {
 });
 const statusSources = { fleet, degradation, desired, config: configStatus, state, keyMark: () => store.keyMark() };
 await app.register(status, { parts: { ...statusSources, engine, secretProblems, nowMs } });
+await app.register(targets, { parts: { fleet, nowMs } });
 await app.register(recordRoutes, { parts: { store: records.store, managed, nowMs, log } });
 await app.register(dashboard, { parts: { access, version: manifest.version, log } });
 for (const routes of [explainRoutes, openapi]) await app.register(routes);

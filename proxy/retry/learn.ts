@@ -52,6 +52,7 @@ export function noteSuccess(called: TimedCall, nowMs: number, gone: boolean): vo
   if (gone) state.breaker.released(role);
   else {
     state.outrunsInARow = 0;
+    state.calls.add(false, nowMs);
     state.breaker.succeeded(nowMs, role);
     if (!isPaced) state.latency.observe(nowMs - startedAtMs, nowMs, answer.stream);
   }
@@ -79,6 +80,7 @@ export function noteFailure(called: Called, { kind, failure, hasOtherKey }: Fail
   const { state, answer, role } = called;
   const { breaker } = state;
   learnQuota(called, nowMs);
+  state.calls.add(failure !== undefined || answer.status >= 500 || kind !== undefined, nowMs);
   if (failure?.isStale === true) breaker.released(role);
   else if (failure !== undefined || answer.status >= 500 || kind === 'invalid_answer') noteBreak(called, nowMs);
   // A provider that refuses a request is there.

@@ -94,7 +94,14 @@ export interface OwnFacts {
   readonly environment: string;
   readonly live: Pick<
     HeartbeatBody,
-    'counters' | 'windows' | 'refused' | 'unusable_targets' | 'unusable_target_count' | 'discovered_models'
+    | 'counters'
+    | 'windows'
+    | 'refused'
+    | 'unusable_targets'
+    | 'unusable_target_count'
+    | 'asked_targets'
+    | 'asked_target_count'
+    | 'discovered_models'
   >;
 }
 

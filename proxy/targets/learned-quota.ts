@@ -112,6 +112,12 @@ export class LearnedQuota {
     }
   }
 
+  /** What is known of each limit now: how much is left, and how much there is in all, where that is told. */
+  *limits(nowMs: number): Generator<readonly [QuotaDimension, remaining: number, limit: number | undefined], void> {
+    for (const [dimension, remaining] of this.remaining(nowMs))
+      yield [dimension, remaining, this.#limits?.get(dimension)?.limit];
+  }
+
   #take(dimension: QuotaDimension, part: Part, text: string, nowMs: number): void {
     const value = part === 'reset' ? (momentMs(text) ?? nowMs + (durationMs(text) ?? Number.NaN)) : count(text);
     if (!Number.isFinite(value)) return;

@@ -73,4 +73,16 @@ export class LearnedQuotas {
     }
     return sums;
   }
+
+  /** The same with how much there is in all; undefined where a key was not told. */
+  limits(nowMs: number): ReadonlyMap<QuotaDimension, readonly [remaining: number, limit: number | undefined]> {
+    const sums = new Map<QuotaDimension, readonly [number, number | undefined]>();
+    for (const quota of this.#byKey.values()) {
+      for (const [dimension, remaining, limit] of quota.limits(nowMs)) {
+        const [left, all] = sums.get(dimension) ?? [0, 0];
+        sums.set(dimension, [left + remaining, all === undefined || limit === undefined ? undefined : all + limit]);
+      }
+    }
+    return sums;
+  }
 }

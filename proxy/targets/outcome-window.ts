@@ -1,13 +1,17 @@
-// How many calls of the last ten seconds ended how: slices of a second each.
+// How many calls of the last seconds ended how: ten slices of time.
 
-const sliceMs = 1000;
 const slices = 10;
 
-/** Counts calls and failures of the last 9 to 10 seconds. Moments in milliseconds. */
+/** Counts calls and failures of the last 9 to 10 slices of time, a second each unless told otherwise. Moments in milliseconds. */
 export class OutcomeWindow {
   /** Calls and failures of each slice in turn; a target that was never called has none. */
   #counts: number[] | undefined;
   #slice = 0;
+  readonly #sliceMs: number;
+
+  constructor(sliceMs: number = 1000) {
+    this.#sliceMs = sliceMs;
+  }
 
   add(isFailure: boolean, nowMs: number): void {
     const counts = this.#advance(nowMs);
@@ -38,7 +42,7 @@ export class OutcomeWindow {
 
   /** Empties the slices that have left the window. */
   #advance(nowMs: number): number[] {
-    const slice = Math.floor(nowMs / sliceMs);
+    const slice = Math.floor(nowMs / this.#sliceMs);
     this.#counts ??= Array.from({ length: slices * 2 }, () => 0);
     const counts = this.#counts;
     // A clock that is a little behind counts into the newest slice.

@@ -2,16 +2,22 @@
 import { Breaker } from './breaker.ts';
 import { Latency } from './latency.ts';
 import { LearnedQuotas } from './learned-quotas.ts';
+import { OutcomeWindow } from './outcome-window.ts';
 import { longestRestMs } from './rest-times.ts';
 
 /** Why others are preferred to a target. Half-open: one request will find out whether it works again. */
 export type Obstacle = 'breaker_open' | 'breaker_half_open' | 'resting' | 'quota_used_up';
+
+/** Calls are shown for the last ten of these. Milliseconds. */
+const shownSliceMs = 6_000;
 
 /** Moments in Unix milliseconds. */
 export class TargetState {
   readonly breaker = new Breaker();
   readonly latency = new Latency();
   readonly quota = new LearnedQuotas();
+  /** The calls of the last minute, to be shown. */
+  readonly calls = new OutcomeWindow(shownSliceMs);
   /** Calls that were cancelled because another target was faster, since the last one that was answered. */
   outrunsInARow = 0;
   #restsUntilMs = 0;

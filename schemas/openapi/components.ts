@@ -33,6 +33,7 @@ import rateLimits from '../admin/rate-limits.schema.json' with { type: 'json' };
 import session from '../admin/session.schema.json' with { type: 'json' };
 import sessionWrite from '../admin/session-write.schema.json' with { type: 'json' };
 import status from '../admin/status.schema.json' with { type: 'json' };
+import targets from '../admin/targets.schema.json' with { type: 'json' };
 import usageDaily from '../admin/usage-daily.schema.json' with { type: 'json' };
 import usageKeys from '../admin/usage-keys.schema.json' with { type: 'json' };
 import usageLabels from '../admin/usage-labels.schema.json' with { type: 'json' };
@@ -122,6 +123,7 @@ const schemas = {
   session,
   'session-write': sessionWrite,
   status,
+  targets,
   'token-count': tokenCount,
   'token-count-request': tokenCountRequest,
   usage,

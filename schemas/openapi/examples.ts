@@ -2,6 +2,7 @@
 import { budgetExamples, declaredBudget } from './budget-examples.ts';
 import type { SchemaName } from './components.ts';
 import { explanationExamples } from './explanation-example.ts';
+import { fleetExamples } from './fleet-examples.ts';
 import { modelExamples } from './model-examples.ts';
 import { recordExamples } from './record-examples.ts';
 
@@ -118,7 +119,6 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
   'auth-key-change': { user_path: '/team-b/ann', expires_in: '90d' },
   'auth-key-dashboard-access': { dashboard_access: true },
   'auth-key-issued': { ...keyOfAnn, value: 'sk-gw-0V7mXk2TqLw9bRj4ZyH1cUe8sNdPaG6fIoKtQxWvZk9' },
-  'auth-key-rotate': { overlap: '1d' },
   'auth-key-labels': { labels: ['editors'] },
   'auth-key-list': [{ ...keyOfAnn, last_used_at: '2026-03-01T21:00:00.000Z' }],
   'auth-key-write': { name: 'Ann, editor', user_path: '/team-a/ann', allowed_models: ['chat'] },
@@ -191,6 +191,7 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
     store: { engine: 'redis', status: 'up', source: 'store', store_id: '6fa459ea-ee8a-4ca4-894e-db77e160355e' },
   },
   ...explanationExamples,
+  ...fleetExamples,
   ...recordExamples,
   ...modelExamples,
   'virtual-model-delete': { source: 'chat' },

@@ -25,6 +25,17 @@ export const statusOperations: readonly Operation[] = [
     success: { status: 200, says: 'The state of the fleet.', schema: 'status' },
   },
   {
+    id: 'listTargets',
+    method: 'get',
+    path: '/admin/targets',
+    tag: 'Status',
+    access: 'admin',
+    summary: 'How models at providers are doing: breakers, speed, calls, learned limits.',
+    description: 'What each live proxy knows, from its last heartbeat. It also answers while the store is down.',
+    success: { status: 200, says: 'The targets that were asked.', schema: 'targets' },
+    refusals: { 400: ['invalid_query'] },
+  },
+  {
     id: 'getConvergence',
     method: 'get',
     path: '/admin/convergence',

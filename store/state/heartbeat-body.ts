@@ -33,6 +33,10 @@ export interface HeartbeatBody {
   readonly unusable_targets?: readonly UnusableTarget[];
   /** How many there are. */
   readonly unusable_target_count?: number;
+  /** Targets that were asked, up to `mostAskedTargets`; absent in the heartbeat of an older proxy. */
+  readonly asked_targets?: readonly AskedTarget[];
+  /** How many there are. */
+  readonly asked_target_count?: number;
   /** Providers that are asked for their models, up to `mostDiscovered`; absent in the heartbeat of an older proxy. */
   readonly discovered_models?: readonly DiscoveredModels[];
 }
@@ -42,6 +46,24 @@ export type DiscoveredModels = readonly [provider: string, count: number, atMs: 
 
 /** `reason`: see the schema of /admin/status. `untilMs`: when it is asked again, in Unix milliseconds. */
 export type UnusableTarget = readonly [provider: string, model: string, reason: string, untilMs: number];
+
+/**
+ * How a target is doing. `calls`, `failures`: of the last `callWindowSeconds`. `firstByteMs`, `p95Ms`: times to the first byte in whole
+ * milliseconds, null while they are not known.
+ */
+export type AskedTarget = readonly [
+  provider: string,
+  model: string,
+  breaker: string,
+  calls: number,
+  failures: number,
+  firstByteMs: number | null,
+  p95Ms: number | null,
+  limits: readonly LearnedLimit[],
+];
+
+/** What a provider said of a rate limit; `limit` null: it did not say. */
+export type LearnedLimit = readonly [dimension: string, remaining: number, limit: number | null];
 
 export type LiveCounter = readonly [
   key: string,
@@ -70,6 +92,10 @@ export const mostLeftOut = 500;
 
 /** The same of targets that are not usable. */
 export const mostUnusableTargets = 100;
+/** The same of targets that were asked. */
+export const mostAskedTargets = 200;
+/** How long calls of targets are counted for. */
+export const callWindowSeconds = 60;
 /** The same of providers that are asked for their models. */
 export const mostDiscovered = 100;
 
@@ -83,6 +109,7 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
     refused,
     config_problems: problems,
     unusable_targets: unusable,
+    asked_targets: asked,
     discovered_models: found,
   } = said;
   const isWhole =
@@ -106,6 +133,8 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
     (refused === undefined || (Array.isArray(refused) && refused.every(isRefused))) &&
     (unusable === undefined || (Array.isArray(unusable) && unusable.every(isUnusable))) &&
     (said.unusable_target_count === undefined || isNumber(said.unusable_target_count)) &&
+    (asked === undefined || (Array.isArray(asked) && asked.every(isAsked))) &&
+    (said.asked_target_count === undefined || isNumber(said.asked_target_count)) &&
     (found === undefined || (Array.isArray(found) && found.every(isDiscovered)));
   return isWhole ? (body as HeartbeatBody) : undefined;
 }
@@ -120,6 +149,35 @@ function isRefused(value: unknown): value is RefusedCount {
 
 function isUnusable(value: unknown): value is UnusableTarget {
   return Array.isArray(value) && value.length >= 4 && value.slice(0, 3).every(isText) && isMoment(value[3]);
+}
+
+const breakerStates: ReadonlySet<unknown> = new Set(['closed', 'half_open', 'open']);
+const limitDimensions: ReadonlySet<unknown> = new Set(['requests', 'tokens', 'input_tokens', 'output_tokens']);
+
+function isAsked(value: unknown): value is AskedTarget {
+  if (!Array.isArray(value)) return false;
+  const [provider, model, breaker, calls, failures, mean, p95, limits] = value as unknown[];
+  return (
+    isText(provider) &&
+    isText(model) &&
+    breakerStates.has(breaker) &&
+    isCount(calls) &&
+    isCount(failures) &&
+    (mean === null || isCount(mean)) &&
+    (p95 === null || isCount(p95)) &&
+    Array.isArray(limits) &&
+    limits.every(isLearned)
+  );
+}
+
+function isLearned(value: unknown): value is LearnedLimit {
+  if (!Array.isArray(value)) return false;
+  const [dimension, remaining, limit] = value as unknown[];
+  return limitDimensions.has(dimension) && isCount(remaining) && (limit === null || isCount(limit));
+}
+
+function isCount(value: unknown): value is number {
+  return isNumber(value) && value >= 0;
 }
 
 function isDiscovered(value: unknown): value is DiscoveredModels {

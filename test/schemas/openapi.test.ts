@@ -3,43 +3,17 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
-import { auditRoutes } from '../../control-plane/admin/audit/routes.ts';
-import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
-import { budgets } from '../../control-plane/admin/budgets/routes.ts';
-import { cache } from '../../control-plane/admin/cache/routes.ts';
-import { configRoutes } from '../../control-plane/admin/config/routes.ts';
-import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
-import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
-import { openapi } from '../../control-plane/admin/openapi/routes.ts';
-import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
-import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
-import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
-import { sessionRoutes } from '../../control-plane/admin/session/routes.ts';
-import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
-import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
-import { virtualModels } from '../../control-plane/admin/virtual-models/routes.ts';
-import { who } from '../../control-plane/authenticate.ts';
-import { ConfigInForce } from '../../control-plane/config-in-force.ts';
 import { errors as adminErrors } from '../../control-plane/errors.ts';
-import { createFleet } from '../../control-plane/fleet.ts';
-import { createServer } from '../../control-plane/server.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { modelEndpoints } from '../../proxy/endpoints/model-endpoints.ts';
 import { errors as proxyErrors } from '../../proxy/error-table.ts';
-import { credentialsOf } from '../../schemas/keys/credentials.ts';
-import { digestOf } from '../../schemas/keys/secret.ts';
 import { describeApi, operations, refusalsOf } from '../../schemas/openapi/document.ts';
-import { nothingKnown } from '../../schemas/rules/known-models.ts';
-import { openStateStore } from '../../store/state/open.ts';
-import { budgetParts } from '../support/budget-parts.ts';
 import { startProcess } from '../support/process.ts';
-import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { pathCases } from './path-cases.ts';
+import { masterKey, startAdmin } from './served-admin.ts';
 
 type Tree = { readonly [name: string]: Tree };
 
-const masterKey = 'sk-test-master-key-0123456789';
 const text = JSON.stringify(describeApi());
 const document = JSON.parse(text) as Tree;
 const components = document['components'] ?? {};
@@ -252,58 +226,6 @@ await test('every error code exists and is answered with the status it stands un
   }
   t.strictSame(wrong, []);
 });
-
-/** Everything the control plane can serve, and what it registered: `GET /admin/status`. */
-async function startAdmin(t: Test) {
-  const store = openStateStore({ directory: temporaryDirectory(t) });
-  const nowMs = () => Date.now();
-  const desired = () => ({ configRevision: 'c', stateRevision: 0, environment: 'e' });
-  const fleet = createFleet(store, desired, nowMs);
-  const credentials = credentialsOf(digestOf(masterKey), []);
-  const access = { credentials: () => credentials, failedLogins: createFailedLogins(), masterKey, nowMs };
-  const app = createServer({
-    logger: { error: () => undefined, info: () => undefined },
-    metrics: { contentType: 'text/plain', text: async () => '' },
-    access,
-    readiness: () => ({ status: 'ready', reasons: [] }),
-  });
-  const routes: { name: string; access: unknown }[] = [];
-  app.addHook('onRoute', ({ method, url, config }) => {
-    for (const each of [method].flat()) {
-      if (each !== 'HEAD') routes.push({ name: `${each} ${url}`, access: config?.access });
-    }
-  });
-  const live = async () => liveCounters([], nowMs());
-  const [quotas, degradation] = [() => defaultQuotas, { look: () => [] }];
-  const configRules = () => ({ rules: [], declared: new Map(), places: new Map() });
-  const rules = { store, quotas, configRules, live, prerequisites: () => rulePrerequisites(), nowMs };
-  await app.register(rateLimits, { parts: rules, who });
-  const empty = new ConfigInForce({ hasTemplates: true, usageEnabled: true });
-  const aliases = { store, nowMs, configAliases: () => ({ aliases: [], places: new Map(), models: empty.models }) };
-  await app.register(virtualModels, { parts: aliases });
-  const ofBudgets = budgetParts({ store, quotas, nowMs });
-  const inForce = { inForce: () => empty, status: () => undefined };
-  await app.register(configRoutes, { parts: { rules, budgets: ofBudgets, aliases, ...inForce, fleet } });
-  await app.register(budgets, { parts: ofBudgets, who });
-  await app.register(cache, { parts: aliases });
-  await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
-  const skipped = { unreadable: 0, unsealed: 0 };
-  const state = { storeId: undefined, revision: 0, source: 'store', isUp: true, standing: 'new', skipped } as const;
-  const [engine, config, keyMark, secretProblems] = ['sqlite' as const, () => undefined, () => 'mark', () => []];
-  await app.register(statusRoute, {
-    parts: { fleet, degradation, desired, config, state: () => state, engine, keyMark, secretProblems, nowMs },
-  });
-  const recorded = { records: () => undefined, report: () => undefined, credentials: () => credentials, nowMs };
-  await app.register(auditRoutes, { parts: recorded });
-  await app.register(usageRoutes, { parts: recorded });
-  await app.register(liveRoutes, { parts: recorded });
-  await app.register(sessionRoutes, { parts: { access, version: '1', log: { info: () => undefined } } });
-  await app.register(explainRoutes);
-  await app.register(openapi);
-  const address = await app.listen({ host: '127.0.0.1', port: 0 });
-  t.teardown(() => app.close().then(() => store.close()));
-  return { routes, address };
-}
 
 await test('the described admin operations are those that are served, with their access', async (t) => {
   const { routes } = await startAdmin(t);

@@ -17,3 +17,23 @@ await test('what a proxy says of discovered models is checked', async (t) => {
   const odd = [{}, [1], [['p']], [['p', -1, 1]], [['p', 1.5, 1]], [['p', 1, 9e15]], [['p', 1, '2026']], [[7, 1, null]]];
   for (const found of odd) t.notOk(readHeartbeatBody(bodyWith(found)), JSON.stringify(found));
 });
+
+await test('what a proxy says of targets that it has asked is checked', async (t) => {
+  const bodyWith = (asked: unknown): object => ({ ...sampleHeartbeat(), asked_targets: asked });
+  const good = ['p', 'm', 'closed', 3, 1, 12, null, [['tokens', 5, null]]];
+  t.ok(readHeartbeatBody(bodyWith([good])));
+  const changes: [at: number, value: unknown][] = [
+    [0, 7],
+    [2, 'ajar'],
+    [3, -1],
+    [4, 0.5],
+    [5, '12'],
+    [6, -1],
+    [7, null],
+    [7, [['wishes', 5, null]]],
+    [7, [['tokens', 5]]],
+  ];
+  for (const [at, value] of changes)
+    t.notOk(readHeartbeatBody(bodyWith([(good as unknown[]).with(at, value)])), JSON.stringify([at, value]));
+  t.notOk(readHeartbeatBody(bodyWith([{}])));
+});

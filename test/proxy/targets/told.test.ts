@@ -73,11 +73,11 @@ await test('of many targets only those that were asked have series', async (t) =
 
 await test('a heartbeat has the targets that are not usable, up to a hundred, and how many there are', async (t) => {
   const { states, stateOf } = standOf(300);
-  t.same(reportTargets(states, start), { unusable_targets: [], unusable_target_count: 0 });
+  t.match(reportTargets(states, start), { unusable_targets: [], unusable_target_count: 0 });
   breakOpen(stateOf(0));
   stateOf(1).rest(start + 5000, start);
   learn(stateOf(2), 0);
-  t.same(reportTargets(states, start), {
+  t.match(reportTargets(states, start), {
     unusable_targets: [
       ['p', 'm0', 'breaker_open', start + 1000],
       ['p', 'm1', 'resting', start + 5000],
@@ -128,4 +128,30 @@ await test('a thousand targets that fail at once are told of in portions', async
   t.equal(lines.length, 1000);
   tell([], start + 60_000);
   t.equal(lines.length, 1000, 'a target that is gone is forgotten');
+});
+
+await test('a heartbeat has the targets that were asked, up to two hundred, with the calls of a minute', async (t) => {
+  const { states, stateOf } = standOf(300);
+  const state = stateOf(3);
+  for (let call = 0; call < 20; call += 1) {
+    state.calls.add(call === 0, start);
+    state.latency.observe(100.4, start, false);
+  }
+  const headers = ['limit-requests', '1e300', 'remaining-requests', '7', 'remaining-tokens', '2.5'];
+  state.quota.learn(
+    { quota: headers.map((text, index) => Buffer.from(index % 2 ? text : `x-ratelimit-${text}`)) },
+    start,
+  );
+  const { asked_targets: asked, asked_target_count: count } = reportTargets(states, start);
+  t.equal(count, 1);
+  const p95 = asked?.[0]?.[6] ?? 0;
+  t.ok(p95 >= 100 && p95 <= 112);
+  const limits = [
+    ['requests', 7, Number.MAX_SAFE_INTEGER],
+    ['tokens', 2, null],
+  ];
+  t.same(asked, [['p', 'm3', 'closed', 20, 1, 100, p95, limits]], 'numbers are whole, whatever a provider says');
+  t.match(reportTargets(states, start + 60_000).asked_targets?.[0]?.slice(3, 5), [0, 0], 'calls leave after a minute');
+  for (let index = 0; index < 300; index += 1) breakOpen(stateOf(index));
+  t.match(reportTargets(states, start), { asked_targets: { length: 200 }, asked_target_count: 300 });
 });
