@@ -192,6 +192,7 @@ await app.register(configRoutes, {
     inForce: () => config,
     status: configStatus,
     fleet,
+    differences: { settings: environment, ownFolder, status: configStatus, nowMs },
   },
 });
 const statusSources = { fleet, degradation, desired, config: configStatus, state, keyMark: () => store.keyMark() };

@@ -50,6 +50,11 @@ export interface PlaneConfig {
   readonly apply: (config: AssembledConfig, revision: string) => void;
 }
 
+/** Where a process keeps its copy of the last good configuration. */
+export function lastGoodFolder(ownFolder: string): string {
+  return join(ownFolder, 'last-good');
+}
+
 /** Follows the configuration directory; resolves when a configuration is in force, or ends the process when there is none. */
 export async function followConfigOrExit(identity: Identity, config: PlaneConfig): Promise<Follower> {
   const { settings, variables, ownFolder, nowMs, log, apply } = config;
@@ -59,7 +64,7 @@ export async function followConfigOrExit(identity: Identity, config: PlaneConfig
       environment: settings.variables,
       variables,
       entitlements: settings.entitlements,
-      lastGoodFolder: join(ownFolder, 'last-good'),
+      lastGoodFolder: lastGoodFolder(ownFolder),
       nowMs,
       apply,
       report: (event) => logConfigEvent(log, event),

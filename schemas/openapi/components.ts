@@ -22,6 +22,7 @@ import budgetSettingsWrite from '../admin/budget-settings-write.schema.json' wit
 import budgetWrite from '../admin/budget-write.schema.json' with { type: 'json' };
 import budgets from '../admin/budgets.schema.json' with { type: 'json' };
 import configInForce from '../admin/config.schema.json' with { type: 'json' };
+import configDifferences from '../admin/config-differences.schema.json' with { type: 'json' };
 import convergence from '../admin/convergence.schema.json' with { type: 'json' };
 import explainedRequest from '../admin/explained-request.schema.json' with { type: 'json' };
 import explanation from '../admin/explanation.schema.json' with { type: 'json' };
@@ -98,6 +99,7 @@ const schemas = {
   completion,
   'completion-request': completionRequest,
   config: configInForce,
+  'config-differences': configDifferences,
   convergence,
   'embedding-list': embeddingList,
   'embedding-request': embeddingRequest,

@@ -3,6 +3,41 @@
 /** By the name of the schema. */
 export const fleetExamples = {
   'auth-key-rotate': { overlap: '1d' },
+  'config-differences': {
+    server_time: '2026-03-01T21:04:20.512Z',
+    directory: './config',
+    config_revision: '9f86d081884c',
+    config_source: 'directory',
+    applied_at: '2026-03-01T06:00:00.000Z',
+    disk_revision: '5b0c8e21d7f3',
+    same: false,
+    problems: [
+      {
+        file: 'config/limits.yaml',
+        line: 7,
+        column: 23,
+        path: 'rate_limits.user_paths[0].limits[0].max_requests',
+        message: 'must be a whole number, found "sixty"',
+        text: 'config/limits.yaml:7:23  rate_limits.user_paths[0].limits[0].max_requests  must be a whole number, found "sixty"',
+      },
+    ],
+    files: [
+      {
+        file: 'limits.yaml',
+        change: 'changed',
+        values: [
+          {
+            path: 'rate_limits.user_paths[/team-a].limits[minute].max_requests',
+            change: 'changed',
+            line: 7,
+            before: '60',
+            after: '"sixty"',
+          },
+        ],
+      },
+    ],
+    complete: true,
+  },
   targets: {
     server_time: '2026-03-01T21:04:20.512Z',
     window_seconds: 60,

@@ -15,6 +15,17 @@ export const statusOperations: readonly Operation[] = [
     refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
   },
   {
+    id: 'getConfigDifferences',
+    method: 'get',
+    path: '/admin/config/differences',
+    tag: 'Status',
+    access: 'admin',
+    summary: 'What the YAML directory holds now, against what is in force.',
+    description: 'The files and values that differ, and the mistakes that keep them out of force. No secret is shown.',
+    success: { status: 200, says: 'The differences.', schema: 'config-differences' },
+    refusals: { 400: ['invalid_query'] },
+  },
+  {
     id: 'getStatus',
     method: 'get',
     path: '/admin/status',

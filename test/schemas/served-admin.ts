@@ -60,8 +60,9 @@ export async function startAdmin(t: Test) {
   const aliases = { store, nowMs, configAliases: () => ({ aliases: [], places: new Map(), models: empty.models }) };
   await app.register(virtualModels, { parts: aliases });
   const ofBudgets = budgetParts({ store, quotas, nowMs });
+  const differences = { settings: { configDirectory: '.' }, ownFolder: '.', status: () => undefined, nowMs };
   await app.register(configRoutes, {
-    parts: { rules, budgets: ofBudgets, aliases, inForce: () => empty, status: () => undefined, fleet },
+    parts: { rules, budgets: ofBudgets, aliases, inForce: () => empty, status: () => undefined, fleet, differences },
   });
   await app.register(budgets, { parts: ofBudgets, who });
   await app.register(cache, { parts: aliases });

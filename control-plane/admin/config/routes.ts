@@ -1,15 +1,31 @@
-// The route GET /admin/config: what is in force, and where it is declared or who wrote it.
+// The routes of /admin/config: what is in force and where it is declared, and what on disk differs from it.
 import type { FastifyPluginAsync } from 'fastify';
+import { singleFlight } from '../../../store/single-flight.ts';
 import { readQuery } from '../read-query.ts';
 import { readStored, staleHeader } from '../read-stored.ts';
 import { type ConfigParts, describeConfig } from './describe.ts';
+import { type DifferenceParts, describeDifferences } from './differences.ts';
+
+export interface ConfigRouteParts extends ConfigParts {
+  readonly differences: DifferenceParts;
+}
 
 /** Answers with `schemas/admin/config.schema.json`. While the store is down, with the manual rules in force here. */
-export const configRoutes: FastifyPluginAsync<{ parts: ConfigParts }> = async (app, { parts }) => {
-  app.get('/admin/config', { config: { access: 'admin' } }, async ({ query }, reply) => {
+export const configRoutes: FastifyPluginAsync<{ parts: ConfigRouteParts }> = async (app, { parts }) => {
+  const config = { access: 'admin' } as const;
+  // The directory may be large: whoever asks at the same time shares one reading.
+  const differences = singleFlight(() => describeDifferences(parts.differences));
+
+  app.get('/admin/config', { config }, async ({ query }, reply) => {
     readQuery(query, []);
     const known = await readStored(parts.rules.store);
     reply.headers({ 'cache-control': 'no-store', ...staleHeader(known.isStale) });
     return describeConfig(parts, known);
+  });
+
+  app.get('/admin/config/differences', { config }, async ({ query }, reply) => {
+    readQuery(query, []);
+    void reply.header('cache-control', 'no-store');
+    return differences.next();
   });
 };
