@@ -4,6 +4,7 @@ import { startBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { makeSamples, sampleAliases } from './setup-samples.ts';
 
 /** A page: its address, the name of its picture, and what is on it once its data is there. */
 const pages: readonly (readonly [path: string, picture: string, shown: string])[] = [
@@ -13,6 +14,9 @@ const pages: readonly (readonly [path: string, picture: string, shown: string])[
   ['/budgets', 'budgets', 'text=records.yaml'],
   ['/requests', 'requests', 'text=429 rate_limit_exceeded'],
   ['/usage', 'usage', 'text=Share of the cost'],
+  ['/keys', 'keys', 'text=Ann, editor'],
+  ['/models', 'models', 'text=Limits of the provider'],
+  ['/config', 'config', 'text=Every proxy follows'],
 ];
 
 const upstream = await startFakeUpstream({ t: suite });
@@ -53,7 +57,13 @@ const records = {
     labels: [{ label: 'batch', limits: [{ period: 'weekly', amount: 10, mode: 'shadow' }] }],
   },
 };
-const files = { 'limits.yaml': limits, 'providers.yaml': { providers }, 'records.yaml': records };
+const samples = { large, small, probe };
+const files = {
+  'limits.yaml': limits,
+  'providers.yaml': { providers },
+  'records.yaml': records,
+  'aliases.yaml': sampleAliases(samples),
+};
 const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, files });
 const [proxy] = fleet.proxies;
 if (proxy === undefined) throw new Error('there is no proxy');
@@ -70,6 +80,7 @@ for (const path of ['/team-a/app', '/team-a/app', '/team-b', '/team-b', '/team-b
   await askAs(path);
 for (const model of [`fake/${large}`, `fake/${large}`, `reserve/${large}`]) await askAs('/research', model);
 await askAs('/team-a', probe);
+await makeSamples(fleet, samples);
 const until = { expires_in: '8h' };
 await fleet.write('PUT', {
   user_path: '/team-a',

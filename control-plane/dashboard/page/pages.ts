@@ -59,6 +59,27 @@ export const pages: readonly Page[] = [
     needs: 'operator',
     load: () => import('./pages/usage.ts'),
   },
+  {
+    path: '/keys',
+    title: 'Keys',
+    group: 'Setup',
+    needs: 'operator',
+    load: () => import('./pages/keys.ts'),
+  },
+  {
+    path: '/models',
+    title: 'Models and aliases',
+    group: 'Setup',
+    needs: 'admin',
+    load: () => import('./pages/models.ts'),
+  },
+  {
+    path: '/config',
+    title: 'Configuration',
+    group: 'Setup',
+    needs: 'admin',
+    load: () => import('./pages/config.ts'),
+  },
 ];
 
 /** The page of a path below the dashboard; undefined: there is none. */

@@ -1,0 +1,61 @@
+// The page of the configuration: what is in force on each proxy, what is on disk, and why the two differ.
+import { compact } from '../format.ts';
+import { html, type View } from '../html.ts';
+import { useLoad } from '../load.ts';
+import { Loaded } from '../parts/states.ts';
+import { linkTo } from '../router.ts';
+import { type DiskState, OnDisk } from './config/differences.ts';
+import { Proxies, type Status } from './config/proxies.ts';
+
+interface Managed {
+  readonly managed_by?: string;
+  readonly source?: string;
+}
+
+/** A part of the answer of /admin/config. */
+interface InForce {
+  readonly providers: readonly object[];
+  readonly aliases: readonly Managed[];
+  readonly rate_limits: readonly Managed[];
+  readonly rate_limits_enabled: boolean;
+  readonly budgets: readonly Managed[];
+  readonly budgets_enabled: boolean;
+}
+
+export function view(): View {
+  const status = useLoad<Status>('/admin/status', 2_000);
+  const disk = useLoad<DiskState>('/admin/config/differences', 2_000);
+  const config = useLoad<InForce>('/admin/config', 10_000);
+  return html`<h1>Configuration</h1>
+    <${Loaded} of=${config} what="the configuration in force">${(body: InForce) => html`<${Counts} of=${body} />`}</${Loaded}>
+    <${Loaded} of=${status} what="the proxies">${(body: Status) => html`<${Proxies} of=${body} />`}</${Loaded}>
+    <${Loaded} of=${disk} what="the directory">${(body: DiskState) => html`<${OnDisk} of=${body} />`}</${Loaded}>`;
+}
+
+function Counts({ of }: { readonly of: InForce }): View {
+  const { providers, aliases, rate_limits, rate_limits_enabled, budgets, budgets_enabled } = of;
+  return html`<dl class="tiles">
+    <${Tile} name="Providers" href=${linkTo('/models')} count=${providers.length} note="declared" />
+    <${Tile} name="Aliases" href=${linkTo('/models')} count=${aliases.length} note=${manualOf(aliases.filter(({ managed_by }) => managed_by === 'manual').length)} />
+    <${Tile} name="Rate limits" href=${linkTo('/rate-limits')} count=${rate_limits.length} note=${rate_limits_enabled ? manualOf(rate_limits.filter(({ source }) => source === 'manual').length) : 'switched off'} />
+    <${Tile} name="Budgets" href=${linkTo('/budgets')} count=${budgets.length} note=${budgets_enabled ? manualOf(budgets.filter(({ source }) => source === 'manual').length) : 'switched off'} />
+  </dl>`;
+}
+
+function manualOf(count: number): string {
+  return count === 0 ? 'declared' : `${compact(count)} of operators`;
+}
+
+interface TileProps {
+  readonly name: string;
+  readonly href: string;
+  readonly count: number;
+  readonly note: string;
+}
+
+function Tile({ name, href, count, note }: TileProps): View {
+  return html`<div class="tile">
+    <dt><a href=${href}>${name}</a></dt>
+    <dd>${compact(count)} <span class="small quiet">${note}</span></dd>
+  </div>`;
+}

@@ -1,0 +1,102 @@
+// The columns of the table of keys.
+import { html, type View } from '../../html.ts';
+import { Badge } from '../../parts/badge.ts';
+import type { Column } from '../../parts/table.ts';
+import { Countdown, TimeText } from '../../parts/time-text.ts';
+import { linkTo } from '../../router.ts';
+import { type Key, standingOf } from './key.ts';
+
+/** What can be done with a key. */
+export type KeyAction = 'edit' | 'rotate' | 'deactivate' | 'delete';
+
+export function columnsFor(act: (action: KeyAction, key: Key) => void): readonly Column<Key>[] {
+  return [
+    { title: 'Key', width: '24%', cell: (key) => html`<${Name} of=${key} />` },
+    { title: 'User path', width: '17%', cell: (key) => html`<${Path} of=${key} />` },
+    { title: 'Models', width: '13%', cell: (key) => html`<${Models} of=${key} />` },
+    { title: 'State', width: '14%', cell: (key) => html`<${State} of=${key} />` },
+    { title: 'Last use', width: '13%', cell: (key) => html`<${LastUse} of=${key} />` },
+    { title: 'Actions', width: '19%', isUntitled: true, cell: (key) => html`<${Actions} of=${key} act=${act} />` },
+  ];
+}
+
+interface OfKey {
+  readonly of: Key;
+}
+
+function Name({ of: { name, description, labels = [], redacted_value } }: OfKey): View {
+  return html`<div class="cell">
+    <span class="name" title=${description === undefined ? name : `${name}: ${description}`}>${name}</span>
+    <span class="cell-line">
+      <code class="quiet">${redacted_value}</code>
+      ${labels.slice(0, 3).map((label) => html`<${Badge} key=${label}>${label}</${Badge}>`)}
+      ${labels.length > 3 && html`<${Badge} title=${labels.join(', ')}>${`+${labels.length - 3}`}</${Badge}>`}
+    </span>
+  </div>`;
+}
+
+function Path({ of: { user_path, any_user_path, dashboard_access } }: OfKey): View {
+  const path = user_path ?? '/';
+  return html`<div class="cell">
+    ${
+      any_user_path
+        ? html`<span title="Each request names its user path in a header">any, by header</span>`
+        : html`<a href=${linkTo('/rate-limits', { covers: path })} title=${`The limits of ${path}`}>${path}</a>`
+    }
+    ${dashboard_access && html`<span class="cell-line"><${Badge} tone="info" title="May use the dashboard and the admin API, within its user path">dashboard</${Badge}></span>`}
+  </div>`;
+}
+
+function Models({ of: { allowed_models: models = [] } }: OfKey): View {
+  if (models.length === 0) return html`<span class="quiet">every model</span>`;
+  const [first, ...others] = models;
+  return html`<div class="cell" title=${models.join('\n')}>
+    <code>${first}</code>
+    ${others.length > 0 && html`<span class="quiet small">and ${others.length} more</span>`}
+  </div>`;
+}
+
+function State({ of }: OfKey): View {
+  const standing = standingOf(of);
+  const { expires_at, deactivated_at } = of;
+  if (standing === 'revoked')
+    return html`<div class="cell"><span class="cell-line"><${Badge} tone="bad">revoked</${Badge}></span>
+      ${deactivated_at !== undefined && html`<span class="quiet small"><${TimeText} at=${deactivated_at} /></span>`}
+    </div>`;
+  if (standing === 'expired')
+    return html`<div class="cell"><span class="cell-line"><${Badge} tone="warn">expired</${Badge}></span>
+      ${expires_at !== undefined && html`<span class="quiet small"><${TimeText} at=${expires_at} /></span>`}
+    </div>`;
+  return html`<div class="cell"><span class="cell-line"><${Badge} tone="good">active</${Badge}></span>
+    ${expires_at !== undefined && html`<span class="quiet small">ends in <${Countdown} at=${expires_at} over="a moment" /></span>`}
+  </div>`;
+}
+
+/** Uses are noted by the hour. */
+function LastUse({ of: { last_used_at, created_at, created_by, stale } }: OfKey): View {
+  const by = created_by === 'master_key' ? 'the master key' : created_by;
+  return html`<div class="cell">
+    ${
+      last_used_at === undefined
+        ? html`<span class="quiet">${stale ? 'not known now' : 'never'}</span>`
+        : html`<span title="In the hour that began then"><${TimeText} at=${last_used_at} /></span>`
+    }
+    <span class="quiet small" title=${`Created by ${by}`}>created <${TimeText} at=${created_at} /></span>
+  </div>`;
+}
+
+function Actions({ of, act }: OfKey & { readonly act: (action: KeyAction, key: Key) => void }): View {
+  const offered: readonly [KeyAction, string][] = of.active
+    ? [
+        ['edit', 'Edit'],
+        ['rotate', 'Rotate'],
+        ['deactivate', 'Deactivate'],
+      ]
+    : [['delete', 'Delete']];
+  return html`<div class="row-actions">
+    ${offered.map(
+      ([action, text]) =>
+        html`<button class="row" key=${action} aria-label=${`${text}: ${of.name}`} onClick=${() => act(action, of)}>${text}</button>`,
+    )}
+  </div>`;
+}

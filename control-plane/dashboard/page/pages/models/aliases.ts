@@ -1,0 +1,128 @@
+// The table of aliases: where each name leads, with the live share and speed of its targets.
+import { latency, share } from '../../format.ts';
+import { html, type View } from '../../html.ts';
+import { Badge } from '../../parts/badge.ts';
+import { Empty } from '../../parts/states.ts';
+import { type Column, Table } from '../../parts/table.ts';
+import { TimeText } from '../../parts/time-text.ts';
+import { type Alias, blockedViews, meanFirstByte, type Target, targetsNamed } from './fleet.ts';
+
+export type AliasAction = 'edit' | 'override' | 'yaml' | 'delete';
+
+export interface AliasesProps {
+  readonly aliases: readonly Alias[];
+  readonly targets: readonly Target[];
+  /** How many there are without filters. */
+  readonly total: number;
+  readonly act: (action: AliasAction, alias: Alias) => void;
+}
+
+const strategies: Readonly<Record<string, string>> = {
+  round_robin: 'in turn, by weight',
+  failover: 'the first that works',
+  least_latency: 'the fastest',
+  cost: 'the cheapest',
+  session_affinity: 'one for a conversation',
+};
+
+/** More targets than these are counted. */
+const mostShown = 3;
+
+export function Aliases({ aliases, targets, total, act }: AliasesProps): View {
+  if (total === 0)
+    return html`<${Empty} title="There are no aliases.">
+      <p>An alias is a short name for one or several models. Make one with <strong>New alias</strong>, or declare it under <code>aliases</code> in the configuration.</p>
+    </${Empty}>`;
+  if (aliases.length === 0) return html`<${Empty} title="No alias matches the filters." />`;
+  const rows = Math.max(1, ...aliases.map((alias) => Math.min(alias.targets.length, mostShown + 1)));
+  const columns: readonly Column<Alias>[] = [
+    { title: 'Alias', width: '24%', cell: (of) => html`<${Name} of=${of} />` },
+    { title: 'Leads to', width: '36%', cell: (of) => html`<${LeadsTo} of=${of} targets=${targets} />` },
+    { title: 'Source', width: '22%', cell: (of) => html`<${Source} of=${of} />` },
+    { title: 'Actions', width: '18%', isUntitled: true, cell: (of) => html`<${Actions} of=${of} act=${act} />` },
+  ];
+  return html`<${Table}
+    label="Aliases"
+    columns=${columns}
+    rows=${aliases}
+    keyOf=${({ source }: Alias) => source}
+    rowHeight=${Math.max(52, 16 + rows * 22)}
+    minWidth="60rem"
+    markOf=${({ enforced, enabled }: Alias) => (enforced && enabled ? '' : 'faded')}
+  />`;
+}
+
+interface OfAlias {
+  readonly of: Alias;
+}
+
+function Name({
+  of: { source, description, strategy, targets, enabled, enforced, unenforced_reason, user_paths, hedge },
+}: OfAlias): View {
+  return html`<div class="cell">
+    <span class="name" title=${description ?? source}>${source}</span>
+    <span class="cell-line">
+      ${targets.length > 1 && html`<span class="quiet small">${strategies[strategy] ?? strategy}</span>`}
+      ${!enabled && html`<${Badge} tone="warn" title="Its name leads to the model of that name, if there is one">switched off</${Badge}>`}
+      ${(!enforced || unenforced_reason !== undefined) && html`<${Badge} tone="warn" title=${unenforced_reason}>${enforced ? 'in part' : 'not enforced'}</${Badge}>`}
+      ${user_paths !== undefined && html`<${Badge} title=${user_paths.join('\n')}>${`for ${user_paths[0] ?? ''}${user_paths.length > 1 ? ` +${user_paths.length - 1}` : ''}`}</${Badge}>`}
+      ${hedge && html`<${Badge} title="A second target is asked when the first is slow to begin">hedged</${Badge}>`}
+    </span>
+  </div>`;
+}
+
+/** A share is of the calls of all targets of the alias in the last minute, whoever asked for them. */
+function LeadsTo({
+  of: { targets: named, strategy },
+  targets,
+}: OfAlias & { readonly targets: readonly Target[] }): View {
+  const hasWeights = strategy === 'round_robin' || strategy === 'session_affinity';
+  const found = named.map(({ model, weight }) => ({ model, weight, live: targetsNamed(model, targets) }));
+  const calls = (live: readonly Target[]): number => live.reduce((sum, each) => sum + each.calls, 0);
+  const all = found.reduce((sum, { live }) => sum + calls(live), 0);
+  return html`<ul class="leads">
+    ${found.slice(0, mostShown).map(({ model, weight, live }) => {
+      const isBlocked = live.length > 0 && live.every((each) => blockedViews(each).length > 0);
+      const means = live.flatMap((each) => meanFirstByte(each) ?? []);
+      const part = all === 0 ? 0 : calls(live) / all;
+      return html`<li key=${model}>
+        <span class="lead-name" title=${model}>${model}${hasWeights && named.length > 1 && html` <span class="quiet small" title="Weight">×${weight}</span>`}</span>
+        ${isBlocked && html`<${Badge} tone="bad">not usable</${Badge}>`}
+        <span class="quiet small" title="Mean time to the first byte">${means[0] === undefined ? '' : latency(Math.min(...means) * 1e6)}</span>
+        <span class="lead-share small" title="Share of the calls of these targets in the last minute">${all === 0 ? '' : share(part)}</span>
+        <span class="lead-bar" aria-hidden="true"><span style=${{ width: `${(part * 100).toFixed(1)}%` }}></span></span>
+      </li>`;
+    })}
+    ${named.length > mostShown && html`<li class="quiet small">and ${named.length - mostShown} more</li>`}
+  </ul>`;
+}
+
+function Source({ of: { managed_by, overrides_config, declared_at, updated_by, updated_at } }: OfAlias): View {
+  if (managed_by === 'config')
+    return html`<div class="cell"><span>Config</span><code class="quiet" title=${declared_at}>${declared_at}</code></div>`;
+  const by = updated_by === 'master_key' ? 'master key' : updated_by;
+  return html`<div class="cell">
+    <span class="cell-line">${overrides_config ? 'Override' : 'Manual'} ${overrides_config && html`<code class="quiet small">${declared_at}</code>`}</span>
+    <span class="quiet small">${by}${updated_at !== undefined && html`, <${TimeText} at=${updated_at} />`}</span>
+  </div>`;
+}
+
+function Actions({ of, act }: OfAlias & Pick<AliasesProps, 'act'>): View {
+  const offered: readonly [AliasAction, string][] =
+    of.managed_by === 'config'
+      ? [
+          ['override', 'Override'],
+          ['yaml', 'YAML'],
+        ]
+      : [
+          ['edit', 'Edit'],
+          ['yaml', 'YAML'],
+          ['delete', 'Delete'],
+        ];
+  return html`<div class="row-actions">
+    ${offered.map(
+      ([action, text]) =>
+        html`<button class="row" key=${action} aria-label=${`${text}: ${of.source}`} onClick=${() => act(action, of)}>${text}</button>`,
+    )}
+  </div>`;
+}

@@ -1,0 +1,104 @@
+// An alias as it is being written: the texts of the fields, the body and the YAML that they make. Pure.
+import { entriesOf } from '../../parts/fields.ts';
+import type { Alias } from './fleet.ts';
+
+export interface TargetDraft {
+  readonly model: string;
+  readonly weight: string;
+}
+
+/** The texts of the fields, by the names of the members that they fill in. */
+export interface Draft {
+  readonly source: string;
+  readonly strategy: string;
+  readonly targets: readonly TargetDraft[];
+  readonly user_paths: string;
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly hedge: boolean;
+}
+
+export const strategies: readonly (readonly [value: string, text: string])[] = [
+  ['round_robin', 'In turn, by weight'],
+  ['failover', 'The first that works'],
+  ['least_latency', 'The fastest'],
+  ['cost', 'The cheapest'],
+  ['session_affinity', 'One for a conversation, by weight'],
+];
+
+export function draftOf(alias: Alias | undefined): Draft {
+  return {
+    source: alias?.source ?? '',
+    strategy: alias?.strategy ?? 'round_robin',
+    targets: (alias?.targets ?? [{ model: '', weight: 1 }]).map(({ model, weight }) => ({
+      model,
+      weight: String(weight),
+    })),
+    user_paths: (alias?.user_paths ?? []).join('\n'),
+    description: alias?.description ?? '',
+    enabled: alias?.enabled ?? true,
+    hedge: alias?.hedge ?? false,
+  };
+}
+
+/** What is wrong before anything is sent: the field and a sentence. */
+export function mistakeIn({ source, targets }: Draft): readonly [field: string, message: string] | undefined {
+  if (source.trim() === '') return ['source', 'Say the name that clients ask for.'];
+  if (targets.every(({ model }) => model.trim() === '')) return ['targets', 'Say at least one model that it leads to.'];
+  if (targets.some(({ weight }) => !/^[1-9]\d{0,6}$/.test(weight.trim())))
+    return ['targets', 'A weight is a whole number from 1.'];
+  return undefined;
+}
+
+/** The body of a PUT. `alias`: what it replaces, whose other settings stay. */
+export function bodyOf(draft: Draft, alias: Alias | undefined): object {
+  const { source, strategy, description, enabled, hedge } = draft;
+  const paths = entriesOf(draft.user_paths);
+  return {
+    source: source.trim(),
+    strategy,
+    targets: targetsOf(draft),
+    ...(paths.length === 0 ? {} : { user_paths: paths }),
+    ...(description.trim() === '' ? {} : { description: description.trim() }),
+    ...(alias?.retry === undefined ? {} : { retry: alias.retry }),
+    enabled,
+    hedge,
+  };
+}
+
+function targetsOf({ targets }: Draft): { model: string; weight: number }[] {
+  return targets
+    .filter(({ model }) => model.trim() !== '')
+    .map(({ model, weight }) => ({ model: model.trim(), weight: Number(weight) }));
+}
+
+/** The YAML that declares it, to be put into git. What JSON writes is YAML, too. */
+export function yamlOf(draft: Draft): string {
+  const paths = entriesOf(draft.user_paths);
+  const targets = targetsOf(draft);
+  const [only, ...others] = targets;
+  const lines = [
+    'aliases:',
+    `  - source: ${textOf(draft.source.trim())}`,
+    ...(only !== undefined && others.length === 0
+      ? [`    target: ${textOf(only.model)}`]
+      : [
+          `    strategy: ${draft.strategy}`,
+          '    targets:',
+          ...targets.map(
+            ({ model, weight }) => `      - { model: ${textOf(model)}${weight === 1 ? '' : `, weight: ${weight}`} }`,
+          ),
+        ]),
+    ...(paths.length === 0 ? [] : [`    user_paths: [${paths.map(textOf).join(', ')}]`]),
+    ...(draft.description.trim() === '' ? [] : [`    description: ${JSON.stringify(draft.description.trim())}`]),
+    ...(draft.enabled ? [] : ['    enabled: false']),
+    ...(draft.hedge ? ['    hedge: true'] : []),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** Plain where it cannot mean anything else. */
+function textOf(text: string): string {
+  const isWord = /^(true|false|yes|no|on|off|null|y|n)$/i.test(text);
+  return /^\/?[a-z][a-z0-9/._-]*$/i.test(text) && !isWord ? text : JSON.stringify(text);
+}

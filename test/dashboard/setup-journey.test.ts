@@ -1,0 +1,210 @@
+// An operator issues a key in the dashboard, a client uses it with the official SDK, the operator rotates and revokes it.
+import { AuthenticationError, OpenAI } from 'openai';
+import { t as suite, type Test, test } from 'tap';
+import { startBrowser } from '../support/browser.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { startFleet } from '../support/fleet.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const upstream = await startFakeUpstream({ t: suite });
+const [large = '', small = ''] = upstream.models;
+const aliases = { aliases: [{ source: 'chat', target: `fake/${small}` }] };
+const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, upstream, files: { 'aliases.yaml': aliases } });
+const [proxy, other] = fleet.proxies;
+if (proxy === undefined || other === undefined) throw new Error('there are no proxies');
+const browser = await startBrowser(suite);
+
+/** Whether a client with this key gets an answer at a proxy. */
+async function isServed(
+  key: string,
+  model = 'chat',
+  at: { readonly url: string } = proxy ?? { url: '' },
+): Promise<boolean> {
+  const client = new OpenAI({ apiKey: key, baseURL: `${at.url}/v1`, maxRetries: 0 });
+  const asked = client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] });
+  return asked.then(
+    ({ choices }) => choices.length === 1,
+    (error: unknown) => {
+      if (error instanceof AuthenticationError) return false;
+      throw error;
+    },
+  );
+}
+
+async function open(t: Test, path: string, key?: string) {
+  const opened = await browser.open({
+    origin: proxy?.url ?? '',
+    path,
+    expected: /status of (400|403|404|409)/,
+    ...(key === undefined ? {} : { key }),
+  });
+  t.teardown(() => opened.page.close());
+  const { page } = opened;
+  return { ...opened, dialog: page.getByRole('dialog') };
+}
+
+await test('a key is created, used, rotated and revoked; its secret is shown once', async (t) => {
+  const { page, dialog, complaints, barriers } = await open(t, '/keys');
+  await page.getByText('There are no managed keys.').waitFor();
+  await page.getByRole('button', { name: 'New key' }).click();
+  await dialog.getByRole('button', { name: 'Create key' }).click();
+  await dialog.getByText('Give the key a name').waitFor();
+  t.equal(await page.evaluate('document.activeElement.name'), 'name');
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('Ann, editor');
+  await dialog.getByLabel('User path', { exact: true }).fill('/team-a/ann');
+  await dialog.getByLabel('Labels').fill('editors, trial');
+  await dialog.getByLabel('Models', { exact: true }).fill('nobody/x');
+  await dialog.getByRole('button', { name: 'Create key' }).click();
+  await dialog.getByText('there is no provider "nobody"').waitFor();
+  t.equal(await page.evaluate('document.activeElement.name'), 'allowed_models', 'a mistake is said at its field');
+  await dialog.getByLabel('Models', { exact: true }).fill('chat');
+  await dialog.getByRole('button', { name: 'Create key' }).click();
+  await dialog.getByText('Copy it now').waitFor();
+  t.same(await barriers(), []);
+  const secret = (await dialog.getByLabel('Secret').textContent()) ?? '';
+  t.match(secret, /^sk-gw-[\w-]{43}$/);
+  await page.getByText('In force on all 2 proxies.').waitFor();
+  t.ok((await isServed(secret)) && (await isServed(secret, 'chat', other)), 'what is shown as done is so everywhere');
+  await page.keyboard.press('Escape');
+  t.notMatch(await page.content(), secret.slice(6, -4), 'it is nowhere on the page any more');
+  const row = page.getByRole('row', { name: /^Ann, editor/ });
+  t.match(await row.textContent(), /sk-gw-.*editorstrial.*\/team-a\/ann.*chat.*active/s);
+
+  await row.getByRole('button', { name: /^Rotate/ }).click();
+  await dialog.getByLabel('The old key').selectOption('Works for an hour more');
+  await dialog.getByRole('button', { name: 'Rotate key' }).click();
+  const renewed = (await dialog.getByLabel('Secret').textContent()) ?? '';
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await waitFor('the new secret to work', () => isServed(renewed));
+  t.ok(await isServed(secret), 'the old one works for a while longer');
+  await row.filter({ hasText: 'ends in' }).waitFor();
+  t.equal(await row.count(), 2);
+
+  for (const revoked of [1, 2]) {
+    await row
+      .getByRole('button', { name: /^Deactivate/ })
+      .first()
+      .click();
+    await dialog.getByRole('button', { name: 'Deactivate key' }).click();
+    await waitFor('it to show as revoked', async () => (await row.getByText('revoked').count()) === revoked);
+  }
+  for (const each of [secret, renewed]) await waitFor('the key to be refused', async () => !(await isServed(each)));
+  t.same(complaints(), []);
+});
+
+await test('a key is edited: only what differs is sent, and dashboard access by itself', async (t) => {
+  const body = { name: 'app', user_path: '/team-b', allowed_models: ['chat'], description: 'of team B' };
+  await (await proxy.fetch('/admin/auth-keys', { method: 'POST', body })).body?.cancel();
+  const { page, dialog } = await open(t, '/keys?q=team-b');
+  await page.getByRole('button', { name: 'Edit: app' }).click();
+  await dialog.getByLabel('Models', { exact: true }).fill('');
+  await dialog.getByLabel('Expires').selectOption('In 30 days');
+  await dialog.getByText('May use the dashboard').click();
+  const sent: string[] = [];
+  page.on('request', (request) => {
+    if (!['GET', 'HEAD'].includes(request.method())) sent.push(`${request.method()} ${request.postData()}`);
+  });
+  await dialog.getByRole('button', { name: 'Store key' }).click();
+  await page.getByRole('row', { name: /^app/ }).getByText('every model').waitFor();
+  t.same(sent, ['PATCH {"allowed_models":[],"expires_in":"30d"}', 'PUT {"dashboard_access":true}']);
+  t.match(await page.getByRole('row', { name: /^app/ }).textContent(), /dashboard.*ends in (29|30) d/s);
+});
+
+await test('a scoped operator sees and issues keys of its subtree, and no models page', async (t) => {
+  const draft = { name: 'lead', user_path: '/team-a', dashboard_access: true };
+  const lead = (await (await proxy.fetch('/admin/auth-keys', { method: 'POST', body: draft })).json()) as {
+    value: string;
+  };
+  const { page, dialog, complaints } = await open(t, '/keys', lead.value);
+  await page.getByRole('row', { name: /^lead/ }).waitFor();
+  t.equal(await page.getByRole('row', { name: /^app/ }).count(), 0);
+  t.equal(await page.getByRole('link', { name: 'Models and aliases' }).count(), 0);
+  await page.getByRole('button', { name: 'New key' }).click();
+  t.equal(await dialog.getByLabel('User path', { exact: true }).inputValue(), '/team-a');
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('outside');
+  await dialog.getByLabel('User path', { exact: true }).fill('/team-b');
+  await dialog.getByRole('button', { name: 'Create key' }).click();
+  await dialog.getByText('outside of /team-a').waitFor();
+  await page.goto(`${proxy.url}/admin/dashboard/models`);
+  await page.getByText('This page shows the whole gateway').waitFor();
+  t.same(complaints(), []);
+});
+
+await test('an alias is made, used, changed, and the one of the configuration is overridden and comes back', async (t) => {
+  const { page, dialog, complaints } = await open(t, '/models');
+  await page.getByRole('button', { name: 'New alias' }).click();
+  await dialog.getByLabel('Name', { exact: true }).fill('assistant');
+  await dialog.getByLabel('Target 1', { exact: true }).fill('fake/none');
+  await dialog.getByRole('button', { name: 'Store alias' }).click();
+  await dialog.getByText('cannot be used').waitFor();
+  t.equal(await page.evaluate('document.activeElement.name'), 'targets');
+  await dialog.getByLabel('Target 1', { exact: true }).fill(`fake/${small}`);
+  await dialog.getByRole('button', { name: 'Add target' }).click();
+  await dialog.getByLabel('Target 2', { exact: true }).fill(`fake/${large}`);
+  await dialog.getByLabel('Weight of target 2').fill('3');
+  await dialog.getByText('The same as YAML').click();
+  t.match(await dialog.locator('pre').textContent(), `- { model: fake/${large}, weight: 3 }`);
+  await dialog.getByRole('button', { name: 'Store alias' }).click();
+  await page.getByText('In force on all 2 proxies.').waitFor();
+  for (let count = 0; count < 4; count += 1) t.ok(await isServed(proxy.masterKey, 'assistant'));
+  const row = page.getByRole('row', { name: /^assistant/ });
+  await row.getByText('×3').waitFor();
+  await row
+    .getByText(/^[1-9][\d.]*%$/)
+    .first()
+    .waitFor();
+
+  await page.getByRole('button', { name: 'Override: chat' }).click();
+  await dialog.getByText('declares this alias at aliases.yaml:').waitFor();
+  await dialog.getByLabel('Target 1', { exact: true }).fill(`fake/${large}`);
+  await dialog.getByRole('button', { name: 'Override' }).click();
+  const chat = page.getByRole('row', { name: /^chat/ });
+  await chat.getByText('Override', { exact: true }).waitFor();
+  await chat.getByRole('button', { name: 'Delete: chat' }).click();
+  await dialog.getByText('is in force again').waitFor();
+  await dialog.getByRole('button', { name: 'Delete alias' }).click();
+  await chat.getByText('Config').waitFor();
+  t.same(complaints(), []);
+});
+
+await test('a provider that fails shows: its breaker, its failures', async (t) => {
+  upstream.behave({ kind: 'error', status: 500 });
+  t.teardown(() => upstream.behave({ kind: 'openai' }));
+  const body = { model: `fake/${large}`, messages: [{ role: 'user', content: 'Hello' }] };
+  for (let count = 0; count < 6; count += 1)
+    await (await proxy.fetch('/v1/chat/completions', { method: 'POST', body })).body?.cancel();
+  const { page, barriers } = await open(t, '/models?show=blocked');
+  const row = page.getByRole('table', { name: 'Targets' }).getByRole('row', { name: `fake/${large}` });
+  await row.getByText(/breaker (half )?open/).waitFor();
+  t.match(await row.textContent(), /\d failed/);
+  await page.getByText(/of 2 not usable/).waitFor();
+  t.same(await barriers(), []);
+});
+
+await test('a mistake on disk shows with its line and what would change, and goes when it is corrected', async (t) => {
+  const { page, complaints, barriers } = await open(t, '/config');
+  await page.getByText('The directory holds what is in force.').waitFor();
+  const odd = '<img src=x onerror="window.probed=1">';
+  const limits = (cap: unknown) => ({
+    rate_limits: { user_paths: [{ path: '/a', limits: [{ period: 'day', max_requests: cap }] }] },
+  });
+  await proxy.applyConfig({ 'limits.yaml': limits(7) });
+  await waitFor('the control plane to follow', async () => {
+    const text = await (await fleet.admin('/admin/config')).text();
+    return text.includes('"max_requests":7');
+  });
+  await proxy.writeConfig({ 'limits.yaml': limits(odd) });
+  await page
+    .getByText(/limits\.yaml:\d+:\d+/)
+    .first()
+    .waitFor();
+  const difference = page.getByRole('table', { name: 'Differences in limits.yaml' });
+  await difference.getByText('rate_limits.user_paths[/a].limits[day].max_requests').waitFor();
+  t.match(await difference.textContent(), /changed.*7.*<img src=x/);
+  await page.getByText('It rejects the configuration on disk.').first().waitFor();
+  t.same(await barriers(), []);
+  await proxy.writeConfig({ 'limits.yaml': limits(8) });
+  await page.getByText('The directory holds what is in force.').waitFor();
+  t.equal(await page.evaluate('window.probed'), undefined);
+  t.same(complaints(), []);
+});
