@@ -43,7 +43,7 @@ export function Revisions({ entry: { data } }: OfEntry): View {
   </section>`;
 }
 
-const verdictTones = { block: 'bad', revise: 'warn', flag: 'info' } as const;
+const verdictTones = { block: 'bad', failed: 'bad', revise: 'warn', flag: 'info' } as const;
 
 function Verdict({ of: said }: { readonly of: GuardrailRecord }): View {
   const { name, kind, phase, outcome, reason, mode } = said;
