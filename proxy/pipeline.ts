@@ -24,8 +24,7 @@ function takeHead(trip: OpenTrip): void {
   if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
   const held = trip.takeCaller(authenticate(exchange, snapshot.credentials, gateway.failedLogins));
   expectJson(exchange, snapshot.bodyLimitBytes);
-  if (trip.caching === undefined && !enter(trip, held, gateway)) return;
-  receive(exchange, snapshot.bodyLimitBytes, held, trip);
+  if (trip.caching !== undefined || enter(trip, held, gateway)) receive(exchange, snapshot.bodyLimitBytes, held, trip);
 }
 
 function takeBody(trip: OpenTrip, body: Buffer): void {
@@ -51,10 +50,8 @@ function takeGuarded(trip: OpenTrip, guarded: Guarded): void {
 
 function takeLooked(trip: OpenTrip, { call, home, named, kept }: Looked): void {
   const { exchange, gateway, snapshot, row } = trip;
-  if (kept !== undefined) {
-    trip.when(guardAnswer(kept, trip, gateway), takeDelivery);
-    return;
-  }
+  if (kept !== undefined) trip.when(guardAnswer(kept, trip, gateway), takeDelivery);
+  if (kept !== undefined) return;
   const consumer = trip.consumer ?? enterLate(trip, named, gateway);
   const { route, translated, own } = candidates(named, row, call, snapshot.storedResponses);
   trip.route = route;
