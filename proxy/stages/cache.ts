@@ -43,8 +43,11 @@ export interface Looking {
 
 type Parts = Pick<Gateway, 'cache'>;
 
-/** Looks for the answer; at once where nothing must be fetched. `guardrails`: what says which of them the request has passed. */
-export function lookUp(asked: Looked, trip: Looking, parts: Parts, guardrails = ''): Looked | Promise<Looked> {
+/**
+ * Looks for the answer; at once where nothing must be fetched. Guardrails are no part of its key: those of a request have changed its call
+ * already, and those of an answer look at each one that is served, as the provider gave it.
+ */
+export function lookUp(asked: Looked, trip: Looking, parts: Parts): Looked | Promise<Looked> {
   const { caching } = trip;
   if (caching === undefined) return asked;
   const { isFresh, isPrivate, maxAgeSeconds } = readCacheControl(
@@ -52,7 +55,7 @@ export function lookUp(asked: Looked, trip: Looking, parts: Parts, guardrails = 
   );
   const { engine } = parts.cache;
   if (isPrivate || engine === undefined || engine.isAway) return asked;
-  const key = keyOf(asked, trip, caching, guardrails);
+  const key = keyOf(asked, trip, caching);
   caching.key = key;
   if (key === undefined || isFresh) return asked;
   const found = engine.get(key, parts.cache.nowMs());
@@ -109,12 +112,7 @@ function serve(hit: CachedAnswer, { asked, trip, caching, parts }: Sought): bool
 }
 
 /** Undefined: the answer must not be another's. */
-function keyOf(
-  { call, home, named }: Guarded,
-  trip: Looking,
-  caching: Caching,
-  guardrails: string,
-): string | undefined {
+function keyOf({ call, home, named }: Guarded, trip: Looking, caching: Caching): string | undefined {
   const { row, exchange, principal } = trip;
   const { scope, resets, onlyDeterministic } = caching.settings;
   // A long body would hold others up while it is hashed.
@@ -126,7 +124,7 @@ function keyOf(
   const path = scope === 'gateway' ? '' : userPath;
   const key = scope === 'key' ? `${kind} ${keyId}` : '';
   const mark = resets.isEmpty ? '' : resets.markOf(userPath, [call.model, ...models]);
-  const head = `${keyVersion}\0${row.operation}\0${text}\0${scope}\0${path}\0${key}\0${mark}\0${guardrails}\0${call.model}\0`;
+  const head = `${keyVersion}\0${row.operation}\0${text}\0${scope}\0${path}\0${key}\0${mark}\0${call.model}\0`;
   // No part has a NUL: neither names of models, nor paths, nor headers.
   return cacheKey(`${head}${headersIn(exchange, forwarded)}\0`, call.body, normalised.members);
 }

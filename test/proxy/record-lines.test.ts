@@ -85,6 +85,8 @@ const anyTrip: fc.Arbitrary<RecordedTrip> = fc.record({
     targets: targets.slice(0, 1),
     isAlias: false,
   }),
+  caching: fc.constantFrom(undefined, { outcome: 'miss', hit: undefined }, { outcome: 'bypass', hit: undefined }),
+  guarding: seldom(fc.constant({ findings: [], revisions: [] }), undefined),
   failed: seldom(fc.array(anyAttempt, { maxLength: 2 }), []),
   accepted: fc.oneof({ weight: 9, arbitrary: anyAttempt }, { weight: 1, arbitrary: fc.constant(undefined) }),
   ending: seldom(fc.constant({ refused: refusal('upstream_timeout', { provider: 'first' }) }), { refused: undefined }),
