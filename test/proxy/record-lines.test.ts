@@ -85,8 +85,6 @@ const anyTrip: fc.Arbitrary<RecordedTrip> = fc.record({
     targets: targets.slice(0, 1),
     isAlias: false,
   }),
-  caching: fc.constantFrom(undefined, { outcome: 'miss', hit: undefined }, { outcome: 'bypass', hit: undefined }),
-  guarding: seldom(fc.constant({ findings: [], revisions: [] }), undefined),
   failed: seldom(fc.array(anyAttempt, { maxLength: 2 }), []),
   accepted: fc.oneof({ weight: 9, arbitrary: anyAttempt }, { weight: 1, arbitrary: fc.constant(undefined) }),
   ending: seldom(fc.constant({ refused: refusal('upstream_timeout', { provider: 'first' }) }), { refused: undefined }),
@@ -110,6 +108,10 @@ const anyEnd: fc.Arbitrary<RecordedEnd> = fc.record({
   ),
 }) as never;
 
+/** What the cache and guardrails add to a trip that is the same otherwise. */
+const missed = { outcome: 'miss', hit: undefined } as const;
+const passed = { findings: [], revisions: [] };
+
 /** Ids differ with each record. */
 function withoutId(line: string): string {
   return line.replace(/^\{"id":"[0-9a-f-]{36}"/, '{"id":""');
@@ -119,9 +121,11 @@ await test('a line is the JSON of its record, whatever was recorded before', asy
   for (const hasUsage of [true, false]) {
     const lines = new RecordLines({ hasUsage, instance: 'a:1' });
     const check = (trip: RecordedTrip, end: RecordedEnd, hasAudit: boolean): void => {
-      const expected = withoutId(JSON.stringify(recordOfTrip(trip, end, { hasAudit, hasUsage, instance: 'a:1' })));
-      for (const line of [lines.ofTrip(trip, end, hasAudit), lines.ofTrip(trip, end, hasAudit)]) {
-        if (withoutId(line) !== expected) throw new Error(`${line}\nis not\n${expected}`);
+      for (const each of [trip, { ...trip, caching: missed }, { ...trip, guarding: passed }]) {
+        const expected = withoutId(JSON.stringify(recordOfTrip(each, end, { hasAudit, hasUsage, instance: 'a:1' })));
+        for (const line of [lines.ofTrip(each, end, hasAudit), lines.ofTrip(each, end, hasAudit)]) {
+          if (withoutId(line) !== expected) throw new Error(`${line}\nis not\n${expected}`);
+        }
       }
     };
     fc.assert(fc.property(anyTrip, anyEnd, fc.boolean(), check), { numRuns: 1_000 });
