@@ -8,6 +8,7 @@ import type { RecordQuery } from './record-queries.ts';
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const days = 30;
+const keys = 300;
 const labels = 50;
 const models = 30;
 const providers = ['openai', 'anthropic', 'gemini', 'azure', 'local'];
@@ -44,6 +45,7 @@ function usageRecord(index: number, endMs: number, random: () => number): Reques
     status_code: 200,
     stream: true,
     user_path: userPaths[below(userPaths.length)] ?? '/',
+    ...(below(10) === 0 ? {} : { auth_key_id: `key-${below(keys)}` }),
     client_ip: '10.1.2.3',
     alias_used: false,
     ...(below(10) === 0 ? { cache_type: 'exact' } : {}),
@@ -101,6 +103,8 @@ export function usageQueries(endMs: number): readonly RecordQuery[] {
     ...reports('UTC+2', month(2)),
     ...reports('UTC+5:45', month(5.75)),
     ...reports('a team', month(2, { userPath: '/team-3' })),
+    { name: 'keys', operation: 'usageBy', inputs: [[month(2), 'auth_key_id', all]] },
+    { name: 'keys, a team', operation: 'usageBy', inputs: [[month(2, { userPath: '/team-3' }), 'auth_key_id', all]] },
     { name: 'labels', operation: 'usageBy', inputs: [[month(2), 'label', all]] },
     { name: 'models, a label', operation: 'usageBy', inputs: [[month(2, { label: 'label-3' }), 'model', all]] },
     { name: 'labels, a team', operation: 'usageBy', inputs: [[month(2, { userPath: '/team-3' }), 'label', all]] },

@@ -66,6 +66,9 @@ export async function testRecordSearch(engine: RecordEngine): Promise<void> {
     const all = scattered(4_200);
     await addAll(place, all);
     for (const sql of [
+      'DROP TABLE usage_by_key_day',
+      'DROP TABLE usage_by_key_hour',
+      'DROP TABLE usage_by_key_path_day',
       'DROP TABLE search_gram',
       'DROP TABLE search_segment',
       'CREATE TABLE search_block (first_entry BIGINT PRIMARY KEY, last_entry BIGINT, words TEXT, hex TEXT)',

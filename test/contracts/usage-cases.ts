@@ -118,11 +118,29 @@ const cases: Readonly<Record<string, Case>> = {
       'both_day',
       'label_day',
       'label_hour',
+      'key_day',
+      'key_hour',
+      'key_path_day',
     ];
     for (const table of [...tables, ...sums.map((name) => `usage_by_${name}`)])
       t.match(await query(`SELECT count(*) AS n FROM ${table}`), [{ n: /^0$/ }], table);
     await keep(store, records);
     await agrees(t, store, entriesOf(records), 5);
+  },
+
+  async 'sums for keys are made of the records of an older gateway'(t, engine) {
+    const { store, open, query } = await engine.start(t);
+    const records = usageRecords(200);
+    await keep(store, records);
+    for (const name of ['key_day', 'key_hour', 'key_path_day']) await query(`DROP TABLE usage_by_${name}`);
+    await query('UPDATE record_version SET version = 2');
+    const later = open();
+    await keep(later, [record(9_000)]);
+    for (const filter of [allTime, { ...allTime, userPath: '/team' }]) {
+      const { rows: keys } = await later.usageBy(filter, 'auth_key_id', everything);
+      t.same(keys, rows(entriesOf(records), filter, 'auth_key_id', everything).rows);
+      t.equal(keys.length, 2);
+    }
   },
 
   async 'an attempt counts once, however often and from wherever its record comes'(t, engine) {

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool, type PoolClient, type QueryResult, types } from 'pg';
 import type { Database, Insertion, Row, Statements } from '../sql/database.ts';
 import { postgresDialect } from '../sql/dialect.ts';
-import { migrate, recordsVersion, versionOfTables } from '../sql/migrations.ts';
+import { migrate, recordsVersion, versionIn, versionOfTables } from '../sql/migrations.ts';
 import { explainFailure, failure } from './failure.ts';
 
 export interface PostgresRecordOptions {
@@ -25,41 +25,63 @@ export interface PostgresDatabase extends Database {
   close(): Promise<void>;
 }
 
+/** What steps may take that bring the tables up to date: some read every record. */
+const longestStepsMs = 30 * 60_000;
+
 /** Connects when it is used. Tables are made, or brought up to date, before the first transaction, and looked at again after a failure. */
 export function openPostgres({ databaseUrl, timeoutMs }: PostgresRecordOptions): PostgresDatabase {
   const place = placeOf(databaseUrl);
   const pool = poolOf(databaseUrl, timeoutMs);
   let isReady = false;
+  let bringing: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
 
-  /** Runs `work` on a connection of its own, for as long as it may take. */
-  async function connected<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await pool.connect();
-    let isDone = false;
+  /** Rejects when it takes longer. */
+  async function within<Result>(ms: number, result: Promise<Result>): Promise<Result> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(failure(place, 'timeout')), timeoutMs);
+      timer = setTimeout(() => reject(failure(place, 'timeout')), ms);
     });
+    return Promise.race([result, late]).finally(() => clearTimeout(timer));
+  }
+
+  /** Runs `work` on a connection of its own, for as long as it may take. */
+  async function connected<Result>(
+    work: (client: PoolClient) => Promise<Result>,
+    longestMs = timeoutMs,
+  ): Promise<Result> {
+    const client = await pool.connect();
+    let isDone = false;
     try {
-      const result = await Promise.race([work(client), late]);
+      const result = await within(longestMs, work(client));
       isDone = true;
       return result;
     } finally {
-      clearTimeout(timer);
       // What was not committed ends with its connection.
       client.release(!isDone);
     }
   }
 
+  async function bringUpToDate(client: PoolClient): Promise<void> {
+    await client.query('BEGIN');
+    await client.query('SELECT pg_advisory_xact_lock($1)', [writeLock]);
+    const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
+    if (rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
+    await client.query('SET LOCAL statement_timeout = 0');
+    await migrate(statementsOf(client));
+    await client.query('COMMIT');
+  }
+
+  /** Those that wait for a long step give up in time, and it goes on. */
   async function prepare(): Promise<void> {
-    await connected(async (client) => {
-      await client.query('BEGIN');
-      await client.query('SELECT pg_advisory_xact_lock($1)', [writeLock]);
-      const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
-      if (rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
-      await migrate(statementsOf(client));
-      await client.query('COMMIT');
-    });
+    const before = await connected((client) => versionIn(statementsOf(client)));
+    if (before === 0) await connected(bringUpToDate);
+    else if (before < recordsVersion) {
+      bringing ??= connected(bringUpToDate, longestStepsMs).finally(() => {
+        bringing = undefined;
+      });
+      await within(timeoutMs, bringing);
+    }
     isReady = true;
   }
 

@@ -96,6 +96,7 @@ async function nameAll(
     const measured: Measured = {
       model,
       path,
+      auth_key_id: row.auth_key_id ?? '',
       labels: (labelsOf[index] ?? []).map((name) => byLabel.get(name) ?? 0),
       cacheType: row.cache_type,
       atMs: row.at_ms,

@@ -5,18 +5,20 @@ import type { Statements } from './database.ts';
 import { dayMs } from './tallies.ts';
 import { partsOf } from './time-slices.ts';
 import { namesCondition, recordCondition, type SoughtUsage } from './usage-filter.ts';
-import type { NamedColumn } from './usage-names.ts';
-import { type Measure, measures, type Rollup, rollups, tableOf } from './usage-rollups.ts';
+import { amountIn, type Measure, type Rollup, rollups, type SumColumn, tableOf } from './usage-rollups.ts';
 
 /** The sums that can tell the records that are asked for from the others, and by these columns; undefined: none can. */
-export function rollupFor(sought: SoughtUsage, columns: readonly NamedColumn[]): Rollup | undefined {
+export function rollupFor(sought: SoughtUsage, columns: readonly SumColumn[]): Rollup | undefined {
   const { model, path, label, sessionId } = sought;
-  const needs = (column: NamedColumn, asked: unknown): boolean => asked !== undefined || columns.includes(column);
+  const needs = (column: SumColumn, asked: unknown): boolean => asked !== undefined || columns.includes(column);
   if (sessionId !== undefined) return undefined;
   const [byModel, byPath] = [needs('model', model), needs('path', path)];
   if (needs('label', label))
     // A record with several labels has one row for each: the others are not to be told from one.
-    return byModel || byPath || (label !== undefined && columns.includes('label')) ? undefined : rollups.label;
+    return byModel || byPath || columns.includes('auth_key_id') || (label !== undefined && columns.includes('label'))
+      ? undefined
+      : rollups.label;
+  if (columns.includes('auth_key_id')) return byModel ? undefined : byPath ? rollups.keyAndPath : rollups.key;
   if (byModel && byPath) return rollups.both;
   return byPath ? rollups.path : rollups.model;
 }
@@ -30,7 +32,7 @@ export interface PartSums extends Span {
 
 interface Wanted {
   /** Columns that sums are made for. */
-  readonly columns: readonly NamedColumn[];
+  readonly columns: readonly SumColumn[];
   readonly measures: readonly Measure[];
   /** A row for each grain of time too, as `start_ms`. */
   readonly byStart?: boolean;
@@ -87,15 +89,6 @@ function sumsOfRecords(
     ...values,
   );
 }
-
-/** The sum of each over rows of `usage`, as SQL. */
-export const amountIn = Object.fromEntries(
-  measures.map((name) => {
-    if (name === 'requests') return [name, 'count(*)'];
-    if (name === 'unpriced') return [name, 'count(*) - count(total_cost)'];
-    return [name, `coalesce(sum(${name}), 0)`];
-  }),
-) as Readonly<Record<Measure, string>>;
 
 function groupedBy(columns: readonly string[]): string {
   return columns.length === 0 ? '' : `GROUP BY ${columns.join(', ')}`;

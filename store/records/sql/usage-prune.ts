@@ -5,7 +5,7 @@ import { amountsOf } from './usage-insert.ts';
 import { dictionaries, type NamedColumn } from './usage-names.ts';
 import { type Measured, measures, rollups, sumUsage, tableOf } from './usage-rollups.ts';
 
-const columns = ['id', 'at_ms', 'model', 'path', 'cache_type', ...measures.slice(2)];
+const columns = ['id', 'at_ms', 'model', 'path', 'auth_key_id', 'cache_type', ...measures.slice(2)];
 
 /** The oldest first. Gives how many were removed. */
 export async function pruneUsage(statements: Statements, beforeMs: number, most: number): Promise<number> {
@@ -51,6 +51,7 @@ function measuredOf(row: Row, labels: readonly Row[]): Measured {
     atMs: Number(row['at_ms']),
     model: Number(row['model']),
     path: Number(row['path']),
+    auth_key_id: String(row['auth_key_id'] ?? ''),
     cacheType: String(row['cache_type']),
     labels: labels.map(({ label }) => Number(label)),
     amounts: amountsOf(row),

@@ -6,9 +6,12 @@ import type { NamedColumn } from './usage-names.ts';
 /** Every difference of a time zone to UTC is a number of these. */
 const quarterMs = hourMs / 4;
 
+/** What sums are made for: a number of a name, or the id of a managed key itself. */
+export type SumColumn = NamedColumn | 'auth_key_id';
+
 export interface Rollup {
   readonly table: string;
-  readonly keys: readonly NamedColumn[];
+  readonly keys: readonly SumColumn[];
   /** Sums of so much time each, falling. Each has a table of its own, so that the few rows of days lie close together. */
   readonly grainsMs: readonly number[];
 }
@@ -21,13 +24,15 @@ export function tableOf({ table }: Rollup, grainMs: number): string {
 
 /**
  * Where there are many user paths, there are hardly fewer sums than records in an hour: what is finer is then left to the records.
- * A record counts in `label` once for each of its labels.
+ * A record counts in `label` once for each of its labels, and in those of keys if it has one.
  */
 export const rollups = {
   model: { table: 'usage_by_model', keys: ['model'], grainsMs: [dayMs, hourMs, quarterMs] },
   path: { table: 'usage_by_path', keys: ['path'], grainsMs: [dayMs, hourMs] },
   both: { table: 'usage_by_both', keys: ['path', 'model'], grainsMs: [dayMs] },
   label: { table: 'usage_by_label', keys: ['label'], grainsMs: [dayMs, hourMs] },
+  key: { table: 'usage_by_key', keys: ['auth_key_id'], grainsMs: [dayMs, hourMs] },
+  keyAndPath: { table: 'usage_by_key_path', keys: ['path', 'auth_key_id'], grainsMs: [dayMs] },
 } as const satisfies Readonly<Record<string, Rollup>>;
 
 /** What is summed. Of records without a price only `unpriced` counts them as such; their costs are 0. */
@@ -47,10 +52,21 @@ export const measures = [
 
 export type Measure = (typeof measures)[number];
 
+/** The sum of each over rows of `usage`, as SQL. */
+export const amountIn = Object.fromEntries(
+  measures.map((name) => {
+    if (name === 'requests') return [name, 'count(*)'];
+    if (name === 'unpriced') return [name, 'count(*) - count(total_cost)'];
+    return [name, `coalesce(sum(${name}), 0)`];
+  }),
+) as Readonly<Record<Measure, string>>;
+
 /** One usage record as the sums see it. */
 export interface Measured extends Readonly<Record<Exclude<NamedColumn, 'label'>, number>> {
   readonly atMs: number;
   readonly labels: readonly number[];
+  /** Empty: it has none. */
+  readonly auth_key_id: string;
   readonly cacheType: string;
   /** In the order of `measures`. */
   readonly amounts: readonly number[];
@@ -77,7 +93,8 @@ interface Sum {
 }
 
 function singleSums({ keys }: Rollup, records: readonly Measured[], sign: 1 | -1): Sum[] {
-  return records.flatMap((record) =>
+  const counted = keys.includes('auth_key_id') ? records.filter((record) => record.auth_key_id !== '') : records;
+  return counted.flatMap((record) =>
     (keys.includes('label') ? record.labels : [0]).map((label) => {
       const names = [...keys.map((key) => (key === 'label' ? label : record[key])), record.cacheType];
       const amounts = sign === 1 ? record.amounts : record.amounts.map((amount) => -amount);
@@ -103,7 +120,8 @@ function merged(sums: readonly Sum[], grainMs: number): Sum[] {
 
 function insertionInto(rollup: Rollup, grainMs: number): Insertion {
   const table = tableOf(rollup, grainMs);
-  const numbers = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 'BIGINT' as const]));
+  const numbers = (names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name, name === 'auth_key_id' ? ('TEXT' as const) : ('BIGINT' as const)]));
   const sums = measures.map((name) => `${name} = ${table}.${name} + excluded.${name}`);
   return {
     table,

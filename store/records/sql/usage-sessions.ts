@@ -4,8 +4,7 @@ import { allOf, between, type Condition, condition } from './condition.ts';
 import type { Row, Statements } from './database.ts';
 import { recordCondition, type SoughtUsage } from './usage-filter.ts';
 import { pageOf } from './usage-page.ts';
-import { amountIn } from './usage-parts.ts';
-import { measures } from './usage-rollups.ts';
+import { amountIn, measures } from './usage-rollups.ts';
 import { totalsOf } from './usage-sums.ts';
 
 /** `user_path` and `last_ms` are those of the latest record of the session that matches. */

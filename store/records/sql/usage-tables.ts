@@ -1,7 +1,7 @@
 // The tables of usage records: a row for each executed attempt, its labels, and sums of them by time.
 import type { Dialect } from './dialect.ts';
 import { dictionaries } from './usage-names.ts';
-import { measures, rollups, tableOf } from './usage-rollups.ts';
+import { amountIn, measures, type Rollup, rollups, tableOf } from './usage-rollups.ts';
 
 /**
  * `usage`: costs are nano-dollars; null: there is no price. `record` and `seq` name the attempt, and keep it once. `cache_type` is empty
@@ -29,13 +29,33 @@ export function usageTables({ text, countedId, clustered }: Dialect): readonly s
       ({ table, columns }) =>
         `CREATE TABLE ${table} (id ${countedId}, key ${text} NOT NULL UNIQUE, ${columns.map((name) => `${name} ${text} NOT NULL`).join(', ')})`,
     ),
-    ...Object.values(rollups).flatMap((rollup) =>
-      rollup.grainsMs.map(
-        (grainMs) =>
-          `CREATE TABLE ${tableOf(rollup, grainMs)} (start_ms BIGINT NOT NULL, ${counts(rollup.keys, ' NOT NULL')},
-             cache_type ${text} NOT NULL, ${counts(measures, ' NOT NULL')},
-             PRIMARY KEY (start_ms, ${rollup.keys.join(', ')}, cache_type))${clustered}`,
-      ),
+    ...[rollups.model, rollups.path, rollups.both, rollups.label].flatMap((rollup) =>
+      sumTables(rollup, { text, clustered }),
     ),
   ];
+}
+
+/** Sums for keys, with those of the records that are there. */
+export function keyTables({ text, clustered }: Dialect): readonly string[] {
+  const sums = measures.map((name) => amountIn[name]).join(', ');
+  return [rollups.key, rollups.keyAndPath].flatMap((rollup) => [
+    ...sumTables(rollup, { text, clustered }),
+    ...rollup.grainsMs.map((grainMs) => {
+      const columns = [...rollup.keys, 'cache_type'].join(', ');
+      return `INSERT INTO ${tableOf(rollup, grainMs)} (start_ms, ${columns}, ${measures.join(', ')})
+        SELECT at_ms - at_ms % ${grainMs}, ${columns}, ${sums} FROM usage
+        WHERE auth_key_id IS NOT NULL GROUP BY at_ms - at_ms % ${grainMs}, ${columns}`;
+    }),
+  ]);
+}
+
+function sumTables(rollup: Rollup, { text, clustered }: Pick<Dialect, 'text' | 'clustered'>): string[] {
+  const { keys } = rollup;
+  const named = keys.map((name) => `${name} ${name === 'auth_key_id' ? text : 'BIGINT'} NOT NULL`).join(', ');
+  return rollup.grainsMs.map(
+    (grainMs) =>
+      `CREATE TABLE ${tableOf(rollup, grainMs)} (start_ms BIGINT NOT NULL, ${named},
+         cache_type ${text} NOT NULL, ${measures.map((name) => `${name} BIGINT NOT NULL`).join(', ')},
+         PRIMARY KEY (start_ms, ${keys.join(', ')}, cache_type))${clustered}`,
+  );
 }
