@@ -6,17 +6,19 @@ import { html, type View } from '../html.ts';
 import { useLoad } from '../load.ts';
 import { ConfirmDialog, Dialog } from '../parts/dialog.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
+import { type ManagedAction, RowActions } from '../parts/row-actions.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { Table } from '../parts/table.ts';
 import { write } from '../parts/writes.ts';
+import { YamlText } from '../parts/yaml-text.ts';
 import { linkTo, place } from '../router.ts';
 import { session } from '../session-state.ts';
 import { parseTime } from '../time.ts';
 import { type Budget, type BudgetListing, keyOf, titleOf } from './budgets/budget.ts';
-import { BudgetDialog, YamlOfBudget } from './budgets/budget-dialog.ts';
+import { BudgetDialog } from './budgets/budget-dialog.ts';
 import { BurnDown } from './budgets/burn-down.ts';
-import { Actions, type BudgetAction, columnsFor, ForecastText, type Row, Spent } from './budgets/columns.ts';
-import { draftOf } from './budgets/draft.ts';
+import { columnsFor, ForecastText, type Row, Spent } from './budgets/columns.ts';
+import { draftOf, yamlOf } from './budgets/draft.ts';
 
 const path = '/admin/budgets';
 const everyMs = 3_000;
@@ -46,7 +48,7 @@ const filters: readonly FilterField[] = [
 ];
 
 interface Open {
-  readonly action: BudgetAction | 'new' | 'reset-all';
+  readonly action: ManagedAction | 'new' | 'reset-all';
   readonly budget?: Budget;
 }
 
@@ -59,7 +61,7 @@ export function view(): View {
   );
   const listing = useLoad<BudgetListing>(asked.size === 0 ? path : `${path}?${asked}`, everyMs);
   const [open, setOpen] = useState<Open | undefined>(undefined);
-  const act = (action: BudgetAction, budget: Budget): void => setOpen({ action, budget });
+  const act = (action: ManagedAction, budget: Budget): void => setOpen({ action, budget });
   const close = (isChanged = true): void => {
     setOpen(undefined);
     if (isChanged) listing.reload();
@@ -89,7 +91,7 @@ export function view(): View {
 interface BudgetsProps {
   readonly listing: BudgetListing;
   readonly query: URLSearchParams;
-  readonly act: (action: BudgetAction, budget: Budget) => void;
+  readonly act: (action: ManagedAction, budget: Budget) => void;
 }
 
 function Budgets({ listing: { budgets, server_time }, query, act }: BudgetsProps): View {
@@ -123,7 +125,7 @@ function filterOf(show: string): (budget: Budget) => boolean {
 interface OneProps {
   readonly listing: BudgetListing;
   readonly id: string;
-  readonly act: (action: BudgetAction, budget: Budget) => void;
+  readonly act: (action: ManagedAction, budget: Budget) => void;
 }
 
 function OneBudget({ listing: { budgets, server_time }, id, act }: OneProps): View {
@@ -133,7 +135,7 @@ function OneBudget({ listing: { budgets, server_time }, id, act }: OneProps): Vi
   const nowMs = parseTime(server_time);
   const row: Row = { budget, nowMs };
   const spending = budget.scope === 'label' ? { label: budget.subject, by: 'model' } : { user_path: budget.subject };
-  return html`<div class="page-head"><h1 class="foreign">${titleOf(budget)}</h1><${Actions} budget=${budget} act=${act} /></div>
+  return html`<div class="page-head"><h1 class="foreign">${titleOf(budget)}</h1><${RowActions} source=${budget.source} title=${titleOf(budget)} act=${(action: ManagedAction) => act(action, budget)} /></div>
     <section class="card one-budget">
       <div class="one-facts"><${Spent} row=${row} /><${ForecastText} row=${row} /></div>
       <${BurnDown} budget=${budget} nowMs=${nowMs} />
@@ -173,7 +175,7 @@ function OpenDialog({ open: { action, budget }, userPath, close }: OpenProps): V
       onClose=${close}
     ><p>${budget.overrides_config ? html`The budget of the configuration at <code>${budget.declared_at}</code> is in force again.` : 'Nothing limits this spending any more.'}</p></${ConfirmDialog}>`;
   if (action === 'yaml')
-    return html`<${Dialog} title=${`${title} as YAML`} onClose=${() => close(false)}><${YamlOfBudget} draft=${draftOf(budget, userPath)} /></${Dialog}>`;
+    return html`<${Dialog} title=${`${title} as YAML`} onClose=${() => close(false)}><${YamlText} text=${yamlOf(draftOf(budget, userPath))} /></${Dialog}>`;
   return html`<${BudgetDialog} budget=${budget} userPath=${userPath} onClose=${close} />`;
 }
 

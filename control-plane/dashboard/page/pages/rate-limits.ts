@@ -6,14 +6,16 @@ import { html, type View } from '../html.ts';
 import { useLoad } from '../load.ts';
 import { ConfirmDialog, Dialog } from '../parts/dialog.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
+import type { ManagedAction } from '../parts/row-actions.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { Table } from '../parts/table.ts';
 import { write } from '../parts/writes.ts';
+import { YamlText } from '../parts/yaml-text.ts';
 import { place } from '../router.ts';
 import { session } from '../session-state.ts';
-import { columnsFor, type RuleAction } from './rate-limits/columns.ts';
+import { columnsFor } from './rate-limits/columns.ts';
 import { isFull, keyOf, type Rule, type RuleListing, titleOf } from './rate-limits/rule.ts';
-import { RuleDialog, YamlText } from './rate-limits/rule-dialog.ts';
+import { RuleDialog } from './rate-limits/rule-dialog.ts';
 import { yamlOf } from './rate-limits/yaml.ts';
 
 const path = '/admin/rate-limits';
@@ -57,7 +59,7 @@ const filters: readonly FilterField[] = [
 ];
 
 interface Open {
-  readonly action: RuleAction | 'new' | 'reset-all';
+  readonly action: ManagedAction | 'new' | 'reset-all';
   readonly rule?: Rule;
 }
 

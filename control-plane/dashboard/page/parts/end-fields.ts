@@ -1,7 +1,6 @@
-// The fields for why a change was made and when it ends by itself, and the frame of any field.
-import { useId } from 'preact/hooks';
-import { html, type Inside, type View } from '../html.ts';
-import { textOf } from './dialog.ts';
+// The fields for why a change is made, and when it ends by itself.
+import { html, type View } from '../html.ts';
+import { SelectField, TextField } from './fields.ts';
 
 export interface Ending {
   readonly reason: string;
@@ -14,11 +13,9 @@ export interface Ending {
 export interface EndFieldsProps {
   readonly draft: Ending;
   readonly change: (change: Partial<Ending>) => void;
-  /** The name of the field that is wrong. */
-  readonly wrong: string | undefined;
 }
 
-const ends: readonly (readonly [value: string, text: string])[] = [
+export const ends: readonly (readonly [value: string, text: string])[] = [
   ['', 'Does not end by itself'],
   ['30m', 'In 30 minutes'],
   ['1h', 'In an hour'],
@@ -28,26 +25,10 @@ const ends: readonly (readonly [value: string, text: string])[] = [
   ['at', 'At a time'],
 ];
 
-export function EndFields({ draft: { reason, end, endAt }, change, wrong }: EndFieldsProps): View {
+export function EndFields({ draft: { reason, end, endAt }, change }: EndFieldsProps): View {
   return html`<div class="fields">
-    <${Field} label="Reason">${(id: string) => html`<input id=${id} name="reason" value=${reason} placeholder="Shown to other operators" autocomplete="off" aria-invalid=${wrong === 'reason'} onInput=${(event: Event) => change({ reason: textOf(event) })} />`}</${Field}>
-    <${Field} label="End">${(
-      id: string,
-    ) => html`<select id=${id} name="end" value=${end} onChange=${(event: Event) => change({ end: textOf(event) })}>
-      ${ends.map(([value, text]) => html`<option value=${value} key=${value}>${text}</option>`)}
-    </select>`}</${Field}>
-    ${end === 'at' && html`<${Field} label="Ends at (your time)">${(id: string) => html`<input id=${id} name="endAt" type="datetime-local" value=${endAt} aria-invalid=${wrong === 'endAt'} onInput=${(event: Event) => change({ endAt: textOf(event) })} />`}</${Field}>`}
+    <${TextField} label="Reason" name="reason" value=${reason} placeholder="Shown to other operators" onChange=${(value: string) => change({ reason: value })} />
+    <${SelectField} label="End" name="end" value=${end} options=${ends} onChange=${(value: string) => change({ end: value })} />
+    ${end === 'at' && html`<${TextField} label="Ends at (your time)" name="endAt" type="datetime-local" value=${endAt} onChange=${(value: string) => change({ endAt: value })} />`}
   </div>`;
-}
-
-/** A label with its field, which gets the id. */
-export function Field({
-  label,
-  children,
-}: {
-  readonly label: string;
-  readonly children: (id: string) => Inside;
-}): View {
-  const id = useId();
-  return html`<div class="field"><label for=${id}>${label}</label>${children(id)}</div>`;
 }

@@ -2,13 +2,11 @@
 import { dollars, share } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
+import { type ManagedAction, RowActions } from '../../parts/row-actions.ts';
 import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
 import { type Budget, forecastOf, periodWords, titleOf } from './budget.ts';
-
-/** What can be done with a row. */
-export type BudgetAction = 'edit' | 'override' | 'yaml' | 'reset' | 'delete';
 
 export interface Row {
   readonly budget: Budget;
@@ -20,7 +18,7 @@ interface OfRow {
   readonly row: Row;
 }
 
-export function columnsFor(act: (action: BudgetAction, budget: Budget) => void): readonly Column<Row>[] {
+export function columnsFor(act: (action: ManagedAction, budget: Budget) => void): readonly Column<Row>[] {
   return [
     { title: 'Subject', width: '22%', cell: (row) => html`<${Subject} row=${row} />` },
     { title: 'Spent', width: '19%', cell: (row) => html`<${Spent} row=${row} />` },
@@ -35,7 +33,8 @@ export function columnsFor(act: (action: BudgetAction, budget: Budget) => void):
       title: 'Actions',
       width: '15%',
       isUntitled: true,
-      cell: ({ budget }) => html`<${Actions} budget=${budget} act=${act} />`,
+      cell: ({ budget }) =>
+        html`<${RowActions} source=${budget.source} title=${titleOf(budget)} act=${(action: ManagedAction) => act(action, budget)} />`,
     },
   ];
 }
@@ -87,31 +86,5 @@ function Source({ row: { budget } }: OfRow): View {
   return html`<div class="cell">
     <span class="cell-line">${overrides_config ? 'Override' : 'Manual'}${expires_at !== undefined && html`<${Badge} tone="info">ends in <${Countdown} at=${expires_at} over="a moment" /></${Badge}>`}</span>
     <span class="quiet small" title=${reason}>${reason === undefined ? '' : `“${reason}” – `}${who}</span>
-  </div>`;
-}
-
-interface ActionsProps {
-  readonly budget: Budget;
-  readonly act: (action: BudgetAction, budget: Budget) => void;
-}
-
-export function Actions({ budget, act }: ActionsProps): View {
-  const offered: readonly (readonly [BudgetAction, string])[] =
-    budget.source === 'config'
-      ? [
-          ['override', 'Override'],
-          ['yaml', 'YAML'],
-          ['reset', 'Reset'],
-        ]
-      : [
-          ['edit', 'Edit'],
-          ['reset', 'Reset'],
-          ['delete', 'Delete'],
-        ];
-  return html`<div class="row-actions">
-    ${offered.map(
-      ([action, text]) =>
-        html`<button class="row" key=${action} aria-label=${`${text}: ${titleOf(budget)}`} onClick=${() => act(action, budget)}>${text}</button>`,
-    )}
   </div>`;
 }

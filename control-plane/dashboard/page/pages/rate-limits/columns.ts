@@ -3,14 +3,12 @@ import { compact } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
 import { Meter } from '../../parts/meter.ts';
+import { type ManagedAction, RowActions } from '../../parts/row-actions.ts';
 import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
 import { periodWords, type Rule, scopeWords, titleOf } from './rule.ts';
 
-/** What can be done with a row. */
-export type RuleAction = 'edit' | 'override' | 'yaml' | 'reset' | 'delete';
-
-export function columnsFor(act: (action: RuleAction, rule: Rule) => void): readonly Column<Rule>[] {
+export function columnsFor(act: (action: ManagedAction, rule: Rule) => void): readonly Column<Rule>[] {
   return [
     { title: 'Subject', width: '24%', cell: (rule) => html`<${Subject} rule=${rule} />` },
     { title: 'Use', width: '22%', cell: (rule) => html`<${Use} rule=${rule} />` },
@@ -20,7 +18,8 @@ export function columnsFor(act: (action: RuleAction, rule: Rule) => void): reado
       title: 'Actions',
       width: '14rem',
       isUntitled: true,
-      cell: (rule) => html`<${Actions} rule=${rule} act=${act} />`,
+      cell: (rule) =>
+        html`<${RowActions} source=${rule.source} title=${titleOf(rule)} act=${(action: ManagedAction) => act(action, rule)} />`,
     },
   ];
 }
@@ -85,32 +84,5 @@ function Source({ rule }: OfRule): View {
       ${overrides_config && html`<code class="quiet small shrinks" title=${`The configuration declares it at ${declared_at}`}>${declared_at}</code>`}
     </span>
     <span class="quiet small" title=${reason}>${reason === undefined ? '' : `“${reason}” – `}${who}, <${TimeText} at=${updated_at} /></span>
-  </div>`;
-}
-
-function Actions({ rule, act }: OfRule & { readonly act: (action: RuleAction, rule: Rule) => void }): View {
-  const offered: readonly [RuleAction, string][] =
-    rule.source === 'config'
-      ? [
-          ['override', 'Override'],
-          ['yaml', 'YAML'],
-          ['reset', 'Reset'],
-        ]
-      : [
-          ['edit', 'Edit'],
-          ['reset', 'Reset'],
-          ['delete', 'Delete'],
-        ];
-  return html`<div class="row-actions">
-    ${offered.map(
-      ([action, text]) => html`<button
-        class="row"
-        key=${action}
-        aria-label=${`${text}: ${titleOf(rule)}`}
-        onClick=${() => act(action, rule)}
-      >
-        ${text}
-      </button>`,
-    )}
   </div>`;
 }

@@ -2,9 +2,10 @@
 import { useId, useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../api.ts';
 import { html, type Inside, type View } from '../../html.ts';
-import { CopyButton } from '../../parts/copy-button.ts';
 import { Dialog, textOf } from '../../parts/dialog.ts';
+import { ends } from '../../parts/end-fields.ts';
 import { write } from '../../parts/writes.ts';
+import { YamlText } from '../../parts/yaml-text.ts';
 import { bodyOf, type Draft, declaredBy, draftOf, emptyDraft, isMoved, mistakeIn, secondsOf } from './draft.ts';
 import { keyOf, type Rule, scopeWords, titleOf } from './rule.ts';
 import { yamlOf } from './yaml.ts';
@@ -137,16 +138,6 @@ function CapFields({ draft, change, problem }: FieldsProps): View {
     <label class="check"><input type="checkbox" name="shadow" checked=${shadow} onChange=${() => change({ shadow: !shadow })} /> Shadow: count what it would refuse, and refuse nothing</label>`;
 }
 
-const ends: readonly (readonly [value: string, text: string])[] = [
-  ['', 'Does not end by itself'],
-  ['30m', 'In 30 minutes'],
-  ['1h', 'In an hour'],
-  ['8h', 'In 8 hours'],
-  ['1d', 'In a day'],
-  ['7d', 'In 7 days'],
-  ['at', 'At a time'],
-];
-
 function EndFields({ draft, change, problem }: FieldsProps): View {
   const { reason, end, endAt } = draft;
   return html`<div class="fields">
@@ -163,12 +154,4 @@ function EndFields({ draft, change, problem }: FieldsProps): View {
 function Field({ label, children }: { readonly label: string; readonly children: (id: string) => Inside }): View {
   const id = useId();
   return html`<div class="field"><label for=${id}>${label}</label>${children(id)}</div>`;
-}
-
-/** A text to be copied into a file. */
-export function YamlText({ text }: { readonly text: string }): View {
-  return html`<div class="copied">
-    <pre tabindex="0">${text}</pre>
-    <${CopyButton} text=${text} what="YAML" />
-  </div>`;
 }
