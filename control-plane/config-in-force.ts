@@ -1,6 +1,7 @@
 // The configuration in force, in the forms that the control plane needs; made once per configuration.
 import type { AssembledConfig } from '../gitops/assembled.ts';
 import type { DeclaredPlaces } from '../gitops/places.ts';
+import { defaultConfig } from '../gitops/validate.ts';
 import type { ManualAlias } from '../schemas/aliases/manual-alias.ts';
 import { aliasesInForce, mergeAliases } from '../schemas/aliases/merge-aliases.ts';
 import { type ModelNames, modelNames } from '../schemas/aliases/model-names.ts';
@@ -34,6 +35,8 @@ export class ConfigInForce {
   providers: AssembledConfig['providers'] = {};
   /** As declared, without those of operators. */
   aliases: AssembledConfig['aliases'] = [];
+  cache: AssembledConfig['cache'] = defaultConfig().cache;
+  guardrails: AssembledConfig['guardrails'] = [];
   models: ModelNames = modelNames({ providers: {} });
   places: PlacesInForce = {
     providers: new Map(),
@@ -64,6 +67,8 @@ export class ConfigInForce {
     this.quotas = declared.admin;
     this.providers = declared.providers;
     this.aliases = declared.aliases;
+    this.cache = declared.cache;
+    this.guardrails = declared.guardrails;
     this.models = modelNames(declared);
     this.retention = { audit: declared.audit, usage: declared.usage };
     this.isAudited = declared.audit.enabled;

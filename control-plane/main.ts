@@ -177,7 +177,7 @@ const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 await app.register(rateLimits, { parts: rateLimitParts, who });
 const budgetParts = budgets.serve(admin);
 await app.register(budgetRoutes, { parts: budgetParts, who });
-await app.register(cacheRoutes, { parts: admin });
+await app.register(cacheRoutes, { parts: { ...admin, settings: () => config.cache, storeEngine: engine, fleet } });
 await app.register(authKeys, { parts: { ...admin, uses: store.uses, known: () => config.known } });
 const virtualModelParts = {
   ...admin,

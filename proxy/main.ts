@@ -236,10 +236,11 @@ endOnSignals({ log, server, lifecycle, graceMs, kept, ...answers, recording, tel
 if (metricsPort !== undefined) await listenForMetrics(metrics, { identity, host, port: metricsPort, ownNames }, log);
 const address = await listenOrExit(identity, { host, port, prefix: 'GATEWAY' }, server.listen(host, port));
 lifecycle.phase = 'serving';
+const live = { limiter, targets, discovery, ...answers, observed };
 lifecycle.heartbeats = startHeartbeats({
   store,
   instance,
-  body: () => lifecycle.heartbeat(liveFacts({ limiter, targets, discovery }, tickMs()), store.keyMark()),
+  body: () => lifecycle.heartbeat(liveFacts(live, tickMs()), store.keyMark()),
   nowMs,
   onOutcome: (trouble) => lifecycle.heartbeatTaken(trouble),
   log,

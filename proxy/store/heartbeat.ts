@@ -102,6 +102,8 @@ export interface OwnFacts {
     | 'asked_targets'
     | 'asked_target_count'
     | 'discovered_models'
+    | 'cache'
+    | 'verdicts'
   >;
 }
 

@@ -4,6 +4,17 @@ import { type Operation, storedRefusals, writeHeaders } from './operation.ts';
 export const cacheOperations: readonly Operation[] = [
   {
     tag: 'Cache',
+    access: 'admin',
+    id: 'getCache',
+    method: 'get',
+    path: '/admin/cache',
+    summary: 'What the response cache holds, how often it was asked, and what it has saved.',
+    description: 'Summed over the live proxies, each since its start. It also answers while the store is down.',
+    success: { status: 200, says: 'The cache.', schema: 'cache' },
+    refusals: { 400: ['invalid_query'] },
+  },
+  {
+    tag: 'Cache',
     access: 'operator',
     id: 'resetCache',
     method: 'delete',

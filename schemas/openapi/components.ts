@@ -21,6 +21,7 @@ import budgetSettings from '../admin/budget-settings.schema.json' with { type: '
 import budgetSettingsWrite from '../admin/budget-settings-write.schema.json' with { type: 'json' };
 import budgetWrite from '../admin/budget-write.schema.json' with { type: 'json' };
 import budgets from '../admin/budgets.schema.json' with { type: 'json' };
+import cache from '../admin/cache.schema.json' with { type: 'json' };
 import configInForce from '../admin/config.schema.json' with { type: 'json' };
 import configDifferences from '../admin/config-differences.schema.json' with { type: 'json' };
 import convergence from '../admin/convergence.schema.json' with { type: 'json' };
@@ -94,6 +95,7 @@ const schemas = {
   'budget-settings-write': budgetSettingsWrite,
   'budget-write': budgetWrite,
   budgets,
+  cache,
   'chat-completion': chatCompletion,
   'chat-completion-request': chatCompletionRequest,
   completion,

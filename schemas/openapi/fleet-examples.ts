@@ -3,6 +3,42 @@
 /** By the name of the schema. */
 export const fleetExamples = {
   'auth-key-rotate': { overlap: '1d' },
+  cache: {
+    server_time: '2026-03-01T21:04:20.512Z',
+    settings: {
+      enabled: true,
+      ttl: '1h',
+      max_bytes: '64MiB',
+      max_entry_bytes: '1MiB',
+      scope: 'user_path',
+      endpoints: ['chat', 'embeddings'],
+      only_deterministic: false,
+      share_concurrent: false,
+      engine: 'memory',
+      without: [],
+    },
+    entries: 812,
+    bytes: 4_210_688,
+    evicted: 0,
+    dropped: 0,
+    hits: 318,
+    misses: 901,
+    bypasses: 12,
+    saved_tokens: 412_077,
+    saved_cost: 1.204,
+    endpoints: [{ endpoint: '/v1/chat/completions', hits: 318, misses: 901, bypasses: 12 }],
+    proxies: [
+      {
+        instance: 'gateway-0:8080',
+        started_at: '2026-03-01T06:00:00.000Z',
+        hits: 318,
+        misses: 901,
+        bypasses: 12,
+        entries: 812,
+        bytes: 4_210_688,
+      },
+    ],
+  },
   'config-differences': {
     server_time: '2026-03-01T21:04:20.512Z',
     directory: './config',

@@ -1,5 +1,7 @@
 // What a proxy says of itself twice a second: what it enforces, what it rejected, and its live counters.
 
+import { areVerdictCounts, type CacheFacts, isCacheFacts, type VerdictCount } from './heartbeat-counts.ts';
+
 /** The JSON of a heartbeat; written by the proxy it is about, read by the control plane. */
 export interface HeartbeatBody {
   readonly started_at_ms: number;
@@ -37,6 +39,10 @@ export interface HeartbeatBody {
   readonly asked_targets?: readonly AskedTarget[];
   /** How many there are. */
   readonly asked_target_count?: number;
+  /** Of its response cache, since it has started; absent in the heartbeat of an older proxy. */
+  readonly cache?: CacheFacts;
+  /** Of its guardrails, since it has started, up to `mostVerdictCounts`; absent in the heartbeat of an older proxy. */
+  readonly verdicts?: readonly VerdictCount[];
   /** Providers that are asked for their models, up to `mostDiscovered`; absent in the heartbeat of an older proxy. */
   readonly discovered_models?: readonly DiscoveredModels[];
 }
@@ -135,6 +141,8 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
     (said.unusable_target_count === undefined || isNumber(said.unusable_target_count)) &&
     (asked === undefined || (Array.isArray(asked) && asked.every(isAsked))) &&
     (said.asked_target_count === undefined || isNumber(said.asked_target_count)) &&
+    (said.cache === undefined || isCacheFacts(said.cache)) &&
+    (said.verdicts === undefined || areVerdictCounts(said.verdicts)) &&
     (found === undefined || (Array.isArray(found) && found.every(isDiscovered)));
   return isWhole ? (body as HeartbeatBody) : undefined;
 }

@@ -1,16 +1,21 @@
 // DELETE /admin/cache over HTTP on a real store: what it resets, who may, and what is refused.
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
 import { resetCache } from '../../control-plane/admin/cache/changes.ts';
+import { cacheListing } from '../../control-plane/admin/cache/listing.ts';
 import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { createServer } from '../../control-plane/server.ts';
+import { defaultConfig } from '../../gitops/validate.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
+import schema from '../../schemas/admin/cache.schema.json' with { type: 'json' };
 import { cacheResets, mostCacheResets, pathResetId } from '../../schemas/cache/cache-reset.ts';
 import { managedCacheResets } from '../../schemas/documents/kinds.ts';
 import { readKind } from '../../schemas/documents/managed-kind.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
+import type { CacheFacts } from '../../store/state/heartbeat-counts.ts';
 import { openStateStore } from '../../store/state/open.ts';
-import { sampleKey } from '../support/managed-state.ts';
+import { sampleHeartbeat, sampleKey } from '../support/managed-state.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 async function startPlane(t: Test) {
@@ -30,7 +35,9 @@ async function startPlane(t: Test) {
     readiness: () => ({ status: 'ready', reasons: [] }),
     writes: ({ status, change }) => void audited.push({ status, change }),
   });
-  await app.register(cache, { parts: { store } });
+  const fleet = { refresh: async () => undefined, proxies: () => [] };
+  const settings = () => defaultConfig().cache;
+  await app.register(cache, { parts: { store, settings, storeEngine: 'sqlite', fleet, nowMs: () => 0 } });
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(async () => {
     await app.close();
@@ -112,4 +119,53 @@ await test('the mark of a request changes with the resets that are for it, and w
   for (const id of ['user_path /team-alpha', 'user_path /team/app/x', 'user_path /team/ap', 'model p', 'model p/n'])
     t.equal(markAfter(id), none, id);
   t.end();
+});
+
+await test('the cache is shown with what all live proxies say of it', async (t) => {
+  const facts = (hits: number, entries: number): CacheFacts => ({
+    entries,
+    bytes: entries * 100,
+    evicted: 1,
+    dropped: 2,
+    requests: [['chat', hits, 3, 0]],
+    saved_tokens: 10 * hits,
+    saved_nano_dollars: 5e8 * hits,
+  });
+  const proxy = (instance: string, cache: CacheFacts | undefined, isLive = true) => ({
+    instance,
+    isLive,
+    body: sampleHeartbeat(cache === undefined ? {} : { cache }),
+  });
+  const proxies = [
+    proxy('a', facts(1, 4)),
+    proxy('b', { ...facts(2, 5), requests: [...facts(2, 5).requests, ['embeddings', 1, 0, 7]] }),
+    proxy('gone', facts(100, 100), false),
+    proxy('older', undefined),
+  ];
+  const settings = defaultConfig().cache;
+  const said = cacheListing({ settings, storeEngine: 'sqlite', proxies, nowMs: 0 });
+  t.match(said, {
+    settings: { enabled: false, engine: 'memory' },
+    entries: 9,
+    bytes: 900,
+    evicted: 2,
+    dropped: 4,
+    hits: 4,
+    misses: 6,
+    bypasses: 7,
+    saved_tokens: 30,
+    saved_cost: 1.5,
+    endpoints: [
+      { endpoint: 'chat', hits: 3, misses: 6, bypasses: 0 },
+      { endpoint: 'embeddings', hits: 1, misses: 0, bypasses: 7 },
+    ],
+    proxies: [
+      { instance: 'a', hits: 1 },
+      { instance: 'b', hits: 3, bypasses: 7 },
+    ],
+  });
+  const validate = new Ajv2020({ strict: false, formats: { 'date-time': true } }).compile(schema);
+  t.ok(validate(said), JSON.stringify(validate.errors));
+  const shared = cacheListing({ settings, storeEngine: 'redis', proxies, nowMs: 0 });
+  t.match(shared, { settings: { engine: 'redis' }, entries: 5, bytes: 500, hits: 4 }, 'in Redis all hold the same');
 });

@@ -17,6 +17,7 @@ const pages: readonly (readonly [path: string, picture: string, shown: string])[
   ['/keys', 'keys', 'text=Ann, editor'],
   ['/models', 'models', 'text=Limits of the provider'],
   ['/config', 'config', 'text=Every proxy follows'],
+  ['/cache', 'cache', 'text=Hit ratio'],
 ];
 
 const upstream = await startFakeUpstream({ t: suite });
@@ -63,6 +64,7 @@ const files = {
   'providers.yaml': { providers },
   'records.yaml': records,
   'aliases.yaml': sampleAliases(samples),
+  'cache.yaml': { cache: { enabled: true, without: ['/team-a', '/team-b', '/team-c', '/research'] } },
 };
 const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, files });
 const [proxy] = fleet.proxies;

@@ -208,3 +208,31 @@ await test('a mistake on disk shows with its line and what would change, and goe
   t.equal(await page.evaluate('window.probed'), undefined);
   t.same(complaints(), []);
 });
+
+await test('the cache says what it has saved, and forgets what it is told to', async (t) => {
+  await proxy.applyConfig({ 'cache.yaml': { cache: { enabled: true } } });
+  await waitFor('the control plane to follow', async () => {
+    const { settings } = (await (await fleet.admin('/admin/cache')).json()) as { settings: { enabled: boolean } };
+    return settings.enabled;
+  });
+  const { page, dialog, complaints, barriers } = await open(t, '/cache');
+  const body = { model: `fake/${small}`, messages: [{ role: 'user', content: 'What is cached?' }] };
+  const ask = async (): Promise<string | null> => {
+    const response = await proxy.fetch('/v1/chat/completions', { method: 'POST', body });
+    await response.body?.cancel();
+    return response.headers.get('x-gateway-cache');
+  };
+  await ask();
+  await waitFor('the answer to be kept', async () => (await ask()) === 'hit');
+  await page.getByText(/[1-9] of \d+ requests/).waitFor();
+  await page.getByRole('row', { name: /chat\/completions/ }).waitFor();
+  t.same(await barriers(), []);
+  await page.getByRole('button', { name: 'Forget answers' }).click();
+  await dialog.getByRole('button', { name: 'Forget answers' }).click();
+  await dialog.getByText('Say which user path.').waitFor();
+  await dialog.getByLabel('Which answers').selectOption('All of them');
+  await dialog.getByRole('button', { name: 'Forget answers' }).click();
+  await page.getByText('In force on all 2 proxies.').waitFor();
+  t.equal(await ask(), 'miss');
+  t.same(complaints(), []);
+});

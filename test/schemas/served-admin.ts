@@ -65,7 +65,7 @@ export async function startAdmin(t: Test) {
     parts: { rules, budgets: ofBudgets, aliases, inForce: () => empty, status: () => undefined, fleet, differences },
   });
   await app.register(budgets, { parts: ofBudgets, who });
-  await app.register(cache, { parts: aliases });
+  await app.register(cache, { parts: { store, settings: () => empty.cache, storeEngine: 'sqlite', fleet, nowMs } });
   await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
   const skipped = { unreadable: 0, unsealed: 0 };
   const state = { storeId: undefined, revision: 0, source: 'store', isUp: true, standing: 'new', skipped } as const;

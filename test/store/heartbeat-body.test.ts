@@ -37,3 +37,20 @@ await test('what a proxy says of targets that it has asked is checked', async (t
     t.notOk(readHeartbeatBody(bodyWith([(good as unknown[]).with(at, value)])), JSON.stringify([at, value]));
   t.notOk(readHeartbeatBody(bodyWith([{}])));
 });
+
+await test('what a proxy says of its cache and its guardrails is checked', async (t) => {
+  const cache = { entries: 1, bytes: 2, evicted: 0, dropped: 0, requests: [['chat', 1, 2, 3]], saved_tokens: 4 };
+  const good = { cache: { ...cache, saved_nano_dollars: 5 }, verdicts: [['no-secrets', 'input', 'block', 7]] };
+  t.ok(readHeartbeatBody({ ...sampleHeartbeat(), ...good }));
+  const odd = [
+    { cache },
+    { cache: null },
+    { cache: { ...good.cache, entries: -1 } },
+    { cache: { ...good.cache, requests: [['chat', 1, 2]] } },
+    { cache: { ...good.cache, requests: [['chat', 1, 2, '3']] } },
+    { verdicts: {} },
+    { verdicts: [['no-secrets', 'input', 'block']] },
+    { verdicts: [['no-secrets', 'input', 7, 7]] },
+  ];
+  for (const each of odd) t.notOk(readHeartbeatBody({ ...sampleHeartbeat(), ...each }), JSON.stringify(each));
+});

@@ -1,20 +1,38 @@
-// The route DELETE /admin/cache: lets proxies forget kept answers (reference: Response cache).
+// The routes of /admin/cache: what the response cache has done, and letting proxies forget kept answers (reference: Response cache).
 import type { FastifyPluginAsync } from 'fastify';
 import { managedCacheResets } from '../../../schemas/documents/kinds.ts';
 import { readKind } from '../../../schemas/documents/managed-kind.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import { isInScope, isScoped } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
+import type { Fleet } from '../../fleet.ts';
 import { createCommitter, type DocumentStore } from '../commit.ts';
+import { readQuery } from '../read-query.ts';
 import { resetCache } from './changes.ts';
+import { type CacheSources, cacheListing } from './listing.ts';
 import { readReset } from './read-reset.ts';
 
+/** The parts of the process that this resource uses. */
+export interface CacheParts extends Pick<CacheSources, 'storeEngine'> {
+  readonly store: DocumentStore;
+  /** The section of the configuration in force. */
+  readonly settings: () => CacheSources['settings'];
+  readonly fleet: Pick<Fleet, 'refresh' | 'proxies'>;
+  /** Unix milliseconds. */
+  readonly nowMs: () => number;
+}
+
 /** A reset is data: every proxy hides the answers once it has the document. A scoped operator resets within its user path. */
-export const cache: FastifyPluginAsync<{ readonly parts: { readonly store: DocumentStore } }> = async (
-  app,
-  { parts },
-) => {
+export const cache: FastifyPluginAsync<{ readonly parts: CacheParts }> = async (app, { parts }) => {
   const commit = createCommitter(parts.store, [managedCacheResets]);
+
+  app.get('/admin/cache', { config: { access: 'admin' } }, async ({ query }, reply) => {
+    readQuery(query, []);
+    const { settings, storeEngine, fleet, nowMs } = parts;
+    await fleet.refresh().catch(() => undefined);
+    void reply.header('cache-control', 'no-store');
+    return cacheListing({ settings: settings(), storeEngine, proxies: fleet.proxies(), nowMs: nowMs() });
+  });
 
   app.delete('/admin/cache', { config: { access: 'operator' } }, async (request, reply) => {
     const { id, about, userPath } = readReset(request.query);

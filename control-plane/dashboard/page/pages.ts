@@ -80,6 +80,13 @@ export const pages: readonly Page[] = [
     needs: 'admin',
     load: () => import('./pages/config.ts'),
   },
+  {
+    path: '/cache',
+    title: 'Cache',
+    group: 'Setup',
+    needs: 'admin',
+    load: () => import('./pages/cache.ts'),
+  },
 ];
 
 /** The page of a path below the dashboard; undefined: there is none. */
