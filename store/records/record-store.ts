@@ -29,7 +29,7 @@ export interface EntryFilter {
   readonly stream?: boolean;
   /**
    * Contained in one of request_id, requested_model, provider, provider_name, method, path, session_id, error_type, error_message. Where
-   * more than 10,000 entries have it in their own texts (5,000 for up to three characters), or 2,000 sessions, the newest are found.
+   * more than 5,000 entries have it in their own texts, or 2,000 sessions, the newest are found.
    */
   readonly search?: string;
   /** Exact. */

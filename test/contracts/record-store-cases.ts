@@ -310,6 +310,7 @@ const cases: Readonly<Record<string, Case>> = {
       const limit = 7;
       const whole = await store.sessions(filter, { limit: 1_000, offset: 0 });
       const threadOf = ({ latest }: (typeof whole.sessions)[number]): string => latest.session_id ?? latest.id;
+      const named = new Map(all.map((one) => [one.session_id, one]));
       const moved = new Set<string>();
       const seen: string[] = [];
       for (let after: string | undefined, shown = limit; shown === limit; ) {
@@ -318,9 +319,13 @@ const cases: Readonly<Record<string, Case>> = {
         after = sessions.at(-1)?.latest.id;
         shown = sessions.length;
         // One that was seen, and one that was not, become the newest.
-        const next = [seen.at(-1), whole.sessions.map(threadOf).findLast((thread) => !seen.includes(thread))];
+        const isUnseen = (thread: string): boolean => named.has(thread) && !seen.includes(thread);
+        const next = [
+          seen.findLast((thread) => named.has(thread)),
+          whole.sessions.map(threadOf).findLast((thread) => isUnseen(thread)),
+        ];
         const records = next.flatMap((id, more) => {
-          const known = all.find(({ session_id }) => session_id !== undefined && session_id === id);
+          const known = id === undefined ? undefined : named.get(id);
           if (known === undefined || id === undefined) return [];
           moved.add(id);
           const started = beginMs + 1_000 * hourMs + seen.length;
