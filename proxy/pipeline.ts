@@ -57,7 +57,7 @@ function takeLooked(trip: OpenTrip, { call, home, named, kept }: Looked): void {
   trip.route = route;
   renew(consumer, route, gateway);
   const asked = { call, route, consumer, translated, keyMark: home?.key, guarding: trip.guarding };
-  if (own !== undefined) relayTo(trip, ownDelivery(own, row.surface, exchange.id));
+  if (own !== undefined) takeDelivery(trip, ownDelivery(own, row.surface, exchange.id));
   else attempt({ ...row, ...asked }, exchange, gateway, trip);
 }
 
@@ -69,11 +69,8 @@ function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
 }
 
 function takeDelivery(trip: OpenTrip, delivery: Delivery): void {
-  relayTo(trip, keep(delivery, trip, trip.gateway));
-}
-
-function relayTo(trip: OpenTrip, delivery: Delivery): void {
-  relay(trip.watched(delivery), trip.exchange, trip.gateway, (ending) => trip.end(ending));
+  const { exchange, gateway } = trip;
+  relay(trip.watched(keep(delivery, trip, gateway)), exchange, gateway, (ending) => trip.end(ending));
 }
 
 export const line: Line = { head: takeHead, body: takeBody, answer: takeAnswer };
