@@ -93,6 +93,8 @@ export async function startRecordsPlane(
     const response = await fetch(`${address}/admin${path}`, {
       method,
       headers: { authorization: `Bearer ${masterKey}`, ...headers },
+      // A stream that was to be refused would never end.
+      signal: AbortSignal.timeout(30_000),
     });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
