@@ -37,6 +37,8 @@ budgets:
     - { path: team/, limits: [{ period: daily, amount: 5 }] }
   labels:
     - { label: batch, limits: [{ period: weekly, amount: 5 }] }
+guardrails:
+  - { name: mask, pii: { action: mask } }
 `;
 
 const files = [
@@ -65,6 +67,7 @@ await test('every entry has the line where it stands, in a file relative to the 
       ['user_path 86400 /team', 'limits.yaml:19'],
       ['label 604800 batch', 'limits.yaml:21'],
     ],
+    guardrails: [['mask', 'limits.yaml:23']],
   });
 });
 
@@ -87,5 +90,6 @@ await test('they pass between threads, and a proxy holds them too', async (t) =>
     aliases: [],
     rules: [],
     budgets: [],
+    guardrails: [],
   });
 });
