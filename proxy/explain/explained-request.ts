@@ -78,7 +78,7 @@ export class ExplainedRequest {
   }
 
   /** It is over, and holds nothing any more. */
-  ended({ exchange, failed, accepted, ending }: Trip): void {
+  ended({ exchange, failed, accepted, ending, caching }: Trip): void {
     this.#try(() => {
       // A consumer that is used up is refused before the body is read, so its model is not known.
       const isLimited = ['rate_limit_exceeded', 'budget_exceeded'].includes(ending.refused?.code ?? '');
@@ -87,6 +87,7 @@ export class ExplainedRequest {
         is_over: true,
         duration_ms: Math.round(this.#parts.nowMs() - exchange.startedAtMs),
         answer: { status: exchange.gone ? 499 : ending.status, ...saidOf(ending.refused) },
+        ...(caching === undefined ? {} : { cache: caching.outcome }),
         attempts: [...failed, ...(accepted === undefined ? [] : [accepted])].map(describeAttempt),
       });
     });

@@ -14,13 +14,12 @@ await failing.behave({ kind: 'error', status: 500 });
 const provider = (url: string) => ({ type: 'openai', base_url: url, models: ['m'] });
 const targets = [{ model: 'failing/m' }, { model: 'well/m' }];
 const limits = [{ name: 'once', period: 'minute', max_requests: 1 }];
-const gateway = await startGateway(suite, {
-  config: {
-    providers: { failing: provider(failing.url), well: provider(well.url) },
-    aliases: [{ source: 'chat', strategy: 'failover', targets }],
-    rate_limits: { user_paths: [{ path: '/once', limits }] },
-  },
-});
+const config = {
+  providers: { failing: provider(failing.url), well: provider(well.url) },
+  aliases: [{ source: 'chat', strategy: 'failover', targets }],
+  rate_limits: { user_paths: [{ path: '/once', limits }] },
+};
+const gateway = await startGateway(suite, { config });
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 ajv.addSchema(schema, 'explanation.schema.json');
 const validate = ajv.compile(requestSchema);
@@ -109,4 +108,14 @@ await test('without the header, and for other keys, there is none', async (t) =>
   const gone = await gateway.fetch('/admin/explain/00000000-0000-4000-8000-000000000000');
   t.equal(gone.status, 404);
   t.match(await gone.json(), { code: 'explanation_not_found' });
+});
+
+await test('what the cache was to a request is said: nobody is asked for an answer that was kept', async (t) => {
+  t.notOk('cache' in (await explained((await call({ model: 'well/m' })).id)), 'it is off');
+  await gateway.applyConfig({ 'gateway.yaml': { ...config, cache: { enabled: true } } });
+  for (const cache of ['miss', 'hit']) {
+    const record = await explained((await call({ model: 'well/m' })).id);
+    t.match(record, { cache, answer: { status: 200 } });
+    t.equal(record.attempts.length, cache === 'hit' ? 0 : 1);
+  }
 });
