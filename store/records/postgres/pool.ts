@@ -36,15 +36,6 @@ export function openPostgres({ databaseUrl, timeoutMs }: PostgresRecordOptions):
   let bringing: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
 
-  /** Rejects when it takes longer. */
-  async function within<Result>(ms: number, result: Promise<Result>): Promise<Result> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(failure(place, 'timeout')), ms);
-    });
-    return Promise.race([result, late]).finally(() => clearTimeout(timer));
-  }
-
   /** Runs `work` on a connection of its own, for as long as it may take. */
   async function connected<Result>(
     work: (client: PoolClient) => Promise<Result>,
@@ -53,23 +44,13 @@ export function openPostgres({ databaseUrl, timeoutMs }: PostgresRecordOptions):
     const client = await pool.connect();
     let isDone = false;
     try {
-      const result = await within(longestMs, work(client));
+      const result = await within(longestMs, work(client), place);
       isDone = true;
       return result;
     } finally {
       // What was not committed ends with its connection.
       client.release(!isDone);
     }
-  }
-
-  async function bringUpToDate(client: PoolClient): Promise<void> {
-    await client.query('BEGIN');
-    await client.query('SELECT pg_advisory_xact_lock($1)', [writeLock]);
-    const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
-    if (rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
-    await client.query('SET LOCAL statement_timeout = 0');
-    await migrate(statementsOf(client));
-    await client.query('COMMIT');
   }
 
   /** Those that wait for a long step give up in time, and it goes on. */
@@ -80,7 +61,7 @@ export function openPostgres({ databaseUrl, timeoutMs }: PostgresRecordOptions):
       bringing ??= connected(bringUpToDate, longestStepsMs).finally(() => {
         bringing = undefined;
       });
-      await within(timeoutMs, bringing);
+      await within(timeoutMs, bringing, place);
     }
     isReady = true;
   }
@@ -114,6 +95,25 @@ export function openPostgres({ databaseUrl, timeoutMs }: PostgresRecordOptions):
       return closing;
     },
   };
+}
+
+/** Rejects when it takes longer. `place`: of the database. */
+async function within<Result>(ms: number, result: Promise<Result>, place: string): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(failure(place, 'timeout')), ms);
+  });
+  return Promise.race([result, late]).finally(() => clearTimeout(timer));
+}
+
+async function bringUpToDate(client: PoolClient): Promise<void> {
+  await client.query('BEGIN');
+  await client.query('SELECT pg_advisory_xact_lock($1)', [writeLock]);
+  const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
+  if (rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
+  await client.query('SET LOCAL statement_timeout = 0');
+  await migrate(statementsOf(client));
+  await client.query('COMMIT');
 }
 
 function poolOf(databaseUrl: string, timeoutMs: number): Pool {

@@ -47,11 +47,12 @@ export async function pruneUsage(statements: Statements, beforeMs: number, most:
 }
 
 function measuredOf(row: Row, labels: readonly Row[]): Measured {
+  const key = row['auth_key_id'];
   return {
     atMs: Number(row['at_ms']),
     model: Number(row['model']),
     path: Number(row['path']),
-    auth_key_id: String(row['auth_key_id'] ?? ''),
+    auth_key_id: typeof key === 'string' ? key : '',
     cacheType: String(row['cache_type']),
     labels: labels.map(({ label }) => Number(label)),
     amounts: amountsOf(row),
