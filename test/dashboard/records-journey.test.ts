@@ -133,12 +133,15 @@ await test('a request shows its calls, bodies and conversation, and foreign text
   await thread.getByRole('link').first().click();
   const falls = page.getByRole('table', { name: 'Time of the request and its calls' });
   await falls.getByText('fake/').waitFor();
+  for (const theme of ['dark', 'light'] as const) {
+    await turn(theme);
+    await picture(`request-${theme}`);
+  }
   for (const summary of await page.locator('main summary').all()) await summary.click();
   await page.getByText(`Second ${probe}`.replaceAll('"', '\\"')).first().waitFor();
   for (const theme of ['light', 'dark'] as const) {
     await turn(theme);
     t.same(await barriers(), [], theme);
-    await picture(`request-${theme}`);
   }
   await page.getByRole('link', { name: 'Conversation', exact: true }).click();
   await page.getByText(`Second ${probe}`).waitFor();

@@ -69,7 +69,7 @@ export function Spent({ row: { budget } }: OfRow): View {
 export function ForecastText({ row: { budget, nowMs } }: OfRow): View {
   const forecast = forecastOf(budget, nowMs);
   if (budget.exceeded)
-    return html`<${Badge} tone="bad">${budget.mode === 'shadow' ? 'spent' : 'spent, refuses'}</${Badge}>`;
+    return html`<div><${Badge} tone="bad">${budget.mode === 'shadow' ? 'spent' : 'spent, refuses'}</${Badge}></div>`;
   if (forecast === undefined) return html`<span class="quiet">–</span>`;
   const { atEnd, spentMs } = forecast;
   return html`<div class="cell">
