@@ -32,6 +32,7 @@ import { budgets as budgetRoutes } from './admin/budgets/routes.ts';
 import { cache as cacheRoutes } from './admin/cache/routes.ts';
 import { configRoutes } from './admin/config/routes.ts';
 import { explainRoutes } from './admin/explain/routes.ts';
+import { guardrails as guardrailRoutes } from './admin/guardrails/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
 import { datedRule, keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
 import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
@@ -177,6 +178,7 @@ const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 await app.register(rateLimits, { parts: rateLimitParts, who });
 const budgetParts = budgets.serve(admin);
 await app.register(budgetRoutes, { parts: budgetParts, who });
+await app.register(guardrailRoutes, { parts: { ...admin, config, fleet } });
 await app.register(cacheRoutes, { parts: { ...admin, settings: () => config.cache, storeEngine: engine, fleet } });
 await app.register(authKeys, { parts: { ...admin, uses: store.uses, known: () => config.known } });
 const virtualModelParts = {

@@ -1,17 +1,13 @@
 // Checks of the guardrails section that the schema cannot express: names, user paths, phases, patterns, JSON Schemas and addresses.
-import { compilePattern } from '../schemas/guardrails/pattern.ts';
+import { guardrailMistakes, webhookProblem } from '../schemas/guardrails/mistakes.ts';
 import { knownModels, mayBeDiscovered, type Offer } from '../schemas/rules/known-models.ts';
 import { foldCase } from '../schemas/selector.ts';
 import type { Config, Guardrail } from '../schemas/types.ts';
 import { normaliseUserPath } from '../schemas/user-path.ts';
-import { compileAnswerForm, SchemaMistake } from '../schemas/validation/answer-form.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
 import { didYouMean } from '../schemas/validation/suggest.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
-
-/** Kinds that look at one side alone. */
-const inputAlone = ['system_prompt', 'limits'] as const;
 
 /** Says a problem at a place of one guardrail. */
 type Say = (place: Path, message: string) => Problem;
@@ -30,15 +26,10 @@ export function checkGuardrails(guardrails: Config['guardrails'], sources: Sourc
         ? []
         : [say(['name'], `a guardrail ${quote(guardrail.name)} is already declared in ${first}`)]),
       ...checkPaths(guardrail, (place) => sources.isUnknown([...at, ...place]), say),
-      ...guardrailProblems(guardrail, say),
+      ...guardrailMistakes(guardrail).map(({ place, message }) => say(place, message)),
       ...checkUrl(guardrail, at, sources),
     ];
   });
-}
-
-/** What is wrong with one guardrail, whoever declares it. */
-export function guardrailProblems(guardrail: Guardrail, say: Say): Problem[] {
-  return [...checkPhases(guardrail, say), ...checkPatterns(guardrail, say), ...checkSchema(guardrail, say)];
 }
 
 function checkPaths({ user_paths: paths = [] }: Guardrail, isUnknown: (place: Path) => boolean, say: Say): Problem[] {
@@ -70,45 +61,9 @@ export function unknownModels(guardrails: Config['guardrails'], offer: Offer, so
   });
 }
 
-function checkPhases(guardrail: Guardrail, say: Say): Problem[] {
-  const { on = [] } = guardrail;
-  const kind = inputAlone.find((name) => guardrail[name] !== undefined);
-  return on.flatMap((phase, index) => {
-    if (phase === 'output' && kind !== undefined) return [say(['on', index], `${kind} looks at requests alone: input`)];
-    if (phase === 'input' && guardrail.schema !== undefined)
-      return [say(['on', index], 'schema looks at answers alone: output')];
-    return [];
-  });
-}
-
-function checkPatterns({ regex }: Guardrail, say: Say): Problem[] {
-  return (regex?.patterns ?? []).flatMap((pattern, index) => {
-    try {
-      compilePattern(pattern);
-      return [];
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      return [say(['regex', 'patterns', index], error.message)];
-    }
-  });
-}
-
-function checkSchema({ schema }: Guardrail, say: Say): Problem[] {
-  if (schema === undefined) return [];
-  try {
-    compileAnswerForm(schema.schema);
-    return [];
-  } catch (error) {
-    if (!(error instanceof SchemaMistake)) throw error;
-    return [say(['schema', 'schema', ...error.place], error.message)];
-  }
-}
-
 function checkUrl({ webhook }: Guardrail, at: Path, sources: Sources): Problem[] {
   const place = [...at, 'webhook', 'url'];
   if (webhook === undefined || sources.isUnknown(place)) return [];
-  const url = URL.parse(webhook.url);
-  const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
-  if (isUsable && !webhook.url.includes('#')) return [];
-  return [sources.problem(place, 'must be an http or https address without credentials and fragment')];
+  const problem = webhookProblem(webhook.url);
+  return problem === undefined ? [] : [sources.problem(place, problem)];
 }

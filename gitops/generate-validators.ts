@@ -35,8 +35,9 @@ async function configModule(): Promise<Record<string, string>> {
   compiler.addSchema(limitList(), 'limit-list');
   compiler.addSchema(budgetList(), 'budget-list');
   compiler.addSchema({ $ref: 'aliases.schema.json#/$defs/alias' }, 'alias');
+  compiler.addSchema({ $ref: 'guardrails.schema.json#/$defs/guardrail' }, 'guardrail');
   const types = [
-    "import type { Alias, BudgetLimit, Config, Limit } from '../../types.ts';",
+    "import type { Alias, BudgetLimit, Config, Guardrail, Limit } from '../../types.ts';",
     "import type { Validator } from '../validator.ts';",
     '/** A configuration. */',
     'export declare const config: Validator<Config>;',
@@ -46,6 +47,8 @@ async function configModule(): Promise<Record<string, string>> {
     'export declare const budgetList: Validator<(BudgetLimit & { per_child: boolean })[]>;',
     '/** An alias of the configuration; `target` may stand in place of `targets`. */',
     'export declare const alias: Validator<Alias>;',
+    '/** A guardrail of the configuration. */',
+    'export declare const guardrail: Validator<Guardrail>;',
   ];
   return {
     'config.js':
@@ -55,6 +58,7 @@ async function configModule(): Promise<Record<string, string>> {
         limitList: 'limit-list',
         budgetList: 'budget-list',
         alias: 'alias',
+        guardrail: 'guardrail',
       }),
     'config.d.ts': `${banner}${types.join('\n')}\n`,
   };

@@ -28,6 +28,7 @@ import type { TripName } from './request-tally.ts';
 import { serve } from './serve-model.ts';
 import type { SessionCounts } from './session-counts.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
+import { answerTrial, trialPath } from './trial/answer-trial.ts';
 
 /** The running server. */
 export interface ProxyServer extends Draining {
@@ -72,6 +73,7 @@ function tableOf(plugins: Serve): readonly Trip[] {
   return [
     { name: 'admin', path: '/admin/explain', serve: explain },
     { name: 'admin', path: '/admin/explain/*', serve: explain },
+    { name: 'admin', path: trialPath, serve: answerTrial },
     { name: 'admin', path: '/admin', serve: forwardAdmin },
     { name: 'admin', path: '/admin/*', serve: forwardAdmin },
     { name: 'other', path: '*', serve: plugins },

@@ -1613,6 +1613,117 @@ export interface VirtualModelDelete {
   source: string;
 }
 /**
+ * The body of PUT /admin/guardrails: one guardrail, as in the configuration, with exactly one block that says what it does. The stored guardrail takes at most 16 KiB.
+ */
+export interface GuardrailWrite {
+  /**
+   * What refusals, records and metrics call it: 1 to 64 letters, digits, dots, underscores or hyphens.
+   */
+  name: string;
+  /**
+   * The callers it is for: these user paths and all below them. Absent: everyone.
+   *
+   * Items: A user path; it holds for all below it.
+   */
+  user_paths?: string[];
+  /**
+   * The models it is for: aliases, bare ids or selectors. Absent: all.
+   *
+   * Items: A name of a model.
+   */
+  models?: string[];
+  /**
+   * shadow changes and refuses nothing; its verdicts are counted and recorded.
+   */
+  mode: 'enforce' | 'shadow';
+  /**
+   * A lower number comes first; of equal ones those of the configuration, in the order of the files, then those of operators, by name.
+   */
+  order: number;
+  /**
+   * Whether it looks at requests (input), at answers (output), or at both; absent: as in the configuration.
+   *
+   * Items: A phase.
+   */
+  on?: ('input' | 'output')[];
+  /**
+   * Whose words of a request it looks at; absent: as in the configuration.
+   *
+   * Items: A role.
+   */
+  roles?: ('system' | 'user' | 'assistant' | 'tool')[];
+  /**
+   * The block system_prompt, as guardrails.schema.json of the configuration describes it.
+   */
+  system_prompt?: {};
+  /**
+   * The block regex, as guardrails.schema.json of the configuration describes it.
+   */
+  regex?: {};
+  /**
+   * The block keywords, as guardrails.schema.json of the configuration describes it.
+   */
+  keywords?: {};
+  /**
+   * The block pii, as guardrails.schema.json of the configuration describes it.
+   */
+  pii?: {};
+  /**
+   * The block schema, as guardrails.schema.json of the configuration describes it.
+   */
+  schema?: {};
+  /**
+   * The block limits, as guardrails.schema.json of the configuration describes it.
+   */
+  limits?: {};
+  /**
+   * The block webhook, as guardrails.schema.json of the configuration describes it. Without secret and headers: those belong into the configuration, where variables are filled in.
+   */
+  webhook?: {};
+  /**
+   * The block llm, as guardrails.schema.json of the configuration describes it.
+   */
+  llm?: {};
+}
+/**
+ * The body of DELETE /admin/guardrails.
+ */
+export interface GuardrailDelete {
+  /**
+   * The name of a guardrail that an operator has set.
+   */
+  name: string;
+}
+/**
+ * The body of POST /admin/guardrails/test: a text, or a body of a model endpoint.
+ */
+export interface GuardrailTest {
+  /**
+   * The words of a user, or with phase output of an assistant. Either text or body.
+   */
+  text?: string;
+  /**
+   * A request, or with phase output a whole answer, as it is at the endpoint.
+   */
+  body?: {};
+  /**
+   * Whose form the body has.
+   */
+  endpoint: '/v1/chat/completions' | '/v1/completions' | '/v1/responses' | '/v1/messages' | '/v1/embeddings';
+  /**
+   * input: a request; output: an answer.
+   */
+  phase: 'input' | 'output';
+  /**
+   * The caller. Absent: the root.
+   */
+  user_path?: string;
+  /**
+   * The name that is asked for. Absent: the one in the body; without one, guardrails of certain models do not hold.
+   */
+  model?: string;
+}
+/**
  * The body of POST /admin/session: a browser logs in.
  */
 export interface SessionWrite {

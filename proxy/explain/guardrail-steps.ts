@@ -19,7 +19,7 @@ export function guardrailSteps(
 }
 
 function stepOf(
-  { name, kind, mode, order, input, output, source, userPaths }: Guardrail,
+  { name, kind, mode, order, input, output, source, updatedBy, userPaths }: Guardrail,
   question: Question,
 ): GuardrailStep {
   const isSeen = sees(question, undefined) || userPaths?.every((path) => sees(question, path)) === true;
@@ -30,5 +30,6 @@ function stepOf(
     order,
     on: [...(input === undefined ? [] : (['input'] as const)), ...(output === undefined ? [] : (['output'] as const))],
     ...(isSeen && source !== undefined ? { source: 'config', declared_at: source } : {}),
+    ...(isSeen && updatedBy !== undefined ? { source: 'manual', updated_by: updatedBy } : {}),
   };
 }

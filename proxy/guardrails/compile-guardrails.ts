@@ -1,4 +1,5 @@
 // The guardrails of a configuration, compiled and in their order.
+import { type GuardrailKind, kindOf, type MergedGuardrail } from '../../schemas/guardrails/merge-guardrails.ts';
 import type { Guardrail as WrittenGuardrail } from '../../schemas/types.ts';
 import { normaliseUserPath } from '../../schemas/user-path.ts';
 import type { Role } from '../dialects/texts.ts';
@@ -6,7 +7,7 @@ import { hookOf, llmChecks, webhookChecks } from './asked-kinds.ts';
 import { PatternFinder } from './find/patterns.ts';
 import { PersonalFinder } from './find/personal-data.ts';
 import { WordFinder } from './find/words.ts';
-import { type Checks, type Guardrail, type GuardrailKind, guardrailKinds, type Phase } from './guardrail.ts';
+import type { Checks, Guardrail, Phase } from './guardrail.ts';
 import { answerFormChecks } from './kinds/answer-form.ts';
 import { foundChecks } from './kinds/found-checks.ts';
 import { limitsChecks, systemPromptChecks } from './kinds/request-checks.ts';
@@ -53,18 +54,19 @@ const both = (checks: Checks): Phases => ({ input: checks, output: checks });
 /** Whose words it looks at where it does not say. */
 const usualRoles: readonly Role[] = ['user', 'tool'];
 
-/** In order: by their numbers, then as written. `places`: where each is declared. */
+/** In the order that they have. `places`: where each of the configuration is declared. */
 export function compileGuardrails(
-  written: readonly WrittenGuardrail[],
+  merged: readonly MergedGuardrail[],
   places: ReadonlyMap<string, string>,
 ): readonly Guardrail[] {
-  const compiled = written.map((guardrail) => compileGuardrail(guardrail, places.get(guardrail.name)));
-  return Object.freeze(compiled.sort((a, b) => a.order - b.order));
+  return Object.freeze(merged.map((each) => compileGuardrail(each, places)));
 }
 
-function compileGuardrail(written: WrittenGuardrail, source: string | undefined): Guardrail {
-  const kind = guardrailKinds.find((name) => written[name] !== undefined);
-  if (kind === undefined) throw new Error(`the guardrail ${written.name} has no kind`);
+function compileGuardrail(
+  { guardrail: written, manual }: MergedGuardrail,
+  places: ReadonlyMap<string, string>,
+): Guardrail {
+  const kind = kindOf(written);
   const phases = phasesOf(kind, written);
   // Former answers have back what was masked, so they are masked again.
   const roles: readonly Role[] = written.roles ?? (kind === 'pii' ? [...usualRoles, 'assistant'] : usualRoles);
@@ -78,7 +80,8 @@ function compileGuardrail(written: WrittenGuardrail, source: string | undefined)
     input: on.includes('input') ? phases.input : undefined,
     output: on.includes('output') ? phases.output : undefined,
     hook: phases.hook,
-    source,
+    source: manual === undefined ? places.get(written.name) : undefined,
+    updatedBy: manual?.updatedBy,
     userPaths: written.user_paths?.map((path) => normaliseUserPath(path).path ?? path),
     models: written.models === undefined ? undefined : new Set(written.models),
   });

@@ -1,4 +1,5 @@
 // What a guardrail is to the line: whom it is for, and what it says of a request, of an answer and of a stream.
+import type { GuardrailKind } from '../../schemas/guardrails/merge-guardrails.ts';
 import type { Guardrail as WrittenGuardrail } from '../../schemas/types.ts';
 import type { RequestTexts, Role, SaidText, TextForm } from '../dialects/texts.ts';
 import type { Hook } from '../upstream/hooks.ts';
@@ -7,18 +8,6 @@ import type { Outside } from './outside.ts';
 
 /** input: the request; output: the answer. */
 export type Phase = 'input' | 'output';
-
-export const guardrailKinds = [
-  'system_prompt',
-  'regex',
-  'keywords',
-  'pii',
-  'schema',
-  'limits',
-  'webhook',
-  'llm',
-] as const;
-export type GuardrailKind = (typeof guardrailKinds)[number];
 
 /**
  * What a guardrail says. `reason` is a category, such as `card`: it is told to clients and recorded, so it never holds what was found.
@@ -98,6 +87,8 @@ export interface Guardrail {
   readonly hook?: Hook | undefined;
   /** Where it is declared, `<file>:<line>`; undefined: by an operator. */
   readonly source: string | undefined;
+  /** The operator who set it; undefined: it is declared. */
+  readonly updatedBy: string | undefined;
   /** Normalised user paths, with all below them; undefined: every one. */
   readonly userPaths: readonly string[] | undefined;
   /** Names as clients ask for them, folded; undefined: all. */

@@ -1,10 +1,11 @@
-// A config with the aliases of operators → a snapshot, and what its rules need.
+// A config with the aliases and guardrails of operators → a snapshot, and what its rules need.
 import type { AssembledConfig } from '../../gitops/assembled.ts';
-import type { ManualAlias } from '../../schemas/aliases/manual-alias.ts';
 import { aliasesInForce, aliasProblems, type MergedAlias, mergeAliases } from '../../schemas/aliases/merge-aliases.ts';
 import { modelNames } from '../../schemas/aliases/model-names.ts';
 import { sayUndiscovered } from '../../schemas/aliases/undiscovered.ts';
 import type { CacheResets } from '../../schemas/cache/cache-reset.ts';
+import { type ManagedDocuments, manualAliases, manualGuardrails } from '../../schemas/documents/kinds.ts';
+import { mergeGuardrails } from '../../schemas/guardrails/merge-guardrails.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import { type Inventories, isDiscovering } from '../../schemas/listed-models.ts';
 import { knownModels } from '../../schemas/rules/known-models.ts';
@@ -45,16 +46,18 @@ export interface CompileSettings extends Pick<RulePrerequisites, 'hasTemplates' 
   readonly resetsOfCache: CacheResets;
 }
 
+/** Of what operators have set, the aliases and the guardrails. */
 export function compileManaged(
   { config, revision, rules }: LoadedConfig,
-  manual: readonly ManualAlias[],
+  managed: Pick<ManagedDocuments, 'of'>,
   credentials: Credentials,
   { providerKeys, modelsOf, resetsOfCache, ...switches }: CompileSettings,
 ): { snapshot: Snapshot; standing: Standing } {
   const inventories = inventoriesOf(config, modelsOf);
   const models = modelNames({ ...config, inventories });
-  const merged = mergeAliases(config.aliases, manual, models);
-  const whole = { ...config, inventories, aliases: aliasesInForce(merged) };
+  const merged = mergeAliases(config.aliases, managed.of(manualAliases), models);
+  const mergedGuardrails = mergeGuardrails(config.guardrails, managed.of(manualGuardrails));
+  const whole = { ...config, inventories, aliases: aliasesInForce(merged), mergedGuardrails };
   const { enabled, max_children: maxChildren } = whole.rate_limits;
   const prerequisites = { ...switches, enabled, known: knownModels(whole) };
   const problems = [...aliasProblems(merged), ...sayUndiscovered(whole.aliases, models)].map(

@@ -1,6 +1,7 @@
 // Config (the human document) → Snapshot (maps and bytes). Nothing else builds a snapshot.
 import type { AssembledConfig } from '../../gitops/assembled.ts';
 import { type CacheResets, cacheResets } from '../../schemas/cache/cache-reset.ts';
+import { type MergedGuardrail, mergeGuardrails } from '../../schemas/guardrails/merge-guardrails.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import { foldCase } from '../../schemas/selector.ts';
 import { durationMs, retentionMs, sizeBytes } from '../../schemas/units.ts';
@@ -16,14 +17,21 @@ import type { Snapshot, Upstream } from './snapshot.ts';
 
 const noResets = cacheResets([]);
 
+/** A config together with what operators have set. */
+interface MergedConfig {
+  /** Absent: the guardrails of the config alone. */
+  readonly mergedGuardrails?: readonly MergedGuardrail[];
+}
+
 /** Compiles a validated config; what each name leads to, `compile-routes.ts` says. `keys`: what is remembered of the keys of providers. */
 export function compile(
-  config: AssembledConfig & OfferedConfig,
+  config: AssembledConfig & OfferedConfig & MergedConfig,
   revision: string,
   credentials: Credentials,
   keys: ProviderKeys = new ProviderKeys(),
 ): Snapshot {
   const { server, providers, providerNames = Object.keys(providers) } = config;
+  const { mergedGuardrails: guardrails = mergeGuardrails(config.guardrails, []) } = config;
   const upstreams = providerNames.flatMap((name): Upstream[] => {
     const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
     if (provider === undefined) return [];
@@ -58,7 +66,7 @@ export function compile(
       longestMs: durationMs(server.realtime.session_max),
     }),
     audit: compileAudit(config.audit),
-    guardrails: compileGuardrails(config.guardrails, new Map(config.places?.guardrails)),
+    guardrails: compileGuardrails(guardrails, new Map(config.places?.guardrails)),
     cache: compileCache(config.cache, noResets),
     hasBudgets: config.budgets.enabled,
     trustedProxies: trustedProxies(server.trusted_proxies),

@@ -6,6 +6,7 @@ import {
   managedCacheResets,
   managedKeys,
   manualAliases,
+  manualGuardrails,
   manualRules,
   readManaged,
   resets,
@@ -73,7 +74,7 @@ export function createPublisher(options: PublishOptions): Publisher {
   let masterKeyDigest = digestOfKey(options.masterKey);
   let credentials: Credentials = credentialsOf(masterKeyDigest, []);
   let keysRevision = '';
-  let aliasesRevision = '';
+  let entriesRevision = '';
   let inForce: InForce | undefined;
   let expiry: NodeJS.Timeout | undefined;
   const tell = whenChanged(warn);
@@ -96,10 +97,10 @@ export function createPublisher(options: PublishOptions): Publisher {
     expiry = setTimeout(republish, Math.min(Math.max(nextMs - now, 1), longestWaitMs)).unref();
   }
 
-  /** Puts a config in force with the aliases of operators. */
+  /** Puts a config in force with the aliases and guardrails of operators. */
   function compileAndPublish(next: LoadedConfig): void {
     const settings = { hasTemplates, usageEnabled, providerKeys, modelsOf, resetsOfCache: resetsOfCache() };
-    const compiled = compileManaged(next, managed.of(manualAliases), credentials, settings);
+    const compiled = compileManaged(next, managed, credentials, settings);
     publish(compiled.snapshot, compiled.standing);
     ({ snapshot, standing } = compiled);
     loaded = next;
@@ -123,9 +124,9 @@ export function createPublisher(options: PublishOptions): Publisher {
       const revision = `${isKnown} ${outages} ${storeId} ${kinds.get(managedKeys.kind) ?? 0}`;
       if (revision !== keysRevision) credentials = credentialsOf(masterKeyDigest, managed.of(managedKeys), isKnown);
       keysRevision = revision;
-      const before = aliasesRevision;
-      aliasesRevision = `${outages} ${storeId} ${kinds.get(manualAliases.kind) ?? 0}`;
-      if (before !== aliasesRevision && loaded !== undefined) compileAndPublish(loaded);
+      const before = entriesRevision;
+      entriesRevision = `${outages} ${storeId} ${entriesIn(kinds)}`;
+      if (before !== entriesRevision && loaded !== undefined) compileAndPublish(loaded);
       else republish();
     },
     models() {
@@ -136,11 +137,16 @@ export function createPublisher(options: PublishOptions): Publisher {
       credentials = credentialsOf(masterKeyDigest, managed.of(managedKeys), credentials.isComplete);
       // The next documents may be others under the same revision: their seals are checked again.
       keysRevision = '';
-      aliasesRevision = '';
+      entriesRevision = '';
       republish();
     },
     inForce: () => published(inForce),
   };
+}
+
+/** Changes with what a config is compiled with besides. */
+function entriesIn(kinds: StoredState['kinds']): string {
+  return [manualAliases, manualGuardrails].map(({ kind }) => kinds.get(kind) ?? 0).join();
 }
 
 function published(inForce: InForce | undefined): InForce {

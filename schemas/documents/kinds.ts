@@ -10,6 +10,12 @@ import {
 import { budgetSettingsKind, type ManualAnchors, readManualAnchors } from '../budgets/budget-settings.ts';
 import { type ManualBudget, manualBudgetBody, manualBudgetKind, readManualBudget } from '../budgets/manual-budget.ts';
 import { type CacheReset, cacheResetBody, cacheResetKind, everyAnswer, readCacheReset } from '../cache/cache-reset.ts';
+import {
+  type ManualGuardrail,
+  manualGuardrailBody,
+  manualGuardrailKind,
+  readManualGuardrail,
+} from '../guardrails/manual-guardrail.ts';
 import { type AuthKey, authKeyBody, authKeyKind, readAuthKey } from '../keys/auth-key.ts';
 import { type ManualRule, manualRuleBody, manualRuleKind, readManualRule } from '../rules/manual-rule.ts';
 import { everyRule, type ResetEpoch, readResetEpoch, resetEpochBody, resetEpochKind } from '../rules/reset-epochs.ts';
@@ -81,6 +87,14 @@ export const managedCacheResets: ManagedKind<CacheReset> = {
   write: cacheResetBody,
 };
 
+export const manualGuardrails: ManagedKind<ManualGuardrail> = {
+  kind: manualGuardrailKind,
+  noun: (id) => `guardrail "${id}"`,
+  consequence: ' and is not enforced',
+  read: readManualGuardrail,
+  write: manualGuardrailBody,
+};
+
 /** In the order in which problems are reported. */
 export const managedKinds: readonly ManagedKind<unknown>[] = [
   manualRules,
@@ -91,6 +105,7 @@ export const managedKinds: readonly ManagedKind<unknown>[] = [
   budgetResets,
   budgetSettings,
   managedCacheResets,
+  manualGuardrails,
 ];
 
 /** Documents of every kind, read once. */

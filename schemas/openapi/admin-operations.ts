@@ -3,6 +3,7 @@ import { auditOperations } from './audit-operations.ts';
 import { budgetOperations } from './budget-operations.ts';
 import { cacheOperations } from './cache-operations.ts';
 import { explainOperations } from './explain-operations.ts';
+import { guardrailOperations } from './guardrail-operations.ts';
 import { type Operation, type Refusals, storedRefusals, writeHeaders } from './operation.ts';
 import { sessionOperations } from './session-operations.ts';
 import { statusOperations } from './status-operations.ts';
@@ -216,6 +217,7 @@ export const adminOperations: readonly Operation[] = [
   ...cacheOperations,
   ...authKeyOperations,
   ...virtualModelOperations,
+  ...guardrailOperations,
   ...auditOperations,
   ...usageOperations,
   ...statusOperations,

@@ -27,6 +27,11 @@ import configDifferences from '../admin/config-differences.schema.json' with { t
 import convergence from '../admin/convergence.schema.json' with { type: 'json' };
 import explainedRequest from '../admin/explained-request.schema.json' with { type: 'json' };
 import explanation from '../admin/explanation.schema.json' with { type: 'json' };
+import guardrailDelete from '../admin/guardrail-delete.schema.json' with { type: 'json' };
+import guardrailTest from '../admin/guardrail-test.schema.json' with { type: 'json' };
+import guardrailVerdicts from '../admin/guardrail-verdicts.schema.json' with { type: 'json' };
+import guardrailWrite from '../admin/guardrail-write.schema.json' with { type: 'json' };
+import guardrails from '../admin/guardrails.schema.json' with { type: 'json' };
 import rateLimitDelete from '../admin/rate-limit-delete.schema.json' with { type: 'json' };
 import rateLimitReset from '../admin/rate-limit-reset.schema.json' with { type: 'json' };
 import rateLimitResetOne from '../admin/rate-limit-reset-one.schema.json' with { type: 'json' };
@@ -107,6 +112,11 @@ const schemas = {
   'embedding-request': embeddingRequest,
   'explained-request': explainedRequest,
   explanation,
+  'guardrail-delete': guardrailDelete,
+  'guardrail-test': guardrailTest,
+  'guardrail-verdicts': guardrailVerdicts,
+  'guardrail-write': guardrailWrite,
+  guardrails,
   message,
   'message-request': messageRequest,
   model,

@@ -2,6 +2,44 @@
 
 /** By the name of the schema. */
 export const fleetExamples = {
+  'guardrail-write': { name: 'no-project-names', order: 10, keywords: { words: ['Bluebird'], action: 'block' } },
+  'guardrail-delete': { name: 'no-project-names' },
+  'guardrail-test': { text: 'What is Bluebird?', user_path: '/team-a' },
+  'guardrail-verdicts': {
+    phase: 'input',
+    user_path: '/team-a',
+    model: '',
+    refused: { code: 'guardrail_blocked', reason: 'no-project-names (keyword)' },
+    verdicts: [
+      { name: 'mask-personal-data', kind: 'pii', mode: 'enforce', order: 0, outcome: 'pass' },
+      { name: 'no-project-names', kind: 'keywords', mode: 'enforce', order: 10, outcome: 'block', reason: 'keyword' },
+    ],
+    revisions: [{ seq: 1, rewriter: 'mask-personal-data', bytes_before: 64, bytes_after: 64, no_change: true }],
+    config_revision: '9f86d081884c',
+    state_revision: 42,
+    instance: 'gateway-0:8080',
+    server_time: '2026-03-01T21:04:20.512Z',
+  },
+  guardrails: {
+    guardrails: [
+      {
+        name: 'mask-personal-data',
+        kind: 'pii',
+        mode: 'enforce',
+        order: 0,
+        on: ['input', 'output'],
+        settings: { kinds: ['email', 'card'], action: 'mask' },
+        source: 'config',
+        overrides_config: false,
+        declared_at: 'guardrails.yaml:2',
+        verdicts: [
+          { phase: 'input', outcome: 'pass', count: 812 },
+          { phase: 'input', outcome: 'revise', count: 14 },
+        ],
+      },
+    ],
+    server_time: '2026-03-01T21:04:20.512Z',
+  },
   'auth-key-rotate': { overlap: '1d' },
   cache: {
     server_time: '2026-03-01T21:04:20.512Z',

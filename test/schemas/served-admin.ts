@@ -6,6 +6,7 @@ import { budgets } from '../../control-plane/admin/budgets/routes.ts';
 import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { configRoutes } from '../../control-plane/admin/config/routes.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
+import { guardrails } from '../../control-plane/admin/guardrails/routes.ts';
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
 import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
@@ -65,6 +66,7 @@ export async function startAdmin(t: Test) {
     parts: { rules, budgets: ofBudgets, aliases, inForce: () => empty, status: () => undefined, fleet, differences },
   });
   await app.register(budgets, { parts: ofBudgets, who });
+  await app.register(guardrails, { parts: { store, config: empty, fleet, nowMs } });
   await app.register(cache, { parts: { store, settings: () => empty.cache, storeEngine: 'sqlite', fleet, nowMs } });
   await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
   const skipped = { unreadable: 0, unsealed: 0 };

@@ -18,4 +18,7 @@ export declare const authKeyAllowedModels: BodyValidators<bodies.AuthKeyAllowedM
 export declare const authKeyDashboardAccess: BodyValidators<bodies.AuthKeyDashboardAccess>;
 export declare const virtualModelWrite: BodyValidators<bodies.VirtualModelWrite>;
 export declare const virtualModelDelete: BodyValidators<bodies.VirtualModelDelete>;
+export declare const guardrailWrite: BodyValidators<bodies.GuardrailWrite>;
+export declare const guardrailDelete: BodyValidators<bodies.GuardrailDelete>;
+export declare const guardrailTest: BodyValidators<bodies.GuardrailTest>;
 export declare const sessionWrite: BodyValidators<bodies.SessionWrite>;

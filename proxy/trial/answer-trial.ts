@@ -1,0 +1,71 @@
+// POST /admin/guardrails/test: the proxy answers it itself, because it alone has the guardrails compiled.
+import { timestamp } from '../../schemas/timestamp.ts';
+import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
+import { pathOf } from '../call/head.ts';
+import { fixedHeaders } from '../connection/answer-headers.ts';
+import type { Exchange } from '../connection/exchange.ts';
+import { noRoute } from '../connection/known-routes.ts';
+import { type BodyLimit, expectLength, readBody } from '../connection/read-body.ts';
+import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { guardrailsFor } from '../guardrails/applying.ts';
+import { visibleRoute } from '../stages/resolve.ts';
+import { readTrial, wordsOf } from './read-trial.ts';
+import { tryGuardrails } from './try-guardrails.ts';
+
+export const trialPath = '/admin/guardrails/test';
+
+/** As of any body under /admin. */
+const limit: BodyLimit = { bytes: 1024 * 1024, setting: '' };
+
+/**
+ * Serves one request. Throws what `authenticateAdmin` throws, 403 `dashboard_access_denied` and `admin_scope_denied`, 405, 413, and what
+ * `readTrial` throws.
+ */
+export async function answerTrial(exchange: Exchange, gateway: Gateway): Promise<void> {
+  const { request, response, id, head } = exchange;
+  const snapshot = gateway.current();
+  const { kind, key } = authenticateAdmin(exchange, adminAccess(gateway));
+  gateway.keyUses.note(key?.id, exchange.startedAtMs);
+  if (key !== undefined && !key.dashboardAccess) {
+    gateway.failedLogins.note('denied');
+    exchange.caller = { reason: 'denied', keyId: key.id };
+    throw refusal('dashboard_access_denied');
+  }
+  if ((key?.userPath ?? '/') !== '/') {
+    throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
+  }
+  const refused = noRoute(request.method ?? '', pathOf(request.url ?? ''), [{ path: trialPath, method: 'POST' }]);
+  if (refused !== undefined) throw refused;
+  const held = gateway.bodies.open(key?.id ?? kind, snapshot);
+  try {
+    expectLength(head, limit);
+    const trial = readTrial(await readBody(exchange, limit, held));
+    const { userPath, model, phase, isText } = trial;
+    const route = visibleRoute(snapshot, model, userPath) ?? { source: '', targets: [] };
+    const tried = await tryGuardrails(guardrailsFor(snapshot.guardrails, userPath, model, route), trial);
+    const { body, ...said } = tried;
+    const goesOn = body === undefined ? {} : isText ? { text: wordsOf(body, phase) } : { body };
+    const text = JSON.stringify({
+      phase,
+      user_path: userPath,
+      model,
+      ...said,
+      ...goesOn,
+      config_revision: snapshot.revision,
+      state_revision: gateway.managedState().status().revision,
+      instance: gateway.instance,
+      server_time: timestamp(Math.floor(gateway.nowMs())),
+    });
+    response.writeHead(200, {
+      ...fixedHeaders,
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(text),
+      'cache-control': 'no-store',
+      'x-request-id': id,
+    });
+    response.end(text);
+  } finally {
+    held.release();
+  }
+}

@@ -1,0 +1,65 @@
+// Tries the guardrails in force on a request or an answer that is never sent. Nothing is counted, and nobody else is asked.
+import type { RequestRevision } from '../../schemas/records/request-record.ts';
+import type { Failure } from '../answer.ts';
+import type { Operation } from '../dialects/dialect.ts';
+import { editable } from '../dialects/editing.ts';
+import { type JsonObject, parseObject, writeJson } from '../dialects/json.ts';
+import { Refusal } from '../errors.ts';
+import { run } from '../guardrails/flow.ts';
+import { Guarding } from '../guardrails/guarding.ts';
+import type { Guardrail, Phase, Verdict } from '../guardrails/guardrail.ts';
+
+/** What is tried. */
+export interface Trial {
+  readonly operation: Operation;
+  readonly phase: Phase;
+  readonly userPath: string;
+  readonly model: string;
+  /** A request, or a whole answer. */
+  readonly body: JsonObject;
+}
+
+export interface TriedGuardrail extends Pick<Guardrail, 'name' | 'kind' | 'mode' | 'order'> {
+  readonly outcome: Verdict['outcome'] | 'not_asked' | 'not_reached';
+  readonly reason?: string;
+}
+
+export interface Tried {
+  /** Null: it would go on. */
+  readonly refused: Failure | null;
+  /** In their order. */
+  readonly verdicts: readonly TriedGuardrail[];
+  readonly revisions: readonly RequestRevision[];
+  /** As it would go on; undefined: it would not. */
+  readonly body: JsonObject | undefined;
+}
+
+/** Kinds that ask a service or a model. */
+const asking: ReadonlySet<string> = new Set(['webhook', 'llm']);
+
+/** `holding`: the guardrails for this caller and model, in their order. Throws what a body that cannot be read is refused with. */
+export async function tryGuardrails(holding: readonly Guardrail[], trial: Trial): Promise<Tried> {
+  const { operation, phase, userPath, model } = trial;
+  const looking = holding.filter((guardrail) => guardrail[phase] !== undefined);
+  const asked = looking.filter(({ kind }) => !asking.has(kind));
+  const guarding = new Guarding(asked, { requestId: 'test', userPath, model }, operation);
+  const body = await outcomeOf(guarding, trial).catch((error: unknown) => {
+    if (guarding.refused === undefined || !(error instanceof Refusal)) throw error;
+    return undefined;
+  });
+  const said = new Map(guarding.findings.map((finding) => [finding.name, finding]));
+  const verdicts = looking.map(({ name, kind, mode, order }): TriedGuardrail => {
+    const finding = said.get(name);
+    const outcome = finding?.outcome ?? (asking.has(kind) ? 'not_asked' : 'not_reached');
+    return { name, kind, mode, order, outcome, ...(finding?.reason === undefined ? {} : { reason: finding.reason }) };
+  });
+  return { refused: guarding.refused ?? null, verdicts, revisions: guarding.revisions, body };
+}
+
+async function outcomeOf(guarding: Guarding, { phase, body }: Trial): Promise<JsonObject | undefined> {
+  const text = writeJson(body);
+  if (phase === 'input') return parseObject((await run(guarding.onRequest(Buffer.from(text)))).toString('utf8'));
+  const answer = editable(parseObject(text)) ?? {};
+  await run(guarding.onAnswer(answer));
+  return answer;
+}
