@@ -8,6 +8,7 @@ import type { Refusal } from './errors.ts';
 import { knownSecrets } from './known-secrets.ts';
 import { flat, quoted, tenths } from './line-text.ts';
 import type { LoggedAttempt, LoggedTarget, LoggedTrip } from './logged-trip.ts';
+import { shownNames } from './shown-names.ts';
 import type { TokenUsage } from './tokens/token-usage.ts';
 
 /** The most attempts of one line; the rest is left out. */
@@ -97,7 +98,10 @@ export class AccessLines {
       },"tokens_source":"${usage.source}"`;
     }
     const dropped = accepted?.reading?.translated.dropped;
-    if (dropped?.length) line += `,"dropped":[${shownNames(dropped)}]`;
+    if (dropped?.length) {
+      const names = shownNames(dropped.slice(0, mostDropped), knownSecrets(trip));
+      line += `,"dropped":[${names.map(quoted).join(',')}]`;
+    }
     // Of an answer that a client did not wait for, nothing may have come.
     if (accepted?.answer?.status) line += `,"first_byte_ms":${tenths(accepted.endedAtMs - exchange.startedAtMs)}`;
     return `${line},"duration_ms":${tenths(nowMs - exchange.startedAtMs)}${this.#end(snapshot.revision)}`;
@@ -199,14 +203,6 @@ export class AccessLines {
     this.#targets.set(target, made);
     return made;
   }
-}
-
-/** Names of members are the client's own, and may be anything, keys included. */
-function shownNames(names: readonly string[]): string {
-  return names
-    .slice(0, mostDropped)
-    .map((name) => quoted(withoutKeys(name)))
-    .join(',');
 }
 
 /** A name that leads nowhere may be anything, keys included. */

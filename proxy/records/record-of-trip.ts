@@ -13,6 +13,7 @@ import type { Exchange, LoggedCaller, ModelRequest } from '../connection/exchang
 import type { Refusal } from '../errors.ts';
 import { knownSecrets } from '../known-secrets.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
+import { shownNames } from '../shown-names.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import {
@@ -29,7 +30,6 @@ import { headerOf } from './header-of.ts';
 import { numbersOf } from './numbers-of.ts';
 import { sessionIdOf } from './session-id.ts';
 import { shownAgent } from './shown-agent.ts';
-import { shownNames } from './shown-names.ts';
 
 /** Of a client's name for itself, a path and an error's message. Characters. */
 const longestText = 2048;

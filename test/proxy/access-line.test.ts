@@ -146,6 +146,19 @@ await test('nobody forges a line: every text of a stranger is one JSON text of v
   });
 });
 
+await test('names of what a provider was not told have no secret in them, and there are few', async (t) => {
+  const attempt = { target: target('p'), startedAtMs: 0, endedAtMs: 1, refused: undefined, answer: { status: 200 } };
+  const dropped = ['seed', 'is-a-plain-word', ...Array.from({ length: 50 }, (_, index) => `n${index}`)];
+  const line = lineOf({
+    exchange: { ...least.exchange, head: { authorization: 'Bearer a-plain-word', apiKey: undefined } },
+    accepted: { ...attempt, reading: { translated: { dropped } } },
+  });
+  t.notMatch(line, 'a-plain-word');
+  const said = JSON.parse(line) as { dropped: string[] };
+  t.equal(said.dropped[0], 'seed');
+  t.equal(said.dropped.length, 32);
+});
+
 await test('a line is bounded, whatever is in it', async (t) => {
   for (const letter of ['x', 'ä', '\u0000', '\u{1f600}']) {
     const long = letter.repeat(5_000);
