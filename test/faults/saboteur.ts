@@ -28,7 +28,7 @@ breakWhen(IncomingMessage.prototype, 'on', function (event) {
   return event === 'data' && id?.startsWith('break-receive') && isNew(id);
 });
 breakWhen(JSON, 'parse', (text) => text === '"break-read\\\\u0021"');
-breakWhen(Map.prototype, 'get', (key) => key === 'break-resolve');
+breakWhen(Map.prototype, 'get', (key) => key === 'break-resolve' && isNew(key));
 breakWhen(Limiter.prototype, 'forUserPath', (path) => path === '/break-admit');
 breakWhen(Limiter.prototype, 'forTarget', (_, model) => model === 'break-target');
 breakWhen(Client.prototype, 'dispatch', ({ headers }) => JSON.stringify(headers).includes('break-dispatch'));
