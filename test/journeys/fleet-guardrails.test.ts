@@ -137,7 +137,7 @@ await test('what cannot be is refused by the name of its member', async (t) => {
     [{ name: 'a', limits: { max_tools: 1 }, on: ['output'] }, 'on[0]'],
     [{ name: 'a', user_paths: ['/a/../b'], pii: { kinds: ['email'], action: 'block' } }, 'user_paths'],
     [{ name: 'a', webhook: { url: 'https://guard.example', secret: 'canary' } }, 'webhook.secret'],
-    [{ name: 'a', webhook: { url: `https://${'$'}{HOST}` } }, 'webhook.url'],
+    [{ name: 'a', webhook: { url: 'https://\u0024{HOST}' } }, 'webhook.url'],
     [
       {
         name: 'a',
