@@ -131,10 +131,10 @@ await test('the cache is shown with what all live proxies say of it', async (t) 
     saved_tokens: 10 * hits,
     saved_nano_dollars: 5e8 * hits,
   });
-  const proxy = (instance: string, cache: CacheFacts | undefined, isLive = true) => ({
+  const proxy = (instance: string, said: CacheFacts | undefined, isLive = true) => ({
     instance,
     isLive,
-    body: sampleHeartbeat(cache === undefined ? {} : { cache }),
+    body: sampleHeartbeat(said === undefined ? {} : { cache: said }),
   });
   const proxies = [
     proxy('a', facts(1, 4)),

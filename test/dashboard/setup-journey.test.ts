@@ -168,7 +168,7 @@ await test('an alias is made, used, changed, and the one of the configuration is
 });
 
 await test('a provider that fails shows: its breaker, its failures', async (t) => {
-  upstream.behave({ kind: 'error', status: 500 });
+  await upstream.behave({ kind: 'error', status: 500 });
   t.teardown(() => upstream.behave({ kind: 'openai' }));
   const body = { model: `fake/${large}`, messages: [{ role: 'user', content: 'Hello' }] };
   for (let count = 0; count < 6; count += 1)
@@ -193,7 +193,7 @@ await test('a mistake on disk shows with its line and what would change, and goe
     const text = await (await fleet.admin('/admin/config')).text();
     return text.includes('"max_requests":7');
   });
-  await proxy.writeConfig({ 'limits.yaml': limits(odd) });
+  proxy.writeConfig({ 'limits.yaml': limits(odd) });
   await page
     .getByText(/limits\.yaml:\d+:\d+/)
     .first()
@@ -203,7 +203,7 @@ await test('a mistake on disk shows with its line and what would change, and goe
   t.match(await difference.textContent(), /changed.*7.*<img src=x/);
   await page.getByText('It rejects the configuration on disk.').first().waitFor();
   t.same(await barriers(), []);
-  await proxy.writeConfig({ 'limits.yaml': limits(8) });
+  proxy.writeConfig({ 'limits.yaml': limits(8) });
   await page.getByText('The directory holds what is in force.').waitFor();
   t.equal(await page.evaluate('window.probed'), undefined);
   t.same(complaints(), []);

@@ -19,7 +19,7 @@ export function sampleAliases({ large, small }: SampleModels): object {
     aliases: [
       { source: 'chat', strategy: 'round_robin', targets },
       { source: 'fast', target: `fake/${small}` },
-      { source: 'careful', strategy: 'failover', targets: targets.map(({ model }) => ({ model })).reverse() },
+      { source: 'careful', strategy: 'failover', targets: targets.map(({ model }) => ({ model })).toReversed() },
     ],
   };
 }
