@@ -28,18 +28,31 @@ const advice: Readonly<Record<StoreFailure, string>> = {
   newer_schema: 'was written by a newer version of the gateway; run that version, or use another database',
 };
 
-/** The failure as a `StoreUnavailable`; a mistake of ours, such as wrong SQL, comes back as it is. */
-export function explainFailure(place: string, error: unknown): Error {
+/** The failure as a `StoreUnavailable`; a mistake of ours, such as wrong SQL, comes back as it is. `store`: what lies there. */
+export function explainFailure(place: string, error: unknown, store?: string): Error {
   if (error instanceof StoreUnavailable) return error;
   if (!(error instanceof Error)) return new Error(String(error));
   const reason = reasonOf(error);
-  return reason === undefined ? error : failure(place, reason, error);
+  return reason === undefined ? error : failure(place, reason, error, store);
 }
 
 /** `place`: host and database, without user and password. */
-export function failure(place: string, reason: StoreFailure, cause?: Error): StoreUnavailable {
+export function failure(
+  place: string,
+  reason: StoreFailure,
+  cause?: Error,
+  store = 'the record store',
+): StoreUnavailable {
   const detail = cause === undefined || cause.message === '' ? '' : ` (${cause.message})`;
-  return new StoreUnavailable(reason, `the record store ${place} ${advice[reason]}${detail}`, cause);
+  return new StoreUnavailable(reason, `${store} ${place} ${advice[reason]}${detail}`, cause);
+}
+
+/** `at host:port/name`, without user and password. */
+export function placeOf(databaseUrl: string): string {
+  const url = URL.parse(databaseUrl);
+  return url === null
+    ? 'of DATABASE_URL'
+    : `at ${url.host || url.searchParams.get('host') || 'localhost'}${url.pathname}`;
 }
 
 /** What the driver throws of itself has no code: connections that end, or are not made in time. */

@@ -4,7 +4,7 @@ import { Pool, type PoolClient, type QueryResult, types } from 'pg';
 import type { Database, Insertion, Row, Statements } from '../sql/database.ts';
 import { postgresDialect } from '../sql/dialect.ts';
 import { migrate, recordsVersion, versionIn, versionOfTables } from '../sql/migrations.ts';
-import { explainFailure, failure } from './failure.ts';
+import { explainFailure, failure, placeOf } from './failure.ts';
 
 export interface PostgresRecordOptions {
   readonly databaseUrl: string;
@@ -144,14 +144,6 @@ function poolOf(databaseUrl: string, timeoutMs: number): Pool {
 /** Sums and 64-bit numbers as numbers, all else as the driver has it. */
 function parserOf(oid: Parameters<typeof types.getTypeParser>[0]): unknown {
   return oid === types.builtins.INT8 || oid === types.builtins.NUMERIC ? Number : types.getTypeParser(oid);
-}
-
-/** `host:port/name`, without user and password. */
-function placeOf(databaseUrl: string): string {
-  const url = URL.parse(databaseUrl);
-  return url === null
-    ? 'of DATABASE_URL'
-    : `at ${url.host || url.searchParams.get('host') || 'localhost'}${url.pathname}`;
 }
 
 function statementsOf(client: PoolClient): Statements {

@@ -1,0 +1,74 @@
+// The semantic cache in the memory of one process, in a thread of its own: a comparison with many vectors must not hold requests up.
+import { SqliteThread } from '../../state/sqlite/thread.ts';
+import type { VectorInput, VectorOperation, VectorOutput } from './messages.ts';
+import { mostPuts, type Neighbour, type Neighbours, type Place } from './neighbours.ts';
+
+export interface EmbeddedOptions {
+  readonly mostEntries: number;
+  /** Deadline of a question. */
+  readonly timeoutMs: number;
+}
+
+/** Questions and puts that wait for the thread. */
+const mostWaiting = 256;
+/** For messages; the vectors lie outside of it. */
+const memoryMb = 128;
+const nothing: Omit<VectorInput, 'partition'> = { key: '', expiresAtMs: 0, mostEntries: 0, nowMs: 0 };
+
+/** Starts the thread. A thread that dies is started anew, with no vectors. */
+export function openEmbeddedNeighbours({ mostEntries, timeoutMs }: EmbeddedOptions): Neighbours {
+  const thread = new SqliteThread<VectorOperation>({
+    store: 'the semantic cache',
+    directory: 'memory',
+    timeoutMs,
+    pollMs: 0,
+    memoryMb,
+    mostWaiting,
+    program: new URL('worker.ts', import.meta.url),
+  });
+  let most = mostEntries;
+  let entries = 0;
+  let dropped = 0;
+  let puts = 0;
+
+  async function run(name: VectorOperation, input: VectorInput, vector?: Place['vector']): Promise<VectorOutput> {
+    const bytes = vector && new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+    const { output } = await thread.exchange(name, input, bytes);
+    const told = JSON.parse(output) as VectorOutput;
+    ({ entries } = told);
+    return told;
+  }
+
+  return {
+    async ready() {
+      await run('forget', { ...nothing, partition: '' });
+    },
+    async nearest({ partition, vector }, nowMs) {
+      const { neighbour } = await run('nearest', { ...nothing, partition, nowMs: Math.floor(nowMs) }, vector);
+      return neighbour ?? undefined;
+    },
+    put({ partition, vector, key, expiresAtMs }, nowMs) {
+      if (puts >= mostPuts) {
+        dropped += 1;
+        return;
+      }
+      puts += 1;
+      const times = { expiresAtMs: Math.floor(expiresAtMs), nowMs: Math.floor(nowMs) };
+      const done = run('put', { partition, key, mostEntries: most, ...times }, vector);
+      const lost = done.catch(() => {
+        dropped += 1;
+      });
+      void lost.then(() => {
+        puts -= 1;
+      });
+    },
+    forget(partition, key) {
+      run('forget', { ...nothing, partition, key }).catch(() => undefined);
+    },
+    resize(entriesAtMost) {
+      most = entriesAtMost;
+    },
+    status: () => ({ entries, dropped }),
+    close: () => thread.close(),
+  };
+}
