@@ -1,11 +1,11 @@
 // Reads the static settings of the control plane from environment variables, once, with all problems at once.
 import {
   adminAddress,
+  databaseUrl,
   type EnvironmentReading,
   environmentReading,
   type PlaneSettings,
   readVariables,
-  type VariableReader,
 } from '../plane/environment.ts';
 import type { Variables } from '../schemas/variables.ts';
 
@@ -34,11 +34,4 @@ export function readEnvironment(variables: Variables = process.env): Environment
     variables,
   };
   return environmentReading(environment, reader);
-}
-
-function databaseUrl(reader: VariableReader): string | undefined {
-  const value = reader.secret('DATABASE_URL');
-  const isPostgres = value === undefined || /^postgres(?:ql)?:$/.test(URL.parse(value)?.protocol ?? '');
-  if (!isPostgres) reader.problems.push('DATABASE_URL must look like postgresql://user:password@host:5432/name');
-  return value;
 }

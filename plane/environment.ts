@@ -134,6 +134,14 @@ export function readVariables(variables: Variables): VariableReader {
   };
 }
 
+/** The address of PostgreSQL, as both planes read it; undefined: there is none. */
+export function databaseUrl(reader: VariableReader): string | undefined {
+  const value = reader.secret('DATABASE_URL');
+  const isPostgres = value === undefined || /^postgres(?:ql)?:$/.test(URL.parse(value)?.protocol ?? '');
+  if (!isPostgres) reader.problems.push('DATABASE_URL must look like postgresql://user:password@host:5432/name');
+  return value;
+}
+
 /** The address of the control plane, as both planes read it. */
 export function adminAddress(reader: VariableReader): { readonly host: string; readonly port: number } {
   return { host: reader.host('GATEWAY_ADMIN_HOST'), port: reader.port('GATEWAY_ADMIN_PORT', 8081) };

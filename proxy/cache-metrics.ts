@@ -3,8 +3,9 @@ import { Counter, Gauge, type Registry } from '../plane/prometheus.ts';
 import type { MetricDefinition } from '../schemas/metrics.ts';
 import { proxyMetrics } from '../schemas/proxy-metrics.ts';
 import { cacheOutcomes, type ResponseCache } from './cache/response-cache.ts';
+import { semanticOutcomes } from './cache/semantic-layer.ts';
 
-export type ObservedCache = Pick<ResponseCache, 'counts' | 'flights' | 'saved' | 'status'>;
+export type ObservedCache = Pick<ResponseCache, 'counts' | 'flights' | 'saved' | 'semantic' | 'status'>;
 
 /** Registers the metrics. */
 export function observeCache(registers: Registry[], cache: ObservedCache): void {
@@ -37,6 +38,16 @@ export function observeCache(registers: Registry[], cache: ObservedCache): void 
       }
     },
   });
+  new Counter({
+    ...proxyMetrics.cacheSemantic,
+    registers,
+    collect() {
+      this.reset();
+      for (const outcome of semanticOutcomes) this.inc({ outcome }, cache.semantic.counts[outcome]);
+    },
+  });
+  gauge(proxyMetrics.cacheSemanticEntries, () => cache.semantic.status().entries);
+  counter(proxyMetrics.cacheSemanticDropped, () => cache.semantic.status().dropped);
   gauge(proxyMetrics.cacheBytes, () => cache.status().bytes);
   gauge(proxyMetrics.cacheEntries, () => cache.status().entries);
   gauge(proxyMetrics.cacheWaiting, () => cache.flights.waiting);

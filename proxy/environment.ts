@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import {
   adminAddress,
+  databaseUrl,
   type EnvironmentReading,
   environmentReading,
   type PlaneSettings,
@@ -28,6 +29,8 @@ export interface Environment extends PlaneSettings {
   readonly controlPlaneUrl: string;
   /** How long an admin request may take there. Milliseconds. */
   readonly controlPlaneTimeoutMs: number;
+  /** PostgreSQL for the semantic cache; undefined: there is none. */
+  readonly databaseUrl: string | undefined;
   /** Where traces and metrics go; undefined: nowhere. */
   readonly telemetry: TelemetrySettings | undefined;
   /** All variables, for `${VAR}` in the config. */
@@ -63,6 +66,7 @@ export function readEnvironment(
     flushIntervalSeconds: reader.wholeNumber('RATE_LIMITS_FLUSH_INTERVAL', 1, 3_600),
     controlPlaneUrl: controlPlaneUrl(reader),
     controlPlaneTimeoutMs: reader.wholeNumber('GATEWAY_CONTROL_PLANE_TIMEOUT_MS', 10_000, 600_000),
+    databaseUrl: databaseUrl(reader),
     telemetry: readTelemetry(reader),
     variables,
   };

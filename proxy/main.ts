@@ -112,6 +112,7 @@ const publisher = createPublisher({
   providerKeys,
   modelsOf: (name, provider) => discovery.modelsOf(name, provider),
   put(snapshot, rules, enforcement) {
+    answers.check(snapshot.cache);
     pools.keep([...snapshot.upstreams, ...snapshot.guardrails.flatMap(({ hook = [] }) => hook), controlPlane]);
     providerKeys.keep(snapshot.upstreams);
     discovery.keep(snapshot.upstreams, snapshot.revision);

@@ -1,16 +1,22 @@
 // Opens the response cache, and says when it does not lie where the configuration wants it.
 import type { Log } from '../plane/log-events.ts';
 import { cacheStores } from '../store/cache/open.ts';
+import { neighbourStores } from '../store/cache/semantic/open.ts';
 import { ResponseCache, type ResponseCacheOptions } from './cache/response-cache.ts';
+import { SemanticLayer } from './cache/semantic-layer.ts';
+import type { CacheSettings } from './snapshot/snapshot.ts';
 
 export interface OpenCache {
   readonly cache: ResponseCache;
+  /** Throws where settings want what this process does not have. */
+  readonly check: (settings: Pick<CacheSettings, 'isEnabled' | 'semantic'>) => void;
   readonly reconnect: (redisUrl: string, onTrouble: (trouble: Error) => void) => Promise<boolean>;
 }
 
 export interface OpenCacheSettings extends Pick<ResponseCacheOptions, 'captures' | 'nowMs'> {
   readonly redisUrl: string | undefined;
   readonly redisPrefix: string;
+  readonly databaseUrl: string | undefined;
 }
 
 export function openCache(settings: OpenCacheSettings, log: Log): OpenCache {
@@ -21,5 +27,18 @@ export function openCache(settings: OpenCacheSettings, log: Log): OpenCache {
       log.warn('cache.engine is redis, but there is no REDIS_URL: answers are kept in memory');
     return stores.open(engine, mostBytes);
   };
-  return { cache: new ResponseCache({ open, captures, nowMs }), reconnect: (...given) => stores.reconnect(...given) };
+  const neighbours = neighbourStores(settings);
+  const semantic = new SemanticLayer({
+    open: (wanted) => neighbours.open(wanted),
+    nowMs,
+    warn: (sentence) => log.warn(sentence),
+  });
+  return {
+    cache: new ResponseCache({ open, semantic, captures, nowMs }),
+    check({ isEnabled, semantic: wanted }) {
+      const missing = isEnabled && wanted !== undefined ? neighbours.missing(wanted.engine) : undefined;
+      if (missing !== undefined) throw new Error(`cache.semantic.engine is ${wanted?.engine}, but ${missing}`);
+    },
+    reconnect: (...given) => stores.reconnect(...given),
+  };
 }

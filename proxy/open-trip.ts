@@ -1,8 +1,11 @@
 // A model request on its way: all that is known of it so far, and what happens when a step of it fails. One object serves all steps, and
 // takes what they wait for, so that a request needs no promise.
+import { embedderOf } from './auxiliary/embedder-of.ts';
 import { outsideOf } from './auxiliary/outside-of.ts';
+import type { ServedRequest } from './auxiliary/question.ts';
 import type { HeldBody } from './body-budget.ts';
 import { type Caching, openCaching } from './cache/caching.ts';
+import type { Embedder } from './cache/embedding.ts';
 import type { Call } from './call/call.ts';
 import type { BodyCapture } from './capture/body-capture.ts';
 import { answerRefusal } from './connection/answer-refusal.ts';
@@ -82,9 +85,18 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
 
   /** Whom guardrails may ask in its name. */
   get outside(): Outside {
-    const { exchange, principal, snapshot, call, gateway } = this;
-    if (principal === undefined) throw new Error('a guardrail holds for a caller who is not known');
-    return outsideOf({ exchange, principal, snapshot, call }, gateway);
+    return outsideOf(this.#served, this.gateway);
+  }
+
+  /** Asks a model for embeddings in its name. */
+  embedder(model: string): Embedder {
+    return embedderOf(model, this.#served, this.gateway);
+  }
+
+  get #served(): ServedRequest & { readonly exchange: Exchange } {
+    const { exchange, principal, snapshot, call } = this;
+    if (principal === undefined) throw new Error('somebody is asked in the name of a caller who is not known');
+    return { exchange, principal, snapshot, call };
   }
 
   get remembered(): Target | undefined {

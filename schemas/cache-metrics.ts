@@ -38,6 +38,24 @@ export const cacheMetrics = {
     help: 'Requests that wait for the answer to an equal one at this moment (cache.share_concurrent).',
     labelNames: [],
   },
+  cacheSemantic: {
+    name: 'gateway_cache_semantic_total',
+    type: 'counter',
+    help: 'Requests without an equal one that the semantic layer could serve (cache.semantic), by outcome: hit, miss, skipped (too long, or not a text of the user at the end), busy (too many at once), refused (the embedding is beyond a limit or a budget of the caller), timeout, failed (no embedding, or the store of them failed), paused (a moment after several failures), cancelled (the client left).',
+    labelNames: ['outcome'],
+  },
+  cacheSemanticEntries: {
+    name: 'gateway_cache_semantic_entries',
+    type: 'gauge',
+    help: 'Embeddings that are kept: in the memory of this proxy, or in PostgreSQL as it was last written to by this proxy.',
+    labelNames: [],
+  },
+  cacheSemanticDropped: {
+    name: 'gateway_cache_semantic_dropped_writes_total',
+    type: 'counter',
+    help: 'Embeddings that were not kept because too many waited, or their store failed.',
+    labelNames: [],
+  },
   cacheSavedTokens: {
     name: 'gateway_cache_saved_tokens_total',
     type: 'counter',

@@ -121,12 +121,12 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   },
   {
     name: 'DATABASE_URL',
-    readBy: 'control plane',
-    says: 'PostgreSQL for records of audit and usage: `postgresql://user:password@host:5432/name`. Without it, they are kept in a file in `GATEWAY_DATA`.',
+    readBy: both,
+    says: 'PostgreSQL: `postgresql://user:password@host:5432/name`. The control plane keeps records of audit and usage there; without it, in a file in `GATEWAY_DATA`. A proxy uses it for the semantic cache alone (`cache.semantic.engine`).',
   },
   {
     name: 'DATABASE_URL_FILE',
-    readBy: 'control plane',
+    readBy: both,
     says: 'A file that holds the address, in place of `DATABASE_URL`. It is read at the start.',
   },
   {

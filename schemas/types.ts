@@ -1058,12 +1058,46 @@ export interface Cache {
    * Where answers lie. memory: in each proxy for itself. redis: in the server of REDIS_URL, for all proxies. Absent: redis where there is a REDIS_URL, else memory.
    */
   engine?: 'memory' | 'redis';
+  semantic?: SemanticLayer;
   /**
    * Answers to these user paths, and to all below them, are neither kept nor taken from the cache.
    *
    * Items: A user path; it holds for all below it.
    */
   without: string[];
+}
+/**
+ * Serves the answer to an earlier request that means the same, for chat, responses and messages: it is asked where no equal request is kept. The last text of the user is compared by its embedding; everything else of the request must be equal. Absent: there is no such layer.
+ */
+export interface SemanticLayer {
+  /**
+   * The model that is asked for embeddings: an alias, a bare id or a selector. Each question is a request of its own, of the user path <path of the caller>/cache/semantic.
+   */
+  model: string;
+  /**
+   * How similar two texts must be at least: the cosine of their embeddings. What is a good value depends on the model.
+   */
+  threshold: number;
+  /**
+   * Conversations of more messages are left to the exact layer. Messages of the system do not count.
+   */
+  max_turns: number;
+  /**
+   * If false, a request may get the answer to one with another system prompt.
+   */
+  with_system: boolean;
+  /**
+   * Where embeddings lie. embedded: in the memory of each proxy, with sqlite-vec. postgres: in the database of DATABASE_URL, for all proxies; its server needs the extension pgvector.
+   */
+  engine: 'embedded' | 'postgres';
+  /**
+   * How long a request waits for its embedding and for the nearest one; then it goes on without. Milliseconds.
+   */
+  timeout_ms: number;
+  /**
+   * How many embeddings are kept; those that end first go. One of 1536 numbers takes 6 KiB.
+   */
+  max_entries: number;
 }
 /**
  * The body of PUT /admin/rate-limits: the complete rule. It replaces another manual rule, with its caps. When the configuration declares the same rule, absent caps and an absent per_child are taken from there.

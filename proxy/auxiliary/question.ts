@@ -37,7 +37,10 @@ export type AuxiliaryParts = Parameters<typeof attempt>[2] &
   Pick<Gateway, 'budgets'>;
 
 /** The same caller, one floor below its path. */
-export function callerOf({ purpose, name }: Question, { principal }: ServedRequest): Principal {
+export function callerOf(
+  { purpose, name }: Pick<Question, 'purpose' | 'name'>,
+  { principal }: Pick<ServedRequest, 'principal'>,
+): Principal {
   const { userPath } = principal;
   return { ...principal, userPath: `${userPath === '/' ? '' : userPath}/${purpose}/${name}` };
 }

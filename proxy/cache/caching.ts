@@ -6,6 +6,7 @@ import type { Operation } from '../dialects/dialect.ts';
 import type { CacheSettings } from '../snapshot/snapshot.ts';
 import type { AnswerTap } from './answer-tap.ts';
 import type { CacheOutcome } from './response-cache.ts';
+import type { SemanticLook } from './semantic-layer.ts';
 
 export class Caching {
   readonly settings: CacheSettings;
@@ -16,6 +17,8 @@ export class Caching {
   key: string | undefined;
   /** Others wait for its answer. */
   leads = false;
+  /** What the semantic layer was to it; undefined: it was not asked. */
+  semantic: SemanticLook | undefined;
   /** Takes the answer; undefined: there is none yet, or it cannot be kept. */
   tap: AnswerTap | undefined;
 

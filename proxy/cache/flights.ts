@@ -2,12 +2,18 @@
 import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
+import type { SemanticLook } from './semantic-layer.ts';
+
+/** An answer for those who wait. `similar`: it was given to a request that means the same. */
+export interface SharedAnswer extends CachedAnswer {
+  readonly similar?: SemanticLook;
+}
 
 /** What a follower does next: it gets the answer, makes the call for the others, or makes one for itself alone. */
-export type Landing = CachedAnswer | 'lead' | 'alone';
+export type Landing = SharedAnswer | 'lead' | 'alone';
 
 /** How a call ended that others wait for: an answer; `left`: its client has gone, or its own limits refuse it; `failed`; `unkept`: an answer that nobody else may get. */
-export type FlightEnd = CachedAnswer | 'left' | 'failed' | 'unkept';
+export type FlightEnd = SharedAnswer | 'left' | 'failed' | 'unkept';
 
 /** Of one call, and of all. More make calls of their own. */
 const mostFollowers = 1_000;

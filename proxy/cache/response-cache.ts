@@ -3,6 +3,7 @@ import type { AnswerCache, CachedAnswer, CacheStatus } from '../../store/cache/a
 import type { CaptureBudget } from '../capture/capture-budget.ts';
 import type { CacheSettings } from '../snapshot/snapshot.ts';
 import { Flights } from './flights.ts';
+import type { SemanticLayer } from './semantic-layer.ts';
 
 /** `bypass`: the request may not have a kept answer, or did not want one, or the cache was away. */
 export const cacheOutcomes = ['hit', 'miss', 'bypass'] as const;
@@ -11,6 +12,7 @@ export type CacheOutcome = (typeof cacheOutcomes)[number];
 export interface ResponseCacheOptions {
   /** `engine` undefined: the usual one of the process. */
   readonly open: (engine: CacheSettings['engine'], mostBytes: number) => AnswerCache;
+  readonly semantic: SemanticLayer;
   /** What answers take of memory while they pass. */
   readonly captures: CaptureBudget;
   /** Unix milliseconds. */
@@ -21,6 +23,7 @@ const nothing: CacheStatus = { entries: 0, bytes: 0, evicted: 0, dropped: 0 };
 
 export class ResponseCache {
   readonly flights = new Flights();
+  readonly semantic: SemanticLayer;
   readonly captures: CaptureBudget;
   readonly nowMs: () => number;
   /** Requests by endpoint. */
@@ -32,8 +35,9 @@ export class ResponseCache {
   /** Of engines that are closed. */
   #before = nothing;
 
-  constructor({ open, captures, nowMs }: ResponseCacheOptions) {
+  constructor({ open, semantic, captures, nowMs }: ResponseCacheOptions) {
     this.#open = open;
+    this.semantic = semantic;
     this.captures = captures;
     this.nowMs = nowMs;
   }
@@ -44,8 +48,10 @@ export class ResponseCache {
   }
 
   /** Another configuration is in force. One that is switched off forgets what was in memory. */
-  apply({ isEnabled, engine: kind, mostBytes }: CacheSettings): void {
-    if (this.#opened !== undefined && (!isEnabled || this.#opened.kind !== kind)) void this.close();
+  apply(settings: CacheSettings): void {
+    const { isEnabled, engine: kind, mostBytes } = settings;
+    this.semantic.apply(settings);
+    if (this.#opened !== undefined && (!isEnabled || this.#opened.kind !== kind)) void this.#closeEngine();
     if (!isEnabled) return;
     if (this.#opened === undefined) this.#opened = { engine: this.#open(kind, mostBytes), kind };
     else this.#opened.engine.resize(mostBytes);
@@ -73,6 +79,10 @@ export class ResponseCache {
   }
 
   async close(): Promise<void> {
+    await Promise.all([this.#closeEngine(), this.semantic.close()]);
+  }
+
+  async #closeEngine(): Promise<void> {
     const engine = this.engine;
     this.#before = { ...this.status(), entries: 0, bytes: 0 };
     this.#opened = undefined;

@@ -156,9 +156,9 @@ function textJson(text: string): string {
 
 /** Of a caller who was let in, answered at the first attempt, and with nothing that is told of few requests only. */
 function isUsual(trip: RecordedTrip): trip is UsualTrip {
-  const { principal, call, route, accepted, failed, asked, ending, snapshot, guarding } = trip;
+  const { principal, call, route, accepted, failed, asked, ending, snapshot, guarding, caching } = trip;
   if (principal === undefined || call === undefined || route === undefined || accepted === undefined) return false;
-  if (guarding !== undefined) return false;
+  if (guarding !== undefined || caching?.semantic !== undefined) return false;
   if (failed.length > 0 || asked !== undefined || ending.refused !== undefined || snapshot.audit.hasHeaders)
     return false;
   return !accepted.reading?.translated.dropped.length;

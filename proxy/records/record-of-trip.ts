@@ -3,7 +3,6 @@
 import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { authMethodOf } from '../../schemas/records/auth-method.ts';
 import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
-import type { CachedFacts } from '../../store/cache/answer-cache.ts';
 import { recordId } from '../../store/records/record-id.ts';
 import type { Call } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
@@ -25,6 +24,7 @@ import {
   type RecordedAttempt,
 } from './attempts.ts';
 import { cachedAttempt } from './cached-attempt.ts';
+import { cachedData, cacheTypeOf, type RecordedCaching } from './cached-data.ts';
 import { guardedData, type RecordedGuarding } from './guarded-data.ts';
 import { headerOf } from './header-of.ts';
 import { numbersOf } from './numbers-of.ts';
@@ -59,10 +59,7 @@ export interface RecordedTrip
   /** The body is known of calls that were read as a whole. */
   readonly call: (Pick<Call, 'model' | 'stream'> & Partial<Pick<Call, 'body' | 'members'>>) | undefined;
   readonly route: { readonly targets: readonly RecordedAttempt['target'][]; readonly isAlias: boolean } | undefined;
-  /** `hit`: the kept answer that it got. */
-  readonly caching?:
-    | (NonNullable<LoggedTrip['caching']> & { readonly hit: { readonly facts: CachedFacts } | undefined })
-    | undefined;
+  readonly caching?: RecordedCaching | undefined;
   readonly failed: readonly RecordedAttempt[];
   /** What guardrails said and changed; absent: none holds for it. */
   readonly guarding?: RecordedGuarding | undefined;
@@ -168,7 +165,7 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     auth_key_id: caller?.keyId,
     auth_method: caller?.kind === undefined ? undefined : authMethodOf(caller.kind),
     client_ip: exchange.clientAddress,
-    cache_type: hit === undefined ? undefined : 'exact',
+    cache_type: cacheTypeOf(trip.caching),
     alias_used: trip.route?.isAlias ?? false,
     error_type: refused?.type,
     attempts,
@@ -206,6 +203,7 @@ function dataOf(
       usage: hasUsage,
     },
     ...(guarding === undefined ? undefined : guardedData(guarding)),
+    ...cachedData(trip.caching),
     ...(dropped === undefined || dropped.length === 0 ? undefined : { dropped: shownNames(dropped, secrets) }),
     config_revision: snapshot.revision,
     instance,

@@ -4,7 +4,7 @@ import type { Config } from '../../schemas/types.ts';
 import { retentionMs, sizeBytes } from '../../schemas/units.ts';
 import { normaliseUserPath } from '../../schemas/user-path.ts';
 import type { Operation } from '../dialects/dialect.ts';
-import type { CacheSettings } from './snapshot.ts';
+import type { CacheSettings, SemanticSettings } from './snapshot.ts';
 
 /** Paths that are none were refused with the config. */
 export function compileCache(cache: Config['cache'], resets: CacheResets): CacheSettings {
@@ -20,7 +20,22 @@ export function compileCache(cache: Config['cache'], resets: CacheResets): Cache
     onlyDeterministic: cache.only_deterministic,
     sharesCalls: cache.share_concurrent,
     engine: cache.engine,
+    semantic: compileSemantic(cache.semantic),
     without: Object.freeze(cache.without.flatMap((text) => normaliseUserPath(text).path ?? [])),
     resets,
+  });
+}
+
+function compileSemantic(semantic: Config['cache']['semantic']): SemanticSettings | undefined {
+  if (semantic === undefined) return undefined;
+  const { model, threshold, engine } = semantic;
+  return Object.freeze({
+    model,
+    threshold,
+    mostTurns: semantic.max_turns,
+    withSystem: semantic.with_system,
+    engine,
+    timeoutMs: semantic.timeout_ms,
+    mostEntries: semantic.max_entries,
   });
 }

@@ -150,6 +150,21 @@ export interface AuditSettings {
   readonly without: readonly string[];
 }
 
+/** Which earlier requests mean the same as another. */
+export interface SemanticSettings {
+  /** Whose embeddings are compared. */
+  readonly model: string;
+  /** The cosine of two embeddings, at least. */
+  readonly threshold: number;
+  /** Of a conversation, without those of the system. */
+  readonly mostTurns: number;
+  /** Only requests with the same system prompt are compared. */
+  readonly withSystem: boolean;
+  readonly engine: 'embedded' | 'postgres';
+  readonly timeoutMs: number;
+  readonly mostEntries: number;
+}
+
 /** Which answers are kept, and who gets them. */
 export interface CacheSettings {
   readonly isEnabled: boolean;
@@ -165,6 +180,8 @@ export interface CacheSettings {
   readonly sharesCalls: boolean;
   /** Undefined: as the process has it. */
   readonly engine: 'memory' | 'redis' | undefined;
+  /** Undefined: only equal requests get an answer that was kept. */
+  readonly semantic: SemanticSettings | undefined;
   /** Nothing is kept of these user paths and of all below them. */
   readonly without: readonly string[];
   /** What operators have reset. */

@@ -3,14 +3,10 @@
 import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
 import { wholeAnswer } from '../answer.ts';
 import { readCacheControl } from '../cache/cache-control.ts';
-import { cacheKey } from '../cache/cache-key.ts';
 import type { Caching } from '../cache/caching.ts';
+import type { Embedder } from '../cache/embedding.ts';
 import type { Landing } from '../cache/flights.ts';
-import { normalise } from '../cache/normalised-body.ts';
 import { replayed } from '../cache/replay.ts';
-import { routeIdentity } from '../cache/route-identity.ts';
-import { largeBytes } from '../call/call.ts';
-import { addForwarded } from '../call/forwarded-headers.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
@@ -18,11 +14,11 @@ import { headerOf } from '../records/header-of.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 import { idHeaders } from './announce.ts';
 import type { Principal } from './authenticate.ts';
+import { findSimilar } from './find-similar.ts';
 import type { Guarded } from './guard.ts';
 import type { Delivery } from './relay.ts';
+import { keyOf } from './request-key.ts';
 
-/** Raise it with every change of what keys are made of. */
-const keyVersion = '1';
 /** Tells what the cache was to a request. */
 export const cacheHeader = 'x-gateway-cache';
 
@@ -37,6 +33,8 @@ export interface Looking {
   readonly exchange: Exchange;
   readonly principal: Principal | undefined;
   readonly caching: Caching | undefined;
+  /** Asks a model for embeddings in its name. */
+  embedder(model: string): Embedder;
   /** Where it leads, for the record; set where an answer is found. */
   route: Route | undefined;
 }
@@ -58,10 +56,9 @@ export function lookUp(asked: Looked, trip: Looking, parts: Parts): Looked | Pro
   const key = keyOf(asked, trip, caching);
   caching.key = key;
   if (key === undefined || isFresh) return asked;
+  const sought: Sought = { asked, trip, caching, key, maxAgeSeconds, parts };
   const found = engine.get(key, parts.cache.nowMs());
-  if (found instanceof Promise)
-    return found.then((come) => judge(come, maxAgeSeconds, { asked, trip, caching, key, parts }));
-  return judge(found, maxAgeSeconds, { asked, trip, caching, key, parts });
+  return found instanceof Promise ? found.then((come) => judge(come, sought)) : judge(found, sought);
 }
 
 /** A request whose answer was looked for. */
@@ -70,27 +67,49 @@ interface Sought {
   readonly trip: Looking;
   readonly caching: Caching;
   readonly key: string;
+  readonly maxAgeSeconds: number;
   readonly parts: Parts;
 }
 
-function judge(found: CachedAnswer | undefined, maxAgeSeconds: number, sought: Sought): Looked | Promise<Looked> {
+function judge(found: CachedAnswer | undefined, sought: Sought): Looked | Promise<Looked> {
   const { asked, caching, parts } = sought;
-  const { engine, nowMs } = parts.cache;
-  if (found !== undefined && nowMs() - found.storedAtMs <= maxAgeSeconds * 1000 && serve(found, sought)) return asked;
-  caching.outcome = engine?.isAway === false ? 'miss' : 'bypass';
-  return caching.settings.sharesCalls ? share(sought) : asked;
+  if (serveYoung(found, sought)) return asked;
+  caching.outcome = parts.cache.engine?.isAway === false ? 'miss' : 'bypass';
+  return caching.settings.sharesCalls ? share(sought) : lookSimilar(sought);
 }
 
 /** An equal request may be under way. */
 function share(sought: Sought): Looked | Promise<Looked> {
   const { asked, trip, caching, key, parts } = sought;
-  const landed = (landing: Landing): Looked => {
+  const landed = (landing: Landing): Looked | Promise<Looked> => {
     caching.leads = landing === 'lead';
-    if (typeof landing !== 'string') serve(landing, sought);
+    if (typeof landing === 'string') return lookSimilar(sought);
+    if (serve(landing, sought)) caching.semantic = landing.similar;
     return asked;
   };
   const landing = parts.cache.flights.join(key, trip.exchange);
   return typeof landing === 'string' ? landed(landing) : landing.then(landed);
+}
+
+/** An earlier request may mean the same. */
+function lookSimilar(sought: Sought): Looked | Promise<Looked> {
+  const { asked, caching, key, parts } = sought;
+  const finding = caching.settings.semantic && findSimilar(caching.settings.semantic, sought);
+  if (finding === undefined) return asked;
+  return finding.then((found) => {
+    const { semantic } = caching;
+    if (!serveYoung(found, sought) || found === undefined || semantic === undefined) return asked;
+    semantic.outcome = 'hit';
+    if (caching.leads) parts.cache.flights.landed(key, { ...found, similar: semantic });
+    return asked;
+  });
+}
+
+/** The same as `serve`, unless there is no answer, or one that is older than the client takes. */
+function serveYoung(found: CachedAnswer | undefined, sought: Sought): boolean {
+  if (found === undefined) return false;
+  const { maxAgeSeconds, parts } = sought;
+  return parts.cache.nowMs() - found.storedAtMs <= maxAgeSeconds * 1000 && serve(found, sought);
 }
 
 /** Gives the answer as this request wants it. False: it cannot be told so. */
@@ -109,30 +128,4 @@ function serve(hit: CachedAnswer, { asked, trip, caching, parts }: Sought): bool
   const answer = wholeAnswer(body, { contentType, stream });
   asked.kept = { answer, provider: undefined, taps: [], headers, keyId: undefined };
   return true;
-}
-
-/** Undefined: the answer must not be another's. */
-function keyOf({ call, home, named }: Guarded, trip: Looking, caching: Caching): string | undefined {
-  const { row, exchange, principal } = trip;
-  const { scope, resets, onlyDeterministic } = caching.settings;
-  // A long body would hold others up while it is hashed.
-  if (home !== undefined || principal === undefined || call.body.length > largeBytes) return undefined;
-  const normalised = normalise(call, row.operation);
-  if (normalised === undefined || (onlyDeterministic && !normalised.isDeterministic)) return undefined;
-  const { text, models, forwarded } = routeIdentity(named, row.operation);
-  const { kind, keyId = '', userPath } = principal;
-  const path = scope === 'gateway' ? '' : userPath;
-  const key = scope === 'key' ? `${kind} ${keyId}` : '';
-  const mark = resets.isEmpty ? '' : resets.markOf(userPath, [call.model, ...models]);
-  const head = `${keyVersion}\0${row.operation}\0${text}\0${scope}\0${path}\0${key}\0${mark}\0${call.model}\0`;
-  // No part has a NUL: neither names of models, nor paths, nor headers.
-  return cacheKey(`${head}${headersIn(exchange, forwarded)}\0`, call.body, normalised.members);
-}
-
-/** What providers would see of the client's headers. */
-function headersIn({ request }: Exchange, names: readonly string[]): string {
-  if (names.length === 0) return '';
-  const headers: string[] = [];
-  addForwarded(headers, request.rawHeaders, names);
-  return headers.map((text) => `${text}\0`).join('');
 }

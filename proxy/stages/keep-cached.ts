@@ -1,5 +1,6 @@
 // Stage 8 and 9 for the cache: an answer is taken as it passes, and kept when it came completely.
 import type { CachedAnswer, CachedFacts } from '../../store/cache/answer-cache.ts';
+import type { Place } from '../../store/cache/semantic/neighbours.ts';
 import { AnswerTap } from '../cache/answer-tap.ts';
 import type { Caching } from '../cache/caching.ts';
 import type { FlightEnd } from '../cache/flights.ts';
@@ -48,12 +49,20 @@ export function settleCache(trip: Over, usage: TokenUsage | undefined, parts: Pa
   const { cache } = parts;
   cache.note(row.path, caching.outcome);
   if (caching.hit !== undefined) cache.noteSaved(caching.hit);
-  const { key, leads, tap } = caching;
+  const { key, leads, tap, semantic } = caching;
+  if (semantic !== undefined) cache.semantic.note(semantic.outcome);
   if (key === undefined) return;
   const made = tap && madeBy(trip, usage, parts);
   tap?.release();
-  if (made !== undefined) cache.engine?.put(key, made, made.storedAtMs);
+  if (made !== undefined) keepMade(key, made, semantic?.place, cache);
   if (leads) cache.flights.landed(key, made ?? endOf(trip));
+}
+
+/** `place`: where it is found by requests that mean the same. */
+function keepMade(key: string, made: CachedAnswer, place: Place | undefined, cache: Gateway['cache']): void {
+  const { storedAtMs, expiresAtMs } = made;
+  cache.engine?.put(key, made, storedAtMs);
+  if (place !== undefined) cache.semantic.neighbours?.put({ ...place, key, expiresAtMs }, storedAtMs);
 }
 
 /** The answer, as it is kept; undefined: it is not. */

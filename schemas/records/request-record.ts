@@ -71,6 +71,17 @@ export interface GuardrailRecord {
   readonly mode: 'enforce' | 'shadow';
 }
 
+/** What the semantic layer of the cache has decided. */
+export interface SemanticDecision {
+  /** As `gateway_cache_semantic_total` says it. */
+  readonly outcome: string;
+  readonly threshold: number;
+  /** Of the nearest request, whether it was near enough or not. */
+  readonly similarity?: number;
+  /** The key of its answer: a hash. */
+  readonly matched?: string;
+}
+
 /** The part of an entry that only its own page shows (spec: data). Members that do not apply are absent, never null. */
 export interface AuditData {
   readonly api_key_hash?: string;
@@ -93,6 +104,8 @@ export interface AuditData {
   readonly workflow_features?: WorkflowFeatures;
   readonly request_revisions?: readonly RequestRevision[];
   readonly guardrails?: readonly GuardrailRecord[];
+  /** What was found among requests that mean the same; absent: nobody looked. */
+  readonly semantic_cache?: SemanticDecision;
   /** Members of the request that the provider could not be told: the first hundred, and of each the first 128 characters. */
   readonly dropped?: readonly string[];
   /** The revision of the configuration that served it. */

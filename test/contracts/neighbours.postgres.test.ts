@@ -2,17 +2,12 @@
 import { t as all, type Test, test } from 'tap';
 import type { Neighbours } from '../../store/cache/semantic/neighbours.ts';
 import { openPostgresNeighbours } from '../../store/cache/semantic/postgres.ts';
-import { startPostgres } from '../support/postgres.ts';
+import { startPostgres, withoutVectors } from '../support/postgres.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { placed, testNeighbours } from './neighbours-cases.ts';
 
 const server = await startPostgres(all);
-const [available] = await server.query(
-  await server.database(),
-  `SELECT 1 FROM pg_available_extensions WHERE name = 'vector'`,
-);
-const skip =
-  available === undefined && 'this PostgreSQL has no pgvector (Debian 13: apt-get install postgresql-17-pgvector)';
+const skip = await withoutVectors(server);
 
 function open(t: Test, databaseUrl: string, { mostEntries = 100, timeoutMs = 30_000 } = {}): Neighbours {
   const cache = openPostgresNeighbours({ databaseUrl, mostEntries, timeoutMs });

@@ -31,6 +31,7 @@ await test('an environment with nothing but the master key gives the defaults', 
       secretFiles: [],
       controlPlaneUrl: 'http://127.0.0.1:8081',
       controlPlaneTimeoutMs: 10_000,
+      databaseUrl: undefined,
       telemetry: undefined,
       variables,
     },
@@ -54,6 +55,7 @@ await test('every variable is read', async (t) => {
     GATEWAY_REDIS_PREFIX: 'team',
     GATEWAY_CONTROL_PLANE_URL: 'https://admin.test/',
     GATEWAY_CONTROL_PLANE_TIMEOUT_MS: '300',
+    DATABASE_URL: 'postgresql://gateway@db:5432/gateway',
   });
   t.match(reading, {
     environment: {
@@ -75,6 +77,7 @@ await test('every variable is read', async (t) => {
       secretFiles: [],
       controlPlaneUrl: 'https://admin.test',
       controlPlaneTimeoutMs: 300,
+      databaseUrl: 'postgresql://gateway@db:5432/gateway',
     },
   });
 });

@@ -6,6 +6,7 @@ import type { Balance } from '../../proxy/balance/balance.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
 import { BudgetsInForce } from '../../proxy/budgets/budgets-in-force.ts';
 import { ResponseCache } from '../../proxy/cache/response-cache.ts';
+import { SemanticLayer } from '../../proxy/cache/semantic-layer.ts';
 import type { Call } from '../../proxy/call/call.ts';
 import { CaptureBudget } from '../../proxy/capture/capture-budget.ts';
 import { type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
@@ -27,6 +28,7 @@ import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { openMemoryCache } from '../../store/cache/memory.ts';
+import { neighbourStores } from '../../store/cache/semantic/open.ts';
 import { sampleConfig } from './sample-config.ts';
 
 /** What opening an exchange needs of a snapshot. */
@@ -109,11 +111,21 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
 }
 
 /** A cache that is off. */
-export function cacheOf(): ResponseCache {
+export function cacheOf(clock: () => number = nowMs): ResponseCache {
   return new ResponseCache({
     open: (_, mostBytes) => openMemoryCache(mostBytes),
+    semantic: semanticOf(),
     captures: new CaptureBudget(2 ** 30),
+    nowMs: clock,
+  });
+}
+
+/** A semantic layer that is off. */
+function semanticOf(): SemanticLayer {
+  return new SemanticLayer({
+    open: (wanted) => neighbourStores({ databaseUrl: undefined }).open(wanted),
     nowMs,
+    warn: () => undefined,
   });
 }
 

@@ -1,7 +1,7 @@
 // The semantic cache in the memory of one process, in a thread of its own: a comparison with many vectors must not hold requests up.
 import { SqliteThread } from '../../state/sqlite/thread.ts';
 import type { VectorInput, VectorOperation, VectorOutput } from './messages.ts';
-import { mostPuts, type Neighbour, type Neighbours, type Place } from './neighbours.ts';
+import { mostPuts, type Neighbours, type Place } from './neighbours.ts';
 
 export interface EmbeddedOptions {
   readonly mostEntries: number;

@@ -4,18 +4,14 @@ import { test } from 'tap';
 import { cacheKey } from '../../../proxy/cache/cache-key.ts';
 import { Caching } from '../../../proxy/cache/caching.ts';
 import { normalise } from '../../../proxy/cache/normalised-body.ts';
-import { ResponseCache } from '../../../proxy/cache/response-cache.ts';
 import { readCall } from '../../../proxy/call/call.ts';
-import { CaptureBudget } from '../../../proxy/capture/capture-budget.ts';
 import type { Operation } from '../../../proxy/dialects/dialect.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
-import type { CacheSettings } from '../../../proxy/snapshot/snapshot.ts';
-import type { Principal } from '../../../proxy/stages/authenticate.ts';
 import { type Looking, lookUp } from '../../../proxy/stages/cache.ts';
-import { openMemoryCache } from '../../../store/cache/memory.ts';
 import { runs } from '../../support/extent.ts';
 import { sampleConfig } from '../sample-config.ts';
-import { exchangeOf, open } from '../stage-parts.ts';
+import { cacheOf, exchangeOf, open } from '../stage-parts.ts';
+import { type Asker, askers, scopeOf, scopes } from './askers.ts';
 
 const keyOf = (text: string, operation: Operation = 'chat'): string | undefined => {
   const call = readCall(Buffer.from(text));
@@ -83,16 +79,9 @@ await test('members that say nothing of the answer are left out, by endpoint', (
   t.end();
 });
 
-/** Names that are easily taken for one another. */
-const segment = fc.constantFrom('team', 'team-alpha', 'tea', 'team a', 'Team', 'app', 'a', 'b');
-const userPath = fc.array(segment, { maxLength: 3 }).map((segments) => `/${segments.join('/')}`);
-const principal: fc.Arbitrary<Principal> = fc.record({
-  kind: fc.constantFrom('managed' as const, 'master_key' as const) as fc.Arbitrary<Principal['kind']>,
-  keyId: fc.option(fc.constantFrom('k', 'k1', 'k11', 'k 1'), { nil: undefined }),
-  userPath,
-  allowedModels: fc.constant(undefined),
-});
-const scopes: CacheSettings['scope'][] = ['gateway', 'user_path', 'key'];
+const nobody = (): never => {
+  throw new Error('the semantic layer is off');
+};
 
 await test('no answer crosses a scope', async (t) => {
   const snapshot = compile(sampleConfig({ providers: { p: { models: ['m'] } } }), '', open);
@@ -100,26 +89,21 @@ await test('no answer crosses a scope', async (t) => {
   if (route === undefined) throw new Error('the model has no route');
   for (const scope of scopes) {
     const settings = { ...snapshot.cache, isEnabled: true, scope };
-    const cache = new ResponseCache({
-      open: (_, mostBytes) => openMemoryCache(mostBytes),
-      captures: new CaptureBudget(2 ** 30),
-      nowMs: () => 1_000,
-    });
+    const cache = cacheOf(() => 1_000);
     cache.apply(settings);
     const row = { path: '/v1/chat/completions', operation: 'chat', surface: 'openai' } as const;
-    const look = (who: Principal, content: string): Looking & { readonly caching: Caching } => {
+    const look = (who: Asker, content: string): Looking & { readonly caching: Caching } => {
       const call = readCall(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] })));
-      const trip = { row, exchange: exchangeOf({}), principal: who, caching: new Caching(settings), route: undefined };
+      const caching = new Caching(settings);
+      const trip = { row, exchange: exchangeOf({}), principal: who, caching, route: undefined, embedder: nobody };
       void lookUp({ call, home: undefined, named: route }, trip, { cache });
       return trip;
     };
-    const scopeOf = ({ kind, keyId, userPath: path }: Principal): string =>
-      JSON.stringify(scope === 'gateway' ? [] : scope === 'user_path' ? [path] : [kind, keyId, path]);
     const owners = new Map<string, string>();
     fc.assert(
-      fc.property(principal, fc.constantFrom('x', 'y', ' x'), (who, content) => {
+      fc.property(askers, fc.constantFrom('x', 'y', ' x'), (who, content) => {
         const { caching } = look(who, content);
-        const owner = `${scopeOf(who)} ${content}`;
+        const owner = `${scopeOf(scope, who)} ${content}`;
         const facts = { provider: 'p', type: 'openai', model: 'm' };
         if (caching.hit === undefined) {
           const body = Buffer.from(owner);

@@ -1,0 +1,50 @@
+// The semantic cache of several proxies: embeddings in PostgreSQL, answers in Redis.
+import { t as suite, test } from 'tap';
+import { vectorOf } from '../support/embedding.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startPostgres, withoutVectors } from '../support/postgres.ts';
+import { startRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const postgres = await startPostgres(suite);
+const skip = await withoutVectors(postgres);
+
+await test('what one proxy was told, a request to another gets by its meaning', { skip }, async (t) => {
+  const redis = await startRedis(t);
+  const [upstream, embedder] = await Promise.all([
+    startFakeUpstream({ t, models: ['m'] }),
+    startFakeUpstream({ t, models: ['e'] }),
+  ]);
+  await embedder.behave((entry) => vectorOf(entry));
+  const provider = { type: 'openai', api_key: `\${TEST_PROVIDER_KEY}` };
+  const config = {
+    cache: { enabled: true, semantic: { model: 'e', engine: 'postgres', timeout_ms: 10_000 } },
+    providers: {
+      fake: { ...provider, base_url: upstream.url, models: ['m'] },
+      embeddings: { ...provider, base_url: embedder.url, models: ['e'] },
+    },
+  };
+  const env = { DATABASE_URL: await postgres.database(), REDIS_URL: redis.url };
+  const [one, other] = [await startGateway(t, { config, env }), await startGateway(t, { config, env })];
+  const ask = async (gateway: typeof one, content: string) => {
+    const body = { model: 'm', messages: [{ role: 'user', content }] };
+    const response = await gateway.fetch('/v1/chat/completions', { method: 'POST', body });
+    return { cache: response.headers.get('x-gateway-cache'), text: await response.text() };
+  };
+  const first = await waitFor('a miss', async () => {
+    const told = await ask(one, 'hello @1');
+    return told.cache === 'miss' && told;
+  });
+  const similar = () => ask(other, `${performance.now()} hi @0.95`);
+  const second = await waitFor('a hit', async () => {
+    const told = await similar();
+    return told.cache === 'hit' && told;
+  });
+  t.equal(second.text, first.text);
+  await postgres.kill();
+  t.match(await ask(other, 'and now? @0.95'), { cache: 'miss' });
+  await postgres.restart();
+  await waitFor('a hit again', async () => (await similar()).cache === 'hit', 20_000);
+  t.equal(await other.metric('gateway_cache_semantic_total', { outcome: 'timeout' }), 0);
+});
