@@ -4,7 +4,7 @@ import { startBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { makeSamples, sampleAliases } from './setup-samples.ts';
+import { makeSamples, sampleAliases, sampleGuardrails } from './setup-samples.ts';
 
 /** A page: its address, the name of its picture, and what is on it once its data is there. */
 const pages: readonly (readonly [path: string, picture: string, shown: string])[] = [
@@ -17,6 +17,7 @@ const pages: readonly (readonly [path: string, picture: string, shown: string])[
   ['/keys', 'keys', 'text=Ann, editor'],
   ['/models', 'models', 'text=Limits of the provider'],
   ['/config', 'config', 'text=Every proxy follows'],
+  ['/guardrails', 'guardrails', 'text=no-project-names'],
   ['/cache', 'cache', 'text=Hit ratio'],
 ];
 
@@ -64,6 +65,7 @@ const files = {
   'providers.yaml': { providers },
   'records.yaml': records,
   'aliases.yaml': sampleAliases(samples),
+  'guardrails.yaml': sampleGuardrails,
   'cache.yaml': { cache: { enabled: true, without: ['/team-a', '/team-b', '/team-c', '/research'] } },
 };
 const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, files });

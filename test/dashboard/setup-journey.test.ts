@@ -236,3 +236,34 @@ await test('the cache says what it has saved, and forgets what it is told to', a
   t.equal(await ask(), 'miss');
   t.same(complaints(), []);
 });
+
+await test('a guardrail is written, tried, in force, and deleted', async (t) => {
+  const { page, dialog, complaints, barriers } = await open(t, '/guardrails');
+  await page.getByText('There are no guardrails').waitFor();
+  await page.getByRole('button', { name: 'New guardrail' }).click();
+  await dialog.getByLabel('Name', { exact: true }).fill('no-names');
+  await dialog.getByLabel('Settings, as JSON').fill('{ "words": ["Bluebird"], "action": "wish" }');
+  await dialog.getByRole('button', { name: 'Store guardrail' }).click();
+  await dialog.getByText('keywords.action').waitFor();
+  t.equal(await page.evaluate('document.activeElement.name'), 'keywords', 'a mistake is said at its field');
+  await dialog.getByLabel('Settings, as JSON').fill('{ "words": ["Bluebird"], "action": "block" }');
+  await dialog.getByRole('button', { name: 'Store guardrail' }).click();
+  await page.getByText('In force on all 2 proxies.').waitFor();
+  const row = page.getByRole('row', { name: /no-names/ });
+  await row.getByText('block: Bluebird').waitFor();
+  const text = '<img src=x onerror="window.probed=1"> Bluebird';
+  await page.getByLabel('Text').fill(text);
+  await page.getByRole('button', { name: 'Try', exact: true }).click();
+  await page.getByText('It would be refused').waitFor();
+  await page.getByText('no-names (keyword)').waitFor();
+  t.same(await barriers(), []);
+  const body = { model: 'chat', messages: [{ role: 'user', content: text }] };
+  const refused = await proxy.fetch('/v1/chat/completions', { method: 'POST', body });
+  t.match([refused.status, await refused.json()], [400, { error: { code: 'guardrail_blocked' } }]);
+  await row.getByText('1 block').waitFor();
+  await row.getByRole('button', { name: 'Delete: no-names' }).click();
+  await dialog.getByRole('button', { name: 'Delete guardrail' }).click();
+  await page.getByText('There are no guardrails').waitFor();
+  t.equal(await page.evaluate('window.probed'), undefined);
+  t.same(complaints(), []);
+});

@@ -24,6 +24,20 @@ export function sampleAliases({ large, small }: SampleModels): object {
   };
 }
 
+/** The same. */
+export const sampleGuardrails = {
+  guardrails: [
+    { name: 'mask-personal-data', pii: { action: 'mask' } },
+    {
+      name: 'no-project-names',
+      order: 10,
+      mode: 'shadow',
+      user_paths: ['/team-a'],
+      keywords: { words: ['Bluebird', 'Redwood'], action: 'block' },
+    },
+  ],
+};
+
 /** Makes them through the first proxy of the fleet. */
 export async function makeSamples(
   { proxies: [proxy] }: Pick<Fleet, 'proxies'>,
@@ -46,6 +60,8 @@ export async function makeSamples(
   await send('POST', `/admin/auth-keys/${String(id)}/deactivate`, {});
   const alias = (body: object) => send('PUT', '/admin/virtual-models', body);
   await alias({ source: probe, target: `fake/${small}`, description: probe, user_paths: [`/${probe}`] });
+  const regex = { patterns: ['EMP-[0-9]{6}', probe], action: 'redact', replacement: probe };
+  await send('PUT', '/admin/guardrails', { name: 'no-employee-ids', order: 20, regex, user_paths: [`/${probe}`] });
   const targets = [{ model: `fake/${small}` }, { model: `reserve/${large}` }];
   await alias({ source: 'fast', strategy: 'least_latency', targets, description: 'while the small one is slow' });
   const messages = [{ role: 'user', content: 'Hello' }];

@@ -81,6 +81,13 @@ export const pages: readonly Page[] = [
     load: () => import('./pages/config.ts'),
   },
   {
+    path: '/guardrails',
+    title: 'Guardrails',
+    group: 'Rules',
+    needs: 'admin',
+    load: () => import('./pages/guardrails.ts'),
+  },
+  {
     path: '/cache',
     title: 'Cache',
     group: 'Setup',

@@ -1,6 +1,7 @@
 // The columns of the table of keys.
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
+import { RowButtons } from '../../parts/row-buttons.ts';
 import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
@@ -16,7 +17,13 @@ export function columnsFor(act: (action: KeyAction, key: Key) => void): readonly
     { title: 'Models', width: '13%', cell: (key) => html`<${Models} of=${key} />` },
     { title: 'State', width: '14%', cell: (key) => html`<${State} of=${key} />` },
     { title: 'Last use', width: '13%', cell: (key) => html`<${LastUse} of=${key} />` },
-    { title: 'Actions', width: '19%', isUntitled: true, cell: (key) => html`<${Actions} of=${key} act=${act} />` },
+    {
+      title: 'Actions',
+      width: '19%',
+      isUntitled: true,
+      cell: (key) =>
+        html`<${RowButtons} name=${key.name} offered=${key.active ? ofActive : ofOthers} onChoose=${(action: KeyAction) => act(action, key)} />`,
+    },
   ];
 }
 
@@ -85,18 +92,9 @@ function LastUse({ of: { last_used_at, created_at, created_by, stale } }: OfKey)
   </div>`;
 }
 
-function Actions({ of, act }: OfKey & { readonly act: (action: KeyAction, key: Key) => void }): View {
-  const offered: readonly [KeyAction, string][] = of.active
-    ? [
-        ['edit', 'Edit'],
-        ['rotate', 'Rotate'],
-        ['deactivate', 'Deactivate'],
-      ]
-    : [['delete', 'Delete']];
-  return html`<div class="row-actions">
-    ${offered.map(
-      ([action, text]) =>
-        html`<button class="row" key=${action} aria-label=${`${text}: ${of.name}`} onClick=${() => act(action, of)}>${text}</button>`,
-    )}
-  </div>`;
-}
+const ofActive = [
+  ['edit', 'Edit'],
+  ['rotate', 'Rotate'],
+  ['deactivate', 'Deactivate'],
+] as const;
+const ofOthers = [['delete', 'Delete']] as const;

@@ -2,9 +2,10 @@
 import { latency, share } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
+import { RowButtons } from '../../parts/row-buttons.ts';
+import { SourceCell } from '../../parts/source-cell.ts';
 import { Empty } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
-import { TimeText } from '../../parts/time-text.ts';
 import { type Alias, blockedViews, meanFirstByte, type Target, targetsNamed } from './fleet.ts';
 
 export type AliasAction = 'edit' | 'override' | 'yaml' | 'delete';
@@ -38,8 +39,18 @@ export function Aliases({ aliases, targets, total, act }: AliasesProps): View {
   const columns: readonly Column<Alias>[] = [
     { title: 'Alias', width: '24%', cell: (of) => html`<${Name} of=${of} />` },
     { title: 'Leads to', width: '36%', cell: (of) => html`<${LeadsTo} of=${of} targets=${targets} />` },
-    { title: 'Source', width: '22%', cell: (of) => html`<${Source} of=${of} />` },
-    { title: 'Actions', width: '18%', isUntitled: true, cell: (of) => html`<${Actions} of=${of} act=${act} />` },
+    {
+      title: 'Source',
+      width: '22%',
+      cell: (of) => html`<${SourceCell} of=${{ ...of, isDeclared: of.managed_by === 'config' }} />`,
+    },
+    {
+      title: 'Actions',
+      width: '18%',
+      isUntitled: true,
+      cell: (of) =>
+        html`<${RowButtons} name=${of.source} offered=${of.managed_by === 'config' ? ofConfig : ofOperators} onChoose=${(action: AliasAction) => act(action, of)} />`,
+    },
   ];
   return html`<${Table}
     label="Aliases"
@@ -97,32 +108,12 @@ function LeadsTo({
   </ul>`;
 }
 
-function Source({ of: { managed_by, overrides_config, declared_at, updated_by, updated_at } }: OfAlias): View {
-  if (managed_by === 'config')
-    return html`<div class="cell"><span>Config</span><code class="quiet" title=${declared_at}>${declared_at}</code></div>`;
-  const by = updated_by === 'master_key' ? 'master key' : updated_by;
-  return html`<div class="cell">
-    <span class="cell-line">${overrides_config ? 'Override' : 'Manual'} ${overrides_config && html`<code class="quiet small">${declared_at}</code>`}</span>
-    <span class="quiet small">${by}${updated_at !== undefined && html`, <${TimeText} at=${updated_at} />`}</span>
-  </div>`;
-}
-
-function Actions({ of, act }: OfAlias & Pick<AliasesProps, 'act'>): View {
-  const offered: readonly [AliasAction, string][] =
-    of.managed_by === 'config'
-      ? [
-          ['override', 'Override'],
-          ['yaml', 'YAML'],
-        ]
-      : [
-          ['edit', 'Edit'],
-          ['yaml', 'YAML'],
-          ['delete', 'Delete'],
-        ];
-  return html`<div class="row-actions">
-    ${offered.map(
-      ([action, text]) =>
-        html`<button class="row" key=${action} aria-label=${`${text}: ${of.source}`} onClick=${() => act(action, of)}>${text}</button>`,
-    )}
-  </div>`;
-}
+const ofConfig = [
+  ['override', 'Override'],
+  ['yaml', 'YAML'],
+] as const;
+const ofOperators = [
+  ['edit', 'Edit'],
+  ['yaml', 'YAML'],
+  ['delete', 'Delete'],
+] as const;
