@@ -1,6 +1,6 @@
 // Every page in a real browser: it says nothing to the console, keeps the rules of accessibility in both themes, and shows foreign text as text.
 import { t as suite, test } from 'tap';
-import { startBrowser } from '../support/browser.ts';
+import { isPictured, startBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -37,8 +37,8 @@ const limits = {
 };
 
 /** Would run if any page took it for markup. */
-const probe = '<img src=x onerror="window.probed=1">';
-const probePath = '/team-a/<script>window.probed=2</script>';
+const probe = isPictured ? 'nightly-batch' : '<img src=x onerror="window.probed=1">';
+const probePath = isPictured ? '/team-a/batch' : '/team-a/<script>window.probed=2</script>';
 
 const pricing = (id: string, perMtok: number) => ({
   id,

@@ -12,6 +12,8 @@ const flags = ['--disable-dev-shm-usage', '--disable-gpu', ...(process.getuid?.(
 
 /** Where pictures are kept, such as `docs`; absent: nowhere. */
 const pictures = process.env['PICTURES'];
+/** Pictures are kept: then they show what people would write. */
+export const isPictured = pictures !== undefined;
 
 export interface OpenOptions {
   /** A proxy, or the control plane. */

@@ -1,5 +1,6 @@
-// The buttons of a row: what can be done with what it shows.
+// The buttons of a row that shows a rule or a budget.
 import { html, type View } from '../html.ts';
+import { RowButtons } from './row-buttons.ts';
 
 /** Of a rule or a budget. */
 export type ManagedAction = 'edit' | 'override' | 'yaml' | 'reset' | 'delete';
@@ -26,10 +27,5 @@ const offered: Readonly<Record<RowActionsProps['source'], readonly (readonly [Ma
 };
 
 export function RowActions({ source, title, act }: RowActionsProps): View {
-  return html`<div class="row-actions">
-    ${offered[source].map(
-      ([action, text]) =>
-        html`<button class="row" key=${action} aria-label=${`${text}: ${title}`} onClick=${() => act(action)}>${text}</button>`,
-    )}
-  </div>`;
+  return html`<${RowButtons} name=${title} offered=${offered[source]} onChoose=${act} />`;
 }
