@@ -112,7 +112,7 @@ const publisher = createPublisher({
   providerKeys,
   modelsOf: (name, provider) => discovery.modelsOf(name, provider),
   put(snapshot, rules, enforcement) {
-    answers.check(snapshot.cache);
+    answers.cache.apply(snapshot.cache);
     pools.keep([...snapshot.upstreams, ...snapshot.guardrails.flatMap(({ hook = [] }) => hook), controlPlane]);
     providerKeys.keep(snapshot.upstreams);
     discovery.keep(snapshot.upstreams, snapshot.revision);
@@ -120,7 +120,6 @@ const publisher = createPublisher({
     observed.keep(snapshot);
     targets.keep(snapshot.routes);
     limiter.reconcile(rules, enforcement);
-    answers.cache.apply(snapshot.cache);
     current.swap(snapshot);
     lifecycle.isEnforcing = enforcement.isEnforced;
   },

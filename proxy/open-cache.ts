@@ -4,12 +4,9 @@ import { cacheStores } from '../store/cache/open.ts';
 import { neighbourStores } from '../store/cache/semantic/open.ts';
 import { ResponseCache, type ResponseCacheOptions } from './cache/response-cache.ts';
 import { SemanticLayer } from './cache/semantic-layer.ts';
-import type { CacheSettings } from './snapshot/snapshot.ts';
 
 export interface OpenCache {
   readonly cache: ResponseCache;
-  /** Throws where settings want what this process does not have. */
-  readonly check: (settings: Pick<CacheSettings, 'isEnabled' | 'semantic'>) => void;
   readonly reconnect: (redisUrl: string, onTrouble: (trouble: Error) => void) => Promise<boolean>;
 }
 
@@ -29,16 +26,14 @@ export function openCache(settings: OpenCacheSettings, log: Log): OpenCache {
   };
   const neighbours = neighbourStores(settings);
   const semantic = new SemanticLayer({
-    open: (wanted) => neighbours.open(wanted),
+    open(wanted) {
+      const missing = neighbours.missing(wanted.engine);
+      if (missing !== undefined) throw new Error(`cache.semantic.engine is ${wanted.engine}, but ${missing}`);
+      return neighbours.open(wanted);
+    },
     nowMs,
     warn: (sentence) => log.warn(sentence),
   });
-  return {
-    cache: new ResponseCache({ open, semantic, captures, nowMs }),
-    check({ isEnabled, semantic: wanted }) {
-      const missing = isEnabled && wanted !== undefined ? neighbours.missing(wanted.engine) : undefined;
-      if (missing !== undefined) throw new Error(`cache.semantic.engine is ${wanted?.engine}, but ${missing}`);
-    },
-    reconnect: (...given) => stores.reconnect(...given),
-  };
+  const cache = new ResponseCache({ open, semantic, captures, nowMs });
+  return { cache, reconnect: (...given) => stores.reconnect(...given) };
 }

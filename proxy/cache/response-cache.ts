@@ -47,7 +47,7 @@ export class ResponseCache {
     return this.#opened?.engine;
   }
 
-  /** Another configuration is in force. One that is switched off forgets what was in memory. */
+  /** Another configuration is to be in force; throws, with nothing changed, where an engine is missing. What is switched off forgets what was in memory. */
   apply(settings: CacheSettings): void {
     const { isEnabled, engine: kind, mostBytes } = settings;
     this.semantic.apply(settings);

@@ -30,6 +30,7 @@ export interface SemanticLook {
 }
 
 export interface SemanticLayerOptions {
+  /** Throws where this process does not have the engine. */
   readonly open: (settings: NeighbourSettings) => Neighbours;
   /** Unix milliseconds. */
   readonly nowMs: () => number;
@@ -70,17 +71,17 @@ export class SemanticLayer {
     return this.#opened?.neighbours;
   }
 
-  /** Another configuration is in force. One that is switched off forgets what was in memory. */
+  /** Another configuration is to be in force; throws, with nothing changed, where its engine is missing. What is switched off forgets what was in memory. */
   apply({ isEnabled, semantic }: Pick<CacheSettings, 'isEnabled' | 'semantic'>): void {
     const wanted = isEnabled ? semantic : undefined;
-    if (this.#opened !== undefined && this.#opened.engine !== wanted?.engine) void this.close();
-    if (wanted === undefined) return;
-    const { engine, mostEntries } = wanted;
-    if (this.#opened !== undefined) {
-      this.#opened.neighbours.resize(mostEntries);
+    if (wanted !== undefined && this.#opened?.engine === wanted.engine) {
+      this.#opened.neighbours.resize(wanted.mostEntries);
       return;
     }
-    const neighbours = this.#open({ engine, mostEntries });
+    const neighbours = wanted && this.#open(wanted);
+    void this.close();
+    if (wanted === undefined || neighbours === undefined) return;
+    const { engine } = wanted;
     this.#opened = { neighbours, engine };
     neighbours.ready().catch((error: unknown) => this.#warn(`the semantic cache cannot be used: ${reasonOf(error)}`));
   }
