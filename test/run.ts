@@ -24,9 +24,9 @@ const isFull = process.env['RUNS'] === 'full';
  * takes longest begins first, so that no core is left without work at the end.
  */
 const together: readonly (readonly [directory: string, mostFiles: number])[] = [
+  ['test/dashboard/', 3],
   ['test/faults/', 5],
   ['test/journeys/', 6],
-  ['test/dashboard/', 20],
   ['test/proxy/limits/', 50],
   ['test/proxy/tokens/', 50],
   ['test/proxy/', 100],

@@ -87,6 +87,7 @@ await test('documents are read by kind; those that cannot be are named in the or
     'the stored reset of the budget "b" cannot be read',
     'the stored setting of the windows of budgets cannot be read and is not in force',
     'the stored reset of the cached answers of "b" cannot be read and is not in force',
+    'the stored guardrail "b" cannot be read and is not enforced',
   ]);
 });
 
