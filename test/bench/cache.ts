@@ -22,8 +22,8 @@ interface Side {
 const CONTESTS = [
   { says: 'miss', ...contest('fresh', 'fresh', false), most: 1.08 },
   { says: 'miss, paced stream', ...contest('fresh-paced', 'fresh-paced', false), most: 1.08 },
-  { says: 'miss, stream at once', ...contest('fresh-sse', 'fresh-sse', false), most: 1.4 },
-  { says: 'hit', ...contest('fresh', 'json', true), most: 0.6 },
+  { says: 'miss, stream at once', ...contest('fresh-sse', 'fresh-sse', false), most: 1.08 },
+  { says: 'hit', ...contest('fresh', 'json', true), most: 1 / 3 },
   { says: 'hit, stream', ...contest('fresh-sse', 'kept-sse', true), most: 1 / 3 },
 ] as const;
 type Contest = (typeof CONTESTS)[number];
