@@ -1,9 +1,11 @@
 // The page of usage: what was used and spent, by team, model, key, label and time; all of it as CSV too.
+
 import { useMemo } from 'preact/hooks';
 import { useCell } from '../cell.ts';
 import { compact, dollars, plural, share } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { useLoad } from '../load.ts';
+import { daysField } from '../parts/days-field.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
 import { MoreFilters } from '../parts/more-filters.ts';
 import { Empty, Loaded } from '../parts/states.ts';
@@ -18,17 +20,7 @@ import { byTeam, costliestFirst, type NamedSums, sumOf, type UsageRow } from './
 const everyMs = 10_000;
 
 const filters: readonly FilterField[] = [
-  {
-    name: 'days',
-    label: 'Time',
-    options: [
-      ['', '30 days'],
-      ['1', 'Today'],
-      ['7', '7 days'],
-      ['90', '90 days'],
-      ['365', 'A year'],
-    ],
-  },
+  daysField,
   { name: 'user_path', label: 'User path', placeholder: '/team-a' },
   { name: 'model', label: 'Model', placeholder: 'openai/gpt-4o' },
   { name: 'provider', label: 'Provider', placeholder: 'openai' },

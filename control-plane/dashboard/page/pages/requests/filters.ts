@@ -1,4 +1,5 @@
 // The filters of requests: their fields, how they are asked for, and which entries of the live stream they let through.
+import { daysField } from '../../parts/days-field.ts';
 import type { FilterField } from '../../parts/filter-form.ts';
 import type { Entry } from './entry.ts';
 
@@ -14,17 +15,7 @@ export const fields: readonly FilterField[] = [
     label: 'Status',
     options: [['', 'Every status'], ...statuses.map((each) => [each, each] as const)],
   },
-  {
-    name: 'days',
-    label: 'Time',
-    options: [
-      ['', '30 days'],
-      ['1', 'Today'],
-      ['7', '7 days'],
-      ['90', '90 days'],
-      ['365', 'A year'],
-    ],
-  },
+  daysField,
 ];
 
 export const moreFields: readonly FilterField[] = [
