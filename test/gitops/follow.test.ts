@@ -137,16 +137,23 @@ void test('a change without an event is live within a second too', async (t) => 
 });
 
 void test('a half-written file that takes half a second is not rejected', async (t) => {
-  const directory = folder(t, { 'a.yaml': limit(10) });
-  const { cap, kinds } = await start(t, directory);
-  for (const text of ['', 'rate_limits: [', 'rate_limits: [ ', broken]) {
-    writeFileSync(join(directory, 'a.yaml'), text);
-    await pause(130);
+  // A busy machine makes the pauses longer than the look is patient: such a round proves nothing, and another one follows.
+  let wroteMs = Number.POSITIVE_INFINITY;
+  for (let round = 0; wroteMs > 575 && round < 5; round += 1) {
+    const directory = folder(t, { 'a.yaml': limit(10) });
+    const { cap, kinds, follower } = await start(t, directory);
+    const began = performance.now();
+    for (const text of ['', 'rate_limits: [', 'rate_limits: [ ', broken]) {
+      writeFileSync(join(directory, 'a.yaml'), text);
+      await pause(130);
+    }
+    writeFileSync(join(directory, 'a.yaml'), limit(11));
+    wroteMs = performance.now() - began;
+    t.ok(await until(() => cap() === 11, soonMs));
+    await settle();
+    if (wroteMs <= 575) t.same(kinds(), ['applied', 'applied']);
+    await follower.close();
   }
-  writeFileSync(join(directory, 'a.yaml'), limit(11));
-  t.ok(await until(() => cap() === 11, soonMs));
-  await settle();
-  t.same(kinds(), ['applied', 'applied']);
 });
 
 void test('a checkout of another branch is live within a second', async (t) => {
