@@ -44,6 +44,7 @@ export function openRecords(settings: OpenRecordsSettings, log: Log): OpenRecord
     reconnect: (...given) => journal.reconnect(...given),
     close() {
       clearInterval(watch);
+      records.flush();
       return journal.close();
     },
   };

@@ -99,7 +99,10 @@ export async function auxiliaryStand(t: Test): Promise<AuxiliaryStand> {
     first,
     second,
     other,
-    records,
+    get records() {
+      gateway.records.flush();
+      return records;
+    },
     budgets,
     reported,
     ask(question) {

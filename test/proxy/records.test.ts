@@ -73,6 +73,7 @@ function recordsOf(
   });
   const snapshot = { revision: 'r1', audit: { ...everything, ...settings }, hasBudgets: true };
   for (const trip of trips) records.trip({ ...least, snapshot, ...trip }, { status, usage, nowMs: 110.5 });
+  records.flush();
   return lines.map((line) => JSON.parse(line) as RequestRecord);
 }
 
@@ -234,9 +235,8 @@ await test('what cannot be recorded is told, and costs no answer', async (t) => 
   const options = { captures: {} as never, instance: 'a:1', usageEnabled: true, random: () => 0, reportFailure };
   const snapshot = { revision: 'r1', audit: everything, hasBudgets: true };
   const broken = { ...answered, target: undefined } as never;
-  createRecords({ ...options, journal }).trip(
-    { ...least, snapshot, accepted: broken },
-    { status: 200, usage, nowMs: 110 },
-  );
+  const records = createRecords({ ...options, journal });
+  records.trip({ ...least, snapshot, accepted: broken }, { status: 200, usage, nowMs: 110 });
+  records.flush();
   t.same(told, ['req_1']);
 });
