@@ -76,6 +76,11 @@ export class BodyCapture implements Tap {
     return false;
   }
 
+  /** Of the answer, as far as it came. Bytes. */
+  get answerLength(): number {
+    return (this.#stream ?? this.#whole ?? this.#body?.bytes)?.length ?? 0;
+  }
+
   /** What is recorded of the request. */
   request({ secrets, isObject }: CaptureFacts): WrittenBody {
     const bytes = this.#request ?? this.#passing?.bytes;

@@ -23,7 +23,7 @@ const mostRefused = 100;
 const mostHeld = 32;
 /** How long a record waits for others. Milliseconds. */
 const longestHeldMs = 50;
-/** A longer body of a request is not held for its record. Bytes. */
+/** Longer bodies of a request are not held for its record. Bytes. */
 const longestHeldBody = 16 * 1024;
 
 export interface Records {
@@ -124,7 +124,7 @@ export function createRecords(options: RecordsOptions): Records {
 
 /** Whether what the record is made of is short. */
 function mayWait({ call, capture }: RecordedTrip): boolean {
-  return capture === undefined && (call?.body === undefined || call.body.length <= longestHeldBody);
+  return (call?.body?.length ?? 0) <= longestHeldBody && (capture?.answerLength ?? 0) <= longestHeldBody;
 }
 
 function isAudited(settings: AuditSettings, userPath: string, status: number, random: () => number): boolean {

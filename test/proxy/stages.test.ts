@@ -323,7 +323,7 @@ await test('a request is counted and logged once, by how it ended and how long i
     exchange.waiting = { gone: () => t.fail('no step waits any more') };
     metrics.requests.begin();
     const reportFailure = (thrown: unknown) => void reported.push(thrown);
-    const records = { trip: () => undefined, capture: () => undefined, omitted: () => 0 };
+    const records = { trip: () => undefined, flush: () => undefined, capture: () => undefined, omitted: () => 0 };
     const parts = {
       accessLog,
       records,
