@@ -106,9 +106,11 @@ export async function candidates(
   const numbers: number[] = [];
   const asked = gramsToAsk(foldCase(term));
   const all = found.map((row) => Number(row['first_entry']));
-  const portion = 'all' in asked ? all.length : portionOfShort;
-  for (let at = 0; at < all.length && numbers.length < most; at += portion) {
+  let portion = 'all' in asked ? firstPortions.long : firstPortions.short;
+  for (let at = 0; at < all.length && numbers.length < most; ) {
     const some = all.slice(at, at + portion);
+    at += portion;
+    portion *= portionGrowth;
     const bySegment = await gramRows(statements, some, sources[source], asked);
     for (const first of some) {
       const rows = bySegment.get(first) ?? [];
@@ -124,8 +126,13 @@ export async function candidates(
   return numbers.slice(0, most);
 }
 
-/** One or two characters begin many grams: of so many segments they are read at once. */
-const portionOfShort = 16;
+/**
+ * Of so many segments grams are read at once at first: a text that many entries have is found in the newest. One or two characters begin many
+ * grams.
+ */
+const firstPortions = { long: 16, short: 2 };
+/** Each portion has so many times the segments of the one before it, so that a text that few entries have takes few statements. */
+const portionGrowth = 4;
 
 async function gramRows(
   statements: Statements,
