@@ -18,7 +18,6 @@ void tap.test('--only names parts of the table, or workloads of a comparison', a
 
 void tap.test('the record store is measured with a million entries, or as many as are asked for', async (t) => {
   t.match(readOptions(['--records']), { mode: 'records', entries: 1_000_000 });
-  t.match(readOptions(['--cache', '--pairs', '2']), { mode: 'cache', pairs: 2 });
   t.match(readOptions(['--records', '--entries', '5', '--rounds', '3']), { mode: 'records', entries: 5, rounds: 3 });
 });
 
@@ -29,6 +28,15 @@ void tap.test(
     t.match(readOptions(['--records-cost', '--only', 'json,burst']), { workloads: ['json', 'burst'] });
   },
 );
+
+void tap.test('the cache is measured with JSON and two kinds of streams, in three launches', async (t) => {
+  const usual = { mode: 'cache', workloads: ['json', 'sse', 'paced'], pairs: 4, launches: 3 };
+  t.match(readOptions(['--cache']), usual);
+  t.match(readOptions(['--cache', '--only', 'json', '--launches', '9']), { workloads: ['json'], launches: 9 });
+  t.throws(() => readOptions(['--cache', '--only', 'burst']), {
+    message: '--only knows no burst; it knows json, sse, paced',
+  });
+});
 
 void tap.test('wrong words are refused with what would be right', async (t) => {
   t.throws(() => readOptions(['--only', 'jsn']), {

@@ -1,5 +1,6 @@
 // What may be typed after `npm run bench --`, read and checked.
 import { parseArgs } from 'node:util';
+import { CACHED } from './cache.ts';
 import { VARIANTS, type Variant } from './findings.ts';
 import { PARTS, type Part } from './full-run.ts';
 import { WORKLOADS, type Workload } from './workload.ts';
@@ -30,7 +31,10 @@ export const USAGE = `usage: npm run bench -- [options]
     --pairs N          rounds per start of the gateways, 1 s each (default 12)
     --launches N       how often they are started (default 6)
   --translation        what a translated call costs, × one whose bytes are relayed; 1 minute
-  --cache              what a miss costs, × a gateway without cache, and how many times cheaper a hit is; 1 minute
+  --cache              what a miss costs, × a gateway without cache, and a hit, × a miss, side by side; 2 minutes
+    --only WHAT        of json, sse, paced (default all)
+    --pairs N          rounds per start of the gateways, 1 s each (default 4)
+    --launches N       how often they are started (default 3)
   --profile            where the CPU time of gateway and bare goes, function by function`;
 
 /** The mode, and what belongs to it. */
@@ -69,7 +73,7 @@ export function readOptions(words: string[]): Options | undefined {
       record: { type: 'boolean', default: false },
       compare: { type: 'string' },
       pairs: { type: 'string' },
-      launches: { type: 'string', default: '6' },
+      launches: { type: 'string' },
       flags: { type: 'boolean', default: false },
       node: { type: 'string', default: process.execPath },
       profile: { type: 'boolean', default: false },
@@ -93,8 +97,10 @@ export function readOptions(words: string[]): Options | undefined {
   const [mode = 'table'] = chosen;
   const isCompare = mode === 'compare';
   if (isCompare && (compare.length < 1 || compare.length > 2)) throw new Error('--compare takes one commit or two');
-  const isOfWorkloads = isCompare || mode === 'records-cost';
-  const known = isOfWorkloads ? WORKLOADS.filter((name) => name !== 'held') : [...PARTS, 'limiter'];
+  const usual = isCompare ? COMPARED : mode === 'cache' ? CACHED : RECORDED;
+  const isOfWorkloads = isCompare || mode === 'records-cost' || mode === 'cache';
+  const comparable = mode === 'cache' ? CACHED : WORKLOADS.filter((name) => name !== 'held');
+  const known = isOfWorkloads ? comparable : [...PARTS, 'limiter'];
   const only = values.only === undefined ? undefined : check('--only', listOf(values.only), known);
   const parts = only ?? PARTS.filter((part) => !(quick && part === 'held'));
   return {
@@ -102,14 +108,14 @@ export function readOptions(words: string[]): Options | undefined {
     quick,
     parts: PARTS.filter((part) => parts.includes(part)),
     limiter: only?.includes('limiter') ?? true,
-    workloads: isOfWorkloads && only !== undefined ? (only as Workload[]) : isCompare ? COMPARED : RECORDED,
+    workloads: isOfWorkloads && only !== undefined ? (only as Workload[]) : usual,
     variants: values.variants === undefined ? VARIANTS : check('--variants', listOf(values.variants), VARIANTS),
     rounds: values.rounds === undefined ? undefined : countOf('--rounds', values.rounds),
     json,
     record,
     compare,
-    pairs: countOf('--pairs', values.pairs ?? (mode === 'records-cost' ? '12' : '6')),
-    launches: countOf('--launches', values.launches),
+    pairs: countOf('--pairs', values.pairs ?? (mode === 'records-cost' ? '12' : mode === 'cache' ? '4' : '6')),
+    launches: countOf('--launches', values.launches ?? (mode === 'cache' ? '3' : '6')),
     nodes: listOf(values.node),
     entries: countOf('--entries', values.entries),
   };
