@@ -52,7 +52,7 @@ export function linesOf(results: readonly Result[]): Buffer {
 }
 
 async function run(work: Work, intervalMs: number): Promise<void> {
-  // Whoever made the batch sees it first as it was made.
+  // The client that made the batch first sees it as it was made.
   await nextTurn();
   const count = work.begin();
   const results: Result[] = [];

@@ -1,4 +1,4 @@
-// Sends what the demo provider answers: JSON, or events at the pace of a model that thinks.
+// Sends the answers of the demo provider: JSON, or events at the pace of a model.
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 

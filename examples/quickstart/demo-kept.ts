@@ -1,4 +1,4 @@
-// What the demo provider keeps, in memory and bounded: the oldest is forgotten. Lists of it come in pages.
+// Keeps objects of the demo provider in bounded memory: the oldest one makes room. Lists them in pages.
 import { Refusal } from './demo-requests.ts';
 
 /** A thing under its id, with the JSON that tells of it. */

@@ -1,4 +1,4 @@
-// How many and how large: what the demo model sees of images, documents and sounds. Nothing is fetched.
+// Counts and measures images, documents and sounds: the demo model sees no more of them. Nothing is fetched.
 export type Noun = 'image' | 'document' | 'sound';
 
 type Place =

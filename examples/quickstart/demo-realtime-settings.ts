@@ -30,7 +30,7 @@ export const defaultSettings: Settings = {
 
 /**
  * The settings with the changes of a `session` or a `response` (the name of which is `param`). Refuses what the demo cannot do: another format
- * of sound, or to notice by itself when somebody has spoken. Members it does not know change nothing, and are not in what it answers.
+ * of sound, or to notice by itself when a person has spoken. Members it does not know change nothing, and are not in what it answers.
  */
 export function changeSettings(settings: Settings, changes: Body, param: string): Settings {
   const { instructions = settings.instructions, tool_choice: toolChoice = settings.toolChoice } = changes;

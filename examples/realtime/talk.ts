@@ -32,7 +32,7 @@ socket.on('error', (error) => fail(`no session: ${error.message}`));
 socket.on('close', (code, reason) => {
   process.stdout.write(`closed: ${code} ${reason.toString()}`.trimEnd().concat('\n'));
 });
-// The model hears that the caller has gone.
+// Tells the model that the caller has left.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => socket.close(1000, ''));
 
 function send(event: object): void {
