@@ -49,4 +49,6 @@ void tap.test('wrong words are refused with what would be right', async (t) => {
   t.throws(() => readOptions(['--compare', 'a', '--only', 'held']), { message: /knows no held/ });
   t.throws(() => readOptions(['--translation', '--flags']), { message: /cannot go together/ });
   t.throws(() => readOptions(['--fast']), { message: /--fast/ });
+  const dashboard = { mode: 'dashboard', entries: 1_000_000, rules: 50 } as const;
+  t.match(readOptions(['--dashboard', '--rules', '50']), dashboard);
 });

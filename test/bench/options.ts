@@ -30,6 +30,10 @@ export const USAGE = `usage: npm run bench -- [options]
     --only WHAT        of the workloads of --compare (default json-1k,json-8k,sse)
     --pairs N          rounds per start of the gateways, 1 s each (default 12)
     --launches N       how often they are started (default 6)
+  --dashboard          how long each page of the dashboard takes to its first data in a browser, and each call it waits for; 4 minutes
+    --rules N          rate limits, half of them of operators (default 10000)
+    --entries N        audit entries (default 1000000)
+    --rounds N         times that each page is opened (default 5)
   --translation        what a translated call costs, × one whose bytes are relayed; 1 minute
   --cache              what a miss costs, × a gateway without cache, and a hit, × a miss, side by side; 2 minutes
     --only WHAT        of json, sse, paced (default all)
@@ -39,7 +43,7 @@ export const USAGE = `usage: npm run bench -- [options]
 
 /** The mode, and what belongs to it. */
 export interface Options {
-  readonly mode: 'table' | 'compare' | 'flags' | 'profile' | 'records' | 'records-cost' | 'translation' | 'cache';
+  readonly mode: 'table' | 'compare' | 'flags' | (typeof others)[number];
   readonly quick: boolean;
   readonly parts: readonly Part[];
   readonly limiter: boolean;
@@ -55,8 +59,11 @@ export interface Options {
   readonly nodes: readonly string[];
   /** Of the record store. */
   readonly entries: number;
+  /** Of the dashboard. */
+  readonly rules: number;
 }
 
+const others = ['profile', 'records', 'records-cost', 'dashboard', 'translation', 'cache'] as const;
 const COMPARED: readonly Workload[] = ['json', 'sse', 'burst', 'paced'];
 const RECORDED: readonly Workload[] = ['json-1k', 'json-8k', 'sse'];
 
@@ -81,7 +88,9 @@ export function readOptions(words: string[]): Options | undefined {
       cache: { type: 'boolean', default: false },
       records: { type: 'boolean', default: false },
       'records-cost': { type: 'boolean', default: false },
+      dashboard: { type: 'boolean', default: false },
       entries: { type: 'string', default: '1000000' },
+      rules: { type: 'string', default: '10000' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -89,10 +98,7 @@ export function readOptions(words: string[]): Options | undefined {
   const { quick, json, record } = values;
   const compare = listOf(values.compare);
   const modes = [values.compare === undefined ? [] : ['compare'], values.flags ? ['flags'] : []].flat();
-  const others = (['profile', 'records', 'records-cost', 'translation', 'cache'] as const).filter(
-    (name) => values[name],
-  );
-  const chosen = [...modes, ...others] as Options['mode'][];
+  const chosen = [...modes, ...others.filter((name) => values[name])] as Options['mode'][];
   if (chosen.length > 1) throw new Error(`--${chosen.join(' and --')} cannot go together`);
   const [mode = 'table'] = chosen;
   const isCompare = mode === 'compare';
@@ -118,6 +124,7 @@ export function readOptions(words: string[]): Options | undefined {
     launches: countOf('--launches', values.launches ?? (mode === 'cache' ? '3' : '6')),
     nodes: listOf(values.node),
     entries: countOf('--entries', values.entries),
+    rules: countOf('--rules', values.rules),
   };
 }
 

@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measureCache, renderCache } from './cache.ts';
 import { compareTrees, renderComparison } from './compare.ts';
+import { measureDashboard } from './dashboard.ts';
 import { compareFlags } from './flags.ts';
 import { measureAll, SLICE_SECONDS } from './full-run.ts';
 import { figuresOf, record } from './history.ts';
@@ -24,8 +25,8 @@ if (!existsSync('/proc/self/stat')) {
   process.stderr.write('the bench reads CPU time from /proc: run it on Linux\n');
   process.exit(2);
 }
-// The database needs both cores.
-const { session, close } = await openSession(options.mode !== 'records');
+// A database and a browser need both cores.
+const { session, close } = await openSession(options.mode !== 'records' && options.mode !== 'dashboard');
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => void close().finally(() => process.exit(signal === 'SIGINT' ? 130 : 143)));
 }
@@ -35,6 +36,7 @@ try {
   else if (options.mode === 'flags') await tabulateFlags(session, options);
   else if (options.mode === 'profile') await profile(session, options);
   else if (options.mode === 'records') await measureRecords(session, options);
+  else if (options.mode === 'dashboard') await measureDashboard(session, options);
   else if (options.mode === 'records-cost') say(renderRecordsCost(await measureRecordsCost(session, options)));
   else if (options.mode === 'translation') say(renderTranslation(await measureTranslation(session, options)));
   else if (options.mode === 'cache') say(renderCache(await measureCache(session, options)));
