@@ -38,8 +38,11 @@ const rateLimitOperations: readonly Operation[] = [
     path: '/admin/rate-limits',
     summary: 'Every rule with its usage.',
     description:
-      'Usage is the sum over all live proxies. Several filters must all hold. While the store does not answer, the rules in force are listed without usage, marked `stale`.',
-    parameters: ['RuleUserPath', 'RuleCovers', 'RuleScope', 'RuleSubject'],
+      'Usage is the sum over all live proxies. Several filters must all hold; with `limit`, it is one page. While the store does not answer, the rules in force are listed without usage, marked `stale`.',
+    parameters: [
+      ...(['RuleUserPath', 'RuleCovers', 'RuleScope', 'RuleSubject'] as const),
+      ...(['RuleSearch', 'RuleNamed', 'RuleSource', 'RuleState', 'RuleLimit', 'RuleOffset'] as const),
+    ],
     success: { ...listing, says: 'The rules.', headers: ['ETag', 'x-gateway-stale'] },
     refusals: { ...ruleRead, 400: ['invalid_query'] },
   },

@@ -6,6 +6,7 @@ import type { SchemaName } from './components.ts';
 import { explainParameters } from './explain-parameters.ts';
 import { modelParameters } from './model-parameters.ts';
 import { recordParameters } from './record-parameters.ts';
+import { ruleParameters } from './rule-parameters.ts';
 import type { StreamName } from './stream-example.ts';
 
 export interface Operation {
@@ -74,36 +75,6 @@ export const parameters = {
     schema: { type: 'integer', minimum: 0 },
     example: 42,
   },
-  RuleUserPath: {
-    name: 'user_path',
-    in: 'query',
-    description: 'Only rules for exactly this user path, which is normalised first.',
-    schema: { type: 'string' },
-    example: '/team-a',
-  },
-  RuleCovers: {
-    name: 'covers',
-    in: 'query',
-    description:
-      'Only the rules of user paths under which requests of this path count: its own, and those of the paths above it.',
-    schema: { type: 'string' },
-    example: '/team-a/app',
-  },
-  RuleScope: {
-    name: 'scope',
-    in: 'query',
-    description: 'Only rules of this scope.',
-    schema: { enum: ['user_path', 'provider', 'model'] },
-    example: 'provider',
-  },
-  RuleSubject: {
-    name: 'subject',
-    in: 'query',
-    description:
-      'Only rules for exactly this subject: a path, a provider or a model. Letter case matters in paths only.',
-    schema: { type: 'string' },
-    example: 'openai',
-  },
   UserPath: {
     name: 'X-Gateway-User-Path',
     in: 'header',
@@ -117,6 +88,7 @@ export const parameters = {
   ...modelParameters,
   ...explainParameters,
   ...recordParameters,
+  ...ruleParameters,
 } as const;
 
 export type ParameterName = keyof typeof parameters;

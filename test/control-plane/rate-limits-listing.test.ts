@@ -2,7 +2,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import { readFilter } from '../../control-plane/admin/rate-limits/filter.ts';
+import { readListing } from '../../control-plane/admin/rate-limits/read-listing.ts';
 import { Refusal } from '../../control-plane/errors.ts';
 import type { Scope } from '../../schemas/rules/scope.ts';
 import { openStateStore } from '../../store/state/open.ts';
@@ -21,9 +21,11 @@ const rules: readonly [Scope, string][] = [
   ['model', 'openai/gpt-4o'],
 ];
 
+const usedOnce = { requestsUsed: 1, tokensUsed: 0, startMs: 0, endMs: 0 };
+
 const chosen = (query: object): string[] =>
   rules
-    .filter(([scope, matchSubject]) => readFilter(query)({ scope, matchSubject, perChild: false }))
+    .filter(([scope, matchSubject]) => readListing(query).filter({ scope, matchSubject, perChild: false }))
     .map(([scope, subject]) => `${scope} ${subject}`);
 
 await test('filters name a subject exactly, in any form, and must all hold', async (t) => {
@@ -52,25 +54,73 @@ await test('filters name a subject exactly, in any form, and must all hold', asy
 await test('a rule for each child covers what is below its path, and not the path itself', async (t) => {
   const template = { scope: 'user_path', matchSubject: '/customers', perChild: true } as const;
   const covered = ['/customers', '/customers/a', '/customers/a/b', '/'].map((path) =>
-    readFilter({ covers: path })(template),
+    readListing({ covers: path }).filter(template),
   );
   t.same(covered, [false, true, true, false]);
 });
 
 await test('a query that means nothing is refused by its name', async (t) => {
   const cases: [query: object, param: string, message: RegExp][] = [
-    [{ page: '1' }, 'page', /"page" is unknown; known are user_path, covers, scope, subject/],
+    [{ page: '1' }, 'page', /"page" is unknown; known are user_path, covers, scope, subject, search, /],
     [{ scope: ['model', 'provider'] }, 'scope', /more than once/],
     [{ scope: 'key' }, 'scope', /one of user_path, provider, model/],
     [{ user_path: '/a/../b' }, 'user_path', /segment/],
     [{ covers: '/a/../b' }, 'covers', /segment/],
     [{ covers: ['/a', '/b'] }, 'covers', /more than once/],
     [{ scope: 'model', subject: 'a/' }, 'subject', /neither/],
+    [{ rule: '' }, 'rule', /name or the id/],
+    [{ source: 'git' }, 'source', /one of config, manual, override/],
+    [{ state: 'full' }, 'state', /one of used_up, refused, shadow, unenforced, ending/],
+    [{ state: 'constructor' }, 'state', /one of/],
+    [{ limit: '0' }, 'limit', /whole number from 1 to 100/],
+    [{ limit: '101' }, 'limit', /whole number from 1 to 100/],
+    [{ limit: 'all' }, 'limit', /whole number/],
+    [{ limit: '' }, 'limit', /whole number/],
+    [{ limit: '5', offset: '-1' }, 'offset', /whole number from 0/],
+    [{ offset: '5' }, 'offset', /needs a limit/],
+    [{ search: ['a', 'b'] }, 'search', /more than once/],
   ];
   for (const [query, param, message] of cases) {
-    t.throws(() => readFilter(query), { code: 'invalid_query', status: 400, param, message }, JSON.stringify(query));
+    t.throws(() => readListing(query), { code: 'invalid_query', status: 400, param, message }, JSON.stringify(query));
   }
-  t.throws(() => readFilter({ a: '1' }), Refusal);
+  t.throws(() => readListing({ a: '1' }), Refusal);
+});
+
+await test('a search is over all rules, and a page says how many there are', async (t) => {
+  const live = { of: () => usedOnce, inFlight: () => 5, refused: (key: string) => (key.endsWith('/other') ? 1 : 0) };
+  const plane = await startPlane(t, { parts: { live: async () => live } });
+  await plane.put({ ...teamRule, max_requests: 1, reason: 'Runaway batch job' });
+  await plane.put({ ...teamRule, user_path: '/config', expires_in: '1h' });
+  await plane.put({ ...teamRule, user_path: '/other', mode: 'shadow' });
+  const listed = async (query: string, headers = {}) => {
+    const { items, body } = await plane.list(headers, query);
+    return { subjects: items.map(({ subject }) => subject), total: body['total'], all: body['unfiltered_total'] };
+  };
+  const every = ['OpenAI', '/children', '/config', '/other', '/team'];
+  t.same(await listed(''), { subjects: every, total: undefined, all: undefined }, 'without a limit it is the listing');
+  const cases: [query: string, subjects: string[]][] = [
+    ['search=BATCH', ['/team']],
+    ['search=limits.yaml', ['/config']],
+    ['search=open', ['OpenAI']],
+    ['rule=declared', ['/config']],
+    ['source=config', ['OpenAI', '/children']],
+    ['source=manual', ['/config', '/other', '/team']],
+    ['source=override', ['/config']],
+    ['state=used_up', ['OpenAI', '/team']],
+    ['state=refused', ['/other']],
+    ['state=shadow', ['/children', '/other']],
+    ['state=unenforced', []],
+    ['state=ending', ['/config']],
+    ['source=manual&state=shadow&scope=user_path', ['/other']],
+  ];
+  for (const [query, subjects] of cases) {
+    const found = { subjects, total: subjects.length, all: 5 };
+    t.same(await listed(`?limit=100&${query}`), found, query);
+    t.same((await listed(`?${query}`)).subjects, subjects, `${query}, whole`);
+  }
+  t.same(await listed('?limit=2&offset=1'), { subjects: ['/children', '/config'], total: 5, all: 5 });
+  t.same(await listed('?limit=2&offset=4&source=manual'), { subjects: [], total: 3, all: 5 });
+  t.same(await listed('?limit=1', as('key-team')), { subjects: ['/team'], total: 1, all: 1 }, 'of what it may see');
 });
 
 /** A plane whose store can be taken away; what it had read before stays in force. */
@@ -91,7 +141,7 @@ async function startLosing(t: Test) {
       live: async () => {
         await store.heartbeats();
         return {
-          of: () => ({ requestsUsed: 1, tokensUsed: 0, startMs: 0, endMs: 0 }),
+          of: () => usedOnce,
           inFlight: () => 0,
           refused: () => 0,
         };

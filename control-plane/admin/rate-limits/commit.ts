@@ -1,9 +1,6 @@
 // Reads the rules of the store, writes changes, and builds the answer with the resulting rules.
 import { manualRules, resets } from '../../../schemas/documents/kinds.ts';
-import { readKind } from '../../../schemas/documents/managed-kind.ts';
-import { mergeRules } from '../../../schemas/rules/merge.ts';
 import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
-import { resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import { createCommitter, type DocumentStore, expectedOf, stateAfter } from '../commit.ts';
@@ -19,9 +16,10 @@ import {
   removeExpiredRules,
   type UnneededEpochs,
 } from './changes.ts';
-import type { RuleFilter } from './filter.ts';
 import type { LiveCounters } from './fleet-counters.ts';
 import { type ListingParts, listing, rows } from './listing.ts';
+import { mergedRules } from './merged-rules.ts';
+import type { ListingQuery } from './read-listing.ts';
 
 /** The parts of the process that the rate-limit resource uses. */
 export interface RateLimitParts {
@@ -66,9 +64,9 @@ export interface WriteConditions {
  * The listing as of now. While the store cannot be read: the rules in force here, without their usage. Rejects with `StoreUnavailable`
  * when none are.
  */
-export async function listRules(parts: RateLimitParts, canSee: CanSee, filter: RuleFilter): Promise<RulesAnswer> {
+export async function listRules(parts: RateLimitParts, canSee: CanSee, query: ListingQuery): Promise<RulesAnswer> {
   const [{ state, isStale }, live] = await Promise.all([readStored(parts.store), unlessUnavailable(parts.live())]);
-  return answer(parts, state, isStale ? undefined : live, (rule) => canSee(userPathOf(rule)) && filter(rule));
+  return answer(parts, state, isStale ? undefined : live, (all) => chosen(all, canSee, query));
 }
 
 /**
@@ -87,7 +85,10 @@ export function createWriter(
       return { changes: decide(knownRules(current, parts.configRules().rules, parts.nowMs())) };
     });
     const next = stateAfter(state, decision.changes, revision);
-    return { ...answer(parts, next, live, (rule) => canSee(userPathOf(rule))), revision };
+    return {
+      ...answer(parts, next, live, ({ rules }) => ({ rules: rules.filter((rule) => canSee(userPathOf(rule))) })),
+      revision,
+    };
   };
 }
 
@@ -110,26 +111,33 @@ export async function tidyRules(
   return nowMs;
 }
 
+/** The rules that an answer has rows for. */
+type Choose = (all: ListingParts) => Pick<ListingParts, 'rules' | 'page'>;
+
+function chosen(all: ListingParts, canSee: CanSee, { filter, search, page }: ListingQuery) {
+  const seen = all.rules.filter((rule) => canSee(userPathOf(rule)));
+  const rules = seen.filter((rule) => filter(rule) && search(rule, all));
+  if (page === undefined) return { rules };
+  const { limit, offset } = page;
+  return {
+    rules: rules.slice(offset, offset + limit),
+    page: { total: rules.length, limit, offset, unfiltered_total: seen.length },
+  };
+}
+
 /** `live` is undefined while the store does not answer. */
-function answer(
-  parts: RateLimitParts,
-  state: RuleState,
-  live: LiveCounters | undefined,
-  filter: RuleFilter,
-): RulesAnswer {
-  const shown = shownRules(parts, state);
-  const body = listing({ ...shown, rules: shown.rules.filter(filter), live });
+function answer(parts: RateLimitParts, state: RuleState, live: LiveCounters | undefined, choose: Choose): RulesAnswer {
+  const all = { ...shownRules(parts, state), live };
+  const body = listing({ ...all, ...choose(all) });
   return { body, etag: entityTag(state, manualRules), isStale: live === undefined };
 }
 
 /** All rules of a state, and what their rows need besides usage. */
-function shownRules(parts: RateLimitParts, state: RuleState): Omit<ListingParts, 'live'> {
+function shownRules(parts: RateLimitParts, { documents }: RuleState): Omit<ListingParts, 'live'> {
   const { rules: config, ...declared } = parts.configRules();
   const nowMs = Math.floor(parts.nowMs());
-  const { values: manual } = readKind(manualRules, state.documents);
-  const epochs = resetEpochs(readKind(resets, state.documents).values);
   const prerequisites = parts.prerequisites();
-  const rules = mergeRules({ config, manual, epochs, nowMs, prerequisites });
+  const rules = mergedRules({ documents, config, prerequisites, nowMs });
   return { rules, prerequisites, ...declared, nowMs };
 }
 

@@ -2,19 +2,23 @@
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { normaliseSubject, type Scope } from '../../../schemas/rules/scope.ts';
 import { directChild, isWithin, normaliseUserPath } from '../../../schemas/user-path.ts';
-import { invalidQuery, readQuery } from '../read-query.ts';
+import { invalidQuery } from '../read-query.ts';
+import type { Given } from '../records/read-query.ts';
 
 /** Whether a rule is listed. */
 export type RuleFilter = (rule: Pick<Rule, 'scope' | 'matchSubject' | 'perChild'>) => boolean;
 
 const scopes: readonly Scope[] = ['user_path', 'provider', 'model'];
 
+/** The parameters that name subjects. */
+export const filterNames = ['user_path', 'covers', 'scope', 'subject'] as const;
+
 /**
  * The filter of a query: `user_path` and `subject` mean a subject exactly, in any form that a rule may be written in; `covers` means the
- * rules of user paths that count the requests of a path: its own, and those of the paths above it. Throws 400 `invalid_query` for an unknown or repeated parameter, an unknown scope, and a text that is no subject of the scope.
+ * rules of user paths that count the requests of a path: its own, and those of the paths above it. Throws 400 `invalid_query` for an unknown scope, and a text that is no subject of the scope.
  */
-export function readFilter(query: unknown): RuleFilter {
-  const { user_path: userPath, covers, scope, subject } = readQuery(query, ['user_path', 'covers', 'scope', 'subject']);
+export function readFilter(given: Given<(typeof filterNames)[number]>): RuleFilter {
+  const { user_path: userPath, covers, scope, subject } = given;
   const wanted = scopes.find((each) => each === scope);
   if (scope !== undefined && wanted === undefined) {
     throw invalidQuery('scope', `must be one of ${scopes.join(', ')}`);

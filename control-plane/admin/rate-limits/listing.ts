@@ -17,12 +17,15 @@ export interface ListingParts {
   /** Where the configuration declares a rule, by rule key. */
   readonly places: ReadonlyMap<string, string>;
   readonly nowMs: number;
+  /** What the answer says of the page that the rules are; undefined: they are all. */
+  readonly page?: object;
 }
 
 /** The body of `schemas/admin/rate-limits.schema.json`: times are RFC 3339 in UTC; absent members are left out. */
 export function listing(parts: ListingParts): object {
   return {
     rate_limits: rows(parts),
+    ...parts.page,
     server_time: timestamp(parts.nowMs),
     ...(parts.live === undefined ? { stale: true } : {}),
   };

@@ -16,7 +16,7 @@ import {
   type WriteConditions,
 } from './commit.ts';
 import { delegatedRemoval, delegatedReset, delegatedWrite } from './delegation.ts';
-import { readFilter } from './filter.ts';
+import { readListing } from './read-listing.ts';
 import { checkConfirmation, type RuleName, readDelete, readResetOne, readWrite } from './read-write.ts';
 import { writeFacts } from './write-facts.ts';
 
@@ -48,7 +48,7 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
   const config = { access: 'operator' } as const;
 
   app.get('/admin/rate-limits', { config }, async (request, reply) => {
-    return show(reply, listRules(parts, conditionsOf(request).canSee, readFilter(request.query)));
+    return show(reply, listRules(parts, conditionsOf(request).canSee, readListing(request.query)));
   });
 
   app.put('/admin/rate-limits', { config }, async (request, reply) => {

@@ -1,0 +1,68 @@
+// The search of the listing: by what a rule says of itself, where it comes from, and how it stands. Pure.
+import type { MergedRule } from '../../../schemas/rules/merge.ts';
+import { invalidQuery } from '../read-query.ts';
+import { type Given, readChoice } from '../records/read-query.ts';
+import type { LiveCounters } from './fleet-counters.ts';
+import type { ListingParts } from './listing.ts';
+
+/** What a search knows besides the rule. */
+export type Surroundings = Pick<ListingParts, 'live' | 'places'>;
+
+/** Whether a rule is listed. */
+export type RuleSearch = (rule: MergedRule, around: Surroundings) => boolean;
+
+/** The parameters that search. */
+export const searchNames = ['search', 'rule', 'source', 'state'] as const;
+
+/** By the values of `source`. */
+const origins: Readonly<Record<string, (rule: MergedRule) => boolean>> = {
+  config: ({ source }) => source === 'config',
+  manual: ({ source }) => source === 'manual',
+  override: ({ overridesConfig }) => overridesConfig,
+};
+
+/** By the values of `state`. */
+const standings: Readonly<Record<string, RuleSearch>> = {
+  used_up: (rule, { live }) => isUsedUp(rule, live),
+  refused: ({ key }, { live }) => (live?.refused(key) ?? 0) > 0,
+  shadow: ({ mode }) => mode === 'shadow',
+  unenforced: ({ enforced }) => !enforced,
+  ending: ({ manual }) => manual?.expiresAt !== undefined,
+};
+
+/**
+ * The search of a query; all of its parameters must hold. `search` is looked for in subject, name, reason and place, in any letter case;
+ * `rule` is a name or an id. Throws 400 `invalid_query` for a value that means nothing.
+ */
+export function readSearch({
+  search = '',
+  rule: named,
+  source,
+  state,
+}: Given<(typeof searchNames)[number]>): RuleSearch {
+  if (named === '') throw invalidQuery('rule', 'must be the name or the id of a rule');
+  const comesFrom = source === undefined ? undefined : origins[readChoice('source', source, Object.keys(origins))];
+  const stands = state === undefined ? undefined : standings[readChoice('state', state, Object.keys(standings))];
+  const sought = search.trim().toLowerCase();
+  return (rule, around) =>
+    (named === undefined || rule.id === named || rule.name === named) &&
+    (comesFrom === undefined || comesFrom(rule)) &&
+    (sought === '' || says(rule, around.places.get(rule.key), sought)) &&
+    (stands === undefined || stands(rule, around));
+}
+
+function says({ subject, name, manual }: MergedRule, place: string | undefined, sought: string): boolean {
+  return [subject, name, manual?.reason, place].some((text) => text?.toLowerCase().includes(sought) === true);
+}
+
+/** Whether nothing is left of a cap. A template has no use as a whole. */
+function isUsedUp(
+  { key, epoch, perChild, periodSeconds, ...caps }: MergedRule,
+  live: LiveCounters | undefined,
+): boolean {
+  if (perChild || live === undefined) return false;
+  const { maxRequests = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = caps;
+  if (periodSeconds === 0) return live.inFlight(key) >= maxRequests;
+  const { requestsUsed, tokensUsed } = live.of(key, epoch);
+  return requestsUsed >= maxRequests || tokensUsed >= maxTokens;
+}
