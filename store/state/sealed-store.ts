@@ -1,4 +1,5 @@
 // A state store whose documents carry seals, made at every commit and checked at every reading: write access to the store is not enough to be an admin.
+import { prepareReading } from '../../schemas/documents/prepare-reading.ts';
 import { sealItems } from './sealed-items.ts';
 import { isObject, type MasterKeys, type SealOptions, Seals, withSeal } from './seals.ts';
 import { bodyText, type Change, type Document, type StateStore, type StoredState } from './state-store.ts';
@@ -27,7 +28,7 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
   /** Bodies as they were committed: which key seals may change at any time. */
   const committed = new WeakMap<Change, unknown>();
   return {
-    open: (state) => seals.open(state),
+    open: opened,
     asRead(change, revision) {
       const { kind, id, body } = change;
       const sealed = committed.get(change) ?? seals.seal({ kind, id }, body);
@@ -37,7 +38,7 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
     renewKeys: (keys) => seals.renew(keys),
     keyMark: () => seals.mark,
     awaitedMark: () => seals.awaited,
-    read: async () => seals.open(await store.read()),
+    read: async () => opened(await store.read()),
     revision: () => store.revision(),
     commit: async (commit) => store.commit({ ...commit, changes: commit.changes.map(sealedChange) }),
     warnings: (...given) => store.warnings(...given),
@@ -53,6 +54,12 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
     kept: sealItems(store.kept, () => seals.itemKeys),
     close: () => store.close(),
   };
+
+  async function opened(state: StoredState): Promise<StoredState> {
+    const plain = await seals.open(state);
+    await prepareReading(plain.documents);
+    return plain;
+  }
 
   function sealedChange(change: Change): Change {
     const { kind, id, body } = change;

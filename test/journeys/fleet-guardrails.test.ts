@@ -88,6 +88,20 @@ await test('what an operator sets holds on every proxy, overrides the configurat
   t.same([await ask('Redwood'), await ask('Bluebird')], [200, 400]);
 });
 
+await test('the form of answers is set where the configuration has none, and holds on every proxy', async (t) => {
+  const form = { type: 'object', required: ['label'] };
+  t.equal((await admin('PUT', { name: 'form', schema: { schema: form } })).status, 200);
+  await fleet.settle();
+  for (const at of [0, 1]) {
+    const { body } = await attempt({ phase: 'output', text: 'no JSON' }, at);
+    t.match(body, { refused: { reason: /^form / } });
+  }
+  const wrong = await admin('PUT', { name: 'form', schema: { schema: { type: 'wish' } } });
+  t.match([wrong.status, wrong.body], [400, { param: 'schema.schema.type' }]);
+  t.equal((await admin('DELETE', { name: 'form' })).status, 200);
+  await fleet.settle();
+});
+
 await test('verdicts of all proxies are added up', async (t) => {
   for (const at of [0, 1]) await ask('Bluebird', at);
   const blocks = async (): Promise<number> => {

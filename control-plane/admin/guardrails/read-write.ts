@@ -1,8 +1,9 @@
-// Reads the bodies of writes to guardrails: by the schema of the configuration, and by what that cannot express. Pure.
+// Reads the bodies of writes to guardrails: by the schema of the configuration, and by what that cannot express.
 import { storedSecret } from '../../../schemas/guardrails/manual-guardrail.ts';
 import { guardrailMistakes, webhookProblem } from '../../../schemas/guardrails/mistakes.ts';
-import type { Guardrail } from '../../../schemas/types.ts';
+import type { Guardrail, GuardrailWrite } from '../../../schemas/types.ts';
 import { normaliseUserPath } from '../../../schemas/user-path.ts';
+import { loadFormCompiler } from '../../../schemas/validation/answer-form.ts';
 import { explain } from '../../../schemas/validation/explain.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { guardrail as isGuardrail } from '../../../schemas/validation/generated/config.js';
@@ -14,9 +15,10 @@ import { createBodyReader, invalid } from '../read-body.ts';
 const readWriteBody = createBodyReader(bodies.guardrailWrite);
 const readDeleteBody = createBodyReader(bodies.guardrailDelete);
 
-/** The body of PUT /admin/guardrails (`schemas/admin/guardrail-write.schema.json`), with its defaults. Throws 400 naming the member. */
-export function readWrite(body: unknown): Guardrail {
-  const given: unknown = readWriteBody(body);
+/** The body of PUT /admin/guardrails (`schemas/admin/guardrail-write.schema.json`), with its defaults. Rejects with 400 naming the member. */
+export async function readWrite(body: unknown): Promise<Guardrail> {
+  const given: GuardrailWrite = readWriteBody(body);
+  if (given.schema !== undefined) await loadFormCompiler();
   if (!isGuardrail(given)) {
     const complaints = complaintsOf(isGuardrail.errors, given);
     const [first] = explain(complaints, { source: given, wording: jsonWording });

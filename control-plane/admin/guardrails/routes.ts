@@ -83,7 +83,7 @@ export const guardrails: FastifyPluginAsync<{ readonly parts: GuardrailParts }> 
   });
 
   app.put('/admin/guardrails', { config }, async (request, reply) => {
-    const guardrail = readWrite(request.body);
+    const guardrail = await readWrite(request.body);
     return change(request, reply, [guardrail.name, (known) => putGuardrail(known, guardrail, who(request))]);
   });
 
