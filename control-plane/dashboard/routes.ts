@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply } from 'fastify';
 import { type SessionParts, sessionRoutes } from '../admin/session/routes.ts';
 import { refusal } from '../errors.ts';
 import { pathOf } from '../unknown-route.ts';
-import { assetsPath, buildAssets, type Encoding } from './assets.ts';
+import { type Assets, assetsPath, buildAssets, type Encoding } from './assets.ts';
 import { pageHeaders, shellText } from './shell.ts';
 
 const dashboardPath = '/admin/dashboard';
@@ -12,20 +12,27 @@ const publicly = { config: { access: 'public' } } as const;
 /** Also registers the sessions, without which no browser gets data. */
 export const dashboard: FastifyPluginAsync<{ readonly parts: SessionParts }> = async (app, { parts }) => {
   await app.register(sessionRoutes, { parts });
-  const assets = buildAssets();
-  const shell = Buffer.from(shellText(assets));
+  let built: { readonly assets: Assets; readonly shell: Buffer } | undefined;
+  /** Made at the first visit: most starts of a control plane see none, and it takes longer than all the rest of a start. */
+  const page = () => {
+    if (built === undefined) {
+      const assets = buildAssets();
+      built = { assets, shell: Buffer.from(shellText(assets)) };
+    }
+    return built;
+  };
 
   const sendShell = (reply: FastifyReply): FastifyReply =>
     reply
       .headers({ ...pageHeaders, 'cache-control': 'no-store' })
       .type('text/html; charset=utf-8')
-      .send(shell);
+      .send(page().shell);
 
   app.get(dashboardPath, publicly, (_, reply) => sendShell(reply));
   app.get(`${dashboardPath}/*`, publicly, (request, reply) => {
     const path = pathOf(request.url);
     if (!path.startsWith(assetsPath)) return sendShell(reply);
-    const asset = assets.byAddress.get(path);
+    const asset = page().assets.byAddress.get(path);
     if (asset === undefined) throw refusal('route_not_found', { fill: { method: request.method, path } });
     const tag = `"${path.slice(assetsPath.length)}"`;
     void reply.headers({
@@ -37,7 +44,7 @@ export const dashboard: FastifyPluginAsync<{ readonly parts: SessionParts }> = a
     if (request.headers['if-none-match'] === tag) return reply.code(304).send();
     const encoding = encodingOf(request.headers['accept-encoding']);
     if (encoding !== 'identity') void reply.header('content-encoding', encoding);
-    return reply.type(asset.type).send(asset.bytes[encoding]);
+    return reply.type(asset.type).send(asset.bytes(encoding));
   });
 };
 
