@@ -28,6 +28,11 @@ import {
 const placesOf = (config: unknown): (string | number)[][] =>
   pathsOf(config).filter((path) => isFull || path.every((key) => typeof key === 'string' || key === 0));
 
+/** What a change at that place is judged with: its part of the configuration, and the providers that others name. */
+function around(config: object, [part]: readonly (string | number)[]): object {
+  return Object.fromEntries(Object.entries(config).filter(([name]) => name === part || name === 'providers'));
+}
+
 const badCases = await Promise.all(
   casesOf('bad').map(async (name) => {
     const { files, problems: unreadable, expected } = await readCase('bad', name);
@@ -77,7 +82,7 @@ await test('a variable is filled in where it is sent upstream and nowhere else',
   const texts = placesOf(config).filter((path) => typeof valueAt(config, path) === 'string');
   const misjudged: string[] = [];
   const filled = texts.filter((path) => {
-    const yaml = stringify(withValue(config, path, `https://a/\${S}`));
+    const yaml = stringify(withValue(around(config, path), path, `https://a/\${S}`));
     const [full, kept] = (['error', 'keep'] as const).map((variables) => {
       return one(yaml, { ...entitled, environment: { ...environment, S: hidden }, variables });
     });
@@ -355,7 +360,7 @@ await test('every field survives every wrong value', async (t) => {
     for (const value of wrongValues) {
       turn += 1;
       if (turn % every !== 0) continue;
-      const { config: loaded, problems } = one(stringify(withValue(config, path, value)));
+      const { config: loaded, problems } = one(stringify(withValue(around(config, path), path, value)));
       if ((loaded === undefined) === (problems.length === 0)) t.fail(`${path.join('.')} = ${JSON.stringify(value)}`);
       if (problems.some(({ line, message }) => line < 1 || message.includes('undefined')))
         t.fail(`${path.join('.')}: ${lines(problems).join('; ')}`);
