@@ -271,7 +271,8 @@ await test('the first event reaches the client while the provider still holds th
 });
 
 await test('a client that does not read pauses the provider; when it reads on it gets everything', async (t) => {
-  const bytes = 192 << 20;
+  // Buffers of the kernel take 30 MiB.
+  const bytes = extent(192, 96) << 20;
   for (const [name, more] of [
     ['JSON', ''],
     ['a stream', ',"stream":true'],
@@ -310,7 +311,7 @@ await test('a client that does not read pauses the provider; when it reads on it
     t.ok((responses[0]?.body.length ?? 0) >= bytes, 'all of it');
     connection.close();
     const finallyBytes = residentBytes(gateway.process) - restingBytes;
-    t.ok(finallyBytes < 160 << 20, `and did not pile it up afterwards: ${shown(finallyBytes)}`);
+    t.ok(finallyBytes < (bytes / 6) * 5, `and did not pile it up afterwards: ${shown(finallyBytes)}`);
   }
 });
 
