@@ -108,7 +108,7 @@ await test('a broken configuration, while it runs and at its start: the last goo
   t.same(await ready(), { status: 'ready', reasons: [] });
 });
 
-const many = extent(10_000, 2_000);
+const many = extent(10_000, 500);
 const pathOf = (index: number): string => `/many/${index % 100}/${index}`;
 const isOneOfMany = ({ subject }: RuleRow): boolean => subject.startsWith('/many/');
 
