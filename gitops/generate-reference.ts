@@ -60,7 +60,7 @@ const who: Record<Operation['access'], string> = {
   client: 'any key',
   operator: 'the master key, or a key with dashboard access for its own user path',
   admin: 'the master key, or a key with dashboard access and no user path',
-  public: 'nobody is asked',
+  public: 'no key',
 };
 
 /** The whole page as Markdown. */

@@ -1,4 +1,4 @@
-// The models of a provider: those that the configuration lists, an id or an id with its price, or those that the provider says it has.
+// The models of a provider: those in the configuration, each an id or an id with its price, or those that the provider lists.
 import type { Model, Pricing, Provider } from './types.ts';
 
 /** The id of an entry of `models`. */

@@ -1,4 +1,4 @@
-// Where the API of each provider type is: the base URL for a provider that names none, and what one looks like that has to be named.
+// Where the API of each provider type is: the default base URL, and an example for each type that needs one in the configuration.
 import type { Provider } from './types.ts';
 
 /** The types of providers, as the config names them. */

@@ -120,13 +120,13 @@ export const proxyMetrics = {
   auxiliaryCalls: {
     name: 'gateway_auxiliary_calls_total',
     type: 'counter',
-    help: 'Calls of models that the gateway itself made, by purpose (guardrails, cache) and outcome: answered, refused (by a limit, a budget or its own request: no provider was asked), failed, timeout, cancelled (nobody needed the answer any more). They are none of the model requests, but among the calls of providers.',
+    help: 'Calls of models that the gateway itself made, by purpose (guardrails, cache) and outcome: answered, refused (by a limit, a budget or its own request: no provider was asked), failed, timeout, cancelled (the answer was no longer needed). They do not count as model requests, but as calls of providers.',
     labelNames: ['purpose', 'outcome'],
   },
   storedResponses: {
     name: 'gateway_stored_responses_total',
     type: 'counter',
-    help: 'Responses of POST /v1/responses that were to be had later, by outcome: kept (by the gateway), remembered (its provider keeps it), not_kept (too large, unreadable, or too many at once), failed (the state store could not write it).',
+    help: 'Responses of POST /v1/responses that were to be stored, by outcome: kept (by the gateway), remembered (its provider keeps it), not_kept (too large, unreadable, or too many at once), failed (the state store could not write it).',
     labelNames: ['outcome'],
   },
   connectionsOpen: {

@@ -1,4 +1,4 @@
-// Which ids of clients for their requests are taken as they are. They stand in answers, logs and records.
+// Decides which request ids of clients are used unchanged. They appear in answers, logs and records.
 import { withoutKeys } from './keys/key-shapes.ts';
 
 const acceptable = /^[A-Za-z0-9._-]{1,128}$/;

@@ -137,7 +137,7 @@ export interface RealtimeSessions {
    */
   frame_limit: string;
   /**
-   * How often the client and the provider are asked for a sign of life. Whoever leaves two pings unanswered is gone, and the session ends.
+   * How often the client and the provider get a ping. When one of them leaves two pings unanswered, it counts as gone and the session ends.
    */
   ping_interval: string;
   /**
@@ -440,7 +440,7 @@ export interface Alias {
    */
   strategy: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity';
   /**
-   * Who may use it: these user paths and everything below them. For anyone else the alias does not exist. Absent: everyone.
+   * Who may use it: these user paths and everything below them. For other user paths the alias does not exist. Absent: all user paths.
    *
    * Items: A user path such as /team/app: no empty text, no colons, no invisible characters.
    */
@@ -895,7 +895,7 @@ export interface PersonalData {
    */
   kinds: ('email' | 'phone' | 'card' | 'iban' | 'key')[];
   /**
-   * mask puts a placeholder such as [EMAIL_1] in its place, the same for the same value of a request, and the value back where the answer has the placeholder; redact puts the replacement there for good; block refuses; flag only records it. On output mask is redact with [EMAIL].
+   * mask puts a placeholder such as [EMAIL_1] in its place, the same for the same value of a request, and the value back where the answer has the placeholder; redact puts the replacement there and never the value back; block refuses; flag only records it. On output mask is redact with [EMAIL].
    */
   action: 'mask' | 'redact' | 'block' | 'flag';
   /**
@@ -1594,7 +1594,7 @@ export interface VirtualModelWrite {
    */
   strategy: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity';
   /**
-   * Who may use it: these user paths and everything below them. For anyone else the alias does not exist. Absent: everyone.
+   * Who may use it: these user paths and everything below them. For other user paths the alias does not exist. Absent: all user paths.
    *
    * Items: A user path such as /team/app: no empty text, no colons, no invisible characters.
    */

@@ -1,4 +1,4 @@
-// What aliases lack because of what providers said of their models: targets that nobody has, names beyond the bound. Pure.
+// What aliases lack because of what providers said of their models: targets that no provider has, names beyond the bound. Pure.
 import type { Alias } from '../types.ts';
 import { quote } from '../validation/path.ts';
 import { mostFamilyNames } from './mistakes.ts';

@@ -1,4 +1,4 @@
-// What the control plane tells the proxies about budgets: those that are used up. Proxies enforce it without asking anybody.
+// What the control plane tells the proxies about budgets: those that are used up. Proxies enforce it without asking the control plane.
 import type { NanoDollars } from '../records/usage.ts';
 import type { BudgetScope } from './budget.ts';
 

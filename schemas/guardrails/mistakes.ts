@@ -1,4 +1,4 @@
-// What the schema of a guardrail cannot express, whoever declares it: phases, patterns, JSON Schemas, addresses. Pure.
+// Checks what the schema of a guardrail cannot express, in the configuration and in the admin API: phases, patterns, JSON Schemas, addresses. Pure.
 import type { Guardrail } from '../types.ts';
 import { compileAnswerForm, SchemaMistake } from '../validation/answer-form.ts';
 import type { Path } from '../validation/path.ts';

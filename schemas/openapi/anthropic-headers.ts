@@ -1,4 +1,4 @@
-// The headers that clients of Anthropic read in place of ours.
+// The headers that clients of Anthropic read instead of the gateway's.
 const count = { type: 'integer', minimum: 0 } as const;
 const moment = { type: 'string', format: 'date-time' } as const;
 

@@ -1,4 +1,4 @@
-// What requests say of the cache, and the query parameters of its resets.
+// The header of requests about the cache, and the query parameters of its resets.
 
 export const cacheParameters = {
   CacheControl: {

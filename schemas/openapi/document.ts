@@ -171,7 +171,7 @@ function describeSuccess(
   ]);
 }
 
-/** Any answer that a provider gives for good. */
+/** Any successful answer of a provider. */
 function describeOpaque({ says, headers: named = [] }: Operation['success']): object {
   const statuses = [200, 201, 202, 204];
   const describe = (status: number): object =>

@@ -22,7 +22,7 @@ export interface Operation {
   readonly description?: string;
   /**
    * `client`: any key. `operator`: the master key, or a key with dashboard access for its own user path. `admin`: only operators of the
-   * whole gateway. `public`: nobody is asked for a key.
+   * whole gateway. `public`: no key is needed.
    */
   readonly access: 'admin' | 'client' | 'operator' | 'public';
   readonly parameters?: readonly ParameterName[];

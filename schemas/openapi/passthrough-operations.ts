@@ -1,4 +1,4 @@
-// The passthrough: one operation for each method, all alike.
+// The passthrough: one operation for each method, all with the same text.
 import { modelCallRefusals } from './model-call.ts';
 import { limitHeaders, type Operation } from './operation.ts';
 

@@ -54,7 +54,7 @@ export const statusOperations: readonly Operation[] = [
     access: 'operator',
     summary: 'How many live proxies enforce a write.',
     description:
-      'For whoever has written: scoped operators learn no more of the fleet than these numbers. It also answers while the store is down.',
+      'For the client that wrote: a scoped operator learns only these numbers about the fleet. It also answers while the store is down.',
     parameters: ['StateRevision'],
     success: { status: 200, says: 'The numbers.', schema: 'convergence' },
     refusals: { 400: ['invalid_query'] },

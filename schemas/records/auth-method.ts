@@ -1,4 +1,4 @@
-// How a caller showed who it is, as records say it (spec: Audit entry, `auth_method`).
+// How a caller authenticated, as records name it (spec: Audit entry, `auth_method`).
 import type { Caller } from '../keys/credentials.ts';
 import type { AuthMethod } from './request-record.ts';
 

@@ -4,7 +4,7 @@ import type { AttemptUsage } from './usage.ts';
 
 /**
  * `primary`: the first one of its request. `failover`: of another target. `retry`: of the same target again. `hedge`: beside a slow one.
- * `cache`: nobody was asked; it names the one whose answer was kept.
+ * `cache`: no provider was asked; it names the target whose answer was kept.
  */
 export const attemptKinds = ['primary', 'failover', 'retry', 'hedge', 'cache'] as const;
 export type AttemptKind = (typeof attemptKinds)[number];
@@ -104,7 +104,7 @@ export interface AuditData {
   readonly workflow_features?: WorkflowFeatures;
   readonly request_revisions?: readonly RequestRevision[];
   readonly guardrails?: readonly GuardrailRecord[];
-  /** What was found among requests that mean the same; absent: nobody looked. */
+  /** What was found among requests that mean the same; absent: the semantic cache was not asked. */
   readonly semantic_cache?: SemanticDecision;
   /** Members of the request that the provider could not be told: the first hundred, and of each the first 128 characters. */
   readonly dropped?: readonly string[];

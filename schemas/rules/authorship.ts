@@ -1,4 +1,4 @@
-// What documents of operators say besides what they set: who, when, why and until when. Rules and budgets have it.
+// The author, time, reason and end of what an operator set. Documents of rules and budgets have them.
 import { parseMoment } from './moment.ts';
 
 /** Times are RFC 3339 texts in UTC. */

@@ -19,7 +19,7 @@ export function ruleFacts({ declared, manual }: RulePair, prerequisites: RulePre
     config: declared === undefined ? [] : [declared],
     manual: manual === undefined ? [] : [manual],
     epochs: resetEpochs([]),
-    // Whoever asks has left expired rules out.
+    // The caller has left expired rules out.
     nowMs: Number.NEGATIVE_INFINITY,
     prerequisites,
   });

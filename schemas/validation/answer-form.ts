@@ -1,4 +1,4 @@
-// JSON Schemas that answers must match, compiled. The compiler takes 50 ms to load, so only who has such a schema loads it.
+// JSON Schemas that answers must match, compiled. The compiler takes 50 ms to load, so it is loaded only for such a schema.
 import { compilePattern } from '../guardrails/pattern.ts';
 import type { Path } from './path.ts';
 

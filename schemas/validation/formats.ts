@@ -1,4 +1,4 @@
-// What the schemas say of texts in words of their own: the format `date-time` and the keyword `x-unit`.
+// Checks texts by what the standard JSON Schema lacks: the format `date-time` and the keyword `x-unit`.
 import { parseMoment } from '../rules/moment.ts';
 import {
   durationMs,

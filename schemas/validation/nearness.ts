@@ -1,4 +1,4 @@
-// Whether two names are likely to be meant as one.
+// Decides whether one name is likely a misspelling of another.
 import leven from 'leven';
 
 /** `letter_case`: they differ in that alone. `separator`: also in `_` for `-`. `spelling`: in one or two characters. */
