@@ -16,7 +16,7 @@ export interface SessionRequest {
 
 /**
  * Undefined: the request carries no session, or there is no master key, so there are none. An Authorization header comes before a
- * cookie, which a browser adds by itself. A write needs the CSRF token and the word of the browser that our own page sends it.
+ * cookie, which a browser adds to every request. A write needs the CSRF token, and a browser that says the request is from the gateway's own page.
  */
 export function browserSession(
   { method = '', headers }: SessionRequest,

@@ -1,4 +1,4 @@
-// One log line for each manual rule that has ended by itself: nobody wrote anything then, so no other line says it.
+// Logs one line for each manual rule that has expired: no write happens then, so no other line reports it.
 import { authorFacts, expiryMs } from '../schemas/rules/authorship.ts';
 import type { ManualRule } from '../schemas/rules/manual-rule.ts';
 import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';

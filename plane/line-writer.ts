@@ -15,7 +15,7 @@ const longestPauseMs = 100;
 const lastAttempts = 40;
 const lastPauseMs = 5;
 
-/** Lines that nobody will read. */
+/** Lines that were dropped. */
 export interface Dropped {
   /** Lines of requests. */
   readonly requests: number;
@@ -80,7 +80,7 @@ export class LineWriter {
     else this.#timer ??= setTimeout(this.#flushLater, batchMs).unref();
   }
 
-  /** Writes as much as the reader takes now; the rest is tried again by itself. */
+  /** Writes as much as the reader takes now; the rest is tried again later. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -155,7 +155,7 @@ export class LineWriter {
         this.#tryAgain();
         return false;
       }
-      // A full disk, or a reader that is gone for good: a batch that was written in part counts as lost.
+      // A full disk, or a reader that has closed: a batch that was written in part counts as lost.
       this.droppedRequests += batch.requests;
       this.droppedEvents += batch.events;
       this.#batch = undefined;
