@@ -1,4 +1,4 @@
-// A copy on disk, for a start without its source: written whole or not at all, and used only when its checksum fits.
+// A copy on disk, for a start without its source: written whole or not at all, and used only when its checksum matches.
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';

@@ -1,4 +1,4 @@
-// The contract of the response cache: answers by the key of their request, bounded in bytes, each with an end. Losing one is no fault.
+// The contract of the response cache: answers by the key of their request, bounded in bytes, each with an end. It may lose an answer.
 import type { AttemptUsage } from '../../schemas/records/usage.ts';
 
 /** What is told of an answer besides its bytes. */
@@ -16,7 +16,7 @@ export interface CachedAnswer {
   readonly storedAtMs: number;
   readonly expiresAtMs: number;
   readonly facts: CachedFacts;
-  /** The answer as JSON, in the words of its endpoint. Nobody changes it. */
+  /** The answer as JSON, in the words of its endpoint. It is never changed. */
   readonly body: Buffer;
 }
 
@@ -31,7 +31,7 @@ export interface CacheStatus {
 }
 
 export interface AnswerCache {
-  /** It cannot be asked now: whoever would wait for it goes on without. */
+  /** It cannot be asked now: requests go on without it and do not wait. */
   readonly isAway: boolean;
   /**
    * The answer with this key; undefined when there is none, its time is over, or it cannot be had soon. A promise only where it must be

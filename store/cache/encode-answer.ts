@@ -17,7 +17,7 @@ export function encodeAnswer(key: string, { body, ...told }: CachedAnswer): Buff
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), body]);
 }
 
-/** Undefined for garbage, and for the answer of another key: where replies are mixed up, nobody gets another's answer. */
+/** Undefined for garbage, and for the answer of another key: where replies are mixed up, no client gets the answer of another. */
 export function decodeAnswer(key: string, bytes: Buffer): CachedAnswer | undefined {
   const end = bytes.subarray(0, mostHeadBytes).indexOf(lineFeed);
   const head = end === -1 ? undefined : headIn(bytes.toString('utf8', 0, end));

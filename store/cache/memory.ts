@@ -1,4 +1,4 @@
-// The response cache in the memory of one process: bounded in bytes, and those go first that were not asked for the longest.
+// The response cache in the memory of one process: bounded in bytes; the answer that was unused the longest goes first.
 import { LRUCache } from 'lru-cache';
 import { type AnswerCache, type CachedAnswer, sizeOfAnswer } from './answer-cache.ts';
 

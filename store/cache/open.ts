@@ -1,4 +1,4 @@
-// Opens the response cache a proxy is configured for: the one place that knows which engine that is.
+// Opens the response cache a proxy is configured for. The choice of the engine is made only here.
 import type { AnswerCache } from './answer-cache.ts';
 import { openMemoryCache } from './memory.ts';
 import { openRedisCache, type RedisCache } from './redis.ts';

@@ -1,4 +1,4 @@
-// The response cache in Redis, for all proxies: a server that does not answer at once is left alone until it does.
+// The response cache in Redis, for all proxies: a server that does not answer at once is not used until it does.
 import { redisAddress } from '../state/redis/address.ts';
 import type { ConnectionSettings } from '../state/redis/client.ts';
 import { RedisConnection } from '../state/redis/connection.ts';

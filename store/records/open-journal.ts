@@ -1,4 +1,4 @@
-// Opens the journal a plane is configured for: the one place that knows which engine that is.
+// Opens the journal a plane is configured for. The choice of the engine is made only here.
 import { redisAddress } from '../state/redis/address.ts';
 import { RedisConnection } from '../state/redis/connection.ts';
 import { redisKeys } from '../state/redis/keys.ts';

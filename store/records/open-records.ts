@@ -1,4 +1,4 @@
-// Opens the record store that a control plane is configured for: the one place that knows which engine that is.
+// Opens the record store that a control plane is configured for. The choice of the engine is made only here.
 import { openPostgresRecords } from './postgres/store.ts';
 import type { OpenRecordStore } from './sql/operations.ts';
 import { openSqliteRecords } from './sqlite/store.ts';

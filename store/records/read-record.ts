@@ -1,4 +1,4 @@
-// Reads a line of the journal: a crash, a full disk or a foreign program may have left anything there.
+// Reads a line of the journal: a crash, a full disk or a foreign program may have left other bytes there.
 import type { RequestRecord } from '../../schemas/records/request-record.ts';
 
 /** Of one record as UTF-8, its line break included. Longer ones are never written, and passed over by readers. */

@@ -1,4 +1,4 @@
-// Where the verdicts about budgets lie in the state store: beside the heartbeats, under names that no instance has, because of their space.
+// Where the verdicts about budgets lie in the state store: beside the heartbeats, under names with a space, which no instance has.
 import { createHash } from 'node:crypto';
 import { type BudgetVerdicts, readVerdicts, verdictsBody } from '../../schemas/budgets/verdicts.ts';
 import type { StateStore } from './state-store.ts';

@@ -52,7 +52,7 @@ export interface Observation {
 
 export interface Custody {
   readonly standing: Standing;
-  /** Since when the store has answered without an id that anyone remembers. Unix milliseconds. */
+  /** Since when the store has had no id, while this process remembers none. Unix milliseconds. */
   readonly namelessSinceMs?: number;
 }
 

@@ -1,4 +1,4 @@
-// Items with an end, such as stored responses: bounded in size, each for its owner alone. They are no documents: losing one is no fault.
+// Items with an end, such as stored responses: bounded in size, each for its owner alone. They are no documents: the store may lose one.
 import { StoreUnavailable } from './store-unavailable.ts';
 
 /** What names an item. All three texts are free; items of two owners never meet. */
@@ -17,7 +17,7 @@ export interface KeptKey {
 export interface KeptItems {
   /**
    * Puts the item in the place of one with this key. The oldest items make room when there is too much: those of the owner, then those of
-   * anyone. `bytes` must not change until this resolves. Rejects with `ItemTooLarge`.
+   * all owners. `bytes` must not change until this resolves. Rejects with `ItemTooLarge`.
    */
   put(key: KeptKey, bytes: Uint8Array, expiresAtMs: number): Promise<void>;
   /** Undefined when there is none, when its time is over, and when another owner has it. */

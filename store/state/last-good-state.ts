@@ -35,7 +35,7 @@ export interface Keeper {
 /** How long a caller waits for the copy. */
 const patienceMs = 1_000;
 
-/** A keeper of the copy in `path`; `warn` hears sentences. */
+/** A keeper of the copy in `path`; `warn` gets sentences. */
 export function createKeeper(path: string, warn: (problem: string | undefined) => void): Keeper {
   let toKeep: (StoredState & { storeId: string }) | undefined;
   let keeping: Promise<void> | undefined;

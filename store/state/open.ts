@@ -1,4 +1,4 @@
-// Opens the state store a plane is configured for: the one place that knows which engine that is.
+// Opens the state store a plane is configured for. The choice of the engine is made only here.
 import type { KeptOptions } from './kept-items.ts';
 import { openRedisStore, type RedisStoreOptions } from './redis/store.ts';
 import { type SealedStore, sealDocuments } from './sealed-store.ts';

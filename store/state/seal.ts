@@ -6,7 +6,7 @@ import type { DocumentKey } from './state-store.ts';
 const purpose = 'model gateway: seals of stored documents, version 1';
 const version = 'v1.';
 
-/** The key of seals for a master key (HKDF-SHA-256): whoever knows it can seal, but not log in. */
+/** The key of seals for a master key (HKDF-SHA-256): a process that knows it can seal, but not log in. */
 export function sealKey(masterKey: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', masterKey, '', purpose, 32)));
 }

@@ -135,7 +135,7 @@ export class Seals {
     // Unless the keys have changed meanwhile.
     if (this.#checked === before) {
       this.#checked = found;
-      // Whoever seals has the new key, and so has every proxy that it knows of.
+      // The control plane that sealed them has the new key, and so has every proxy that it knows of.
       if (documents.length > 0 && documents.every(({ isOutdated }) => isOutdated !== true)) this.#former = [];
     }
     return { ...state, documents, skipped };

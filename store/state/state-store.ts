@@ -92,7 +92,7 @@ export interface DocumentUse {
 
 /** When documents were used last, beside them: a use is no change of a document, and raises no revision. */
 export interface DocumentUses {
-  /** Raises the hour of each document that exists; a later one that is stored stays, whoever wrote it. */
+  /** Raises the hour of each document that exists; a later one that is stored stays, also one of another process. */
   note(kind: string, uses: readonly DocumentUse[]): Promise<void>;
   /** The hours of those of these ids that have one. */
   of(kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>>;

@@ -1,4 +1,4 @@
-// The contract of the semantic cache: vectors by what must be equal, each with the key of an answer; the nearest one is found. Losing one is no fault.
+// The contract of the semantic cache: finds the nearest vector among those whose other parts are equal, with the key of its answer. It may lose a vector.
 
 /** A place among vectors. Those of one partition have the same length; those of two are never compared. */
 export interface Place {

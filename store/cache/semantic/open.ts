@@ -1,4 +1,4 @@
-// Opens the semantic cache that is configured: the one place that knows which engines there are, and what each needs.
+// Opens the semantic cache that is configured. The engines and what each needs are known only here.
 import { openEmbeddedNeighbours } from './embedded.ts';
 import { missingExtension } from './extension.ts';
 import type { Neighbours } from './neighbours.ts';

@@ -25,7 +25,7 @@ const schema = 'gateway_cache';
 const table = `${schema}.placed`;
 const store = 'the semantic cache';
 const mostConnections = 4;
-/** Whoever holds this lock of the database makes the table. Any number that others are unlikely to use. */
+/** The connection that holds this lock of the database makes the table. Any number that others are unlikely to use. */
 const makingLock = 7_205_759_404;
 
 const tables = (extension: string): string => `
@@ -143,7 +143,7 @@ class PostgresNeighbours implements Neighbours {
       const pool = await this.#connected();
       return (await pool.query<Row>(sql, values)).rows;
     } catch (error) {
-      // Somebody may have dropped the table.
+      // The table may have been dropped.
       this.#extension = undefined;
       throw explainFailure(this.#place, error, store);
     }

@@ -12,7 +12,7 @@ export interface SegmentOptions {
   readonly directory: string;
   /** After so many bytes a new segment begins; default 8 MiB. */
   readonly segmentBytes?: number;
-  /** Of all segments in the directory: when nobody reads them, nothing more is written. Default 2 GiB. */
+  /** Of all segments in the directory: when they are not read and reach it, no more is written. Default 2 GiB. */
   readonly mostBytes?: number;
 }
 

@@ -16,7 +16,7 @@ export interface PostgresRecordOptions {
 const schema = 'gateway_records';
 /** One of these writes, for all others wait for the same lock. */
 const mostConnections = 6;
-/** Whoever holds this lock of the database writes. Any number that others are unlikely to use. */
+/** The connection that holds this lock of the database writes. Any number that others are unlikely to use. */
 const writeLock = 7_205_759_403;
 /** Rows with more text than this go in several statements. Characters. */
 const mostStatementText = 4 * 1024 * 1024;

@@ -1,4 +1,4 @@
-// Reads the journal in Redis as one of a group: what one reader was given, others get only when it stays silent about it.
+// Reads the journal in Redis as one of a group: entries of one reader go to another only when the first does not confirm them in time.
 import { randomUUID } from 'node:crypto';
 import type { RedisConnection } from '../../state/redis/connection.ts';
 import { AbsurdAnswer } from '../../state/redis/guard.ts';
@@ -8,14 +8,14 @@ import { readRecords } from '../read-record.ts';
 import { deliverScript, forgetConsumersScript, removeScript } from './scripts.ts';
 
 export interface StreamReaderOptions {
-  /** After so long without a word, entries that another reader was given are read by this one; default 10,000 ms. */
+  /** After so long without a confirmation, entries that another reader was given are read by this one; default 10,000 ms. */
   readonly idleMs?: number;
 }
 
 /** Of one answer: a line of the longest kind and this stay far below the largest one that is taken. */
 const batchBytes = 1024 * 1024;
 const mostEntries = 10_000;
-/** A reader that died is forgotten then. */
+/** A reader that ended is removed then. */
 const forgottenAfterMs = 3_600_000;
 
 /** Operations reject with `StoreUnavailable`. Closes `connection` at its end. */

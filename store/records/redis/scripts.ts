@@ -9,7 +9,7 @@ local group, field = 'control-plane', 'record'
 
 /**
  * KEYS: journal, its bytes. ARGV: most entries, most bytes of the journal, then lines. Gives how many of them it has added: it ends where
- * the journal is full, because an entry that nobody has read is worth more than a new one.
+ * the journal is full, because an entry that was not read yet must not be lost for a new one.
  */
 export const appendScript = script(`${names}
 ours(stream, 'stream')

@@ -1,4 +1,4 @@
-// The journal of one process in Redis: each portion of lines is one command, and a full journal takes none.
+// The journal of one process in Redis: each portion of lines is one command, and a full journal refuses it.
 import type { RedisConnection } from '../../state/redis/connection.ts';
 import type { RedisKeys } from '../../state/redis/keys.ts';
 import type { LineSink } from '../waiting-lines.ts';

@@ -1,4 +1,4 @@
-// Texts and numbers of records as both databases take them, so that no odd one keeps the others of its batch out.
+// Texts and numbers of records as both databases take them, so that one value that a database refuses does not keep out the rest of its batch.
 
 /** PostgreSQL takes no NUL in a text. */
 export function plainText(text: string): string {

@@ -1,4 +1,4 @@
-// The client of Redis as we set it up: it reports errors instead of hiding them, reads no absurd answer, and can be cut off.
+// The client of Redis with its settings: it reports errors instead of hiding them, refuses replies of absurd length, and can be cut off.
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
 import type { Redis } from 'ioredis';

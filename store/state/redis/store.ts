@@ -128,7 +128,7 @@ export class RedisStore implements StateStore {
     return outcome === 'conflict' ? { conflict: true } : { revision: Number(revision) };
   }
 
-  /** A user that may not read settings hears nothing. */
+  /** A user that may not read settings gets no warnings. */
   async warnings(): Promise<readonly string[]> {
     const settings = new Map<string, string>();
     for (const name of ['maxmemory-policy', 'appendonly', 'save']) {

@@ -7,7 +7,7 @@ import { transact } from './operations.ts';
 /** Kept in `user_version`. Raise it with every change of the tables. */
 export const keptVersion = 1;
 
-/** `item.number` is the order of the puts. Triggers keep the sums right, whoever writes. The bytes stand last, so that nothing else reads them. */
+/** `item.number` is the order of the puts. Triggers keep the sums right at every write. The bytes stand last, so that nothing else reads them. */
 export const createKept = `
 CREATE TABLE item (
   number INTEGER PRIMARY KEY,
