@@ -1,4 +1,4 @@
-// Warnings about rules for providers, models and aliases that do not exist. Not problems: a provider may list the model later.
+// Warnings about rules for providers, models and aliases that do not exist. They are not problems, because a provider may list the model later.
 import { modelIds } from '../schemas/listed-models.ts';
 import { knownModels, mayBeDiscovered } from '../schemas/rules/known-models.ts';
 import { foldCase, parseSelector } from '../schemas/selector.ts';

@@ -1,4 +1,4 @@
-// Warnings about rules for user paths that do nothing: a cap above that of a parent, a variable for a path that is spelt otherwise.
+// Warnings about rules for user paths that do nothing: a cap above that of a parent, a variable for a path that is spelt differently.
 import { periodLabel, periodSeconds } from '../schemas/rules/period.ts';
 import { declaredRules } from '../schemas/rules/rule.ts';
 import type { Limit, RateLimits } from '../schemas/types.ts';

@@ -1,4 +1,4 @@
-// Names of variables have no hyphens: SET_RATE_LIMIT_TEAM_B is /team_b, and somebody may have meant /team-b.
+// Names of variables have no hyphens: SET_RATE_LIMIT_TEAM_B is /team_b, also where an operator meant /team-b.
 
 /** What to do about it. */
 export const hyphenAdvice =
