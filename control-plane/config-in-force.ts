@@ -45,7 +45,7 @@ export class ConfigInForce {
     budgets: new Map(),
     guardrails: new Map(),
   };
-  /** How long records are kept; before it is known, for as long as anyone may want. */
+  /** How long records are kept; before that is known, for the longest time that can be configured. */
   retention: RecordRetention = { audit: { retention: '365d' }, usage: { retention: '365d' } };
   /** Whether writes of operators are recorded. */
   isAudited = false;

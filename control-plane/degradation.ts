@@ -7,7 +7,7 @@ export interface Degraded {
   readonly where: string;
   /** Stable, for programs: `config_rejected`. */
   readonly reason: string;
-  /** When this plane first saw it; of a proxy that is silent, when it was heard last. Unix milliseconds. */
+  /** When this plane first saw it; of a proxy that is silent, the time of its last heartbeat. Unix milliseconds. */
   readonly sinceMs: number;
 }
 
@@ -25,10 +25,10 @@ export interface DegradationParts {
 }
 
 const ownName = 'control-plane';
-/** A proxy follows a change within a second, so it is no trouble that it is behind for as long. Milliseconds. */
+/** A proxy may be behind for so long: it follows a change within a second. Milliseconds. */
 const followMs = 2_000;
 
-/** Whoever calls `look` often enough, as the watch of the fleet does, gets true times. */
+/** The times are exact when `look` is called often, as the watch of the fleet does. */
 export function createDegradation({ fleet, readiness, desired, nowMs }: DegradationParts): Degradation {
   let known = new Map<string, Degraded>();
   return {

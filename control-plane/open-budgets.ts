@@ -1,4 +1,4 @@
-// The budgets of this plane: what the configuration and operators declare, what was spent, and what the admin API needs of both.
+// The budgets of this plane: the declared budgets of the configuration and of operators, the spend, and what the admin API needs of both.
 import { join } from 'node:path';
 import type { Log } from '../plane/log-events.ts';
 import { anchorsInForce } from '../schemas/budgets/budget-settings.ts';

@@ -1,4 +1,4 @@
-// The words of problem sentences for JSON bodies; they follow "The member … ".
+// The words of problem sentences for JSON bodies. They follow "The member … ".
 import { purposeOf, type Schema, type Wording } from '../../schemas/validation/explain.ts';
 
 export const jsonWording: Wording = {

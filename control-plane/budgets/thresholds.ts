@@ -1,4 +1,4 @@
-// Tells the log when a budget is nearly and when it is wholly spent: one line for each, once per budget and window.
+// Logs when a budget is nearly spent and when it is used up: one line for each, once per budget and window.
 
 import type { Log } from '../../plane/log-events.ts';
 import { budgetTitle } from '../../schemas/budgets/budget.ts';

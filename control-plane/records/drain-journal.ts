@@ -48,7 +48,7 @@ export function drainJournal({ reader, store, log, stored }: JournalDrainParts):
     log.error({ records: count }, reason);
   };
 
-  /** Of a portion that the store cannot take, each record by itself: one that is impossible must not hold the others up. */
+  /** Of a portion that the store cannot take, each record alone: one that cannot be stored must not hold up the others. */
   async function addEach(records: readonly RequestRecord[]): Promise<number> {
     let added = 0;
     for (const record of records) {

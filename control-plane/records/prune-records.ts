@@ -1,4 +1,4 @@
-// Removes records that were kept for their time, a little at a time: a store of millions must stay free for pages meanwhile.
+// Removes records after their retention, in small portions: a store of millions must still answer pages meanwhile.
 import { setTimeout } from 'node:timers/promises';
 import type { Log } from '../../plane/log-events.ts';
 import type { RecordStore, Retention } from '../../store/records/record-store.ts';

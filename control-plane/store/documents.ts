@@ -1,4 +1,4 @@
-// The managed documents as the admin API reads and writes them: never on a store that has lost them.
+// The managed documents as the admin API reads and writes them. It refuses on a store that has lost them.
 import { setTimeout } from 'node:timers/promises';
 import { singleFlight } from '../../store/single-flight.ts';
 import { isEmptied } from '../../store/state/custody.ts';

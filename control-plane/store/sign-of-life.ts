@@ -1,4 +1,4 @@
-// Writes beside the documents, twice a second: a store that gives answers but takes no writes is known before an operator meets it.
+// Writes beside the documents, twice a second: it finds a store that answers but takes no writes before an operator's write fails.
 import type { Log } from '../../plane/log-events.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 import type { StateStore } from '../../store/state/state-store.ts';

@@ -83,8 +83,8 @@ export function issueKey(draft: KeyDraft, { id, secret, by, nowMs }: Making, vie
 }
 
 /**
- * A new key in the place of `key`, which works until then and no longer. Throws 409 `auth_key_inactive`, and what `issueKey` throws: nobody
- * gets the secret of a key with more rights than the operator.
+ * A new key in the place of `key`, which works until then and no longer. Throws 409 `auth_key_inactive`, and what `issueKey` throws: an operator
+ * does not get the secret of a key with more rights than its own.
  */
 export function rotateKey(key: AuthKey, untilMs: number, making: Making, view: View): Decision {
   const { nowMs } = making;

@@ -1,4 +1,4 @@
-// What the response cache has done, put together of the heartbeats of all live proxies. Pure.
+// What the response cache has done, summed up from the heartbeats of all live proxies. Pure.
 import { timestamp } from '../../../schemas/timestamp.ts';
 import type { Cache } from '../../../schemas/types.ts';
 import type { CacheFacts } from '../../../store/state/heartbeat-counts.ts';

@@ -1,4 +1,4 @@
-// Reads which cached answers a request wants to be forgotten.
+// Reads which cached answers a request wants to reset.
 import { everyAnswer, modelResetId, pathResetId } from '../../../schemas/cache/cache-reset.ts';
 import { normaliseUserPath } from '../../../schemas/user-path.ts';
 import { invalidQuery, readQuery } from '../read-query.ts';

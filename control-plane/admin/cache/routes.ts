@@ -1,4 +1,4 @@
-// The routes of /admin/cache: what the response cache has done, and letting proxies forget kept answers (reference: Response cache).
+// The routes of /admin/cache: show what the response cache has done, and make proxies forget kept answers (reference: Response cache).
 import type { FastifyPluginAsync } from 'fastify';
 import { managedCacheResets } from '../../../schemas/documents/kinds.ts';
 import { readKind } from '../../../schemas/documents/managed-kind.ts';

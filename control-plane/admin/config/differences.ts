@@ -1,4 +1,4 @@
-// What is on disk against what is in force in this control plane: the files that differ, and where.
+// Compares the configuration on disk with the one in force in this control plane: the files that differ, and where.
 
 import type { FollowStatus } from '../../../gitops/config-status.ts';
 import { diffFiles, type FileDifference } from '../../../gitops/diff-files.ts';

@@ -1,4 +1,4 @@
-// The routes of /admin/config: what is in force and where it is declared, and what on disk differs from it.
+// The routes of /admin/config: the configuration in force and where each entry is declared, and what differs on disk.
 import type { FastifyPluginAsync } from 'fastify';
 import { singleFlight } from '../../../store/single-flight.ts';
 import { readQuery } from '../read-query.ts';
@@ -13,7 +13,7 @@ export interface ConfigRouteParts extends ConfigParts {
 /** Answers with `schemas/admin/config.schema.json`. While the store is down, with the manual rules in force here. */
 export const configRoutes: FastifyPluginAsync<{ parts: ConfigRouteParts }> = async (app, { parts }) => {
   const config = { access: 'admin' } as const;
-  // The directory may be large: whoever asks at the same time shares one reading.
+  // The directory may be large: requests at the same time share one reading.
   const differences = singleFlight(() => describeDifferences(parts.differences));
 
   app.get('/admin/config', { config }, async ({ query }, reply) => {

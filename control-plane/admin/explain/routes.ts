@@ -1,4 +1,4 @@
-// The routes of /admin/explain: the control plane has no live counters and no breakers, so it names who has.
+// The routes of /admin/explain: the control plane has no live counters and no breakers, so its answer points to a proxy.
 import type { FastifyPluginAsync } from 'fastify';
 import { refusal } from '../../errors.ts';
 

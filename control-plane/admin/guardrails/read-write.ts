@@ -1,4 +1,4 @@
-// Reads the bodies of writes to guardrails: by the schema of the configuration, and by what that cannot express.
+// Reads the bodies of writes to guardrails: by the schema of the configuration, and by the rules that it cannot express.
 import { storedSecret } from '../../../schemas/guardrails/manual-guardrail.ts';
 import { guardrailMistakes, webhookProblem } from '../../../schemas/guardrails/mistakes.ts';
 import type { Guardrail, GuardrailWrite } from '../../../schemas/types.ts';

@@ -48,7 +48,7 @@ export class LiveFeed {
     return this.#listeners.size;
   }
 
-  /** `resumesAt`: a cursor that the client had from an earlier stream; undefined: it hears of what comes in from now on. */
+  /** `resumesAt`: a cursor that the client had from an earlier stream; undefined: it gets the entries that come in from now on. */
   join(sink: Sink, resumesAt: number | undefined): Joined {
     const listener = new Listener(sink, resumesAt);
     this.#listeners.add(listener);

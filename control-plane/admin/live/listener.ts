@@ -1,4 +1,4 @@
-// One listener of the live stream: what it is sent, and what it is not because it does not read.
+// One listener of the live stream: the entries it is sent, and those left out because it does not read.
 import type { AuditEntry } from '../../../schemas/records/audit-entry.ts';
 import { entryEvent, type ResetReason, resetEvent } from './events.ts';
 
@@ -22,7 +22,7 @@ const mostMissed = 4;
 export class Listener {
   /** The cursor that its client had from an earlier stream. */
   readonly resumesAt: number | undefined;
-  /** Whether it has caught up, and hears of what comes in. */
+  /** Whether it has caught up, and gets entries as they come in. */
   isReady = false;
   readonly sink: Sink;
   #isBehind = false;

@@ -22,7 +22,7 @@ export interface LiveParts extends FeedParts {
 const mostListeners = 100;
 const mostOfOneKey = 20;
 
-/** A scoped operator hears of the entries of its user path and below. */
+/** A scoped operator gets the entries of its user path and below. */
 export const liveRoutes: FastifyPluginAsync<{ readonly parts: LiveParts }> = async (app, { parts }) => {
   const feed = new LiveFeed(parts);
   const openStreams = new Map<string, number>();

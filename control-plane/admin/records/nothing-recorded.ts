@@ -1,4 +1,4 @@
-// The record store of a gateway that records nothing: lists are empty, sums are zero.
+// The record store of a gateway without recording: lists are empty, sums are zero.
 import type { RecordStore, UsageTotals } from '../../../store/records/record-store.ts';
 
 /** What the admin API asks of the record store. */

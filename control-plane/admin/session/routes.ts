@@ -61,7 +61,7 @@ export const sessionRoutes: FastifyPluginAsync<{ readonly parts: SessionParts }>
 };
 
 function setCookie({ headers }: FastifyRequest, reply: FastifyReply, value: string | undefined): void {
-  // A proxy says how the browser came to it. Whoever lies here changes its own cookie alone.
+  // A proxy says which protocol the browser used. A client that sends a false header changes only its own cookie.
   const isForwarded = headers[clientAddressHeader] !== undefined && headers['x-forwarded-proto'] === 'https';
   void reply.header(
     'set-cookie',

@@ -1,4 +1,4 @@
-// How targets are doing, put together of the heartbeats of all live proxies. Pure.
+// The state of targets, collected from the heartbeats of all live proxies. Pure.
 import { timestamp } from '../../../schemas/timestamp.ts';
 import { type AskedTarget, callWindowSeconds } from '../../../store/state/heartbeat-body.ts';
 import type { ProxyView } from '../../fleet.ts';
