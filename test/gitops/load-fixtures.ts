@@ -50,6 +50,11 @@ export function pathsOf(value: unknown, path: (string | number)[] = []): (string
   ];
 }
 
+/** What a change at that place is judged with: its part of the configuration, and the providers that others name. */
+export function around(config: object, [part]: readonly (string | number)[]): object {
+  return Object.fromEntries(Object.entries(config).filter(([name]) => name === part || name === 'providers'));
+}
+
 /** A copy in which another value stands at the path; `undefined` removes what stands there. */
 export function withValue(root: unknown, path: readonly (string | number)[], value: unknown): unknown {
   const copy = structuredClone(root);

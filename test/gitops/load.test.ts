@@ -9,6 +9,7 @@ import { valueAt } from '../../schemas/validation/value-at.ts';
 import { extent, isFull, runs } from '../support/extent.ts';
 import { filledTexts, malformedTexts, nestedTexts, unreadableFiles, wrongValues } from './load-cases.ts';
 import {
+  around,
   bare,
   canary,
   casesOf,
@@ -27,11 +28,6 @@ import {
 /** Every place of a configuration; in a short run, of the elements of a list only the first. */
 const placesOf = (config: unknown): (string | number)[][] =>
   pathsOf(config).filter((path) => isFull || path.every((key) => typeof key === 'string' || key === 0));
-
-/** What a change at that place is judged with: its part of the configuration, and the providers that others name. */
-function around(config: object, [part]: readonly (string | number)[]): object {
-  return Object.fromEntries(Object.entries(config).filter(([name]) => name === part || name === 'providers'));
-}
 
 const badCases = await Promise.all(
   casesOf('bad').map(async (name) => {
