@@ -159,7 +159,7 @@ await test('an alias is made, used, changed, and the one of the configuration is
   await dialog.getByLabel('Target 1', { exact: true }).fill(`fake/${large}`);
   await dialog.getByRole('button', { name: 'Override' }).click();
   const chat = page.getByRole('row', { name: /^chat/ });
-  await chat.getByText('Override', { exact: true }).waitFor();
+  await chat.getByText(/^Override aliases\.yaml/).waitFor();
   await chat.getByRole('button', { name: 'Delete: chat' }).click();
   await dialog.getByText('is in force again').waitFor();
   await dialog.getByRole('button', { name: 'Delete alias' }).click();
@@ -242,11 +242,16 @@ await test('a guardrail is written, tried, in force, and deleted', async (t) => 
   await page.getByText('There are no guardrails').waitFor();
   await page.getByRole('button', { name: 'New guardrail' }).click();
   await dialog.getByLabel('Name', { exact: true }).fill('no-names');
-  await dialog.getByLabel('Settings, as JSON').fill('{ "words": ["Bluebird"], "action": "wish" }');
+  await dialog.getByLabel('Kind').selectOption('Patterns');
   await dialog.getByRole('button', { name: 'Store guardrail' }).click();
-  await dialog.getByText('keywords.action').waitFor();
-  t.equal(await page.evaluate('document.activeElement.name'), 'keywords', 'a mistake is said at its field');
-  await dialog.getByLabel('Settings, as JSON').fill('{ "words": ["Bluebird"], "action": "block" }');
+  await dialog.getByText('Patterns: this is needed.').waitFor();
+  await dialog.getByLabel('Patterns', { exact: true }).fill('EMP-[0-9]{6}\n(?=Bluebird)');
+  await dialog.getByRole('button', { name: 'Store guardrail' }).click();
+  const wrong = dialog.getByRole('textbox', { name: 'Patterns', description: /lookahead/ });
+  await wrong.waitFor();
+  t.equal(await page.evaluate('document.activeElement.name'), 'regex.patterns', 'a mistake is said at its field');
+  await dialog.getByLabel('Kind').selectOption('Words');
+  await dialog.getByLabel('Words or phrases').fill('Bluebird');
   await dialog.getByRole('button', { name: 'Store guardrail' }).click();
   await page.getByText('In force on all 2 proxies.').waitFor();
   const row = page.getByRole('row', { name: /no-names/ });
@@ -265,5 +270,54 @@ await test('a guardrail is written, tried, in force, and deleted', async (t) => 
   await dialog.getByRole('button', { name: 'Delete guardrail' }).click();
   await page.getByText('There are no guardrails').waitFor();
   t.equal(await page.evaluate('window.probed'), undefined);
+  t.same(complaints(), []);
+});
+
+/** What is written into the form of each kind, by label, and what is stored of it beside the defaults. */
+const guardrailForms: readonly (readonly [
+  kind: string,
+  name: string,
+  texts: Record<string, string>,
+  stored: object,
+])[] = [
+  ['Words', 'keywords', { 'Words or phrases': 'Redwood' }, { words: ['Redwood'], action: 'block', whole_words: true }],
+  ['Patterns', 'regex', { Patterns: 'a,b\nc' }, { patterns: ['a,b', 'c'], window: 256 }],
+  ['Personal data', 'pii', { Replacement: '' }, { kinds: ['email', 'card', 'iban', 'key'], replacement: '' }],
+  ['System prompt', 'system_prompt', { Words: 'Be kind.' }, { mode: 'prepend', text: 'Be kind.' }],
+  ['Limits of a request', 'limits', { 'Tools, at most': '0' }, { max_tools: 0, when_above: 'cap' }],
+  ['Judging model', 'llm', { Model: 'chat', 'Its task': 'Judge.' }, { model: 'chat', fail: 'closed' }],
+  ['Webhook', 'webhook', { Address: 'https://guard.test/', 'Questions at once': '7' }, { max_concurrent: 7 }],
+  ['Form of the answer', 'schema', { 'JSON Schema of answers': '{"type":"array"}' }, { schema: { type: 'array' } }],
+];
+
+await test('every kind of guardrail has a form, which says what is stored when it is opened again', async (t) => {
+  const { page, dialog, complaints, barriers, turn } = await open(t, '/guardrails');
+  for (const [kind, name, texts] of guardrailForms) {
+    await page.getByRole('button', { name: 'New guardrail' }).click();
+    await dialog.getByLabel('Name', { exact: true }).fill(name);
+    await dialog.getByLabel('Kind').selectOption(kind);
+    // A guardrail that is enforced holds for the other tests, too.
+    await dialog.getByLabel('Mode', { exact: true }).selectOption('Shadow: only count its verdicts');
+    for (const [label, text] of Object.entries(texts)) await dialog.getByLabel(label, { exact: true }).fill(text);
+    if (name === 'pii') await dialog.getByLabel('Telephone numbers').uncheck();
+    t.same(await barriers(), [], kind);
+    await dialog.getByRole('button', { name: 'Store guardrail' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  }
+  const listing = async (): Promise<Record<string, object>> => {
+    const body = (await (await fleet.admin('/admin/guardrails')).json()) as { guardrails: Record<string, object>[] };
+    return Object.fromEntries(body.guardrails.map((each) => [each['name'], each['settings'] ?? {}]));
+  };
+  const stored = await listing();
+  t.match(stored, Object.fromEntries(guardrailForms.map(([, name, , settings]) => [name, settings])));
+  await turn('dark');
+  for (const [, name, texts] of guardrailForms) {
+    await page.getByRole('button', { name: `Edit: ${name}` }).click();
+    if (name === 'webhook') await dialog.getByLabel('Address', { exact: true }).fill(texts['Address'] ?? '');
+    if (name === 'pii') t.same(await barriers(), [], 'dark');
+    await dialog.getByRole('button', { name: 'Store guardrail' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  }
+  t.same(await listing(), stored, 'an edit that changes nothing stores the same');
   t.same(complaints(), []);
 });

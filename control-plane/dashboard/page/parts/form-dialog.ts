@@ -39,16 +39,17 @@ export function FormDialog({ title, action, onSubmit, onClose, isDangerous = fal
     try {
       await onSubmit();
     } catch (error) {
-      const found = problemOf(error);
-      setProblem(found);
+      const { name, message } = problemOf(error);
+      const field = fieldFor(form.current, name);
+      setProblem({ field: field?.name ?? '', message });
       setBusy(false);
-      form.current?.querySelector<HTMLElement>(`[name="${CSS.escape(found.field)}"]`)?.focus();
+      field?.focus();
     }
   };
   return html`<${Dialog} title=${title} onClose=${onClose}>
     <form ref=${form} onSubmit=${submit} novalidate>
       <${FieldProblem.Provider} value=${problem}>${children}</${FieldProblem.Provider}>
-      ${problem !== undefined && html`<p class="problem" role="alert">${problem.message}</p>`}
+      ${problem?.field === '' && html`<p class="problem" role="alert">${problem.message}</p>`}
       <div class="buttons">
         <button type="button" onClick=${onClose}>Cancel</button>
         <button class=${isDangerous ? 'danger' : 'primary'} disabled=${isBusy}>${isBusy ? 'Storing…' : action}</button>
@@ -57,9 +58,24 @@ export function FormDialog({ title, action, onSubmit, onClose, isDangerous = fal
   </${Dialog}>`;
 }
 
-function problemOf(error: unknown): Problem {
-  if (error instanceof FieldMistake) return error;
-  // `targets[1].model` is a part of the field `targets`.
-  if (error instanceof ApiError) return { field: (error.param ?? '').split(/[.[]/)[0] ?? '', message: error.message };
+interface Wrong {
+  /** Of the member or field. */
+  readonly name: string;
+  readonly message: string;
+}
+
+function problemOf(error: unknown): Wrong {
+  if (error instanceof FieldMistake) return { name: error.field, message: error.message };
+  if (error instanceof ApiError) return { name: error.param ?? '', message: error.message };
   throw error;
+}
+
+/** The field of a member: of `targets[1].model` the field `targets`, of `limits` the first of its fields. */
+function fieldFor(form: HTMLFormElement | null, member: string): HTMLInputElement | undefined {
+  const fields = [...(form?.elements ?? [])].filter((each) => 'name' in each && each.name !== '') as HTMLInputElement[];
+  for (let name = member; name !== ''; name = name.slice(0, Math.max(0, name.search(/[.[][^.[]*$/)))) {
+    const field = fields.find((each) => each.name === name);
+    if (field !== undefined) return field;
+  }
+  return fields.find(({ name }) => name.startsWith(`${member}.`));
 }

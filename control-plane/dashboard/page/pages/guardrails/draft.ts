@@ -1,6 +1,7 @@
 // A guardrail as it is being written: the texts of the fields, the body and the YAML that they make. Pure.
 import { entriesOf } from '../../parts/fields.ts';
 import type { Guardrail, Kind } from './guardrail.ts';
+import { beginningOf, mistakeInSettings, settingsOf, type Written, writtenOf } from './settings-text.ts';
 
 /** The texts of the fields. */
 export interface Draft {
@@ -12,25 +13,11 @@ export interface Draft {
   readonly on: string;
   readonly user_paths: string;
   readonly models: string;
-  /** JSON. */
-  readonly settings: string;
+  readonly settings: Written;
 }
 
-/** What a new guardrail of each kind begins with. */
-export const starters: Readonly<Record<Kind, object>> = {
-  keywords: { words: ['Bluebird'], action: 'block', whole_words: true },
-  regex: { patterns: ['EMP-[0-9]{6}'], action: 'redact', replacement: '[redacted]' },
-  pii: { kinds: ['email', 'phone', 'card', 'iban', 'key'], action: 'mask' },
-  system_prompt: { mode: 'prepend', text: 'Never give legal advice.' },
-  limits: { max_prompt_characters: 200_000, max_tokens: 4096, when_above: 'cap' },
-  llm: { model: 'judge', prompt: 'Refuse whatever asks for medical advice.', action: 'judge', fail: 'closed' },
-  webhook: { url: 'https://guard.example.com/check', timeout_ms: 2000, fail: 'closed' },
-  schema: { schema: { type: 'object' } },
-};
-
 export function draftOf(guardrail: Guardrail | undefined): Draft {
-  if (guardrail === undefined)
-    return { ...emptyDraft, settings: JSON.stringify(starters[emptyDraft.kind], undefined, 2) };
+  if (guardrail === undefined) return emptyDraft;
   const { name, kind, mode, order, on, user_paths = [], models = [], settings } = guardrail;
   return {
     name,
@@ -41,13 +28,14 @@ export function draftOf(guardrail: Guardrail | undefined): Draft {
     on: kind === 'pii' && on.length === 2 ? '' : on.join(','),
     user_paths: user_paths.join('\n'),
     models: models.join('\n'),
-    settings: JSON.stringify(written(settings), undefined, 2),
+    // The listing has the origin of a webhook in place of its address, which has to be written again.
+    settings: writtenOf(kind, settings),
   };
 }
 
-/** The listing has the origin of a webhook in place of its address, which has to be written again. */
-function written(settings: Guardrail['settings']): object {
-  return Object.fromEntries(Object.entries(settings).filter(([name]) => name !== 'origin'));
+/** The settings that a new guardrail of a kind begins with. */
+export function newSettings(kind: Kind): Written {
+  return { texts: beginningOf(kind), asJson: [] };
 }
 
 const emptyDraft: Draft = {
@@ -58,7 +46,7 @@ const emptyDraft: Draft = {
   on: '',
   user_paths: '',
   models: '',
-  settings: '',
+  settings: newSettings('keywords'),
 };
 
 /** What is wrong before anything is sent: the field and a sentence. */
@@ -70,7 +58,8 @@ export function mistakeIn({
 }: Draft): readonly [field: string, message: string] | undefined {
   if (name.trim() === '') return ['name', 'Give the guardrail a name: refusals and records call it so.'];
   if (!/^-?\d{1,7}$/.test(order.trim())) return ['order', 'The order is a whole number.'];
-  return settingsOf(settings) === undefined ? [kind, 'The settings must be a JSON object.'] : undefined;
+  const mistake = mistakeInSettings(kind, settings);
+  return mistake === undefined ? undefined : [`${kind}.${mistake[0]}`, mistake[1]];
 }
 
 /** The body of a PUT. `guardrail`: what it replaces, whose other settings stay. */
@@ -85,7 +74,7 @@ export function bodyOf(draft: Draft, guardrail: Guardrail | undefined): object {
     ...(guardrail?.roles === undefined ? {} : { roles: guardrail.roles }),
     ...(paths.length === 0 ? {} : { user_paths: paths }),
     ...(models.length === 0 ? {} : { models }),
-    [kind]: settingsOf(settings) ?? {},
+    [kind]: settingsOf(kind, settings),
   };
 }
 
@@ -98,13 +87,4 @@ export function yamlOf(draft: Draft, guardrail: Guardrail | undefined): string {
     ([key, value], index) => `${index === 0 ? '  - ' : '    '}${key}: ${JSON.stringify(value)}`,
   );
   return `guardrails:\n${lines.join('\n')}\n`;
-}
-
-function settingsOf(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -5,8 +5,11 @@ import { CopyButton } from '../../parts/copy-button.ts';
 import { SelectField, TextField } from '../../parts/fields.ts';
 import { FieldMistake, FormDialog } from '../../parts/form-dialog.ts';
 import { write } from '../../parts/writes.ts';
-import { bodyOf, type Draft, draftOf, mistakeIn, starters, yamlOf } from './draft.ts';
+import { bodyOf, type Draft, draftOf, mistakeIn, newSettings, yamlOf } from './draft.ts';
 import { type Guardrail, guardrailsPath, type Kind, kindWords } from './guardrail.ts';
+import { settingFields } from './settings.ts';
+import { SettingsForm } from './settings-form.ts';
+import type { Texts } from './settings-text.ts';
 
 export interface GuardrailDialogProps {
   /** Absent: a new one. */
@@ -15,7 +18,7 @@ export interface GuardrailDialogProps {
   readonly onClose: () => void;
 }
 
-const kinds = Object.keys(starters).map((kind) => [kind, kindWords[kind as Kind]] as const);
+const kinds = Object.keys(settingFields).map((kind) => [kind, kindWords[kind as Kind]] as const);
 const modes = [
   ['enforce', 'Enforce'],
   ['shadow', 'Shadow: only count its verdicts'],
@@ -38,15 +41,14 @@ export function GuardrailDialog({ of, onDone, onClose }: GuardrailDialogProps): 
     await write(what, guardrailsPath, { method: 'PUT', body: bodyOf(draft, of) });
     onDone();
   };
-  const turn = (kind: string): void =>
-    change({ kind: kind as Kind, settings: JSON.stringify(starters[kind as Kind], undefined, 2) });
+  const turn = (kind: Kind): void => change({ kind, settings: newSettings(kind) });
   const title = of === undefined ? 'New guardrail' : `${isOverride ? 'Override' : 'Edit'} ${of.name}`;
   const yaml = mistakeIn(draft) === undefined ? yamlOf(draft, of) : '';
   return html`<${FormDialog} title=${title} action=${isOverride ? 'Override' : 'Store guardrail'} onSubmit=${submit} onClose=${onClose}>
     ${isOverride && html`<p class="note small">The configuration declares it at <code>${of.declared_at}</code>. Yours holds until it is deleted; then the configuration holds again.</p>`}
-    ${of?.kind === 'webhook' && html`<p class="note warning small">The address, the secret and the headers of a webhook are not shown. Change them in the configuration.</p>`}
+    ${of?.kind === 'webhook' && html`<p class="note warning small">The address, the secret and the headers of a webhook are not shown: write the address again. One with a secret or headers is changed in the configuration.</p>`}
     <div class="fields">
-      <${TextField} label="Name" name="name" value=${draft.name} isFixed=${of !== undefined} isCode placeholder="no-project-names" onChange=${(name: string) => change({ name })} />
+      <${TextField} label="Name" name="name" value=${draft.name} isFixed=${of !== undefined} isCode isRequired placeholder="no-project-names" onChange=${(name: string) => change({ name })} />
       <${SelectField} label="Kind" name="kind" value=${draft.kind} options=${kinds} isFixed=${of !== undefined} onChange=${turn} />
     </div>
     <div class="fields">
@@ -54,7 +56,7 @@ export function GuardrailDialog({ of, onDone, onClose }: GuardrailDialogProps): 
       <${TextField} label="Order" name="order" value=${draft.order} hint="A lower number looks first." onChange=${(order: string) => change({ order })} />
       <${SelectField} label="Looks at" name="on" value=${draft.on} options=${phases} onChange=${(on: string) => change({ on })} />
     </div>
-    <${TextField} key=${draft.kind} label="Settings, as JSON" name=${draft.kind} rows=${8} isCode value=${draft.settings} hint=${html`As under <code>${draft.kind}</code> in the configuration.`} onChange=${(settings: string) => change({ settings })} />
+    <${SettingsForm} kind=${draft.kind} written=${draft.settings} onChange=${(texts: Texts) => change({ settings: { ...draft.settings, texts } })} />
     <div class="fields">
       <${TextField} label="Only for these user paths" name="user_paths" rows=${2} isCode value=${draft.user_paths} hint="One on each line. Empty: for everyone." onChange=${(user_paths: string) => change({ user_paths })} />
       <${TextField} label="Only for these models" name="models" rows=${2} isCode value=${draft.models} hint="One on each line. Empty: for all." onChange=${(models: string) => change({ models })} />

@@ -1,6 +1,7 @@
 // A guardrail as the API lists it, and the words for it. Pure.
+import type { GuardrailKind } from '../../../../../schemas/guardrails/merge-guardrails.ts';
 
-export type Kind = 'system_prompt' | 'regex' | 'keywords' | 'pii' | 'schema' | 'limits' | 'webhook' | 'llm';
+export type Kind = GuardrailKind;
 
 export interface Guardrail {
   readonly name: string;

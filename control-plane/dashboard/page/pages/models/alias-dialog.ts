@@ -3,7 +3,7 @@ import { useId, useState } from 'preact/hooks';
 import { html, type View } from '../../html.ts';
 import { CopyButton } from '../../parts/copy-button.ts';
 import { textOf } from '../../parts/dialog.ts';
-import { CheckField, SelectField, TextField } from '../../parts/fields.ts';
+import { CheckField, Notes, SelectField, TextField } from '../../parts/fields.ts';
 import { FieldMistake, FormDialog } from '../../parts/form-dialog.ts';
 import { write } from '../../parts/writes.ts';
 import { bodyOf, type Draft, draftOf, mistakeIn, strategies, type TargetDraft, yamlOf } from './draft.ts';
@@ -75,6 +75,7 @@ function TargetFields({ targets, strategy, names, onChange }: TargetFieldsProps)
         <button type="button" class="plain" aria-label=${`Remove target ${index + 1}`} disabled=${targets.length === 1} onClick=${() => onChange(targets.filter((_, at) => at !== index))}>×</button>
       </div>`,
     )}
+    <${Notes} id=${list} name="targets" />
     <button type="button" class="row" onClick=${() => onChange([...targets, { model: '', weight: '1' }])}>Add target</button>
   </fieldset>`;
 }
