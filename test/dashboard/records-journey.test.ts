@@ -257,10 +257,22 @@ await test('a budget is overridden, runs out, is reset and deleted; its curve sh
   t.same(complaints(), []);
 });
 
-await test('a budget is made for a label, and every budget is reset when the word is typed', async (t) => {
-  const { page, complaints } = await open(t, '/budgets?show=manual');
-  await page.getByRole('button', { name: 'New budget' }).click();
+await test('windows begin when it is said, a budget is made for a label, and all are reset when the word is typed', async (t) => {
+  const { page, complaints, barriers } = await open(t, '/budgets?show=manual', { expected: /status of 400/ });
   const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Windows' }).click();
+  await dialog.getByLabel('First day of the week').selectOption('Sunday');
+  await dialog.getByLabel('Hour of the day').fill('24');
+  await dialog.getByRole('button', { name: 'Store' }).click();
+  await dialog.getByRole('textbox', { name: 'Hour of the day', description: /23/ }).waitFor();
+  t.equal(await page.evaluate('document.activeElement.name'), 'daily_reset_hour', 'a mistake is said at its field');
+  t.same(await barriers(), []);
+  await dialog.getByLabel('Hour of the day').fill('6');
+  await dialog.getByRole('button', { name: 'Store' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const anchors = { daily_reset_hour: 6, weekly_reset_weekday: 0, monthly_reset_day: 1 };
+  t.match(await (await fleet.admin('/admin/budgets/settings')).json(), anchors);
+  await page.getByRole('button', { name: 'New budget' }).click();
   await dialog.getByLabel('Scope').selectOption('label');
   await dialog.getByLabel('Label', { exact: true }).fill('batch');
   await dialog.getByLabel('Amount in US dollars').fill('5');

@@ -19,6 +19,7 @@ import { BudgetDialog } from './budgets/budget-dialog.ts';
 import { BurnDown } from './budgets/burn-down.ts';
 import { columnsFor, ForecastText, type Row, Spent } from './budgets/columns.ts';
 import { draftOf, yamlOf } from './budgets/draft.ts';
+import { WindowsDialog } from './budgets/windows-dialog.ts';
 
 const path = '/admin/budgets';
 const everyMs = 3_000;
@@ -48,7 +49,7 @@ const filters: readonly FilterField[] = [
 ];
 
 interface Open {
-  readonly action: ManagedAction | 'new' | 'reset-all';
+  readonly action: ManagedAction | 'new' | 'reset-all' | 'windows';
   readonly budget?: Budget;
 }
 
@@ -71,6 +72,7 @@ export function view(): View {
       ? html`<div class="page-head">
             <h1>Budgets</h1>
             <div class="buttons">
+              ${who?.scoped === false && html`<button onClick=${() => setOpen({ action: 'windows' })}>Windows</button>`}
               ${who?.scoped === false && html`<button class="danger" onClick=${() => setOpen({ action: 'reset-all' })}>Reset all</button>`}
               <button class="primary" onClick=${() => setOpen({ action: 'new' })}>New budget</button>
             </div>
@@ -150,6 +152,7 @@ interface OpenProps {
 }
 
 function OpenDialog({ open: { action, budget }, userPath, close }: OpenProps): View {
+  if (action === 'windows') return html`<${WindowsDialog} onClose=${close} />`;
   if (action === 'reset-all')
     return html`<${ConfirmDialog}
       title="Reset every budget"
