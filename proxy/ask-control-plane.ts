@@ -3,9 +3,9 @@
 import type { Gateway } from './gateway.ts';
 import { forward } from './upstream/forward.ts';
 
-/** How long an answer may take, in milliseconds: whoever asks is waiting. */
+/** How long an answer may take, in milliseconds: a client is waiting. */
 const deadlineMs = 1_000;
-/** Questions at a time: beyond it, nobody is asked. */
+/** Questions at a time: beyond it, the control plane is not asked. */
 const mostAtOnce = 64;
 /** Of one answer. Bytes. */
 const longestAnswer = 1024 * 1024;

@@ -37,7 +37,7 @@ export function isKeptId(id: string): boolean {
   return /^[A-Za-z0-9_-][A-Za-z0-9_.:-]{0,199}$/.test(id);
 }
 
-/** Writing waits for nobody, and what is being written is found already. */
+/** No request waits for a write, and what is being written can already be read. */
 export class KeptHomes {
   readonly #parts: KeptHomesParts;
   readonly #pending = new Map<string, { readonly home: KeptHome; readonly written: Promise<void> }>();

@@ -83,19 +83,19 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     return this.consumer;
   }
 
-  /** Whom guardrails may ask in its name. */
+  /** What guardrails may ask for this request. */
   get outside(): Outside {
     return outsideOf(this.#served, this.gateway);
   }
 
-  /** Asks a model for embeddings in its name. */
+  /** Asks a model for embeddings for this request. */
   embedder(model: string): Embedder {
     return embedderOf(model, this.#served, this.gateway);
   }
 
   get #served(): ServedRequest & { readonly exchange: Exchange } {
     const { exchange, principal, snapshot, call } = this;
-    if (principal === undefined) throw new Error('somebody is asked in the name of a caller who is not known');
+    if (principal === undefined) throw new Error('the caller of the request is not known yet');
     return { exchange, principal, snapshot, call };
   }
 
@@ -164,7 +164,7 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     this.ending = ending;
     this.held?.release();
     try {
-      // Requests that wait for this one's answer hear of its end, whatever fails.
+      // Requests that wait for this one's answer are told of its end, whatever fails.
       let usage: TokenUsage | undefined;
       try {
         usage = settle(this, this.gateway);

@@ -1,4 +1,4 @@
-// What a heartbeat says of targets: those that are not usable at this moment and why, and how those that were asked are doing.
+// What a heartbeat says of targets: those that are not usable at this moment and why, and the results of those that were asked.
 import {
   type AskedTarget,
   type HeartbeatBody,

@@ -11,7 +11,7 @@ const pauseMs = 20;
 
 /**
  * Whether this proxy has the revision in force: at once when it has, otherwise the store is asked until it has. False after a second,
- * also when the store does not answer. `gone`: the client has left, so nobody waits.
+ * also when the store does not answer. `gone`: the client has left, so the wait ends.
  */
 export async function awaitEnforced(
   state: Pick<StateFollower, 'status' | 'refresh'>,

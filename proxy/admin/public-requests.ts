@@ -1,4 +1,4 @@
-// Requests under /admin that nobody needs a key for: the page of the dashboard, and logging in. And what a browser says that the control plane cannot see.
+// Requests under /admin that need no key: the page of the dashboard, and logging in. Also the headers of a browser that the control plane cannot see.
 import type { IncomingMessage } from 'node:http';
 import { isOwnPage } from '../../plane/browser-session.ts';
 import { plainAddress } from '../../schemas/keys/client-address.ts';

@@ -19,7 +19,7 @@ export interface Question {
   /** In the dialect of OpenAI, with its `model`; `stream` is of no effect. */
   readonly body: JsonObject;
   readonly timeoutMs: number;
-  /** Fires when nobody needs the answer any more; absent: it is needed. */
+  /** Fires when the answer is no longer needed; absent: it is needed. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -13,7 +13,7 @@ const nothing: Buffer = Buffer.alloc(0);
 /** Tells once what has come: all of the body, plain; or why not. */
 type Told = (body: Buffer, broken: Refusal | undefined) => void;
 
-/** Reads an answer until it is over, or until whoever makes the request leaves: then its taps have seen what has come. */
+/** Reads an answer until it is over, or until the maker of the request leaves: then its taps have seen what has come. */
 export function readDelivery(delivery: Delivery, request: ModelRequest, told: Told): void {
   const { answer, taps } = delivery;
   const isWhole = answer.complete && !answer.stream;

@@ -1,4 +1,4 @@
-// The target with the shortest time to its first byte comes first; now and then another one, to learn how it is doing.
+// The target with the shortest time to its first byte comes first; sometimes another one does, to measure it.
 import type { Ballot } from './ballot.ts';
 import type { Turn } from './turns.ts';
 

@@ -1,4 +1,4 @@
-// The verdicts of the control plane as a request meets them: by user path and by label. A request asks nobody.
+// The verdicts of the control plane as a request meets them: by user path and by label. A request does not ask the control plane.
 import { compareBudgets } from '../../schemas/budgets/budget.ts';
 import type { BudgetVerdict } from '../../schemas/budgets/verdicts.ts';
 import { mostLabelledBudgets } from '../../schemas/metrics.ts';

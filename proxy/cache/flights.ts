@@ -12,13 +12,13 @@ export interface SharedAnswer extends CachedAnswer {
 /** What a follower does next: it gets the answer, makes the call for the others, or makes one for itself alone. */
 export type Landing = SharedAnswer | 'lead' | 'alone';
 
-/** How a call ended that others wait for: an answer; `left`: its client has gone, or its own limits refuse it; `failed`; `unkept`: an answer that nobody else may get. */
+/** How a call ended that others wait for: an answer; `left`: its client has gone, or its own limits refuse it; `failed`; `unkept`: an answer that no other request may get. */
 export type FlightEnd = SharedAnswer | 'left' | 'failed' | 'unkept';
 
 /** Of one call, and of all. More make calls of their own. */
 const mostFollowers = 1_000;
 const mostFollowersInAll = 10_000;
-/** After so many failed calls nobody waits for another one. */
+/** After so many failed calls no request waits for another one. */
 const mostFailures = 2;
 
 type Follower = Pick<Exchange, 'gone' | 'waiting'>;

@@ -1,4 +1,4 @@
-// The members of a request that say nothing about its answer, and those that make an answer no one else's.
+// The members of a request that say nothing about its answer, and those that make an answer one that no other request may get.
 import type { Operation } from '../dialects/dialect.ts';
 
 const stream = ['stream', 'stream_options'];

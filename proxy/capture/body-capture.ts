@@ -28,7 +28,7 @@ export class BodyCapture implements Tap {
   #request: Buffer | undefined;
   #passing: BoundedBytes | undefined;
   #answer: Pick<Answer, 'contentEncoding'> = { contentEncoding: undefined };
-  /** All of an answer that came at once. It is read before anybody can change it. */
+  /** All of an answer that came at once. It is read before other code can change it. */
   #whole: Buffer | undefined;
   #body: BoundedBytes | undefined;
   #stream: StreamCapture | undefined;

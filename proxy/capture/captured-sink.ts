@@ -1,4 +1,4 @@
-// A sink that shows the bytes of an answer to someone else, too.
+// A sink that also passes the bytes of an answer to a second reader.
 import type { Failure, Sink } from '../answer.ts';
 
 /** The client has its bytes first. */

@@ -37,18 +37,18 @@ export interface ToldRefusal {
   readonly body: string;
 }
 
-/** A request to a model, whoever makes it: a client, or the gateway itself. */
+/** A request to a model, from a client or from the gateway itself. */
 export interface ModelRequest {
   /** The headers that came with it, names and values in turn. */
   readonly request: Pick<IncomingMessage, 'rawHeaders'>;
   /** Echoed as x-request-id and sent upstream. */
   readonly id: string;
   readonly startedAtMs: number;
-  /** Whoever made it left before the answer was complete. */
+  /** The client left before the answer was complete, or the gateway gave the question up. */
   gone: boolean;
   /** Set by the step that waits. */
   waiting: Waiting | undefined;
-  /** Undefined while nobody asked for a key. Of a model request that was let in, its trip knows the caller. */
+  /** Undefined while no key was checked. Of a model request that was let in, its trip knows the caller. */
   caller: LoggedCaller | undefined;
   /** The trace it belongs to; undefined: none, or not worked out, because no provider was asked. */
   trace: RequestTrace | undefined;

@@ -1,4 +1,4 @@
-// Keeps a provider's secrets out of what a client is told in the provider's words.
+// Removes a provider's secrets from its messages to a client.
 
 const mark = '[redacted]';
 /** Anything that looks like a key, such as the masked one that providers quote: `sk-proj-abc***1234`. */

@@ -1,4 +1,4 @@
-// Keeps a provider's secrets out of what its answers tell a client: in errors, as events or within a body, and in events too long to be
+// Removes a provider's secrets from its answers to a client: in errors, as events or within a body, and in events too long to be
 // read.
 import { redact } from './redact.ts';
 

@@ -58,6 +58,6 @@ export async function askModels(provider: AskedProvider, { pools, deadlines, now
   const said = modelList.read(answer.body.toString('utf8'));
   if (said === undefined) return askAgain('it is no list of models');
   const list = usableModels(said);
-  // A provider that has lost its models for a moment would take them from everyone.
+  // A provider without models for a moment would take them from all clients.
   return list.ids.length === 0 ? askAgain('it lists no model') : list;
 }

@@ -10,7 +10,7 @@ export interface OpenDiscovery extends AskingParts, Pick<DiscoveryParts, 'change
   readonly log: DiscoveryParts['log'] & Record<'warn', (text: string) => void>;
 }
 
-/** Resolves when the copy is read; asks nobody before it is told of providers. */
+/** Resolves when the copy is read; asks no provider before it gets the list of providers. */
 export async function openDiscovery({ path, log, nowMs, changed, ...parts }: OpenDiscovery): Promise<Discovery> {
   const { inventories: recalled, warning } = await recallInventories(path);
   if (warning !== undefined) log.warn(warning);

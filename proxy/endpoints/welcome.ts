@@ -4,7 +4,7 @@ import type { FastifyPluginAsync } from 'fastify';
 /** Paths that may be the base URL of a client. */
 export const basePaths = ['/', '/v1'] as const;
 
-/** No version and nothing of the configuration: whoever asks may be anyone. */
+/** No version and nothing of the configuration: the client may be a stranger. */
 const words = {
   name: 'Model gateway',
   base_urls: { openai: '/v1', anthropic: '/' },

@@ -1,4 +1,4 @@
-// Rules that do not hold for a request although someone may think so.
+// Rules that do not hold for a request, although an operator may expect it.
 import type { MergedRule } from '../../schemas/rules/merge.ts';
 import { ruleTitle } from '../../schemas/rules/rule.ts';
 import { explainUnenforced } from '../../schemas/rules/unenforced.ts';

@@ -1,4 +1,4 @@
-// What is asked of an explanation, and by whose eyes the answer is read.
+// The question for an explanation, and which operator reads the answer.
 import type { AuthKey } from '../../schemas/keys/auth-key.ts';
 import { isWithin } from '../../schemas/user-path.ts';
 import type { Balance } from '../balance/balance.ts';

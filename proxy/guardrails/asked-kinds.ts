@@ -1,4 +1,4 @@
-// The guardrails of the configuration that ask somebody else, compiled.
+// The guardrails of the configuration that ask a service or a model, compiled.
 import type { Guardrail as WrittenGuardrail } from '../../schemas/types.ts';
 import type { Hook } from '../upstream/hooks.ts';
 import { askedChecks } from './asked.ts';

@@ -1,4 +1,4 @@
-// Guardrails that ask somebody else: what they ask about, and what becomes of it when no verdict comes.
+// Guardrails that ask a service or a model: the texts that they ask about, and the outcome when no verdict comes.
 import type { SaidText } from '../dialects/texts.ts';
 import type { CheckContext, Checks, FailedVerdict, Verdict } from './guardrail.ts';
 import { windowed } from './windowed.ts';

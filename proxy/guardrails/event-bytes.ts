@@ -1,4 +1,4 @@
-// The events of a stream with their bytes, so that one that nobody changes goes on as it came.
+// The events of a stream with their bytes, so that an unchanged event goes on as it came.
 import { dataOf, firstEventEnd, lastEventEnd } from '../bytes/events.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 

@@ -19,7 +19,7 @@ export interface GuardedCaller {
   readonly userPath: string;
   /** As the client asks for it. */
   readonly model: string;
-  /** Whom guardrails may ask in its name; absent: nobody. */
+  /** The services and models that guardrails may ask for it; absent: none. */
   readonly outside?: Outside | undefined;
 }
 

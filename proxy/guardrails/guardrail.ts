@@ -1,4 +1,4 @@
-// What a guardrail is to the line: whom it is for, and what it says of a request, of an answer and of a stream.
+// The interface of a guardrail: the user paths that it is for, and its checks of a request, an answer and a stream.
 import type { GuardrailKind } from '../../schemas/guardrails/merge-guardrails.ts';
 import type { Guardrail as WrittenGuardrail } from '../../schemas/types.ts';
 import type { RequestTexts, Role, SaidText, TextForm } from '../dialects/texts.ts';
@@ -45,7 +45,7 @@ export interface CheckContext {
   readonly model: string;
   /** What was masked in this request. */
   readonly masks: Masks;
-  /** Whom guardrails may ask; absent: nobody. */
+  /** The services and models that guardrails may ask; absent: none. */
   readonly outside?: Outside | undefined;
 }
 

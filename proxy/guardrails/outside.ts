@@ -1,4 +1,4 @@
-// What guardrails can ask somebody else for: a service of the operator, or a model. The line gives it to them, for one request.
+// What guardrails can ask: a service of the operator, or a model. The pipeline gives it to them, for one request.
 import type { JsonObject } from '../dialects/json.ts';
 import type { Hook, HookReply } from '../upstream/hooks.ts';
 

@@ -1,4 +1,4 @@
-// Why somebody else says no: a category in a few words, never what was found, because clients are told and records keep it.
+// The reason that a service or a model gives for a refusal: a category in a few words, never what was found, because clients are told and records keep it.
 
 const category = /^[A-Za-z0-9](?:[A-Za-z0-9 _.-]{0,62}[A-Za-z0-9])?$/;
 

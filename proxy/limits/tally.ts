@@ -169,7 +169,7 @@ export class Tally {
     return children >= maxChildren || bytes >= mostBytes;
   }
 
-  /** What it decided so far; its refusals are there from the start, so that whoever watches them sees the first one. */
+  /** What it decided so far; its refusals are there from the start, so that a metric that watches them shows the first one. */
   decided(): DecisionCount[] {
     const { rule, requestsCap, tokensCap, slotsCap } = this.caps;
     const caps = { requests: requestsCap, tokens: tokensCap, concurrent: slotsCap };

@@ -1,4 +1,4 @@
-// What a door of opaque calls is: a row that says what is served there, and where a call at it goes.
+// The type of a door of opaque calls: a row that says what is served there, and where its calls go.
 import type { Tap } from '../answer.ts';
 import type { HeldBody } from '../body-budget.ts';
 import type { Exchange } from '../connection/exchange.ts';
@@ -68,7 +68,7 @@ export interface Aim {
   readonly call: { readonly model: string; readonly stream: boolean } | undefined;
   /** Called when an answer of the target can be relayed. */
   readonly tap: (answer: UpstreamAnswer, target: OpaqueTarget) => Tapped;
-  /** In whose words the answer is; absent: nobody's. */
+  /** The operation whose format the answer has; absent: none. */
   readonly operation?: Operation | undefined;
 }
 

@@ -35,7 +35,7 @@ async function aimForm(operation: MediaOperation, knock: Knock, gateway: Gateway
     throw refusal('unsupported_encoding');
   const holding = { mostBytes: Math.min(mostHeldBytes, snapshot.bodyLimitBytes), held };
   const form = new MultipartBody(body, boundaryOf(contentType), holding);
-  // When the client has its answer, or has left, nobody needs the rest.
+  // When the client has its answer, or has left, the rest is not needed.
   exchange.response.once('close', () => form.destroy());
   const { model } = await form.found;
   const isFree = principal.allowedModels === undefined;

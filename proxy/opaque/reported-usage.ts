@@ -1,4 +1,4 @@
-// The tap that reads what a provider itself says that an answer cost. Nothing is estimated: of sound and images nobody can say it from outside.
+// The tap that reads the cost of an answer as its provider reports it. Nothing is estimated, because sound and images do not show their cost.
 import type { Answer, Sink, Tap } from '../answer.ts';
 import { findUsage } from '../tokens/find-usage.ts';
 import { ReadSink } from '../tokens/read-sink.ts';

@@ -1,5 +1,5 @@
-// A session: two open WebSockets, and what passes between them. Messages go on as they came; whoever does not take them makes the other
-// end wait. The session is over once both ends are closed.
+// A session: two open WebSockets, and what passes between them. Messages go on as they came; an end that does not take them makes the
+// other one wait. The session is over once both ends are closed.
 import type { SessionSettings } from '../snapshot/snapshot.ts';
 import type { WebSocketEnd } from '../web-socket.ts';
 import { broken, type Closing, clientClosed, providerClosed, type Side, silent, tooLong } from './closing.ts';

@@ -3,7 +3,7 @@ import type { AuditData, RequestRecord } from '../../schemas/records/request-rec
 import type { CachedFacts } from '../../store/cache/answer-cache.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
 
-/** `hit`: the kept answer that it got. `semantic`: what was found among requests that mean the same; absent: nobody looked. */
+/** `hit`: the kept answer that it got. `semantic`: what was found among requests that mean the same; absent: the semantic cache was not asked. */
 export interface RecordedCaching extends NonNullable<LoggedTrip['caching']> {
   readonly hit: { readonly facts: CachedFacts } | undefined;
   readonly semantic?: (NonNullable<AuditData['semantic_cache']> & { readonly place?: object | undefined }) | undefined;

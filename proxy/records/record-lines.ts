@@ -60,7 +60,7 @@ interface Pattern extends Shared {
   readonly pieces: readonly string[];
 }
 
-/** Stands for what is not shared: nobody can guess it, so it stands nowhere else in a line. */
+/** Stands for what is not shared: it is random, so it is nowhere else in a line. */
 const gap = randomBytes(16).toString('hex');
 const gapJson = JSON.stringify(gap);
 

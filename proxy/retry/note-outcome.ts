@@ -39,7 +39,7 @@ export interface Consequence {
 
 type Tally = Pick<UpstreamTally, 'begun' | 'ended'>;
 
-/** An answer can be relayed; `gone`: nobody is there any more to get it. `nowMs`: of the gateway's clock. */
+/** An answer can be relayed; `gone`: the client has left. `nowMs`: of the gateway's clock. */
 export function noteAnswered(call: EndedCall, nowMs: number, gone: boolean, tally: Tally): void {
   if (!gone) tally.begun(call.target, (nowMs - call.startedAtMs) / 1000);
   noteSuccess(call, nowMs, gone);

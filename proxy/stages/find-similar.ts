@@ -110,7 +110,7 @@ async function within<Value>(ms: number, coming: Promise<Value> | undefined): Pr
   const late = pause(Math.max(1, ms), undefined, { signal: given.signal }).then(() => {
     throw new Late('the nearest embedding was not found in time');
   });
-  // Whichever is second has nobody who listens.
+  // The rejection of the second one is not handled elsewhere.
   late.catch(() => undefined);
   coming?.catch(() => undefined);
   try {

@@ -1,4 +1,4 @@
-// What the client hears when no target gave an answer: one refusal, and the wait after which a retry can succeed (spec: Errors, saturation).
+// The answer to a client when no target gave one: one refusal, and the wait after which a retry can succeed (spec: Errors, saturation).
 import { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { explain, rejectTargets, waitOf } from '../limits/rejection.ts';

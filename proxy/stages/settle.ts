@@ -16,7 +16,7 @@ import type { Ending } from './relay.ts';
 /** A target whose answer was relayed. */
 export type SettledAnswer = NonNullable<RecordedTrip['accepted']> & { readonly allowance: Allowance };
 
-/** Everything that is known of one call of a model when it is over, whoever made it. What it did not come to is undefined. */
+/** Everything that is known of one call of a model when it is over, of a client or of the gateway. Parts that it did not reach are undefined. */
 export interface CallTrip extends RecordedTrip {
   readonly exchange: ModelRequest;
   readonly snapshot: Snapshot;

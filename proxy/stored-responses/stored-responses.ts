@@ -1,4 +1,4 @@
-// Keeps responses behind the backs of requests: writing waits for nobody, and what is being written is found already.
+// Keeps responses without delaying requests: no request waits for a write, and a response that is being written can already be read.
 
 import { keptLimits } from '../../store/state/kept-items.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';

@@ -1,4 +1,4 @@
-// What a provider's answers say of its own rate limits for us, so that a target is left alone before it answers 429.
+// The rate limits that a provider's answers report for this gateway, so that a target is not asked before it answers 429.
 import { durationMs, momentMs } from './reset-time.ts';
 
 /** What providers limit. */

@@ -1,4 +1,4 @@
-// How many calls of the last seconds ended how: ten slices of time.
+// Counts the outcomes of calls of the last seconds: ten slices of time.
 
 const slices = 10;
 

@@ -1,4 +1,4 @@
-// When a provider's limit is whole again, in the ways providers write it.
+// Reads when a provider's limit resets, in the formats of the providers.
 import { parseMoment } from '../../schemas/rules/moment.ts';
 
 /** In milliseconds. A number without a unit means seconds. */

@@ -1,4 +1,4 @@
-// How long a provider, or one of its keys, is left alone that has too much to do. Milliseconds.
+// How long an overloaded provider, or one of its keys, is not asked. Milliseconds.
 
 /** When it does not say for how long. */
 export const unsaidRestMs = 1_000;

@@ -75,7 +75,7 @@ export function exportTraces(
     drawSpanId: () => ids.generateSpanId(),
     isSampled: (traceId, parent) => isSampledBy(sampler, traceId, parent),
     take(span) {
-      // The processor would drop it, too, but say so to nobody.
+      // The processor would drop it, too, but not report it.
       if (counts.waiting >= queue.maxQueueSize) {
         counts.dropped += 1;
         return;

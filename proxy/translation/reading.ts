@@ -1,4 +1,4 @@
-// Reads the answer to a translated call as soon as it is there, so that one of which no sense can be made can be had elsewhere.
+// Reads the answer to a translated call as soon as it is there, so that another target is asked when an answer cannot be understood.
 import type { Answer } from '../answer.ts';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';

@@ -184,7 +184,7 @@ class TranslatedStream implements Sink {
     const clean = (words: string): string => redactWords(words, secrets, mostWords);
     const message = clean(failure.message);
     const code = failure.code ?? failure.type;
-    // Clients read the kinds of the error envelope, whoever the provider is (spec, Error envelope).
+    // Clients read the kinds of the error envelope from every provider (spec, Error envelope).
     const type = errorTypes.find((known) => known === failure.type) ?? 'provider_error';
     return { kind: 'failed', failure: { message, code: code && clean(code), type, provider } };
   }

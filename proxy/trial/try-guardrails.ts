@@ -1,4 +1,4 @@
-// Tries the guardrails in force on a request or an answer that is never sent. Nothing is counted, and nobody else is asked.
+// Tries the guardrails in force on a request or an answer that is never sent. Nothing is counted, and no service or model is asked.
 import type { RequestRevision } from '../../schemas/records/request-record.ts';
 import type { Failure } from '../answer.ts';
 import type { Operation } from '../dialects/dialect.ts';

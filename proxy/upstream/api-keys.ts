@@ -140,7 +140,7 @@ export class ApiKeys {
   }
 }
 
-/** Half of a SHA-256 is enough: nobody finds a secret of 100 bits by it. */
+/** Half of a SHA-256 is enough: a secret of 100 bits cannot be found by it. */
 function markOf(secret: string | undefined): string {
   return secret === undefined ? '' : createHash('sha256').update(secret).digest('hex').slice(0, 32);
 }

@@ -27,7 +27,7 @@ interface Known {
   addresses: LookupAddress[];
   /** It need not be asked for again. */
   isFresh: boolean;
-  /** Those that wait for an answer; undefined: nobody asks. */
+  /** Those that wait for an answer; undefined: no question is open. */
   waiting: Done[] | undefined;
   freshEnds: NodeJS.Timeout | undefined;
   staleEnds: NodeJS.Timeout | undefined;

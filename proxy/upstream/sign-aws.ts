@@ -10,7 +10,7 @@ export interface AwsRequest {
   readonly host: string;
   /** From the slash on, encoded as it will be sent, with its query. */
   readonly path: string;
-  /** Names and values in turn; those that stand here are signed, so nobody on the way may change them. */
+  /** Names and values in turn; these are signed, so no proxy on the way may change them. */
   readonly headers: readonly string[];
   /** Empty: there is none. */
   readonly body: Buffer;

@@ -64,7 +64,7 @@ class Tunnel {
   /** The proxy has answered. */
   #take(status: number, socket: Socket): void {
     this.#socket = socket;
-    // What happens to a tunnel that nobody uses any more is of no interest.
+    // Errors of a tunnel that is no longer used are ignored.
     socket.on('error', () => undefined);
     if (this.#isOver) socket.destroy();
     else if (status < 200 || status > 299) {

@@ -1,4 +1,4 @@
-// Writes the tools, and which of them may be called. Converse cannot say that none may: then there are none.
+// Writes the tools, and which of them may be called. Converse cannot forbid the call of tools: then no tools are sent.
 import type { ConversationRequest, ForeignTool, FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { loseForeignTool } from '../foreign-tools.ts';
 import { asFunctionTool } from '../free-text-tools.ts';

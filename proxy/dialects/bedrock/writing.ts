@@ -1,4 +1,4 @@
-// What the writers of a request's pieces have in common: whom they write for, and whom they tell of losses.
+// What the writers of a request's pieces have in common: the target, and the list of losses.
 import { fieldName } from '../field-names.ts';
 import type { ClientDialectName } from '../names.ts';
 import type { Losses } from '../translation.ts';

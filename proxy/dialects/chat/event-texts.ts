@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { EventTexts, StreamedText, StreamTexts } from '../texts.ts';
 
 const thoughts = ['reasoning_content', 'reasoning'];
-/** What a chunk may hold beside words that nobody misses. */
+/** Members of a chunk beside its words. A chunk with these alone can be left out. */
 const frame = new Set(['id', 'object', 'created', 'model', 'system_fingerprint', 'service_tier', 'obfuscation']);
 
 export const eventTexts: StreamTexts<EditableObject> = { read, again };

@@ -87,7 +87,7 @@ function readFile(part: JsonObject, at: string): FilePart {
   return { kind: 'file', source, ...rest };
 }
 
-/** The cache mark of a part or a message, and the members of a part that nobody knows. */
+/** The cache mark of a part or a message, and the members of a part that the gateway does not know. */
 export function marksOf(part: JsonObject, known: readonly string[]): Pick<TextPart, 'cacheMark' | 'own'> {
   const mark = optionalObject(part, 'cache_control');
   const own = ownOf({}, membersBut(part, ['type', 'cache_control', ...known]));

@@ -1,4 +1,4 @@
-// What writing one request needs everywhere: the target's quirks, and whom to tell of losses.
+// What writing one request needs everywhere: the target's quirks, and the list of losses.
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import { loseForeignTool } from '../foreign-tools.ts';

@@ -19,7 +19,7 @@ export function writeTurns(writing: Writing): WrittenTurns {
   const hoisted = request.turns.filter((turn, index) => !isInPlace(turn, index)).flatMap(textsOf);
   const messages = mergedMessages(request.turns.filter(isInPlace), writing);
   const system = writeSystem([...request.system, ...hoisted], writing);
-  // Anthropic refuses a conversation in which nobody speaks.
+  // Anthropic refuses a conversation without messages.
   if (messages.length > 0 || system === undefined) return { system, messages };
   return { system: undefined, messages: [{ role: 'user', content: system }] };
 }

@@ -1,4 +1,4 @@
-// Reads a whole response of a provider. The ids of its items are not kept: whoever shows the answer makes new ones.
+// Reads a whole response of a provider. The ids of its items are not kept: the writer of the answer makes new ones.
 import type { ConversationAnswer, Finish } from '../conversation/conversation.ts';
 import type { Part, ReasoningPart, TextPart } from '../conversation/parts.ts';
 import { isObject, type JsonObject, type JsonValue, listOf, numberOf, objectOf, textOf, unlessEmpty } from '../json.ts';
