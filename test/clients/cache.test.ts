@@ -1,4 +1,4 @@
-// The official clients with answers that were kept: a stream shows what JSON showed, and the other way round, whoever had made the answer.
+// The official clients with answers that were kept: a stream shows what JSON showed, and the other way round, with every provider.
 import { t as suite, test } from 'tap';
 import { startGateway, untilIdle } from '../support/gateway.ts';
 import type { ScenarioName } from '../support/scripted-model/scenarios.ts';

@@ -146,7 +146,7 @@ await test('a write that ends in the middle of a line, as on a full disk, costs 
   t.same(await readAll(openReader(t, place), 2_000), { ids: ids('a', 2_000), unreadable: 0 });
 });
 
-await test('a journal that nobody reads ends at its bound, and goes on when somebody does', async (t) => {
+await test('a journal that is not read ends at its bound, and goes on when it is read', async (t) => {
   const place = await start(t);
   const writer = openWriter(t, place, 'a', { segmentBytes: 1_000, mostBytes: 5_000 });
   for (const id of ids('a', 40)) {

@@ -83,7 +83,7 @@ const cases: Readonly<Record<string, KeptCase>> = {
     t.equal(await store.kept.get(named('b')), undefined, 'one whose time is over replaces and is not there');
   },
 
-  async 'the oldest items of an owner make room, and those of nobody else'(t, engine) {
+  async 'the oldest items of an owner make room, not those of other owners'(t, engine) {
     const stand = await start(t, engine, { owner: room(3) });
     await fill(stand, ['x', 'y'], '/other');
     await fill(stand, ['a', 'b', 'c']);

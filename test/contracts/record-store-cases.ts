@@ -220,7 +220,7 @@ const cases: Readonly<Record<string, Case>> = {
     t.equal(providers.length, 2, 'a request that reached no provider counts for none');
   },
 
-  async 'whoever watches gets every entry once, in the order in which they came'(t, engine) {
+  async 'a watch gets every entry once, in the order in which they came'(t, engine) {
     const { store } = await engine.start(t);
     await store.add([record(5)]);
     const { cursor, entries } = await store.arrived(undefined, 9);

@@ -176,7 +176,7 @@ const documentCases: Readonly<Record<string, Case>> = {
     t.match(await store.read(), { storeId: undefined, documents: [] });
   },
 
-  async 'a watch tells of every change by anyone, and of nothing else'(t, engine) {
+  async 'a watch tells of the changes of all writers, and of nothing else'(t, engine) {
     const place = await engine.start(t);
     const [watching, other] = [place.store, place.open()];
     let calls = 0;
@@ -195,7 +195,7 @@ const documentCases: Readonly<Record<string, Case>> = {
       t.pass(what);
     };
     await told('a change of its own', () => change(watching, put('a', '1')));
-    await told('a change by somebody else', () => change(other, put('a', '2')));
+    await told('a change by another writer', () => change(other, put('a', '2')));
     await told('a deletion', () => change(other, remove('a', '2')));
     await told('a change by another process', async () => {
       await (await startWriter(t, place, 'once')).exited;

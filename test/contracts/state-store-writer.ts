@@ -27,7 +27,7 @@ async function commitPairs(target: StateStore): Promise<never> {
   }
 }
 
-/** Read, add one, write, again when somebody else was first. */
+/** Read, add one, write, again when another writer was first. */
 async function increment(target: StateStore): Promise<void> {
   for (;;) {
     const state = await target.read();

@@ -1,4 +1,4 @@
-// PATCH of a managed key: what changes and what stays, and that nobody grants more than the own key has.
+// PATCH of a managed key: what changes and what stays, and that an operator grants no more than its own key has.
 import { type Test, test } from 'tap';
 import { type Stand, startKeyServer } from './auth-keys-server.ts';
 
@@ -89,7 +89,7 @@ async function startLead(t: Test) {
   return { stand, lead, within: { user_path: '/team/dev', allowed_models: ['fast'], expires_at } };
 }
 
-await test('nobody grants by a PATCH what the own key does not have', async (t) => {
+await test('an operator cannot grant by a PATCH what its own key does not have', async (t) => {
   const { stand, lead, within } = await startLead(t);
   const later = '2026-06-02T00:00:00.001Z';
   const open = { user_path: '/team/dev' };
@@ -156,7 +156,7 @@ await test('a rotation issues a key in the place of another, which works for as 
   t.match((await rotate('nobody', {})).body, { status_code: 404, code: 'auth_key_not_found' });
 });
 
-await test('nobody gets the secret of a key that has more rights by rotating it', async (t) => {
+await test('an operator cannot get the secret of a key with more rights by rotating it', async (t) => {
   const { stand, lead, within } = await startLead(t);
   for (const [draft, code] of [
     [within, undefined],

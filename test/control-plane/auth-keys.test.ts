@@ -152,7 +152,7 @@ await test('a write that changes nothing stores nothing', async (t) => {
   t.same(await stand.store.revision(), before);
 });
 
-await test('a key is switched off for good, and can be deleted', async (t) => {
+await test('a key that is switched off stays off, and can be deleted', async (t) => {
   const stand = await startKeyServer(t);
   const { id } = await stand.issue();
   stand.clock.nowMs += 60_000;

@@ -91,7 +91,7 @@ await test('a store whose documents only proxies know is not read', async (t) =>
   await t.rejects(documents.read(), StoreUnavailable);
 });
 
-await test('documents in force are not read again, and those that somebody else has written are', async (t) => {
+await test('documents in force are not read again, and those that another process has written are', async (t) => {
   const directory = temporaryDirectory(t);
   const [store, other] = [openSealedStore({ directory, pollMs: 60_000 }), openSealedStore({ directory })];
   t.teardown(() => Promise.all([store.close(), other.close()]));

@@ -54,7 +54,7 @@ await test('a request is passed on with another key and under limits, until it i
     const said = (await paste(usage)).replaceAll('\n', ' ');
     return /"\/research" "period_label":"minute" "requests_used":5/.test(said) && said;
   });
-  t.match(used, /"demo" "period_label":"minute" "requests_used":5/, 'what was refused asked nobody');
+  t.match(used, /"demo" "period_label":"minute" "requests_used":5/, 'a refused request asked no provider');
 
   const file = join(config, 'server.yaml');
   writeFileSync(

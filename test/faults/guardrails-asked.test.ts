@@ -87,7 +87,7 @@ function wordsOf(text: string): string {
 }
 
 for (const kind of ['webhook', 'llm'] as const) {
-  await test(`no fault of a ${kind} holds a request up, or takes a slot for good`, async (t) => {
+  await test(`no fault of a ${kind} holds a request up, or keeps a slot`, async (t) => {
     const at = await stand(t);
     for (const [fault, behaviour] of Object.entries(faults)) {
       await at.service.behave(behaviour);

@@ -39,7 +39,7 @@ await test('a body beyond the limit: before a byte when it says so, else in the 
   await untilIdle(gateway);
 });
 
-await test('Expect: 100-continue is answered by whoever wants the body', async (t) => {
+await test('Expect: 100-continue is answered only when the body is wanted', async (t) => {
   const wanted = ['fake', 'Expect: 100-continue'] as const;
   const size = 100 * kibibyte;
   const connection = await openRaw(gateway.port, { t });
@@ -55,7 +55,7 @@ await test('Expect: 100-continue is answered by whoever wants the body', async (
     ['no such provider', uploadHead(ofLength(size), 'nobody', wanted[1]), '400 unknown_provider'],
   ];
   for (const [what, head, answer] of refused) {
-    t.same(await ask(t, head), [answer], `${what}: nobody is asked to go on`);
+    t.same(await ask(t, head), [answer], `${what}: the client is not asked to go on`);
   }
   await upstream.behave({ kind: 'refused' });
   const unreachable = await ask(t, uploadHead(ofLength(size), ...wanted));
@@ -93,7 +93,7 @@ await test('a kept connection that was closed meanwhile: what is short is sent a
   }
 });
 
-await test('many slow uploads and bodies of one-byte chunks hold up nobody', async (t) => {
+await test('many slow uploads and bodies of one-byte chunks hold up no other request', async (t) => {
   const free = (head: string): string => head.replace('/slots', '/free');
   const slow = await Promise.all(
     Array.from({ length: 100 }, async () => {

@@ -1,4 +1,4 @@
-// Bodies that are passed on while they come: they take no memory, and whoever stalls, leaves or floods holds nothing for long.
+// Bodies that are passed on while they come: they take no memory, and a client that stalls, leaves or floods holds nothing for long.
 import { t as suite, test } from 'tap';
 import { createServer } from '../../plane/http.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';

@@ -1,4 +1,4 @@
-// The access log of a real proxy: who has a line, what it says, the switch while it runs, and a standard output that nobody reads.
+// The access log of a real proxy: which requests have a line, its content, the switch while it runs, and a standard output that is not read.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
@@ -202,7 +202,7 @@ await test('what waits is written at the end', async (t) => {
   t.match(linesOf('last'), [{ status: 200 }]);
 });
 
-await test('a standard output that nobody reads costs bounded memory and no request its time', async (t) => {
+await test('a standard output that is not read takes bounded memory and delays no request', async (t) => {
   const home = temporaryDirectory(t);
   writeStartConfig(home, { files: config('all') });
   const env = {

@@ -33,7 +33,7 @@ const gateway = await startGateway(suite, { config });
 const inForce = (changed: object) => gateway.applyConfig({ 'gateway.yaml': { ...config, ...changed } });
 
 let talks = 0;
-/** A conversation that nobody has had: its system prompt tells it from others. */
+/** A new conversation: its system prompt is different from all others. */
 const talk = (more: object = {}) => {
   talks += 1;
   const system = { role: 'system', content: `talk ${talks}` };

@@ -104,7 +104,7 @@ await test('a client that waits may leave, and the others still get the answer',
   await untilIdle(gateway);
 });
 
-await test('after two calls that failed nobody waits for a third', async (t) => {
+await test('after two failed calls no request waits for a third', async (t) => {
   const gate = createGate();
   t.teardown(() => gate.release());
   const before = upstream.ledger.length;
@@ -126,7 +126,7 @@ await test('after two calls that failed nobody waits for a third', async (t) => 
   await waiting(0);
 });
 
-await test('an answer that nobody else may get sends each to the provider', async (t) => {
+await test('an answer that may not be shared sends each request to the provider', async (t) => {
   const body = question({ max_tokens: 1 });
   const gate = createGate();
   t.teardown(() => gate.release());

@@ -35,7 +35,7 @@ const gateway = await startGateway(suite, { config });
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
 
 let questions = 0;
-/** A question that nobody has asked. */
+/** A question that was not asked before. */
 const question = (): string => {
   questions += 1;
   return `question ${questions}`;
@@ -74,7 +74,7 @@ async function ask(body: object | string, init: GatewayRequest = {}, path = '/v1
 
 const pathHeader = (userPath: string) => ({ 'x-gateway-user-path': userPath });
 
-await test('an equal request gets the same answer, and nobody is asked', async (t) => {
+await test('an equal request gets the same answer, and no provider is asked', async (t) => {
   const body = chat();
   const first = await ask(body);
   t.match(first, { status: 200, cache: 'miss', age: null, calls: 1 });
@@ -175,7 +175,7 @@ const event = (value: object | string) => `data: ${typeof value === 'string' ? v
 const chunk = (delta: object, finish_reason: string | null) =>
   event({ id: 'c', choices: [{ index: 0, delta, finish_reason }] });
 
-await test('only whole answers that anyone may get are kept', async (t) => {
+await test('only whole answers that every caller may get are kept', async (t) => {
   const rows: Record<string, Behaviour> = {
     'an error': { kind: 'error', status: 400 },
     'an error with status 200': { kind: 'json', body: { error: { message: 'no' } } },

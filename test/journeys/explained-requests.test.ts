@@ -110,7 +110,7 @@ await test('without the header, and for other keys, there is none', async (t) =>
   t.match(await gone.json(), { code: 'explanation_not_found' });
 });
 
-await test('what the cache was to a request is said: nobody is asked for an answer that was kept', async (t) => {
+await test('an explanation names the outcome of the cache, and no attempt for a kept answer', async (t) => {
   t.notOk('cache' in (await explained((await call({ model: 'well/m' })).id)), 'it is off');
   await gateway.applyConfig({ 'gateway.yaml': { ...config, cache: { enabled: true } } });
   for (const cache of ['miss', 'hit']) {

@@ -72,7 +72,7 @@ for (const store of scenarioStores) {
       t.equal(await executed(first, 'here'), 'fake-large');
     });
 
-    await group.test('an alias of a user path is there for it and below it, and for nobody else', async (t) => {
+    await group.test('an alias of a user path exists for this path and below it, not for other paths', async (t) => {
       for (const path of ['/team-a', '/team-a/app']) t.equal(await executed(first, 'team', path), 'fake-small', path);
       for (const path of ['/', '/team-alpha']) t.equal(await executed(first, 'team', path), 'model_not_found', path);
       t.ok((await listed(first, '/team-a')).has('team'));

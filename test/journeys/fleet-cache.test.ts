@@ -94,22 +94,25 @@ for (const store of scenarioStores) {
       t.equal(cost, 0);
     });
 
-    await group.test('a reset is in force on every proxy within a second, and for nobody else', async (t) => {
-      const mine: [string, object] = ['/team/app', chat('mine')];
-      const theirs: [string, object] = ['/team-alpha', chat('theirs')];
-      await keep(fleet, ...theirs);
-      await reset(t, fleet, 'user_path=/team', mine);
-      await reset(t, fleet, 'user_path=%2Fteam%2Fapp%2F', mine);
-      t.ok(await isKept(first, ...theirs), 'a path that only looks alike');
-      await reset(t, fleet, 'model=Chat', mine);
-      await keep(fleet, ...theirs);
-      await reset(t, fleet, 'model=fake/fake-small', mine);
-      await keep(fleet, '/team', chat('large', 'fake-large'));
-      await reset(t, fleet, 'model=fake-small', mine);
-      t.ok(await isKept(first, '/team', chat('large', 'fake-large')), 'another model');
-      await reset(t, fleet, 'scope=gateway', mine);
-      t.notOk(await isKept(first, '/team', chat('large', 'fake-large')));
-    });
+    await group.test(
+      'a reset is in force on every proxy within a second, and only for the answers that it names',
+      async (t) => {
+        const mine: [string, object] = ['/team/app', chat('mine')];
+        const theirs: [string, object] = ['/team-alpha', chat('theirs')];
+        await keep(fleet, ...theirs);
+        await reset(t, fleet, 'user_path=/team', mine);
+        await reset(t, fleet, 'user_path=%2Fteam%2Fapp%2F', mine);
+        t.ok(await isKept(first, ...theirs), 'a path that only looks alike');
+        await reset(t, fleet, 'model=Chat', mine);
+        await keep(fleet, ...theirs);
+        await reset(t, fleet, 'model=fake/fake-small', mine);
+        await keep(fleet, '/team', chat('large', 'fake-large'));
+        await reset(t, fleet, 'model=fake-small', mine);
+        t.ok(await isKept(first, '/team', chat('large', 'fake-large')), 'another model');
+        await reset(t, fleet, 'scope=gateway', mine);
+        t.notOk(await isKept(first, '/team', chat('large', 'fake-large')));
+      },
+    );
   });
 }
 

@@ -1,4 +1,4 @@
-// Responses later, through the official SDK: read, continued, listed, deleted and cancelled, whoever keeps them, and by their owner alone.
+// Stored responses through the official SDK: read, continued, listed, deleted and cancelled, kept here or at the provider, by their owner alone.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { APIError, OpenAI } from 'openai';

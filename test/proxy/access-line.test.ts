@@ -1,4 +1,4 @@
-// The lines of the access log: their members, how long they may be, and that nobody can forge one.
+// The lines of the access log: their members, how long they may be, and that clients cannot forge one.
 import { test } from 'tap';
 import { identityOf } from '../../plane/identity.ts';
 import { AccessLines } from '../../proxy/access-line.ts';
@@ -124,7 +124,7 @@ await test('what is not known is not there; a refusal names its rule', async (t)
 
 const hostile = '"},\n{"level":"error"\u2028\u202e\u0085\u0000\ud800\\';
 
-await test('nobody forges a line: every text of a stranger is one JSON text of visible characters', async (t) => {
+await test('clients cannot forge a line: every text of a stranger is one JSON text of visible characters', async (t) => {
   const line = lineOf({
     path: hostile,
     exchange: { ...least.exchange, id: hostile, clientAddress: hostile },

@@ -88,8 +88,12 @@ await test('a timeout, or the end of the request, breaks it off and leaves no sl
   t.equal(codeOf(await asking), 'client_left');
   t.equal(stand.figures().slots, 0);
   await stand.first.waitFor((ledger) => ledger.every(({ clientClosedAtMs }) => clientClosedAtMs !== undefined));
-  t.equal(stand.second.ledger.length, 0, 'nobody else is asked');
-  t.equal(codeOf(await stand.ask({ signal: leaving.signal })), 'client_left', 'nothing is sent for nobody');
+  t.equal(stand.second.ledger.length, 0, 'no other provider is asked');
+  t.equal(
+    codeOf(await stand.ask({ signal: leaving.signal })),
+    'client_left',
+    'nothing is sent for a client that has left',
+  );
   t.equal(stand.first.ledger.length, 3);
   t.same(
     stand.records.map(({ status_code }) => status_code),

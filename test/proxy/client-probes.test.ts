@@ -22,7 +22,7 @@ async function probe(port: number, line: string, ...headers: string[]): Promise<
   return first;
 }
 
-await test('whoever opens a base URL is told what answers, without a key', async (t) => {
+await test('a base URL tells what answers there, without a key', async (t) => {
   for (const path of ['/', '/v1', '/?client=agent']) {
     const answer = await probe(plain.port, `GET ${path}`);
     t.equal(answer.status, 200, path);

@@ -81,7 +81,7 @@ await test('a family stands for every model of its targets; an alias of the same
   t.notOk(listed.has('eu/*'));
 });
 
-await test('an alias of some user paths does not exist for others, a disabled one for nobody', async (t) => {
+await test('an alias of some user paths does not exist for others, a disabled one for no path', async (t) => {
   const snapshot = compiled([
     { source: 'fast', targets: to('a/x'), user_paths: ['/team-a', '/b/app'] },
     { source: 'a/y', targets: to('c/w'), user_paths: ['/team-a'] },

@@ -35,7 +35,7 @@ function start(t: Test, keptLimits: Partial<KeptLimits> = {}): Stand {
 
 const record = (id: string, text = '') => ({ response: { id, output: [{ type: 'message', text }] }, input_items: [] });
 
-await test('what is being written is found at once, by its owner alone, and is forgotten for good', async (t) => {
+await test('what is being written is found at once, by its owner alone, and a deleted one is not found again', async (t) => {
   const { responses } = start(t);
   responses.keep('resp_1', '/team', record('resp_1', 'first'), 100);
   responses.keep('resp_1', '/team', record('resp_1', 'second'), 100);

@@ -23,7 +23,7 @@ export interface OpenOptions {
   readonly theme?: 'light' | 'dark';
   /** Default 1440 by 900. */
   readonly size?: { readonly width: number; readonly height: number };
-  /** The key to log in with beforehand; null: nobody logs in. Default: the master key. */
+  /** The key to log in with beforehand; null: no login. Default: the master key. */
   readonly key?: string | null;
   /** What the console may say. */
   readonly expected?: RegExp;

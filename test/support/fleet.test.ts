@@ -8,7 +8,7 @@ for (const store of ['sqlite', 'redis'] as const) {
   await test(`a fleet on ${store} agrees on what is in force`, async (t) => {
     const upstream = await startFakeUpstream({ t });
     const fleet = await startFleet(t, { store, upstream });
-    const status = await waitFor('everybody to agree', async () => {
+    const status = await waitFor('all processes to agree', async () => {
       const answer = (await (await fleet.admin('/admin/status')).json()) as { converged: boolean; proxies: object[] };
       return answer.converged && answer.proxies.length === 2 && answer;
     });

@@ -59,7 +59,7 @@ export function pause(pauseMs: number): Step {
 }
 
 /**
- * Plays the steps on a socket until they are done or `gone` fires (whoever fires it destroys the socket). `onWritten` gets the bytes that the kernel has taken, so
+ * Plays the steps on a socket until they are done or `gone` fires (its owner destroys the socket). `onWritten` gets the bytes that the kernel has taken, so
  * that a peer which stops reading shows.
  */
 export async function playSteps(

@@ -107,7 +107,7 @@ await test('whatever spends is refused below a path whose budget is used up, and
   t.match(usage.budgets, [
     { subject: '/team', user_path: '/team', period_label: 'daily', amount: 1, spent: 1, remaining: 0, exceeded: true },
   ]);
-  t.equal(usage.usage, null, 'nobody knows it here');
+  t.equal(usage.usage, null, 'it is not known here');
   t.equal(usage.rate_limits[0]?.requests_used, 0, 'a refused request takes nothing of a rate limit');
   t.equal((await ask('/v1/chat/completions', chat, as('/team-alpha'))).said, '200 ok');
   const labelled = { authorization: `Bearer ${keyValue}` };

@@ -99,7 +99,7 @@ await test('an answer that comes after its provider went, or moved, is not used'
   t.equal(changes(), 0);
 });
 
-await test('what was kept is used before anyone is asked; lines name twenty models at most', async (t) => {
+await test('what was kept is used before a provider is asked; lines name twenty models at most', async (t) => {
   const ids = Array.from({ length: 30 }, (_, index) => `m${index}`);
   const { discovery, asked, lines } = start(t, new Map([[sourceOf('a', at), { ids, atMs: 7 }]]));
   t.equal(discovery.modelsOf('a', at).length, 30, 'before the first config is in force');

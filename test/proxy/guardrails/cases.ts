@@ -194,7 +194,7 @@ export const guardrailCases: readonly GuardrailCase[] = [
     told: `[EMAIL_1] ${mail}`,
   },
   {
-    name: 'a placeholder of nobody',
+    name: 'a placeholder without a value',
     guardrails: [mask()],
     asked: mail,
     heard: '[EMAIL_1]',
@@ -229,7 +229,7 @@ export const guardrailCases: readonly GuardrailCase[] = [
     heard: `${mail} [CARD_1]`,
   },
   {
-    name: 'redacted for good',
+    name: 'redacted without a way back',
     guardrails: [{ pii: { action: 'redact' } }],
     asked: mail,
     heard: '[redacted]',

@@ -39,7 +39,7 @@ const chunk = (choice: object, more: object = {}): string =>
 const words = (content: string, index = 0): string => chunk({ index, delta: { content } });
 const done = 'data: [DONE]\n\n';
 
-await test('events that nobody changes go on as they came, with their comments and odd line ends', (t) => {
+await test('unchanged events go on as they came, with their comments and odd line ends', (t) => {
   const events = [
     ': keep-alive\n\n',
     'data: {"choices" : [{"index":0,"delta":{"role":"assistant","content":""}}], "x": 1.0}\r\n\r\n',

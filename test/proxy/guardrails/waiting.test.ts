@@ -65,7 +65,7 @@ await test('events keep their order, and the provider pauses while a verdict is 
   open[1]?.();
   await setImmediate();
   t.same([seen.told, seen.ended, outcome.failure], ['AB', 1, undefined]);
-  t.equal(seen.resumed, 0, 'nobody waits behind the end');
+  t.equal(seen.resumed, 0, 'nothing waits after the end');
 });
 
 await test('the provider goes on when all verdicts are there', async (t) => {

@@ -12,7 +12,7 @@ await test('the question says who asks for what, is signed, and goes out on a ke
   const { service, check } = await hookStand(t, { secret, headers: ['Authorization', 'Bearer token'] });
   await service.behave(answers({ verdict: 'pass' }));
   t.same(await check('hello', 'world'), { outcome: 'pass' });
-  t.same(await check(''), { outcome: 'pass' }, 'without a word nobody is asked');
+  t.same(await check(''), { outcome: 'pass' }, 'without a word the webhook is not asked');
   t.same(await check('again'), { outcome: 'pass' });
   const [first] = service.ledger;
   t.equal(`${first?.method} ${first?.target}`, 'POST /check?a=b');
@@ -36,7 +36,7 @@ await test('the question says who asks for what, is signed, and goes out on a ke
   t.equal(service.connections.length, 1);
 });
 
-await test('a kept connection that was closed is replaced, and nobody notices', async (t) => {
+await test('a kept connection that was closed is replaced, and the question succeeds', async (t) => {
   const { service, check } = await hookStand(t);
   await service.behave(answers({ verdict: 'pass' }));
   for (const how of ['fin', 'rst'] as const) {
@@ -118,7 +118,7 @@ await test('a service that hangs or dies costs its timeout at most, and leaves n
   t.same(await check('a'), { outcome: 'pass' });
 });
 
-await test('beyond the most calls at once nobody waits', async (t) => {
+await test('beyond the most calls at once no question waits', async (t) => {
   const { service, hooks, check } = await hookStand(t, { mostAtOnce: 2, timeoutMs: 300 });
   await service.behave({ kind: 'hang' });
   const hanging = [check('a'), check('b')];
@@ -172,7 +172,7 @@ await test('a streamed text is asked about window by window, and released as it 
   }
 });
 
-await test('without a way outside, nobody is asked', async (t) => {
+await test('without a way outside, no service is asked', async (t) => {
   const { service, checks, context } = await hookStand(t);
   t.same(await checks.texts?.([{ role: 'user', form: 'text', text: 'a' }], { ...context, outside: undefined }), {
     outcome: 'failed',

@@ -10,7 +10,7 @@ await test('each format gives the ids that requests name', async (t) => {
     { type: 'model', id: 'b' },
   ];
   t.same(read('anthropic', { data, has_more: false }), ['claude-opus-4-20250514', 'b']);
-  t.same(read('openai', [{ id: 'a' }, { id: 7 }, null]), ['a', 7, undefined], 'whoever asks leaves out what is no id');
+  t.same(read('openai', [{ id: 'a' }, { id: 7 }, null]), ['a', 7, undefined], 'the caller leaves out what is no id');
   const models = [
     { name: 'models/gemini-2.5-flash', supportedGenerationMethods: ['generateContent', 'countTokens'] },
     { name: 'models/gemini-embedding-001', supportedGenerationMethods: ['embedContent'] },

@@ -58,12 +58,17 @@ const rows: readonly Row[] = [
     standing: 'undecided',
   },
   {
-    claim: 'nobody was heard, in too little time',
+    claim: 'no proxy was heard, in too little time',
     before: waited(2_999),
     observed: { witnesses: silent },
     standing: 'undecided',
   },
-  { claim: 'nobody was heard for a life', before: waited(3_000), observed: { witnesses: silent }, standing: 'new' },
+  {
+    claim: 'no proxy was heard for the life of a heartbeat',
+    before: waited(3_000),
+    observed: { witnesses: silent },
+    standing: 'new',
+  },
   {
     claim: 'some were heard, others had too little time',
     before: waited(999),
@@ -110,7 +115,7 @@ await test('a store that was away gives the proxies their time again', async (t)
   t.equal(unanswered(lost).standing, 'lost', 'a loss outlasts it');
 });
 
-await test('documents are missing from a store that was emptied, whoever remembers them', async (t) => {
+await test('documents are missing from an emptied store, whichever process remembers them', async (t) => {
   const every: Standing[] = ['unread', 'held', 'replaced', 'emptied', 'lost', 'undecided', 'new'];
   t.same(every.filter(isEmptied), ['emptied', 'lost']);
 });

@@ -89,7 +89,7 @@ function emptyStore(directory: string): void {
   database.close();
 }
 
-await test('changes by anyone are put in force, each state as a whole', async (t) => {
+await test('changes of every writer are put in force, each state as a whole', async (t) => {
   const { store, follow, copied } = startStand(t);
   await put(store, 'a');
   const { applied, follower } = await follow();
@@ -148,7 +148,7 @@ await test('an emptied store is not an order to delete: what is in force stays',
   t.match(late.follower.status(), { source: 'copy', standing: 'emptied' });
 
   const plane = await follow(controlPlane);
-  t.ok(plane.kinds().includes('reseeded'), 'whoever owns the documents writes them back');
+  t.ok(plane.kinds().includes('reseeded'), 'the owner of the documents writes them back');
   t.same(ids(await store.read()), ['a']);
   await waitFor('the proxies to follow the store again', async () => {
     await proxy.follower.refresh();
@@ -205,7 +205,7 @@ await test('a store that was away is read again, even when it seems to stand whe
   const database = new DatabaseSync(join(directory, 'state.sqlite'), { timeout: 1_000 });
   database.exec('PRAGMA user_version = 99');
   await waitFor('the store to be missed', () => !follower.status().isUp);
-  // It has lost its last change, and somebody has made another one under the same number.
+  // It has lost its last change, and another process has made a different one under the same number.
   database.exec(`UPDATE document SET body = '{"cap":2}'; PRAGMA user_version = 1`);
   database.close();
   await waitFor('the other change', () => JSON.stringify(applied.at(-1)?.documents[0]?.body) === '{"cap":2}');
@@ -314,7 +314,7 @@ await test('a commit reads nothing again, and leads to what reading would have g
 
   await commitAnyhow(store, { expected: new Map(), changes: [change('d', { cap: 4 })] });
   await follower.commit({ storeId, expected: new Map(), changes: [change('e', { cap: 5 })] });
-  t.same(follower.state(), await store.read(), 'after the commit of somebody else it is read');
+  t.same(follower.state(), await store.read(), 'after the commit of another process it is read');
   const stale = { storeId, expected: new Map([['rate_limit', 1]]), changes: [change('e', undefined)] };
   t.same(await follower.commit(stale), { conflict: true });
 });

@@ -1,4 +1,4 @@
-// Seals on stored documents, in both engines: whoever may write to the store, but has no master key, gets nothing into force.
+// Seals on stored documents, in both engines: a program with write access but no master key gets nothing into force.
 import { type Test, test } from 'tap';
 import { sealKey, sealOf } from '../../../store/state/seal.ts';
 import { type SealedStore, sealDocuments } from '../../../store/state/sealed-store.ts';
@@ -31,7 +31,7 @@ const unsealed = ({ skipped }: StoredState) =>
 const seal = (key: string, id: string, what: object) => sealOf(sealKey(key), { kind, id }, what);
 const sealedBody = (key: string, id: string, what: object) => ({ ...what, seal: seal(key, id, what) });
 
-/** Puts a document into the store as somebody without the gateway does; every one has the revision 1. */
+/** Puts a document into the store as another program does; every one has the revision 1. */
 async function forge(place: Place, engine: Engine, id: string, what: unknown): Promise<void> {
   const text = typeof what === 'string' ? what : JSON.stringify(what);
   await place.putDocument(kind, id, engine === redis ? `{"revision":1,"body":${text}}` : text);

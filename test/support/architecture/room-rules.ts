@@ -382,7 +382,7 @@ export const roomRules: readonly Rule[] = [
     bad: [['proxy/store/a.ts', "import { b } from '../limits/b.ts';"]],
   },
   {
-    claim: 'only main.ts wires: nobody imports one',
+    claim: 'no file imports a main.ts, which alone connects the parts',
     check: never(/./, /(^|\/)main\.ts$/),
     bad: [['proxy/server.ts', "import { b } from './main.ts';"]],
   },

@@ -29,7 +29,7 @@ export interface ScriptedModel {
 const sizes: readonly number[] = [1, 163, 5, 331, 2, 83, 3, 1021];
 /** Between events of a slow answer. */
 const pauseMs = 25;
-/** Told with 429: longer than anyone waits. */
+/** Told with 429: longer than the gateway waits. */
 const retryAfterSeconds = '20';
 
 export async function startScriptedModel(t: Teardown, wire: Wire): Promise<ScriptedModel> {
