@@ -69,7 +69,7 @@ await test('more answers than can wait are dropped and counted', async (t) => {
   t.equal(long.status().dropped, 1);
 });
 
-await test('everything there ends by itself, and an answer in the place of another is none', async (t) => {
+await test('every key in Redis expires, and an answer in the place of another is not used', async (t) => {
   const server = await startRedis(t);
   const cache = await open(t, server);
   await put(cache, 'a');

@@ -120,7 +120,7 @@ await test('a line in the making is left for later, and given up with its proces
   t.same(readdirSync(directory), []);
 });
 
-await test('how far a segment is stored is kept beside it; garbage there costs another reading', async (t) => {
+await test('the stored length of a segment is kept beside it; after garbage there the segment is read again', async (t) => {
   const place = await start(t);
   const writer = openWriter(t, place, 'a');
   await write(writer, ids('a', 3));

@@ -86,7 +86,7 @@ await test('an emptied server is read again, and foreign keys in our places are 
   t.equal(await place.client.xlen(journal), 0);
 });
 
-await test('what a dead reader was given goes to another one after its time, and the dead one is forgotten', async (t) => {
+await test('entries of a dead reader go to another one after a time, and the dead one is removed', async (t) => {
   const place = await start(t);
   const writer = openWriter(t, place, 'a');
   await write(writer, ids('a', 20));

@@ -113,7 +113,7 @@ await test('expired items leave the file with later puts, and their room is used
   database.close();
 });
 
-await test('what has expired leaves in portions: no more than one is removed at a time', async (t) => {
+await test('expired items are removed in portions, one portion at a time', async (t) => {
   const file = new KeptFile(temporaryDirectory(t), 1_000);
   t.teardown(() => file.close());
   const nowMs = 1_000;

@@ -87,7 +87,7 @@ await test('each filter, alone', async (t) => {
   for (const [query, entries] of rows) t.same(await log(query), entries, query);
 });
 
-await test('what is searched for is taken literally, and quickly (Q09)', async (t) => {
+await test('a search takes its text literally, and is fast (Q09)', async (t) => {
   const words = [
     '%%%%',
     '*',

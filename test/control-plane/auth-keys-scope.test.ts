@@ -32,7 +32,7 @@ await test('a scoped operator lists its own part', async (t) => {
   t.same(idsOf(body), [admin.id, inside.id].sort());
 });
 
-await test('what lies outside looks as if it were not there', async (t) => {
+await test('keys outside the scope of an operator are answered as absent', async (t) => {
   const { stand, inside, outside, asAdmin } = await startTeams(t);
   const before = await revision(stand);
   const writes = [
@@ -167,7 +167,7 @@ await test('only an operator of the whole gateway may delete an unreadable key',
   t.same(await lying(), ['none']);
 });
 
-await test('who made a key is written down', async (t) => {
+await test('a key records who made it', async (t) => {
   const { admin, asAdmin } = await startTeams(t);
   const { body } = await asAdmin('POST', '', { name: 'made', user_path: '/team' });
   t.equal(body['created_by'], admin.id);

@@ -69,7 +69,7 @@ await test('the least a key needs is a name', async (t) => {
     t.notOk(absent in body, absent);
 });
 
-await test('neither secret nor digest is in any other answer, nor the secret on the disk', async (t) => {
+await test('no other answer holds the secret or the digest, and the disk does not hold the secret', async (t) => {
   const stand = await startKeyServer(t);
   const { id, value } = await stand.issue({ dashboard_access: true });
   const path = `/admin/auth-keys/${id}`;
@@ -224,7 +224,7 @@ await test('a key expires in the year 9999 at the latest, so that it can be read
   t.match((await stand.ask('GET', `/admin/auth-keys/${id}`)).body, { expires_at: '9999-12-31T23:59:59.999Z' });
 });
 
-await test('a key that is not there is not found, whatever is done to it', async (t) => {
+await test('every operation on an absent key is answered 404', async (t) => {
   const stand = await startKeyServer(t);
   for (const id of ['7', '0b0e8f7a-0000-4000-8000-000000000000', '__proto__', '*', "'%20OR%201=1"]) {
     for (const [method, path, body] of [
@@ -242,7 +242,7 @@ await test('a key that is not there is not found, whatever is done to it', async
   }
 });
 
-await test('a body that is wrong anywhere changes nothing, and hears where', async (t) => {
+await test('a body with a mistake changes nothing, and the answer names the member', async (t) => {
   const stand = await startKeyServer(t);
   const { id } = await stand.issue();
   const before = await stand.store.revision();
@@ -269,7 +269,7 @@ await test('a body that is wrong anywhere changes nothing, and hears where', asy
   t.same(await stand.store.revision(), before);
 });
 
-await test('a write that fails holds up none behind it', async (t) => {
+await test('a write that fails does not hold up the next one', async (t) => {
   const stand = await startKeyServer(t);
   const [broken, whole] = await Promise.all([
     stand.ask('DELETE', '/admin/auth-keys/7'),

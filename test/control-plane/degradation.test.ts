@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import { healthy, startStatus } from './status-plane.ts';
 
-await test('what is degraded is shown with the time since when, until it is well', async (t) => {
+await test('a degraded part is shown with the time of its start, until it works again', async (t) => {
   const plane = await startStatus(t);
   await plane.beat('proxy-1', { ...healthy, left_out_providers: ['b'], unusable_target_count: 2 });
   await plane.look();

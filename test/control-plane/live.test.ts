@@ -19,7 +19,7 @@ const listen = listenAt(shared);
 const idsOf = (events: readonly StreamEvent[]) =>
   events.filter(({ event }) => event === 'entry').map(({ data }) => data['id']);
 
-await test('entries come as they are stored, each operator hearing of its own part', async (t) => {
+await test('entries come as they are stored, and each operator gets only its own part', async (t) => {
   const all = await listen(t);
   const team = await listen(t, asTeam);
   t.match(all.headers, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
@@ -141,7 +141,7 @@ await test('streams are counted, in all and for each key', async (t) => {
   await waitFor('its place', async () => (await open(t, asTeam)).status === 200);
 });
 
-await test('what cannot be a cursor, and who may not listen', async (t) => {
+await test('wrong cursors are refused, and so are callers without access', async (t) => {
   for (const cursor of ['-1', 'x', '1.5', '', '9007199254740992', '1&cursor=2'])
     t.match(await shared.ask(`/live?cursor=${cursor}`), { status: 400, body: { param: 'cursor' } }, cursor);
   t.match(await shared.ask('/live', { 'last-event-id': 'x' }), { status: 400, body: { param: 'Last-Event-ID' } });

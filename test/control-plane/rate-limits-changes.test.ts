@@ -207,7 +207,7 @@ await test('an expired rule is gone for every write, and its counters start anew
   t.match(toggled.rules(), [{ epoch: 2 }], 'the shared counters of the configuration had epoch 1');
 });
 
-await test('what cannot be read can be removed and replaced', async (t) => {
+await test('a document that cannot be read can be removed and replaced', async (t) => {
   const it = world();
   it.apply([{ kind: 'rate_limit', id: key, body: { scope: 'nonsense' } }]);
   t.same(it.rules(), []);

@@ -158,7 +158,7 @@ await test('a rule it set before git had one does not loosen the one of git eith
   t.same(early.inForce(), [100, 1_000, 'enforce', false]);
 });
 
-await test('below its own path it does what it likes', async (t) => {
+await test('below its own path it may make any change', async (t) => {
   const below = stand([{ ...declared[0], path: '/team/app' } as UserPath]);
   t.equal(below.put(team, { user_path: '/team/app', max_requests: 1_000, mode: 'shadow' }), 'done');
   t.same([below.reset(team, '/team/app'), below.remove(team, '/team/app')], ['done', 'done']);
@@ -186,7 +186,7 @@ await test('dashboard keys for paths below share the room of the scope above the
   t.same([put('/team/a/1'), put('/team/a/2')], ['done', 'too_many_rate_limits']);
 });
 
-await test('what deleted rules leave behind is bounded, too', async (t) => {
+await test('the remains of deleted rules are bounded, too', async (t) => {
   const own = stand([]);
   const outcomes: string[] = [];
   for (let count = 0; count < 12; count += 1) {

@@ -201,7 +201,7 @@ await test('with rate limits switched off everything can be asked and set, and n
   t.equal((await plane.remove(team)).status, 200);
 });
 
-await test('what cannot be enforced is kept, and the listing says why', async (t) => {
+await test('a rule that cannot be enforced is kept, and the listing says why', async (t) => {
   const plane = await startPlane(t, { parts: { prerequisites: () => rulePrerequisites({ usageEnabled: false }) } });
   const put = (name: object, caps: object = { max_requests: 5 }) => plane.put({ ...name, ...minute, ...caps });
   await put({ scope: 'provider', subject: 'Azure' }, { max_requests: 5, reason: 'before it is there' });

@@ -97,7 +97,7 @@ await test('a member with an endless name that hides is named harmlessly', async
   t.notOk('param' in Object(nameless), 'nothing is not named');
 });
 
-await test('a wrong method hears which ones there are', async (t) => {
+await test('the answer to a wrong method lists the allowed ones', async (t) => {
   const { port } = await startServer(t);
   const { responses } = await rawRequest(port, send('DELETE /health'));
   t.equal(responses[0]?.header('allow'), 'GET, HEAD');

@@ -66,7 +66,7 @@ await test('a proxy with another master key, an unusable secret and a provider w
   t.notMatch(JSON.stringify(shown), /mark of ours|another mark/);
 });
 
-await test('the targets to which a proxy prefers others are shown with the reason', async (t) => {
+await test('targets that a proxy asks last are shown with the reason', async (t) => {
   const plane = await startStatus(t);
   const broken = (index: number) => ['p', `m${index}`, 'breaker_open', start + 2000] as const;
   await plane.beat('proxy-1', { ...healthy, unusable_targets: [broken(0)], unusable_target_count: 7 });
@@ -146,7 +146,7 @@ for (const [claim, skew] of [
   ['behind', -hour],
   ['ahead', hour],
 ] as const) {
-  await test(`a proxy whose clock is an hour ${claim} lives by what is heard of it`, async (t) => {
+  await test(`a proxy whose clock is an hour ${claim} is live by its heartbeats`, async (t) => {
     const plane = await startStatus(t);
     await plane.beat('proxy-1', healthy, start + skew);
     await plane.look();
@@ -159,7 +159,7 @@ for (const [claim, skew] of [
   });
 }
 
-await test('what no proxy can have said is left out, and the others are shown', async (t) => {
+await test('a heartbeat that no proxy can have written is left out, and the others are shown', async (t) => {
   const plane = await startStatus(t);
   const { limiter: _, ...incomplete } = healthy;
   const nonsense = [null, 7, 'x', [], {}, incomplete, { ...healthy, counters: [['k']] }, { ...healthy, limiter: 'on' }];
@@ -237,12 +237,12 @@ await test('two processes that alternate under one name are distinguished from a
   t.equal(await plane.metric('gateway_proxies_sharing_instance'), 0);
 });
 
-await test('a proxy that has met another one of its name is believed, for as long as it lives', async (t) => {
+await test('a proxy that reports another one of its name is believed while it is live', async (t) => {
   const plane = await startStatus(t);
   await plane.beat('proxy-1', { ...healthy, instance_shared: true });
   t.match(await plane.look(), { converged: false, proxies: [{ instance_shared: true }] });
   await plane.beat('proxy-3', { ...healthy, instance_shared: 'yes' });
-  t.equal((await plane.look()).proxies.length, 1, 'what is no heartbeat is passed over');
+  t.equal((await plane.look()).proxies.length, 1, 'an invalid heartbeat is left out');
   plane.at.nowMs += 3_500;
   await plane.beat('proxy-2');
   t.match(await plane.look(), { converged: true, proxies: [{ live: false, instance_shared: false }, {}] });

@@ -174,7 +174,7 @@ await test('enabled stays as it was when it is not given', async (t) => {
   t.match((await ask('PUT', { source: 'new', target: 'p/m' })).of('new'), { enabled: true });
 });
 
-await test('what could not be used is refused, and the member is named', async (t) => {
+await test('an unusable alias is refused, and the member is named', async (t) => {
   const { ask, problem } = await startPlane(t);
   const cases: [body: object, said: RegExp][] = [
     [{ target: 'p/m' }, /^400 source: .*is missing/],
@@ -213,7 +213,7 @@ await test('what could not be used is refused, and the member is named', async (
   t.equal((await ask('PUT', { source: 'two', target: 'm', hedge: true })).status, 200, 'a bare id has two providers');
 });
 
-await test('one that others lead to is not deleted; after a change of the config it is listed with its problem', async (t) => {
+await test('an alias that others lead to is not deleted; after a change of the config it is listed with its problem', async (t) => {
   const { world, ask } = await startPlane(t);
   await ask('PUT', { source: 'inner', target: 'p/n' });
   await ask('PUT', { source: 'outer', targets: [{ model: 'inner' }, { model: 'p/m' }] });
@@ -230,7 +230,7 @@ await test('one that others lead to is not deleted; after a change of the config
   t.equal((await ask('DELETE', { source: 'outer' })).status, 200);
 });
 
-await test('an entity tag guards a write, a scoped key has no access, and a listing outlives the store', async (t) => {
+await test('an entity tag guards a write, a scoped key has no access, and a listing works without the store', async (t) => {
   const { world, ask } = await startPlane(t);
   const { etag } = await ask('GET');
   const body = { source: 'a', target: 'p/m' };

@@ -237,7 +237,7 @@ await test('an agent may send input in place of messages to chat completions, an
   }
 });
 
-await test('what agents are configured with is where the gateway answers', async (t) => {
+await test('the gateway answers at the addresses that agents are configured with', async (t) => {
   const openCode = JSON.parse(here(blocks('json')[0] ?? '')) as {
     provider: { gateway: { options: { baseURL: string; apiKey: string }; models: object } };
   };

@@ -119,7 +119,7 @@ await test('of refused clients that go on sending, sixteen are cut soon; the oth
   flood.stop();
 });
 
-await test('who keeps trying keys under /admin is put off', async (t) => {
+await test('a client that keeps trying keys under /admin has to wait', async (t) => {
   let last: RawResponse | undefined;
   const head = 'GET /admin/rate-limits HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer wrong\r\n\r\n';
   for (let count = 0; count < 21 && last?.status !== 429; count += 1) {
@@ -152,7 +152,7 @@ await test('a request beyond its limits is refused before its body is read', asy
   t.equal(upstream.ledger.length, before + 1);
 });
 
-await test('what the gateway refuses itself costs nothing, and the slot is free again', async (t) => {
+await test('a request that the gateway refuses costs nothing, and its slot is free again', async (t) => {
   const json = { ...of('/refused') };
   const rows: [refusal: string, bytes: string][] = [
     ['400 invalid_json', chatCall('{', json)],

@@ -47,7 +47,7 @@ await test('a restart takes no more stored counters than there is room for, and 
   t.same([...(await callQuick(gateway.port, ['/crowd/newcomer']))], [[429, 1]], 'what is shared is used up still');
 });
 
-await test('once others fall idle a child has a counter of its own', async (t) => {
+await test('a child gets its own counter once others are idle', async (t) => {
   await gateway.applyConfig({ 'gateway.yaml': config(5, 2) });
   await callQuick(gateway.port, names(30));
   await waitFor('the log line', () => said('further ones share one counter') === 2);

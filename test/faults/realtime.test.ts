@@ -227,7 +227,7 @@ await test(`${crowd} sessions, half of them ended abruptly: each one request, al
   t.ok(grown < 32, `memory grew by ${grown.toFixed(1)} MiB`);
 });
 
-await test('who does not read makes the other end wait; the memory of the gateway stays as it is', async (t) => {
+await test('an end that does not read makes the other end wait; the memory of the gateway stays the same', async (t) => {
   const piece = Buffer.alloc(64 * 1024, 0x61);
   let sent = 0;
   /** Sends without end, as long as the own buffers are not full. */

@@ -264,7 +264,7 @@ await test('a refused request takes nothing from any rule', async (t) => {
   t.equal((await call()).status, 200);
 });
 
-await test('what is wrong before admission takes nothing', async (t) => {
+await test('a request that is refused before admission takes no slot', async (t) => {
   const stream = await openStream(t, gateway, '/others');
   const before = await look();
   const json = { 'content-type': 'application/json', 'x-gateway-user-path': '/team' };

@@ -262,7 +262,7 @@ await test('answers are lost and connections stay: it is said within a second, a
   });
 });
 
-await test('every tenth answer is lost: none is taken for that to another question', async (t) => {
+await test('every tenth answer is lost: no answer is taken for that to another question', async (t) => {
   const random = createRandom(8);
   t.teardown(() => {
     detour.swallows = () => false;

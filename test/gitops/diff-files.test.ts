@@ -5,7 +5,7 @@ import { diffFiles } from '../../gitops/diff-files.ts';
 const fileOf = (text: string, name: string = 'a.yaml') => ({ name, path: `config/${name}`, bytes: Buffer.from(text) });
 const diff = (before: string, after: string) => diffFiles([fileOf(before)], [fileOf(after)])[0]?.values;
 
-await test('what is the same is no difference', async (t) => {
+await test('equal configurations have no differences', async (t) => {
   t.same(diffFiles([fileOf('a: 1')], [fileOf('a: 1')]), []);
   t.same(diffFiles([fileOf('a: 1')], [fileOf('a: 1 # why')]), [{ file: 'a.yaml', change: 'changed', values: [] }]);
 });

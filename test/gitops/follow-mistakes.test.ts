@@ -84,7 +84,7 @@ void test('empty content is not a wish for an empty configuration', async (t) =>
   t.ok(await until(() => cap() === undefined, soonMs), '{} is');
 });
 
-void test('what disappears keeps its last word until it returns', async (t) => {
+void test('a configuration that disappears stays in force until it returns', async (t) => {
   const root = folder(t);
   const directory = join(root, 'config');
   mkdirSync(directory);

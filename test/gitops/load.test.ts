@@ -206,7 +206,7 @@ await test('text that is not UTF-8 is refused with its line', async (t) => {
   for (const [name, bytes, message] of unreadableFiles) t.match(lines(one(bytes).problems), [message], name);
 });
 
-await test('what is nested beyond reason is refused, not fatal', async (t) => {
+await test('values that are nested too deeply are refused, and the process goes on', async (t) => {
   for (const [name, text] of Object.entries(nestedTexts(extent(7_000, 2_000))))
     t.match(lines(one(text).problems), [/nested too deeply/], name);
   const { problems } = await load(

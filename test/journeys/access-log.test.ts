@@ -195,7 +195,7 @@ await test('switched while it runs: all, off, failures; nothing secret is in any
   for (const secret of [masterKey, providerKey, 'a secret question', 'canary']) t.notMatch(said, secret);
 });
 
-await test('what waits is written at the end', async (t) => {
+await test('waiting lines are written at the end', async (t) => {
   await gateway.applyConfig(config('all'));
   await ask('last');
   await gateway.process.stop();

@@ -38,7 +38,7 @@ async function usedBy(userPath?: string, from = gateway) {
   return body.rate_limits.map(({ user_path, requests_used }) => `${user_path} ${requests_used}`);
 }
 
-await test('a rule reaches down its path and not beside it; / reaches everyone', async (t) => {
+await test('a rule counts its path and the paths below it, not the ones beside it; / counts all', async (t) => {
   await limitTo({
     user_paths: [
       { path: '/', limits: requests(100) },

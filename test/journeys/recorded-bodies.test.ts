@@ -180,7 +180,7 @@ await test('of a stream that breaks off there is what had come', async (t) => {
   t.match(record.attempts, [{ success: false }]);
 });
 
-await test('what is too long is left out or cut, and says so', async (t) => {
+await test('texts that are too long are left out or cut, and marked so', async (t) => {
   const long = 'ä'.repeat(limit);
   const words = Array.from({ length: 300 }, (_, index) => chunk({ content: `word ${index} of many words ` }));
   const [asked, answered, told, control] = await ask(

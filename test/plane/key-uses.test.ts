@@ -28,7 +28,7 @@ await test('each key is written once an hour, and later uses of the hour cost no
   t.same(uses.unwritten(10), [{ id: 'a', hour: 6 }], 'a late acknowledgement does not hide a later use');
 });
 
-await test('what the store has lost is written again', async (t) => {
+await test('hours that the store has lost are written again', async (t) => {
   const uses = new KeyUses();
   uses.note('old', at(4));
   uses.written(uses.unwritten(10));

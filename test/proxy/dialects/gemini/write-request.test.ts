@@ -251,7 +251,7 @@ await test('sampling, limits and the form of the answer', async (t) => {
   t.same(written({ output: { kind: 'text' } }), { contents: [], hints: [], meanings: [] });
 });
 
-await test('what cannot be said is told in the words of the client', async (t) => {
+await test('members without an equivalent are reported in the words of the client', async (t) => {
   const { hints, meanings, generationConfig } = written(
     {
       dialect: 'responses',
