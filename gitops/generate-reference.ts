@@ -143,7 +143,7 @@ function endpointsTable(): string {
         who[access],
         [summary, description].filter((text) => text !== undefined).join(' '),
       ]),
-      ...openEndpoints.map(([endpoint, says]) => [`\`${endpoint}\``, 'everyone', says]),
+      ...openEndpoints.map(([endpoint, says]) => [`\`${endpoint}\``, 'no key', says]),
     ],
   );
 }

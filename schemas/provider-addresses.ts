@@ -30,7 +30,7 @@ export const defaultAddresses: Readonly<Record<ProviderType, string | undefined>
 /** Types whose servers people run themselves, mostly without a key. */
 export const typesWithOptionalKey: ReadonlySet<ProviderType> = new Set(['ollama', 'vllm'] as const);
 
-/** What a base URL looks like for the types that have no address for everyone. */
+/** An example base URL for each type without a common address. */
 export const exampleAddresses = {
   azure: 'https://my-resource.openai.azure.com/openai/v1',
   bedrock: 'https://bedrock-runtime.us-east-1.amazonaws.com',

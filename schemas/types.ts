@@ -785,7 +785,7 @@ export interface Guardrail {
    */
   name: string;
   /**
-   * The callers it is for: these user paths and all below them. Absent: everyone.
+   * The callers it is for: these user paths and all below them. Absent: all callers.
    *
    * Items: A user path; it holds for all below it.
    */
@@ -1655,7 +1655,7 @@ export interface GuardrailWrite {
    */
   name: string;
   /**
-   * The callers it is for: these user paths and all below them. Absent: everyone.
+   * The callers it is for: these user paths and all below them. Absent: all callers.
    *
    * Items: A user path; it holds for all below it.
    */

@@ -35,5 +35,5 @@ export function speechWith(name: Speakable, quirks: Quirks): Speech {
   return { ...plainSpeeches[name], quirks };
 }
 
-/** platform.openai.com/docs/api-reference/files and .../batch: the paths of everyone who has them in this format. */
+/** platform.openai.com/docs/api-reference/files and .../batch: the paths of every provider that has them in this format. */
 export const plainStores = { files: { path: '/files' }, batches: { path: '/batches' } } as const;

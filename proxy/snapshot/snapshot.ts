@@ -95,9 +95,9 @@ export interface Route {
   readonly policy: RetryPolicy;
   /** A second target is asked when the first one is slow. */
   readonly hedge: boolean;
-  /** Who may use it: these paths and everything below them; undefined: everyone. */
+  /** Who may use it: these paths and everything below them; undefined: all user paths. */
   readonly userPaths: readonly string[] | undefined;
-  /** Where the name leads for everyone else; undefined: nowhere. */
+  /** Where the name leads for other user paths; undefined: nowhere. */
   readonly behind: Route | undefined;
   /** The source of the family that the name belongs to, such as `eu/*`; a key that may use it may use the name. */
   readonly family: string | undefined;
