@@ -75,6 +75,14 @@ export const parameters = {
     schema: { type: 'integer', minimum: 0 },
     example: 42,
   },
+  ConfigLists: {
+    name: 'lists',
+    in: 'query',
+    description:
+      'The lists of the answer, with commas between: providers, aliases, rate_limits, budgets. Absent: all of them.',
+    schema: { type: 'string', pattern: '^[a-z_, ]+$' },
+    example: 'providers,aliases',
+  },
   UserPath: {
     name: 'X-Gateway-User-Path',
     in: 'header',

@@ -11,6 +11,7 @@ export const statusOperations: readonly Operation[] = [
     summary: 'What is in force, with the file and line of each entry, or who wrote it.',
     description:
       'Nothing of a provider that may be secret is shown. It also answers while the store is down, marked `stale`.',
+    parameters: ['ConfigLists'],
     success: { status: 200, says: 'The configuration in force.', schema: 'config', headers: ['x-gateway-stale'] },
     refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
   },

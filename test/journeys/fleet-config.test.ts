@@ -187,6 +187,19 @@ await test('only operators of the whole gateway may ask, and without a query', a
   t.match(await (await proxy.fetch('/admin/config?path=/a')).json(), { status_code: 400, code: 'invalid_query' });
 });
 
+await test('a query names the lists of the answer', async (t) => {
+  const asked = async (lists: string) => (await proxy.fetch(`/admin/config?lists=${lists}`)).json();
+  const some = (await asked('aliases,budgets')) as object;
+  t.same(componentProblems('Config', some), []);
+  const lists = ['providers', 'aliases', 'rate_limits', 'budgets'];
+  t.same(
+    lists.filter((name) => name in some),
+    ['aliases', 'budgets'],
+  );
+  for (const wrong of ['keys', 'aliases,keys', ''])
+    t.match(await asked(wrong), { status_code: 400, code: 'invalid_query', param: 'lists' }, wrong);
+});
+
 await test('a variable for /team_b beside a key of /team-b is a warning in the log of both planes', async (t) => {
   const body = { name: 'ann', user_path: '/team-b/ann' };
   const { id } = (await (await proxy.fetch('/admin/auth-keys', { method: 'POST', body })).json()) as { id: string };

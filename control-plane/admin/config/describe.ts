@@ -30,33 +30,41 @@ export interface ConfigParts {
   readonly fleet: Pick<Fleet, 'proxies'>;
 }
 
-/** The body of `schemas/admin/config.schema.json`. */
-export function describeConfig(parts: ConfigParts, { state, isStale }: Known): object {
+/** The lists of the body. */
+export const listNames = ['providers', 'aliases', 'rate_limits', 'budgets'] as const;
+export type ListName = (typeof listNames)[number];
+
+/** The body of `schemas/admin/config.schema.json` with the lists that are `wanted`. */
+export function describeConfig(parts: ConfigParts, { state, isStale }: Known, wanted: ReadonlySet<ListName>): object {
   const { rules, budgets, aliases, inForce, status, fleet } = parts;
   const config = inForce();
-  const { providers, places } = config;
   const { revision = '', source = 'directory' } = status() ?? {};
-  const live = fleet.proxies().filter(({ isLive }) => isLive);
+  const list = (name: ListName, rows: () => object[]): object => (wanted.has(name) ? { [name]: rows() } : {});
   return {
     server_time: timestamp(rules.nowMs()),
     config_revision: revision,
     config_source: source,
     state_revision: state.revision,
-    // Maps keep the order of the file; an object puts names that are whole numbers first.
-    providers: [...places.providers].flatMap(([name, declaredAt]) => {
-      const provider = providers[name];
-      if (provider === undefined) return [];
-      const without = live.filter(({ body }) => body.left_out_providers?.includes(name) === true);
-      const leftOutBy = without.map(({ instance }) => instance);
-      return [{ name, ...describeProvider(provider), left_out_by: leftOutBy, declared_at: declaredAt }];
-    }),
-    aliases: rowsOfAliases(aliases, state),
+    ...list('providers', () => rowsOfProviders(config, fleet)),
+    ...list('aliases', () => rowsOfAliases(aliases, state)),
     rate_limits_enabled: config.prerequisites().enabled,
-    rate_limits: rowsWithoutUsage(rules, state),
+    ...list('rate_limits', () => rowsWithoutUsage(rules, state)),
     budgets_enabled: budgets.prerequisites().enabled,
-    budgets: budgetRowsWithoutSpend(budgets, state),
+    ...list('budgets', () => budgetRowsWithoutSpend(budgets, state)),
     ...(isStale ? { stale: true } : {}),
   };
+}
+
+function rowsOfProviders({ providers, places }: ShownConfig, fleet: ConfigParts['fleet']): object[] {
+  const live = fleet.proxies().filter(({ isLive }) => isLive);
+  // Maps keep the order of the file; an object puts names that are whole numbers first.
+  return [...places.providers].flatMap(([name, declaredAt]) => {
+    const provider = providers[name];
+    if (provider === undefined) return [];
+    const without = live.filter(({ body }) => body.left_out_providers?.includes(name) === true);
+    const leftOutBy = without.map(({ instance }) => instance);
+    return [{ name, ...describeProvider(provider), left_out_by: leftOutBy, declared_at: declaredAt }];
+  });
 }
 
 /** What cannot hold a secret. The path and query of the address may, and so may a part of it that a variable fills in. */

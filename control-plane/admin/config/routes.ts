@@ -3,7 +3,8 @@ import type { FastifyPluginAsync } from 'fastify';
 import { singleFlight } from '../../../store/single-flight.ts';
 import { readQuery } from '../read-query.ts';
 import { readStored, staleHeader } from '../read-stored.ts';
-import { type ConfigParts, describeConfig } from './describe.ts';
+import { readChoice } from '../records/read-query.ts';
+import { type ConfigParts, describeConfig, type ListName, listNames } from './describe.ts';
 import { type DifferenceParts, describeDifferences } from './differences.ts';
 
 export interface ConfigRouteParts extends ConfigParts {
@@ -17,10 +18,10 @@ export const configRoutes: FastifyPluginAsync<{ parts: ConfigRouteParts }> = asy
   const differences = singleFlight(() => describeDifferences(parts.differences));
 
   app.get('/admin/config', { config }, async ({ query }, reply) => {
-    readQuery(query, []);
+    const wanted = readLists(query);
     const known = await readStored(parts.rules.store);
     reply.headers({ 'cache-control': 'no-store', ...staleHeader(known.isStale) });
-    return describeConfig(parts, known);
+    return describeConfig(parts, known, wanted);
   });
 
   app.get('/admin/config/differences', { config }, async ({ query }, reply) => {
@@ -29,3 +30,10 @@ export const configRoutes: FastifyPluginAsync<{ parts: ConfigRouteParts }> = asy
     return differences.next();
   });
 };
+
+/** The lists that `lists` names, all of them without it. Throws 400 `invalid_query` for another name. */
+function readLists(query: unknown): ReadonlySet<ListName> {
+  const { lists } = readQuery(query, ['lists']);
+  if (lists === undefined) return new Set(listNames);
+  return new Set(lists.split(',').map((name) => readChoice('lists', name.trim(), listNames)));
+}
