@@ -12,11 +12,16 @@ interface Managed {
   readonly source?: string;
 }
 
+/** Of the answer of /admin/rate-limits: the rules are many, so they are only counted. */
+interface RuleCount {
+  readonly total: number;
+  readonly unfiltered_total: number;
+}
+
 /** A part of the answer of /admin/config. */
 interface InForce {
   readonly providers: readonly object[];
   readonly aliases: readonly Managed[];
-  readonly rate_limits: readonly Managed[];
   readonly rate_limits_enabled: boolean;
   readonly budgets: readonly Managed[];
   readonly budgets_enabled: boolean;
@@ -25,19 +30,25 @@ interface InForce {
 export function view(): View {
   const status = useLoad<Status>('/admin/status', 2_000);
   const disk = useLoad<DiskState>('/admin/config/differences', 2_000);
-  const config = useLoad<InForce>('/admin/config', 10_000);
+  const config = useLoad<InForce>('/admin/config?lists=providers,aliases,budgets', 10_000);
+  const manual = useLoad<RuleCount>('/admin/rate-limits?source=manual&limit=1', 10_000);
   return html`<h1>Configuration</h1>
-    <${Loaded} of=${config} what="the configuration in force">${(body: InForce) => html`<${Counts} of=${body} />`}</${Loaded}>
+    <${Loaded} of=${config} what="the configuration in force">${(body: InForce) => html`<${Counts} of=${body} rules=${manual.body} />`}</${Loaded}>
     <${Loaded} of=${status} what="the proxies">${(body: Status) => html`<${Proxies} of=${body} />`}</${Loaded}>
     <${Loaded} of=${disk} what="the directory">${(body: DiskState) => html`<${OnDisk} of=${body} />`}</${Loaded}>`;
 }
 
-function Counts({ of }: { readonly of: InForce }): View {
-  const { providers, aliases, rate_limits, rate_limits_enabled, budgets, budgets_enabled } = of;
+interface CountsProps {
+  readonly of: InForce;
+  readonly rules: RuleCount | undefined;
+}
+
+function Counts({ of, rules }: CountsProps): View {
+  const { providers, aliases, rate_limits_enabled, budgets, budgets_enabled } = of;
   return html`<dl class="tiles">
     <${Tile} name="Providers" href=${linkTo('/models')} count=${providers.length} note="declared" />
     <${Tile} name="Aliases" href=${linkTo('/models')} count=${aliases.length} note=${manualOf(aliases.filter(({ managed_by }) => managed_by === 'manual').length)} />
-    <${Tile} name="Rate limits" href=${linkTo('/rate-limits')} count=${rate_limits.length} note=${rate_limits_enabled ? manualOf(rate_limits.filter(({ source }) => source === 'manual').length) : 'switched off'} />
+    <${Tile} name="Rate limits" href=${linkTo('/rate-limits')} count=${rules?.unfiltered_total} note=${rate_limits_enabled ? manualOf(rules?.total ?? 0) : 'switched off'} />
     <${Tile} name="Budgets" href=${linkTo('/budgets')} count=${budgets.length} note=${budgets_enabled ? manualOf(budgets.filter(({ source }) => source === 'manual').length) : 'switched off'} />
   </dl>`;
 }
@@ -49,13 +60,14 @@ function manualOf(count: number): string {
 interface TileProps {
   readonly name: string;
   readonly href: string;
-  readonly count: number;
+  /** Undefined: not known yet. */
+  readonly count: number | undefined;
   readonly note: string;
 }
 
 function Tile({ name, href, count, note }: TileProps): View {
   return html`<div class="tile">
     <dt><a href=${href}>${name}</a></dt>
-    <dd>${compact(count)} <span class="small quiet">${note}</span></dd>
+    <dd>${count === undefined ? '–' : compact(count)} <span class="small quiet">${note}</span></dd>
   </div>`;
 }

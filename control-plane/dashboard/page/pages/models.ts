@@ -56,7 +56,7 @@ interface Open {
 
 export function view(): View {
   const { query } = useCell(place);
-  const config = useLoad<Config>('/admin/config', slowMs);
+  const config = useLoad<Config>('/admin/config?lists=providers', slowMs);
   const status = useLoad<Status>('/admin/status', slowMs);
   const targets = useLoad<TargetListing>('/admin/targets', liveMs);
   const aliases = useLoad<AliasListing>(aliasesPath, slowMs);

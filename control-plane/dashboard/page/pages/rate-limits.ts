@@ -3,7 +3,6 @@ import { useMemo, useState } from 'preact/hooks';
 import { useCell } from '../cell.ts';
 import { count, plural } from '../format.ts';
 import { html, type View } from '../html.ts';
-import { useLoad } from '../load.ts';
 import { ConfirmDialog, Dialog } from '../parts/dialog.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
 import type { ManagedAction } from '../parts/row-actions.ts';
@@ -14,12 +13,12 @@ import { YamlText } from '../parts/yaml-text.ts';
 import { place } from '../router.ts';
 import { session } from '../session-state.ts';
 import { columnsFor } from './rate-limits/columns.ts';
-import { isFull, keyOf, type Rule, type RuleListing, titleOf } from './rate-limits/rule.ts';
+import { apiFilter, type Listed, type ListedRules, useListed } from './rate-limits/listed.ts';
+import { isFull, keyOf, type Rule, titleOf } from './rate-limits/rule.ts';
 import { RuleDialog } from './rate-limits/rule-dialog.ts';
 import { yamlOf } from './rate-limits/yaml.ts';
 
 const path = '/admin/rate-limits';
-const everyMs = 1_000;
 
 const filters: readonly FilterField[] = [
   { name: 'q', label: 'Subject, name or reason', type: 'search', placeholder: '/team-a' },
@@ -49,7 +48,7 @@ const filters: readonly FilterField[] = [
     label: 'Show',
     options: [
       ['', 'All rules'],
-      ['full', 'Used up'],
+      ['used_up', 'Used up'],
       ['refused', 'Have refused'],
       ['shadow', 'Shadow'],
       ['unenforced', 'Not enforced'],
@@ -57,6 +56,9 @@ const filters: readonly FilterField[] = [
     ],
   },
 ];
+
+/** `rule` is in links to one rule. */
+const filterNames = [...filters.map(({ name }) => name), 'rule'];
 
 interface Open {
   readonly action: ManagedAction | 'new' | 'reset-all';
@@ -66,8 +68,7 @@ interface Open {
 export function view(): View {
   const { query } = useCell(place);
   const { who } = useCell(session);
-  const covers = query.get('covers') ?? '';
-  const rules = useLoad<RuleListing>(covers === '' ? path : `${path}?${new URLSearchParams({ covers })}`, everyMs);
+  const rules = useListed(apiFilter(query, filterNames));
   const [open, setOpen] = useState<Open | undefined>(undefined);
   const columns = useMemo(() => columnsFor((action, rule) => setOpen({ action, rule })), []);
   const close = (isChanged = true): void => {
@@ -83,57 +84,38 @@ export function view(): View {
     </div>
     <${FilterForm} fields=${filters} label="Filter rules" />
     <${Loaded} of=${rules} what="rate limits">
-      ${(listing: RuleListing) => html`<${Rules} listing=${listing} query=${query} columns=${columns} />`}
+      ${(body: ListedRules) => html`<${Rules} of=${body} onView=${rules.onView} columns=${columns} />`}
     </${Loaded}>
     ${open !== undefined && html`<${OpenDialog} open=${open} userPath=${who?.user_path ?? '/'} close=${close} />`}`;
 }
 
 interface RulesProps {
-  readonly listing: RuleListing;
-  readonly query: URLSearchParams;
+  readonly of: ListedRules;
+  readonly onView: Listed['onView'];
   readonly columns: ReturnType<typeof columnsFor>;
 }
 
-function Rules({ listing: { rate_limits: all, stale }, query, columns }: RulesProps): View {
-  const shown = useMemo(() => all.filter(filterOf(query)), [all, query]);
-  if (all.length === 0 && !query.has('covers'))
+function Rules({ of: { filter, listing }, onView, columns }: RulesProps): View {
+  const { rate_limits: rows, total, offset, unfiltered_total, stale } = listing;
+  if (unfiltered_total === 0)
     return html`<${Empty} title="There are no rules, so nothing is limited.">
       <p>Write one with <strong>New rule</strong>, or declare rules under <code>rate_limits</code> in the configuration.</p>
     </${Empty}>`;
-  if (shown.length === 0)
+  if (total === 0)
     return html`<${Empty} title="No rule matches the filters."><p>Clear some of them to see more.</p></${Empty}>`;
   return html`${stale && html`<p class="note warning" role="status">The state store does not answer: the rules in force are shown, without their use. They cannot be changed now.</p>`}
-    <p class="quiet small">${shown.length === all.length ? plural(all.length, 'rule') : `${count(shown.length)} of ${plural(all.length, 'rule')}`}</p>
+    <p class="quiet small">${total === unfiltered_total ? plural(total, 'rule') : `${count(total)} of ${plural(unfiltered_total, 'rule')}`}</p>
     <${Table}
+      key=${filter}
       label="Rate limits"
       columns=${columns}
-      rows=${shown}
+      rows=${rows}
+      part=${{ offset, length: total, onView }}
       keyOf=${({ id }: Rule) => id}
       rowHeight=${64}
       minWidth="64rem"
       markOf=${(rule: Rule) => (isFull(rule) && rule.mode === 'enforce' ? 'marked' : rule.enforced ? '' : 'faded')}
     />`;
-}
-
-function filterOf(query: URLSearchParams): (rule: Rule) => boolean {
-  const [words, scope, source, show, one] = ['q', 'scope', 'source', 'show', 'rule'].map(
-    (name) => query.get(name) ?? '',
-  );
-  const sought = (words ?? '').trim().toLowerCase();
-  const isShown: Readonly<Record<string, (rule: Rule) => boolean>> = {
-    full: isFull,
-    refused: ({ refused = 0 }) => refused > 0,
-    shadow: ({ mode }) => mode === 'shadow',
-    unenforced: ({ enforced }) => !enforced,
-    ending: ({ expires_at }) => expires_at !== undefined,
-  };
-  return (rule) =>
-    (one === '' || rule.id === one || rule.name === one) &&
-    (scope === '' || rule.scope === scope) &&
-    (source === '' || (source === 'override' ? rule.overrides_config : rule.source === source)) &&
-    (isShown[show ?? '']?.(rule) ?? true) &&
-    (sought === '' ||
-      [rule.subject, rule.name, rule.reason, rule.declared_at].some((text) => text?.toLowerCase().includes(sought)));
 }
 
 interface OpenProps {

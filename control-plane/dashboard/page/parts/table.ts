@@ -1,6 +1,6 @@
 // A table that stays fast with ten thousand rows: only those in view are drawn, all of them are counted for screen readers.
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { html, type View } from '../html.ts';
 
 export interface Column<Row> {
@@ -28,6 +28,17 @@ export interface TableProps<Row> {
   readonly minWidth?: string;
   /** There are more rows than the list has. */
   readonly total?: number;
+  /** `rows` are a part of what can be scrolled through. */
+  readonly part?: TablePart;
+}
+
+export interface TablePart {
+  /** How many rows come before `rows`. */
+  readonly offset: number;
+  /** How many rows there are. */
+  readonly length: number;
+  /** Called with the rows in view, and those beside them, when they change: from `first` on, before `last`. */
+  readonly onView: (first: number, last: number) => void;
 }
 
 /** So many rows are drawn without a window. */
@@ -36,10 +47,12 @@ const mostWhole = 60;
 const spareRows = 8;
 
 export function Table<Row>(props: TableProps<Row>): View {
-  const { label, columns, rows, keyOf, rowHeight = 44, markOf, minWidth, total } = props;
+  const { label, columns, rows, keyOf, rowHeight = 44, markOf, minWidth, part } = props;
+  const { offset = 0, length = rows.length, onView } = part ?? {};
+  const { total = length } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
-  const isWhole = rows.length <= mostWhole;
+  const isWhole = length <= mostWhole;
   const look = (): void => {
     const element = scroller.current;
     if (element !== null) setView({ top: element.scrollTop, height: element.clientHeight });
@@ -50,11 +63,13 @@ export function Table<Row>(props: TableProps<Row>): View {
     if (scroller.current !== null) observer.observe(scroller.current);
     return () => observer.disconnect();
   }, [isWhole]);
-  const first = isWhole ? 0 : Math.max(0, Math.min(Math.floor(view.top / rowHeight) - spareRows, rows.length - 1));
-  const last = isWhole
-    ? rows.length
-    : Math.min(rows.length, first + Math.ceil(view.height / rowHeight) + 2 * spareRows);
-  const shown = rows.slice(first, last);
+  const first = isWhole ? 0 : Math.max(0, Math.min(Math.floor(view.top / rowHeight) - spareRows, length - 1));
+  const last = isWhole ? length : Math.min(length, first + Math.ceil(view.height / rowHeight) + 2 * spareRows);
+  useEffect(() => onView?.(first, last), [first, last, onView]);
+  // Of those in view, the rows that are here.
+  const begin = Math.min(Math.max(first, offset), last);
+  const end = Math.max(begin, Math.min(last, offset + rows.length));
+  const shown = rows.slice(begin - offset, end - offset);
   const space = (height: number): View =>
     height <= 0
       ? null
@@ -67,7 +82,7 @@ export function Table<Row>(props: TableProps<Row>): View {
     aria-label=${label}
     onScroll=${isWhole ? undefined : look}
   >
-    <table aria-rowcount=${(total ?? rows.length) + 1} aria-label=${label} style=${minWidth === undefined ? undefined : { minWidth }}>
+    <table aria-rowcount=${total + 1} aria-label=${label} style=${minWidth === undefined ? undefined : { minWidth }}>
       <thead>
         <tr aria-rowindex="1">
           ${columns.map(
@@ -83,18 +98,18 @@ export function Table<Row>(props: TableProps<Row>): View {
         </tr>
       </thead>
       <tbody>
-        ${space(first * rowHeight)}
+        ${space(begin * rowHeight)}
         ${shown.map(
           (row, index) => html`<tr
             key=${keyOf(row)}
-            aria-rowindex=${first + index + 2}
+            aria-rowindex=${begin + index + 2}
             class=${markOf?.(row)}
             style=${{ height: `${rowHeight}px` }}
           >
             ${columns.map(({ title, cell, isNumber }) => html`<td key=${title} class=${isNumber ? 'number' : undefined}>${cell(row)}</td>`)}
           </tr>`,
         )}
-        ${space((rows.length - last) * rowHeight)}
+        ${space((length - end) * rowHeight)}
       </tbody>
     </table>
   </div>`;

@@ -31,8 +31,13 @@ export interface Rule {
   readonly updated_by?: string;
 }
 
+/** One page. */
 export interface RuleListing {
   readonly rate_limits: readonly Rule[];
+  /** With these filters, on all pages. */
+  readonly total: number;
+  readonly offset: number;
+  readonly unfiltered_total: number;
   readonly server_time: string;
   readonly stale?: true;
 }
