@@ -208,6 +208,16 @@ await test('usage goes from teams to paths, names keys, and is saved as CSV', as
   const saved = await saving;
   t.match(saved.suggestedFilename(), /^usage-keys-.*\.csv$/);
   t.match(readFileSync(await saved.path(), 'utf8'), /^auth_key_id,requests,[^\n]*\n[^,]*,1,/);
+  await page.goto(`${proxy.url}/admin/dashboard/requests?user_path=/spender/key`);
+  const sent = page.getByRole('row', { name: /\/spender\/key/ });
+  await sent.getByRole('link').first().click();
+  for (const name of [`fake/${model}`, 'fake']) {
+    const link = page.getByRole('link', { name, exact: true });
+    t.equal(await link.getAttribute('href'), `/admin/dashboard/models?q=${encodeURIComponent(name)}`);
+  }
+  await page.getByRole('link', { name: probe, exact: true }).click();
+  await page.getByRole('table', { name: 'Keys' }).getByText(probe).waitFor();
+  t.match(page.url(), /\/keys\?key=[\w-]+$/);
   t.equal(await page.evaluate('window.probed'), undefined);
   t.same(complaints(), []);
 });

@@ -1,4 +1,5 @@
 // One request: why it ended as it did, who sent it, where its time went, and what is recorded of it.
+import { useCell } from '../../cell.ts';
 import { dollars } from '../../format.ts';
 import { html, type Inside, type View } from '../../html.ts';
 import { useLoad } from '../../load.ts';
@@ -7,6 +8,8 @@ import { CopyButton } from '../../parts/copy-button.ts';
 import { Loaded } from '../../parts/states.ts';
 import { TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
+import { session } from '../../session-state.ts';
+import { type Key, keysPath } from '../keys/key.ts';
 import { type Entry, isChange, statusWords, titleOf, toneOf } from './entry.ts';
 import { Bodies, Revisions, usageWords, useCost } from './records.ts';
 import { Waterfall } from './waterfall.ts';
@@ -53,8 +56,7 @@ function Facts({ entry }: OfEntry): View {
   const { user_path, auth_key_id, auth_method, client_ip, data, requested_model, resolved_model } = entry;
   const { provider_name, provider, cache_type, session_id, request_id, method, path, stream, timestamp } = entry;
   const cost = useCost(entry);
-  const key =
-    auth_key_id ?? { master_key: 'the master key', no_key: 'none', api_key: 'a key' }[auth_method ?? 'no_key'];
+  const unnamed = { master_key: 'the master key', no_key: 'none', api_key: 'a key' }[auth_method ?? 'no_key'];
   const labels = data.labels ?? [];
   const asked = [...numberFact('max_tokens', data.max_tokens), ...numberFact('temperature', data.temperature)].join(
     ', ',
@@ -62,14 +64,14 @@ function Facts({ entry }: OfEntry): View {
   return html`<div class="grid">
     <section class="card"><h2>Who</h2><dl class="facts">
       <${Fact} name="Consumer"><a class="foreign" href=${linkTo('/requests', { user_path })}>${user_path}</a></${Fact}>
-      <${Fact} name="Key"><span class="foreign">${key}</span>${labels.map((label) => html` <${Badge} key=${label}><span class="foreign">${label}</span></${Badge}>`)}</${Fact}>
+      <${Fact} name="Key">${auth_key_id === undefined ? unnamed : html`<${KeyName} id=${auth_key_id} />`}${labels.map((label) => html` <${Badge} key=${label}><span class="foreign">${label}</span></${Badge}>`)}</${Fact}>
       <${Fact} name="Client"><span class="foreign">${data.user_agent ?? 'unnamed'}</span> at ${client_ip}</${Fact}>
       ${session_id !== undefined && html`<${Fact} name="Session"><a class="foreign" href=${linkTo('/requests', { session_id, view: 'requests' })}>${session_id}</a></${Fact}>`}
     </dl></section>
     <section class="card"><h2>What</h2><dl class="facts">
       <${Fact} name="Sent"><code class="foreign">${method} ${path}</code> <${TimeText} at=${timestamp} />${stream && html` <${Badge}>stream</${Badge}>`}</${Fact}>
-      ${requested_model !== undefined && html`<${Fact} name="Model"><span class="foreign">${requested_model}${resolved_model !== undefined && resolved_model !== requested_model ? ` → ${resolved_model}` : ''}</span></${Fact}>`}
-      ${provider_name !== undefined && html`<${Fact} name="Provider"><span class="foreign">${provider_name}${provider === provider_name ? '' : ` (${provider})`}</span></${Fact}>`}
+      ${requested_model !== undefined && html`<${Fact} name="Model"><${SetupLink} name=${requested_model} />${resolved_model !== undefined && resolved_model !== requested_model && html` → <${SetupLink} name=${resolved_model} />`}</${Fact}>`}
+      ${provider_name !== undefined && html`<${Fact} name="Provider"><${SetupLink} name=${provider_name} />${provider !== provider_name && html` <span class="foreign">(${provider})</span>`}</${Fact}>`}
       ${cache_type !== undefined && html`<${Fact} name="Cache"><${Badge} tone="info">${cache_type}</${Badge}></${Fact}>`}
       ${!isChange(entry) && html`<${Fact} name="Used">${usageWords(entry)}${cost === undefined ? '' : `, ${cost === null ? 'without a price' : dollars(cost)}`}</${Fact}>`}
       ${asked !== '' && html`<${Fact} name="Asked for">${asked}</${Fact}>`}
@@ -78,9 +80,26 @@ function Facts({ entry }: OfEntry): View {
       <${Fact} name="Request id"><code class="foreign">${request_id}</code> <${CopyButton} text=${request_id} what="id" /></${Fact}>
       ${data.instance !== undefined && html`<${Fact} name="Served by"><code>${data.instance}</code></${Fact}>`}
       ${data.config_revision !== undefined && html`<${Fact} name="Configuration"><code>${data.config_revision}</code></${Fact}>`}
-      ${data.failover !== undefined && html`<${Fact} name="Failed over"><span class="foreign">${data.failover.target_model}</span></${Fact}>`}
+      ${data.failover !== undefined && html`<${Fact} name="Failed over"><${SetupLink} name=${data.failover.target_model} /></${Fact}>`}
     </dl></section>
   </div>`;
+}
+
+/** The name of a key beside its id, which leads to it. */
+function KeyName({ id }: { readonly id: string }): View {
+  const keys = useLoad<readonly Pick<Key, 'id' | 'name'>[]>(keysPath);
+  const name = keys.body?.find((key) => key.id === id)?.name;
+  if (name === undefined)
+    return html`<code class="foreign">${id}</code>${keys.body !== undefined && html` <span class="quiet small">deleted, or not yours to see</span>`}`;
+  return html`<a class="foreign" href=${linkTo('/keys', { key: id })}>${name}</a> <code class="quiet small foreign">${id}</code>`;
+}
+
+/** A provider, a model or an alias: where it is set up, for who may see that. */
+function SetupLink({ name }: { readonly name: string }): View {
+  const { who } = useCell(session);
+  return who?.scoped === false
+    ? html`<a class="foreign" href=${linkTo('/models', { q: name })}>${name}</a>`
+    : html`<span class="foreign">${name}</span>`;
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children?: Inside }): View {
