@@ -1,4 +1,5 @@
-// The tap that takes an answer for the cache as it goes to its client: bytes of JSON as they are, a stream as the answer that it makes.
+// The tap that takes an answer for the cache as it goes to its client: bytes of JSON as they are, a stream as its events, or as the answer
+// that it makes where these are many.
 import type { Answer, Sink, Tap } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { BoundedBytes } from '../capture/bounded-bytes.ts';
@@ -7,35 +8,47 @@ import { CapturedSink } from '../capture/captured-sink.ts';
 import { foldFor } from '../capture/folds.ts';
 import { StreamCapture, type StreamFacts } from '../capture/stream-capture.ts';
 import type { Operation } from '../dialects/dialect.ts';
-import { type JsonObject, writeJson } from '../dialects/json.ts';
+import { attemptUsage } from '../tokens/attempt-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
-import { isKeepable, isKeepableObject } from './keepable-answer.ts';
+import { answerOfStream } from './answer-of-events.ts';
+import { compactEvents } from './compact-events.ts';
+import { areWholeChat, isKeepable, isWholeChat } from './keepable-answer.ts';
 
 /** So much of a stream is read at once. */
 const readBytes = 16 * 1024;
+/** Events that are kept as they are: fewer bytes than this. */
+const mostEventBytes = 16 * 1024;
 
 /** What is known of an answer when it is over. */
 export interface AnswerFacts extends StreamFacts {
   readonly usage: TokenUsage | undefined;
 }
 
+/** An answer as it may be kept; a text has one character a byte. */
+export interface TakenAnswer {
+  readonly body: Buffer | string;
+  readonly isEvents: boolean;
+}
+
+export interface TapOptions {
+  readonly operation: Operation;
+  readonly budget: CaptureBudget;
+  /** Of an answer that is kept. */
+  readonly mostBytes: number;
+  /** Short streams may be kept as their events. */
+  readonly keepsEvents: boolean;
+}
+
 export class AnswerTap implements Tap {
-  readonly #operation: Operation;
-  readonly #budget: CaptureBudget;
-  readonly #mostBytes: number;
-  #room: CaptureRoom | undefined;
-  #stream: StreamCapture | undefined;
-  /** Of a stream, what has not been read; undefined: it is none. */
-  #unread: HeldBytes | undefined;
+  readonly #options: TapOptions;
   readonly #isStream: boolean;
+  #room: CaptureRoom | undefined;
   #whole: Buffer | undefined;
   #passing: BoundedBytes | undefined;
+  #events: TakenEvents | undefined;
 
-  /** `mostBytes`: of an answer that is kept. */
-  constructor(answer: Pick<Answer, 'stream'>, operation: Operation, budget: CaptureBudget, mostBytes: number) {
-    this.#operation = operation;
-    this.#budget = budget;
-    this.#mostBytes = mostBytes;
+  constructor(answer: Pick<Answer, 'stream'>, options: TapOptions) {
+    this.#options = options;
     this.#isStream = answer.stream;
   }
 
@@ -45,17 +58,15 @@ export class AnswerTap implements Tap {
   }
 
   open(next: Sink): Sink {
-    const room = this.#budget.open(this.#mostBytes);
+    const { operation, budget, mostBytes } = this.#options;
+    const room = budget.open(mostBytes);
     this.#room = room;
-    const fold = this.#isStream ? foldFor(this.#operation) : undefined;
-    if (fold !== undefined) {
-      const stream = new StreamCapture(fold, this.#mostBytes);
-      const unread = new HeldBytes();
-      this.#stream = stream;
-      this.#unread = unread;
-      return new CapturedSink(next, (chunk) => takePiece(chunk, unread, stream, room));
+    if (this.#isStream && foldFor(operation) !== undefined) {
+      const events = new TakenEvents(this.#options, room);
+      this.#events = events;
+      return new CapturedSink(next, (chunk) => events.take(chunk));
     }
-    const passing = new BoundedBytes(room, this.#mostBytes);
+    const passing = new BoundedBytes(room, mostBytes);
     this.#passing = passing;
     return new CapturedSink(next, (chunk) => passing.add(chunk));
   }
@@ -65,9 +76,9 @@ export class AnswerTap implements Tap {
   }
 
   /** The answer, which is over and came completely, as it may be kept; undefined: it may not, or is too long. */
-  answer(facts: AnswerFacts): Buffer | undefined {
-    const bytes = this.#stream === undefined ? this.#bytes() : this.#folded(this.#stream, facts);
-    return bytes !== undefined && bytes.length <= this.#mostBytes ? bytes : undefined;
+  answer(facts: AnswerFacts): TakenAnswer | undefined {
+    const taken = this.#events === undefined ? this.#bytes() : this.#events.answer(facts);
+    return taken !== undefined && taken.body.length <= this.#options.mostBytes ? taken : undefined;
   }
 
   /** Gives the memory back. Again does nothing. */
@@ -75,41 +86,78 @@ export class AnswerTap implements Tap {
     this.#room?.release();
   }
 
-  #bytes(): Buffer | undefined {
+  #bytes(): TakenAnswer | undefined {
+    const { operation, mostBytes } = this.#options;
     const bytes = this.#passing?.isCut === true ? undefined : (this.#passing?.bytes ?? this.#whole);
-    if (bytes === undefined || bytes.length > this.#mostBytes) return undefined;
-    return isKeepable(this.#operation, bytes) ? bytes : undefined;
-  }
-
-  #folded(stream: StreamCapture, facts: AnswerFacts): Buffer | undefined {
-    if (this.#unread !== undefined && this.#unread.length > 0) stream.push(this.#unread.take());
-    const answer = stream.isCut ? undefined : stream.answer(facts);
-    if (answer === undefined || stream.isCut || !isKeepableObject(this.#operation, answer)) return undefined;
-    return Buffer.from(writeJson(withUsage(answer, this.#operation, facts.usage)));
+    if (bytes === undefined || bytes.length > mostBytes) return undefined;
+    if (!isOfChat(operation)) return isKeepable(operation, bytes) ? { body: bytes, isEvents: false } : undefined;
+    const text = bytes.toString('latin1');
+    return isWholeChat(text) ? { body: text, isEvents: false } : undefined;
   }
 }
 
-/** Pieces are read together: each by itself costs as much as what it says. */
-function takePiece(chunk: Buffer, unread: HeldBytes, stream: StreamCapture, room: CaptureRoom): void {
-  if (stream.isCut) return;
-  unread.add(unread.length === 0 ? Buffer.from(chunk) : chunk);
-  if (!room.hasFor(stream.length + unread.length)) stream.stop();
-  else if (unread.length >= readBytes) stream.push(unread.take());
+/** What a stream has said so far: the text of its events while they are few, or else the answer that they make. */
+class TakenEvents {
+  readonly #options: TapOptions;
+  readonly #room: CaptureRoom;
+  readonly #unread = new HeldBytes();
+  /** Undefined: it is folded. */
+  #text: string | undefined;
+  #fold: StreamCapture | undefined;
+
+  constructor(options: TapOptions, room: CaptureRoom) {
+    this.#options = options;
+    this.#room = room;
+    this.#text = options.keepsEvents && isOfChat(options.operation) ? '' : undefined;
+  }
+
+  /** Pieces are read together: each by itself costs as much as what it says. */
+  take(chunk: Buffer): void {
+    if (this.#fold?.isCut === true) return;
+    const unread = this.#unread;
+    unread.add(unread.length === 0 ? Buffer.from(chunk) : chunk);
+    const known = this.#text?.length ?? this.#fold?.length ?? 0;
+    if (!this.#room.hasFor(known + unread.length)) this.#folding().stop();
+    else if (unread.length >= readBytes) this.#read();
+  }
+
+  answer(facts: AnswerFacts): TakenAnswer | undefined {
+    this.#read();
+    const text = this.#text;
+    if (text !== undefined && text.length <= this.#options.mostBytes && areWholeChat(text))
+      return { body: text, isEvents: true };
+    const { usage, ...rest } = facts;
+    const told = { ...rest, usage: usage && attemptUsage(usage, undefined) };
+    const body = answerOfStream(this.#folding(), this.#options.operation, told);
+    return body && { body, isEvents: false };
+  }
+
+  #read(): void {
+    if (this.#unread.length === 0) return;
+    const bytes = this.#unread.take();
+    if (this.#text === undefined) this.#folding().push(bytes);
+    else {
+      this.#text = compactEvents(this.#text + bytes.toString('latin1'));
+      if (this.#text.length > mostEventBytes) this.#folding();
+    }
+  }
+
+  /** What folds the rest of the stream; it has what came before. */
+  #folding(): StreamCapture {
+    const { operation, mostBytes } = this.#options;
+    let fold = this.#fold;
+    if (fold === undefined) {
+      const made = foldFor(operation);
+      if (made === undefined) throw new Error(`no stream of ${operation} makes an answer`);
+      fold = new StreamCapture(made, mostBytes);
+      this.#fold = fold;
+    }
+    if (this.#text !== undefined) fold.push(Buffer.from(this.#text, 'latin1'));
+    this.#text = undefined;
+    return fold;
+  }
 }
 
-/** The event that told the usage of the stream may have been for the gateway alone. */
-function withUsage(answer: JsonObject, operation: Operation, usage: TokenUsage | undefined): JsonObject {
-  const isChat = operation === 'chat' || operation === 'chat_of_input' || operation === 'completions';
-  if (!isChat || answer['usage'] !== undefined || usage?.source !== 'reported') return answer;
-  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens } = usage;
-  return {
-    ...answer,
-    usage: {
-      prompt_tokens: inputTokens,
-      completion_tokens: outputTokens,
-      total_tokens: totalTokens,
-      ...(cachedInputTokens === undefined ? {} : { prompt_tokens_details: { cached_tokens: cachedInputTokens } }),
-      ...(reasoningTokens === undefined ? {} : { completion_tokens_details: { reasoning_tokens: reasoningTokens } }),
-    },
-  };
+function isOfChat(operation: Operation): boolean {
+  return operation === 'chat' || operation === 'chat_of_input' || operation === 'completions';
 }

@@ -24,8 +24,8 @@ const mostFailures = 2;
 type Follower = Pick<Exchange, 'gone' | 'waiting'>;
 
 interface Flight {
-  /** In their order; what each does next. */
-  readonly followers: Map<Follower, (landing: Landing) => void>;
+  /** In their order; what each does next. Undefined: nobody has come, as usual. */
+  followers: Map<Follower, (landing: Landing) => void> | undefined;
   failures: number;
 }
 
@@ -42,19 +42,21 @@ export class Flights {
   join(key: string, exchange: Follower): 'lead' | 'alone' | Promise<Landing> {
     const flight = this.#flights.get(key);
     if (flight === undefined) {
-      this.#flights.set(key, { followers: new Map(), failures: 0 });
+      this.#flights.set(key, { followers: undefined, failures: 0 });
       return 'lead';
     }
-    if (flight.followers.size >= mostFollowers || this.#followers >= mostFollowersInAll) return 'alone';
+    flight.followers ??= new Map();
+    const { followers } = flight;
+    if (followers.size >= mostFollowers || this.#followers >= mostFollowersInAll) return 'alone';
     if (exchange.gone) throw refusal('client_left');
     this.#followers += 1;
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#followers -= 1;
         exchange.waiting = undefined;
-        flight.followers.delete(exchange);
+        followers.delete(exchange);
       };
-      flight.followers.set(exchange, (landing) => {
+      followers.set(exchange, (landing) => {
         leave();
         resolve(landing);
       });
@@ -67,18 +69,24 @@ export class Flights {
     });
   }
 
+  /** Whether others wait for this call. */
+  isFollowed(key: string): boolean {
+    return (this.#flights.get(key)?.followers?.size ?? 0) > 0;
+  }
+
   /** The call of the leader is over. */
   landed(key: string, end: FlightEnd): void {
     const flight = this.#flights.get(key);
     if (flight === undefined) return;
     if (end === 'failed') flight.failures += 1;
     const goesOn = end === 'left' || (end === 'failed' && flight.failures < mostFailures);
-    const [next] = flight.followers.values();
-    if (goesOn && next !== undefined) {
+    const [next] = goesOn ? (flight.followers?.values() ?? []) : [];
+    if (next !== undefined) {
       next('lead');
       return;
     }
     this.#flights.delete(key);
+    if (flight.followers === undefined) return;
     for (const tell of flight.followers.values()) tell(typeof end === 'string' ? 'alone' : end);
   }
 }

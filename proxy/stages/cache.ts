@@ -2,6 +2,7 @@
 // for, and kept on its way to the client.
 import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
 import { wholeAnswer } from '../answer.ts';
+import { asJson } from '../cache/answer-of-events.ts';
 import { readCacheControl } from '../cache/cache-control.ts';
 import type { Caching } from '../cache/caching.ts';
 import type { Embedder } from '../cache/embedding.ts';
@@ -39,7 +40,7 @@ export interface Looking {
   route: Route | undefined;
 }
 
-type Parts = Pick<Gateway, 'cache'>;
+type Parts = Pick<Gateway, 'cache' | 'reportFailure'>;
 
 /**
  * Looks for the answer; at once where nothing must be fetched. Guardrails are no part of its key: those of a request have changed its call
@@ -113,11 +114,13 @@ function serveYoung(found: CachedAnswer | undefined, sought: Sought): boolean {
 }
 
 /** Gives the answer as this request wants it. False: it cannot be told so. */
-function serve(hit: CachedAnswer, { asked, trip, caching, parts }: Sought): boolean {
+function serve(kept: CachedAnswer, sought: Sought): boolean {
+  const { asked, trip, caching, parts } = sought;
   const { row, exchange } = trip;
   const { stream, wantsUsage } = asked.call;
-  const body = stream ? replayed(row.operation, hit.body, wantsUsage) : hit.body;
-  if (body === undefined) return false;
+  const hit = kept.isEvents === true ? madeJson(kept, sought) : kept;
+  const body = hit !== undefined && stream ? replayed(row.operation, hit.body, wantsUsage) : hit?.body;
+  if (hit === undefined || body === undefined) return false;
   caching.outcome = 'hit';
   caching.hit = hit;
   caching.key = undefined;
@@ -128,4 +131,17 @@ function serve(hit: CachedAnswer, { asked, trip, caching, parts }: Sought): bool
   const answer = wholeAnswer(body, { contentType, stream });
   asked.kept = { answer, provider: undefined, taps: [], headers, keyId: undefined };
   return true;
+}
+
+/** Events that are asked for again are likely to be asked for often: from here on their answer is kept in their place. */
+function madeJson(kept: CachedAnswer, { asked, trip, caching, key, parts }: Sought): CachedAnswer | undefined {
+  try {
+    const made = asJson(kept, trip.row.operation, asked.call);
+    if (made !== undefined) parts.cache.engine?.put(caching.semantic?.matched ?? key, made, parts.cache.nowMs());
+    return made;
+  } catch (error) {
+    // The provider is asked as if nothing had been kept.
+    parts.reportFailure(error, trip.exchange.id);
+    return undefined;
+  }
 }

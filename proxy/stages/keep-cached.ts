@@ -1,13 +1,14 @@
 // Stage 8 and 9 for the cache: an answer is taken as it passes, and kept when it came completely.
-import type { CachedAnswer, CachedFacts } from '../../store/cache/answer-cache.ts';
+import type { CachedFacts, PutAnswer } from '../../store/cache/answer-cache.ts';
 import type { Place } from '../../store/cache/semantic/neighbours.ts';
+import { asJson } from '../cache/answer-of-events.ts';
 import { AnswerTap } from '../cache/answer-tap.ts';
 import type { Caching } from '../cache/caching.ts';
 import type { FlightEnd } from '../cache/flights.ts';
+import { KeptFacts } from '../cache/kept-facts.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
-import { attemptUsage } from '../tokens/attempt-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { Accepted } from './attempts.ts';
 import { cacheHeader } from './cache.ts';
@@ -34,12 +35,15 @@ type Parts = Pick<Gateway, 'cache' | 'reportFailure'>;
 export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache }: Parts): Delivery {
   if (caching === undefined) return delivery;
   const { answer } = delivery;
+  const { provider, keyId } = delivery;
   const headers = [...delivery.headers, cacheHeader, caching.outcome];
   if (caching.key === undefined || answer.status !== 200 || answer.contentEncoding !== undefined)
     return { ...delivery, headers };
-  const { mostEntryBytes } = caching.settings;
-  caching.tap = new AnswerTap(answer, row.operation, cache.captures, mostEntryBytes);
-  return { ...delivery, headers, taps: [...delivery.taps, caching.tap] };
+  const { mostEntryBytes: mostBytes } = caching.settings;
+  const keepsEvents = cache.engine?.keepsEvents === true;
+  const { operation } = row;
+  caching.tap = new AnswerTap(answer, { operation, budget: cache.captures, mostBytes, keepsEvents });
+  return { answer, provider, taps: [...delivery.taps, caching.tap], headers, keyId };
 }
 
 /** The request is over: counts what the cache was to it, keeps its answer, and tells those that wait for it. `usage`: of the answer. */
@@ -55,26 +59,43 @@ export function settleCache(trip: Over, usage: TokenUsage | undefined, parts: Pa
   const made = tap && madeBy(trip, usage, parts);
   tap?.release();
   if (made !== undefined) keepMade(key, made, semantic?.place, cache);
-  if (leads) cache.flights.landed(key, made ?? endOf(trip));
+  if (!leads) return;
+  const isShared = made !== undefined && cache.flights.isFollowed(key);
+  cache.flights.landed(key, isShared ? sharedOf(made, trip, parts) : endOf(trip));
+}
+
+/** The answer for those that wait for it, if any do. */
+function sharedOf(made: PutAnswer, trip: Over, { reportFailure }: Parts): FlightEnd {
+  const { body, ...told } = made;
+  const { row, call, exchange } = trip;
+  const kept = { ...told, body: typeof body === 'string' ? Buffer.from(body, 'latin1') : body };
+  try {
+    return (call && asJson(kept, row.operation, call)) ?? 'unkept';
+  } catch (error) {
+    reportFailure(error, exchange.id);
+    return 'unkept';
+  }
 }
 
 /** `place`: where it is found by requests that mean the same. */
-function keepMade(key: string, made: CachedAnswer, place: Place | undefined, cache: Gateway['cache']): void {
+function keepMade(key: string, made: PutAnswer, place: Place | undefined, cache: Gateway['cache']): void {
   const { storedAtMs, expiresAtMs } = made;
   cache.engine?.put(key, made, storedAtMs);
   if (place !== undefined) cache.semantic.neighbours?.put({ ...place, key, expiresAtMs }, storedAtMs);
 }
 
 /** The answer, as it is kept; undefined: it is not. */
-function madeBy(trip: Over, usage: TokenUsage | undefined, { cache, reportFailure }: Parts): CachedAnswer | undefined {
+function madeBy(trip: Over, usage: TokenUsage | undefined, { cache, reportFailure }: Parts): PutAnswer | undefined {
   const { caching, call, accepted, exchange, ending } = trip;
   const isWhole = ending.status === 200 && ending.refused === undefined && !exchange.gone;
   if (!isWhole || call === undefined || accepted === undefined || caching?.tap === undefined) return undefined;
   const storedAtMs = Math.floor(cache.nowMs());
   try {
-    const body = caching.tap.answer({ requestBody: call.body, model: call.model, nowMs: storedAtMs, usage });
-    if (body === undefined) return undefined;
-    return { storedAtMs, expiresAtMs: storedAtMs + caching.settings.ttlMs, facts: factsOf(accepted, usage), body };
+    const taken = caching.tap.answer({ requestBody: call.body, model: call.model, nowMs: storedAtMs, usage });
+    if (taken === undefined) return undefined;
+    const { body, isEvents } = taken;
+    const expiresAtMs = storedAtMs + caching.settings.ttlMs;
+    return { storedAtMs, expiresAtMs, facts: factsOf(accepted, usage), body, isEvents };
   } catch (error) {
     // The client has its answer.
     reportFailure(error, exchange.id);
@@ -83,9 +104,9 @@ function madeBy(trip: Over, usage: TokenUsage | undefined, { cache, reportFailur
 }
 
 function factsOf({ target, upstreamId }: Accepted, usage: TokenUsage | undefined): CachedFacts {
-  const { upstream, model, price } = target;
-  const told = { provider: upstream.name, type: upstream.type, model };
-  return usage === undefined ? told : { ...told, usage: attemptUsage(usage, price, upstreamId) };
+  const { upstream, model } = target;
+  if (usage === undefined) return { provider: upstream.name, type: upstream.type, model };
+  return new KeptFacts(target, usage, upstreamId);
 }
 
 function endOf({ exchange, accepted, failed, ending }: Over): FlightEnd {

@@ -1,21 +1,16 @@
 // The response cache in the memory of one process: bounded in bytes; the answer that was unused the longest goes first.
 import { LRUCache } from 'lru-cache';
-import { type AnswerCache, type CachedAnswer, sizeOfAnswer } from './answer-cache.ts';
+import { type AnswerCache, type CachedAnswer, type PutAnswer, sizeOfAnswer } from './answer-cache.ts';
 
 /** Up to so many bytes an answer is a text, one character a byte: collecting a thousand buffers costs more than what is in them. */
 const textBytes = 8 * 1024;
 
-/** An answer as it lies there. */
-interface Held {
-  readonly answer: CachedAnswer;
-  /** Its bytes, in place of those of the answer; undefined: they are there. */
-  readonly text: string | undefined;
-  readonly size: number;
+/** An answer as it lies there: a text has one character a byte. One object, without others in it: they are collected one by one. */
+interface Held extends PutAnswer {
+  readonly isEvents: boolean;
 }
 
 type Answers = LRUCache<string, Held>;
-
-const nothing: Buffer = Buffer.alloc(0);
 
 /** `mostBytes`: of all answers. */
 export function openMemoryCache(mostBytes: number): AnswerCache {
@@ -23,7 +18,7 @@ export function openMemoryCache(mostBytes: number): AnswerCache {
   const made = (bytes: number): Answers =>
     new LRUCache({
       maxSize: bytes,
-      sizeCalculation: ({ size }: Held) => size,
+      sizeCalculation: (held: Held) => sizeOfAnswer(held),
       dispose: (_answer, _key, reason) => {
         if (reason === 'evict') evicted += 1;
       },
@@ -32,9 +27,10 @@ export function openMemoryCache(mostBytes: number): AnswerCache {
   let answers = made(most);
   return {
     isAway: false,
+    keepsEvents: true,
     get(key, nowMs) {
       const held = answers.get(key);
-      if (held === undefined || held.answer.expiresAtMs > nowMs) return held && answerOf(held);
+      if (held === undefined || held.expiresAtMs > nowMs) return held && answerOf(held);
       answers.delete(key);
       return undefined;
     },
@@ -53,21 +49,25 @@ export function openMemoryCache(mostBytes: number): AnswerCache {
   };
 }
 
-function heldOf(answer: CachedAnswer): Held {
-  const { storedAtMs, expiresAtMs, facts, body } = answer;
-  const size = sizeOfAnswer(answer);
-  const isShort = body.length <= textBytes;
-  const kept = { storedAtMs, expiresAtMs, facts, body: isShort ? nothing : ownBytes(body) };
-  return { answer: kept, text: isShort ? body.toString('latin1') : undefined, size };
+function heldOf({ storedAtMs, expiresAtMs, facts, body, isEvents = false }: PutAnswer): Held {
+  const kept = body.length <= textBytes ? textOf(body) : ownBytes(body);
+  return { storedAtMs, expiresAtMs, facts, body: kept, isEvents };
 }
 
-function answerOf({ answer, text }: Held): CachedAnswer {
-  return text === undefined ? answer : { ...answer, body: Buffer.from(text, 'latin1') };
+function answerOf({ storedAtMs, expiresAtMs, facts, body: kept, isEvents }: Held): CachedAnswer {
+  const body = typeof kept === 'string' ? Buffer.from(kept, 'latin1') : kept;
+  const answer = { storedAtMs, expiresAtMs, facts, body };
+  return isEvents ? { ...answer, isEvents } : answer;
+}
+
+function textOf(body: Buffer | string): string {
+  return typeof body === 'string' ? body : body.toString('latin1');
 }
 
 /** A copy in memory of its own: a piece of a larger buffer would keep all of that. */
-function ownBytes(bytes: Buffer): Buffer {
+function ownBytes(bytes: Buffer | string): Buffer {
   const own = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(own);
+  if (typeof bytes === 'string') own.write(bytes, 'latin1');
+  else bytes.copy(own);
   return own;
 }

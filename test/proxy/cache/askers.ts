@@ -21,3 +21,8 @@ export const askers: fc.Arbitrary<Asker> = fc.record({
 export function scopeOf(scope: Scope, { kind, keyId, userPath: path }: Asker): string {
   return JSON.stringify(scope === 'gateway' ? [] : scope === 'user_path' ? [path] : [kind, keyId, path]);
 }
+
+/** Nothing fails unexpectedly. */
+export function reportFailure(error: unknown): never {
+  throw error;
+}

@@ -11,7 +11,7 @@ import { type Looking, lookUp } from '../../../proxy/stages/cache.ts';
 import { runs } from '../../support/extent.ts';
 import { sampleConfig } from '../sample-config.ts';
 import { cacheOf, exchangeOf, open } from '../stage-parts.ts';
-import { type Asker, askers, scopeOf, scopes } from './askers.ts';
+import { type Asker, askers, reportFailure, scopeOf, scopes } from './askers.ts';
 
 const keyOf = (text: string, operation: Operation = 'chat'): string | undefined => {
   const call = readCall(Buffer.from(text));
@@ -96,7 +96,7 @@ await test('no answer crosses a scope', async (t) => {
       const call = readCall(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] })));
       const caching = new Caching(settings);
       const trip = { row, exchange: exchangeOf({}), principal: who, caching, route: undefined, embedder: nobody };
-      void lookUp({ call, home: undefined, named: route }, trip, { cache });
+      void lookUp({ call, home: undefined, named: route }, trip, { cache, reportFailure });
       return trip;
     };
     const owners = new Map<string, string>();

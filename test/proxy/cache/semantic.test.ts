@@ -23,7 +23,7 @@ import { neighbourStores } from '../../../store/cache/semantic/open.ts';
 import { runs } from '../../support/extent.ts';
 import { sampleConfig } from '../sample-config.ts';
 import { cacheOf, exchangeOf, open } from '../stage-parts.ts';
-import { type Asker, askers, scopeOf, scopes } from './askers.ts';
+import { type Asker, askers, reportFailure, scopeOf, scopes } from './askers.ts';
 
 const usual = { mostTurns: 3, withSystem: true };
 const compared = (body: object, operation: Operation = 'chat', settings = usual) => {
@@ -133,7 +133,10 @@ await test('no hit crosses a scope, or requests that differ otherwise, even if a
       const body = JSON.stringify({ model: 'm', ...other }).replace('TEXT', `text ${texts}`);
       const caching = new Caching(settings);
       const trip = { row, exchange: exchangeOf({}), principal: who, caching, route: undefined, embedder };
-      await lookUp({ call: readCall(Buffer.from(body)), home: undefined, named: route }, trip, { cache });
+      await lookUp({ call: readCall(Buffer.from(body)), home: undefined, named: route }, trip, {
+        cache,
+        reportFailure,
+      });
       const owner = `${scopeOf(scope, who)} ${JSON.stringify(other)}`;
       const wasThere = owners.has(owner);
       owners.add(owner);
@@ -164,7 +167,7 @@ await test('what was reset is not found by its meaning either', async (t) => {
     const caching = new Caching(settings);
     const trip = { row, exchange: exchangeOf({}), principal: who, caching, route: undefined, embedder };
     const call = readCall(Buffer.from('{"model":"m","messages":[{"role":"user","content":"a"}]}'));
-    await lookUp({ call, home: undefined, named }, trip, { cache });
+    await lookUp({ call, home: undefined, named }, trip, { cache, reportFailure });
     return caching.semantic?.place?.partition;
   };
   const before = await placeIn([]);

@@ -1,0 +1,66 @@
+// Events that are put together say what they said one by one.
+import { test } from 'tap';
+import { compactEvents } from '../../../proxy/cache/compact-events.ts';
+import { foldFor } from '../../../proxy/capture/folds.ts';
+import { StreamCapture } from '../../../proxy/capture/stream-capture.ts';
+
+const event = (choices: object | readonly object[], more: object = {}): string =>
+  `data: ${JSON.stringify({ id: 'c', created: 1, model: 'm', choices, ...more })}\n\n`;
+const piece = (delta: object, more: object = {}, finish_reason: string | null = null): string =>
+  event([{ index: 0, delta, ...more, finish_reason }]);
+const text = (content: string): string => piece({ content });
+const begun = piece({ role: 'assistant', content: '' });
+const ended = `${piece({}, {}, 'stop')}${event([], { usage: { prompt_tokens: 1, completion_tokens: 2 } })}data: [DONE]\n\n`;
+const words = ['a', ' b', '"', '\\', '\n', 'ü', '\u{1f600}', '', '},{"delta":{"content":"x"'];
+const twice = (made: string): string => made.repeat(2);
+const logprobs = { content: [{ token: 'a', logprob: -1 }] };
+
+const streams: Readonly<Record<string, string>> = {
+  words: words.map(text).join(''),
+  'a role in each': words.map((content) => piece({ role: 'assistant', content, refusal: null })).join(''),
+  thoughts: `${twice(piece({ reasoning_content: 'hm' }))}${twice(text('so'))}`,
+  padding: words
+    .map((content, at) => event([{ index: 0, delta: { content } }], { obfuscation: 'x'.repeat(at) }))
+    .join(''),
+  'probabilities twice': twice(piece({ content: 'a' }, { logprobs })),
+  'thoughts beside words': twice(piece({ content: 'a', reasoning_content: 'b' })),
+  'two choices': twice(event([0, 1].map((index) => ({ index, delta: { content: 'a' } })))),
+  'calls of tools': ['{"', 'a":1}']
+    .map((args, at) =>
+      piece({ tool_calls: [{ index: 0, ...(at ? {} : { id: 't' }), function: { name: 'f', arguments: args } }] }),
+    )
+    .join(''),
+  'a model of its own': words.map((content, at) => event([{ index: 0, delta: { content } }], { created: at })).join(''),
+};
+
+function answerOf(stream: string): object | undefined {
+  const fold = foldFor('chat');
+  if (fold === undefined) throw new Error('streams of chat make an answer');
+  const capture = new StreamCapture(fold, 100_000);
+  capture.push(Buffer.from(stream, 'latin1'));
+  return capture.answer({ requestBody: undefined, model: 'm', nowMs: 0 });
+}
+
+await test('the answer is the same, wherever the events were cut', (t) => {
+  for (const [claim, said] of Object.entries(streams)) {
+    const stream = Buffer.from(`${begun}${said}${ended}`).toString('latin1');
+    const expected = answerOf(stream);
+    t.ok(expected, claim);
+    t.same(answerOf(compactEvents(stream)), expected, claim);
+    for (let at = 0; at < stream.length; at += 7)
+      if (compactEvents(compactEvents(stream.slice(0, at)) + stream.slice(at)) !== compactEvents(stream))
+        t.same(
+          answerOf(compactEvents(compactEvents(stream.slice(0, at)) + stream.slice(at))),
+          expected,
+          `${claim} at ${at}`,
+        );
+  }
+  t.end();
+});
+
+await test('words become one event', (t) => {
+  const stream = `${begun}${['a', ' b', ' c'].map(text).join('')}${ended}`;
+  t.equal(compactEvents(stream), `${begun}${text('a b c')}${ended}`);
+  t.equal(compactEvents(''), '');
+  t.end();
+});
