@@ -24,7 +24,7 @@ const mostFailures = 2;
 type Follower = Pick<Exchange, 'gone' | 'waiting'>;
 
 interface Flight {
-  /** In their order; what each does next. Undefined: nobody has come, as usual. */
+  /** In their order; what each does next. Undefined: none has come, as usual. */
   followers: Map<Follower, (landing: Landing) => void> | undefined;
   failures: number;
 }

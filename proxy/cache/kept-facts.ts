@@ -1,4 +1,4 @@
-// What is told of a kept answer besides its bytes. What it cost is worked out when somebody asks: most answers are never served again.
+// What is told of a kept answer besides its bytes. What it cost is worked out at a hit: most answers are never served again.
 import type { Price } from '../../schemas/prices/price.ts';
 import type { AttemptUsage } from '../../schemas/records/usage.ts';
 import type { CachedFacts } from '../../store/cache/answer-cache.ts';
