@@ -11,6 +11,7 @@ const restOfText = /(?:[^"\\]|\\.)*"/y;
 const plainText = /^(?:[^"\\]|\\.)*$/;
 /** Random letters with which OpenAI hides how long a text is: the last member of an event. */
 const padding = /,"obfuscation":"[^"\\]*"\}(?=\n\n)/g;
+const backslash = 0x5c;
 const paddingName = ',"obfuscation":"';
 
 /** `stream`: as it came, one character a byte; what follows the last whole event stays as it is. Other events stay as they are, too. */
@@ -44,9 +45,8 @@ class Compact {
       stream.slice(start, from) === this.#before &&
       stream.slice(to, stop) === this.#after
     ) {
-      const piece = stream.slice(from, to);
-      if (isPlain(piece)) {
-        this.#said += piece;
+      if (isPlain(stream, from, to)) {
+        this.#said += stream.slice(from, to);
         return;
       }
     }
@@ -71,7 +71,8 @@ class Compact {
   }
 }
 
-/** Whether it is the inside of one text of JSON. */
-function isPlain(piece: string): boolean {
-  return (!piece.includes('"') && !piece.includes('\\')) || plainText.test(piece);
+/** Whether that is the inside of one text of JSON; a quote follows. */
+function isPlain(stream: string, from: number, to: number): boolean {
+  const isClosed = stream.indexOf('"', from) === to && stream.charCodeAt(to - 1) !== backslash;
+  return isClosed || plainText.test(stream.slice(from, to));
 }
