@@ -222,6 +222,26 @@ await test('usage goes from teams to paths, names keys, and is saved as CSV', as
   t.same(complaints(), []);
 });
 
+await test('figures and lists of the overview lead to what is behind them', async (t) => {
+  const { page, complaints, barriers } = await open(t, '?days=3');
+  await page.getByRole('link', { name: 'Refused by limits' }).click();
+  await page
+    .getByRole('row', { name: /429 rate_limit_exceeded/ })
+    .first()
+    .waitFor();
+  t.match(page.url(), /\/requests\?view=requests&days=3&status_code=429$/);
+  t.same(await barriers(), []);
+  await page.goBack();
+  await page.getByRole('link', { name: 'fake', exact: true }).click();
+  await page.getByRole('row', { name: /200/ }).first().waitFor();
+  t.match(page.url(), /\/requests\?view=requests&provider=fake&days=3$/);
+  await page.goBack();
+  await page.getByRole('link', { name: '/full/app' }).click();
+  await page.getByRole('table', { name: 'Usage by model' }).getByText(model).waitFor();
+  t.match(page.url(), /\/usage\?user_path=%2Ffull%2Fapp&by=model&days=3$/);
+  t.same(complaints(), []);
+});
+
 await test('a budget is overridden, runs out, is reset and deleted; its curve shows what is left', async (t) => {
   const { page, complaints, barriers, turn, picture } = await open(t, '/budgets');
   const row = page.getByRole('row', { name: /\/spender / });

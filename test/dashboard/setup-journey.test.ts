@@ -179,6 +179,11 @@ await test('a provider that fails shows: its breaker, its failures', async (t) =
   t.match(await row.textContent(), /\d failed/);
   await page.getByText(/of 2 not usable/).waitFor();
   t.same(await barriers(), []);
+  await page.goto(`${proxy.url}/admin/dashboard`);
+  await page.getByRole('link', { name: 'targets unusable' }).first().waitFor();
+  t.same(await barriers(), []);
+  await page.getByRole('link', { name: 'targets unusable' }).first().click();
+  await row.waitFor();
 });
 
 await test('a mistake on disk shows with its line and what would change, and goes when it is corrected', async (t) => {

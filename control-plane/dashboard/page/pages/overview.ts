@@ -33,6 +33,8 @@ export function view(): View {
   const days = spans.find(([value]) => value === query.get('days'))?.[0] ?? '1';
   const isHourly = Number(days) <= 3;
   const asked = `days=${days}`;
+  // The other pages show thirty days without being asked.
+  const back = days === '30' ? undefined : days;
   const stats = useLoad<Stats>(`/admin/audit/stats?${asked}`, everyMs);
   const usage = useLoad<UsageRow[]>(`/admin/usage/daily?${asked}&interval=${isHourly ? 'hourly' : 'daily'}`, everyMs);
   const consumers = useLoad<Row[]>(`/admin/usage/user-paths?${asked}`, everyMs);
@@ -44,20 +46,24 @@ export function view(): View {
       </div>
     </div>
     ${who?.scoped === false && html`<${Health} />`}
-    <${Loaded} of=${stats} what="statistics">${(body: Stats) => html`<${Traffic} stats=${body} usage=${usage} />`}</${Loaded}>
+    <${Loaded} of=${stats} what="statistics">${(body: Stats) => html`<${Traffic} stats=${body} usage=${usage} days=${back} />`}</${Loaded}>
     <div class="grid">
-      <${Top} of=${consumers} title="Consumers" what="consumers" nameOf=${({ user_path }: Row) => user_path} />
-      <${Top} of=${models} title="Models" what="models" nameOf=${({ provider_name, model }: Row) => (provider_name === undefined ? model : `${provider_name}/${model}`)} />
-      <${Providers} stats=${stats} models=${models} />
+      <${Top} of=${consumers} title="Consumers" what="consumers" nameOf=${({ user_path }: Row) => user_path}
+        href=${linkTo('/usage', { by: 'user_path', days: back })} hrefOf=${(user_path: string) => linkTo('/usage', { user_path, by: 'model', days: back })} />
+      <${Top} of=${models} title="Models" what="models" nameOf=${({ provider_name, model }: Row) => (provider_name === undefined ? model : `${provider_name}/${model}`)}
+        href=${linkTo('/usage', { by: 'model', days: back })} hrefOf=${(model: string) => linkTo('/usage', { model, days: back })} />
+      <${Providers} stats=${stats} models=${models} days=${back} />
     </div>`;
 }
 
 interface TrafficProps {
   readonly stats: Stats;
   readonly usage: Load<UsageRow[]>;
+  /** How far back, as the other pages are asked. */
+  readonly days: string | undefined;
 }
 
-function Traffic({ stats, usage }: TrafficProps): View {
+function Traffic({ stats, usage, days }: TrafficProps): View {
   const rows = usage.body;
   const { times, counts, tokens, costs } = useMemo(() => seriesOf(stats, rows ?? []), [stats, rows]);
   const { requests, refused, client_errors, server_errors } = stats.summary;
@@ -68,12 +74,13 @@ function Traffic({ stats, usage }: TrafficProps): View {
     return html`<section class="card"><${Empty} title="No request in this time.">
       <p>Send one to any proxy, for example <code>POST /v1/chat/completions</code>, or look further back.</p>
     </${Empty}></section>`;
+  const singles = { view: 'requests', days };
   return html`<dl class="tiles">
-      <${Tile} name="Requests" value=${compact(requests)} note=${`${part(stats.summary.succeeded)} succeeded`} />
-      <${Tile} name="Errors" value=${compact(errors)} note=${part(errors)} />
-      <${Tile} name="Refused by limits" value=${compact(refused)} note=${part(refused)} />
-      <${Tile} name="Tokens" value=${rows === undefined ? '–' : compact(tokenSum)} />
-      <${Tile} name="Cost" value=${rows === undefined ? '–' : dollars(costOf(rows))} note=${costOf(rows ?? []) === null ? '' : unpriced(rows)} />
+      <${Tile} name="Requests" href=${linkTo('/requests', singles)} value=${compact(requests)} note=${`${part(stats.summary.succeeded)} succeeded`} />
+      <${Tile} name="Errors" href=${linkTo('/requests', { ...singles, error_type: 'error' })} value=${compact(errors)} note=${part(errors)} />
+      <${Tile} name="Refused by limits" href=${linkTo('/requests', { ...singles, status_code: '429' })} value=${compact(refused)} note=${part(refused)} />
+      <${Tile} name="Tokens" href=${linkTo('/usage', { by: 'model', days })} value=${rows === undefined ? '–' : compact(tokenSum)} />
+      <${Tile} name="Cost" href=${linkTo('/usage', { days })} value=${rows === undefined ? '–' : dollars(costOf(rows))} note=${costOf(rows ?? []) === null ? '' : unpriced(rows)} />
     </dl>
     <div class="grid">
       <section class="card"><${Plot} title="Requests" times=${times} series=${counts} format=${compact} /></section>
@@ -89,12 +96,14 @@ function unpriced(rows: readonly UsageRow[] | undefined): string {
 
 interface TileProps {
   readonly name: string;
+  /** Where what is behind it is listed. */
+  readonly href: string;
   readonly value: string;
   readonly note?: string;
 }
 
-function Tile({ name, value, note }: TileProps): View {
-  return html`<div class="tile"><dt>${name}</dt><dd>${value} <span class="small quiet">${note}</span></dd></div>`;
+function Tile({ name, href, value, note }: TileProps): View {
+  return html`<div class="tile"><dt><a href=${href}>${name}</a></dt><dd>${value} <span class="small quiet">${note}</span></dd></div>`;
 }
 
 interface TopProps {
@@ -102,17 +111,21 @@ interface TopProps {
   readonly title: string;
   readonly what: string;
   readonly nameOf: (row: Row) => string | undefined;
+  /** Of the whole list, and of one entry. */
+  readonly href: string;
+  readonly hrefOf: (name: string) => string;
 }
 
 /** By requests, so that those without a price are there, too. */
-function Top({ of, title, what, nameOf }: TopProps): View {
+function Top({ of, title, what, nameOf, href, hrefOf }: TopProps): View {
   const rowsOf = (rows: readonly Row[]): TopRow[] =>
     rows.map((row) => ({
       name: nameOf(row) ?? '',
+      href: hrefOf(nameOf(row) ?? ''),
       size: row.requests,
       text: `${compact(row.requests)} · ${compact(row.total_tokens)} tokens · ${dollars(row.total_cost)}`,
     }));
-  return html`<section class="card"><h2>${title}</h2>
+  return html`<section class="card"><h2><a href=${href}>${title}</a></h2>
     <${Loaded} of=${of} what=${what}>${(rows: readonly Row[]) => html`<${TopList} rows=${rowsOf(rows)} what=${what} />`}</${Loaded}>
   </section>`;
 }
@@ -123,18 +136,25 @@ function costOf(rows: readonly Row[]): number | null {
   return priced.length === 0 ? null : priced.reduce((total, cost) => total + cost, 0);
 }
 
-function Providers({ stats, models }: { readonly stats: Load<Stats>; readonly models: Load<Row[]> }): View {
+interface ProvidersProps {
+  readonly stats: Load<Stats>;
+  readonly models: Load<Row[]>;
+  readonly days: string | undefined;
+}
+
+function Providers({ stats, models, days }: ProvidersProps): View {
   const costs = Map.groupBy(models.body ?? [], ({ provider_name }) => provider_name ?? '');
   const rowsOf = ({ providers }: Stats): TopRow[] =>
     providers.map(({ provider_name: name, requests, mean_duration_ns }) => {
       const cost = costOf(costs.get(name) ?? []);
       return {
         name,
+        href: linkTo('/requests', { view: 'requests', provider: name, days }),
         size: requests,
         text: `${compact(requests)} · ${latency(mean_duration_ns)} mean · ${dollars(cost)}`,
       };
     });
-  return html`<section class="card"><h2>Providers</h2>
+  return html`<section class="card"><h2><a href=${linkTo('/usage', { by: 'model', days })}>Providers</a></h2>
     <${Loaded} of=${stats} what="providers">${(body: Stats) => html`<${TopList} rows=${rowsOf(body)} what="providers" />`}</${Loaded}>
   </section>`;
 }

@@ -7,6 +7,7 @@ export const daysField: FilterField = {
   options: [
     ['', '30 days'],
     ['1', 'Today'],
+    ['3', '3 days'],
     ['7', '7 days'],
     ['90', '90 days'],
     ['365', 'A year'],

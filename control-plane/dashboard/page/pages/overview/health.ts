@@ -6,6 +6,7 @@ import { Badge } from '../../parts/badge.ts';
 import { Loaded } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { TimeText } from '../../parts/time-text.ts';
+import { linkTo } from '../../router.ts';
 import { parseTime, useSecond } from '../../time.ts';
 
 interface Proxy {
@@ -52,6 +53,21 @@ const words: Readonly<Record<string, string>> = {
   targets_unusable: 'Some models fail or rest, so others are asked in their place.',
 };
 
+/** The pages that show more of it. */
+const configuration = linkTo('/config');
+const unusable = linkTo('/models', { show: 'blocked' });
+const pages: Readonly<Record<string, string>> = {
+  config_last_good: configuration,
+  config_rejected: configuration,
+  secret_file_unusable: configuration,
+  silent: configuration,
+  behind: configuration,
+  instance_shared: configuration,
+  environment_differs: configuration,
+  providers_left_out: linkTo('/models'),
+  targets_unusable: unusable,
+};
+
 export function Health(): View {
   const status = useLoad<Status>('/admin/status', 2_000);
   return html`<section class="card" aria-labelledby="health">
@@ -83,9 +99,10 @@ function Body({ status }: { readonly status: Status }): View {
 
 function Trouble({ trouble: { where, reason, since } }: { readonly trouble: Degraded }): View {
   const lasting = duration(useSecond() - parseTime(since));
+  const [text, page] = [reason.replaceAll('_', ' '), pages[reason]];
   const whose = where === 'control-plane' ? 'Control plane' : where;
   return html`<li>
-    <${Badge} tone="warn">${reason.replaceAll('_', ' ')}</${Badge}>
+    <${Badge} tone="warn">${page === undefined ? text : html`<a href=${page}>${text}</a>`}</${Badge}>
     <strong>${whose}</strong> <span>${words[reason] ?? ''}</span>
     <span class="quiet small">since <${TimeText} at=${since} />, for ${lasting}</span>
   </li>`;
@@ -102,7 +119,11 @@ const columns: readonly Column<Proxy>[] = [
   },
   { title: 'Config', cell: ({ config_revision }) => html`<code>${config_revision}</code>` },
   { title: 'State revision', isNumber: true, cell: ({ state_revision }) => String(state_revision) },
-  { title: 'Targets not usable', isNumber: true, cell: ({ unusable_target_count }) => String(unusable_target_count) },
+  {
+    title: 'Targets not usable',
+    isNumber: true,
+    cell: ({ unusable_target_count: count }) => (count === 0 ? '0' : html`<a href=${unusable}>${count}</a>`),
+  },
   { title: 'Heard', cell: ({ heard_at }) => html`<${TimeText} at=${heard_at} />` },
   { title: 'Started', cell: ({ started_at }) => html`<${TimeText} at=${started_at} />` },
 ];

@@ -6,6 +6,8 @@ export interface TopRow {
   /** What the bar shows. */
   readonly size: number;
   readonly text: string;
+  /** Where it is looked into. */
+  readonly href: string;
 }
 
 const most = 6;
@@ -16,8 +18,8 @@ export function TopList({ rows, what }: { readonly rows: readonly TopRow[]; read
   const largest = shown[0]?.size ?? 1;
   return html`<ul class="list">
     ${shown.map(
-      ({ name, size, text }) => html`<li class="share-line" key=${name}>
-        <span class="name">${name}</span><span class="quiet small">${text}</span>
+      ({ name, size, text, href }) => html`<li class="share-line" key=${name}>
+        <a class="name" href=${href}>${name}</a><span class="quiet small">${text}</span>
         <div class="meter" aria-hidden="true"><div class="meter-fill" style=${{ width: `${((100 * size) / largest).toFixed(1)}%` }}></div></div>
       </li>`,
     )}
