@@ -15,7 +15,7 @@ export interface EndFieldsProps {
   readonly change: (change: Partial<Ending>) => void;
 }
 
-export const ends: readonly (readonly [value: string, text: string])[] = [
+const ends: readonly (readonly [value: string, text: string])[] = [
   ['', 'Does not end by itself'],
   ['30m', 'In 30 minutes'],
   ['1h', 'In an hour'],
