@@ -22,8 +22,8 @@ const saidOf = ({ headers }: { headers: { get(name: string): string | null } }) 
 for (const store of scenarioStores) {
   await test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
-    const fleet = await startFleet(group, { store, upstream });
-    const [proxy] = fleet.proxies as readonly [Gateway, Gateway];
+    const fleet = await startFleet(group, { store, upstream, proxies: 1 });
+    const [proxy] = fleet.proxies as readonly [Gateway];
     const withKey = async (key: string): Promise<number> =>
       (await ask(proxy, '/', {}, { headers: { authorization: `Bearer ${key}` } })).status;
 
