@@ -3,6 +3,7 @@ import { type Test, test } from 'tap';
 import type { RequestRecord } from '../../schemas/records/request-record.ts';
 import type { Page, SpendQuestion, UsageEntry, UsageFilter } from '../../store/records/record-store.ts';
 import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
+import { extent } from '../support/extent.ts';
 import type { RecordEngine } from './record-store-engines.ts';
 import { beginMs, hourMs, record } from './record-store-model.ts';
 import {
@@ -91,7 +92,7 @@ const cases: Readonly<Record<string, Case>> = {
     const { store } = await engine.start(t);
     const records = usageRecords(700);
     await keep(store, records);
-    await agrees(t, store, entriesOf(records), 120);
+    await agrees(t, store, entriesOf(records), extent(120, 40));
     await agreesOnSpend(t, store, entriesOf(records));
   },
 
@@ -105,7 +106,7 @@ const cases: Readonly<Record<string, Case>> = {
     for (let portion = -1; portion !== 0; removed += portion)
       portion = await store.prune({ auditBeforeMs: undefined, usageBeforeMs: beforeMs }, 50);
     t.equal(removed, entriesOf(records).length - left.length);
-    await agrees(t, store, left, 30);
+    await agrees(t, store, left, extent(30, 15));
     await agreesOnSpend(t, store, left);
     await store.prune({ auditBeforeMs: undefined, usageBeforeMs: 2 * beginMs }, 10_000);
     const tables = ['usage', 'usage_label', 'usage_model', 'usage_path', 'usage_label_name'];
