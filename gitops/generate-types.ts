@@ -24,16 +24,28 @@ const dropped = new Set([
   'x-unit',
 ]);
 
-/** The TypeScript of an assembled configuration, and of every body that the admin API reads, its defaults filled in. */
+/** Answers whose rows pages of the dashboard draw. */
+const answersOfPages = ['rate-limits', 'budgets', 'explanation'];
+
+/** The TypeScript of an assembled configuration, of every body that the admin API reads, its defaults filled in, and of some answers. */
 export async function generateTypes(): Promise<string> {
   const config = await shapeOf('config', 'config.schema.json');
   const parts = [await typesOf(config, 'Config', banner)];
   for (const name of new Set(adminOperations.flatMap(({ body = [] }) => body))) {
-    const type = name.replace(/(^|-)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
+    const type = typeNameOf(name);
     const body = await shapeOf('admin', `${name}.schema.json`);
     parts.push(await typesOf({ ...withoutTitles(body), title: type }, type, ''));
   }
+  for (const name of answersOfPages) {
+    const type = `${typeNameOf(name)}Answer`;
+    const answer = await shapeOf('admin', `${name}.schema.json`);
+    parts.push(await typesOf({ ...withoutTitles(answer), title: type }, type, ''));
+  }
   return parts.join('');
+}
+
+function typeNameOf(name: string): string {
+  return name.replace(/(^|-)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
 }
 
 function typesOf(shape: Schema, name: string, bannerComment: string): Promise<string> {

@@ -1766,3 +1766,857 @@ export interface SessionWrite {
    */
   key: string;
 }
+/**
+ * The answer of GET, PUT and DELETE /admin/rate-limits and of POST /admin/rate-limits/reset-one: every rule, sorted by scope, subject and period. When a manual rule cannot be enforced, the list also has the rule of the configuration that is enforced instead.
+ */
+export interface RateLimitsAnswer {
+  /**
+   * Every rule; may be empty.
+   *
+   * Items: One rule, and its usage on all live proxies together. Usage is left out while the store does not answer.
+   */
+  rate_limits: {
+    /**
+     * The short name of the rule in metric labels.
+     */
+    id: string;
+    /**
+     * What operators call the rule; the access log and the header x-gateway-rule of a 429 say it. Absent: they say the id.
+     */
+    name?: string;
+    /**
+     * The kind of the subject.
+     */
+    scope: 'user_path' | 'provider' | 'model';
+    /**
+     * The path, normalised; the provider or model as written.
+     */
+    subject: string;
+    /**
+     * The subject as it is matched. Absent for a template, because each child is matched separately.
+     */
+    effective_subject?: string;
+    /**
+     * The normalised path.
+     */
+    user_path?: string;
+    /**
+     * A template: every direct child of the path has its own counters, so the listing has no totals.
+     */
+    per_child: boolean;
+    /**
+     * Set through the admin API, or declared in YAML or the environment.
+     */
+    source: 'manual' | 'config';
+    /**
+     * The configuration declares the same rule. Caps that this rule does not name are taken from there; when this rule ends, the other is in force again.
+     */
+    overrides_config: boolean;
+    /**
+     * Where the configuration declares this rule, also when a manual rule overrides it: file and line, the file relative to the configuration directory, or the environment variable.
+     */
+    declared_at?: string;
+    /**
+     * False when the rule is not enforced at all: unenforced_reason says why.
+     */
+    enforced: boolean;
+    /**
+     * Which part of the rule is not enforced, and why: rate limits or usage tracking are switched off, an entitlement is missing, or there is no such provider or model.
+     */
+    unenforced_reason?: string;
+    /**
+     * A shadow rule only reports what it would have refused.
+     */
+    mode: 'enforce' | 'shadow';
+    /**
+     * minute, hour, day, concurrent, or the seconds, such as 300s.
+     */
+    period_label: string;
+    /**
+     * Length of the window; 0: requests in flight.
+     */
+    period_seconds: number;
+    /**
+     * Cap on requests in the window, or in flight; 0: a block until expires_at.
+     */
+    max_requests?: number;
+    /**
+     * Cap on tokens in the window; 0: a block until expires_at.
+     */
+    max_tokens?: number;
+    /**
+     * Requests counted in the trailing period; 0 without a cap on them.
+     */
+    requests_used?: number;
+    /**
+     * What is left of max_requests; for a concurrency rule, the free slots.
+     */
+    requests_remaining?: number;
+    /**
+     * Tokens counted in the trailing period; 0 without a cap on them.
+     */
+    tokens_used?: number;
+    /**
+     * What is left of max_tokens.
+     */
+    tokens_remaining?: number;
+    /**
+     * How often it has refused a request or, with mode shadow, would have, on the live proxies since each of them has started. A request over both caps counts twice.
+     */
+    refused?: number;
+    /**
+     * Requests in flight now; 0 for other periods than concurrent.
+     */
+    in_flight?: number;
+    /**
+     * When the oldest usage that still counts began; the current time without usage. RFC 3339, UTC.
+     */
+    window_start?: string;
+    /**
+     * When all current usage will have left the window; one period from now without usage. RFC 3339, UTC.
+     */
+    window_end?: string;
+    /**
+     * Why the operator set the rule.
+     */
+    reason?: string;
+    /**
+     * When the rule ends. RFC 3339, UTC.
+     */
+    expires_at?: string;
+    /**
+     * When the rule was first set, or its configuration first applied. RFC 3339, UTC.
+     */
+    created_at: string;
+    /**
+     * When it was last set. RFC 3339, UTC.
+     */
+    updated_at: string;
+    /**
+     * Who set it last: master_key, or the id of a managed key.
+     */
+    updated_by?: string;
+  }[];
+  /**
+   * The time of this answer. RFC 3339, UTC.
+   */
+  server_time: string;
+  /**
+   * Present, and true, only while the store does not answer: the rules are those in force in this control plane, and their usage is left out.
+   */
+  stale?: true;
+}
+/**
+ * The answer of GET, PUT and DELETE /admin/budgets and of POST /admin/budgets/reset-one: every budget, sorted by scope and subject, the longer period first. When a budget of an operator cannot be enforced, the list also has the one of the configuration that is enforced instead.
+ */
+export interface BudgetsAnswer {
+  /**
+   * Every budget; may be empty.
+   *
+   * Items: One budget, and what was spent. Spend is left out of templates without a child, and while the record store does not answer.
+   */
+  budgets: {
+    /**
+     * The short name of the budget in metric labels.
+     */
+    id: string;
+    /**
+     * The kind of the subject.
+     */
+    scope: 'user_path' | 'label';
+    /**
+     * The path, normalised, or the label.
+     */
+    subject: string;
+    /**
+     * Whose spend is shown. Of a template: the child that the query parameter covers belongs to; absent without it.
+     */
+    effective_subject?: string;
+    /**
+     * The normalised path.
+     */
+    user_path?: string;
+    /**
+     * A template: every direct child of the path has a budget of its own.
+     */
+    per_child: boolean;
+    /**
+     * Set through the admin API, or declared in YAML or the environment.
+     */
+    source: 'manual' | 'config';
+    /**
+     * The configuration declares the same budget; when this one ends, the other is in force again.
+     */
+    overrides_config: boolean;
+    /**
+     * Where the configuration declares this budget, also when an operator's overrides it: file and line, the file relative to the configuration directory, or the environment variable.
+     */
+    declared_at?: string;
+    /**
+     * False when the budget is not enforced: unenforced_reason says why.
+     */
+    enforced: boolean;
+    /**
+     * Why it is not enforced: budgets or usage tracking are switched off, or an entitlement is missing.
+     */
+    unenforced_reason?: string;
+    /**
+     * A shadow budget only reports what it would have refused.
+     */
+    mode: 'enforce' | 'shadow';
+    /**
+     * hourly, daily, weekly, monthly, or the seconds, such as 300s.
+     */
+    period_label: string;
+    /**
+     * Length of the window; 2592000 stands for a calendar month.
+     */
+    period_seconds: number;
+    /**
+     * US dollars that may be spent in a window.
+     */
+    amount: number;
+    /**
+     * When the present window began.
+     */
+    period_start: string;
+    /**
+     * When it ends.
+     */
+    period_end: string;
+    /**
+     * The share of the window that is over.
+     */
+    period_ratio: number;
+    /**
+     * When it was reset last; spend counts from here on, if the window began before.
+     */
+    last_reset_at?: string;
+    /**
+     * US dollars spent in the window.
+     */
+    spent?: number;
+    /**
+     * Whether anything that has a price was used in the window.
+     */
+    has_usage?: boolean;
+    /**
+     * What is left of the amount; negative when more was spent.
+     */
+    remaining?: number;
+    /**
+     * spent divided by amount.
+     */
+    usage_ratio?: number;
+    /**
+     * The amount is spent; requests are refused, unless the mode is shadow.
+     */
+    exceeded?: boolean;
+    /**
+     * Why the operator set the rule.
+     */
+    reason?: string;
+    /**
+     * When the rule ends. RFC 3339, UTC.
+     */
+    expires_at?: string;
+    /**
+     * When the rule was first set, or its configuration first applied. RFC 3339, UTC.
+     */
+    created_at: string;
+    /**
+     * When it was last set. RFC 3339, UTC.
+     */
+    updated_at: string;
+    /**
+     * Who set it last: master_key, or the id of a managed key.
+     */
+    updated_by?: string;
+  }[];
+  /**
+   * The time of this answer. RFC 3339, UTC.
+   */
+  server_time: string;
+  /**
+   * Present, and true, only while the state store or the record store does not answer: the budgets are those in force in this control plane, and spend that is not known is left out.
+   */
+  stale?: true;
+}
+/**
+ * The answer of GET /admin/explain: what would become of a request at this proxy now. Nothing is sent, and nothing is counted.
+ */
+export interface ExplanationAnswer {
+  /**
+   * The request as the gateway understands it.
+   */
+  request: {
+    /**
+     * The consumer whose rules apply; the path of the key wins.
+     */
+    user_path: string;
+    /**
+     * The name that is asked for. Empty in the explanation of a request that was refused before its body was read.
+     */
+    model: string;
+    /**
+     * Whether the answer is to be a stream.
+     */
+    stream: boolean;
+    /**
+     * The path where it would be sent, when one was named.
+     */
+    endpoint?: string;
+    /**
+     * The conversation it belongs to.
+     */
+    thread?: string;
+    /**
+     * The key that the request would have.
+     */
+    key?: {
+      /**
+       * Its id.
+       */
+      id: string;
+      /**
+       * Its name.
+       */
+      name: string;
+      /**
+       * The user path that it is bound to.
+       */
+      user_path?: string;
+      /**
+       * Whether a request may name any user path.
+       */
+      any_user_path: boolean;
+      /**
+       * The models it may use. Empty: every model.
+       *
+       * Items: A name or a pattern.
+       */
+      allowed_models: string[];
+      /**
+       * Whether it lets in now.
+       */
+      state: 'active' | 'expired' | 'revoked';
+    };
+  };
+  /**
+   * What would happen, in a sentence.
+   */
+  outcome: string;
+  /**
+   * The answer that a client would get.
+   */
+  refusal?: {
+    /**
+     * The status.
+     */
+    status: number;
+    /**
+     * The error code.
+     */
+    code: string;
+    /**
+     * The words for people.
+     */
+    message: string;
+    /**
+     * Until a retry would be admitted.
+     */
+    retry_after_seconds?: number;
+    /**
+     * The rule that decides: its name, else its id.
+     */
+    rule?: string;
+  };
+  /**
+   * What the name means.
+   */
+  resolution: {
+    /**
+     * model: <provider>/<model>. bare_id: a model on any provider that lists it. family: a name of an alias such as eu/*. unknown: it leads nowhere for this user path.
+     */
+    kind: 'alias' | 'family' | 'bare_id' | 'model' | 'unknown';
+    /**
+     * The aliases on its way, the one that was asked for first.
+     *
+     * Items: An alias on the way of the name.
+     */
+    aliases: {
+      /**
+       * The name that was looked up.
+       */
+      name: string;
+      /**
+       * The family that declares it, such as eu/*.
+       */
+      family?: string;
+      /**
+       * Which of its targets is asked first.
+       */
+      strategy: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity';
+      /**
+       * What it leads to, as it is written.
+       *
+       * Items: A model, a bare id, or another alias.
+       */
+      targets: string[];
+      /**
+       * Who may use it.
+       *
+       * Items: A user path.
+       */
+      user_paths?: string[];
+      /**
+       * config: the YAML or a variable declares it; manual: an operator has set it. Absent, as all that follows from it, for an operator whose user path it is not in.
+       */
+      source?: 'config' | 'manual';
+      /**
+       * Where the configuration declares it: file and line, the file relative to the configuration directory; or the variable.
+       */
+      declared_at?: string;
+      /**
+       * Who set it last: master_key, or the id of a managed key.
+       */
+      updated_by?: string;
+    }[];
+    /**
+     * Which target is asked first; of a name with several.
+     */
+    strategy?: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity';
+    /**
+     * The most calls to providers for one request.
+     */
+    attempts?: number;
+    /**
+     * Present when another target is asked beside one that is slow to begin its answer.
+     */
+    hedge?: true;
+  };
+  /**
+   * Of a request at a named endpoint.
+   */
+  counted?: {
+    /**
+     * Which rules count and refuse it. all: those on the user path, the provider and the model. user_paths: of batches, those on the user path, but for concurrency rules.
+     */
+    rules: 'all' | 'user_paths' | 'none';
+    /**
+     * How long it holds one slot of each concurrency rule: until its answer has ended, until the session has, or not at all.
+     */
+    slot: 'answer' | 'session' | 'none';
+    /**
+     * The same in words.
+     */
+    says: string;
+  };
+  /**
+   * Budgets that cover the request and are used up, as far as the control plane has told this proxy.
+   *
+   * Items: One budget that is used up. The amounts are absent for an operator whose user path it is not in.
+   */
+  budgets: {
+    /**
+     * As in the listing of /admin/budgets.
+     */
+    id: string;
+    scope: 'user_path' | 'label';
+    subject: string;
+    /**
+     * Whose spend it is: of a template, the child.
+     */
+    effective_subject: string;
+    per_child: boolean;
+    /**
+     * A shadow budget refuses nothing.
+     */
+    mode: 'enforce' | 'shadow';
+    period_label: string;
+    period_seconds: number;
+    period_end: string;
+    /**
+     * Until the window ends.
+     */
+    retry_after_seconds: number;
+    /**
+     * US dollars.
+     */
+    amount?: number;
+    spent?: number;
+  }[];
+  /**
+   * Whether rules are enforced at all.
+   */
+  rate_limits_enabled: boolean;
+  /**
+   * The rules of the user path that count the request, in the order in which they are checked.
+   *
+   * Items: A rule that holds for the request. Its counters are those of this proxy; they and its source are absent for an operator whose user path it is not in.
+   */
+  rules: {
+    /**
+     * As in the listing of rules.
+     */
+    id: string;
+    /**
+     * What operators call it.
+     */
+    name?: string;
+    /**
+     * What it limits.
+     */
+    scope: 'user_path' | 'provider' | 'model';
+    /**
+     * Whom it limits.
+     */
+    subject: string;
+    /**
+     * Whose counters these are: of a template, the child.
+     */
+    effective_subject: string;
+    /**
+     * Whether each direct child has counters of its own.
+     */
+    per_child: boolean;
+    /**
+     * shadow: it counts and refuses nothing.
+     */
+    mode: 'enforce' | 'shadow';
+    /**
+     * The period for people.
+     */
+    period_label: string;
+    /**
+     * The period; 0: requests in flight.
+     */
+    period_seconds: number;
+    /**
+     * The cap on requests.
+     */
+    max_requests?: number;
+    /**
+     * The cap on tokens.
+     */
+    max_tokens?: number;
+    /**
+     * Whether something of it is used up.
+     */
+    exhausted: boolean;
+    /**
+     * Present when it is used up: until it admits a request.
+     */
+    retry_after_seconds?: number;
+    /**
+     * Requests in the period.
+     */
+    requests_used?: number;
+    /**
+     * Requests left; of a concurrency rule, free slots.
+     */
+    requests_remaining?: number;
+    /**
+     * Tokens in the period.
+     */
+    tokens_used?: number;
+    /**
+     * Tokens left.
+     */
+    tokens_remaining?: number;
+    /**
+     * Of a concurrency rule: requests in flight.
+     */
+    in_flight?: number;
+    /**
+     * Until all present use has left; with nothing left, until a request is admitted.
+     */
+    resets_in_seconds?: number;
+    /**
+     * config: the YAML or a variable declares it; manual: an operator has set it. Absent, as all that follows from it, for an operator whose user path it is not in.
+     */
+    source?: 'config' | 'manual';
+    /**
+     * Where the configuration declares it: file and line, the file relative to the configuration directory; or the variable.
+     */
+    declared_at?: string;
+    /**
+     * Who set it last: master_key, or the id of a managed key.
+     */
+    updated_by?: string;
+    /**
+     * Whether it replaces a rule of the configuration.
+     */
+    overrides_config?: boolean;
+    /**
+     * Why the operator set it.
+     */
+    reason?: string;
+    /**
+     * When it ends. RFC 3339, UTC.
+     */
+    expires_at?: string;
+  }[];
+  /**
+   * The guardrails that look at the request or at its answer, in their order.
+   *
+   * Items: A guardrail that looks at the request or at its answer. Where it is declared is left out for operators of other user paths.
+   */
+  guardrails: {
+    name: string;
+    /**
+     * Which block it has.
+     */
+    kind: 'system_prompt' | 'regex' | 'keywords' | 'pii' | 'schema' | 'limits' | 'webhook' | 'llm';
+    /**
+     * What it looks at: the request, the answer.
+     */
+    on: ('input' | 'output')[];
+    mode: 'enforce' | 'shadow';
+    /**
+     * Lower numbers look first.
+     */
+    order: number;
+    source?: 'config' | 'manual';
+    /**
+     * File and line, relative to the directory of the configuration.
+     */
+    declared_at?: string;
+    updated_by?: string;
+  }[];
+  /**
+   * In the order in which they would be asked now; behind them those that cannot be.
+   *
+   * Items: One place the name leads to.
+   */
+  targets: {
+    /**
+     * <provider>/<model>; as it is written for one that leads nowhere.
+     */
+    target: string;
+    /**
+     * How it is asked at the named endpoint. bytes: it gets the bytes of the client, but for the name of the model. Absent without an endpoint, and where the target cannot be asked there.
+     */
+    relay?: 'bytes' | 'translated';
+    /**
+     * The wire format that it is asked in, when the request is translated.
+     */
+    translated_to?: 'chat' | 'messages' | 'gemini' | 'responses' | 'bedrock';
+    /**
+     * Present when it would be asked although it is not known whether its server has the endpoint.
+     */
+    is_assumed?: true;
+    /**
+     * The share of requests that ask it first, relative to the others. Absent where the endpoint asks in declared order.
+     */
+    weight?: number;
+    /**
+     * ask: it is asked in this order, each when those before it have failed. last_resort: only when none of those can be asked. skip: not asked.
+     */
+    would: 'ask' | 'last_resort' | 'skip';
+    /**
+     * What stands in its way, or what is special about it.
+     */
+    reason?:
+      | 'attempts_used_up'
+      | 'breaker_half_open'
+      | 'breaker_open'
+      | 'not_granted'
+      | 'provider_left_out'
+      | 'quota_used_up'
+      | 'resting'
+      | 'saturated'
+      | 'unknown_model'
+      | 'unsupported_operation';
+    /**
+     * The same in words.
+     */
+    says: string;
+    /**
+     * When that ends, if nothing happens until then. RFC 3339, UTC.
+     */
+    until?: string;
+    /**
+     * The mean time to its first byte.
+     */
+    first_byte_ms?: number;
+    /**
+     * Of an alias with hedge: another target is asked beside this one after that time, its 95th percentile; absent before 20 answers of the kind.
+     */
+    hedge_after_ms?: number;
+    /**
+     * What its provider said is left for this gateway, by dimension.
+     */
+    learned_remaining?: {
+      [k: string]: number;
+    };
+    /**
+     * The rules on its provider and its model that count the request.
+     *
+     * Items: A rule that holds for the request. Its counters are those of this proxy; they and its source are absent for an operator whose user path it is not in.
+     */
+    rules: {
+      /**
+       * As in the listing of rules.
+       */
+      id: string;
+      /**
+       * What operators call it.
+       */
+      name?: string;
+      /**
+       * What it limits.
+       */
+      scope: 'user_path' | 'provider' | 'model';
+      /**
+       * Whom it limits.
+       */
+      subject: string;
+      /**
+       * Whose counters these are: of a template, the child.
+       */
+      effective_subject: string;
+      /**
+       * Whether each direct child has counters of its own.
+       */
+      per_child: boolean;
+      /**
+       * shadow: it counts and refuses nothing.
+       */
+      mode: 'enforce' | 'shadow';
+      /**
+       * The period for people.
+       */
+      period_label: string;
+      /**
+       * The period; 0: requests in flight.
+       */
+      period_seconds: number;
+      /**
+       * The cap on requests.
+       */
+      max_requests?: number;
+      /**
+       * The cap on tokens.
+       */
+      max_tokens?: number;
+      /**
+       * Whether something of it is used up.
+       */
+      exhausted: boolean;
+      /**
+       * Present when it is used up: until it admits a request.
+       */
+      retry_after_seconds?: number;
+      /**
+       * Requests in the period.
+       */
+      requests_used?: number;
+      /**
+       * Requests left; of a concurrency rule, free slots.
+       */
+      requests_remaining?: number;
+      /**
+       * Tokens in the period.
+       */
+      tokens_used?: number;
+      /**
+       * Tokens left.
+       */
+      tokens_remaining?: number;
+      /**
+       * Of a concurrency rule: requests in flight.
+       */
+      in_flight?: number;
+      /**
+       * Until all present use has left; with nothing left, until a request is admitted.
+       */
+      resets_in_seconds?: number;
+      /**
+       * config: the YAML or a variable declares it; manual: an operator has set it. Absent, as all that follows from it, for an operator whose user path it is not in.
+       */
+      source?: 'config' | 'manual';
+      /**
+       * Where the configuration declares it: file and line, the file relative to the configuration directory; or the variable.
+       */
+      declared_at?: string;
+      /**
+       * Who set it last: master_key, or the id of a managed key.
+       */
+      updated_by?: string;
+      /**
+       * Whether it replaces a rule of the configuration.
+       */
+      overrides_config?: boolean;
+      /**
+       * Why the operator set it.
+       */
+      reason?: string;
+      /**
+       * When it ends. RFC 3339, UTC.
+       */
+      expires_at?: string;
+    }[];
+  }[];
+  /**
+   * What almost holds: at most ten names and ten rules.
+   *
+   * Items: Something that does not hold for the request, and was perhaps meant to.
+   */
+  near_misses: {
+    /**
+     * What it is.
+     */
+    kind: 'alias' | 'model' | 'rule';
+    /**
+     * A name; of a rule, its scope, subject and period.
+     */
+    name: string;
+    /**
+     * Why it does not hold.
+     */
+    reason:
+      | 'alias_disabled'
+      | 'alias_not_in_force'
+      | 'alias_of_other_user_paths'
+      | 'letter_case'
+      | 'not_enforced'
+      | 'other_segment'
+      | 'rule_on_alias'
+      | 'separator'
+      | 'spelling'
+      | 'template_itself';
+    /**
+     * The same in words.
+     */
+    says: string;
+    /**
+     * config: the YAML or a variable declares it; manual: an operator has set it. Absent, as all that follows from it, for an operator whose user path it is not in.
+     */
+    source?: 'config' | 'manual';
+    /**
+     * Where the configuration declares it: file and line, the file relative to the configuration directory; or the variable.
+     */
+    declared_at?: string;
+    /**
+     * Who set it last: master_key, or the id of a managed key.
+     */
+    updated_by?: string;
+  }[];
+  /**
+   * The configuration in force in this proxy.
+   */
+  config_revision: string;
+  /**
+   * The state in force in this proxy.
+   */
+  state_revision: number;
+  /**
+   * The proxy that answers; counters and breakers are its own.
+   */
+  instance: string;
+  /**
+   * The time of this answer. RFC 3339, UTC.
+   */
+  server_time: string;
+}

@@ -1,4 +1,5 @@
 // One rule with what is used of it, where it comes from and until when it refuses: wherever a page says why a request was refused.
+import type { ExplanationAnswer } from '../../../../schemas/types.ts';
 import { duration } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { linkTo } from '../router.ts';
@@ -6,29 +7,8 @@ import { Badge } from './badge.ts';
 import { Meter } from './meter.ts';
 import { Countdown } from './time-text.ts';
 
-/** A rule as explanations and the listing of rules both have it. */
-export interface RuleFacts {
-  readonly id: string;
-  readonly name?: string;
-  readonly scope: string;
-  readonly subject: string;
-  /** Of a template, the child whose counters these are. */
-  readonly effective_subject?: string;
-  readonly mode: 'enforce' | 'shadow';
-  readonly period_label: string;
-  readonly period_seconds: number;
-  readonly max_requests?: number;
-  readonly max_tokens?: number;
-  readonly requests_used?: number;
-  readonly tokens_used?: number;
-  readonly in_flight?: number;
-  /** Absent for an operator who may not see where the rule comes from. */
-  readonly source?: 'config' | 'manual';
-  readonly declared_at?: string;
-  readonly updated_by?: string;
-  readonly reason?: string;
-  readonly expires_at?: string;
-}
+/** A rule as explanations have it, and the listing of rules, which has more. */
+export type RuleFacts = ExplanationAnswer['rules'][number];
 
 export interface RuleUseProps {
   readonly rule: RuleFacts;

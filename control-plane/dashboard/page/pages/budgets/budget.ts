@@ -1,41 +1,10 @@
 // A budget as the API lists it, and the words for it. Pure.
+import type { BudgetsAnswer } from '../../../../../schemas/types.ts';
 import { count } from '../../format.ts';
 import { parseTime } from '../../time.ts';
 
-export interface Budget {
-  readonly id: string;
-  readonly scope: 'user_path' | 'label';
-  readonly subject: string;
-  readonly effective_subject?: string;
-  readonly per_child: boolean;
-  readonly source: 'manual' | 'config';
-  readonly overrides_config: boolean;
-  readonly declared_at?: string;
-  readonly enforced: boolean;
-  readonly unenforced_reason?: string;
-  readonly mode: 'enforce' | 'shadow';
-  readonly period_label: string;
-  readonly period_seconds: number;
-  /** US dollars. */
-  readonly amount: number;
-  readonly period_start: string;
-  readonly period_end: string;
-  readonly last_reset_at?: string;
-  /** Absent for templates, and while the record store does not answer. */
-  readonly spent?: number;
-  readonly remaining?: number;
-  readonly exceeded?: boolean;
-  readonly reason?: string;
-  readonly expires_at?: string;
-  readonly updated_at: string;
-  readonly updated_by?: string;
-}
-
-export interface BudgetListing {
-  readonly budgets: readonly Budget[];
-  readonly server_time: string;
-  readonly stale?: true;
-}
+export type BudgetListing = BudgetsAnswer;
+export type Budget = BudgetsAnswer['budgets'][number];
 
 /** `/team-a, daily`. */
 export function titleOf({ subject, period_label }: Pick<Budget, 'subject' | 'period_label'>): string {

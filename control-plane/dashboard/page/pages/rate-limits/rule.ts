@@ -1,46 +1,11 @@
 // A rate-limit rule as the API lists it, and the words for it.
+import type { RateLimitsAnswer } from '../../../../../schemas/types.ts';
 import { count } from '../../format.ts';
 
-export type Scope = 'user_path' | 'provider' | 'model';
-
-export interface Rule {
-  readonly id: string;
-  readonly name?: string;
-  readonly scope: Scope;
-  readonly subject: string;
-  readonly per_child: boolean;
-  readonly source: 'manual' | 'config';
-  readonly overrides_config: boolean;
-  readonly declared_at?: string;
-  readonly enforced: boolean;
-  readonly unenforced_reason?: string;
-  readonly mode: 'enforce' | 'shadow';
-  readonly period_label: string;
-  readonly period_seconds: number;
-  readonly max_requests?: number;
-  readonly max_tokens?: number;
-  /** Absent while the store does not answer. */
-  readonly requests_used?: number;
-  readonly tokens_used?: number;
-  readonly in_flight?: number;
-  readonly refused?: number;
-  readonly window_end?: string;
-  readonly reason?: string;
-  readonly expires_at?: string;
-  readonly updated_at: string;
-  readonly updated_by?: string;
-}
-
 /** One page. */
-export interface RuleListing {
-  readonly rate_limits: readonly Rule[];
-  /** With these filters, on all pages. */
-  readonly total: number;
-  readonly offset: number;
-  readonly unfiltered_total: number;
-  readonly server_time: string;
-  readonly stale?: true;
-}
+export type RuleListing = RateLimitsAnswer & Required<Pick<RateLimitsAnswer, 'total' | 'offset' | 'unfiltered_total'>>;
+export type Rule = RateLimitsAnswer['rate_limits'][number];
+export type Scope = Rule['scope'];
 
 export const scopeWords: Readonly<Record<Scope, string>> = {
   user_path: 'User path',
