@@ -7,8 +7,10 @@ import { Badge } from './badge.ts';
 import { Meter } from './meter.ts';
 import { Countdown } from './time-text.ts';
 
-/** A rule as explanations have it, and the listing of rules, which has more. */
-export type RuleFacts = ExplanationAnswer['rules'][number];
+type ExplainedRule = ExplanationAnswer['rules'][number];
+
+/** A rule as explanations have it, and the listing of rules, where a template has no effective subject. */
+export type RuleFacts = Omit<ExplainedRule, 'effective_subject'> & Partial<Pick<ExplainedRule, 'effective_subject'>>;
 
 export interface RuleUseProps {
   readonly rule: RuleFacts;

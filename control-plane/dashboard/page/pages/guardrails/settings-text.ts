@@ -58,7 +58,8 @@ export function mistakeInSettings(
 function textOf({ type }: SettingField, value: unknown): string {
   if (value === undefined) return '';
   if (type === 'json') return JSON.stringify(value, undefined, 2);
-  return Array.isArray(value) ? value.join('\n') : String(value);
+  if (Array.isArray(value)) return value.join('\n');
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Undefined: the setting is not given. */
