@@ -1767,11 +1767,11 @@ export interface SessionWrite {
   key: string;
 }
 /**
- * The answer of GET, PUT and DELETE /admin/rate-limits and of POST /admin/rate-limits/reset-one: every rule, sorted by scope, subject and period. When a manual rule cannot be enforced, the list also has the rule of the configuration that is enforced instead.
+ * The answer of GET, PUT and DELETE /admin/rate-limits and of POST /admin/rate-limits/reset-one: every rule, or one page of them when a limit is asked for, sorted by scope, subject and period. When a manual rule cannot be enforced, the list also has the rule of the configuration that is enforced instead.
  */
 export interface RateLimitsAnswer {
   /**
-   * Every rule; may be empty.
+   * The rules; may be empty.
    *
    * Items: One rule, and its usage on all live proxies together. Usage is left out while the store does not answer.
    */
@@ -1897,6 +1897,22 @@ export interface RateLimitsAnswer {
      */
     updated_by?: string;
   }[];
+  /**
+   * Of a page: how many rules the filters leave on all pages.
+   */
+  total?: number;
+  /**
+   * The longest that this page could be.
+   */
+  limit?: number;
+  /**
+   * How many rules come before this page.
+   */
+  offset?: number;
+  /**
+   * Of a page: how many rules there are without filters, as far as the operator may see them.
+   */
+  unfiltered_total?: number;
   /**
    * The time of this answer. RFC 3339, UTC.
    */
