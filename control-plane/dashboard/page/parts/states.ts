@@ -37,5 +37,5 @@ export function Loaded<Body>({ of, what, children }: LoadedProps<Body>): View {
       ? html`<${Loading} what=${what} />`
       : html`<${ErrorNote} message=${error.message} retry=${reload} />`;
   }
-  return html`${error !== undefined && html`<p class="note warning" role="status">These ${what} are not current: ${error.message}</p>`}${children(body)}`;
+  return html`${error !== undefined && html`<p class="note warning" role="status">Not current: ${what}. ${error.message}</p>`}${children(body)}`;
 }
