@@ -2,10 +2,9 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { masterKey } from './gateway.ts';
 import { needProgram } from './programs.ts';
-import { whole } from './tap-of-file.ts';
 import type { Teardown } from './teardown.ts';
 
 const top = join(import.meta.dirname, '../..');
@@ -49,28 +48,14 @@ export interface TestBrowser {
   open(options: OpenOptions): Promise<OpenPage>;
 }
 
-let launched: Promise<Browser> | undefined;
-
-/** All files of this process share it: a start costs more CPU time than a page. */
-function launch(): Promise<Browser> {
-  launched ??= (async () => {
-    const browser = await chromium.launch({ executablePath: needProgram('chromium'), args: flags });
-    whole.teardown(() => browser.close());
-    return browser;
-  })();
-  return launched;
-}
-
-/** For a file of tests. Its pages are closed when it ends. */
+/** One process for a file of tests. Pages are closed when it ends. */
 export async function startBrowser(t: Teardown): Promise<TestBrowser> {
-  const browser = await launch();
-  const contexts: BrowserContext[] = [];
-  t.teardown(() => Promise.all(contexts.map((context) => context.close())));
+  const browser = await chromium.launch({ executablePath: needProgram('chromium'), args: flags });
+  t.teardown(() => browser.close());
   const shared = new Map<string, Promise<BrowserContext>>();
 
   async function contextFor(origin: string, key: string | null): Promise<BrowserContext> {
     const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' });
-    contexts.push(context);
     context.setDefaultTimeout(10_000);
     if (key !== null) await logIn(context, origin, key);
     return context;

@@ -1,8 +1,6 @@
 // What `tap` is to the files of one process (test/together.ts): the tests of a file are subtests of that file.
 import { t as root, type Test } from 'tap';
 
-/** Of the process: what it tears down outlives each file. */
-export const whole: Test = root;
 export let t: Test = root;
 export let test: Test['test'] = root.test.bind(root);
 
