@@ -72,7 +72,7 @@ function settingOf({ type }: SettingField, text: string): unknown {
   return type === 'choice' ? text : linesOf(text);
 }
 
-/** A blank at the end of a line is nobody's intention. */
+/** Blanks around a line are no part of an entry. */
 function linesOf(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.filter((line) => line !== '');
