@@ -4,6 +4,7 @@ import { t as suite, type Test, test } from 'tap';
 import { startBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
+import { masterKey } from '../support/gateway.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const declared = { rate_limits: { user_paths: [{ path: '/team', limits: [{ period: 'day', max_requests: 100 }] }] } };
@@ -21,10 +22,10 @@ const askAs = async (path: string): Promise<number> => {
   return response.status;
 };
 
-/** Opens the page of rate limits. */
-async function openLimits(t: Test, isAlone = false) {
-  const expected = /status of (401|503)|ERR_/;
-  const opened = await browser.open({ origin: proxy?.url ?? '', path: '/rate-limits', expected, isAlone });
+/** Opens the page of rate limits; `key`: that of another operator. */
+async function openLimits(t: Test, { isAlone = false, key = masterKey } = {}) {
+  const expected = /status of (401|403|503)|ERR_/;
+  const opened = await browser.open({ origin: proxy?.url ?? '', path: '/rate-limits', expected, isAlone, key });
   t.teardown(() => opened.page.close());
   const { page } = opened;
   const row = page.getByRole('row', { name: /\/team / });
@@ -32,7 +33,7 @@ async function openLimits(t: Test, isAlone = false) {
 }
 
 await test('log in, override a limit, see a request refused, delete the override, log out', async (t) => {
-  const { page, row, complaints, barriers } = await openLimits(t, true);
+  const { page, row, complaints, barriers } = await openLimits(t, { isAlone: true });
   t.equal(await askAs('/team/app'), 200);
   await row.getByText('1 / 100 requests').waitFor();
   await row.getByText('limits.yaml').waitFor();
@@ -87,6 +88,30 @@ await test('a rule is made, moved with a warning, and a mistake is said at its f
   const listed = (await (await fleet.admin('/admin/rate-limits?user_path=/new')).json()) as { rate_limits: object[] };
   t.match(listed.rate_limits, [{ period_label: 'hour', max_requests: 7, source: 'manual' }]);
   t.equal(listed.rate_limits.length, 1, 'the old one is gone');
+});
+
+await test('a scoped operator limits a path of its subtree, sees the refusal, and is refused beyond it', async (t) => {
+  const body = { name: 'lead', user_path: '/team', dashboard_access: true };
+  const issued = await (await fleet.admin('/admin/auth-keys', { method: 'POST', body })).json();
+  const { page, complaints } = await openLimits(t, { key: (issued as { value: string }).value });
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'New rule' }).click();
+  await dialog.getByLabel('User path').fill('/elsewhere');
+  await dialog.getByLabel('Requests').fill('1');
+  await dialog.getByRole('button', { name: 'Store rule' }).click();
+  await dialog.getByText('outside of its user path').waitFor();
+  t.equal(await dialog.count(), 1, 'the rule is not stored');
+  await dialog.getByLabel('User path').fill('/team/batch');
+  await dialog.getByRole('button', { name: 'Store rule' }).click();
+  await page.getByText('In force on all 2 proxies.').waitFor();
+  t.same([await askAs('/team/batch'), await askAs('/team/batch')], [200, 429]);
+  const row = page.getByRole('row', { name: /\/team\/batch / });
+  await row.getByText('1 / 1 requests').waitFor();
+  await row.getByRole('button', { name: /^Delete/ }).click();
+  await dialog.getByRole('button', { name: 'Delete rule' }).click();
+  await row.waitFor({ state: 'detached' });
+  t.equal(await askAs('/team/batch'), 200);
+  t.same(complaints(), []);
 });
 
 await test('all counters are reset when the word is typed, not before', async (t) => {
