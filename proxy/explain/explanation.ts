@@ -1,4 +1,5 @@
 // What an explanation says, in the words of `schemas/admin/explanation.schema.json`. Times are RFC 3339 in UTC.
+import type { ExplanationAnswer } from '../../schemas/types.ts';
 import type { Obstacle } from '../targets/target-state.ts';
 
 /** The request as the gateway understands it. */
@@ -152,17 +153,7 @@ export interface TargetStep {
   readonly rules: readonly MatchingRule[];
 }
 
-export type NearMissReason =
-  | 'alias_disabled'
-  | 'alias_not_in_force'
-  | 'alias_of_other_user_paths'
-  | 'letter_case'
-  | 'not_enforced'
-  | 'other_segment'
-  | 'rule_on_alias'
-  | 'separator'
-  | 'spelling'
-  | 'template_itself';
+export type NearMissReason = ExplanationAnswer['near_misses'][number]['reason'];
 
 /** Something that does not hold for the request, and was perhaps meant to. */
 export interface NearMiss extends Source {
