@@ -79,7 +79,7 @@ export async function warmUp(client: LoadClient, server: Running, workload: Work
   await measureSlice(client, server, slice);
 }
 
-/** All items, the order turned by so many places: nobody always comes first. */
+/** All items, the order turned by so many places, so that none always comes first. */
 export function turned<Item>(items: readonly Item[], places: number): Item[] {
   const shift = places % Math.max(1, items.length);
   return [...items.slice(shift), ...items.slice(0, shift)];

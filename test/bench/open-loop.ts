@@ -110,7 +110,7 @@ class OpenLoop implements Owner {
       this.#free(connection);
       return;
     }
-    // Nobody answers there: the request that wanted the connection is lost.
+    // No process answers there: the request that wanted the connection is lost.
     this.#connections -= 1;
     this.#tally.failures += 1;
     this.#firstWaiting += 1;

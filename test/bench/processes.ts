@@ -52,7 +52,7 @@ export function onCore(core: number | undefined, command: string, args: string[]
 }
 
 const started = new Set<ChildProcess>();
-// Nothing outlives the bench, not even when it breaks off where nobody stops what it started.
+// Nothing outlives the bench, not even when it breaks off before it stops what it started.
 process.once('exit', () => {
   for (const child of started) child.kill('SIGKILL');
 });

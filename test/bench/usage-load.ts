@@ -122,7 +122,7 @@ export function usageQueries(endMs: number): readonly RecordQuery[] {
   ];
 }
 
-/** Of the hour, the day, the week and the month; or since as many moments at which somebody began them anew. */
+/** Of the hour, the day, the week and the month; or since as many moments at which they began anew. */
 function budgets(lastMs: number, resets = 0): readonly SpendQuestion[] {
   const periods = [13 * hourMs, dayMs, 7 * dayMs, days * dayMs];
   const moments =
