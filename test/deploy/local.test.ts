@@ -127,7 +127,8 @@ void test('a second Ctrl-C ends everything at once', async (t) => {
     return !run.running;
   });
   t.strictSame(await run.exited, { code: 130, signal: null });
-  await t.rejects(response.text(), 'the stream is cut');
+  // When the provider of the demo ends first, the proxy still tells that the stream broke off.
+  t.notMatch(await response.text().catch(() => ''), /\[DONE\]/, 'the stream is cut');
   await waitFor('every port to be free', () => allRefuse(addresses), patienceMs);
 });
 
