@@ -4,7 +4,7 @@ export type Found<T> = Exclude<T, undefined | null | false | 0 | ''>;
 
 /** The pause between two probes. Milliseconds. A probe is often a request: too many of them slow down what the test waits for. */
 const shortestPauseMs = 4;
-const longestPauseMs = 80;
+const longestPauseMs = 40;
 
 /**
  * Calls `probe` until it gives something truthy, and gives that back; the pause between two calls is a quarter of the time waited so far.
