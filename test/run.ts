@@ -129,6 +129,12 @@ const rowOf = (file: string): (typeof together)[number] | undefined =>
   alone.includes(file) ? undefined : together.find(([directory]) => file.startsWith(directory));
 const byRow = Map.groupBy(parallel, rowOf);
 const groups = [undefined, ...together].flatMap((row) => inPieces(byRow.get(row) ?? [], row?.[1] ?? 1));
-await Promise.all(groups.map((names) => (names.length > 1 ? runTogether(names) : run(names[0] ?? '', true))));
+const runGroups = (some: typeof groups): Promise<unknown> =>
+  Promise.all(some.map((names) => (names.length > 1 ? runTogether(names) : run(names[0] ?? '', true))));
+const isOfFaults = ([first = '']: readonly string[]): boolean => first.startsWith('test/faults/');
+await runGroups(groups.filter((names) => !isOfFaults(names)));
+// Faults have deadlines of seconds, which browsers beside them would use up.
+t.jobs = availableParallelism();
+await runGroups(groups.filter(isOfFaults));
 for (const file of files.filter((name) => serial.includes(name))) await run(file, false);
 t.end();
