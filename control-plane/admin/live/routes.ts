@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import type { Credentials } from '../../../schemas/keys/credentials.ts';
 import { livePath } from '../../../schemas/records/live-stream.ts';
+import { singleFlight } from '../../../store/single-flight.ts';
 import { isInScope, type Operator, refreshOperator, who } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { readFilled, readWhole } from '../records/read-query.ts';
@@ -26,6 +27,8 @@ const mostOfOneKey = 20;
 export const liveRoutes: FastifyPluginAsync<{ readonly parts: LiveParts }> = async (app, { parts }) => {
   const feed = new LiveFeed(parts);
   const openStreams = new Map<string, number>();
+  // One question for all who connect at the same moment: the store takes few at once.
+  const probe = singleFlight(async () => parts.records()?.arrived(undefined, 1));
 
   app.setErrorHandler((error) => {
     throw storeRefusal(error, 'record store');
@@ -36,7 +39,7 @@ export const liveRoutes: FastifyPluginAsync<{ readonly parts: LiveParts }> = asy
   app.get(livePath, { config: { access: 'operator' }, exposeHeadRoute: false }, async (request, reply) => {
     const cursor = readCursor(request);
     // A store that does not answer is told by a status, before the stream begins.
-    await parts.records()?.arrived(undefined, 1);
+    await probe.join();
     const name = who(request);
     const ofOne = openStreams.get(name) ?? 0;
     if (feed.size >= mostListeners) throw tooMany(feed.size, 'in all');
