@@ -37,9 +37,10 @@ export function createAccessLog(
     output.writeSoon(lines.ofUnread(request, further, wallMs())),
   );
   return {
-    trip(trip, { status, usage, nowMs }) {
+    trip(trip, finish) {
+      const { status, nowMs } = finish;
       if (isLogged(trip.snapshot.accessLog, status))
-        output.writeSoon(lines.ofTrip(trip, { status, usage, nowMs, wallMs: wallMs() }));
+        output.writeSoon(lines.ofTrip(trip, { status, usage: finish.usage, nowMs, wallMs: wallMs() }));
     },
     other(request, { accessLog, revision }, nowMs) {
       if (isLogged(accessLog, request.status))

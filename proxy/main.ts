@@ -148,7 +148,7 @@ const observed = createMetrics({
   output,
   retries,
   storedResponses: kept.storedResponses,
-  journal: recording.status,
+  recording,
   spans: telemetry.spans,
   nowMs: tickMs,
 });

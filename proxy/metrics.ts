@@ -68,7 +68,7 @@ export interface ObservedFacts extends StateFacts {
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
   retries: Pick<RetryBudgets, 'counts' | 'refused'>;
   storedResponses: Pick<StoredResponses, 'counts'>;
-  journal: () => RecordingStatus;
+  recording: { readonly status: () => RecordingStatus; readonly flush: () => void };
   /** Of OpenTelemetry. */
   spans: () => SpanCounts;
   /** Whole milliseconds of the limiter's clock. */
@@ -102,7 +102,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   observeRetries(registers, facts.retries);
   observeStoredResponses(registers, facts.storedResponses);
   observeDiscovery(registers, facts.discovery);
-  observeJournal(registers, facts.journal);
+  observeJournal(registers, facts.recording.status);
   observeSpans(registers, facts.spans);
   const limits = observeLimits(registers, facts.limiter, facts.nowMs);
   const requests = new RequestTally();
@@ -132,6 +132,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     },
     async text() {
       const exposition = new Exposition();
+      facts.recording.flush();
       await requests.write(exposition);
       await upstream.write(exposition);
       await writeTargets(exposition, facts.targets, facts.nowMs());

@@ -14,6 +14,8 @@ export interface RecordingStatus extends JournalStatus {
 export interface OpenRecords extends Reconnecting {
   readonly records: Records;
   readonly status: () => RecordingStatus;
+  /** Makes the records that wait for others now; what answers used is counted with them. */
+  readonly flush: () => void;
   /** Writes what waits, for a few seconds at most. */
   close(): Promise<void>;
 }
@@ -41,6 +43,7 @@ export function openRecords(settings: OpenRecordsSettings, log: Log): OpenRecord
   return {
     records,
     status: () => ({ ...journal.status(), omittedRecords: records.omitted() }),
+    flush: () => records.flush(),
     reconnect: (...given) => journal.reconnect(...given),
     close() {
       clearInterval(watch);

@@ -18,6 +18,7 @@ import { type ExplainedRequest, explainOnItsWay } from './explain/explained-requ
 import type { Gateway } from './gateway.ts';
 import type { Guarding } from './guardrails/guarding.ts';
 import type { Outside } from './guardrails/outside.ts';
+import type { RecordedEnd } from './records/record-of-trip.ts';
 import type { Route, Snapshot, Target } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempts.ts';
@@ -26,7 +27,7 @@ import { settleCache } from './stages/keep-cached.ts';
 import type { Delivery, Ending } from './stages/relay.ts';
 import { settle, type Trip } from './stages/settle.ts';
 import { type Step, Stepping } from './stepping.ts';
-import type { TokenUsage, UsageSource } from './tokens/token-usage.ts';
+import type { UsageSource } from './tokens/token-usage.ts';
 
 /** The parts of the line that begin when something has come. */
 export interface Line {
@@ -165,11 +166,11 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     this.held?.release();
     try {
       // Requests that wait for this one's answer are told of its end, whatever fails.
-      let usage: TokenUsage | undefined;
+      let counted: RecordedEnd | undefined;
       try {
-        usage = settle(this, this.gateway);
+        counted = settle(this, this.gateway);
       } finally {
-        settleCache(this, usage, this.gateway);
+        settleCache(this, counted, this.gateway);
       }
       this.explained?.ended(this);
     } catch (error) {

@@ -107,6 +107,12 @@ export class Limiter {
     return admitMatched(matches, nowMs, rejectedAs);
   }
 
+  /** Whether `charge` would count anything: a matching rule limits tokens. */
+  countsTokens(matches: Matches): boolean {
+    for (const { caps } of matches.matched()) if (caps.tokensCap !== Number.POSITIVE_INFINITY) return true;
+    return false;
+  }
+
   /**
    * Counts the tokens of a finished request under every matching token rule, now (spec, Limits 7 and 8). `lease` is what `admit` gave
    * for `matches`: a shadow rule that would have refused the request does not count its tokens either, and without a lease no shadow rule does.

@@ -53,6 +53,8 @@ export interface RecordedTrip
   readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings; readonly hasBudgets: boolean };
   /** `headers`: of the answer, names and values in turn. */
   readonly ending: LoggedTrip['ending'] & { readonly headers?: readonly string[] };
+  /** What its usage is read from with the record. */
+  readonly usage?: { readonly heldBytes?: number } | undefined;
   /** What has taken the bodies; absent: nothing has. */
   readonly capture?: BodyCapture | undefined;
   readonly principal: RecordedCaller | undefined;

@@ -123,8 +123,9 @@ export function createRecords(options: RecordsOptions): Records {
 }
 
 /** Whether what the record is made of is short. */
-function mayWait({ call, capture }: RecordedTrip): boolean {
-  return (call?.body?.length ?? 0) <= longestHeldBody && (capture?.answerLength ?? 0) <= longestHeldBody;
+function mayWait({ call, capture, usage }: RecordedTrip): boolean {
+  const longest = Math.max(call?.body?.length ?? 0, capture?.answerLength ?? 0, usage?.heldBytes ?? 0);
+  return longest <= longestHeldBody;
 }
 
 function isAudited(settings: AuditSettings, userPath: string, status: number, random: () => number): boolean {

@@ -9,6 +9,7 @@ import { KeptFacts } from '../cache/kept-facts.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
+import type { RecordedEnd } from '../records/record-of-trip.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { Accepted } from './attempts.ts';
 import { cacheHeader } from './cache.ts';
@@ -46,8 +47,8 @@ export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache
   return { answer, provider, taps: [...delivery.taps, caching.tap], headers, keyId };
 }
 
-/** The request is over: counts what the cache was to it, keeps its answer, and tells those that wait for it. `usage`: of the answer. */
-export function settleCache(trip: Over, usage: TokenUsage | undefined, parts: Parts): void {
+/** The request is over: counts what the cache was to it, keeps its answer, and tells those that wait for it. `end` undefined: it could not be counted. */
+export function settleCache(trip: Over, end: Pick<RecordedEnd, 'usage'> | undefined, parts: Parts): void {
   const { row, caching } = trip;
   if (caching === undefined) return;
   const { cache } = parts;
@@ -56,7 +57,7 @@ export function settleCache(trip: Over, usage: TokenUsage | undefined, parts: Pa
   const { key, leads, tap, semantic } = caching;
   if (semantic !== undefined) cache.semantic.note(semantic.outcome);
   if (key === undefined) return;
-  const made = tap && madeBy(trip, usage, parts);
+  const made = tap && madeBy(trip, end, parts);
   tap?.release();
   if (made !== undefined) keepMade(key, made, semantic?.place, cache);
   if (!leads) return;
@@ -85,12 +86,17 @@ function keepMade(key: string, made: PutAnswer, place: Place | undefined, cache:
 }
 
 /** The answer, as it is kept; undefined: it is not. */
-function madeBy(trip: Over, usage: TokenUsage | undefined, { cache, reportFailure }: Parts): PutAnswer | undefined {
+function madeBy(
+  trip: Over,
+  end: Pick<RecordedEnd, 'usage'> | undefined,
+  { cache, reportFailure }: Parts,
+): PutAnswer | undefined {
   const { caching, call, accepted, exchange, ending } = trip;
   const isWhole = ending.status === 200 && ending.refused === undefined && !exchange.gone;
   if (!isWhole || call === undefined || accepted === undefined || caching?.tap === undefined) return undefined;
   const storedAtMs = Math.floor(cache.nowMs());
   try {
+    const usage = end?.usage;
     const taken = caching.tap.answer({ requestBody: call.body, model: call.model, nowMs: storedAtMs, usage });
     if (taken === undefined) return undefined;
     const { body, isEvents } = taken;

@@ -3,15 +3,15 @@
 import { relayedOutcome } from '../attempt-outcome.ts';
 import type { Exchange, ModelRequest } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
-import type { Limiter } from '../limits/limiter.ts';
 import type { RecordedEnd, RecordedTrip } from '../records/record-of-trip.ts';
 import { noteBreak } from '../retry/learn.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { usualCall } from '../targets/breaker.ts';
-import { ofBrokenAnswer, type TokenUsage, type UsageSource } from '../tokens/token-usage.ts';
+import type { UsageSource } from '../tokens/token-usage.ts';
 import type { Allowance } from './admit.ts';
 import type { Principal } from './authenticate.ts';
 import type { Ending } from './relay.ts';
+import { TripEnd } from './trip-end.ts';
 
 /** A target whose answer was relayed. */
 export type SettledAnswer = NonNullable<RecordedTrip['accepted']> & { readonly allowance: Allowance };
@@ -41,11 +41,11 @@ export interface Trip extends CallTrip {
 
 type Parts = Pick<
   Gateway,
-  'accessLog' | 'metrics' | 'limiter' | 'nowMs' | 'records' | 'reportFailure' | 'targets' | 'telemetry'
+  'accessLog' | 'metrics' | 'limiter' | 'nowMs' | 'records' | 'reportFailure' | 'targets' | 'telemetry' | 'usageEnabled'
 >;
 
-/** Gives the slots back, counts and logs how the trip ended, and charges its tokens to every rule it was admitted under. Gives its usage. */
-export function settle(trip: Trip, parts: Parts): TokenUsage | undefined {
+/** Gives the slots back, counts and logs how the trip ended, and charges its tokens to every rule it was admitted under. */
+export function settle(trip: Trip, parts: Parts): RecordedEnd {
   const { exchange, accepted, ending } = trip;
   giveBack(trip);
   const nowMs = parts.nowMs();
@@ -72,10 +72,9 @@ function giveBack({ exchange, consumer, accepted }: CallTrip): void {
 
 type End = Omit<RecordedEnd, 'usage'>;
 
-function account(trip: CallTrip, parts: Parts, end: End): TokenUsage | undefined {
-  const { consumer, accepted, ending } = trip;
-  const { metrics, limiter } = parts;
-  const { nowMs } = end;
+function account(trip: CallTrip, parts: Parts, { status, nowMs }: End): RecordedEnd {
+  const { accepted, ending } = trip;
+  const { metrics } = parts;
   if (accepted !== undefined) {
     const outcome = relayedOutcome(ending.refused);
     metrics.upstream.ended(accepted.target, outcome, (nowMs - accepted.startedAtMs) / 1000);
@@ -85,30 +84,20 @@ function account(trip: CallTrip, parts: Parts, end: End): TokenUsage | undefined
     }
   }
   if (trip.guarding !== undefined) metrics.guardrails.note(trip.guarding.findings);
-  const usage = usageOf(trip, parts);
-  if (usage !== undefined) {
-    charge(limiter, consumer, usage, nowMs);
-    charge(limiter, accepted?.allowance, usage, nowMs);
-    metrics.tokens(usage.source, usage.totalTokens);
-    if (accepted !== undefined) metrics.upstream.charged(accepted.target, usage.inputTokens, usage.outputTokens);
-  }
-  parts.accessLog.trip(trip, { ...end, usage });
-  parts.records.trip(trip, { ...end, usage });
-  parts.telemetry?.trip(trip, { ...end, usage });
-  return usage;
+  const end = new TripEnd(trip, parts, { status, nowMs });
+  charge(trip, end, parts);
+  parts.accessLog.trip(trip, end);
+  parts.records.trip(trip, end);
+  parts.telemetry?.trip(trip, end);
+  return end;
 }
 
-function charge(limiter: Limiter, allowance: Allowance | undefined, { totalTokens }: TokenUsage, nowMs: number): void {
-  if (allowance !== undefined) limiter.charge(allowance.matches, totalTokens, Math.floor(nowMs), allowance.lease);
-}
-
-/** Of an answer that broke off, or whose client left, what was not reported is `partial`. The client has its answer already: what cannot be measured is reported, and costs nothing. */
-function usageOf({ usage, exchange, ending }: CallTrip, { reportFailure }: Parts): TokenUsage | undefined {
-  try {
-    const used = usage?.usage();
-    return used === undefined || ending.refused === undefined ? used : ofBrokenAnswer(used);
-  } catch (error) {
-    reportFailure(error, exchange.id);
-    return undefined;
-  }
+/** What no rule counts is read with the record, which each answer has whose tokens are counted: it is cheaper there. */
+function charge({ consumer, accepted }: CallTrip, end: RecordedEnd, { limiter, usageEnabled }: Parts): void {
+  const allowances = [consumer, accepted?.allowance].filter((one) => one !== undefined);
+  const isCharged = allowances.some(({ matches }) => limiter.countsTokens(matches));
+  if (!isCharged && usageEnabled && accepted !== undefined) return;
+  const { usage } = end;
+  if (usage === undefined) return;
+  for (const { matches, lease } of allowances) limiter.charge(matches, usage.totalTokens, Math.floor(end.nowMs), lease);
 }

@@ -33,6 +33,8 @@ type Building = { -readonly [Key in keyof TokenUsage]: TokenUsage[Key] };
 export interface UsageSource {
   /** Undefined: nothing came, or tokens are not counted. */
   usage(): TokenUsage | undefined;
+  /** Of an answer that it holds and reads when it is asked; absent: none. */
+  readonly heldBytes?: number;
 }
 
 /** No request costs more: the longest contexts are a tenth of it. A larger count is a mistake, and would close a consumer's windows for days. */

@@ -59,6 +59,10 @@ export class UsageTap implements Tap {
     return this.#stream.usage() === undefined && drainedBytes <= mostDrainedBytes;
   }
 
+  get heldBytes(): number {
+    return this.#whole?.length ?? 0;
+  }
+
   /** What the answer cost: as reported, else estimated from what passed. Undefined when nothing passed, or tokens are not counted. */
   usage(): TokenUsage | undefined {
     if (!this.#readsUsage) return undefined;

@@ -332,6 +332,7 @@ await test('a request is counted and logged once, by how it ended and how long i
       reportFailure,
       targets: new TargetStates(),
       nowMs: () => 250,
+      usageEnabled: true,
     };
     settle(tripOf(exchange, ending), parts);
     t.equal(exchange.waiting, undefined);

@@ -1,0 +1,58 @@
+// How a trip ended, and what its answer used. That is read once: with its record, or before when something needs it at once.
+import type { Gateway } from '../gateway.ts';
+import type { RecordedAttempt } from '../records/attempts.ts';
+import type { RecordedEnd } from '../records/record-of-trip.ts';
+import { ofBrokenAnswer, type TokenUsage, type UsageSource } from '../tokens/token-usage.ts';
+
+type Parts = Pick<Gateway, 'metrics' | 'reportFailure'>;
+
+/** The part of a trip that knows what its answer used. */
+interface UsingTrip {
+  readonly exchange: { readonly id: string };
+  readonly ending: { readonly refused: unknown };
+  readonly accepted: Pick<RecordedAttempt, 'target'> | undefined;
+  readonly usage: UsageSource | undefined;
+}
+
+export class TripEnd implements RecordedEnd {
+  readonly status: number;
+  /** Milliseconds of the gateway's clock. */
+  readonly nowMs: number;
+  readonly #trip: UsingTrip;
+  readonly #parts: Parts;
+  #usage: TokenUsage | undefined;
+  #isRead = false;
+
+  constructor(trip: UsingTrip, parts: Parts, { status, nowMs }: Omit<RecordedEnd, 'usage'>) {
+    this.status = status;
+    this.nowMs = nowMs;
+    this.#trip = trip;
+    this.#parts = parts;
+  }
+
+  /** Counted in the metrics when it is read. Undefined: nothing came, or tokens are not counted. */
+  get usage(): TokenUsage | undefined {
+    if (!this.#isRead) {
+      this.#isRead = true;
+      this.#usage = usageOf(this.#trip, this.#parts);
+      if (this.#usage !== undefined) count(this.#usage, this.#trip, this.#parts);
+    }
+    return this.#usage;
+  }
+}
+
+function count(usage: TokenUsage, { accepted }: UsingTrip, { metrics }: Parts): void {
+  metrics.tokens(usage.source, usage.totalTokens);
+  if (accepted !== undefined) metrics.upstream.charged(accepted.target, usage.inputTokens, usage.outputTokens);
+}
+
+/** Of an answer that broke off, or whose client left, what was not reported is `partial`. The client has its answer already: what cannot be measured is reported, and costs nothing. */
+function usageOf({ usage, exchange, ending }: UsingTrip, { reportFailure }: Parts): TokenUsage | undefined {
+  try {
+    const used = usage?.usage();
+    return used === undefined || ending.refused === undefined ? used : ofBrokenAnswer(used);
+  } catch (error) {
+    reportFailure(error, exchange.id);
+    return undefined;
+  }
+}
