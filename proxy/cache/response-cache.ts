@@ -1,5 +1,6 @@
 // The response cache of this proxy: its engine, as the configuration has it, and what has come of asking it.
 import type { AnswerCache, CachedAnswer, CacheStatus } from '../../store/cache/answer-cache.ts';
+import { Batch } from '../batch.ts';
 import type { CaptureBudget } from '../capture/capture-budget.ts';
 import type { CacheSettings } from '../snapshot/snapshot.ts';
 import { Flights } from './flights.ts';
@@ -8,6 +9,13 @@ import type { SemanticLayer } from './semantic-layer.ts';
 /** `bypass`: the request may not have a kept answer, or did not want one, or the cache was away. */
 export const cacheOutcomes = ['hit', 'miss', 'bypass'] as const;
 export type CacheOutcome = (typeof cacheOutcomes)[number];
+
+/** An answer that is about to be kept. */
+export interface LatePut {
+  readonly key: string;
+  /** Puts it into the engine; must not throw. */
+  put(): void;
+}
 
 export interface ResponseCacheOptions {
   /** `engine` undefined: the usual one of the process. */
@@ -31,6 +39,8 @@ export class ResponseCache {
   /** What hits would have used and cost. */
   readonly saved = { tokens: 0, nanoDollars: 0 };
   readonly #open: ResponseCacheOptions['open'];
+  readonly #late: Batch<LatePut>;
+  readonly #lateKeys = new Set<string>();
   #opened: { readonly engine: AnswerCache; readonly kind: CacheSettings['engine'] } | undefined;
   /** Of engines that are closed. */
   #before = nothing;
@@ -40,6 +50,10 @@ export class ResponseCache {
     this.semantic = semantic;
     this.captures = captures;
     this.nowMs = nowMs;
+    this.#late = new Batch((late) => {
+      this.#lateKeys.delete(late.key);
+      late.put();
+    });
   }
 
   /** Undefined: it is off. */
@@ -55,6 +69,18 @@ export class ResponseCache {
     if (!isEnabled) return;
     if (this.#opened === undefined) this.#opened = { engine: this.#open(kind, mostBytes), kind };
     else this.#opened.engine.resize(mostBytes);
+  }
+
+  /** Keeps it within 50 ms. A request for it that comes before finds it, too. */
+  putLater(late: LatePut, mayWait: boolean): void {
+    this.#lateKeys.add(late.key);
+    this.#late.add(late, mayWait);
+  }
+
+  /** What is kept with this key, with all that was to be kept before now. */
+  find(engine: AnswerCache, key: string): ReturnType<AnswerCache['get']> {
+    if (this.#lateKeys.has(key)) this.#late.flush();
+    return engine.get(key, this.nowMs());
   }
 
   note(endpoint: string, outcome: CacheOutcome): void {
@@ -74,6 +100,7 @@ export class ResponseCache {
   }
 
   status(): CacheStatus {
+    this.#late.flush();
     const { entries, bytes, evicted, dropped } = this.engine?.status() ?? nothing;
     return { entries, bytes, evicted: this.#before.evicted + evicted, dropped: this.#before.dropped + dropped };
   }

@@ -1,6 +1,7 @@
 // The records of one proxy: each model request that is over becomes a line of the journal, as far as the configuration wants it recorded.
 import { isWithin } from '../../schemas/user-path.ts';
 import type { Journal } from '../../store/records/journal.ts';
+import { Batch, longestWaitingText } from '../batch.ts';
 import { BodyCapture } from '../capture/body-capture.ts';
 import type { CaptureBudget } from '../capture/capture-budget.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
@@ -16,15 +17,6 @@ import { Turnstile } from './turnstile.ts';
 const mostStrangers = 1;
 /** The same of requests that reached no provider: a client that repeats a refused one in a loop must not fill it either. */
 const mostRefused = 100;
-
-/**
- * So many records are made in one go: what makes them is used for all of them while the processor has it at hand, which halves their cost.
- */
-const mostHeld = 32;
-/** How long a record waits for others. Milliseconds. */
-const longestHeldMs = 50;
-/** Longer bodies of a request are not held for its record. Bytes. */
-const longestHeldBody = 16 * 1024;
 
 export interface Records {
   /** What takes the bodies of a request of this consumer; undefined: they are not recorded. */
@@ -61,8 +53,7 @@ export function createRecords(options: RecordsOptions): Records {
   const refused = new Turnstile(mostRefused);
   const lines = new RecordLines({ hasUsage: usageEnabled, instance });
   let omitted = 0;
-  const held: Held[] = [];
-  let timer: NodeJS.Timeout | undefined;
+  const held = new Batch<Held>(append);
   /** What fails here must not cost the client its answer. */
   const withBodies: typeof lineWithBodies = (line, trip, nowMs) => {
     try {
@@ -85,7 +76,7 @@ export function createRecords(options: RecordsOptions): Records {
         reportFailure(error, trip.exchange.id);
       }
     },
-    flush,
+    flush: () => held.flush(),
   };
 
   function note(trip: RecordedTrip, end: RecordedEnd): void {
@@ -100,16 +91,7 @@ export function createRecords(options: RecordsOptions): Records {
     }
     // The connection tells it for as long as it is open.
     void trip.exchange.clientAddress;
-    held.push({ trip, end, hasAudit });
-    if (held.length >= mostHeld || !mayWait(trip)) flush();
-    else timer ??= setTimeout(flush, longestHeldMs).unref();
-  }
-
-  function flush(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    for (const one of held) append(one);
-    held.length = 0;
+    held.add({ trip, end, hasAudit }, mayWait(trip));
   }
 
   function append({ trip, end, hasAudit }: Held): void {
@@ -125,7 +107,7 @@ export function createRecords(options: RecordsOptions): Records {
 /** Whether what the record is made of is short. */
 function mayWait({ call, capture, usage }: RecordedTrip): boolean {
   const longest = Math.max(call?.body?.length ?? 0, capture?.answerLength ?? 0, usage?.heldBytes ?? 0);
-  return longest <= longestHeldBody;
+  return longest <= longestWaitingText;
 }
 
 function isAudited(settings: AuditSettings, userPath: string, status: number, random: () => number): boolean {

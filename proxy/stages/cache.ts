@@ -58,7 +58,7 @@ export function lookUp(asked: Looked, trip: Looking, parts: Parts): Looked | Pro
   caching.key = key;
   if (key === undefined || isFresh) return asked;
   const sought: Sought = { asked, trip, caching, key, maxAgeSeconds, parts };
-  const found = engine.get(key, parts.cache.nowMs());
+  const found = parts.cache.find(engine, key);
   return found instanceof Promise ? found.then((come) => judge(come, sought)) : judge(found, sought);
 }
 

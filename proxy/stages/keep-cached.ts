@@ -1,16 +1,18 @@
 // Stage 8 and 9 for the cache: an answer is taken as it passes, and kept when it came completely.
 import type { CachedFacts, PutAnswer } from '../../store/cache/answer-cache.ts';
-import type { Place } from '../../store/cache/semantic/neighbours.ts';
+import type { Place as Neighbour } from '../../store/cache/semantic/neighbours.ts';
+import { longestWaitingText } from '../batch.ts';
 import { asJson } from '../cache/answer-of-events.ts';
 import { AnswerTap } from '../cache/answer-tap.ts';
 import type { Caching } from '../cache/caching.ts';
 import type { FlightEnd } from '../cache/flights.ts';
 import { KeptFacts } from '../cache/kept-facts.ts';
+import type { LatePut } from '../cache/response-cache.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
 import type { RecordedEnd } from '../records/record-of-trip.ts';
-import type { TokenUsage } from '../tokens/token-usage.ts';
+import type { TokenUsage, UsageSource } from '../tokens/token-usage.ts';
 import type { Accepted } from './attempts.ts';
 import { cacheHeader } from './cache.ts';
 import type { Delivery, Ending } from './relay.ts';
@@ -28,7 +30,11 @@ export interface Over extends Kept {
   readonly accepted: Accepted | undefined;
   readonly failed: readonly unknown[];
   readonly ending: Ending;
+  readonly usage: Pick<UsageSource, 'heldBytes'> | undefined;
 }
+
+/** What is known of the end of a request whose answer is kept. */
+type KeptEnd = Pick<RecordedEnd, 'usage' | 'nowMs'>;
 
 type Parts = Pick<Gateway, 'cache' | 'reportFailure'>;
 
@@ -48,7 +54,7 @@ export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache
 }
 
 /** The request is over: counts what the cache was to it, keeps its answer, and tells those that wait for it. `end` undefined: it could not be counted. */
-export function settleCache(trip: Over, end: Pick<RecordedEnd, 'usage'> | undefined, parts: Parts): void {
+export function settleCache(trip: Over, end: KeptEnd | undefined, parts: Parts): void {
   const { row, caching } = trip;
   if (caching === undefined) return;
   const { cache } = parts;
@@ -57,12 +63,22 @@ export function settleCache(trip: Over, end: Pick<RecordedEnd, 'usage'> | undefi
   const { key, leads, tap, semantic } = caching;
   if (semantic !== undefined) cache.semantic.note(semantic.outcome);
   if (key === undefined) return;
-  const made = tap && madeBy(trip, end, parts);
-  tap?.release();
-  if (made !== undefined) keepMade(key, made, semantic?.place, cache);
+  const keeping = tap && end && new Keeping(trip, { key, tap, place: semantic?.place, end }, parts);
+  if (keeping === undefined) tap?.release();
+  // Those that wait, and those whose requests only mean the same, would not find what is kept later.
+  if (!leads && semantic === undefined) {
+    if (keeping !== undefined) cache.putLater(keeping, mayWait(trip));
+    return;
+  }
+  const made = keeping?.put();
   if (!leads) return;
   const isShared = made !== undefined && cache.flights.isFollowed(key);
   cache.flights.landed(key, isShared ? sharedOf(made, trip, parts) : endOf(trip));
+}
+
+/** Whether what it is made of is short. */
+function mayWait({ call, usage }: Over): boolean {
+  return Math.max(call?.body.length ?? 0, usage?.heldBytes ?? 0) <= longestWaitingText;
 }
 
 /** The answer for those that wait for it, if any do. */
@@ -78,34 +94,63 @@ function sharedOf(made: PutAnswer, trip: Over, { reportFailure }: Parts): Flight
   }
 }
 
-/** `place`: where it is found by requests that mean the same. */
-function keepMade(key: string, made: PutAnswer, place: Place | undefined, cache: Gateway['cache']): void {
-  const { storedAtMs, expiresAtMs } = made;
-  cache.engine?.put(key, made, storedAtMs);
-  if (place !== undefined) cache.semantic.neighbours?.put({ ...place, key, expiresAtMs }, storedAtMs);
+/** How the answer is kept. */
+interface Place {
+  readonly key: string;
+  readonly tap: AnswerTap;
+  /** Where it is found by requests that mean the same. */
+  readonly place: Neighbour | undefined;
+  readonly end: KeptEnd;
 }
 
-/** The answer, as it is kept; undefined: it is not. */
-function madeBy(
-  trip: Over,
-  end: Pick<RecordedEnd, 'usage'> | undefined,
-  { cache, reportFailure }: Parts,
-): PutAnswer | undefined {
-  const { caching, call, accepted, exchange, ending } = trip;
-  const isWhole = ending.status === 200 && ending.refused === undefined && !exchange.gone;
-  if (!isWhole || call === undefined || accepted === undefined || caching?.tap === undefined) return undefined;
-  const storedAtMs = Math.floor(cache.nowMs());
-  try {
-    const usage = end?.usage;
-    const taken = caching.tap.answer({ requestBody: call.body, model: call.model, nowMs: storedAtMs, usage });
-    if (taken === undefined) return undefined;
-    const { body, isEvents } = taken;
-    const expiresAtMs = storedAtMs + caching.settings.ttlMs;
-    return { storedAtMs, expiresAtMs, facts: factsOf(accepted, usage), body, isEvents };
-  } catch (error) {
-    // The client has its answer.
-    reportFailure(error, exchange.id);
-    return undefined;
+/** An answer that has passed, on its way into the cache. */
+class Keeping implements LatePut {
+  readonly #trip: Over;
+  readonly #place: Place;
+  readonly #parts: Parts;
+
+  constructor(trip: Over, place: Place, parts: Parts) {
+    this.#trip = trip;
+    this.#place = place;
+    this.#parts = parts;
+  }
+
+  get key(): string {
+    return this.#place.key;
+  }
+
+  /** Gives what was kept; undefined: it may not be kept. */
+  put(): PutAnswer | undefined {
+    const { key, tap, place } = this.#place;
+    const { cache } = this.#parts;
+    const made = this.#make();
+    tap.release();
+    if (made === undefined) return undefined;
+    const { storedAtMs, expiresAtMs } = made;
+    cache.engine?.put(key, made, storedAtMs);
+    if (place !== undefined) cache.semantic.neighbours?.put({ ...place, key, expiresAtMs }, storedAtMs);
+    return made;
+  }
+
+  /** The answer, as it is kept. */
+  #make(): PutAnswer | undefined {
+    const { caching, call, accepted, exchange, ending } = this.#trip;
+    const isWhole = ending.status === 200 && ending.refused === undefined && !exchange.gone;
+    if (!isWhole || call === undefined || accepted === undefined || caching === undefined) return undefined;
+    const { tap, end } = this.#place;
+    const storedAtMs = Math.floor(end.nowMs);
+    try {
+      const { usage } = end;
+      const taken = tap.answer({ requestBody: call.body, model: call.model, nowMs: storedAtMs, usage });
+      if (taken === undefined) return undefined;
+      const { body, isEvents } = taken;
+      const expiresAtMs = storedAtMs + caching.settings.ttlMs;
+      return { storedAtMs, expiresAtMs, facts: factsOf(accepted, usage), body, isEvents };
+    } catch (error) {
+      // The client has its answer.
+      this.#parts.reportFailure(error, exchange.id);
+      return undefined;
+    }
   }
 }
 
