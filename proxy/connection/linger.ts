@@ -1,4 +1,5 @@
 // Ends an answer whose client is still sending: its connection is closed only behind that, or the client would lose the answer.
+import type { ServerResponse } from 'node:http';
 import { createChunkMeter } from './chunk-meter.ts';
 import type { Exchange } from './exchange.ts';
 import { holdSocket } from './hold-socket.ts';
@@ -10,6 +11,8 @@ const lingerBytes = 16 * 1024 * 1024;
 /** So many refused clients are read at a time. Others wait unread, and for longer, because a client that floods comes back at once. */
 const mostRead = 16;
 const unreadLingerMs = 3_000;
+/** Up to so many bytes a body is copied into the text of its head. */
+const longestText = 8 * 1024;
 /** Clients that are answered and still send. */
 let lingering = 0;
 
@@ -17,8 +20,14 @@ let lingering = 0;
 export function endAnswer(exchange: Exchange, body: string | Buffer = ''): void {
   const { request, response } = exchange;
   if (!request.complete) linger(exchange, body);
-  else if (body.length > 0) response.end(body);
+  else if (body.length > 0) endAtOnce(response, body);
   else response.end();
+}
+
+/** Head and body leave as one text: two pieces would cost the system call for several, and more objects. */
+function endAtOnce(response: ServerResponse, body: string | Buffer): void {
+  if (typeof body === 'string' || body.length > longestText) response.end(body);
+  else response.end(body.toString('latin1'), 'latin1');
 }
 
 /**

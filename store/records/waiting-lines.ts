@@ -51,8 +51,7 @@ export function bufferLines(
   const flushing = singleFlight(flush);
   const timer = setInterval(() => {
     if (waiting.length > 0) void flushing.join();
-  }, flushIntervalMs);
-  timer.unref();
+  }, flushIntervalMs).unref();
 
   /** Writes what waits now; the rest stays after the first portion that is not kept whole. */
   async function flush(): Promise<void> {
@@ -99,6 +98,8 @@ export function bufferLines(
       waiting.push(line);
       waitingBytes += bytes;
       appended += 1;
+      // What waits for long is copied again and again while memory is collected.
+      if (waitingBytes >= portionCharacters && trouble === undefined) void flushing.join();
     },
     status: () => ({
       waitingRecords: waiting.length,
