@@ -3,17 +3,28 @@
 import { flushCompileCache, registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { t } from 'tap';
-import { enter } from './support/tap-of-file.ts';
 
 const limitMs = Number(process.env['TAP_TIMEOUT'] ?? 30) * 1_000;
 /** After its time was up, a file may take so long to end; after the last file, the process. */
 const graceMs = 30_000;
 
-const { href } = new URL('support/tap-of-file.ts', import.meta.url);
+const support = (name: string): string => new URL(`support/${name}`, import.meta.url).href;
+
+// Before the import of tap, which has a dependency replaced.
 registerHooks({
   resolve: (specifier, context, next) =>
-    specifier === 'tap' ? { url: href, format: 'module-typescript', shortCircuit: true } : next(specifier, context),
+    specifier === 'async-hook-domain'
+      ? { url: support('tap-domain.ts'), format: 'module-typescript', shortCircuit: true }
+      : next(specifier, context),
+});
+const { t } = await import('tap');
+const { enter } = await import('./support/tap-of-file.ts');
+
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === 'tap'
+      ? { url: support('tap-of-file.ts'), format: 'module-typescript', shortCircuit: true }
+      : next(specifier, context),
 });
 
 for (const file of process.argv.slice(2)) {
