@@ -2,7 +2,7 @@
 import { t as suite, test } from 'tap';
 import { chatCall, firstEvent, lastEvent } from '../support/chat-call.ts';
 import { complaintsOf } from '../support/complaints.ts';
-import { extent } from '../support/extent.ts';
+import { extent, isFull } from '../support/extent.ts';
 import {
   type Behaviour,
   createGate,
@@ -143,12 +143,14 @@ const abortPoints: Record<string, AbortPoint> = {
 
 const endings = { FIN: [fin], RST: [rst], silence: [] } as const satisfies Record<string, Step[]>;
 
-for (const [pointName, point] of Object.entries(abortPoints)) {
+for (const [pointIndex, [pointName, point]] of Object.entries(abortPoints).entries()) {
   await test(`a client that leaves ${pointName}`, async (t) => {
-    for (const kindName of point.kinds ?? (Object.keys(kinds) as (keyof typeof kinds)[])) {
-      const kind = kinds[kindName];
-      for (const [endingName, ending] of Object.entries(endings)) {
-        await leave(`${kindName}, ${endingName}`, kind, ending);
+    const kindNames = point.kinds ?? (Object.keys(kinds) as (keyof typeof kinds)[]);
+    for (const [endingIndex, [endingName, ending]] of Object.entries(endings).entries()) {
+      // In a short run each ending with one kind, another one at each point.
+      const turn = (pointIndex + endingIndex) % kindNames.length;
+      for (const kindName of isFull ? kindNames : kindNames.slice(turn, turn + 1)) {
+        await leave(`${kindName}, ${endingName}`, kinds[kindName], ending);
       }
     }
 
