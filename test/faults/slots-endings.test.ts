@@ -360,7 +360,8 @@ await test('a provider that leaves the config in the middle of a stream', async 
   t.equal((await call({ model: 'second/fake-small' })).status, 200);
 });
 
-await test('a proxy that is drained gives back what ends, and is killed with the rest', async (t) => {
+// What the next run of a process has of counts and slots is in counters-restarts.
+await test('a proxy that is drained gives back what ends', async (t) => {
   const { used: before } = await look();
   const counted = ({ used, ...slots }: RuleFigures) => ({ ...slots, used: minus(used, before) });
   // In the middle of a head, so that metrics can still be asked for when the listener is closed; the stream behind it proves that
@@ -376,21 +377,9 @@ await test('a proxy that is drained gives back what ends, and is killed with the
   const drained = readFigures(responses[0]?.text() ?? '');
   t.same(counted(drained), { held: none, used: held });
   t.same(await gateway.process.exited, { code: 0, signal: null });
-
-  await gateway.restart();
-  t.same(counted(await look()), { held: none, used: held }, 'windows are kept, slots are not');
-  const cut = await openStream(t);
-  t.same((await look()).held, held);
-  await gateway.process.kill();
-  cut.connection.close();
-  await gateway.restart();
-  t.same((await look()).held, none, 'nothing is held by requests of a process that was killed');
-  t.equal((await call()).status, 200);
 });
 
 await test('nothing unexpected happened inside', async (t) => {
-  for (const { process } of [gateway, hasty]) {
-    t.same(complaintsOf(process), []);
-    t.ok(process.running);
-  }
+  for (const { process } of [gateway, hasty]) t.same(complaintsOf(process), []);
+  t.ok(hasty.process.running);
 });
