@@ -10,9 +10,9 @@ import {
   limits,
   plus,
   roomy,
+  type Sum,
   slots,
   storedCounters,
-  storedRequests,
   sumOf,
   usedOf,
 } from '../support/counters.ts';
@@ -55,6 +55,27 @@ const gateway = await start(suite, [roomy, slots], { home, env: { GATEWAY_INSTAN
 
 // --- the process ends
 
+/** As rules of `/`, `/team` and one path below it. */
+const rulesFor = (root: Limit, team: Limit, path: string): object => ({
+  rate_limits: {
+    user_paths: [
+      { path: '/', limits: [root, slots] },
+      { path: '/team', limits: [team] },
+      { path, limits: [roomy] },
+    ],
+  },
+});
+
+/** What every window of a path has counted. */
+async function countedOn(path: string): Promise<string[]> {
+  return (await usageOf(gateway, path))
+    .filter(({ period_seconds: seconds }) => seconds > 0)
+    .map((row) => `${row.subject} ${row.period_label}: ${row.requests_used} requests, ${row.tokens_used} tokens`)
+    .sort();
+}
+
+const emptyWindow = '0 requests, 0 tokens';
+
 /** Tells it to stop; resolves when it has begun to, whatever runs before this one have said. */
 async function drain(signal: NodeJS.Signals): Promise<void> {
   const drains = (): number => gateway.process.logs().filter(({ msg }) => msg === 'draining').length;
@@ -63,9 +84,12 @@ async function drain(signal: NodeJS.Signals): Promise<void> {
   await waitFor('the drain', () => drains() > before);
 }
 
-await test('SIGTERM: every count is there again, those of requests that ended during the drain too', async (t) => {
-  let expected = plus(await usedOf(gateway), await askTimes(gateway, 5));
+await test('SIGTERM: every count of a rule that stayed is there again, also of the drain; one that changed starts anew', async (t) => {
+  await gateway.applyConfig({ 'gateway.yaml': rulesFor(roomy, roomy, '/team/ann') });
+  let expected = plus(await usedOf(gateway), await askTimes(gateway, 4, '/team/ann'));
   t.same(await usedOf(gateway), expected);
+  const counted = await countedOn('/team/ann');
+  t.match(counted, ['/ hour: 4 requests, ', '/team hour: 4 requests, ', '/team/ann hour: 4 requests, ']);
 
   const gate = createGate();
   const asked = upstream.ledger.length;
@@ -77,10 +101,53 @@ await test('SIGTERM: every count is there again, those of requests that ended du
   const { status, tokens } = await open;
   t.equal(status, 200);
   t.match(await gateway.process.exited, { code: 0 });
-  await gateway.restart();
   expected = plus(expected, { requests: 1, tokens });
+
+  const root = { ...roomy, max_requests: expected.requests, max_tokens: 7_000_000 };
+  const changed = rulesFor(root, { ...roomy, period: 'day' }, '/team/bob');
+  gateway.writeConfig({ 'gateway.yaml': changed });
+  await gateway.restart();
   t.same(await usedOf(gateway), expected);
+  t.same((await countedOn('/team/bob')).slice(1), [`/team day: ${emptyWindow}`, `/team/bob hour: ${emptyWindow}`]);
+  const refused = await askOnce(gateway);
+  t.equal(refused.status, 429, 'the cap is the new one');
 });
+
+// The other order of the two is in journeys/drain.
+for (const second of isFull ? (['SIGTERM', 'SIGINT'] as const) : (['SIGINT'] as const)) {
+  await test(`a second signal while draining, ${second}: gone within a second, counters exact, rules of before begin anew`, async (t) => {
+    await gateway.applyConfig({ 'gateway.yaml': rulesFor(roomy, { ...roomy, period: 'day' }, '/team/bob') });
+    const expected = plus(await usedOf(gateway), await askTimes(gateway, 5));
+    const gate = createGate();
+    t.teardown(() => gate.release());
+    const asked = upstream.ledger.length;
+    await upstream.behave([{ kind: 'hold', gate }]);
+    const open = askOnce(gateway).then(
+      () => 'answered',
+      () => 'cut',
+    );
+    await upstream.waitFor((ledger) => ledger[asked]?.bodyComplete);
+    t.equal(await inFlightOf(gateway), 1);
+    await drain('SIGTERM');
+    const signalledMs = performance.now();
+    const slowdown = watchSlowdown();
+    gateway.process.signal(second);
+    const exit: Exit = await gateway.process.exited;
+    const tookMs = performance.now() - signalledMs;
+    t.same(exit, { code: 0, signal: null });
+    t.ok(tookMs < 1_000 * slowdown(), `${tookMs.toFixed(0)} ms`);
+    t.equal(await open, 'cut');
+    await upstream.behave({ kind: 'openai' });
+    gateway.writeConfig({ 'gateway.yaml': rulesFor(roomy, roomy, '/team/ann') });
+    await gateway.restart();
+    const cleared = [`/team hour: ${emptyWindow}`, `/team/ann hour: ${emptyWindow}`];
+    t.same((await countedOn('/team/ann')).slice(1), cleared, 'neither the old period nor the old subject comes back');
+    const after = await usedOf(gateway);
+    t.equal(after.requests, expected.requests + 1, 'the open request was admitted');
+    t.ok(after.tokens > expected.tokens, 'and its provider had read it');
+    t.equal(await inFlightOf(gateway), 0);
+  });
+}
 
 await test('kill -9 at any moment: at most the last 1.25 s are lost, and nothing is counted twice', async (t) => {
   let before = await usedOf(gateway);
@@ -135,38 +202,6 @@ await test('kill -9 at any moment: at most the last 1.25 s are lost, and nothing
   }
 });
 
-// The other order of the two is in journeys/drain.
-for (const second of isFull ? (['SIGTERM', 'SIGINT'] as const) : (['SIGINT'] as const)) {
-  await test(`a second signal while draining, ${second}: gone within a second, counters exact`, async (t) => {
-    const expected = plus(await usedOf(gateway), await askTimes(gateway, 5));
-    const gate = createGate();
-    t.teardown(() => gate.release());
-    const asked = upstream.ledger.length;
-    await upstream.behave([{ kind: 'hold', gate }]);
-    const open = askOnce(gateway).then(
-      () => 'answered',
-      () => 'cut',
-    );
-    await upstream.waitFor((ledger) => ledger[asked]?.bodyComplete);
-    t.equal(await inFlightOf(gateway), 1);
-    await drain('SIGTERM');
-    const signalledMs = performance.now();
-    const slowdown = watchSlowdown();
-    gateway.process.signal(second);
-    const exit: Exit = await gateway.process.exited;
-    const tookMs = performance.now() - signalledMs;
-    t.same(exit, { code: 0, signal: null });
-    t.ok(tookMs < 1_000 * slowdown(), `${tookMs.toFixed(0)} ms`);
-    t.equal(await open, 'cut');
-    await upstream.behave({ kind: 'openai' });
-    await gateway.restart();
-    const after = await usedOf(gateway);
-    t.equal(after.requests, expected.requests + 1, 'the open request was admitted');
-    t.ok(after.tokens > expected.tokens, 'and its provider had read it');
-    t.equal(await inFlightOf(gateway), 0);
-  });
-}
-
 // --- rules change
 
 await test('a reload changes no count', async (t) => {
@@ -183,49 +218,6 @@ await test('a reload changes no count', async (t) => {
   t.same(await usedOf(gateway), plus(expected, more));
 });
 
-await test('a restart with another cap keeps the use, with another period or subject it starts anew', async (t) => {
-  const rulesFor = (root: Limit, team: Limit, path: string) => ({
-    rate_limits: {
-      user_paths: [
-        { path: '/', limits: [root] },
-        { path: '/team', limits: [team] },
-        { path, limits: [roomy] },
-      ],
-    },
-  });
-  const restartWith = async (config: object): Promise<void> => {
-    await gateway.process.stop();
-    gateway.writeConfig({ 'gateway.yaml': config });
-    await gateway.restart();
-  };
-  /** What every rule of a path has counted. */
-  const countedOn = async (path: string): Promise<string[]> =>
-    (await usageOf(gateway, path))
-      .map((row) => `${row.subject} ${row.period_label}: ${row.requests_used} requests, ${row.tokens_used} tokens`)
-      .sort();
-  const rules = rulesFor(roomy, roomy, '/team/ann');
-  await gateway.applyConfig({ 'gateway.yaml': rules });
-  const { requests } = plus(await usedOf(gateway), await askTimes(gateway, 4, '/team/ann'));
-  const counted = await countedOn('/team/ann');
-  t.match(counted, [`/ hour: ${requests} requests, `, '/team hour: 4 requests, ', '/team/ann hour: 4 requests, ']);
-  const empty = '0 requests, 0 tokens';
-
-  const root = { ...roomy, max_requests: requests, max_tokens: 7_000_000 };
-  await restartWith(rulesFor(root, { ...roomy, period: 'day' }, '/team/bob'));
-  const changed = [counted[0], `/team day: ${empty}`, `/team/bob hour: ${empty}`];
-  t.same(
-    await countedOn('/team/bob'),
-    changed,
-    'of the rule that stayed every count, those from just before the end too',
-  );
-  const refused = await askOnce(gateway);
-  t.equal(refused.status, 429, 'the cap is the new one');
-
-  await restartWith(rules);
-  const cleared = [counted[0], `/team hour: ${empty}`, `/team/ann hour: ${empty}`];
-  t.same(await countedOn('/team/ann'), cleared, 'neither the old period nor the old subject comes back');
-});
-
 // --- several instances
 
 /** Waits until everything that was counted before is in the store. */
@@ -237,6 +229,13 @@ async function untilWritten(...proxies: Gateway[]): Promise<void> {
       return written * 1000 > countedMs;
     });
   }
+}
+
+/** What an instance has stored of the hour of all clients. */
+function storedSums(name: string): Sum[] {
+  return storedCounters(gateway)
+    .filter(({ instance, rule }) => instance === name && rule.endsWith(' 3600 /'))
+    .map(({ requests, tokens }) => ({ requests: sumOf(requests), tokens: sumOf(tokens) }));
 }
 
 await test('two instances in one directory: each its own rows; a second of one name does not start; after a kill -9 it starts at once, all slots free', async (t) => {
@@ -256,9 +255,7 @@ await test('two instances in one directory: each its own rows; a second of one n
   t.equal((await askOnce(gateway)).status, 429, 'the slots are taken');
   const expected = plus(before, { requests: 2, tokens: 0 });
   await untilWritten(gateway, other);
-  const rows = storedCounters(gateway).filter(({ rule }) => rule.includes(' 3600 '));
-  const requestsIn = (name: string): number[] =>
-    rows.filter(({ instance }) => instance === name).map(({ requests }) => sumOf(requests));
+  const requestsIn = (name: string): number[] => storedSums(name).map(({ requests }) => requests);
   t.same([requestsIn('only'), requestsIn('other')], [[expected.requests], [usedByOther.requests]]);
 
   const second = await startGateway(t, { ...options, env: { GATEWAY_INSTANCE: 'only' }, ready: 'spawned' });
@@ -274,44 +271,35 @@ await test('two instances in one directory: each its own rows; a second of one n
   );
   t.same(await usedOf(gateway), expected, 'the first goes on undisturbed');
 
-  const more = await askTimes(other, 2);
+  const sumOfOther = plus(usedByOther, await askTimes(other, 2));
   gateway.process.signal('SIGKILL');
   await Promise.all([gateway.process.exited, ...open, other.process.stop()]);
   const startedMs = performance.now();
   const slowdown = watchSlowdown();
-  await gateway.restart();
+  await gateway.restart({ RATE_LIMITS_FLUSH_INTERVAL: '0' });
   const tookMs = performance.now() - startedMs;
   t.comment(`took over after ${tookMs.toFixed(0)} ms`);
   t.ok(tookMs < 5_000 * slowdown(), `${tookMs.toFixed(0)} ms`);
-  await other.restart();
-  t.same([await usedOf(gateway), await usedOf(other)], [expected, plus(usedByOther, more)]);
+  t.same(await usedOf(gateway), expected);
+  t.same(storedSums('other'), [sumOfOther], 'which the other would read');
   t.equal(await inFlightOf(gateway), 0, 'the slots are free');
-  await askTimes(gateway, 3);
 });
 
 // --- flush interval 0
 
 await test('flush interval 0: written at SIGTERM and only then, read at the start', async (t) => {
-  const rare = await start(t, [roomy], { env: { RATE_LIMITS_FLUSH_INTERVAL: '0' } });
-  const first = await askTimes(rare, 5);
-  t.ok(await during(1_200, () => storedCounters(rare).length === 0), 'nothing is written while it runs');
-  await rare.process.stop();
-  t.same(
-    storedCounters(rare).map(({ requests, tokens }) => [sumOf(requests), sumOf(tokens)]),
-    [[first.requests, first.tokens]],
+  const before = await usedOf(gateway);
+  t.ok(before.requests > 0, 'read at the start');
+  await askTimes(gateway, 3);
+  const [stored] = storedSums('only');
+  t.ok(
+    await during(1_200, () => storedSums('only')[0]?.requests === stored?.requests),
+    'nothing is written while it runs',
   );
-  await rare.restart();
-  t.same(await usedOf(rare), first);
-  await askTimes(rare, 3);
-  t.ok(await during(1_200, () => storedRequests(rare) === 5), 'nor in the next run');
-  await rare.process.kill();
-  await rare.restart();
-  t.same(await usedOf(rare), first, 'kill -9 loses what that run has counted');
-  const second = await askTimes(rare, 3);
-  await rare.process.stop();
-  t.same(
-    storedCounters(rare).map(({ requests, tokens }) => [sumOf(requests), sumOf(tokens)]),
-    [[first.requests + second.requests, first.tokens + second.tokens]],
-    'the sum is written, not the counts of the last run alone',
-  );
+  await gateway.process.kill();
+  await gateway.restart();
+  t.same(await usedOf(gateway), before, 'kill -9 loses what that run has counted');
+  const more = await askTimes(gateway, 3);
+  await gateway.process.stop();
+  t.same(storedSums('only'), [plus(before, more)], 'the sum is written, not the counts of the last run alone');
 });
