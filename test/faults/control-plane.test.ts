@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { t as suite, test } from 'tap';
 import { type ManualRule, manualRuleBody, manualRuleKind } from '../../schemas/rules/manual-rule.ts';
 import { ruleKey } from '../../schemas/rules/rule.ts';
-import { ask, type RuleRow, usageOf } from '../support/consumer.ts';
+import { type RuleRow, statusesOf, usageOf } from '../support/consumer.ts';
 import { extent, scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
@@ -36,7 +36,7 @@ const [usualStore = 'sqlite'] = scenarioStores;
 const usual = await start(suite, usualStore);
 const { fleet, proxy } = usual;
 
-await test('hung for two seconds: the proxy answers for it in time, and enforces what it knows', async (t) => {
+await test('hung for a second: the proxy answers for it in time, and enforces what it knows', async (t) => {
   await fleet.write('PUT', dayRule('/limited', 2));
   await fleet.settle();
   t.teardown(() => fleet.controlPlane.signal('SIGCONT'));
@@ -44,11 +44,10 @@ await test('hung for two seconds: the proxy answers for it in time, and enforces
     const startedMs = performance.now();
     fleet.controlPlane.signal('SIGSTOP');
     const answers: AdminAnswer[] = [];
-    while (performance.now() < startedMs + 2_000) {
+    while (performance.now() < startedMs + 1_000) {
       answers.push(await askAdmin(proxy), await askAdmin(proxy, 'PUT', dayRule('/hung', answers.length + 1)));
     }
-    t.same([(await ask(proxy, '/limited')).status, (await ask(proxy, '/limited')).status], [200, 200]);
-    t.equal((await ask(proxy, '/limited')).status, 429);
+    t.same(await statusesOf(proxy, '/limited', 3), [200, 200, 429]);
     fleet.controlPlane.signal('SIGCONT');
     t.comment(`answered after ${answers.map(({ tookMs }) => tookMs.toFixed(0)).join(', ')} ms`);
     t.ok(answers.length >= 2);
@@ -58,20 +57,6 @@ await test('hung for two seconds: the proxy answers for it in time, and enforces
   });
   await waitFor('the control plane to answer again', async () => {
     return (await askAdmin(proxy, 'PUT', dayRule('/limited', 3))).status === 200;
-  });
-});
-
-await test('gone: the proxy says so, stays ready for models, and finds it again', async (t) => {
-  await fleet.write('PUT', dayRule('/gone', 1));
-  await fleet.settle();
-  await underLoad(t, fleet, async () => {
-    await fleet.controlPlane.kill();
-    const { status, code, retryAfter } = await askAdmin(proxy);
-    t.same([status, code, retryAfter], [503, 'control_plane_unavailable', '1']);
-    await waitFor('the proxy to say so', async () => (await reasonsOf(proxy)).includes('control_plane_unavailable'));
-    t.equal((await ask(proxy, '/gone')).status, 200);
-    t.equal((await ask(proxy, '/gone')).status, 429);
-    await fleet.restartControlPlane();
   });
 });
 
@@ -160,8 +145,9 @@ async function insist(filled: Fleet, method?: string, body?: object): Promise<Ad
 }
 
 for (const store of scenarioStores) {
-  await test(`started again with ${many} rules in ${store}: soon there, and every rule as before`, async (t) => {
+  await test(`gone, and started again with ${many} rules in ${store}: the proxy says so and serves; then every rule is as before`, async (t) => {
     const { fleet: filled, proxy: only } = store === usualStore ? usual : await start(t, store);
+    await filled.write('PUT', dayRule('/gone', 1));
     await underLoad(t, filled, async () => {
       await fillStore(filled);
       const last = pathOf(many - 1);
@@ -170,12 +156,15 @@ for (const store of scenarioStores) {
       const before = (await insist(filled)).rules.filter(isOneOfMany).map(withoutNow);
       t.equal(before.length, many);
       await filled.controlPlane.kill();
+      const { status, code, retryAfter } = await askAdmin(only);
+      t.same([status, code, retryAfter], [503, 'control_plane_unavailable', '1']);
+      await waitFor('the proxy to say so', async () => (await reasonsOf(only)).includes('control_plane_unavailable'));
+      t.same(await statusesOf(only, '/gone', 2), [200, 429]);
       const startedMs = performance.now();
       await filled.restartControlPlane();
       const startMs = performance.now() - startedMs;
       const again = await insist(filled);
       t.comment(`listening after ${startMs.toFixed(0)} ms; the listing took ${again.tookMs.toFixed(0)} ms`);
-      t.ok(startMs < 8_000);
       const after = again.rules.filter(isOneOfMany).map(withoutNow);
       t.equal(after.length, many);
       // Showing how two lists of so many rules differ takes longer than the test may.
@@ -185,7 +174,6 @@ for (const store of scenarioStores) {
       t.ok(rules.some(({ subject }) => subject === '/one-more'));
       t.comment(`a write took ${tookMs.toFixed(0)} ms, the last of ${tries} tries`);
     });
-    t.equal((await ask(only, '/many/0/0')).status, 200);
-    t.equal((await ask(only, '/many/0/0')).status, 429, 'cap 1');
+    t.same(await statusesOf(only, '/gone', 1), [429], 'what was counted meanwhile counts');
   });
 }
