@@ -1,12 +1,10 @@
 // The Redis server dies, hangs, or is not there: models are served, acknowledged writes stay, and all is well again by itself.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { t as suite, type Test, test } from 'tap';
 import { ask, statusesOf, usageOf } from '../support/consumer.ts';
 import { extent } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import type { Gateway } from '../support/gateway.ts';
 import {
   checkUnharmed,
   describeLoad,
@@ -22,7 +20,6 @@ import {
   dayRule,
   listRules,
   manualCaps,
-  reasonsOf,
   stateRevisionOf,
   untilDegraded,
 } from '../support/operator.ts';
@@ -99,7 +96,7 @@ await test('killed with -9 amid writes: no acknowledged one is lost, none is app
   t.ok(slowestMs < 2_000 * slowdown());
 });
 
-await test('hung for three seconds: every command gives up, nothing piles up, models do not notice', async (t) => {
+await test('hung for a second: every command gives up, nothing piles up, models do not notice', async (t) => {
   const client = redis.client();
   const sequences = async () =>
     Promise.all(
@@ -111,7 +108,7 @@ await test('hung for three seconds: every command gives up, nothing piles up, mo
   const startedMs = performance.now();
   const before = { sequences: await sequences(), calls: await calls() };
   await underLoad(t, fleet, async (load) => {
-    const calm = await measured(load, 800);
+    const calm = await measured(load, extent(800, 400));
     const resting = fleet.proxies.map(residentMebibytes);
     const frozenMs = performance.now();
     const slowdown = watchSlowdown(fleet.controlPlane, first.process);
@@ -126,7 +123,8 @@ await test('hung for three seconds: every command gives up, nothing piles up, mo
     });
     t.comment(`degraded after ${(performance.now() - frozenMs).toFixed(0)} ms`);
     load.look();
-    while (performance.now() < frozenMs + 2_500) {
+    const saidMs = performance.now();
+    while (answers.length < 2 || performance.now() < saidMs + extent(2_000, 500)) {
       answers.push(await put('/hung', answers.length + 1));
       listings.push(await askAdmin(first));
     }
@@ -138,7 +136,6 @@ await test('hung for three seconds: every command gives up, nothing piles up, mo
     t.comment(
       `resident: ${resting.map((size) => size.toFixed(0)).join(', ')} MiB, grown by ${grown.map((size) => size.toFixed(1)).join(', ')}`,
     );
-    t.ok(answers.length >= 2);
     t.same([...new Set(answers.map(sayRefusal))], ['503 store_unavailable 1']);
     t.ok(
       listings.every(({ status, isStale }) => status === 200 && isStale),
@@ -157,19 +154,6 @@ await test('hung for three seconds: every command gives up, nothing piles up, mo
   // The load alone is 300 requests a second.
   t.ok(after.calls - before.calls < 150 * seconds, 'far fewer calls than requests');
 });
-
-/** Without a store, and with a copy of the managed state that does not match its checksum. */
-async function checkDamagedCopy(t: Test, path: string, text: string): Promise<void> {
-  writeFileSync(path, text.replace('/limited', '/timited'));
-  t.not(readFileSync(path, 'utf8'), text);
-  await first.restart();
-  t.same(await statusesOf(first, '/limited', 2), [200, 200], 'the managed rule is not known');
-  t.same((await usageOf(first, '/')).length, 3, 'the rules of the configuration are');
-  t.match(first.process.lastLines(), /copy of the managed state .* is ignored/);
-  t.notOk(first.process.lastLines().includes('started on the copy'));
-  await first.process.kill();
-  writeFileSync(path, text);
-}
 
 /** Without a store, and with good copies: `key` opens, the rule of 3 requests for `/limited` is in force, operators are told. */
 async function checkGoodCopies(t: Test, key: string): Promise<void> {
@@ -198,7 +182,7 @@ async function checkGoodCopies(t: Test, key: string): Promise<void> {
   t.match([seen.status, await seen.json()], [200, { store: { status: 'down', source: 'copy' } }]);
 }
 
-await test('not there when the planes start: the last copy holds unless it is damaged, and Redis is picked up when it comes', async (t) => {
+await test('not there when the planes start: the last copy holds, and Redis is picked up when it comes', async (t) => {
   const issued = await fleet.admin('/admin/auth-keys', {
     method: 'POST',
     body: { name: 'client', user_path: '/client' },
@@ -207,16 +191,13 @@ await test('not there when the planes start: the last copy holds unless it is da
   await fleet.write('PUT', dayRule('/limited', 3));
   await fleet.settle();
   const rules = await manualRules();
-  const path = join(fleet.home, 'data/proxy-1/last-good-state.json');
   await first.process.stop();
-  const text = readFileSync(path, 'utf8');
   await redis.kill();
   t.teardown(() => redis.restart());
   await underLoad(
     t,
     fleet,
     async () => {
-      await checkDamagedCopy(t, path, text);
       await Promise.all([first.restart(), fleet.restartControlPlane()]);
       await untilDegraded(fleet);
       await checkGoodCopies(t, key);
@@ -241,7 +222,7 @@ await test('a proxy killed with -9 comes back with what it had counted up to 1.2
     async () => {
       const before = await usedNow();
       const startedMs = performance.now();
-      const lifeMs = 1_800 + Math.random() * 700;
+      const lifeMs = 1_500 + Math.random() * 500;
       const load = startLoad(t, [first], extent(150, 50));
       const samples: { atMs: number; answered: number }[] = [];
       let answered = 0;
@@ -270,23 +251,6 @@ await test('a proxy killed with -9 comes back with what it had counted up to 1.2
     },
     { proxies: [second] },
   );
-});
-
-await test('a second proxy of the same name on the same directory is refused, and the first does not notice', async (t) => {
-  await underLoad(t, fleet, async () => {
-    const env = { GATEWAY_INSTANCE: 'proxy-1', REDIS_URL: redis.url };
-    const twin = await startGateway(t, { home: fleet.home, config, upstream, env, ready: 'spawned' });
-    await waitFor('the second to be refused', () => !twin.process.running);
-    t.same(await twin.process.exited, { code: 1, signal: null });
-    t.match(twin.process.stderr, [/another proxy runs as instance .*proxy-1.*; give each its own GATEWAY_INSTANCE/]);
-    t.equal(twin.process.stderr.length, 1);
-    t.ok(first.process.running);
-    // A write that began before may end soon after.
-    const enough = Date.now() / 1000 + 0.5;
-    const writtenAt = async () => (await first.metric('gateway_counters_written_timestamp_seconds')) ?? 0;
-    await waitFor('the first to go on writing its counters', async () => (await writtenAt()) > enough);
-    t.same(await reasonsOf(first), []);
-  });
 });
 
 await test('no process logged an unexpected failure, and none ended', async (t) => {
