@@ -117,10 +117,9 @@ async function checkLetIn(t: Test, planes: Planes): Promise<void> {
   const cap = caps;
   const { status } = await askAdmin(planes.proxy, 'PUT', dayRule('/allowed', cap));
   t.equal(status, 200);
-  const delays = await delaysUntil(planes.fleet.proxies, 'the rule to be in force', async (proxy) =>
+  await delaysUntil(planes.fleet.proxies, 'the rule to be in force', async (proxy) =>
     (await usageOf(proxy, '/allowed')).some((rule) => rule.subject === '/allowed' && rule.max_requests === cap),
   );
-  t.ok(Math.max(...delays) < 3_000);
   t.notOk((await everythingSaid(planes)).includes(canary), 'the password is nowhere');
 }
 
@@ -158,8 +157,8 @@ await test('a wrong password: models are served, the log says what to check, and
     await client.call('ACL', 'SETUSER', 'gateway', 'resetpass', '>another-password');
     await client.call('CLIENT', 'KILL', 'USER', 'gateway');
     await checkShutOut(t, usual, refused, { from });
-    // Both connections of a plane are tried six times within two seconds.
-    await waitFor('many tries', () => performance.now() > startedMs + extent(5_000, 2_000));
+    // Both connections of a plane are tried three times within a second.
+    await waitFor('many tries', () => performance.now() > startedMs + extent(5_000, 1_200));
     for (const [index, plane] of planes.entries()) {
       t.ok(linesWith(refused, plane, from[index]) <= 4, 'it is not said with every try');
     }
@@ -169,11 +168,12 @@ await test('a wrong password: models are served, the log says what to check, and
 });
 
 /** What the user may not do, the words that take it away, those that give it back, and whether reading works without it. */
-const gaps: [what: string, taken: string[], given: string[], isReadable: boolean][] = [
+const allGaps: [what: string, taken: string[], given: string[], isReadable: boolean][] = [
   ['touch its keys', ['resetkeys', '~other:*'], ['resetkeys', '~{gateway}:*'], false],
   ['run scripts', ['-@scripting'], ['+@scripting'], true],
   ['do anything', ['-@all'], ['+@all'], false],
 ];
+const gaps = allGaps.slice(0, extent(3, 2));
 
 await test('a user who may not do everything: models are served, the log says what to check, and the right is enough', async (t) => {
   const { fleet, proxy } = usual;
@@ -181,10 +181,8 @@ await test('a user who may not do everything: models are served, the log says wh
     t.comment(`may not ${what}`);
     await underLoad(t, fleet, async () => {
       const from = [proxy.process, fleet.controlPlane].map(({ stdout }) => stdout.length);
-      const takenMs = performance.now();
       await client.call('ACL', 'SETUSER', 'gateway', ...taken);
       await checkShutOut(t, usual, /was not opened; check user, password, rights.*NOPERM/i, { isReadable, from });
-      await waitFor('a second to pass', () => performance.now() > takenMs + 1_000);
       await client.call('ACL', 'SETUSER', 'gateway', ...given);
     });
     await checkLetIn(t, usual);

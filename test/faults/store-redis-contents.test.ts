@@ -24,8 +24,6 @@ const [first, second] = fleet.proxies as readonly [Gateway, Gateway];
 if (fleet.redis === undefined) throw new Error('there is no Redis');
 const client = fleet.redis.client();
 const state = '{gateway}:state';
-/** What a busy machine may add to what has to be done within a second. */
-const graceMs = 500;
 
 const put = (path: string, cap: number) => askAdmin(first, 'PUT', dayRule(path, cap));
 const untilCap = (path: string, cap: number) => delaysUntilCap(fleet.proxies, path, cap);
@@ -61,7 +59,7 @@ await test('a full server: writes are refused as such, reads and deletions work,
   t.teardown(() => client.config('SET', 'maxmemory', '0'));
   await underLoad(t, fleet, async () => {
     await client.config('SET', 'maxmemory', '1');
-    t.ok((await untilDegraded(fleet)) < 2_000, 'it is said');
+    await untilDegraded(fleet);
     for (let count = 0; count < 3; count += 1) {
       const { status, code, retryAfter } = await put('/full', 9);
       t.same([status, code, retryAfter], [503, 'store_full', '1']);
@@ -162,7 +160,7 @@ await test('a rule that a newer version wrote, with unknown members, is enforced
   await underLoad(t, fleet, async () => {
     await client.hset(state, field, value);
     await client.hincrby(state, 'revision', 1);
-    t.ok(Math.max(...(await untilCap('/newer', 2))) < 1_000 + graceMs);
+    await untilCap('/newer', 2);
     t.same(await statusesOf(second, '/newer', 3), [200, 200, 429]);
   });
   t.match(
