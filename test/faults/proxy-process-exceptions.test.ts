@@ -36,11 +36,6 @@ const config = {
   },
 };
 
-/** It fails on purpose, for requests that ask for it. */
-const gateway = await startGateway(suite, { upstream, config, execArgv: preload(saboteur) });
-
-// --- it is not caught
-
 const bombs = {
   'an exception in a timer': `setTimeout(() => { throw new TypeError('${canary}'); }, 0)`,
   'a rejected promise': `Promise.reject(new TypeError('${canary}'))`,
@@ -56,113 +51,12 @@ ${Object.entries(bombs)
 process.on('SIGUSR2', () => bombs[process.env.BOMB]());
 `);
 
-/** The proxy that the tests of this part end and start again, each with its bomb. */
-const mortal = await startGateway(suite, {
+/** It fails on purpose, for requests that ask for it; at the end each bomb ends it, and it is started again. */
+const gateway = await startGateway(suite, {
   upstream,
   config,
-  execArgv: withBombs,
+  execArgv: [...preload(saboteur), ...withBombs],
   env: { BOMB: 'an exception in a timer' },
-});
-
-/** What it said of its end, in every run. */
-const fatalLines = (process: RunningProcess): LogLine[] => process.logs().filter(({ level }) => level === 'fatal');
-
-/** Sets the bomb off; the process must be gone within a second, with one line about it. Gives that line. */
-async function explode(t: Test, process: RunningProcess): Promise<LogLine | undefined> {
-  const before = fatalLines(process).length;
-  const startedMs = performance.now();
-  process.signal('SIGUSR2');
-  const exit = await process.exited;
-  const tookMs = performance.now() - startedMs;
-  t.same(exit, { code: 1, signal: null });
-  t.comment(`gone after ${tookMs.toFixed(0)} ms`);
-  t.ok(tookMs < 4_000, 'a second, and what a busy machine adds');
-  const fatal = fatalLines(process).slice(before);
-  t.equal(fatal.length, 1, 'one line');
-  t.match(fatal[0], { msg: 'uncaught: the process ends' });
-  t.match(JSON.stringify(fatal[0]), canary);
-  return fatal[0];
-}
-
-await test('an exception in a timer ends the proxy at once, with everything counted written down', async (t) => {
-  const { requests } = await countsOf(mortal);
-  await askTimes(mortal, 7);
-  const before = await countsOf(mortal);
-  t.equal(before.requests, requests + 7);
-  const fatal = await explode(t, mortal.process);
-  t.match(fatal, { err: { type: 'TypeError', message: canary, stack: /preload\.mjs/ } });
-  t.notMatch(mortal.process.stderr.join('\n'), /preload/, 'and nothing besides');
-  t.equal(journaled(mortal).length, before.requests, 'the journal, too');
-  await mortal.restart({ BOMB: 'a rejected promise' });
-  t.same(await countsOf(mortal), before);
-});
-
-await test('a rejected promise: what was counted while the last write was under way is not lost either', async (t) => {
-  const file = join(mortal.dataDir, 'state.sqlite');
-  const other = new DatabaseSync(file, { timeout: 1_000 });
-  t.teardown(() => other.isOpen && other.close());
-  const writes = (): number => Number(other.prepare('SELECT max(sequence) AS last FROM counter_write').get()?.['last']);
-  const { requests } = await countsOf(mortal);
-  await askTimes(mortal, 1);
-  const before = writes();
-  await waitFor('a write', () => writes() > before);
-  const writtenMs = performance.now();
-  other.exec('BEGIN IMMEDIATE');
-  await askTimes(mortal, 1);
-  // The next write, a second after the last one, waits for us.
-  await waitFor('the next write to begin', () => performance.now() - writtenMs > 1_150);
-  await askTimes(mortal, 1);
-  const expected = await countsOf(mortal);
-  t.equal(expected.requests, requests + 3);
-  const fatal = fatalLines(mortal.process).length;
-  mortal.process.signal('SIGUSR2');
-  await waitFor('the end to begin', () => fatalLines(mortal.process).length > fatal);
-  other.exec('ROLLBACK');
-  other.close();
-  t.same(await mortal.process.exited, { code: 1, signal: null });
-  const said = fatalLines(mortal.process).slice(fatal);
-  t.match(said, [{ err: { type: 'TypeError', message: canary, stack: /preload\.mjs/ } }]);
-  t.equal(said.length, 1, 'one line');
-  await mortal.restart({ BOMB: 'a rejected promise without an error' });
-  t.same(await countsOf(mortal), expected);
-});
-
-await test('a rejected promise without an error: a store that takes nothing does not hold up the end', async (t) => {
-  await askTimes(mortal, 2);
-  const other = new DatabaseSync(join(mortal.dataDir, 'state.sqlite'), { timeout: 1_000 });
-  t.teardown(() => other.close());
-  other.exec('BEGIN IMMEDIATE');
-  await askTimes(mortal, 1);
-  await explode(t, mortal.process);
-});
-
-await test('an uncaught exception ends the control plane too', async (t) => {
-  const home = temporaryDirectory(t);
-  writeFileSync(join(home, 'gateway.yaml'), '{}');
-  const child = await startProcess({
-    t,
-    entry: 'control-plane/main.ts',
-    execArgv: withBombs,
-    env: {
-      GATEWAY_ADMIN_PORT: '0',
-      GATEWAY_MASTER_KEY: masterKey,
-      GATEWAY_CONFIG: home,
-      GATEWAY_DATA: join(home, 'data'),
-      BOMB: 'a rejected promise',
-    },
-  });
-  const authorization = `Bearer ${masterKey}`;
-  const written = await fetch(`${child.address}/admin/rate-limits`, {
-    method: 'PUT',
-    headers: { authorization, 'content-type': 'application/json' },
-    body: JSON.stringify({ user_path: '/team', limit_key: { period: 'minute' }, max_requests: 3 }),
-  });
-  t.equal(written.status, 200);
-  await explode(t, child);
-  await child.restart({ BOMB: 'an exception in a timer' });
-  const listing = await fetch(`${child.address}/admin/rate-limits`, { headers: { authorization } });
-  t.match(await listing.json(), { rate_limits: [{ subject: '/team', max_requests: 3 }] });
-  await explode(t, child);
 });
 
 // --- a request catches it
@@ -313,4 +207,113 @@ await test('an unexpected failure at the very end of an answer cuts the connecti
   await connection.waitFor(({ closedByServer }) => closedByServer);
   await upstream.behave({ kind: 'openai' });
   await askTimes(gateway, 1);
+});
+
+// --- it is not caught
+
+/** What it said of its end, in every run. */
+const fatalLines = (process: RunningProcess): LogLine[] => process.logs().filter(({ level }) => level === 'fatal');
+
+/** Sets the bomb off; the process must be gone within a second, with one line about it. Gives that line. */
+async function explode(t: Test, process: RunningProcess): Promise<LogLine | undefined> {
+  const before = fatalLines(process).length;
+  const startedMs = performance.now();
+  process.signal('SIGUSR2');
+  const exit = await process.exited;
+  const tookMs = performance.now() - startedMs;
+  t.same(exit, { code: 1, signal: null });
+  t.comment(`gone after ${tookMs.toFixed(0)} ms`);
+  t.ok(tookMs < 4_000, 'a second, and what a busy machine adds');
+  const fatal = fatalLines(process).slice(before);
+  t.equal(fatal.length, 1, 'one line');
+  t.match(fatal[0], { msg: 'uncaught: the process ends' });
+  t.match(JSON.stringify(fatal[0]), canary);
+  return fatal[0];
+}
+
+await test('an exception in a timer ends the proxy at once, with everything counted written down', async (t) => {
+  const { requests } = await countsOf(gateway);
+  const stderr = gateway.process.stderr.length;
+  await askTimes(gateway, 7);
+  const before = await countsOf(gateway);
+  t.equal(before.requests, requests + 7);
+  const fatal = await explode(t, gateway.process);
+  t.match(fatal, { err: { type: 'TypeError', message: canary, stack: /preload\.mjs/ } });
+  t.notMatch(gateway.process.stderr.slice(stderr).join('\n'), /preload/, 'and nothing besides');
+  t.same(
+    journaled(gateway)
+      .slice(-7)
+      .map(({ user_path }) => user_path),
+    Array.from({ length: 7 }, () => '/'),
+    'the journal, too',
+  );
+  await gateway.restart({ BOMB: 'a rejected promise' });
+  t.same(await countsOf(gateway), before);
+});
+
+await test('a rejected promise: what was counted while the last write was under way is not lost either', async (t) => {
+  const file = join(gateway.dataDir, 'state.sqlite');
+  const other = new DatabaseSync(file, { timeout: 1_000 });
+  t.teardown(() => other.isOpen && other.close());
+  const writes = (): number => Number(other.prepare('SELECT max(sequence) AS last FROM counter_write').get()?.['last']);
+  const { requests } = await countsOf(gateway);
+  await askTimes(gateway, 1);
+  const before = writes();
+  await waitFor('a write', () => writes() > before);
+  const writtenMs = performance.now();
+  other.exec('BEGIN IMMEDIATE');
+  await askTimes(gateway, 1);
+  // The next write, a second after the last one, waits for us.
+  await waitFor('the next write to begin', () => performance.now() - writtenMs > 1_150);
+  await askTimes(gateway, 1);
+  const expected = await countsOf(gateway);
+  t.equal(expected.requests, requests + 3);
+  const fatal = fatalLines(gateway.process).length;
+  gateway.process.signal('SIGUSR2');
+  await waitFor('the end to begin', () => fatalLines(gateway.process).length > fatal);
+  other.exec('ROLLBACK');
+  other.close();
+  t.same(await gateway.process.exited, { code: 1, signal: null });
+  const said = fatalLines(gateway.process).slice(fatal);
+  t.match(said, [{ err: { type: 'TypeError', message: canary, stack: /preload\.mjs/ } }]);
+  t.equal(said.length, 1, 'one line');
+  await gateway.restart({ BOMB: 'a rejected promise without an error' });
+  t.same(await countsOf(gateway), expected);
+});
+
+await test('a rejected promise without an error: a store that takes nothing does not hold up the end', async (t) => {
+  await askTimes(gateway, 2);
+  const other = new DatabaseSync(join(gateway.dataDir, 'state.sqlite'), { timeout: 1_000 });
+  t.teardown(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  await askTimes(gateway, 1);
+  await explode(t, gateway.process);
+});
+
+await test('an uncaught exception ends the control plane too', async (t) => {
+  const home = temporaryDirectory(t);
+  writeFileSync(join(home, 'gateway.yaml'), '{}');
+  const child = await startProcess({
+    t,
+    entry: 'control-plane/main.ts',
+    execArgv: withBombs,
+    env: {
+      GATEWAY_ADMIN_PORT: '0',
+      GATEWAY_MASTER_KEY: masterKey,
+      GATEWAY_CONFIG: home,
+      GATEWAY_DATA: join(home, 'data'),
+      BOMB: 'a rejected promise',
+    },
+  });
+  const authorization = `Bearer ${masterKey}`;
+  const written = await fetch(`${child.address}/admin/rate-limits`, {
+    method: 'PUT',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ user_path: '/team', limit_key: { period: 'minute' }, max_requests: 3 }),
+  });
+  t.equal(written.status, 200);
+  await explode(t, child);
+  await child.restart();
+  const listing = await fetch(`${child.address}/admin/rate-limits`, { headers: { authorization } });
+  t.match(await listing.json(), { rate_limits: [{ subject: '/team', max_requests: 3 }] });
 });
