@@ -119,7 +119,7 @@ async function upstreamCall(through: Gateway = gateway): Promise<{ status: numbe
 
 await test('a client that leaves while the provider thinks: the provider is let go within 100 ms', async (t) => {
   await upstream.behave({ kind: 'hang' });
-  const leavings = extent(20, 8);
+  const leavings = extent(20, 4);
   const delays: number[] = [];
   const slowdown = watchSlowdown(gateway.process);
   const before = await charged(gateway);
@@ -265,7 +265,7 @@ await test('clients that read a byte a second do not slow others down', async (t
     }
     return taken;
   };
-  const calls = extent(300, 60);
+  const calls = extent(300, 40);
   await normal(calls / 2);
   const slowdown = watchSlowdown(gateway.process);
   const alone = await normal(calls);
@@ -307,7 +307,7 @@ await test('500 uploads that are broken off at once leave nothing behind', async
   const before = await charged(gateway);
   const asked = upstream.ledger.length;
   const part = Buffer.alloc(64 * 1024, ' ');
-  const rounds = extent(8, 6);
+  const rounds = extent(8, 4);
   const round = async (): Promise<void> => {
     const uploads = await Promise.all(Array.from({ length: 500 }, () => openRaw(gateway.port, { t })));
     await Promise.all(uploads.map((upload) => upload.send(headBytes(1_000_000), part)));

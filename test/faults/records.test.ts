@@ -10,7 +10,7 @@ import { type Gateway, masterKey } from '../support/gateway.ts';
 import { Agent, fetch } from '../support/undici.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const calls = extent(20_000, 400);
+const calls = extent(20_000, 240);
 const clients = 12;
 /** One of so many clients leaves at the first byte of its answer. */
 const leaving = 5;
