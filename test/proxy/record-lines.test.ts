@@ -6,13 +6,18 @@ import { refusal } from '../../proxy/errors.ts';
 import { RecordLines } from '../../proxy/records/record-lines.ts';
 import { type RecordedEnd, type RecordedTrip, recordOfTrip } from '../../proxy/records/record-of-trip.ts';
 import { priceOf } from '../../schemas/prices/price.ts';
+import { anyCharacter } from '../support/arbitrary.ts';
 
 const targets = ['first', 'second "quoted"'].map((name, index) => ({
   upstream: { name, type: 'openai', origin: 'http://127.0.0.1:1' },
   model: index === 0 ? 'm' : '',
   price: index === 0 ? priceOf({ input_per_mtok: 0.15, output_per_mtok: 0.6 }) : undefined,
 }));
-const text = fc.oneof(fc.string({ maxLength: 12 }), fc.string({ unit: 'binary', maxLength: 8 }), fc.constant('plain'));
+const text = fc.oneof(
+  fc.string({ maxLength: 12 }),
+  fc.string({ unit: anyCharacter, maxLength: 8 }),
+  fc.constant('plain'),
+);
 const moment = fc.double({ min: 1, max: 2e12, noNaN: true });
 const count = fc.nat(10_000_000);
 const anyCall = fc

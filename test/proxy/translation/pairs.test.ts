@@ -14,6 +14,7 @@ import { objectOf, parseJson, parseObject, writeJson } from '../../../proxy/dial
 import { ServerEventSplitter } from '../../../proxy/dialects/server-events.ts';
 import type { AnswerContext, ClientDialect, ProviderDialect } from '../../../proxy/dialects/translation.ts';
 import { clientDialects, providerDialects } from '../../../proxy/providers/dialects.ts';
+import { anyCharacter } from '../../support/arbitrary.ts';
 import { runs } from '../../support/extent.ts';
 
 const both = (['chat', 'responses', 'messages'] as const).map((name) => {
@@ -28,7 +29,13 @@ const noLosses = {
   },
 };
 
-const words = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' }).filter((text) => text.trim() !== '');
+const words = fc
+  .string({
+    minLength: 1,
+    maxLength: 12,
+    unit: fc.oneof(anyCharacter, fc.constantFrom('a', ' ', 'e\u0301', '👨‍👩‍👧', '🇨🇭')),
+  })
+  .filter((text) => text.trim() !== '');
 const name = fc.stringMatching(/^[a-z][a-z_]{0,8}$/);
 const data = fc.uint8Array({ minLength: 1, maxLength: 8 }).map((bytes) => Buffer.from(bytes).toString('base64'));
 const text = words.map((said): Part => ({ kind: 'text', text: said }));

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { test } from 'tap';
 import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
 import { ServerEventSplitter } from '../../../../proxy/dialects/server-events.ts';
+import { anyCharacter } from '../../../support/arbitrary.ts';
 import { runs } from '../../../support/extent.ts';
 import {
   cases,
@@ -150,7 +151,7 @@ await test('the older function_call is a tool call', async (t) => {
 
 await test('calls cut anywhere and mixed arrive whole', async () => {
   const input = fc
-    .dictionary(fc.string(), fc.string({ unit: 'binary' }), { maxKeys: 3 })
+    .dictionary(fc.string(), fc.string({ unit: anyCharacter }), { maxKeys: 3 })
     .map((object) => JSON.stringify(object));
   const calls = fc.array(fc.tuple(input, fc.array(fc.nat({ max: 40 }), { maxLength: 4 })), {
     minLength: 1,

@@ -1,6 +1,7 @@
 // Bodies that Anthropic's Messages can say, as an arbitrary of fast-check, in the normal form in which they are written again.
 import * as fc from 'fast-check';
 import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import { anyUrl } from '../../../support/arbitrary.ts';
 
 const word = fc.stringMatching(/^[a-z][a-z0-9 "\\]{0,12}$/);
 const id = fc.stringMatching(/^[a-zA-Z0-9_-]{1,12}$/);
@@ -28,7 +29,7 @@ const text = part(
 );
 const imageSource = fc.oneof(
   part({ type: fc.constant('base64'), media_type: fc.constant('image/png'), data: fc.constant('iVBORw0KGgo=') }),
-  part({ type: fc.constant('url'), url: fc.webUrl() }),
+  part({ type: fc.constant('url'), url: anyUrl }),
   part({ type: fc.constant('file'), file_id: id }),
 );
 const image = part({ type: fc.constant('image'), source: imageSource }, { cache_control: mark });
@@ -47,7 +48,7 @@ const document = part(
 );
 const found = part({
   type: fc.constant('search_result'),
-  source: fc.webUrl(),
+  source: anyUrl,
   title: word,
   content: fc.array(part({ type: fc.constant('text'), text: word }), { minLength: 1, maxLength: 2 }),
   citations: fc.constant({ enabled: true }),

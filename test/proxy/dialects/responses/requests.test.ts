@@ -4,6 +4,7 @@ import { test } from 'tap';
 import { type JsonObject, parseObject, writeJson } from '../../../../proxy/dialects/json.ts';
 import { readRequest } from '../../../../proxy/dialects/responses/read-request.ts';
 import { InvalidRequest } from '../../../../proxy/dialects/translation.ts';
+import { anyUrl } from '../../../support/arbitrary.ts';
 import { runs } from '../../../support/extent.ts';
 import { codexRequest } from './agent-requests.ts';
 import { lossesOf } from './losses-of.ts';
@@ -41,7 +42,7 @@ const inputPart = fc.oneof(
     file_data: fc.constant('data:application/pdf;base64,JVBERg=='),
     filename: some(word),
   }),
-  record({ type: fc.constant('input_file'), file_url: fc.webUrl() }),
+  record({ type: fc.constant('input_file'), file_url: anyUrl }),
   record({
     type: fc.constant('input_audio'),
     input_audio: fc.record({ data: fc.base64String(), format: fc.constantFrom('wav', 'mp3') }),
@@ -53,7 +54,7 @@ const annotation = fc.oneof(
     type: fc.constant('url_citation'),
     start_index: fc.nat(9),
     end_index: fc.nat(9),
-    url: fc.webUrl(),
+    url: anyUrl,
     title: text,
   }),
   record({ type: fc.constant('file_citation'), file_id: word, filename: word, index: fc.nat(9) }),
