@@ -14,6 +14,7 @@ import type {
 } from '../../../proxy/dialects/translation.ts';
 import { clientDialects, providerDialects } from '../../../proxy/providers/dialects.ts';
 import { recordedFrames } from '../../support/aws-frames.ts';
+import { isFull } from '../../support/extent.ts';
 
 const answers = join(import.meta.dirname, '../../fixtures/answers');
 const goldens = join(import.meta.dirname, '../../fixtures/translations');
@@ -76,9 +77,15 @@ for (const [format, provider] of Object.entries(providerDialects)) {
 function firstOddCut(bytes: Buffer, splitter: () => EventSplitter, events: readonly RawEvent[]): number | undefined {
   const expected = JSON.stringify(events);
   for (let at = 1; at < bytes.length; at += 1) {
+    if (!isFull && !mayMatter(bytes, at)) continue;
     if (JSON.stringify(splitAt(bytes, at, splitter())) !== expected) return at;
   }
   return undefined;
+}
+
+/** Whether a cut here is by the end of a line, in the name of a field, in a character of several bytes, or in the head of a frame. */
+function mayMatter(bytes: Buffer, at: number): boolean {
+  return bytes.subarray(Math.max(0, at - 7), at + 2).some((byte) => byte < 0x20 || byte > 0x7e);
 }
 
 function goldenOf(folder: string, file: string, told: string): string {

@@ -8,20 +8,6 @@ import { readRequest } from '../../../../proxy/dialects/messages/read-request.ts
 import { writeAnswer } from '../../../../proxy/dialects/messages/write-answer.ts';
 import { answerOf, cases, context, eventsOf, fold, plain, recorded, written } from './recorded.ts';
 
-await test('a stream tells the same wherever its bytes are cut', (t) => {
-  for (const name of [...cases, 'error-in-the-middle']) {
-    const bytes = recorded(`${name}.sse`);
-    const expected = JSON.stringify(eventsOf([bytes]));
-    const wrong: number[] = [];
-    for (let cut = 0; cut <= bytes.length; cut += 1) {
-      const events = eventsOf([bytes.subarray(0, cut), bytes.subarray(cut)]);
-      if (JSON.stringify(events) !== expected) wrong.push(cut);
-    }
-    t.same(wrong, [], name);
-  }
-  t.end();
-});
-
 await test('a stream folded is the answer as a whole', (t) => {
   for (const name of cases) {
     const folded = fold(eventsOf([recorded(`${name}.sse`)]));
