@@ -61,10 +61,17 @@ export function scattered(count: number): AuditedRecord[] {
 
 const threadOf = ({ session_id, id }: RequestRecord): string => session_id ?? `alone ${id}`;
 
-function contains(text: string | undefined, part: string): boolean {
-  const fold = (given: string): string => given.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-  return text !== undefined && fold(text).includes(fold(part));
+const folded = new Map<string, string>();
+
+/** In the small letters of ASCII. The same texts are asked about again and again. */
+function fold(text: string): string {
+  const known = folded.get(text) ?? text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  folded.set(text, known);
+  return known;
 }
+
+const contains = (text: string | undefined, part: string): boolean =>
+  text !== undefined && fold(text).includes(fold(part));
 
 function matches(entry: AuditedRecord, filter: EntryFilter): boolean {
   const { span, requestedModel, provider, method, path, userPath, errorType, statusCode, stream, search, sessionId } =

@@ -1,12 +1,13 @@
 // The engines of the state store for the contract suite: how to open one, and how other processes change it.
 import { DatabaseSync } from 'node:sqlite';
+import { t as suite } from 'tap';
 import { openStateStore, type StateStoreOptions } from '../../store/state/open.ts';
 import { counterField, keysVersion, redisKeys } from '../../store/state/redis/keys.ts';
 import { fieldOf } from '../../store/state/redis/state.ts';
 import { tablesVersion } from '../../store/state/sqlite/ddl.ts';
 import { stateFilePath } from '../../store/state/sqlite/file.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
-import { startRedis } from '../support/redis.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 
 /** One store of its own for one test. */
@@ -81,11 +82,21 @@ export const sqlite: Engine = {
   },
 };
 
+type Shared = { readonly server: RedisServer; readonly client: ReturnType<RedisServer['client']> };
+const shared = new WeakMap<Teardown, Promise<Shared>>();
+
+/** One server for all tests of a file. */
+function sharedRedis(file: Teardown): Promise<Shared> {
+  const started = shared.get(file) ?? startRedis(file).then((server) => ({ server, client: server.client() }));
+  shared.set(file, started);
+  return started;
+}
+
 export const redis: Engine = {
   name: 'Redis',
   async start(t) {
-    const server = await startRedis(t);
-    const client = server.client();
+    const { server, client } = await sharedRedis(suite);
+    await client.flushall();
     const keys = redisKeys('gateway');
     const options: StateStoreOptions = {
       directory: '/nonexistent',
@@ -120,6 +131,7 @@ export const redis: Engine = {
       },
       async freeze() {
         server.freeze();
+        t.teardown(() => server.thaw());
         return async () => server.thaw();
       },
     };
