@@ -37,10 +37,14 @@ export const sqliteRecords: RecordEngine = {
 };
 
 export function postgresRecords(server: PostgresServer): RecordEngine {
+  let database: Promise<string> | undefined;
   return {
     name: 'PostgreSQL',
     async start(t) {
-      const databaseUrl = await server.database();
+      // To make a database takes the server longer than to make the tables.
+      database ??= server.database();
+      const databaseUrl = await database;
+      await server.query(databaseUrl, 'DROP SCHEMA IF EXISTS gateway_records CASCADE');
       const options = { directory: '/nonexistent', databaseUrl };
       const inSchema = `${databaseUrl}&options=-c%20search_path%3Dgateway_records`;
       const query = (sql: string): ReturnType<RecordPlace['query']> => server.query(inSchema, sql);
