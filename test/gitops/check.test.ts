@@ -223,11 +223,12 @@ await test('help says how it is used, what the formats are and what the exit cod
 });
 
 await test('the command itself exits as it says', async (t) => {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const run = (...args: string[]): { status: number | null; stdout: string } =>
     spawnSync(process.execPath, ['gitops/check.ts', ...args], {
       cwd: repository,
       encoding: 'utf8',
-      env: { PATH: process.env['PATH'] },
+      env: { PATH, NODE_COMPILE_CACHE },
     });
   t.match(run(fixture('good/empty')), { status: 0, stdout: /ok, 1 file/ });
   t.match(run(fixture('bad/document-list')), { status: 1, stdout: /must be a mapping/ });

@@ -167,9 +167,10 @@ await test('what the user may not read is refused by name', async (t) => {
   }
   if (!asRoot) chmodSync(closed, 0o000);
   const prefix = asRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const run = (target: string): { status: number | null; stdout: string } => {
     const args = [process.execPath, join(repository, 'gitops/check.ts'), target];
-    return spawnSync('env', [...prefix, ...args], { encoding: 'utf8', env: { PATH: process.env['PATH'] } });
+    return spawnSync('env', [...prefix, ...args], { encoding: 'utf8', env: { PATH, NODE_COMPILE_CACHE } });
   };
   const file = run(place);
   t.match(file.stdout, `${join(place, 'secret.yaml')}  cannot be read: permission denied`);

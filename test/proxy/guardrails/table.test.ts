@@ -104,11 +104,13 @@ await test('the table has sixty cases', (t) => {
   t.end();
 });
 
+/** Compiled once: a guardrail with a schema takes 50 ms. */
+const table = guardrailCases.map((each) => ({ each, rails: railsOf(each.guardrails) }));
+
 for (const dialect of dialects) {
   await test(`${dialect.operation}: JSON, and streams split at every position`, (t) => {
     const wrong: object[] = [];
-    for (const each of guardrailCases) {
-      const rails = railsOf(each.guardrails);
+    for (const { each, rails } of table) {
       const { asked = 'hello', heard = asked, said, told = said, blocked } = each;
       const first = ask(each, rails, dialect);
       const isRefused = blocked !== undefined && said === undefined;

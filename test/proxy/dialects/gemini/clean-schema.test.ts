@@ -155,6 +155,7 @@ await test('whatever a schema says, each part has a type or choices, and nothing
     schema: dictionary(
       constantFrom(...keywords),
       oneof({ depthSize: 'small' }, values, array(tie('schema'), { maxLength: 3 }), tie('schema')),
+      { maxKeys: 5 },
     ),
   }));
   const refused = ['$ref', 'allOf', 'oneOf', 'const', 'additionalProperties'];
