@@ -230,6 +230,14 @@ await test('an alias that others lead to is not deleted; after a change of the c
   t.equal((await ask('DELETE', { source: 'outer' })).status, 200);
 });
 
+await test('what stood in for a declared alias is deleted, although its model went', async (t) => {
+  const { world, ask } = await startPlane(t);
+  await ask('PUT', { source: 'chat', target: 'p/n' });
+  world.models = ['m'];
+  t.equal((await ask('DELETE', { source: 'chat' })).status, 200);
+  t.match((await ask('GET')).of('chat'), { managed_by: 'config', enforced: true });
+});
+
 await test('an entity tag guards a write, a scoped key has no access, and a listing works without the store', async (t) => {
   const { world, ask } = await startPlane(t);
   const { etag } = await ask('GET');

@@ -62,7 +62,7 @@ export function deleteAlias(known: KnownAliases, source: string, places: Readonl
     new Map(rows.map((row) => [row.key, row.problem]));
   const before = problemsOf(merged(known));
   const losing = [...problemsOf(merged({ ...known, manual }))].filter(
-    ([each, problem]) => problem !== before.get(each),
+    ([each, problem]) => problem !== undefined && problem !== before.get(each),
   );
   if (losing.length > 0) {
     const users = losing.slice(0, 10).map(([each]) => JSON.stringify(known.manual.get(each)?.alias.source ?? each));
