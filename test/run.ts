@@ -26,7 +26,9 @@ const isFull = process.env['RUNS'] === 'full';
 const together: readonly (readonly [directory: string, mostFiles: number])[] = [
   ['test/dashboard/', 3],
   ['test/faults/', 5],
-  ['test/journeys/', 6],
+  // These have one fleet, one after the other (test/support/shared.ts).
+  ['test/journeys/fleet-', 20],
+  ['test/journeys/', 14],
   ['test/proxy/limits/', 50],
   ['test/proxy/tokens/', 50],
   ['test/proxy/', 100],

@@ -3,7 +3,8 @@ import Anthropic, { NotFoundError } from '@anthropic-ai/sdk';
 import { t as suite, test } from 'tap';
 import { componentProblems } from '../support/api-description.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { masterKey, startGateway } from '../support/gateway.ts';
+import { masterKey } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 
 const models = ['small', 'middle', 'large'];
 const message = {
@@ -18,7 +19,7 @@ const message = {
 };
 const upstream = await startFakeUpstream({ t: suite, models });
 const limits = [{ period: 'hour', max_requests: 2, max_tokens: 1000 }];
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: {
       claude: { type: 'anthropic', base_url: upstream.url, api_key: 'key', models, allow_private: true },

@@ -1,12 +1,13 @@
 // Equal requests at once share one call (cache.share_concurrent): who waits, who asks, and what they count.
 import { t as suite, type Test, test } from 'tap';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway, untilIdle } from '../support/gateway.ts';
+import { untilIdle } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const limits = [{ period: 'concurrent', max_requests: 1 }];
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   upstream,
   config: {
     cache: { enabled: true, share_concurrent: true },

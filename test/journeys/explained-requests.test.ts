@@ -4,7 +4,7 @@ import { t as suite, test } from 'tap';
 import requestSchema from '../../schemas/admin/explained-request.schema.json' with { type: 'json' };
 import schema from '../../schemas/admin/explanation.schema.json' with { type: 'json' };
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(60_000);
@@ -19,7 +19,7 @@ const config = {
   aliases: [{ source: 'chat', strategy: 'failover', targets }],
   rate_limits: { user_paths: [{ path: '/once', limits }] },
 };
-const gateway = await startGateway(suite, { config });
+const gateway = await shareGateway({ config });
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 ajv.addSchema(schema, 'explanation.schema.json');
 const validate = ajv.compile(requestSchema);

@@ -2,9 +2,10 @@
 import { t as suite, test } from 'tap';
 import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
+import type { Fleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { delaysUntil } from '../support/operator.ts';
+import { shareFleet } from '../support/shared.ts';
 
 suite.setTimeout(60_000);
 suite.jobs = 2;
@@ -48,7 +49,7 @@ async function write(fleet: Fleet, method: 'PUT' | 'DELETE', body: object): Prom
 for (const store of scenarioStores) {
   void test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
-    const fleet = await startFleet(group, { store, upstream, files });
+    const fleet = await shareFleet({ store, upstream, files });
     const [first] = fleet.proxies as readonly [Gateway];
 
     await group.test('a write is in force everywhere within a second, and so is its removal', async (t) => {

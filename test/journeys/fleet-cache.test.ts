@@ -2,9 +2,10 @@
 import { t as suite, type Test, test } from 'tap';
 import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
+import type { Fleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { delaysUntil, listRules } from '../support/operator.ts';
+import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
@@ -49,7 +50,7 @@ async function reset(t: Test, fleet: Fleet, query: string, [userPath, body]: [st
 for (const store of scenarioStores) {
   await test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
-    const fleet = await startFleet(group, {
+    const fleet = await shareFleet({
       store,
       upstream,
       config: {
@@ -118,7 +119,7 @@ for (const store of scenarioStores) {
 
 await test('what one proxy keeps in Redis is served by all', async (t) => {
   const upstream = await startFakeUpstream({ t });
-  const fleet = await startFleet(t, { store: 'redis', upstream, config: { cache: { enabled: true } } });
+  const fleet = await shareFleet({ store: 'redis', upstream, config: { cache: { enabled: true } } });
   const [first, second] = fleet.proxies;
   if (first === undefined || second === undefined) throw new Error('there are not two proxies');
   const body = chat('for both', 'fake-small');

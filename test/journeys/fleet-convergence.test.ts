@@ -4,8 +4,8 @@ import { firstEvent, lastEvent } from '../support/chat-call.ts';
 import { ask, type RuleRow, usageOf } from '../support/consumer.ts';
 import { extent, scenarioStores } from '../support/extent.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
 import { delaysUntil, doorsOf, listRules } from '../support/operator.ts';
+import { shareFleet } from '../support/shared.ts';
 import { watchSlowdown } from '../support/slowdown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -38,8 +38,7 @@ function judge(t: Test, what: string, delaysMs: readonly number[], slowdown: num
 for (const store of scenarioStores) {
   void test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
-    // Listing and convergence must not depend on how often counters are written.
-    const fleet = await startFleet(group, { store, upstream, env: { RATE_LIMITS_FLUSH_INTERVAL: '0' } });
+    const fleet = await shareFleet({ store, upstream });
     const [first, second] = fleet.proxies as [(typeof fleet.proxies)[0], (typeof fleet.proxies)[0]];
 
     const slowdown = watchSlowdown(fleet.controlPlane, first.process, second.process);

@@ -1,8 +1,8 @@
 // What operators see of discovered models, and what they may write about them: the control plane asks no provider.
 import { t as suite, test } from 'tap';
 import { type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
+import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(60_000);
@@ -11,7 +11,7 @@ const upstream = await startFakeUpstream({ t: suite });
 const body = { data: [{ id: 'gpt-4o' }, { id: 'meta-llama/llama-3' }] };
 await upstream.behave(({ method }: Entry) => (method === 'GET' ? { kind: 'json', body } : undefined));
 const config = { providers: { router: { type: 'openai', base_url: upstream.url, discovery: { exclude: ['x*'] } } } };
-const fleet = await startFleet(suite, { store: 'sqlite', proxies: 1, config });
+const fleet = await shareFleet({ store: 'redis', config });
 const [proxy] = fleet.proxies as readonly [Gateway];
 
 async function statusOf(model: string, key?: string): Promise<number> {

@@ -3,10 +3,10 @@ import { t as suite, test } from 'tap';
 import { ask, usageOf } from '../support/consumer.ts';
 import { extent, scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { dayRule, stateRevisionOf } from '../support/operator.ts';
 import { freePort } from '../support/ports.ts';
+import { shareFleet } from '../support/shared.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 suite.setTimeout(60_000);
@@ -22,7 +22,7 @@ const saidOf = ({ headers }: { headers: { get(name: string): string | null } }) 
 for (const store of scenarioStores) {
   await test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
-    const fleet = await startFleet(group, { store, upstream, proxies: 1 });
+    const fleet = await shareFleet({ store, upstream });
     const [proxy] = fleet.proxies as readonly [Gateway];
     const withKey = async (key: string): Promise<number> =>
       (await ask(proxy, '/', {}, { headers: { authorization: `Bearer ${key}` } })).status;

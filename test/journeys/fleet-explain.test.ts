@@ -4,9 +4,9 @@ import { t as suite, test } from 'tap';
 import type { Explanation } from '../../proxy/explain/explanation.ts';
 import schema from '../../schemas/admin/explanation.schema.json' with { type: 'json' };
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { delaysUntil } from '../support/operator.ts';
+import { shareFleet } from '../support/shared.ts';
 
 suite.setTimeout(60_000);
 
@@ -23,9 +23,8 @@ const limits = `rate_limits:
       limits:
         - { period: minute, max_requests: 50 }
 `;
-const fleet = await startFleet(suite, {
-  store: 'sqlite',
-  proxies: 1,
+const fleet = await shareFleet({
+  store: 'redis',
   config: {
     providers: { one: provider(one.url), two: provider(two.url) },
     aliases: [{ source: 'chat', targets: [{ model: 'one/m', weight: 2 }, { model: 'two/m' }] }],

@@ -4,7 +4,7 @@ import { t as suite, test } from 'tap';
 import verdictsSchema from '../../schemas/admin/guardrail-verdicts.schema.json' with { type: 'json' };
 import listingSchema from '../../schemas/admin/guardrails.schema.json' with { type: 'json' };
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
+import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
@@ -30,9 +30,8 @@ const guardrails = [
     webhook: { url: 'http://127.0.0.1:9/secret-path', secret: 'canary-1', headers: { 'X-Key': 'canary-2' } },
   },
 ];
-const fleet = await startFleet(suite, {
-  store: 'sqlite',
-  proxies: 2,
+const fleet = await shareFleet({
+  store: 'redis',
   upstream,
   files: { 'guardrails.yaml': { guardrails } },
 });

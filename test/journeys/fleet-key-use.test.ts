@@ -3,8 +3,9 @@ import { t as suite, test } from 'tap';
 import { ask } from '../support/consumer.ts';
 import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
+import type { Fleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
+import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(60_000);
@@ -38,7 +39,7 @@ function isThisHour(moment: string | undefined): boolean {
 for (const store of scenarioStores) {
   await test(`a fleet on ${store}`, async (t) => {
     const upstream = await startFakeUpstream({ t });
-    const fleet = await startFleet(t, { store, upstream });
+    const fleet = await shareFleet({ store, upstream });
     const [first, second] = fleet.proxies as readonly [Gateway, Gateway];
     const keys = {
       asked: await issue(fleet, 'asked'),
@@ -71,6 +72,7 @@ for (const store of scenarioStores) {
 
     // What was seen last is written when the proxy ends, and stays when it is another process by another name.
     await first.fetch('/v1/models', as(keys.atTheEnd));
+    t.teardown(() => first.restart());
     await first.process.stop();
     const uses = await usesOf(fleet);
     t.ok(isThisHour(uses['at the end']));

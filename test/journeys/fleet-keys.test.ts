@@ -5,9 +5,10 @@ import { firstEvent, lastEvent } from '../support/chat-call.ts';
 import { ask, usageOf } from '../support/consumer.ts';
 import { extent, scenarioStores } from '../support/extent.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
+import type { Fleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { delaysUntil } from '../support/operator.ts';
+import { shareFleet } from '../support/shared.ts';
 import { watchSlowdown } from '../support/slowdown.ts';
 
 suite.setTimeout(100_000);
@@ -42,7 +43,7 @@ for (const store of scenarioStores) {
     const upstream = await startFakeUpstream({ t: group });
     const limits = [{ period: 'minute', max_requests: 1_000 }];
     const paths = ['/bound', '/elsewhere'].map((path) => ({ path, limits }));
-    const fleet = await startFleet(group, { store, upstream, config: { rate_limits: { user_paths: paths } } });
+    const fleet = await shareFleet({ store, upstream, config: { rate_limits: { user_paths: paths } } });
     const revoke = {
       deactivated: (id: string) => fleet.admin(`/admin/auth-keys/${id}/deactivate`, { method: 'POST' }),
       deleted: (id: string) => fleet.admin(`/admin/auth-keys/${id}`, { method: 'DELETE' }),

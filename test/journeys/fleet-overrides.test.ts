@@ -4,8 +4,9 @@ import { t as suite, test } from 'tap';
 import { ask, askEach, type RuleRow, usageOf } from '../support/consumer.ts';
 import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
+import type { Fleet } from '../support/fleet.ts';
 import { delaysUntil, listRules } from '../support/operator.ts';
+import { shareFleet } from '../support/shared.ts';
 import { watchSlowdown } from '../support/slowdown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -67,7 +68,7 @@ const untilShortlyBefore = (momentMs: number): Promise<void> => setTimeout(momen
 for (const store of scenarioStores) {
   void test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
-    const fleet = await startFleet(group, { store, upstream, files: declare(declared) });
+    const fleet = await shareFleet({ store, upstream, files: declare(declared) });
     const [first] = fleet.proxies;
     if (first === undefined) throw new Error('no proxy');
 

@@ -4,8 +4,9 @@ import { firstEvent, lastEvent } from '../support/chat-call.ts';
 import { ask, askEach, type RuleRow, usageOf } from '../support/consumer.ts';
 import { scenarioStores } from '../support/extent.ts';
 import { createGate, type FakeUpstream, type Gate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
+import type { Fleet } from '../support/fleet.ts';
 import { delaysUntil, listRules } from '../support/operator.ts';
+import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
@@ -53,7 +54,7 @@ async function slots({ proxies }: Fleet, userPath: string): Promise<(number | un
 for (const store of scenarioStores) {
   await test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
-    const fleet = await startFleet(group, { store, upstream, env: { GATEWAY_ENTITLEMENTS: 'quota_templates' } });
+    const fleet = await shareFleet({ store, upstream });
 
     await group.test('Write (PUT), only caps change: rule updated, counters kept', async (t) => {
       const rule = { user_path: '/caps', limit_key: minute };

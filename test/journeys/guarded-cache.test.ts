@@ -1,8 +1,8 @@
 // Guardrails and the response cache together: an answer is kept as the provider gave it, and each request that gets it is checked and unmasked by itself.
 import { t as suite, test } from 'tap';
 import { type Behaviour, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
 import { recordOf } from '../support/journal.ts';
+import { shareGateway } from '../support/shared.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const mask = { name: 'mask', user_paths: ['/masked'], pii: { kinds: ['email'], action: 'mask' } };
@@ -12,7 +12,7 @@ const config = {
   rate_limits: { user_paths: [{ path: '/limited', limits: [{ period: 'minute', max_requests: 2 }] }] },
 };
 const withGuardrails = (...guardrails: object[]) => ({ 'gateway.yaml': { ...config, guardrails } });
-const gateway = await startGateway(suite, { upstream, config: withGuardrails(mask)['gateway.yaml'] });
+const gateway = await shareGateway({ upstream, config: withGuardrails(mask)['gateway.yaml'] });
 
 const written: Behaviour = { kind: 'openai', content: 'I wrote to [EMAIL_1].' };
 const card = '4111 1111 1111 1111';

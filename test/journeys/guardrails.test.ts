@@ -4,8 +4,9 @@ import Anthropic from '@anthropic-ai/sdk';
 import { APIError, BadRequestError, OpenAI } from 'openai';
 import { t as suite, test } from 'tap';
 import { type Entry, silence, startFakeUpstream } from '../support/fake-upstream.ts';
-import { masterKey, startGateway } from '../support/gateway.ts';
+import { masterKey } from '../support/gateway.ts';
 import { recordOf } from '../support/journal.ts';
+import { shareGateway } from '../support/shared.ts';
 
 const mail = 'bob@example.com';
 const card = '4111 1111 1111 1111';
@@ -17,7 +18,7 @@ const guardrails = [
   { name: 'names', models: ['fake-large'], on: ['output'], keywords: { words: ['Bluebird'], action: 'redact' } },
 ];
 const upstream = await startFakeUpstream({ t: suite });
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   upstream,
   config: { rate_limits: { user_paths: [{ path: '/strict/few', limits: [{ period: 'day', max_requests: 1 }] }] } },
   files: { 'guardrails.yaml': { guardrails } },

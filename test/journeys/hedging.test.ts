@@ -1,7 +1,8 @@
 // An alias with `hedge: true`: a second target is asked beside one that is slower than usual, and the first answer wins.
 import { t as suite, test } from 'tap';
 import { createGate, type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway, untilIdle } from '../support/gateway.ts';
+import { untilIdle } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(60_000);
@@ -24,7 +25,7 @@ const limits = [
   { period: 'concurrent', max_requests: 100 },
   { period: 'minute', max_requests: 10_000, max_tokens: 1_000_000 },
 ];
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: {
       first: { type: 'openai', base_url: first.url, models },

@@ -1,12 +1,13 @@
 // Clients and providers of one format: what is sent is the client's bytes but for the model's name, what comes back the provider's bytes.
 import { t as suite, test } from 'tap';
 import { type Behaviour, type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway, untilIdle } from '../support/gateway.ts';
+import { untilIdle } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const provider = { base_url: upstream.url, api_key: 'a-provider-key-123', models: ['the/model-id'] };
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     server: { access_log: 'all' },
     providers: {

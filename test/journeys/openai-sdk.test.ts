@@ -11,7 +11,8 @@ import {
 } from 'openai';
 import { t as suite, test } from 'tap';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { masterKey, startGateway } from '../support/gateway.ts';
+import { masterKey } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 type ErrorType<E> = new (...args: never[]) => E;
@@ -24,7 +25,7 @@ async function thrownBy<E>(request: Promise<unknown>, type: ErrorType<E>): Promi
 }
 
 const upstream = await startFakeUpstream({ t: suite });
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   upstream,
   config: { aliases: [{ source: 'chat', target: 'fake/fake-small' }] },
 });

@@ -5,8 +5,8 @@ import { ruleId } from '../../schemas/rules/rule-id.ts';
 import type { Scope } from '../../schemas/rules/scope.ts';
 import { ask, usageOf } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const left = await startFakeUpstream({ t: suite });
@@ -23,7 +23,7 @@ const pair = (source: string, first: string, second: string, weight = 1) => ({
   targets: [{ model: `${first}/m` }, { model: `${second}/m`, weight }],
 });
 
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: {
       'free-left': at(left),

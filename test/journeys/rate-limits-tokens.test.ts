@@ -5,6 +5,7 @@ import { ruleId } from '../../schemas/rules/rule-id.ts';
 import { type Answer, ask, usageOf } from '../support/consumer.ts';
 import { type Behaviour, type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
 import { readMetric, startGateway } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 
 const left = await startFakeUpstream({ t: suite });
 const right = await startFakeUpstream({ t: suite });
@@ -26,7 +27,7 @@ const config = {
     models: [{ model: 'fake-small', limits: tokens }],
   },
 };
-const gateway = await startGateway(suite, { config });
+const gateway = await shareGateway({ config });
 
 suite.beforeEach(async () => {
   await left.behave({ kind: 'openai' });

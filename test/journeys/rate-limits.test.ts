@@ -5,7 +5,8 @@ import { ruleKey } from '../../schemas/rules/rule.ts';
 import { ruleId } from '../../schemas/rules/rule-id.ts';
 import { ask } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { masterKey, startGateway } from '../support/gateway.ts';
+import { masterKey } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Periods on both sides of the longest wait that clients of the OpenAI kind sleep through (120 s). */
@@ -13,7 +14,7 @@ const waits = [2, 60, 118, 119, 120, 121, 3_600, 86_400];
 
 const upstream = await startFakeUpstream({ t: suite });
 const provider = { type: 'openai', base_url: upstream.url, models: upstream.models };
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: { fake: provider, capped: provider },
     aliases: [{ source: 'either', targets: [{ model: 'capped/fake-embedding' }, { model: 'fake/fake-embedding' }] }],

@@ -2,11 +2,12 @@
 import { OpenAI } from 'openai';
 import { t as suite, test } from 'tap';
 import { startFakeRealtime } from '../support/fake-realtime.ts';
-import { masterKey, startGateway, untilIdle } from '../support/gateway.ts';
+import { masterKey, untilIdle } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 
 const canary = 'sk-provider-canary-0123456789';
 const upstream = await startFakeRealtime(suite);
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     server: { access_log: 'all' },
     providers: {

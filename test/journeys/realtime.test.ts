@@ -9,11 +9,12 @@ import { authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
 import { newSecret } from '../../schemas/keys/secret.ts';
 import { certificate } from '../support/certificate.ts';
 import { speakAsOpenAi, startFakeRealtime } from '../support/fake-realtime.ts';
-import { masterKey, startGateway, untilIdle } from '../support/gateway.ts';
+import { masterKey, untilIdle } from '../support/gateway.ts';
 import { sampleKey } from '../support/managed-state.ts';
 import { listen } from '../support/ports.ts';
 import { openSession, refusedSession, type SessionRefusal } from '../support/realtime-client.ts';
 import { openSealedStore } from '../support/sealed.ts';
+import { shareGateway } from '../support/shared.ts';
 import { commitAnyhow } from '../support/store-calls.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -31,7 +32,7 @@ const provider = (url: string, more: object = {}) => ({
   learn_limits: false,
   ...more,
 });
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     server: { access_log: 'all' },
     providers: {

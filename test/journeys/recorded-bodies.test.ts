@@ -3,13 +3,13 @@ import { gzipSync } from 'node:zlib';
 import { t as suite, test } from 'tap';
 import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
 import { type Behaviour, rst, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
 import { journalText, recordOf } from '../support/journal.ts';
+import { shareGateway } from '../support/shared.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const provider = { base_url: upstream.url, api_key: `\${TEST_PROVIDER_KEY}`, circuit_breaker: false };
 const limit = 4 * 1024;
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     audit: { bodies: true, headers: true, body_limit: `${limit}B`, without: ['/private'] },
     providers: {

@@ -195,12 +195,14 @@ async function startStandIn(t: Teardown): Promise<string> {
   return `http://127.0.0.1:${await listen(server)}`;
 }
 
+/** The files that a gateway with these options starts on. */
+export function startConfig(options: Pick<GatewayOptions, 'config' | 'files' | 'upstream'>): ConfigFiles {
+  return { ...providerFile(options), 'gateway.yaml': options.config ?? null, ...options.files };
+}
+
 /** Writes what a gateway with these options starts on into an existing directory. */
-export function writeStartConfig(
-  directory: string,
-  options: Pick<GatewayOptions, 'config' | 'files' | 'upstream'>,
-): void {
-  writeFiles(directory, { ...providerFile(options), 'gateway.yaml': options.config ?? null, ...options.files });
+export function writeStartConfig(directory: string, options: Parameters<typeof startConfig>[0]): void {
+  writeFiles(directory, startConfig(options));
 }
 
 function providerFile({ config, upstream }: GatewayOptions): ConfigFiles {
