@@ -67,8 +67,9 @@ export async function measureDashboard(session: Session, { rules, entries, round
   try {
     const world = await openWorld(session, { rules, entries });
     say(`${rules} rules, ${entries} audit entries, SQLite; ${rounds} rounds, warm browser cache`);
-    const browser = await startBrowser({ teardown: (undo) => undoing.unshift(undo) });
-    const { page, context } = await browser.open({ origin: world.proxy.url, path: restPath, key: MASTER_KEY });
+    const bench = { teardown: (undo: () => unknown) => undoing.unshift(undo) };
+    const browser = await startBrowser(bench);
+    const { page, context } = await browser.open(bench, { origin: world.proxy.url, path: restPath, key: MASTER_KEY });
     const cdp = await context.newCDPSession(page);
     await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
     const views = new Map<string, View[]>(pages.map(([path]) => [path, []]));

@@ -51,11 +51,9 @@ await waitFor('the requests to be recorded', async () => {
   return teams.every((path) => text.includes(`${path}/app`));
 });
 
-const scoped = await browser.open({ origin: proxy.url, key: keyOfB });
 for (const [path, shown, extent] of pages) {
   await test(`the page ${path === '' ? '/' : path} for a key of one subtree`, async (t) => {
-    const { page, complaints } = scoped;
-    await page.goto(`${proxy.url}/admin/dashboard${path}`);
+    const { page, complaints } = await browser.open(t, { origin: proxy.url, path, key: keyOfB });
     await page.getByText('You see /team-b and below.', { exact: true }).waitFor();
     const main = page.getByRole('main');
     await main
@@ -74,7 +72,7 @@ await test('every open page says that the control plane is lost, and goes on by 
   const expected = /status of 503|ERR_/;
   const opened: { path: string; shown: string; page: Awaited<ReturnType<typeof browser.open>>['page'] }[] = [];
   for (const [path, shown] of pages) {
-    const { page } = await browser.open({ origin: proxy.url, path, expected });
+    const { page } = await browser.open(t, { origin: proxy.url, path, expected });
     await page.getByRole('main').getByText(shown).first().waitFor();
     await page.evaluate('window.isFirst = true');
     opened.push({ path, shown, page });

@@ -23,17 +23,16 @@ const askAs = async (path: string): Promise<number> => {
 };
 
 /** Opens the page of rate limits; `key`: that of another operator. */
-async function openLimits(t: Test, { isAlone = false, key = masterKey } = {}) {
+async function openLimits(t: Test, key = masterKey) {
   const expected = /status of (401|403|503)|ERR_/;
-  const opened = await browser.open({ origin: proxy?.url ?? '', path: '/rate-limits', expected, isAlone, key });
-  t.teardown(() => opened.page.close());
+  const opened = await browser.open(t, { origin: proxy?.url ?? '', path: '/rate-limits', expected, key });
   const { page } = opened;
   const row = page.getByRole('row', { name: /\/team / });
   return { ...opened, row };
 }
 
 await test('log in, override a limit, see a request refused, delete the override, log out', async (t) => {
-  const { page, row, complaints, barriers } = await openLimits(t, { isAlone: true });
+  const { page, row, complaints, barriers } = await openLimits(t);
   t.equal(await askAs('/team/app'), 200);
   await row.getByText('1 / 100 requests').waitFor();
   await row.getByText('limits.yaml').waitFor();
@@ -93,7 +92,7 @@ await test('a rule is made, moved with a warning, and a mistake is said at its f
 await test('a scoped operator limits a path of its subtree, sees the refusal, and is refused beyond it', async (t) => {
   const body = { name: 'lead', user_path: '/team', dashboard_access: true };
   const issued = await (await fleet.admin('/admin/auth-keys', { method: 'POST', body })).json();
-  const { page, complaints } = await openLimits(t, { key: (issued as { value: string }).value });
+  const { page, complaints } = await openLimits(t, (issued as { value: string }).value);
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'New rule' }).click();
   await dialog.getByLabel('User path').fill('/elsewhere');

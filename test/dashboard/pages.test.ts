@@ -102,12 +102,9 @@ await waitFor('the requests to be recorded', async () => {
   return summary.requests >= 12;
 });
 
-// One tab for all pages: a new one costs as much as two pages.
-const tab = await browser.open({ origin: proxy.url });
 for (const [path, picture, shown] of pages) {
   await test(`the page ${path === '' ? '/' : path}, in both themes`, async (t) => {
-    const { page, complaints, barriers, turn, picture: keep } = tab;
-    await page.goto(`${proxy.url}/admin/dashboard${path}`);
+    const { page, complaints, barriers, turn, picture: keep } = await browser.open(t, { origin: proxy.url, path });
     await page.locator(shown).first().waitFor();
     for (const theme of ['light', 'dark'] as const) {
       await turn(theme);
@@ -123,7 +120,11 @@ for (const [path, picture, shown] of pages) {
 
 await test('a narrow screen shows the page, and its menu when it is asked for', async (t) => {
   const size = { width: 390, height: 844 };
-  const { page, complaints, barriers, picture } = await browser.open({ origin: proxy.url, path: '/rate-limits', size });
+  const { page, complaints, barriers, picture } = await browser.open(t, {
+    origin: proxy.url,
+    path: '/rate-limits',
+    size,
+  });
   await page.getByRole('table', { name: 'Rate limits' }).waitFor();
   const isWide = await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
   t.notOk(isWide, 'only the table scrolls sideways');
@@ -138,12 +139,11 @@ await test('a narrow screen shows the page, and its menu when it is asked for', 
 
 await test('the login keeps the rules, says what is wrong with a key, and leads to the page that was asked for', async (t) => {
   const expected = /status of 401/;
-  const opened = await browser.open({
+  const opened = await browser.open(t, {
     origin: proxy.url,
     path: '/rate-limits?scope=model',
     key: null,
     expected,
-    isAlone: true,
   });
   const { page, complaints, barriers, picture } = opened;
   t.same(await barriers(), []);
@@ -161,7 +161,7 @@ await test('the login keeps the rules, says what is wrong with a key, and leads 
 });
 
 await test('the viewer chooses a theme, which stays', async (t) => {
-  const { page } = await browser.open({ origin: proxy.url, isAlone: true });
+  const { page } = await browser.open(t, { origin: proxy.url });
   const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
   const light = await ground();
   await page.getByLabel('Theme').selectOption('dark');
@@ -175,7 +175,7 @@ await test('the viewer chooses a theme, which stays', async (t) => {
 await test('a scoped operator is told what it sees', async (t) => {
   const body = { name: probe, user_path: '/team-b', dashboard_access: true };
   const issued = (await (await proxy.fetch('/admin/auth-keys', { method: 'POST', body })).json()) as { value: string };
-  const opened = await browser.open({ origin: proxy.url, path: '/rate-limits', key: issued.value });
+  const opened = await browser.open(t, { origin: proxy.url, path: '/rate-limits', key: issued.value });
   const { page, complaints, barriers } = opened;
   await page.getByText('You see /team-b and below.').waitFor();
   await page.getByRole('table', { name: 'Rate limits' }).waitFor();

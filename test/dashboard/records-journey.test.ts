@@ -66,9 +66,7 @@ async function open(
   path: string,
   more: { readonly key?: string; readonly origin?: string; readonly expected?: RegExp } = {},
 ) {
-  const opened = await browser.open({ origin: proxy?.url ?? '', path, ...more });
-  t.teardown(() => opened.page.close());
-  return opened;
+  return browser.open(t, { origin: proxy?.url ?? '', path, ...more });
 }
 
 await test('find the refused request, read why, see it end by itself', async (t) => {

@@ -32,13 +32,12 @@ async function isServed(
 }
 
 async function open(t: Test, path: string, key?: string) {
-  const opened = await browser.open({
+  const opened = await browser.open(t, {
     origin: proxy?.url ?? '',
     path,
     expected: /status of (400|403|404|409)/,
     ...(key === undefined ? {} : { key }),
   });
-  t.teardown(() => opened.page.close());
   const { page } = opened;
   return { ...opened, dialog: page.getByRole('dialog') };
 }
