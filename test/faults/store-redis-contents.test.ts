@@ -77,6 +77,11 @@ await test('a full server: writes are refused as such, reads and deletions work,
   t.equal((await put('/full', 3)).status, 200);
 });
 
+const flushedField = `${'user_path 86400 /flushed'.length}:user_path 86400 /flushed:`;
+/** Whether the store has what the first proxy has counted for `/flushed`. */
+const isCounted = async (): Promise<boolean> =>
+  (await client.hexists('{gateway}:counters:proxy-1', flushedField)) === 1;
+
 await test('emptied with FLUSHALL: rules stay in force, it is said, and everything is written back, counters too', async (t) => {
   t.equal((await put('/flushed', 2)).status, 200);
   await untilCap('/flushed', 2);
@@ -86,8 +91,6 @@ await test('emptied with FLUSHALL: rules stay in force, it is said, and everythi
     const gauges = await Promise.all(fleet.proxies.map((proxy) => proxy.metric('gateway_state_store_emptied')));
     return gauges.every((gauge) => gauge === value);
   };
-  const field = `${'user_path 86400 /flushed'.length}:user_path 86400 /flushed:`;
-  const isCounted = async (): Promise<boolean> => (await client.hexists('{gateway}:counters:proxy-1', field)) === 1;
   await waitFor('the counter to be written', isCounted);
   t.ok(await emptied(0));
   t.teardown(() => fleet.controlPlane.signal('SIGCONT'));
@@ -116,6 +119,26 @@ await test('emptied with FLUSHALL: rules stay in force, it is said, and everythi
   t.equal(await client.hget(state, 'store_id'), before.storeId);
   t.equal((await put('/flushed', 3)).status, 200);
   await untilCap('/flushed', 3);
+});
+
+await test('emptied, and noticed by a proxy only when the rules were written back already: its counters are written again', async (t) => {
+  t.same(await statusesOf(first, '/flushed', 2), [200, 429]);
+  t.teardown(() => first.process.signal('SIGCONT'));
+  await underLoad(
+    t,
+    fleet,
+    async () => {
+      first.process.signal('SIGSTOP');
+      await client.flushall();
+      await waitFor('the rules to be written back', () => client.hexists(state, 'store_id'));
+      first.process.signal('SIGCONT');
+      await waitFor('the counter to be written again', isCounted);
+      await first.process.kill();
+      await first.restart();
+      t.same(await statusesOf(first, '/flushed', 1), [429]);
+    },
+    { proxies: [second] },
+  );
 });
 
 await test('poisoned documents, counters and heartbeats: each costs only itself, and the log names it', async (t) => {
