@@ -25,7 +25,6 @@ const isFull = process.env['RUNS'] === 'full';
  */
 const together: readonly (readonly [directory: string, mostFiles: number])[] = [
   ['test/dashboard/', 3],
-  ['test/faults/', 5],
   // These have one fleet, one after the other (test/support/shared.ts).
   ['test/journeys/fleet-', 20],
   ['test/journeys/', 14],
@@ -41,6 +40,11 @@ const together: readonly (readonly [directory: string, mostFiles: number])[] = [
   ['test/schemas/', 50],
   ['test/store/', 50],
 ];
+/**
+ * Faults of stores and of processes, which last for seconds: most of such a test is waiting, and what it must not wait for longer than
+ * is measured with the slowdown of the machine.
+ */
+const patientFaults = /^test\/faults\/(control-plane|counters|limits|proxy-process|records|store)/;
 /** Not these: they measure the memory of their process. */
 const alone = [
   'test/gitops/load.test.ts',
@@ -127,16 +131,25 @@ if (!isWhole) t.pipe(brief()).pipe(process.stdout);
 t.jobs = availableParallelism() + 2;
 t.ok(files.length > 0, `files: ${files.length}`);
 const parallel = files.filter((file) => !serial.includes(file));
+const isFault = (file: string): boolean => file.startsWith('test/faults/');
 const rowOf = (file: string): (typeof together)[number] | undefined =>
   alone.includes(file) ? undefined : together.find(([directory]) => file.startsWith(directory));
-const byRow = Map.groupBy(parallel, rowOf);
+const byRow = Map.groupBy(
+  parallel.filter((file) => !isFault(file)),
+  rowOf,
+);
 const groups = [undefined, ...together].flatMap((row) => inPieces(byRow.get(row) ?? [], row?.[1] ?? 1));
-const runGroups = (some: typeof groups): Promise<unknown> =>
+const runGroups = (some: readonly (readonly string[])[]): Promise<unknown> =>
   Promise.all(some.map((names) => (names.length > 1 ? runTogether(names) : run(names[0] ?? '', true))));
-const isOfFaults = ([first = '']: readonly string[]): boolean => first.startsWith('test/faults/');
-await runGroups(groups.filter((names) => !isOfFaults(names)));
+await runGroups(groups);
 // Faults have deadlines of seconds, which browsers beside them would use up.
+const faults = parallel.filter(isFault);
+const runFaults = (arePatient: boolean): Promise<unknown> => {
+  const some = faults.filter((file) => patientFaults.test(file) === arePatient);
+  return runGroups(inPieces(some, 4));
+};
+await runFaults(true);
 t.jobs = availableParallelism();
-await runGroups(groups.filter(isOfFaults));
+await runFaults(false);
 for (const file of files.filter((name) => serial.includes(name))) await run(file, false);
 t.end();
