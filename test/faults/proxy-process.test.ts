@@ -17,9 +17,8 @@ const upstream = await startFakeUpstream({ t: suite });
 suite.setTimeout(60_000);
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
 
-function start(t: Test, more: object = {}, files = {}): Promise<Gateway> {
-  return startGateway(t, { upstream, config: { ...limits(roomy, slots), ...more }, files });
-}
+const alias = (source: string) => ({ 'aliases.yaml': { aliases: [{ source, target: 'fake/fake-small' }] } });
+const gateway = await startGateway(suite, { upstream, config: limits(roomy, slots), files: alias('old') });
 
 function callOf(model: string, stream = false): string {
   return chatCall({ model, stream, messages: [] });
@@ -55,8 +54,6 @@ function processorSeconds({ process }: Gateway): number {
 }
 
 await test('no file descriptors left: connected clients are served, and new ones again when there are some', async (t) => {
-  const alias = (source: string) => ({ 'aliases.yaml': { aliases: [{ source, target: 'fake/fake-small' }] } });
-  const gateway = await start(t, {}, alias('old'));
   const { pid } = gateway.process;
   const caller = await openRaw(gateway.port, { t });
   t.equal((await exchange(caller, callOf('fake-small'))).status, 200, 'which leaves a connection to the provider');
@@ -139,7 +136,9 @@ function heartbeatReader(t: Test, { dataDir }: Gateway): () => number {
 await test('stopped for two seconds under load and continued: clients notice a pause and nothing else', async (t) => {
   const timeouts = { connect: '1s', first_byte: '1s', stream_idle: '1s' };
   const fake = { type: 'openai', base_url: upstream.url, models: [...upstream.models], timeouts };
-  const gateway = await start(t, { providers: { fake } });
+  await gateway.applyConfig({ 'providers.yaml': { providers: { fake } } });
+  const { requests: before } = await countsOf(gateway);
+  const asked = upstream.ledger.length;
   const gate = createGate();
   await upstream.behave([
     { kind: 'sse', chunks: [firstEvent, gate, firstEvent, lastEvent] },
@@ -150,7 +149,7 @@ await test('stopped for two seconds under load and continued: clients notice a p
   await stream.waitFor(({ responses }) => responses[0]?.text() === firstEvent);
   const held = await openRaw(gateway.port, { t });
   await held.send(callOf('fake-small'));
-  await upstream.waitFor((ledger) => ledger[1]?.bodyComplete);
+  await upstream.waitFor((ledger) => ledger[asked + 1]?.bodyComplete);
   const half = await openRaw(gateway.port, { t });
   await half.send(callOf('fake-small').slice(0, -10));
 
@@ -214,7 +213,7 @@ await test('stopped for two seconds under load and continued: clients notice a p
   await Promise.all([...lanes, look]);
   t.same([...statuses.keys()], [200], 'no request is lost');
   t.same(falls, [], 'no counter goes back');
-  t.match(await countsOf(gateway), { requests: 3 + (statuses.get(200) ?? 0), inFlight: 0 });
+  t.match(await countsOf(gateway), { requests: before + 3 + (statuses.get(200) ?? 0), inFlight: 0 });
   t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
   t.same(gateway.process.logs().slice(linesBefore), [], 'nothing to report');
   t.match(await (await gateway.fetch('/health/ready')).json(), { status: 'ready', reasons: [] });
