@@ -195,9 +195,9 @@ export function stepsOf(behaviour: Behaviour, entry: Entry, models: readonly str
     case 'drip':
       return chain([head(200, chunked)], drip(whole, answer.streaming ? ': drip\n' : ' ', behaviour.everyMs ?? 10));
     case 'endless-body': {
-      const block = chunk(answer.streaming ? (pieces[1] ?? '').repeat(256) : ' '.repeat(65_536));
+      const block = answer.streaming ? (pieces[1] ?? '').repeat(256) : ' '.repeat(65_536);
       const times = Math.ceil((behaviour.bytes ?? Number.POSITIVE_INFINITY) / block.length);
-      return chain([head(200, chunked)], repeat(block, times), [lastChunk]);
+      return chain([head(200, chunked)], repeat(chunk(block), times), [lastChunk]);
     }
     case 'long-sse-line': {
       const bytes = behaviour.bytes ?? 100_000_000;
