@@ -9,10 +9,10 @@ const open = new Set<Domain>();
 
 /** What tap makes of the package: one for each test. */
 export class Domain {
-  readonly onerror: Handler;
+  readonly report: Handler;
 
-  constructor(onerror: Handler) {
-    this.onerror = onerror;
+  constructor(report: Handler) {
+    this.report = report;
     open.add(this);
   }
 
@@ -28,6 +28,6 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     if (process.listenerCount(event) > 1) return;
     const last = [...open].at(-1);
     if (last === undefined) throw error;
-    last.onerror(error, event);
+    last.report(error, event);
   });
 }
