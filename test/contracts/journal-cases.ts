@@ -93,6 +93,22 @@ const cases: Readonly<Record<string, Case>> = {
     t.same(await readAll(openReader(t, place), 2), { ids: ['a-1', 'a-2'], unreadable: garbage.length });
   },
 
+  async 'texts of every script come back as they were, in short lines and in a long one'(t, place) {
+    const writer = openWriter(t, place, 'a');
+    const texts = ['/é', '/日本', '/😀', `/${'é'.repeat(400_000)}`, '/a'];
+    for (const [index, text] of texts.entries()) writer.append(lineOf(`a-${index}`, text));
+    await waitFor('the lines to be kept', () => writer.status().waitingRecords === 0);
+    const reader = openReader(t, place);
+    const found: string[] = [];
+    await waitFor('the records to be read', async () => {
+      const batch = await reader.next(10);
+      found.push(...(batch?.records ?? []).map(({ path }) => path));
+      await batch?.acknowledge();
+      return found.length >= texts.length;
+    });
+    t.same(found, texts);
+  },
+
   async 'a line of almost 4 MiB is kept, a longer one dropped'(t, place) {
     const writer = openWriter(t, place, 'a');
     await write(writer, ['a-1'], `/${'é'.repeat(2_097_000)}`);
