@@ -1,6 +1,6 @@
 // Redis takes no writes, is full, is emptied, or holds what the planes have not written: what is in force stays in force.
 import { t as suite, test } from 'tap';
-import { statusesOf } from '../support/consumer.ts';
+import { statusesOf, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
@@ -122,7 +122,10 @@ await test('emptied with FLUSHALL: rules stay in force, it is said, and everythi
 });
 
 await test('emptied, and noticed by a proxy only when the rules were written back already: its counters are written again', async (t) => {
+  const used = async (): Promise<number | undefined> =>
+    (await usageOf(first, '/flushed')).find(({ subject }) => subject === '/flushed')?.requests_used;
   t.same(await statusesOf(first, '/flushed', 2), [200, 429]);
+  t.equal(await used(), 3);
   t.teardown(() => first.process.signal('SIGCONT'));
   await underLoad(
     t,
@@ -135,6 +138,7 @@ await test('emptied, and noticed by a proxy only when the rules were written bac
       await waitFor('the counter to be written again', isCounted);
       await first.process.kill();
       await first.restart();
+      t.equal(await used(), 3);
       t.same(await statusesOf(first, '/flushed', 1), [429]);
     },
     { proxies: [second] },
