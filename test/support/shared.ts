@@ -61,12 +61,20 @@ async function removeAll({ admin }: Fleet): Promise<void> {
   const list = async <T>(path: string): Promise<T> => (await (await admin(`/admin/${path}`)).json()) as T;
   const remove = async (path: string, body?: object): Promise<void> => {
     const response = await admin(`/admin/${path}`, { method: 'DELETE', ...(body === undefined ? {} : { body }) });
-    await response.text();
+    const text = await response.text();
+    // An alias that others lead to can be removed after them.
+    if (!response.ok && response.status !== 409) throw new Error(`${path} was not removed: ${text}`);
   };
   const { rate_limits: rules } = await list<{ rate_limits: RuleRow[] }>('rate-limits');
   for (const { scope, subject, source, period_seconds: seconds } of rules) {
     const limit_key = seconds === 0 ? { period: 'concurrent' } : { period_seconds: seconds };
     if (source === 'manual') await remove('rate-limits', { scope, subject, limit_key });
+  }
+  const { budgets } = await list<{ budgets: Pick<RuleRow, 'scope' | 'subject' | 'source' | 'period_seconds'>[] }>(
+    'budgets',
+  );
+  for (const { scope, subject, source, period_seconds } of budgets) {
+    if (source === 'manual') await remove('budgets', { scope, subject, budget_key: { period_seconds } });
   }
   const { guardrails } = await list<{ guardrails: { name: string; source: string }[] }>('guardrails');
   for (const { name, source } of guardrails) if (source === 'manual') await remove('guardrails', { name });
