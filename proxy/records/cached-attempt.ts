@@ -13,13 +13,19 @@ const unknown: AttemptUsage = Object.freeze({
   cost: nothing,
 });
 
+/** What a kept answer would have used. */
+export function usageOfCached({ usage = unknown }: CachedFacts): AttemptUsage {
+  return { ...usage, cost: nothing };
+}
+
 /** Moments in milliseconds. `tracksUsage`: it has usage, with the tokens that were not asked for. */
 export function cachedAttempt(
-  { provider, type, model, usage = unknown }: CachedFacts,
+  facts: CachedFacts,
   startedAtMs: number,
   endedAtMs: number,
   tracksUsage: boolean,
 ): AttemptRecord {
+  const { provider, type, model } = facts;
   return {
     seq: 1,
     kind: 'cache',
@@ -30,6 +36,6 @@ export function cachedAttempt(
     duration_ns: Math.round((endedAtMs - startedAtMs) * 1e6),
     status_code: 200,
     success: true,
-    ...(tracksUsage ? { usage: { ...usage, cost: nothing } } : undefined),
+    ...(tracksUsage ? { usage: usageOfCached(facts) } : undefined),
   };
 }

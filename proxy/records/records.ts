@@ -55,9 +55,9 @@ export function createRecords(options: RecordsOptions): Records {
   let omitted = 0;
   const held = new Batch<Held>(append);
   /** What fails here must not cost the client its answer. */
-  const withBodies: typeof lineWithBodies = (line, trip, nowMs) => {
+  const withBodies = (line: string | Buffer, trip: RecordedTrip, nowMs: number): string | Buffer => {
     try {
-      return lineWithBodies(line, trip, nowMs);
+      return lineWithBodies(line.toString(), trip, nowMs);
     } catch (error) {
       reportFailure(error, trip.exchange.id);
       return line;

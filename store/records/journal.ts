@@ -19,8 +19,8 @@ export interface JournalStatus {
  * up to a bound, then the newest is dropped, counted, and told.
  */
 export interface Journal {
-  /** Takes the JSON of one record, up to 4 MiB, without a line break. Returns at once; it is written within the flush interval. */
-  append(line: string): void;
+  /** Takes the JSON of one record, up to 4 MiB, without a line break; bytes are copied. Returns at once; it is written within the flush interval. */
+  append(line: string | Buffer): void;
   status(): JournalStatus;
   /** Takes nothing more, and writes what waits, for a few seconds at most; what is left then is dropped. */
   close(): Promise<void>;

@@ -2,12 +2,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { singleFlight } from '../single-flight.ts';
 import type { Journal } from './journal.ts';
+import { type Lines, Portion, portionBytes } from './portion.ts';
 import { longestLineBytes } from './read-record.ts';
 
 /** What lies below: a file or Redis. Called with one portion at a time. */
 export interface LineSink {
-  /** Keeps lines, in their order; one that was kept before may come again. Never rejects. */
-  write(lines: readonly string[]): Promise<Kept>;
+  /** Keeps lines, in their order; one that was kept before may come again. Their bytes are written over when it has resolved. Never rejects. */
+  write(lines: Lines): Promise<Kept>;
   /** Resolves in bounded time. */
   close(): Promise<void>;
 }
@@ -28,8 +29,8 @@ export interface WaitingOptions {
   readonly closeWithinMs?: number;
 }
 
-/** Characters of one portion: made and written in a millisecond or two. A longer line is one of its own. */
-const portionCharacters = 256 * 1024;
+/** Portions that are kept for the next lines. */
+const mostSpare = 4;
 const retryMs = 50;
 const tooSlow = 'records come faster than the journal takes them';
 
@@ -38,7 +39,11 @@ export function bufferLines(
   sink: LineSink,
   { flushIntervalMs = 200, mostWaitingBytes = 32 * 1024 * 1024, closeWithinMs = 2_000 }: WaitingOptions = {},
 ): Journal {
-  const waiting: string[] = [];
+  /** The oldest is the first; lines are added to the last, if it is open. */
+  const waiting: Portion[] = [];
+  const spare: Portion[] = [];
+  let open: Portion | undefined;
+  let waitingRecords = 0;
   let waitingBytes = 0;
   let appended = 0;
   let dropped = 0;
@@ -53,18 +58,28 @@ export function bufferLines(
     if (waiting.length > 0) void flushing.join();
   }, flushIntervalMs).unref();
 
+  function begin(bytes: number): Portion {
+    const begun = bytes > portionBytes ? new Portion(bytes) : (spare.pop() ?? new Portion(portionBytes));
+    waiting.push(begun);
+    return begun;
+  }
+
   /** Writes what waits now; the rest stays after the first portion that is not kept whole. */
   async function flush(): Promise<void> {
-    let left = waiting.length;
+    let left = waitingRecords;
     while (left > 0) {
-      const portion = waiting.slice(0, portionLength(waiting));
-      const kept = await sink.write(portion);
+      const portion = waiting[0] as Portion;
+      if (portion === open) open = undefined;
+      const { count, trouble: found } = await sink.write(portion.lines());
       if (end.signal.aborted) return;
-      for (const line of waiting.splice(0, kept.count)) waitingBytes -= bytesOf(line);
-      left -= kept.count;
-      trouble = kept.trouble;
-      if (kept.count > 0) isFull = false;
-      if (kept.count < portion.length) return;
+      waitingBytes -= portion.forget(count);
+      waitingRecords -= count;
+      left -= count;
+      trouble = found;
+      if (count > 0) isFull = false;
+      if (portion.lineCount > 0) return;
+      waiting.shift();
+      if (portion.isReusable && spare.length < mostSpare) spare.push(portion);
     }
   }
 
@@ -80,29 +95,34 @@ export function bufferLines(
     clearInterval(timer);
     await within(closeWithinMs, drain());
     end.abort();
-    dropped += waiting.length;
+    dropped += waitingRecords;
     waiting.length = 0;
+    open = undefined;
+    waitingRecords = 0;
     waitingBytes = 0;
     await within(closeWithinMs, sink.close());
   }
 
   return {
     append(line) {
-      const bytes = bytesOf(line);
+      const bytes = 1 + (typeof line === 'string' ? Buffer.byteLength(line) : line.length);
       const hasRoom = waitingBytes + bytes <= mostWaitingBytes;
       if (!hasRoom) isFull = true;
       if (!hasRoom || isClosed || bytes > longestLineBytes) {
         dropped += 1;
         return;
       }
-      waiting.push(line);
+      const isBegun = open?.hasRoom(bytes) !== true;
+      if (open === undefined || isBegun) open = begin(bytes);
+      open.add(line, bytes);
       waitingBytes += bytes;
+      waitingRecords += 1;
       appended += 1;
-      // What waits for long is copied again and again while memory is collected.
-      if (waitingBytes >= portionCharacters && trouble === undefined) void flushing.join();
+      // Then the one before is full.
+      if (isBegun && waiting.length > 1 && trouble === undefined) void flushing.join();
     },
     status: () => ({
-      waitingRecords: waiting.length,
+      waitingRecords,
       waitingBytes,
       appendedRecords: appended,
       droppedRecords: dropped,
@@ -113,20 +133,6 @@ export function bufferLines(
       return closing;
     },
   };
-}
-
-/** As UTF-8, with its line break. */
-function bytesOf(line: string): number {
-  return Buffer.byteLength(line) + 1;
-}
-
-function portionLength(lines: readonly string[]): number {
-  let characters = 0;
-  const end = lines.findIndex((line, index) => {
-    characters += line.length;
-    return index > 0 && characters > portionCharacters;
-  });
-  return end === -1 ? lines.length : end;
 }
 
 /** Resolves when `work` has, at the latest after so many milliseconds. */

@@ -83,7 +83,7 @@ export async function auxiliaryStand(t: Test): Promise<AuxiliaryStand> {
     reportFailure: (error: unknown) => void reported.push(error),
     records: createRecords({
       captures: new CaptureBudget(0),
-      journal: { append: (line) => void records.push(JSON.parse(line) as RequestRecord) },
+      journal: { append: (line) => void records.push(JSON.parse(line.toString()) as RequestRecord) },
       instance: 'a:1',
       usageEnabled: true,
       random: () => 0,

@@ -1,4 +1,4 @@
-// The line of a record: however it is put together, it is what JSON.stringify makes of the record.
+// The line of a record: however it is put together, it says what JSON.stringify makes of the record.
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { readCall } from '../../proxy/call/call.ts';
@@ -6,6 +6,8 @@ import { refusal } from '../../proxy/errors.ts';
 import { RecordLines } from '../../proxy/records/record-lines.ts';
 import { type RecordedEnd, type RecordedTrip, recordOfTrip } from '../../proxy/records/record-of-trip.ts';
 import { priceOf } from '../../schemas/prices/price.ts';
+import type { AttemptUsage } from '../../schemas/records/usage.ts';
+import type { CachedFacts } from '../../store/cache/answer-cache.ts';
 import { anyCharacter } from '../support/arbitrary.ts';
 
 const targets = ['first', 'second "quoted"'].map((name, index) => ({
@@ -15,6 +17,9 @@ const targets = ['first', 'second "quoted"'].map((name, index) => ({
 }));
 const text = fc.oneof(
   fc.string({ maxLength: 12 }),
+  // Longer than its place was before, and longer than any place.
+  fc.string({ maxLength: 60 }),
+  fc.constant('é'.repeat(600)),
   fc.string({ unit: anyCharacter, maxLength: 8 }),
   fc.constant('plain'),
 );
@@ -51,6 +56,18 @@ const anyAttempt = fc.record({
 /** Half of all are usual ones. */
 const seldom = (value: fc.Arbitrary<unknown>, usual: unknown): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: value });
+const anyUsage: fc.Arbitrary<AttemptUsage> = fc.record(
+  {
+    input_tokens: count,
+    output_tokens: count,
+    total_tokens: count,
+    reasoning_tokens: count,
+    source: fc.constantFrom('reported', 'estimated'),
+    cost: fc.constantFrom(null, { input: 1, output: 2, total: 3 }),
+    provider_id: text,
+  },
+  { requiredKeys: ['input_tokens', 'output_tokens', 'total_tokens', 'source', 'cost'] },
+);
 const anyTrip: fc.Arbitrary<RecordedTrip> = fc.record({
   path: fc.constantFrom('/v1/chat/completions', '/v1/messages'),
   exchange: fc.record({
@@ -115,25 +132,30 @@ const anyEnd: fc.Arbitrary<RecordedEnd> = fc.record({
 
 /** What the cache and guardrails add to a trip that is the same otherwise. */
 const missed = { outcome: 'miss', hit: undefined } as const;
+const anyFacts = fc.record(
+  { provider: fc.constantFrom('first', 'é'), type: fc.constant('openai'), model: text, usage: anyUsage },
+  { requiredKeys: ['provider', 'type', 'model'] },
+);
 const passed = { findings: [], revisions: [] };
 
-/** Ids differ with each record. */
-function withoutId(line: string): string {
-  return line.replace(/^\{"id":"[0-9a-f-]{36}"/, '{"id":""');
+/** Ids differ with each record, and a line may have spaces between its values. */
+function withoutId(line: string | Buffer): string {
+  return JSON.stringify(JSON.parse(line.toString())).replace(/^\{"id":"[0-9a-f-]{36}"/, '{"id":""');
 }
 
 await test('a line is the JSON of its record, whatever was recorded before', async (t) => {
   for (const hasUsage of [true, false]) {
     const lines = new RecordLines({ hasUsage, instance: 'a:1' });
-    const check = (trip: RecordedTrip, end: RecordedEnd, hasAudit: boolean): void => {
-      for (const each of [trip, { ...trip, caching: missed }, { ...trip, guarding: passed }]) {
+    const check = (trip: RecordedTrip, end: RecordedEnd, facts: CachedFacts, hasAudit: boolean): void => {
+      const kept = { ...trip, accepted: undefined, caching: { outcome: 'hit', hit: { facts } } as const };
+      for (const each of [trip, { ...trip, caching: missed }, { ...trip, guarding: passed }, kept]) {
         const expected = withoutId(JSON.stringify(recordOfTrip(each, end, { hasAudit, hasUsage, instance: 'a:1' })));
         for (const line of [lines.ofTrip(each, end, hasAudit), lines.ofTrip(each, end, hasAudit)]) {
           if (withoutId(line) !== expected) throw new Error(`${line}\nis not\n${expected}`);
         }
       }
     };
-    fc.assert(fc.property(anyTrip, anyEnd, fc.boolean(), check), { numRuns: 1_000 });
+    fc.assert(fc.property(anyTrip, anyEnd, anyFacts, fc.boolean(), check), { numRuns: 1_000 });
     t.ok(lines.kept > 0, 'usual lines are put together');
   }
 });

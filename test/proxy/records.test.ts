@@ -60,7 +60,7 @@ function recordsOf(
   { status = 200, usageEnabled = true, random = 0.5 } = {},
 ): RequestRecord[] {
   const lines: string[] = [];
-  const journal = { append: (line: string): void => void lines.push(line) };
+  const journal = { append: (line: string | Buffer): void => void lines.push(line.toString()) };
   const records = createRecords({
     captures: new CaptureBudget(0),
     journal,

@@ -30,8 +30,6 @@ interface OpenSegment {
   bytes: number;
 }
 
-const lineFeed = 0x0a;
-
 /**
  * Lines are on the disk as soon as the system writes them there: a kill of this process loses none that were kept, a power cut may lose
  * those of the last seconds.
@@ -79,22 +77,21 @@ export function segmentSink({
   }
 
   return {
-    async write(lines): Promise<Kept> {
-      const bytes = Buffer.from(`${lines.join('\n')}\n`);
+    async write({ bytes, ends }): Promise<Kept> {
       try {
         segment ??= await openSegment();
       } catch (error) {
         return { count: 0, trouble: sentence(directory, error) };
       }
       const { written, failure } = await append(segment.file, bytes);
-      const kept = bytes.subarray(0, written);
-      segment.bytes += kept.lastIndexOf(lineFeed) + 1;
+      const count = failure === undefined ? ends.length : ends.filter((lineEnd) => lineEnd <= written).length;
+      segment.bytes += ends[count - 1] ?? 0;
       if (failure === undefined) {
         if (segment.bytes >= segmentBytes) await leave(segment, false);
-        return { count: lines.length, trouble: undefined };
+        return { count, trouble: undefined };
       }
       await leave(segment, true);
-      return { count: linesIn(kept), trouble: sentence(directory, failure) };
+      return { count, trouble: sentence(directory, failure) };
     },
     async close() {
       if (segment !== undefined) await leave(segment, false);
@@ -129,10 +126,6 @@ function isThere(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function linesIn(bytes: Buffer): number {
-  return bytes.reduce((count, byte) => (byte === lineFeed ? count + 1 : count), 0);
 }
 
 async function sizeOf(segments: readonly Segment[]): Promise<number> {

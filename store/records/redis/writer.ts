@@ -20,7 +20,8 @@ export function streamSink(
   const bounds = [String(mostEntries), String(mostBytes)];
   const full = 'the journal in Redis is full of records that the control plane has not read';
   return {
-    async write(lines) {
+    async write({ bytes, ends }) {
+      const lines = ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end - 1));
       try {
         const answer = await connection.script(appendScript, [keys.journal, keys.journalBytes], [...bounds, ...lines]);
         const count = typeof answer === 'number' ? answer : 0;
