@@ -46,6 +46,7 @@ const typed = Buffer.from('{"type":"');
 const usualUser = `${usualRole}user"`;
 const userBytes = Buffer.from(usualUser);
 
+const opening = 0x7b;
 const nothing: Buffer = Buffer.alloc(0);
 const lineBreak = Buffer.from('\n');
 
@@ -81,7 +82,7 @@ export function threadOf(rawHeaders: readonly string[], call: Said): string | un
   const named = threadOfHeaders(rawHeaders) ?? threadOfMembers(call) ?? nameOfUser(call);
   if (named !== undefined) return named;
   const beginning = beginningOf(call);
-  return beginning && digestOf(beginning, 'base64url');
+  return beginning && hash('sha256', Buffer.concat(beginning), 'base64url');
 }
 
 /** What a header calls the conversation. */
@@ -162,12 +163,6 @@ export function beginningOf(call: Said): readonly Buffer[] | undefined {
   return [...starts.flatMap((start) => [start ?? nothing, lineBreak]), turn];
 }
 
-/** SHA-256 of what a conversation begins with. */
-export function digestOf(beginning: readonly Buffer[], encoding: 'base64url' | 'hex'): string {
-  const [first = nothing] = beginning;
-  return hash('sha256', beginning.length === 1 ? first : Buffer.concat(beginning), encoding);
-}
-
 function messagesOf(call: Said): Buffer | undefined {
   for (const name of conversations) {
     const start = startOf(call, name);
@@ -189,13 +184,21 @@ function startOf(call: Said, name: string): Buffer | undefined {
  */
 function firstTurnEnd(list: Buffer): number {
   const user = list.indexOf(userBytes);
+  // Most conversations begin with a message of the user, and many calls have only that one.
+  if (user === 1 && list.indexOf(opening, user + 1) === -1) return trimmed(list, list.length);
   const hasAnswer = list.includes(assistant);
   const answer = hasAnswer ? list.indexOf(usualAnswer) : -1;
-  let end = answer === -1 ? list.length : answer;
+  const end = answer === -1 ? list.length : answer;
   const second = user === -1 ? -1 : list.indexOf(userBytes, user + 1);
   const isUsual = user !== -1 && user < end && (second === -1 || second > end);
   // Items of other kinds have no role; they may stand behind the user's.
   if (!isUsual || list.includes(typed) || (answer === -1 && hasAnswer)) return firstUserEnd(list);
+  return trimmed(list, end);
+}
+
+/** The end of the message before `from`. */
+function trimmed(list: Buffer, from: number): number {
+  let end = from;
   while (end > 0 && isBetween(list[end - 1] as number)) end -= 1;
   return end;
 }
@@ -208,7 +211,7 @@ function isBetween(byte: number): boolean {
 /** The same of any list, message by message. */
 function firstUserEnd(list: Buffer): number {
   try {
-    for (let at = skipSpace(list, 1); list[at] === 0x7b; ) {
+    for (let at = skipSpace(list, 1); list[at] === opening; ) {
       const end = skipValue(list, at);
       if (spells(list, at, usualUser)) return end;
       if (!spells(list, at, usualRole) && isOfUser(list.subarray(at, end))) return end;

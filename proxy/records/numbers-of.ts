@@ -2,8 +2,6 @@
 import { spells } from '../bytes/spells.ts';
 import type { Call } from '../call/call.ts';
 
-/** By their length; what the dialects call the longest answer. */
-const names = ['max_tokens', 'temperature', 'max_output_tokens', 'max_completion_tokens'];
 /** Longer ones are no usual numbers. Bytes. */
 const longestNumber = 24;
 
@@ -12,16 +10,30 @@ export function numbersOf({ body, members }: Pick<Call, 'body' | 'members'>): {
   readonly max_tokens?: number;
   readonly temperature?: number;
 } {
-  let most: number | undefined;
-  let temperature: number | undefined;
+  const numbers: { max_tokens?: number; temperature?: number } = {};
   for (const { keyStart, keyEnd, valueStart, valueEnd } of members) {
-    const name = names.find((each) => each.length === keyEnd - keyStart && spells(body, keyStart, each));
-    if (name === undefined || valueEnd - valueStart > longestNumber) continue;
+    const name = nameOf(keyEnd - keyStart);
+    if (name === undefined || valueEnd - valueStart > longestNumber || !spells(body, keyStart, name)) continue;
     const number = Number(body.toString('latin1', valueStart, valueEnd));
     if (!Number.isFinite(number)) continue;
-    if (name === 'temperature') temperature = number;
-    else most = number;
+    if (name === 'temperature') numbers.temperature = number;
+    else numbers.max_tokens = number;
   }
-  if (most === undefined && temperature === undefined) return {};
-  return { ...(most === undefined ? {} : { max_tokens: most }), ...(temperature === undefined ? {} : { temperature }) };
+  return numbers;
+}
+
+/** What the dialects call the longest answer, and the warmth. Each has a length of its own. */
+function nameOf(length: number): string | undefined {
+  switch (length) {
+    case 10:
+      return 'max_tokens';
+    case 11:
+      return 'temperature';
+    case 17:
+      return 'max_output_tokens';
+    case 21:
+      return 'max_completion_tokens';
+    default:
+      return undefined;
+  }
 }

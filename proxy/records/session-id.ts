@@ -2,7 +2,8 @@
 // so that no consumer can write into the session of another.
 import { hash } from 'node:crypto';
 import type { Call } from '../call/call.ts';
-import { beginningOf, digestOf, threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
+import { beginningOf, threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
+import { digestOf } from './remembered-digests.ts';
 
 /** Claude Code names its session in the user's id: `user_…_session_<uuid>`, or an object as text. */
 const sessionInUser = /(?:_session_|"session_id":")([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})/;
@@ -29,8 +30,10 @@ export function sessionIdOf(
   const beginning = call && beginningOf(call);
   if (beginning === undefined) return undefined;
   const isShort = beginning.every(({ length }) => length <= longText);
-  const content = digestOf(isShort ? beginning : beginning.flatMap(endsOf), 'hex').slice(0, contentDigits);
-  return `auto-${content}${scopeOf(userPath, call?.model ?? '')}`;
+  const parts = isShort ? beginning : beginning.flatMap(endsOf);
+  const [only] = parts;
+  const content = digestOf(parts.length === 1 && only !== undefined ? only : Buffer.concat(parts));
+  return `auto-${content.slice(0, contentDigits)}${scopeOf(userPath, call?.model ?? '')}`;
 }
 
 /** Of a long text its length and its ends: instructions begin alike, and questions end differently. A digest of all of it takes too long. */

@@ -1,14 +1,13 @@
 // Finds the usage object in an answer's bytes without parsing the answer.
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { type Member, scanObject } from '../bytes/scan.ts';
+import { spells } from '../bytes/spells.ts';
 import { type Counts, countsOf } from './counts.ts';
 import { readCounts } from './read-counts.ts';
 import { type TokenUsage, tokenUsageFrom } from './token-usage.ts';
 
 /** Inside a JSON string every quote is escaped, so these bytes are always a string of their own: a key, or a value. */
 const usageKey = Buffer.from('"usage"');
-/** A quote is too frequent to begin a search with. */
-const keyEnding = usageKey.subarray(1);
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -19,6 +18,8 @@ const newline = 0x0a;
 
 /** Longest usage object that is read: no provider comes near, and an endless one must not cost more. Bytes. */
 const longestObject = 16 * 1024;
+/** Where most answers have their usage: so far from their end at most. Bytes. */
+const longestEnding = 1024;
 /** How many objects are read in vain: they may lie in each other, and each would be read up to its end again. */
 const mostObjects = 16;
 
@@ -39,11 +40,40 @@ export function findCounts(body: Buffer): Counts | undefined {
 }
 
 function find(body: Buffer): Found | undefined {
-  const first = body.indexOf(keyEnding);
-  if (first === -1) return undefined;
-  const isOnly = !body.includes(keyEnding, first + keyEnding.length);
-  if (isOnly) return usageFrom(body, objectAfter(body, first - 1));
-  return topLevelUsage(body) ?? findLast(body);
+  const last = lastKey(body);
+  if (last === -1) return undefined;
+  const from = objectAfter(body, last);
+  const found = isNearEnd(body, from) ? usageFrom(body, from) : undefined;
+  return found ?? topLevelUsage(body) ?? findLast(body);
+}
+
+/** Where the last key, or text, of this name begins. Near the end of most answers: to ask for a search takes longer than to find it there. */
+function lastKey(body: Buffer): number {
+  const stop = Math.max(0, body.length - longestEnding);
+  for (let at = body.length - usageKey.length; at >= stop; at -= 1) {
+    if (body[at] === quote && body[at + 1] === usageKey[1] && spells(body, at + 1, 'usage"')) return at;
+  }
+  return body.lastIndexOf(usageKey);
+}
+
+/** Whether the object at `from` is a member of the top level: only that is closed behind it, after a few other members. */
+function isNearEnd(body: Buffer, from: number | undefined): from is number {
+  if (from === undefined || body.length - from > longestEnding) return false;
+  // Of the object and of what it lies in.
+  let depth = 1;
+  let isText = false;
+  for (let at = from; at < body.length; at += 1) {
+    const byte = body[at] as number;
+    if (byte === quote) isText = !isText;
+    else if (isText) {
+      if (byte === backslash) at += 1;
+    } else if (byte === opening) depth += 1;
+    else if (byte === closing) {
+      depth -= 1;
+      if (depth === 0) return skipSpace(body, at + 1) === body.length;
+    }
+  }
+  return false;
 }
 
 /**
