@@ -155,13 +155,12 @@ function putValues(places: Places, { trip, end, said, usage, id }: Ended): void 
 
 function putUsage(places: Places, usage: AttemptUsage): void {
   for (const name of Object.keys(usage) as (keyof AttemptUsage)[]) {
-    const value = usage[name];
-    if (name === 'source' || value === undefined || value === null) continue;
-    if (typeof value !== 'object') places.put(value);
-    else {
-      places.put(value.input);
-      places.put(value.output);
-      places.put(value.total);
+    if (name === 'source') continue;
+    if (name !== 'cost') places.put(usage[name] as string | number);
+    else if (usage.cost !== null) {
+      places.put(usage.cost.input);
+      places.put(usage.cost.output);
+      places.put(usage.cost.total);
     }
   }
 }

@@ -2,7 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { singleFlight } from '../single-flight.ts';
 import type { Journal } from './journal.ts';
-import { type Lines, Portion, portionBytes } from './portion.ts';
+import type { Lines } from './portion.ts';
+import { Portions } from './portions.ts';
 import { longestLineBytes } from './read-record.ts';
 
 /** What lies below: a file or Redis. Called with one portion at a time. */
@@ -29,8 +30,6 @@ export interface WaitingOptions {
   readonly closeWithinMs?: number;
 }
 
-/** Portions that are kept for the next lines. */
-const mostSpare = 4;
 const retryMs = 50;
 const tooSlow = 'records come faster than the journal takes them';
 
@@ -39,12 +38,7 @@ export function bufferLines(
   sink: LineSink,
   { flushIntervalMs = 200, mostWaitingBytes = 32 * 1024 * 1024, closeWithinMs = 2_000 }: WaitingOptions = {},
 ): Journal {
-  /** The oldest is the first; lines are added to the last, if it is open. */
-  const waiting: Portion[] = [];
-  const spare: Portion[] = [];
-  let open: Portion | undefined;
-  let waitingRecords = 0;
-  let waitingBytes = 0;
+  const waiting = new Portions();
   let appended = 0;
   let dropped = 0;
   let trouble: string | undefined;
@@ -55,36 +49,24 @@ export function bufferLines(
   let closing: Promise<void> | undefined;
   const flushing = singleFlight(flush);
   const timer = setInterval(() => {
-    if (waiting.length > 0) void flushing.join();
+    if (waiting.lines > 0) void flushing.join();
   }, flushIntervalMs).unref();
-
-  function begin(bytes: number): Portion {
-    const begun = bytes > portionBytes ? new Portion(bytes) : (spare.pop() ?? new Portion(portionBytes));
-    waiting.push(begun);
-    return begun;
-  }
 
   /** Writes what waits now; the rest stays after the first portion that is not kept whole. */
   async function flush(): Promise<void> {
-    let left = waitingRecords;
+    let left = waiting.lines;
     while (left > 0) {
-      const portion = waiting[0] as Portion;
-      if (portion === open) open = undefined;
-      const { count, trouble: found } = await sink.write(portion.lines());
+      const { count, trouble: found } = await sink.write(waiting.first().lines());
       if (end.signal.aborted) return;
-      waitingBytes -= portion.forget(count);
-      waitingRecords -= count;
       left -= count;
       trouble = found;
       if (count > 0) isFull = false;
-      if (portion.lineCount > 0) return;
-      waiting.shift();
-      if (portion.isReusable && spare.length < mostSpare) spare.push(portion);
+      if (!waiting.forget(count)) return;
     }
   }
 
   async function drain(): Promise<void> {
-    while (waiting.length > 0 && !end.signal.aborted) {
+    while (waiting.lines > 0 && !end.signal.aborted) {
       await flushing.next();
       if (trouble !== undefined) await pause(retryMs);
     }
@@ -95,35 +77,26 @@ export function bufferLines(
     clearInterval(timer);
     await within(closeWithinMs, drain());
     end.abort();
-    dropped += waitingRecords;
-    waiting.length = 0;
-    open = undefined;
-    waitingRecords = 0;
-    waitingBytes = 0;
+    dropped += waiting.lines;
+    waiting.clear();
     await within(closeWithinMs, sink.close());
   }
 
   return {
     append(line) {
       const bytes = 1 + (typeof line === 'string' ? Buffer.byteLength(line) : line.length);
-      const hasRoom = waitingBytes + bytes <= mostWaitingBytes;
+      const hasRoom = waiting.bytes + bytes <= mostWaitingBytes;
       if (!hasRoom) isFull = true;
       if (!hasRoom || isClosed || bytes > longestLineBytes) {
         dropped += 1;
         return;
       }
-      const isBegun = open?.hasRoom(bytes) !== true;
-      if (open === undefined || isBegun) open = begin(bytes);
-      open.add(line, bytes);
-      waitingBytes += bytes;
-      waitingRecords += 1;
       appended += 1;
-      // Then the one before is full.
-      if (isBegun && waiting.length > 1 && trouble === undefined) void flushing.join();
+      if (waiting.add(line, bytes) && trouble === undefined) void flushing.join();
     },
     status: () => ({
-      waitingRecords,
-      waitingBytes,
+      waitingRecords: waiting.lines,
+      waitingBytes: waiting.bytes,
       appendedRecords: appended,
       droppedRecords: dropped,
       trouble: trouble ?? (isFull ? tooSlow : undefined),

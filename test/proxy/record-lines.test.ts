@@ -151,7 +151,7 @@ await test('a line is the JSON of its record, whatever was recorded before', asy
       for (const each of [trip, { ...trip, caching: missed }, { ...trip, guarding: passed }, kept]) {
         const expected = withoutId(JSON.stringify(recordOfTrip(each, end, { hasAudit, hasUsage, instance: 'a:1' })));
         for (const line of [lines.ofTrip(each, end, hasAudit), lines.ofTrip(each, end, hasAudit)]) {
-          if (withoutId(line) !== expected) throw new Error(`${line}\nis not\n${expected}`);
+          if (withoutId(line) !== expected) throw new Error(`${line.toString()}\nis not\n${expected}`);
         }
       }
     };
