@@ -215,6 +215,12 @@ await test('stopped for two seconds under load and continued: clients notice a p
   t.same(falls, [], 'no counter goes back');
   t.match(await countsOf(gateway), { requests: before + 3 + (statuses.get(200) ?? 0), inFlight: 0 });
   t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
-  t.same(gateway.process.logs().slice(linesBefore), [], 'nothing to report');
+  // The journal had no descriptor in the case before, and says so with its next write.
+  const told = gateway.process.logs().slice(linesBefore);
+  t.same(
+    told.filter(({ msg }) => msg !== 'the journal of records works again'),
+    [],
+    'nothing to report',
+  );
   t.match(await (await gateway.fetch('/health/ready')).json(), { status: 'ready', reasons: [] });
 });
