@@ -82,7 +82,7 @@ export function threadOf(rawHeaders: readonly string[], call: Said): string | un
   const named = threadOfHeaders(rawHeaders) ?? threadOfMembers(call) ?? nameOfUser(call);
   if (named !== undefined) return named;
   const beginning = beginningOf(call);
-  return beginning && hash('sha256', Buffer.concat(beginning), 'base64url');
+  return beginning && hash('sha256', joined(beginning), 'base64url');
 }
 
 /** What a header calls the conversation. */
@@ -161,6 +161,12 @@ export function beginningOf(call: Said): readonly Buffer[] | undefined {
   const starts = prologues.map((name) => startOf(call, name));
   if (starts.every((start) => start === undefined)) return [turn];
   return [...starts.flatMap((start) => [start ?? nothing, lineBreak]), turn];
+}
+
+/** The parts of a beginning in one piece, which most have only one of. */
+export function joined(parts: readonly Buffer[]): Buffer {
+  const [first = nothing] = parts;
+  return parts.length === 1 ? first : Buffer.concat(parts);
 }
 
 function messagesOf(call: Said): Buffer | undefined {

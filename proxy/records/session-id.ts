@@ -2,7 +2,7 @@
 // so that no consumer can write into the session of another.
 import { hash } from 'node:crypto';
 import type { Call } from '../call/call.ts';
-import { beginningOf, threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
+import { beginningOf, joined, threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
 import { digestOf } from './remembered-digests.ts';
 
 /** Claude Code names its session in the user's id: `user_…_session_<uuid>`, or an object as text. */
@@ -30,9 +30,7 @@ export function sessionIdOf(
   const beginning = call && beginningOf(call);
   if (beginning === undefined) return undefined;
   const isShort = beginning.every(({ length }) => length <= longText);
-  const parts = isShort ? beginning : beginning.flatMap(endsOf);
-  const [only] = parts;
-  const content = digestOf(parts.length === 1 && only !== undefined ? only : Buffer.concat(parts));
+  const content = digestOf(joined(isShort ? beginning : beginning.flatMap(endsOf)));
   return `auto-${content.slice(0, contentDigits)}${scopeOf(userPath, call?.model ?? '')}`;
 }
 

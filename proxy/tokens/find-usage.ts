@@ -43,8 +43,14 @@ function find(body: Buffer): Found | undefined {
   const last = lastKey(body);
   if (last === -1) return undefined;
   const from = objectAfter(body, last);
-  const found = isNearEnd(body, from) ? usageFrom(body, from) : undefined;
+  const isNear = isNearEnd(body, from);
+  if (!isNear && isFirst(body, last)) return usageFrom(body, from);
+  const found = isNear ? usageFrom(body, from) : undefined;
   return found ?? topLevelUsage(body) ?? findLast(body);
+}
+
+function isFirst(body: Buffer, at: number): boolean {
+  return at === 0 || body.lastIndexOf(usageKey, at - 1) === -1;
 }
 
 /** Where the last key, or text, of this name begins. Near the end of most answers: to ask for a search takes longer than to find it there. */
@@ -56,24 +62,11 @@ function lastKey(body: Buffer): number {
   return body.lastIndexOf(usageKey);
 }
 
-/** Whether the object at `from` is a member of the top level: only that is closed behind it, after a few other members. */
-function isNearEnd(body: Buffer, from: number | undefined): from is number {
+/** Whether the object at `from` is a member of the top level, with little behind it: then the body ends where what it lies in is closed. */
+function isNearEnd(body: Buffer, from: number | undefined): boolean {
   if (from === undefined || body.length - from > longestEnding) return false;
-  // Of the object and of what it lies in.
-  let depth = 1;
-  let isText = false;
-  for (let at = from; at < body.length; at += 1) {
-    const byte = body[at] as number;
-    if (byte === quote) isText = !isText;
-    else if (isText) {
-      if (byte === backslash) at += 1;
-    } else if (byte === opening) depth += 1;
-    else if (byte === closing) {
-      depth -= 1;
-      if (depth === 0) return skipSpace(body, at + 1) === body.length;
-    }
-  }
-  return false;
+  const end = objectEnd(body, from, 1);
+  return end !== undefined && skipSpace(body, end) === body.length;
 }
 
 /**
@@ -145,10 +138,10 @@ function foundOf(counts: Counts): Found | undefined {
   return usage && { counts, usage };
 }
 
-/** Just past the object that opens at `from`; undefined when it does not close. */
-function objectEnd(body: Buffer, from: number): number | undefined {
+/** Just past the object that opens at `from`, or that one which it lies in at this depth; undefined when it does not close. */
+function objectEnd(body: Buffer, from: number, outer = 0): number | undefined {
   const stop = Math.min(body.length, from + longestObject);
-  let depth = 0;
+  let depth = outer;
   let isText = false;
   for (let at = from; at < stop; at += 1) {
     const byte = body[at];
