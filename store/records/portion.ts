@@ -14,7 +14,7 @@ export interface Lines {
 const lineFeed = 0x0a;
 
 export class Portion {
-  readonly #bytes: Buffer;
+  #bytes: Buffer;
   #used = 0;
   /** Just past each line. */
   #ends: number[] = [];
@@ -52,11 +52,13 @@ export class Portion {
     return { bytes: this.#bytes.subarray(0, this.#used), ends: this.#ends };
   }
 
-  /** Forgets the first lines, which were kept, and gives their bytes. What is left stays in order. */
+  /** Forgets the first lines, which were kept, and gives their bytes. What is left stays where it is. */
   forget(count: number): number {
-    if (count < this.#ends.length) this.#isReusable = false;
     const bytes = this.#ends[count - 1] ?? 0;
-    this.#bytes.copyWithin(0, bytes, this.#used);
+    if (count < this.#ends.length) {
+      this.#isReusable = false;
+      this.#bytes = this.#bytes.subarray(bytes);
+    }
     this.#used -= bytes;
     this.#ends = this.#ends.slice(count).map((end) => end - bytes);
     return bytes;

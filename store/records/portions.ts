@@ -29,7 +29,7 @@ export class Portions {
     return portion;
   }
 
-  /** The first lines of the first one were kept. False: some of it are left. */
+  /** The first lines of the first one were kept. False: lines of it are left. */
   forget(count: number): boolean {
     const portion = this.first();
     this.bytes -= portion.forget(count);
