@@ -136,7 +136,7 @@ await test('subscribers stay connected and hear nothing: a change is in force wi
     }
     t.comment(`in force after ${text(delays)}`);
     t.ok(Math.max(...delays) < (1_000 + graceMs) * slowdown());
-    t.ok(Math.max(...delays) > 20, 'no notification came');
+    t.ok(detour.muted > 0, 'notifications were sent, and none came');
     detour.isMuted = false;
   });
 });

@@ -175,6 +175,8 @@ export interface Detour {
   delayMs: () => number;
   /** Whether subscribers hear nothing any more, although they stay connected. */
   isMuted: boolean;
+  /** How often something was kept from a subscriber. */
+  muted: number;
   /** Whether these bytes of the server are lost, and the connection with them; default: never. */
   loses: (bytes: Buffer | string) => boolean;
   /** Whether these bytes of the server are lost and the connection stays; default: never. */
@@ -200,7 +202,11 @@ export async function startDetour(t: Teardown, server: Pick<RedisServer, 'port'>
       upstream.write(bytes);
     });
     upstream.on('data', (bytes) => {
-      if (silences > before || (hasSubscribed && detour.isMuted)) return;
+      if (silences > before) return;
+      if (hasSubscribed && detour.isMuted) {
+        detour.muted += 1;
+        return;
+      }
       if (detour.flood !== undefined) {
         pour(client, detour.flood);
         return;
@@ -235,6 +241,7 @@ export async function startDetour(t: Teardown, server: Pick<RedisServer, 'port'>
     url: `redis://127.0.0.1:${port}`,
     delayMs: () => 0,
     isMuted: false,
+    muted: 0,
     loses: () => false,
     swallows: () => false,
     flood: undefined,
