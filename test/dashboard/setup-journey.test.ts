@@ -65,6 +65,7 @@ await test('a key is created, used, rotated and revoked; its secret is shown onc
   await page.getByText('In force on all 2 proxies.').waitFor();
   t.ok((await isServed(secret)) && (await isServed(secret, 'chat', other)), 'what is shown as done is so everywhere');
   await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
   t.notMatch(await page.content(), secret.slice(6, -4), 'it is nowhere on the page any more');
   const row = page.getByRole('row', { name: /^Ann, editor/ });
   t.match(await row.textContent(), /sk-gw-.*editorstrial.*\/team-a\/ann.*chat.*active/s);
