@@ -151,7 +151,7 @@ const runFaults = (arePatient: boolean): Promise<unknown> => {
 // Two cores are busy for half of the time with four of these at once.
 t.jobs = availableParallelism() * 3;
 await runFaults(true);
-t.jobs = availableParallelism();
+t.jobs = availableParallelism() + 2;
 await runFaults(false);
 for (const file of files.filter((name) => serial.includes(name))) await run(file, false);
 t.end();
