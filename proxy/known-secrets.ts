@@ -18,14 +18,15 @@ const shortestKey = 8;
 /** The key that the client has shown, and those of the providers that were asked. */
 export function knownSecrets({ exchange, failed = [], accepted }: SecretHolder): readonly string[] {
   const { authorization = '', apiKey = '' } = exchange.head ?? {};
-  const shown = [apiKey, authorization.slice(authorization.indexOf(' ') + 1)].filter(
-    (key) => key.length >= shortestKey,
-  );
-  if (failed.length === 0) return accepted === undefined ? shown : [...shown, ...secretsOf(accepted)];
-  const asked = [...failed, ...(accepted === undefined ? [] : [accepted])];
-  return [...new Set([...shown, ...asked.flatMap(secretsOf)])];
+  const known: string[] = [];
+  if (apiKey.length >= shortestKey) known.push(apiKey);
+  const shown = authorization.slice(authorization.indexOf(' ') + 1);
+  if (shown.length >= shortestKey) known.push(shown);
+  for (const asked of failed) addSecrets(known, asked);
+  if (accepted !== undefined) addSecrets(known, accepted);
+  return known;
 }
 
-function secretsOf({ target }: AskedHolder): readonly string[] {
-  return target.upstream.secrets ?? [];
+function addSecrets(known: string[], { target }: AskedHolder): void {
+  for (const secret of target.upstream.secrets ?? []) if (!known.includes(secret)) known.push(secret);
 }

@@ -19,6 +19,12 @@ export interface CaptureFacts extends Omit<StreamFacts, 'requestBody'> {
   readonly isObject: boolean;
 }
 
+/** Bodies of which nothing is missing, in the form in which they came. */
+export interface WholeBodies {
+  readonly request: Buffer;
+  readonly answer: Buffer;
+}
+
 const nothing: WrittenBody = { json: undefined, isTooBig: false };
 
 export class BodyCapture implements Tap {
@@ -81,6 +87,16 @@ export class BodyCapture implements Tap {
     return (this.#stream ?? this.#whole ?? this.#body?.bytes)?.length ?? 0;
   }
 
+  /** Undefined: one of them is not there as it came, or too long. */
+  wholeBodies(): WholeBodies | undefined {
+    const request = this.#request ?? wholeOf(this.#passing);
+    const answer = this.#stream === undefined ? (this.#whole ?? wholeOf(this.#body)) : undefined;
+    if (request === undefined || answer === undefined || this.#answer.contentEncoding !== undefined) return undefined;
+    return Math.max(request.length, answer.length) > this.#mostBytes
+      ? undefined
+      : { request: withoutMark(request), answer };
+  }
+
   /** What is recorded of the request. */
   request({ secrets, isObject }: CaptureFacts): WrittenBody {
     const bytes = this.#request ?? this.#passing?.bytes;
@@ -127,6 +143,10 @@ export class BodyCapture implements Tap {
       return { json: clean, isTooBig: stream.isCut };
     return writeText(json, { isCut: true, mostBytes: this.#mostBytes, secrets });
   }
+}
+
+function wholeOf(body: BoundedBytes | undefined): Buffer | undefined {
+  return body?.isCut === false ? body.bytes : undefined;
 }
 
 /** A byte order mark is no part of a text. */

@@ -58,9 +58,9 @@ export function writeText(
 }
 
 /** Undefined: it is no JSON object or list, or cannot be shown as one. */
-function jsonIn({ bytes, secrets, isObject = false }: KnownBody): string | undefined {
+function jsonIn({ bytes, secrets, isObject: isKnown = false }: KnownBody): string | undefined {
   const first = bytes[skipSpace(bytes, 0)];
-  if (!isObject && first !== openBracket && (first !== openBrace || !isUtf8(bytes) || !isWholeObject(bytes)))
+  if (!isKnown && first !== openBracket && (first !== openBrace || !isUtf8(bytes) || !isObject(bytes)))
     return undefined;
   const text = bytes.toString('utf8');
   if (first === openBracket && !isJson(text)) return undefined;
@@ -69,7 +69,8 @@ function jsonIn({ bytes, secrets, isObject = false }: KnownBody): string | undef
   return clean?.includes('\n') || clean?.includes('\r') ? clean.replace(/[\r\n]+\s*/g, '') : clean;
 }
 
-function isWholeObject(bytes: Buffer): boolean {
+/** Whether these bytes, which are UTF-8, are one JSON object. */
+export function isObject(bytes: Buffer): boolean {
   try {
     scanObject(bytes);
     return true;

@@ -57,7 +57,7 @@ export function createRecords(options: RecordsOptions): Records {
   /** What fails here must not cost the client its answer. */
   const withBodies = (line: string | Buffer, trip: RecordedTrip, nowMs: number): string | Buffer => {
     try {
-      return lineWithBodies(line.toString(), trip, nowMs);
+      return lineWithBodies(line, trip, nowMs);
     } catch (error) {
       reportFailure(error, trip.exchange.id);
       return line;

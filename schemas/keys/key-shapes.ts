@@ -25,6 +25,8 @@ const short = 64;
 /** The values of such parameters in an address. */
 const parameters = /([?&](?:[\w-]*(?:key|token|secret|password|signature)|sig|auth)=)[^&#\s"]+/gi;
 
+/** Keys of OpenAI, Anthropic and this gateway begin so. */
+const openAiKey = 'sk-';
 /** A character that keys have, written as an escape of JSON. */
 const escapedLetter = /\\u00(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
 const literal = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
@@ -56,10 +58,22 @@ export function withoutSecrets(text: string, secrets: readonly string[], isCut: 
  * The same of a JSON text, which stays one. Undefined where it would not: a secret stands outside of its texts.
  */
 export function jsonWithoutSecrets(json: string, secrets: readonly string[]): string | undefined {
-  const isEscaped = json.includes('\\u00') && escapedLetter.test(json);
-  if (!isEscaped && !secrets.some((secret) => mayHold(json, secret))) return withoutKeys(json);
+  if (!isEscaped(json) && !secrets.some((secret) => mayHold(json, secret))) return withoutKeys(json);
   const clean = json.replace(literal, (text) => cleanLiteral(text, secrets));
   return secrets.some((secret) => clean.includes(secret)) ? undefined : clean;
+}
+
+/** False: nothing in this JSON text looks like a key, and none of these secrets is in it. */
+export function mayHoldSecret(json: string, secrets: readonly string[]): boolean {
+  if (mayHoldKey(json) || json.includes('earer') || isEscaped(json)) return true;
+  // A secret of the most frequent kind would have been found as a key.
+  for (const secret of secrets) if (!secret.startsWith(openAiKey) && mayHold(json, secret)) return true;
+  return false;
+}
+
+/** Whether a character that keys have may be written as an escape. */
+function isEscaped(json: string): boolean {
+  return json.includes('\\u00') && escapedLetter.test(json);
 }
 
 /** Whether the secret may stand in a JSON text, also with its characters escaped that JSON must escape, or that some writers do. */

@@ -168,7 +168,8 @@ await test('of ten thousand rules a page asks for those in view, and searches al
     limits: [{ period: 'day', max_requests: 10 + index }],
   }));
   await proxy.applyConfig({ 'limits.yaml': { rate_limits: { user_paths } } }, 20_000);
-  const isListed = async () => (await (await fleet.admin('/admin/rate-limits?user_path=/many/09999')).text()).includes('/many/09999');
+  const isListed = async () =>
+    (await (await fleet.admin('/admin/rate-limits?user_path=/many/09999')).text()).includes('/many/09999');
   await waitFor('the control plane to list them', isListed);
   const { page, complaints, barriers } = await openLimits(t);
   const table = page.getByRole('table', { name: 'Rate limits' });

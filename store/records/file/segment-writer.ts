@@ -1,5 +1,6 @@
 // The journal of one process in files: appends to a segment, begins a new one when it is long or could not be written to.
 import { randomBytes } from 'node:crypto';
+import { fstatSync } from 'node:fs';
 import { access, type FileHandle, open, stat, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type FileLock, lockFile } from '../../file-lock.ts';
@@ -114,7 +115,8 @@ async function append(
       if (bytesWritten === 0) throw new Error('nothing was written');
       written += bytesWritten;
     }
-    const { nlink } = await file.stat();
+    // Of a file that is open and was just written to: it takes 2 µs, and a way to another thread and back 20.
+    const { nlink } = fstatSync(file.fd);
     return nlink > 0 ? { written, failure: undefined } : { written: 0, failure: new Error('it was removed') };
   } catch (failure) {
     return { written, failure };
