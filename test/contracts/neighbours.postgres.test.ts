@@ -1,13 +1,13 @@
-// The contract of the semantic cache on a real PostgreSQL with pgvector, and what happens where the extension or the server is missing.
+// The contract of the semantic cache on PostgreSQL with pgvector, and what happens where the extension or the server is missing.
 import { t as all, type Test, test } from 'tap';
 import type { Neighbours } from '../../store/cache/semantic/neighbours.ts';
 import { openPostgresNeighbours } from '../../store/cache/semantic/postgres.ts';
-import { startPostgres, withoutVectors } from '../support/postgres.ts';
+import { startVectorPostgres } from '../support/pglite.ts';
+import { startPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { placed, testNeighbours } from './neighbours-cases.ts';
 
-const server = await startPostgres(all);
-const skip = await withoutVectors(server);
+const server = await startVectorPostgres(all);
 
 function open(t: Test, databaseUrl: string, { mostEntries = 100, timeoutMs = 30_000 } = {}): Neighbours {
   const cache = openPostgresNeighbours({ databaseUrl, mostEntries, timeoutMs });
@@ -17,12 +17,12 @@ function open(t: Test, databaseUrl: string, { mostEntries = 100, timeoutMs = 30_
 
 const name = 'postgres';
 const engine = async (t: Test, mostEntries: number) => open(t, await server.database(), { mostEntries });
-if (skip === false) await testNeighbours({ name, open: engine });
-else await test(`${name}: the contract`, { skip }, () => undefined);
+await testNeighbours({ name, open: engine });
 
 await test('postgres: a server without the extension, or a user who may not create it, is told what to do', async (t) => {
-  const address = await server.database();
-  await server.query(address, 'CREATE ROLE stranger LOGIN');
+  const plain = await startPostgres(t);
+  const address = await plain.database();
+  await plain.query(address, 'CREATE ROLE stranger LOGIN');
   const cache = open(t, address.replace('gateway@', 'stranger:s3cret@'));
   const refusal = cache.ready();
   await t.rejects(refusal, {
@@ -35,7 +35,7 @@ await test('postgres: a server without the extension, or a user who may not crea
   await waitFor('it to be dropped', () => cache.status().dropped === 1);
 });
 
-await test('postgres: a user who may nothing but use the table needs no more', { skip }, async (t) => {
+await test('postgres: a user who may nothing but use the table needs no more', async (t) => {
   const address = await server.database();
   await open(t, address).ready();
   await server.query(
@@ -49,7 +49,7 @@ await test('postgres: a user who may nothing but use the table needs no more', {
   t.equal(cache.status().dropped, 0);
 });
 
-await test('postgres: proxies share what was put, and a dropped table is made again', { skip }, async (t) => {
+await test('postgres: proxies share what was put, and a dropped table is made again', async (t) => {
   const address = await server.database();
   const [one, other] = [open(t, address), open(t, address)];
   one.put(placed('a'), 0);
@@ -59,9 +59,7 @@ await test('postgres: proxies share what was put, and a dropped table is made ag
   t.equal(await one.nearest(placed(''), 0), undefined);
 });
 
-await test('postgres: a server that hangs or is gone is given up at the deadline, and used again', {
-  skip,
-}, async (t) => {
+await test('postgres: a server that hangs or is gone is given up at the deadline, and used again', async (t) => {
   const cache = open(t, await server.database(), { timeoutMs: 500 });
   await cache.ready();
   server.freeze();

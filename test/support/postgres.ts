@@ -124,16 +124,8 @@ export async function startPostgres(t: Teardown): Promise<PostgresServer> {
   }
 }
 
-/** Why a test that needs pgvector is skipped; false: it is not, the server has the extension. */
-export async function withoutVectors(server: PostgresServer): Promise<string | false> {
-  const sql = `SELECT 1 FROM pg_available_extensions WHERE name = 'vector'`;
-  const [available] = await server.query(await server.database(), sql);
-  return (
-    available === undefined && 'this PostgreSQL has no pgvector (Debian 13: apt-get install postgresql-17-pgvector)'
-  );
-}
-
-async function query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+/** Runs SQL with a connection of its own. */
+export async function query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();
