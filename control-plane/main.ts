@@ -87,7 +87,8 @@ const budgets = await openBudgets({ config, managed, records: () => records.stor
 let follower: Follower | undefined;
 const configStatus = (): FollowStatus | undefined => follower?.status();
 const recordSettings = { ...environment, instance: identity.instance };
-const records = keepRecords(recordSettings, { config, configStatus, nowMs, log, stored: budgets.ask });
+const { ask: stored, countedSinceMs } = budgets;
+const records = keepRecords(recordSettings, { config, configStatus, nowMs, log, countedSinceMs, stored });
 let expiry: Expiry | undefined;
 const warnUnenforced = (): void => {
   if (config.isLoaded) warnOfRules(managed.documents, config.rules, config.prerequisites(), nowMs());

@@ -17,7 +17,7 @@ import type { DocumentsInForce } from './documents-in-force.ts';
 
 export interface BudgetsParts {
   readonly config: ConfigInForce;
-  readonly managed: Pick<DocumentsInForce, 'documents'>;
+  readonly managed: Pick<DocumentsInForce, 'documents' | 'credentials'>;
   /** Not called before there is a configuration. */
   readonly records: () => Pick<RecordStore, 'spend'>;
   readonly store: Pick<StateStore, 'writeHeartbeat'>;
@@ -31,6 +31,8 @@ export interface OpenBudgets {
   readonly watch: BudgetWatch;
   /** Records have come into the store: what was spent is asked for again. */
   readonly ask: () => void;
+  /** From when on usage counts for a budget; 0: that is not known yet; Infinity: there is none. Unix milliseconds. */
+  readonly countedSinceMs: () => number;
   /** A configuration is in force, or other documents are. */
   changed(): void;
   /** From now on expired budgets are removed. Gives the parts of the admin API. */
@@ -55,6 +57,7 @@ export async function openBudgets(parts: BudgetsParts): Promise<OpenBudgets> {
   return {
     watch,
     ask: () => watch.recordsArrived(),
+    countedSinceMs: () => (config.isLoaded && managed.credentials.isComplete ? watch.countedSinceMs() : 0),
     changed() {
       if (!config.isLoaded) return;
       const now = Math.floor(nowMs());

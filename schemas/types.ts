@@ -722,7 +722,7 @@ export interface BudgetWindows {
  */
 export interface Usage {
   /**
-   * How long records of usage are kept; at most 365d.
+   * How long records of usage are kept; at most 365d. Those that a budget still counts are kept until its window ends.
    */
   retention: string;
   /**

@@ -41,6 +41,8 @@ export interface BudgetWatch {
   changed(): void;
   /** What was spent, asked for after this call. Rejects when the record store does not answer. */
   refresh(): Promise<BudgetFigures>;
+  /** From when on usage counts for a budget; Infinity: there is none. Unix milliseconds. */
+  countedSinceMs(): number;
   /** As of the last answer; empty before. */
   standings(): readonly BudgetStanding[];
   /** Stops watching. */
@@ -122,6 +124,11 @@ export function watchBudgets({ records, store, budgets, anchors, nowMs, log }: B
       isDue = true;
     },
     refresh: () => asking.next(),
+    countedSinceMs() {
+      const now = Math.floor(nowMs());
+      const asked = questionsOf(budgets(now), anchors(), now);
+      return asked.reduce((earliest, { question }) => Math.min(earliest, question.fromMs), Number.POSITIVE_INFINITY);
+    },
     standings: () => standings,
     close: () => clearInterval(timer),
   };

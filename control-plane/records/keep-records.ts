@@ -47,6 +47,8 @@ export interface KeptRecordsParts {
   readonly configStatus: () => Pick<FollowStatus, 'revision'> | undefined;
   readonly nowMs: () => number;
   readonly log: Log;
+  /** From when on usage counts for a budget. Unix milliseconds. */
+  readonly countedSinceMs: () => number;
   /** Called when records have come into the store. */
   readonly stored: () => void;
 }
@@ -54,7 +56,7 @@ export interface KeptRecordsParts {
 /** Opens the store and begins to fill it. */
 export function keepRecords(
   settings: RecordSettings,
-  { config, configStatus, nowMs, log, stored }: KeptRecordsParts,
+  { config, configStatus, nowMs, log, countedSinceMs, stored }: KeptRecordsParts,
 ): KeptRecords {
   const { dataDirectory: directory, databaseUrl } = settings;
   const store = openRecordStore({ directory, databaseUrl });
@@ -62,7 +64,7 @@ export function keepRecords(
   const journal = openJournal({ ...settings, instance: controlPlaneFolder });
   const watch = watchJournal(journal, log);
   const drain = drainJournal({ reader, store, log, stored });
-  const pruning = pruneRecords(store, () => beginnings(config.retention, nowMs()), log);
+  const pruning = pruneRecords(store, () => beginnings(config.retention, nowMs(), countedSinceMs()), log);
   return {
     store,
     status() {
@@ -84,9 +86,10 @@ export function keepRecords(
   };
 }
 
-function beginnings({ audit, usage }: RecordRetention, nowMs: number): Retention {
+/** What is older is removed; but a budget that was spent stays spent until its window ends, so usage that counts for one is kept. */
+export function beginnings({ audit, usage }: RecordRetention, nowMs: number, countedSinceMs: number): Retention {
   return {
     auditBeforeMs: nowMs - retentionMs(audit.retention),
-    usageBeforeMs: nowMs - retentionMs(usage.retention),
+    usageBeforeMs: Math.min(nowMs - retentionMs(usage.retention), countedSinceMs),
   };
 }

@@ -3,6 +3,7 @@ import { type Test, test } from 'tap';
 import { type BudgetStanding, verdictsOf } from '../../control-plane/budgets/standing.ts';
 import { createThresholdLines } from '../../control-plane/budgets/thresholds.ts';
 import { watchBudgets } from '../../control-plane/budgets/watch.ts';
+import { beginnings } from '../../control-plane/records/keep-records.ts';
 import type { BudgetReset } from '../../schemas/budgets/budget-reset.ts';
 import { type MergedBudget, mergeBudgets } from '../../schemas/budgets/merge-budgets.ts';
 import { mostVerdicts, readVerdicts, verdictsBody } from '../../schemas/budgets/verdicts.ts';
@@ -184,4 +185,15 @@ await test('more verdicts than can be told leave out those in shadow first, and 
     void lines.push(text ?? (typeof fields === 'string' ? fields : ''));
   createThresholdLines({ info: say, warn: say })(off.map((budget) => standing(budget, children)));
   t.same(lines, []);
+});
+
+await test('usage that a budget counts is kept until its window ends, however short its retention', async (t) => {
+  const { at, watch } = watching(t);
+  const retention = { audit: { retention: '1d' }, usage: { retention: '7d' } };
+  const kept = () => beginnings(retention, at.nowMs, watch.countedSinceMs());
+  at.nowMs = Date.UTC(2026, 2, 20, 12);
+  t.same(kept(), { auditBeforeMs: Date.UTC(2026, 2, 19, 12), usageBeforeMs: Date.UTC(2026, 2, 1) }, 'the month');
+  at.nowMs = Date.UTC(2026, 3, 3);
+  t.equal(kept().usageBeforeMs, Date.UTC(2026, 2, 27), 'the last month is over');
+  t.same(beginnings(retention, start, Number.POSITIVE_INFINITY).usageBeforeMs, start - 7 * 86_400_000, 'no budget');
 });
