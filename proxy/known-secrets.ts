@@ -20,7 +20,7 @@ export function knownSecrets({ exchange, failed = [], accepted }: SecretHolder):
   const { authorization = '', apiKey = '' } = exchange.head ?? {};
   const known: string[] = [];
   if (apiKey.length >= shortestKey) known.push(apiKey);
-  const shown = authorization.slice(authorization.indexOf(' ') + 1);
+  const shown = authorization.slice(authorization.indexOf(' ') + 1).trim();
   if (shown.length >= shortestKey) known.push(shown);
   for (const asked of failed) addSecrets(known, asked);
   if (accepted !== undefined) addSecrets(known, accepted);

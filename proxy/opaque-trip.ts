@@ -81,6 +81,11 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
     return undefined;
   }
 
+  /** It reads, deletes or uploads, or counts tokens. */
+  get isFree(): boolean {
+    return this.method !== 'POST' || this.door.counts === 'nothing' || this.aim?.operation === 'count_tokens';
+  }
+
   /** Takes a part of the line, unless all is over. */
   override step<Value>(part: Step<this, Value>, value: Value): void {
     if (!this.#isOver) super.step(part, value);

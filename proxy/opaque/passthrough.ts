@@ -1,8 +1,10 @@
 // The door /p/{provider}/{endpoint}: a request goes to a provider as it is, with the gateway's key in place of the client's.
+import { withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { allowsTarget } from '../../schemas/keys/model-access.ts';
 import { type Call, readCall } from '../call/call.ts';
 import { Refusal, refusal } from '../errors.ts';
 import { alwaysGuarded } from '../guardrails/applying.ts';
+import { knownSecrets } from '../known-secrets.ts';
 import { relayed } from '../providers/dialects.ts';
 import type { Speaker } from '../providers/provider-error.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
@@ -56,7 +58,11 @@ function aimAt({ path, upstream, read, knock }: Passed, whole: Buffer | undefine
   const operation = operationOf(path.endpoint);
   const speech = relayed[operation ?? (upstream.type === 'anthropic' ? 'messages' : 'chat')];
   const speaker: Speaker = { name, secrets, readError: speech.readError };
-  const model = modelOfPath(path.endpoint) ?? read?.model ?? '';
+  // It is what the client says, and only told of.
+  const model = withoutSecrets(modelOfPath(path.endpoint) ?? read?.model ?? '', [
+    ...knownSecrets({ exchange }),
+    ...secrets,
+  ]);
   const target: OpaqueTarget = {
     upstream,
     model,

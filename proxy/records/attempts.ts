@@ -34,7 +34,7 @@ export interface RecordedAttempt extends LoggedAttempt {
   readonly answer: (NonNullable<LoggedAttempt['answer']> & FailedAnswer) | undefined;
 }
 
-/** Of an attempt that failed and cost nothing as far as is known, and of one that only read. */
+/** Of an attempt that failed and cost nothing as far as is known, and of one that asked no model. */
 const free: AttemptUsage = Object.freeze({
   input_tokens: 0,
   output_tokens: 0,
@@ -53,8 +53,8 @@ export interface AcceptedAttempt {
   readonly attempt: RecordedAttempt;
   /** Undefined: nothing says what was used. */
   readonly usage: TokenUsage | undefined;
-  /** It only reads, so it costs nothing. */
-  readonly isRead: boolean;
+  /** Nothing was done for it that costs. */
+  readonly isFree: boolean;
   /** What broke its answer off. */
   readonly broken: Refusal | undefined;
   /** The provider's id of the answer. */
@@ -119,8 +119,8 @@ function kindOf(attempt: RecordedAttempt, before: RecordedAttempt | undefined): 
 }
 
 /** What the attempt that was relayed used. */
-export function usageOfAccepted({ attempt, usage, isRead, providerId }: AcceptedAttempt): AttemptUsage {
-  const unsaid = isRead ? free : unknown;
+export function usageOfAccepted({ attempt, usage, isFree, providerId }: AcceptedAttempt): AttemptUsage {
+  const unsaid = isFree ? free : unknown;
   return usage === undefined ? unsaid : attemptUsage(usage, priceOf(attempt), providerId);
 }
 

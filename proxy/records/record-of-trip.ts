@@ -48,6 +48,8 @@ export interface RecordedTrip
   extends Omit<LoggedTrip, 'call' | 'route' | 'exchange' | 'principal' | 'snapshot' | 'ending' | 'caching'> {
   readonly exchange: Pick<ModelRequest, 'id' | 'startedAtMs' | 'clientAddress' | 'caller' | 'request'> &
     Partial<Pick<Exchange, 'head' | 'told'>>;
+  /** No model does anything for it. */
+  readonly isFree?: boolean;
   /** The session, where it is not that of the call itself. */
   readonly sessionId?: string | undefined;
   readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings; readonly hasBudgets: boolean };
@@ -97,14 +99,14 @@ export function attemptsOf(trip: RecordedTrip, end: RecordedEnd): readonly Place
 
 /** What became of the attempt that was relayed. */
 export function acceptedOf(
-  { asked, ending: { refused } }: RecordedTrip,
+  { isFree = false, ending: { refused } }: Pick<RecordedTrip, 'isFree' | 'ending'>,
   accepted: NonNullable<RecordedTrip['accepted']>,
   { usage, nowMs }: RecordedEnd,
 ): AcceptedAttempt {
   return {
     attempt: accepted,
     usage,
-    isRead: asked !== undefined && asked.method !== 'POST',
+    isFree,
     broken: refused?.provider === undefined ? undefined : refused,
     providerId: accepted.upstreamId,
     endedAtMs: nowMs,

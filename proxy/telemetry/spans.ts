@@ -1,7 +1,9 @@
 // The spans of a model request that is over: one of the request (server), one of each attempt (client). Bodies, headers, keys and messages of
 // errors are in none; texts of strangers are cut.
+import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import type { RequestTrace } from '../call/trace-context.ts';
 import type { ModelRequest } from '../connection/exchange.ts';
+import { knownSecrets } from '../known-secrets.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
 import { numbersOf } from '../records/numbers-of.ts';
 import type { RecordedEnd, RecordedTrip } from '../records/record-of-trip.ts';
@@ -78,10 +80,11 @@ export function requestSpan(trip: TracedTrip, end: RecordedEnd, trace: RequestTr
   const { method, path: asked } = trip.asked ?? { method: 'POST', path };
   const { refused } = trip.ending;
   const caller = principal ?? exchange.caller;
+  const secrets = knownSecrets(trip);
   const attributes: Attributes = {
     'http.request.method': method,
     'http.route': path,
-    'url.path': asked.slice(0, longestText),
+    'url.path': withoutKeysOfQuery(asked.slice(0, longestText), secrets),
     'url.scheme': 'http',
     'http.response.status_code': end.status,
     'gen_ai.operation.name': operationOf(path),
@@ -90,7 +93,8 @@ export function requestSpan(trip: TracedTrip, end: RecordedEnd, trace: RequestTr
     'gateway.config_revision': snapshot.revision,
     'gateway.attempts': trip.failed.length + (trip.accepted === undefined ? 0 : 1),
   };
-  if (call !== undefined) attributes['gen_ai.request.model'] = call.model.slice(0, longestText);
+  if (call !== undefined)
+    attributes['gen_ai.request.model'] = withoutSecrets(call.model.slice(0, longestText), secrets);
   if (call !== undefined && route?.isAlias === true) attributes['gateway.alias'] = call.model.slice(0, longestText);
   if (caller?.userPath !== undefined) attributes['gateway.user_path'] = caller.userPath.slice(0, longestText);
   // As in the access log: the master key has no id.

@@ -28,7 +28,7 @@ const parameters = /([?&](?:[\w-]*(?:key|token|secret|password|signature)|sig|au
 /** Keys of OpenAI, Anthropic and this gateway begin so. */
 const openAiKey = 'sk-';
 /** A character that keys have, written as an escape of JSON. */
-const escapedLetter = /\\u00(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
+const escapedLetter = /\\u00(?:2[bdef]|3[\dd]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
 const literal = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
 /** A word at the end of a text that was cut may be the beginning of a key. Characters. */
 const mostBegun = 256;

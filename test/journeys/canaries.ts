@@ -105,6 +105,7 @@ function doors(): Request[] {
     upload('files', { purpose: 'user_data', provider: 'fake' }),
     simple('batches', { input_file_id: canary(), endpoint: '/v1/chat/completions', completion_window: '24h' }),
     { ...simple('messages/batches', {}), body: { requests: [line(`${marker('messages/batches')} ${canary()}`)] } },
+    { ...simple('passed', { model: canary() }), path: '/p/fake/v1/chat/completions' },
     { ...simple('anything', {}), path: `/p/fake/keys/${canary()}/${own.TEST_PROVIDER_KEY}` },
   ];
 }

@@ -251,8 +251,12 @@ await test('figures go by provider and model; no secret, no question and no user
     [...names].some((name) => name.startsWith('gateway.')),
     'a user path would make series without end',
   );
+  await ask({}, { model: 'sk-canary-of-a-model' });
+  await (await gateway.fetch('/p/second/keys/sk-canary-of-a-path', { method: 'POST', body: {} })).text();
+  const paths = () => collector.spans().map(({ attributes }) => String(attributes['url.path']));
+  await waitFor('the span of the path', () => paths().some((path) => path.includes('/p/second/keys')));
   const all = collector.texts.join('\n');
-  for (const secret of [masterKey, providerKey, collectorSecret, 'canary question'])
+  for (const secret of [masterKey, providerKey, collectorSecret, 'canary question', 'canary-of-a'])
     t.notOk(all.includes(secret), secret);
   t.ok(collector.headers.every(({ authorization }) => authorization === `Bearer ${collectorSecret}`));
   t.notOk([...gateway.process.stdout, ...gateway.process.stderr].some((line) => line.includes(collectorSecret)));

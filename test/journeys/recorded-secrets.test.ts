@@ -136,6 +136,10 @@ await test('with files', async (t) => {
   holdsMarkers(t, journal, 'the journal');
   t.match(opened.data, { request_headers: { upgrade: 'websocket' }, response_headers: { 'x-request-id': /^req_/ } });
   t.equal(opened.data?.request_body, undefined, 'no frame is recorded');
+  const stored = journaled({ dataDir: data }).find(
+    ({ path, status_code }) => path === '/v1/files' && status_code === 200,
+  );
+  t.match(stored?.attempts?.[0]?.usage, { cost: { total: 0 } }, 'a file costs nothing');
   await fleet.restartControlPlane();
   await waitFor('all entries', async () => (await countOf(stand)) >= sent);
   const issued = await write(stand);

@@ -37,6 +37,7 @@ await test('keys are taken out wherever they begin, and words are left', async (
   t.equal(withoutSecrets('a p4ssw0rd"x b p4ss', configured, true), `a ${R} b ${R}`, 'of a cut text also a beginning');
   t.equal(jsonWithoutSecrets('{"a":"p4ssw0rd\\"x"}', ['p4ssw0rd"x', 'zz']), '{"a":"p4ssw0rd\\"x"}'.replace(/p.*x/, R));
   t.equal(jsonWithoutSecrets('{"a":"to\\/the\\/door"}', ['to/the/door']), `{"a":"${R}"}`);
+  t.equal(jsonWithoutSecrets('{"a":"to\\u002fthe\\u002Fdoor"}', ['to/the/door']), `{"a":"${R}"}`);
   t.equal(jsonWithoutSecrets('{"12345678":"\\u0073k-abcdefgh"}', configured), `{"${R}":"${R}"}`);
   t.equal(jsonWithoutSecrets('{"a":12345678}', configured), undefined, 'a number cannot be replaced');
   t.equal(

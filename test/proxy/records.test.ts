@@ -3,7 +3,9 @@ import { test } from 'tap';
 import { readCall } from '../../proxy/call/call.ts';
 import { CaptureBudget } from '../../proxy/capture/capture-budget.ts';
 import { refusal, upstreamRefusal } from '../../proxy/errors.ts';
-import type { RecordedTrip } from '../../proxy/records/record-of-trip.ts';
+import { knownSecrets } from '../../proxy/known-secrets.ts';
+import { usageOfAccepted } from '../../proxy/records/attempts.ts';
+import { acceptedOf, type RecordedTrip } from '../../proxy/records/record-of-trip.ts';
 import { createRecords } from '../../proxy/records/records.ts';
 import { sessionIdOf } from '../../proxy/records/session-id.ts';
 import type { AuditSettings } from '../../proxy/snapshot/snapshot.ts';
@@ -134,6 +136,20 @@ await test('each attempt has its kind, its error and what it cost', async (t) =>
   t.match(attemptsOf({ failed: [endedBetween], accepted: behind })[1], { kind: 'failover' }, 'asked at once');
   const unreached = { ...refused, isSent: false, answer: { status: 0 } };
   t.equal(attemptsOf({ failed: [unreached] })[0]?.usage, undefined, 'a provider that was not reached cost nothing');
+});
+
+await test('what no answer tells costs an unknown amount, and nothing where no model was asked', (t) => {
+  const end = { status: 200, usage: undefined, nowMs: 110 };
+  const costOf = (isFree: boolean) => usageOfAccepted(acceptedOf({ ...least, isFree }, answered, end)).cost;
+  t.equal(costOf(false), null);
+  t.equal(costOf(true)?.total, 0);
+  t.end();
+});
+
+await test('the key of the client is known however many blanks stand before it', (t) => {
+  const head = { authorization: 'Bearer   the-master-key-42', apiKey: 'short' };
+  t.same(knownSecrets({ exchange: { head } }), ['the-master-key-42']);
+  t.end();
 });
 
 await test('names that a client chose take little room', async (t) => {
