@@ -119,7 +119,7 @@ export function matching(all: readonly UsageEntry[], filter: UsageFilter, search
       (sessionId === undefined || entry.session_id === sessionId) &&
       (cacheMode === 'all' || (cacheMode === 'cached') === (entry.cache_type !== undefined)) &&
       (search === undefined ||
-        [entry.request_id, entry.model, entry.session_id ?? ''].some((text) =>
+        [entry.request_id, entry.model, entry.provider, entry.provider_name, entry.session_id ?? ''].some((text) =>
           text.toLowerCase().includes(search.toLowerCase()),
         )),
   );

@@ -89,7 +89,8 @@ function bucketsOf(sums: readonly Sums[], edges: readonly number[]): AuditBucket
     return {
       startMs: edges[index] ?? 0,
       requests: count(() => true),
-      succeeded: count((statusClass) => statusClass === 2),
+      // A session that was opened is told as 101.
+      succeeded: count((statusClass) => statusClass <= 2),
       clientErrors: count((statusClass) => statusClass === 4 || statusClass === 429),
       refused: count((statusClass) => statusClass === 429),
       serverErrors: count((statusClass) => statusClass === 5),

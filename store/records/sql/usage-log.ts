@@ -8,9 +8,11 @@ import { partSums, rollupFor } from './usage-parts.ts';
 import { countUsage } from './usage-sums.ts';
 
 const newestFirst = 'ORDER BY at_ms DESC, id DESC';
+/** Of the table of models. */
+const names = ['model', 'provider', 'provider_name'] as const;
 const requests = { columns: [], measures: ['requests'] } as const;
 
-/** `search` is looked for in request id, model and session; it folds ASCII case. Undefined comes out of a thread's JSON as null. */
+/** `search` is looked for in request id, model, provider and session; it folds ASCII case. Undefined comes out of a thread's JSON as null. */
 export async function listUsage(
   statements: Statements,
   filter: UsageFilter,
@@ -33,7 +35,11 @@ interface Ids {
 
 async function has(statements: Statements, search: string): Promise<Condition> {
   const { dialect } = statements;
-  const models = await numbersLike(statements, 'model', contains(dialect, 'model', search));
+  const models = await numbersLike(
+    statements,
+    'model',
+    anyOf(...names.map((column) => contains(dialect, column, search))),
+  );
   return anyOf(
     models.length === 0 ? undefined : condition(dialect.isOneOf('model', 'BIGINT'), models),
     contains(dialect, 'request_id', search),
