@@ -51,10 +51,14 @@ export interface KeptResponses {
   /** That a provider keeps the response itself. False when the id is none of a response: it is not remembered. */
   remember(id: string, home: ResponseHome & { readonly userPath: string }): Promise<boolean>;
   homeOf(id: string, userPath: string): Promise<ResponseHome | undefined>;
+  /** That its provider makes the response in the background, with this model. */
+  begin(id: string, begun: { readonly model: string; readonly userPath: string }): Promise<boolean>;
+  /** Gives the model of a response that was begun, once in all. */
+  finish(id: string, userPath: string): Promise<string | undefined>;
 }
 
 /** Kinds of kept items. */
-const [response, responseHome] = ['response', 'response_home'];
+const [response, responseHome, responseBegun] = ['response', 'response_home', 'response_begun'];
 
 /** `resp_` and 1 to 128 letters, digits, hyphens or underscores. */
 export function isResponseId(id: string): boolean {
@@ -90,7 +94,7 @@ export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): 
     },
     async forget(id, userPath) {
       if (!isResponseId(id)) return false;
-      const kinds = [response, responseHome];
+      const kinds = [response, responseHome, responseBegun];
       const removed = await Promise.all(kinds.map((kind) => kept.remove({ kind, id, owner: userPath })));
       return removed.includes(true);
     },
@@ -98,6 +102,13 @@ export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): 
     async homeOf(id, userPath) {
       const { provider, key } = (await get({ kind: responseHome, id, owner: userPath })) ?? {};
       return typeof provider === 'string' && typeof key === 'string' ? { provider, key } : undefined;
+    },
+    begin: (id, { model, userPath }) => put({ kind: responseBegun, id, owner: userPath }, { model }),
+    async finish(id, userPath) {
+      const key = { kind: responseBegun, id, owner: userPath };
+      const { model } = (await get(key)) ?? {};
+      // Of several that read it at once, one removes it.
+      return typeof model === 'string' && (await kept.remove(key)) ? model : undefined;
     },
   };
 }

@@ -27,6 +27,12 @@ export function questionsOf(budgets: readonly MergedBudget[], anchors: Anchors, 
   });
 }
 
+/** From when on usage counts for one of these budgets; Infinity: there is none. Unix milliseconds. */
+export function countedSinceMs(budgets: readonly MergedBudget[], anchors: Anchors, nowMs: number): number {
+  const asked = questionsOf(budgets, anchors, Math.floor(nowMs));
+  return asked.reduce((earliest, { question }) => Math.min(earliest, question.fromMs), Number.POSITIVE_INFINITY);
+}
+
 /** Where a standing belongs: a template and a plain budget of one key may stand beside each other. */
 export function placeOfBudget({ key, perChild }: Pick<MergedBudget, 'key' | 'perChild'>): string {
   return `${perChild} ${key}`;

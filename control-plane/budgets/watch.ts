@@ -6,7 +6,7 @@ import type { RecordStore } from '../../store/records/record-store.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 import { publishVerdicts, revisionOfVerdicts } from '../../store/state/budget-verdicts.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
-import { type BudgetStanding, placeOfBudget, questionsOf, verdictsOf } from './standing.ts';
+import { type BudgetStanding, countedSinceMs, placeOfBudget, questionsOf, verdictsOf } from './standing.ts';
 import { createThresholdLines } from './thresholds.ts';
 
 /** How often it is looked whether there is something to ask; without a reason, budgets are asked for once a second. Milliseconds. */
@@ -124,11 +124,7 @@ export function watchBudgets({ records, store, budgets, anchors, nowMs, log }: B
       isDue = true;
     },
     refresh: () => asking.next(),
-    countedSinceMs() {
-      const now = Math.floor(nowMs());
-      const asked = questionsOf(budgets(now), anchors(), now);
-      return asked.reduce((earliest, { question }) => Math.min(earliest, question.fromMs), Number.POSITIVE_INFINITY);
-    },
+    countedSinceMs: () => countedSinceMs(budgets(nowMs()), anchors(), nowMs()),
     standings: () => standings,
     close: () => clearInterval(timer),
   };

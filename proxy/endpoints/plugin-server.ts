@@ -26,6 +26,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller; anonymous on public paths. */
     principal: Principal;
+    /** Undefined: the server got it from elsewhere, as in tests. */
+    exchange: Exchange | undefined;
     /** As it is echoed. */
     requestId: string;
   }
@@ -77,6 +79,7 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
     for (const each of [method].flat()) known.push({ path: url, method: each });
   });
   app.decorateRequest('principal');
+  app.decorateRequest('exchange');
   app.decorateRequest('requestId', '');
   // No request has a body, whatever type it names.
   app.removeAllContentTypeParsers();
@@ -84,6 +87,7 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
   app.addHook('onRequest', async (request) => {
     const visit = visits.get(request.raw);
     request.principal = visit?.principal ?? anonymous;
+    request.exchange = visit?.exchange;
     request.requestId = visit?.exchange.id ?? '';
   });
   const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {

@@ -10,6 +10,7 @@ import type { ResponseHome } from '../kept-responses.ts';
 import { upstreamIdHeader } from '../providers/upstream-id.ts';
 import { askHome, type HomeAnswer, type HomeQuestion } from '../stored-responses/ask-home.ts';
 import type { FoundResponse } from '../stored-responses/stored-responses.ts';
+import { chargeBackground } from './charge-background.ts';
 
 type Asked = FastifyRequest<{ Params: { id: string } }>;
 
@@ -38,12 +39,14 @@ export const responses: FastifyPluginAsync<{ gateway: Gateway }> = async (app, {
 
   async function ask(
     home: ResponseHome,
-    { params: { id }, raw, requestId }: Asked,
+    { params: { id }, raw, requestId, exchange, principal }: Asked,
     { method, path, query }: Pick<HomeQuestion, 'method' | 'path' | 'query'>,
   ): Promise<HomeAnswer> {
     const question = { method, path: `/${id}${path}`, query, requestId, rawHeaders: raw.rawHeaders };
     const answer = await askHome(home, question, { snapshot: gateway.current(), pools, deadlines, nowMs });
     if (answer === undefined) throw notFound(id);
+    if (exchange !== undefined && tellsResponse(method, path))
+      await chargeBackground({ id, home, answer, exchange, principal }, gateway);
     return answer;
   }
 
@@ -83,6 +86,10 @@ export const responses: FastifyPluginAsync<{ gateway: Gateway }> = async (app, {
     throw refusal('unsupported_response_operation', { fill: { id, what: 'cancelled', because } });
   });
 };
+
+function tellsResponse(method: string, path: string): boolean {
+  return method !== 'DELETE' && path !== '/input_items';
+}
 
 function notFound(id: string): Error {
   return refusal('response_not_found', { fill: { id } });

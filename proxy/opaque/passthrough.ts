@@ -8,7 +8,8 @@ import { knownSecrets } from '../known-secrets.ts';
 import { relayed } from '../providers/dialects.ts';
 import type { Speaker } from '../providers/provider-error.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
-import type { Snapshot, Target, Upstream } from '../snapshot/snapshot.ts';
+import { findTarget } from '../snapshot/find-target.ts';
+import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
 import { UsageTap } from '../tokens/usage-tap.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
@@ -67,7 +68,7 @@ function aimAt({ path, upstream, read, knock }: Passed, whole: Buffer | undefine
     upstream,
     model,
     isPassed: true,
-    remembered: knock.method === 'POST' ? targetOf(upstream, modelAsked(path.endpoint, read), snapshot) : undefined,
+    remembered: knock.method === 'POST' ? findTarget(upstream, modelAsked(path.endpoint, read), snapshot) : undefined,
     path: pathBelow(opaque, path),
     headers: forwardedHeaders(exchange.request.rawHeaders, { configured, usual: opaque.headers, userPathHeader }),
     keyStyle: opaque.keyStyle,
@@ -89,12 +90,6 @@ function aimAt({ path, upstream, read, knock }: Passed, whole: Buffer | undefine
 /** The model that does the work; undefined: none, or it is not known. A model in a body counts only where the provider looks for it. */
 function modelAsked(endpoint: string, read: Call | undefined): string | undefined {
   return modelOfPath(endpoint) ?? (takesModelFromBody(endpoint) ? read?.model : undefined);
-}
-
-/** The model of the config that is asked for; undefined: none of it. */
-function targetOf(upstream: Upstream, model: string | undefined, { routes }: Snapshot): Target | undefined {
-  const { targets = [] } = routes.get(`${upstream.name}/${model ?? ''}`) ?? {};
-  return targets.find((target) => target.upstream === upstream && target.model === model);
 }
 
 /** The provider with this name, else those of this type. */

@@ -52,18 +52,20 @@ function isUnwanted(call: Call): boolean {
 
 type Kept = Pick<Keeping, 'principal' | 'exchange'> & { readonly call: Call };
 
-function tapOf(answer: Answer, { home, reading, routed }: Accepted, kept: Kept, parts: Parts): ResponseTap {
+function tapOf(answer: Answer, { home, reading, routed, target }: Accepted, kept: Kept, parts: Parts): ResponseTap {
   const { storedResponses, reportFailure } = parts;
   const { principal, exchange, call } = kept;
   const { body, continues } = call;
   const userPath = principal?.userPath ?? '/';
   const take = (response: JsonObject, bytes: number): void => {
     const id = textOf(response['id']) ?? '';
+    const { status = 'completed' } = response;
     if (home !== undefined) {
-      storedResponses.remember(id, userPath, home);
+      // Each stream begins so, too.
+      const isBegun = !answer.stream && (status === 'queued' || status === 'in_progress');
+      storedResponses.remember(id, userPath, home, isBegun ? target.model : undefined);
       return;
     }
-    const { status = 'completed' } = response;
     if (status !== 'completed' && status !== 'incomplete') return;
     const spoken = routed.call === call ? reading?.translated.spoken.body : undefined;
     const asked = spoken ?? { ...parseObject(body.toString('utf8')), ...previous(continues) };

@@ -15,7 +15,7 @@ const mostPendingBytes = 32 * 1024 * 1024;
 /** A response that can be asked for: one that the gateway keeps, or the place of one that a provider keeps. */
 export type FoundResponse =
   | { readonly record: StoredResponse; readonly home?: undefined }
-  | { readonly record?: undefined; readonly home: ResponseHome };
+  | { readonly record?: undefined; readonly home: ResponseHome; readonly begun?: string | undefined };
 
 /** What became of responses: kept here or at a provider, not kept because they are too large or cannot be read, lost because writing failed. */
 export const storingOutcomes = ['kept', 'remembered', 'not_kept', 'failed'] as const;
@@ -52,9 +52,15 @@ export class StoredResponses {
     else this.#write(id, userPath, { record }, bytes);
   }
 
-  /** Remembers which provider keeps a response. */
-  remember(id: string, userPath: string, home: ResponseHome): void {
-    this.#write(id, userPath, { home }, 0);
+  /** Remembers which provider keeps a response. `begun`: the model that makes it in the background. */
+  remember(id: string, userPath: string, home: ResponseHome, begun?: string): void {
+    this.#write(id, userPath, { home, begun }, 0);
+  }
+
+  /** Gives the model of a response that was begun in the background, once in all. Rejects as the store does. */
+  async finish(id: string, userPath: string): Promise<string | undefined> {
+    await this.#pending.get(keyOf(id, userPath))?.written;
+    return this.#kept.finish(id, userPath);
   }
 
   /** A response that was to be kept cannot be. */
@@ -108,8 +114,11 @@ export class StoredResponses {
     this.#pending.set(key, pending);
   }
 
-  async #put(id: string, userPath: string, { record, home }: FoundResponse): Promise<StoringOutcome> {
+  async #put(id: string, userPath: string, found: FoundResponse): Promise<StoringOutcome> {
+    const { record, home } = found;
     if (home !== undefined) {
+      const { begun: model } = found;
+      if (model !== undefined) await this.#kept.begin(id, { model, userPath });
       return (await this.#kept.remember(id, { ...home, userPath })) ? 'remembered' : 'not_kept';
     }
     return (await this.#kept.keep(record, { id, userPath })) ? 'kept' : 'not_kept';

@@ -1,4 +1,5 @@
 // The tokens of an answer: as the provider reported them, else estimated from the bytes that passed.
+import { scanObject } from '../bytes/scan.ts';
 import { estimateInput, estimateOutput, estimateStreamOutput, estimateText } from './estimate.ts';
 import { findUsage } from './find-usage.ts';
 import type { TokenUsage } from './token-usage.ts';
@@ -11,9 +12,14 @@ export interface Asked {
   readonly call: { readonly body: Buffer };
 }
 
-/** Of a JSON answer, or of as much of one as came. */
-export function measureBody(asked: Asked, body: Buffer): TokenUsage {
-  return findUsage(body) ?? estimated(asked, estimateOutput(body));
+/** In the question, with true. */
+const background = Buffer.from('"background"');
+const letterT = 0x74;
+
+/** Of a JSON answer, or of as much of one as came. Undefined: it will be told later. */
+export function measureBody(asked: Asked, body: Buffer): TokenUsage | undefined {
+  const told = findUsage(body);
+  return told ?? (isToldLater(asked) ? undefined : estimated(asked, estimateOutput(body)));
 }
 
 /** What is known of a stream that has passed, or of as much of it as came. */
@@ -30,14 +36,28 @@ export function measureStream(asked: Asked, tap: PassedStream): TokenUsage {
   return tap.usage() ?? estimated(asked, estimateStreamOutput(tap.events(), tap.bytes, tap.wideTokens));
 }
 
-/** Of an answer that was too long to hold. */
-export function measurePassing(asked: Asked, reader: UsageReader): TokenUsage {
-  return reader.usage() ?? estimated(asked, estimateText(reader.bytes(), reader.wideBytes()));
+/** Of an answer that was too long to hold. Undefined: it will be told later. */
+export function measurePassing(asked: Asked, reader: UsageReader): TokenUsage | undefined {
+  const told = reader.usage();
+  return told ?? (isToldLater(asked) ? undefined : estimated(asked, estimateText(reader.bytes(), reader.wideBytes())));
 }
 
 /** Of an answer whose texts were read: about so many tokens. */
 export function measureText(asked: Asked, outputTokens: number): TokenUsage {
   return estimated(asked, Math.ceil(outputTokens));
+}
+
+/** A response that is made in the background tells with its end what it cost (endpoints/charge-background.ts). */
+function isToldLater({ operation, call: { body } }: Asked): boolean {
+  if (operation !== 'responses' || !body.includes(background)) return false;
+  try {
+    return scanObject(body).some(
+      ({ keyStart, keyEnd, valueStart }) =>
+        background.equals(body.subarray(keyStart - 1, keyEnd + 1)) && body[valueStart] === letterT,
+    );
+  } catch {
+    return false;
+  }
 }
 
 /** Embeddings are numbers, not tokens. */

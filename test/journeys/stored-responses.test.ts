@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { APIError, OpenAI } from 'openai';
 import { t as suite, type Test, test } from 'tap';
 import { authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
+import type { RequestRecord } from '../../schemas/records/request-record.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
+import { journaled } from '../support/journal.ts';
 import { sampleKey } from '../support/managed-state.ts';
 import { startRedis } from '../support/redis.ts';
 import { keepAtProvider } from '../support/responses-provider.ts';
@@ -213,6 +215,30 @@ await test('everything is found after a restart, and none of it counts for rate 
   t.equal(await failureOf(again.responses.create({ model: 'chat/m', input: 'two' })), '429 rate_limit_exceeded');
   t.equal((await again.responses.retrieve(kept.id)).id, kept.id);
   await gateway.applyConfig({ 'gateway.yaml': config });
+});
+
+await test('a response in the background is charged once, when its end is first read', async (t) => {
+  const atProvider = await keepAtProvider(native);
+  const limit = { path: '/ours', limits: [{ period: 'day', max_tokens: 1_000 }] };
+  await gateway.applyConfig({ 'gateway.yaml': { ...config, rate_limits: { user_paths: [limit] } } });
+  t.teardown(() => gateway.applyConfig({ 'gateway.yaml': config }));
+  const client = clientOf(ours);
+  const { id } = await client.responses.create({ model: 'native/m', input: 'one', background: true });
+  t.equal((await client.responses.retrieve(id)).status, 'queued');
+  const { owner, body } = atProvider.get(id) ?? { owner: undefined, body: {} };
+  const usage = { input_tokens: 30, output_tokens: 60_000, total_tokens: 60_030 };
+  atProvider.set(id, { owner, body: { ...body, status: 'completed', usage } });
+  for (const read of await Promise.all([0, 1, 2].map(() => client.responses.retrieve(id))))
+    t.equal(read.usage?.output_tokens, 60_000);
+  t.equal(await failureOf(client.responses.create({ model: 'chat/m', input: 'two' })), '429 rate_limit_exceeded');
+  const isRefused = (): boolean => journaled(gateway).at(-1)?.status_code === 429;
+  await waitFor('the last record', () => journaled(gateway).some(({ path }) => path.endsWith(id)) && isRefused());
+  const records = journaled(gateway).filter(({ path }) => path.startsWith('/v1/responses'));
+  const reads = records.filter(({ path }) => path.endsWith(id));
+  t.match(reads, [{ method: 'GET', attempts: [{ usage: { total_tokens: 60_030, source: 'reported' } }] }]);
+  t.equal(reads.length, 1);
+  const begun = records[records.indexOf(reads[0] as RequestRecord) - 1];
+  t.match(begun?.attempts, [{ usage: { total_tokens: 0, cost: null } }], 'nothing is guessed');
 });
 
 await test('routes, methods, queries and bodies', async (t) => {

@@ -7,7 +7,7 @@ export interface ProviderResponse {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Answers as the Responses API does, streams too; gives what is kept. */
+/** Answers as the Responses API does, streams too; gives what is kept. One in the background stays queued until that is changed. */
 export async function keepAtProvider(upstream: FakeUpstream): Promise<Map<string, ProviderResponse>> {
   const kept = new Map<string, ProviderResponse>();
   await upstream.behave((entry) => answer(entry, kept));
@@ -51,6 +51,11 @@ function create(entry: Entry, owner: string | undefined, kept: Map<string, Provi
     previous_response_id: previous ?? null,
     usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
   };
+  if (asked['background'] === true) {
+    const begun = { ...body, status: 'queued', output: [], usage: null };
+    kept.set(id, { owner, body: begun });
+    return { kind: 'json', body: begun };
+  }
   if (asked['store'] !== false) kept.set(id, { owner, body });
   if (asked['stream'] !== true) return { kind: 'json', body };
   const event = (type: string, more: object): string =>

@@ -31,6 +31,17 @@ await test('a whole answer', (t) => {
   t.end();
 });
 
+await test('a response in the background is told later', (t) => {
+  const answer = Buffer.from('{"status":"queued","usage":null}');
+  const told = (more: object, operation = 'responses') =>
+    measureBody({ operation, call: { body: Buffer.from(JSON.stringify({ input: 'x', ...more })) } }, answer);
+  t.equal(told({ background: true }), undefined);
+  t.equal(told({ background: false })?.source, 'estimated');
+  t.equal(told({ metadata: { background: true } })?.source, 'estimated');
+  t.equal(told({ background: true }, 'chat')?.source, 'estimated');
+  t.end();
+});
+
 await test('a stream', (t) => {
   const measured = (...events: string[]) => {
     const tap = new StreamTap({ dropsUsage: true, readsUsage: true, watchesEnd: false, secrets: [] });

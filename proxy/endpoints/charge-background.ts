@@ -1,0 +1,65 @@
+// What a response costs that its provider has made in the background: it is told with the response, so it is charged when that is first read.
+import { pathOf } from '../call/head.ts';
+import type { Exchange } from '../connection/exchange.ts';
+import type { Gateway } from '../gateway.ts';
+import type { ResponseHome } from '../kept-responses.ts';
+import type { RecordedCaller } from '../records/record-of-trip.ts';
+import { findTarget } from '../snapshot/find-target.ts';
+import type { HomeAnswer } from '../stored-responses/ask-home.ts';
+import { findUsage } from '../tokens/find-usage.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
+
+/** An answer of the provider that keeps a response. */
+export interface ReadResponse {
+  readonly id: string;
+  readonly home: ResponseHome;
+  readonly answer: HomeAnswer;
+  readonly exchange: Exchange;
+  readonly principal: RecordedCaller;
+}
+
+type Parts = Pick<Gateway, 'current' | 'limiter' | 'nowMs' | 'records' | 'reportFailure' | 'storedResponses'>;
+
+/** Once for each response that was begun in the background, whichever proxy reads it. Never rejects: the client has a right to its answer. */
+export async function chargeBackground(read: ReadResponse, parts: Parts): Promise<void> {
+  const usage = findUsage(read.answer.body);
+  if (usage === undefined) return;
+  try {
+    const model = await parts.storedResponses.finish(read.id, read.principal.userPath);
+    if (model !== undefined) charge(read, { model, usage }, parts);
+  } catch (error) {
+    parts.reportFailure(error, read.exchange.id);
+  }
+}
+
+function charge(
+  { id, home, answer, exchange, principal }: ReadResponse,
+  { model, usage }: { readonly model: string; readonly usage: TokenUsage },
+  { current, limiter, nowMs, records }: Parts,
+): void {
+  const snapshot = current();
+  const upstream = snapshot.upstreams.find(({ name }) => name === home.provider);
+  if (upstream === undefined) return;
+  const now = nowMs();
+  const { status } = answer;
+  const { startedAtMs, request } = exchange;
+  const target = findTarget(upstream, model, snapshot) ?? { upstream, model };
+  const times = { startedAtMs, endedAtMs: now };
+  records.trip(
+    {
+      path: '/v1/responses/:id',
+      asked: { method: request.method ?? '', path: pathOf(request.url ?? '') },
+      exchange,
+      snapshot,
+      principal,
+      call: { model: `${upstream.name}/${model}`, stream: false },
+      route: { targets: [target], isAlias: false },
+      failed: [],
+      accepted: { target, ...times, refused: undefined, answer: { status }, upstreamId: id },
+      ending: { refused: undefined },
+    },
+    { status, usage, nowMs: now },
+  );
+  for (const matches of [limiter.forUserPath(principal.userPath), limiter.forTarget(upstream.name, model)])
+    limiter.charge(matches, usage.totalTokens, Math.floor(now));
+}

@@ -1,0 +1,12 @@
+// The target of a provider's model, as the configuration has it.
+import type { Snapshot, Target, Upstream } from './snapshot.ts';
+
+/** Undefined: the configuration says nothing of this model. */
+export function findTarget(
+  upstream: Upstream,
+  model: string | undefined,
+  { routes }: Pick<Snapshot, 'routes'>,
+): Target | undefined {
+  const { targets = [] } = routes.get(`${upstream.name}/${model ?? ''}`) ?? {};
+  return targets.find((target) => target.upstream === upstream && target.model === model);
+}
