@@ -47,6 +47,7 @@ class GuardedStream implements Sink {
   #queuedBytes = 0;
   /** A verdict is waited for. */
   #isWaiting = false;
+  /** What was told last found room. */
   #isFlowing = true;
   #broken: Failure | undefined;
   /** The answer has ended so; undefined: it has not. */
@@ -65,6 +66,8 @@ class GuardedStream implements Sink {
 
   write(chunk: Buffer): boolean {
     if (this.#broken !== undefined || this.#isOver) return true;
+    // There is room again, or the client will say so: where this chunk is held back, nothing else would let the next one come.
+    this.#isFlowing = true;
     this.#enqueue(this.#cutter.push(chunk));
     if (this.#queuedBytes + this.#cutter.heldBytes + this.#editor.length > mostLength) {
       this.#break({ code: 'upstream_invalid_response', reason: 'it is too long to be checked' });

@@ -22,7 +22,7 @@ function slow(): { guardrail: Guardrail; open: ((given?: Released | Error) => vo
 }
 
 function guarded(guardrails: readonly Guardrail[]) {
-  const seen = { told: '', resumed: 0, ended: 0, reported: [] as unknown[] };
+  const seen = { told: '', isFull: false, resumed: 0, ended: 0, reported: [] as unknown[] };
   const outcome: { failure?: Failure | undefined; cancelled?: Failure | undefined } = {};
   const answer = {
     cancel(failure?: Failure): void {
@@ -40,7 +40,7 @@ function guarded(guardrails: readonly Guardrail[]) {
         const { choices } = JSON.parse(data) as { choices: { delta: { content: string } }[] };
         seen.told += choices[0]?.delta.content ?? '';
       }
-      return true;
+      return !seen.isFull;
     },
     end(failure) {
       seen.ended += 1;
@@ -75,6 +75,26 @@ await test('the provider goes on when all verdicts are there', async (t) => {
   open[0]?.();
   await setImmediate();
   t.same([seen.told, seen.resumed], ['A', 1]);
+});
+
+await test('a client that was slow once gets the rest: what is held back does not stop the provider', async (t) => {
+  const { guardrail, open } = slow();
+  const words = railsOf([{ name: 'words', on: ['output'], keywords: { words: ['bluebird'], action: 'block' } }]);
+  const { say, seen } = guarded(words);
+  seen.isFull = true;
+  t.equal(say('hello '), false);
+  seen.isFull = false;
+  t.equal(say('blue'), true, 'it may be the beginning of a word');
+  t.equal(seen.told, 'hello ');
+  const asked = guarded([guardrail]);
+  asked.seen.isFull = true;
+  asked.say('a');
+  open[0]?.();
+  await setImmediate();
+  t.equal(asked.say('b'), false, 'it is asked about');
+  open[1]?.({ text: '' });
+  await setImmediate();
+  t.same([asked.seen.told, asked.seen.resumed], ['A', 1]);
 });
 
 await test('a block that comes late ends the stream once, and what is queued is not told', async (t) => {
