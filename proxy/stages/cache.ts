@@ -85,7 +85,7 @@ function share(sought: Sought): Looked | Promise<Looked> {
   const landed = (landing: Landing): Looked | Promise<Looked> => {
     caching.leads = landing === 'lead';
     if (typeof landing === 'string') return lookSimilar(sought);
-    if (serve(landing, sought)) caching.semantic = landing.similar;
+    if (serveYoung(landing, sought)) caching.semantic = landing.similar;
     return asked;
   };
   const landing = parts.cache.flights.join(key, trip.exchange);

@@ -234,7 +234,10 @@ await test('equal requests at once share the answer to one that means the same',
   const before = embedder.ledger.length;
   const asked = [1, 2, 3].map(() => ask(say('c @0.99')));
   await waitFor('two to wait', async () => (await gateway.metric('gateway_cache_waiting_requests')) === 2);
+  const fresh = ask(say('c @0.99'), { headers: { 'cache-control': 'max-age=0' } });
+  await waitFor('three to wait', async () => (await gateway.metric('gateway_cache_waiting_requests')) === 3);
   gate.release();
+  t.match(await fresh, { status: 200, cache: 'miss' }, 'it wants a new one');
   for (const told of await Promise.all(asked)) {
     t.match(told, { status: 200, cache: 'hit', text: first.text });
     t.match(await chatRecord(told.id), { cache_type: 'semantic', data: { semantic_cache: { similarity: 0.99 } } });
