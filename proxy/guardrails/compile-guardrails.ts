@@ -7,7 +7,7 @@ import { hookOf, llmChecks, webhookChecks } from './asked-kinds.ts';
 import { PatternFinder } from './find/patterns.ts';
 import { PersonalFinder } from './find/personal-data.ts';
 import { WordFinder } from './find/words.ts';
-import type { Checks, Guardrail, Phase } from './guardrail.ts';
+import type { Checks, FailedVerdict, Guardrail, Phase } from './guardrail.ts';
 import { answerFormChecks } from './kinds/answer-form.ts';
 import { foundChecks } from './kinds/found-checks.ts';
 import { limitsChecks, systemPromptChecks } from './kinds/request-checks.ts';
@@ -67,7 +67,7 @@ function compileGuardrail(
   places: ReadonlyMap<string, string>,
 ): Guardrail {
   const kind = kindOf(written);
-  const phases = phasesOf(kind, written);
+  const phases = manual === undefined ? phasesOf(kind, written) : usablePhases(kind, written);
   // Former answers have back what was masked, so they are masked again.
   const roles: readonly Role[] = written.roles ?? (kind === 'pii' ? [...usualRoles, 'assistant'] : usualRoles);
   const on = written.on ?? [phases.input === undefined ? 'output' : 'input'];
@@ -85,6 +85,21 @@ function compileGuardrail(
     userPaths: written.user_paths?.map((path) => normaliseUserPath(path).path ?? path),
     models: written.models === undefined ? undefined : new Set(written.models),
   });
+}
+
+/** No verdict, and nothing goes on. */
+const unusable: FailedVerdict = Object.freeze({ outcome: 'failed', reason: 'unusable', fail: 'closed' });
+
+/**
+ * Of a guardrail that an operator has set: one that cannot be compiled, as it was stored by another version, refuses what it is for. Were it
+ * to throw, none of the other documents would take effect.
+ */
+function usablePhases(kind: GuardrailKind, written: WrittenGuardrail): Phases {
+  try {
+    return phasesOf(kind, written);
+  } catch {
+    return { input: { request: () => unusable }, output: { texts: () => unusable } };
+  }
 }
 
 function phasesOf(kind: GuardrailKind, written: WrittenGuardrail): Phases {

@@ -68,6 +68,12 @@ export class Guarding {
     return { ...this.#caller, phase, masks: this.#masks };
   }
 
+  /** What a guardrail in shadow masks is put back nowhere: nothing is masked. */
+  #contextOf({ mode }: Guardrail): CheckContext {
+    const context = this.context('input');
+    return mode === 'shadow' ? { ...context, masks: new Masks(() => false) } : context;
+  }
+
   /** The body as the guardrails leave it; the same bytes when none changes it. Throws 400 `guardrail_blocked`. */
   *onRequest(bytes: Buffer): Flow<Buffer> {
     const checking = this.guardrails.filter(({ input }) => input !== undefined);
@@ -95,12 +101,14 @@ export class Guarding {
     this.revisions.push({ seq, rewriter, bytes_before: before, bytes_after: after, no_change: isSame });
   }
 
-  *#checkRequest({ input, mode, roles }: Guardrail, request: RequestTexts): Flow<Verdict> {
+  *#checkRequest(guardrail: Guardrail, request: RequestTexts): Flow<Verdict> {
+    const { input, mode, roles } = guardrail;
+    const context = this.#contextOf(guardrail);
     if (input?.request !== undefined) {
-      return yield* settled(input.request(mode === 'shadow' ? unchanging(request) : request, this.context('input')));
+      return yield* settled(input.request(mode === 'shadow' ? unchanging(request) : request, context));
     }
     const texts = request.texts.filter(({ role }) => roles.has(role));
-    return yield* checkTexts(input, texts, this.context('input'), mode === 'enforce');
+    return yield* checkTexts(input, texts, context, mode === 'enforce');
   }
 
   /** Checks and changes an answer where it stands. False: it is as it was. Throws 400 `guardrail_blocked`. */

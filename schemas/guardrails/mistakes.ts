@@ -2,7 +2,7 @@
 import type { Guardrail } from '../types.ts';
 import { compileAnswerForm, SchemaMistake } from '../validation/answer-form.ts';
 import type { Path } from '../validation/path.ts';
-import { compilePattern } from './pattern.ts';
+import { compilePattern, compilePatterns } from './pattern.ts';
 
 export interface GuardrailMistake {
   /** Within the guardrail. */
@@ -40,15 +40,23 @@ function phaseMistakes(guardrail: Guardrail): GuardrailMistake[] {
 }
 
 function patternMistakes({ regex }: Guardrail): GuardrailMistake[] {
-  return (regex?.patterns ?? []).flatMap((pattern, index): GuardrailMistake[] => {
-    try {
-      compilePattern(pattern);
-      return [];
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      return [{ place: ['regex', 'patterns', index], message: error.message }];
-    }
-  });
+  if (regex === undefined) return [];
+  const place = ['regex', 'patterns'];
+  const alone = regex.patterns.flatMap((pattern, index) =>
+    rangeMistakes([...place, index], () => compilePattern(pattern)),
+  );
+  // They are looked for together: a name of a group may stand in one of them alone.
+  return alone.length > 0 ? alone : rangeMistakes(place, () => compilePatterns(regex.patterns), 'together ');
+}
+
+function rangeMistakes(place: GuardrailMistake['place'], compile: () => unknown, before = ''): GuardrailMistake[] {
+  try {
+    compile();
+    return [];
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return [{ place, message: before + error.message }];
+  }
 }
 
 function schemaMistakes({ schema }: Guardrail): GuardrailMistake[] {

@@ -45,6 +45,7 @@ await test('a stored guardrail has its defaults; one that cannot be what it says
     { ...pii, keywords: { words: ['x'], action: 'block' } },
     { pii: { kinds: ['shoe size'], action: 'block' } },
     { regex: { patterns: ['(?=x)'], action: 'block' } },
+    { regex: { patterns: ['(?<id>A)', '(?<id>B)'], action: 'block' } },
     { schema: { schema: { type: 'wish' } } },
     { limits: { max_tools: 1 }, on: ['output'] },
     { ...pii, user_paths: ['team'] },

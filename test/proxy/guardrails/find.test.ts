@@ -1,6 +1,7 @@
 // Finding in texts: the same in pieces as at once, in linear time whatever the pattern and the text, and in slices where the text is long.
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { compileGuardrails } from '../../../proxy/guardrails/compile-guardrails.ts';
 import type { Finder } from '../../../proxy/guardrails/find/finder.ts';
 import { JsonScanner } from '../../../proxy/guardrails/find/json-scanner.ts';
 import { PatternFinder } from '../../../proxy/guardrails/find/patterns.ts';
@@ -9,6 +10,8 @@ import { TextScanner } from '../../../proxy/guardrails/find/text-scanner.ts';
 import { WordFinder } from '../../../proxy/guardrails/find/words.ts';
 import { run } from '../../../proxy/guardrails/flow.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
+import { guardrailMistakes } from '../../../schemas/guardrails/mistakes.ts';
+import type { Guardrail } from '../../../schemas/types.ts';
 import { extent } from '../../support/extent.ts';
 import { longestBlock } from '../../support/longest-block.ts';
 import { railsOf } from './rails.ts';
@@ -174,5 +177,32 @@ await test('what keeps beginning like something takes time in proportion to its 
   spent(60_000);
   const [short, long] = [spent(60_000), spent(480_000)];
   t.ok(long < 24 * short, `8 times the length took ${Math.round(long / short)} times as long`);
+  t.end();
+});
+
+await test('patterns that cannot stand together are refused; where they are stored, they refuse what they are for', (t) => {
+  const regex = { patterns: ['(?<id>A[0-9]+)', '(?<id>B[0-9]+)'], action: 'flag', window: 256 } as const;
+  const guardrail = { name: 'ids', order: 0, mode: 'enforce', on: ['input', 'output'], regex } as unknown as Guardrail;
+  const [mistake] = guardrailMistakes(guardrail);
+  t.same(mistake?.place, ['regex', 'patterns']);
+  t.match(mistake?.message, /^together is no regular expression of RE2: duplicate capture group name/);
+  t.throws(() => compileGuardrails([{ guardrail, overridesConfig: false }], new Map()), RangeError);
+  const manual = { name: 'ids', guardrail, createdAt: '', updatedAt: '', updatedBy: 'master_key' };
+  const [stored] = compileGuardrails([{ guardrail, manual, overridesConfig: false }], new Map());
+  if (stored === undefined) throw new Error('it is left out');
+  const guarding = new Guarding([stored], { requestId: 'r', userPath: '/', model: 'm' }, 'chat');
+  const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"hi"}]}');
+  t.throws(() => run(guarding.onRequest(body)), { code: 'guardrail_unavailable' });
+  t.end();
+});
+
+await test('what a guardrail in shadow would mask is put back in no answer', (t) => {
+  const rails = railsOf([{ mode: 'shadow', pii: { kinds: ['email'], action: 'mask' } }]);
+  const guarding = new Guarding(rails, { requestId: 'r', userPath: '/', model: 'm' }, 'chat');
+  const message = { role: 'user', content: 'My mail is bob@example.com.' };
+  const body = Buffer.from(JSON.stringify({ model: 'm', messages: [message] }));
+  t.equal(run(guarding.onRequest(body)), body);
+  t.equal(guarding.readsAnswer, false);
+  t.match(guarding.findings, [{ mode: 'shadow', outcome: 'revise' }]);
   t.end();
 });
