@@ -37,9 +37,9 @@ export class TextList {
     if (typeof object[key] === 'string') this.texts.push(textAt(object, key, said));
   }
 
-  /** A member that is a text, or a list of parts with texts under one of these keys. */
+  /** A member that is a text, or a list of bare texts and of parts with texts under one of these keys. */
   content(object: EditableObject, key: string, said: Said, partKeys: readonly string[] = ['text']): void {
-    this.member(object, key, said);
+    this.words(object, key, said);
     for (const part of editableList(object[key])) for (const partKey of partKeys) this.member(part, partKey, said);
   }
 
@@ -50,6 +50,12 @@ export class TextList {
     if (!Array.isArray(list)) return;
     const entries = list as unknown as EditableObject;
     for (const index of list.keys()) this.member(entries, String(index), said);
+  }
+
+  /** A member that is a JSON text, or the value that such a text would say. */
+  json(object: EditableObject, key: string, said: Said): void {
+    this.member(object, key, { ...said, form: 'json' });
+    this.value(object, key, said);
   }
 
   /** A member that holds a JSON value, such as the input of a tool. */

@@ -23,13 +23,20 @@ export interface OperationTexts {
   readonly repeats?: string;
 }
 
+/** Chat that is asked in the words of Responses says how long its answer may be in those of either. */
+const mixedLengths = ['max_output_tokens', 'max_completion_tokens', 'max_tokens'];
 const chat = { request: chatRequest, answer: chatAnswer, events: chatEvents };
-const responses = { request: responseRequest, answer: responseAnswer, events: responseEvents, repeats: 'instructions' };
+const responses = {
+  request: (body: EditableObject) => responseRequest(body),
+  answer: responseAnswer,
+  events: responseEvents,
+  repeats: 'instructions',
+};
 
 /** Those that guardrails look at. */
 export const textsOf: { readonly [Name in Operation]?: OperationTexts } = {
   chat,
-  chat_of_input: { ...chat, request: responseRequest },
+  chat_of_input: { ...chat, request: (body) => responseRequest(body, mixedLengths) },
   completions: { ...chat, request: completionRequest },
   responses,
   messages: { request: messageRequest, answer: messageAnswer, events: messageEvents },

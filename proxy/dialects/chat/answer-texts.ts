@@ -15,7 +15,11 @@ export function answerTexts(body: EditableObject): AnswerTexts {
     if (message === undefined) continue;
     list.member(message, 'reasoning_content', { role: 'assistant', form: 'reasoning' });
     list.member(message, 'reasoning', { role: 'assistant', form: 'reasoning' });
+    for (const detail of editableList(message['reasoning_details']))
+      for (const key of ['text', 'summary']) list.member(detail, key, { role: 'assistant', form: 'reasoning' });
     list.content(message, 'content', { role: 'assistant', changed }, ['text', 'refusal']);
+    for (const part of editableList(message['content']))
+      list.content(part, 'thinking', { role: 'assistant', form: 'reasoning' });
     list.member(message, 'refusal', { role: 'assistant', changed });
     callTexts(list, message, 'assistant');
   }

@@ -12,13 +12,14 @@ export const eventTexts: StreamTexts<EditableObject> = { read, again };
 function read(body: EditableObject): EventTexts {
   const list = new StreamedList();
   const finished = new Set<string>();
-  const talking = new Map<string, string>();
+  const talking = new Map<string, ReadonlySet<string>>();
   for (const choice of editableList(body['choices'])) {
     const index = String(placeIn(choice, 'index'));
     const before = list.texts.length;
     choiceTexts(list, choice, index);
     if (choice['finish_reason'] !== undefined && choice['finish_reason'] !== null) finished.add(index);
-    for (const { channel } of list.texts.slice(before)) talking.set(index, channel);
+    const channels = list.texts.slice(before).map(({ channel }) => channel);
+    if (channels.length > 0) talking.set(index, new Set(channels));
   }
   return {
     pieces: list.texts,
@@ -29,11 +30,15 @@ function read(body: EditableObject): EventTexts {
 }
 
 /** A choice that goes on with another text has ended the one before; calls of tools may be told side by side. */
-function hasEnded(channel: string, finished: ReadonlySet<string>, talking: ReadonlyMap<string, string>): boolean {
+function hasEnded(
+  channel: string,
+  finished: ReadonlySet<string>,
+  talking: ReadonlyMap<string, ReadonlySet<string>>,
+): boolean {
   const index = channel.slice(0, channel.indexOf(' '));
   if (finished.has(index)) return true;
-  const other = talking.get(index);
-  return other !== undefined && other !== channel && !/ (tool|free) /.test(channel);
+  const others = talking.get(index);
+  return others !== undefined && !others.has(channel) && !/ (tool|free) /.test(channel);
 }
 
 function choiceTexts(list: StreamedList, choice: EditableObject, index: string): void {
@@ -44,7 +49,13 @@ function choiceTexts(list: StreamedList, choice: EditableObject, index: string):
   const delta = editable(choice['delta']);
   if (delta === undefined) return;
   for (const key of thoughts) list.member(delta, key, `${index} ${key}`, { form: 'reasoning' });
+  for (const detail of editableList(delta['reasoning_details'])) {
+    const number = placeIn(detail, 'index');
+    list.member(detail, 'text', `${index} detail ${number}`, { form: 'reasoning' });
+    list.member(detail, 'summary', `${index} summary ${number}`, { form: 'reasoning' });
+  }
   for (const key of ['content', 'refusal']) list.member(delta, key, `${index} ${key}`, { changed });
+  for (const part of editableList(delta['content'])) partTexts(list, part, index, changed);
   for (const call of editableList(delta['tool_calls'])) {
     const number = placeIn(call, 'index');
     const asked = editable(call['function']);
@@ -54,6 +65,14 @@ function choiceTexts(list: StreamedList, choice: EditableObject, index: string):
   }
   const older = editable(delta['function_call']);
   if (older !== undefined) list.member(older, 'arguments', `${index} function`, { form: 'json' });
+}
+
+/** Mistral lists texts and thoughts. */
+function partTexts(list: StreamedList, part: EditableObject, index: string, changed: () => void): void {
+  list.member(part, 'text', `${index} content`, { changed });
+  list.member(part, 'thinking', `${index} thought`, { form: 'reasoning' });
+  for (const piece of editableList(part['thinking']))
+    list.member(piece, 'text', `${index} thought`, { form: 'reasoning' });
 }
 
 function isPieces(body: EditableObject, pieces: readonly StreamedText[]): boolean {
@@ -76,6 +95,9 @@ function again(body: EditableObject, channel: string, text: string): EditableObj
 
 function deltaOf(kind: string, index: number, text: string): JsonObject {
   if (kind === 'tool') return { tool_calls: [{ index, function: { arguments: text } }] };
+  if (kind === 'detail') return { reasoning_details: [{ type: 'reasoning.text', text, index }] };
+  if (kind === 'summary') return { reasoning_details: [{ type: 'reasoning.summary', summary: text, index }] };
+  if (kind === 'thought') return { content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] };
   if (kind === 'free') return { tool_calls: [{ index, custom: { input: text } }] };
   return kind === 'function' ? { function_call: { arguments: text } } : { [kind]: text };
 }

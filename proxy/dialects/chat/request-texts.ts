@@ -47,11 +47,11 @@ export function callTexts(list: TextList, message: EditableObject, role: Role): 
   for (const call of editableList(message['tool_calls'])) {
     const asked = editable(call['function']);
     const free = editable(call['custom']);
-    if (asked !== undefined) list.member(asked, 'arguments', { role, form: 'json' });
+    if (asked !== undefined) list.json(asked, 'arguments', { role });
     if (free !== undefined) list.member(free, 'input', { role });
   }
   const older = editable(message['function_call']);
-  if (older !== undefined) list.member(older, 'arguments', { role, form: 'json' });
+  if (older !== undefined) list.json(older, 'arguments', { role });
 }
 
 function say(body: EditableObject, place: SystemPlace, text: string): boolean {

@@ -26,7 +26,7 @@ function textsIn(body: EditableObject): TextList['texts'] {
   list.content(body, 'system', { role: 'system' });
   for (const message of editableList(body['messages'])) {
     const role = message['role'] === 'assistant' ? 'assistant' : 'user';
-    list.member(message, 'content', { role });
+    list.words(message, 'content', { role });
     for (const block of editableList(message['content'])) blockTexts(list, block, role);
   }
   return list.texts;
@@ -42,7 +42,7 @@ function blockTexts(list: TextList, block: EditableObject, role: Role): void {
       list.value(block, 'input', { role });
       break;
     case 'tool_result':
-      list.member(block, 'content', { role: 'tool' });
+      list.words(block, 'content', { role: 'tool' });
       for (const part of editableList(block['content'])) blockTexts(list, part, 'tool');
       break;
     case 'search_result':

@@ -13,9 +13,10 @@ import {
 import { textOf } from '../json.ts';
 import type { RequestTexts, Role } from '../texts.ts';
 
-const lengths = ['max_output_tokens'];
+const usualLengths = ['max_output_tokens'];
 
-export function requestTexts(body: EditableObject): RequestTexts {
+/** `lengths`: the members that bound the answer. */
+export function requestTexts(body: EditableObject, lengths: readonly string[] = usualLengths): RequestTexts {
   return {
     get texts() {
       return textsIn(body);
@@ -65,13 +66,24 @@ export function itemTexts(list: TextList, item: EditableObject): void {
       break;
     case 'function_call':
     case 'mcp_call':
-      list.member(item, 'arguments', { role, form: 'json' });
-      list.content(item, 'output', { role: 'tool' });
+      list.json(item, 'arguments', { role });
+      outputTexts(list, item);
       break;
     case 'custom_tool_call':
       list.member(item, 'input', { role });
       break;
     default:
-      if (wordIn(item, 'type').endsWith('_output')) list.content(item, 'output', { role: 'tool' });
+      if (wordIn(item, 'type').endsWith('_output')) outputTexts(list, item);
+  }
+}
+
+/** A text, a list of parts, or whatever else a tool gave, which is told as its JSON. */
+function outputTexts(list: TextList, item: EditableObject): void {
+  const parts = editableList(item['output']);
+  const isContent = Array.isArray(item['output']) && parts.length === item['output'].length;
+  if (isContent && parts.every(({ type }) => typeof type === 'string')) list.content(item, 'output', { role: 'tool' });
+  else {
+    list.member(item, 'output', { role: 'tool' });
+    list.value(item, 'output', { role: 'tool' });
   }
 }

@@ -32,6 +32,10 @@ function through(operation: Operation, events: readonly string[], guardrails: re
   return got;
 }
 
+interface Thinking {
+  readonly delta: { readonly reasoning?: string; readonly reasoning_details?: { readonly text: string }[] };
+}
+
 const dataIn = (events: string): unknown[] =>
   [...events.matchAll(/^data: (.*)$/gm)].map(([, data = '']): unknown => (data === '[DONE]' ? data : JSON.parse(data)));
 const chunk = (choice: object, more: object = {}): string =>
@@ -100,6 +104,18 @@ await test('choices, thoughts and calls of tools are texts of their own', (t) =>
     [{ choices: [{ delta: { reasoning_content: 'a' } }] }, { choices: [{ delta: { content: 'bc' } }] }],
     'thoughts end where words begin',
   );
+  const twice = (text: string): string =>
+    chunk({ delta: { reasoning: text, reasoning_details: [{ type: 'reasoning.text', text, index: 0 }] } });
+  const doubled = through('chat', [twice('an a'), twice('bc so'), done]).flatMap(dataIn) as { choices?: Thinking[] }[];
+  const thoughts = doubled.map(({ choices }) => choices?.[0]?.delta);
+  t.equal(thoughts.map((delta) => delta?.reasoning ?? '').join(''), 'an - so');
+  const details = thoughts.flatMap((delta) => delta?.reasoning_details ?? []);
+  t.equal(details.map(({ text }) => text).join(''), 'an - so', 'both are told clean');
+  const listed = (text: string, type = 'text'): string =>
+    chunk({ delta: { content: [type === 'text' ? { type, text } : { type, thinking: [{ type: 'text', text }] }] } });
+  const parts = through('chat', [listed('a', 'thinking'), listed('bc', 'thinking'), listed('sec'), words('ret'), done]);
+  t.notMatch(parts.join(''), /ab*c|secret/, 'lists of parts');
+  t.match(parts.join(''), /"thinking":\[\{"type":"text","text":"-"\}\].*"-"/s);
   const call = (index: number, text: string, id?: string): string =>
     chunk({ delta: { tool_calls: [{ index, ...(id && { id, type: 'function' }), function: { arguments: text } }] } });
   const calls = through('chat', [call(0, '{"q":"a', 'c0'), call(1, '{"q":"ab', 'c1'), call(0, 'bc"}'), call(1, 'x"}')]);

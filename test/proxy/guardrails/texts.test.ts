@@ -93,6 +93,30 @@ await test('every text of a request is seen, in its order, with who says it', (t
   t.end();
 });
 
+await test('what the gateway tells a provider is seen however a client writes it', async (t) => {
+  const asked = { tool_calls: [{ function: { name: 'f', arguments: { a: 'secret' } } }] };
+  const messages = [
+    { role: 'user', content: ['secret', { type: 'text', text: 'U' }] },
+    { role: 'assistant', ...asked, function_call: { arguments: [1] } },
+  ];
+  const chat = ['user text secret', 'user text U', 'assistant json {"a":"secret"}', 'assistant json [1]'];
+  t.same(seen('chat', { messages }), chat);
+  const keywords = { words: ['secret'], action: 'redact', replacement: '-' };
+  t.match(await sent('chat', { messages }, { roles: ['user', 'assistant'], keywords }), {
+    messages: [{ content: ['-', { text: 'U' }] }, { tool_calls: [{ function: { arguments: { a: '-' } } }] }],
+  });
+  const output = (value: unknown) => ({ type: 'function_call_output', call_id: 'c', output: value });
+  const input = [{ b: 'T' }, ['T', 1], [{ type: 'input_text', text: 'T' }], [{ b: 'T' }]].map(output);
+  t.same(seen('responses', { input }), [
+    'tool json {"b":"T"}',
+    'tool json ["T",1]',
+    'tool text T',
+    'tool json [{"b":"T"}]',
+  ]);
+  const results = [{ role: 'user', content: ['U', { type: 'tool_result', tool_use_id: 't', content: ['T'] }] }];
+  t.same(seen('messages', { system: ['S'], messages: results }), ['system text S', 'user text U', 'tool text T']);
+});
+
 await test('a guardrail looks at the words of its roles', async (t) => {
   const rule = (roles?: string[]) => ({
     ...(roles && { roles }),
@@ -163,6 +187,9 @@ await test('limits refuse what is too much, and cap what may be long', async (t)
   const allowed = { allowed_tools: ['web_search'], max_tokens: 5 };
   t.same(await sent('responses', native, { limits: allowed }), { ...native, max_output_tokens: 5 });
   t.same(await sent('embeddings', { input: 'x' }, { limits: { max_tokens: 5 } }), { input: 'x' });
+  const mixed = (limits: object) => sent('chat_of_input', { input: 'x', max_tokens: 9 }, { limits });
+  t.equal(await mixed({ max_tokens: 5, when_above: 'block' }), 'g1 (max_tokens)');
+  t.same(await mixed({ max_tokens: 5 }), { input: 'x', max_tokens: 5 });
 });
 
 await test('what was said of the tokens of a text goes when the text is changed, and stays when it is not', async (t) => {
@@ -174,6 +201,14 @@ await test('what was said of the tokens of a text goes when the text is changed,
   const choice = (content: string) => ({ message: { content }, logprobs: { content: [{ token: content }] } });
   const told = await answered('chat', { choices: [choice('secret'), choice('plain')] } as never);
   t.match(told, { choices: [{ message: { content: '[redacted]' }, logprobs: null }, choice('plain')] });
+  const thinking = [{ type: 'text', text: 'secret' }];
+  const message = {
+    reasoning: 'secret',
+    reasoning_details: [{ text: 'secret' }, { summary: 'secret' }],
+    content: ['secret', { type: 'thinking', thinking }, { type: 'thinking', thinking: 'secret' }],
+  };
+  const thought = JSON.stringify(await answered('chat', { choices: [{ message }] } as never));
+  t.same([thought.match(/secret/g), thought.match(/\[redacted\]/g)?.length], [null, 6], 'thoughts in every form');
   const part = (text: string) => ({ type: 'output_text', text, logprobs: [{ token: text }] });
   const output = [{ type: 'message', content: [part('secret'), part('plain')] }];
   const items = await answered('responses', { output } as never);
