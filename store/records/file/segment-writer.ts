@@ -43,6 +43,8 @@ export function segmentSink({
   let run: Run | undefined;
   let sequence = 0;
   let segment: OpenSegment | undefined;
+  /** Of segments that are written no more, by path: until they are read there may be hundreds. */
+  let known = new Map<string, number>();
 
   /** A reader takes a segment without a locked file of its writer for finished: so the lock comes first. */
   function beginRun(): Run {
@@ -62,7 +64,8 @@ export function segmentSink({
     if (run !== undefined && !(await isThere(run.lockPath))) endRun();
     run ??= beginRun();
     const others = await segmentsIn(directory);
-    const bytes = await sizeOf(others);
+    known = await sizesOf(others, known);
+    const bytes = [...known.values()].reduce((sum, size) => sum + size, 0);
     if (bytes >= mostBytes) throw new Error(`it holds ${bytes} bytes that the control plane has not read`);
     sequence = 1 + Math.max(sequence, others.at(-1)?.sequence ?? 0);
     const path = segmentPath({ directory, sequence, writer: run.writer });
@@ -130,14 +133,20 @@ function isThere(path: string): Promise<boolean> {
   );
 }
 
-async function sizeOf(segments: readonly Segment[]): Promise<number> {
-  const sizes = segments.map((segment) =>
-    stat(segmentPath(segment)).then(
-      ({ size }) => size,
-      () => 0,
-    ),
+/** Those that are not known are asked for: one that is gone has 0 bytes. */
+async function sizesOf(segments: readonly Segment[], known: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+  const sizes = segments.map(async (segment): Promise<[string, number]> => {
+    const path = segmentPath(segment);
+    return [path, known.get(path) ?? (await sizeAt(path))];
+  });
+  return new Map(await Promise.all(sizes));
+}
+
+function sizeAt(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
   );
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
 function sentence(directory: string, error: unknown): string {
