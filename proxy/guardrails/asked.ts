@@ -26,7 +26,7 @@ export interface AskedSettings {
 
 /** The checks of a guardrail that asks: all texts of a request or an answer together, a streamed text window by window. */
 export function askedChecks(ask: Ask, { fail, window }: AskedSettings): Checks {
-  const texts = async (said: readonly SaidText[], context: CheckContext): Promise<Verdict> => {
+  const asked = async (ask: Ask, said: readonly SaidText[], context: CheckContext): Promise<Verdict> => {
     if (said.every(({ text }) => text === '')) return { outcome: 'pass' };
     try {
       return await ask(said, context);
@@ -35,7 +35,28 @@ export function askedChecks(ask: Ask, { fail, window }: AskedSettings): Checks {
       return { outcome: 'failed', reason: error.reason, fail };
     }
   };
+  const whole: Ask = async (said, context) => keepsForms(await ask(said, context), said);
   const stream: Checks['stream'] = (form, context) =>
-    windowed(window, (text) => texts([{ role: 'assistant', form, text }], context));
-  return { texts, stream };
+    windowed(window, (text) => asked(ask, [{ role: 'assistant', form, text }], context));
+  return { texts: (said, context) => asked(whole, said, context), stream };
+}
+
+/** What is told to a tool as JSON must stay so. Throws a CheckFailure. */
+function keepsForms(verdict: Verdict, said: readonly SaidText[]): Verdict {
+  if (verdict.outcome !== 'revise') return verdict;
+  const isBroken = verdict.texts?.some(
+    (text, index) => said[index]?.form === 'json' && !isJson(text, said[index].text),
+  );
+  if (isBroken) throw new CheckFailure('invalid');
+  return verdict;
+}
+
+/** A text that was none before may stay as it was. */
+function isJson(text: string, before: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return text === before;
+  }
 }

@@ -1,13 +1,23 @@
-// The same for the text of a JSON value, such as the arguments of a tool: only what stands in its strings is looked at, and it stays JSON.
+// The same for the text of a JSON value, such as the arguments of a tool: its strings and its numbers are looked at, and it stays JSON.
 import type { TextScanner } from './text-scanner.ts';
 
 const stops = /["\\]/g;
+/** What stands in a number, and what else stands between strings. */
+const inNumber = /[-+.0-9eE]*/y;
+const betweenTokens = /[^-0-9"]*/y;
+/** A number is read when it has ended; of a longer one so much at a time. Characters. */
+const longestNumber = 1_024;
 
-/** Looks at each string by itself, its escapes read. What was replaced is escaped; other escapes may be written otherwise than before. */
+/**
+ * Looks at each string and each number by itself, the escapes of strings read. What was replaced is escaped, and a number becomes a string;
+ * other escapes may be written otherwise than before.
+ */
 export class JsonScanner {
   readonly #open: () => TextScanner;
   /** The string that has not ended yet. */
   #string: TextScanner | undefined;
+  /** A number that has not ended yet; empty: there is none. */
+  #number = '';
   /** An escape of which not all has come. */
   #escape = '';
 
@@ -24,11 +34,16 @@ export class JsonScanner {
     while (at < piece.length) {
       const string = this.#string;
       if (string === undefined) {
-        const quote = piece.indexOf('"', at);
-        const end = quote === -1 ? piece.length : quote + 1;
-        told += piece.slice(at, end);
-        at = end;
-        if (quote !== -1) this.#string = this.#open();
+        const end = endOf(inNumber, piece, at);
+        this.#number += piece.slice(at, end);
+        if (end < piece.length || this.#number.length > longestNumber) told += this.#takeNumber();
+        const next = endOf(betweenTokens, piece, end);
+        told += piece.slice(end, next);
+        at = next;
+        if (piece[at] !== '"') continue;
+        told += '"';
+        at += 1;
+        this.#string = this.#open();
         continue;
       }
       stops.lastIndex = at;
@@ -52,13 +67,28 @@ export class JsonScanner {
     return told;
   }
 
+  #takeNumber(): string {
+    const number = this.#number;
+    if (number === '') return '';
+    this.#number = '';
+    const scanner = this.#open();
+    const told = scanner.push(number) + scanner.end();
+    return told === number ? number : JSON.stringify(told);
+  }
+
   /** The text is over: gives the rest. */
   end(): string {
-    const told = escaped(this.#string?.end() ?? '') + this.#escape;
+    const told = this.#takeNumber() + escaped(this.#string?.end() ?? '') + this.#escape;
     this.#string = undefined;
     this.#escape = '';
     return told;
   }
+}
+
+function endOf(token: RegExp, text: string, from: number): number {
+  token.lastIndex = from;
+  token.test(text);
+  return token.lastIndex;
 }
 
 function escaped(text: string): string {

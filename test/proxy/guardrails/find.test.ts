@@ -82,7 +82,7 @@ await test('a text in pieces gives what it gives at once, wherever it is cut', (
   t.end();
 });
 
-await test('JSON in pieces stays the JSON that it is, but for what was found in its strings', (t) => {
+await test('JSON in pieces stays the JSON that it is, but for what was found in its strings and numbers', (t) => {
   const finder = new PatternFinder(['ab+', '"'], 64, 'p');
   const strings = fc.array(fc.constantFrom('a', 'b', '"', '\\', '\n', 'é', '\u{1f600}', '\u0001'), { maxLength: 8 });
   const values = fc.string();
@@ -100,6 +100,20 @@ await test('JSON in pieces stays the JSON that it is, but for what was found in 
     }),
     { numRuns: 2000 },
   );
+  t.end();
+});
+
+await test('a number in JSON is looked at as a whole, wherever it is cut, and one that is taken out becomes a string', (t) => {
+  const finder = new PersonalFinder(['card']);
+  const json = '{"card":4111111111111111,"at":1764160000008,"list":[-1.5e+3,4111111111111111],"word":true}';
+  const wanted = '{"card":"<card>","at":1764160000008,"list":[-1.5e+3,"<card>"],"word":true}';
+  for (let cut = 0; cut <= json.length; cut += 1) {
+    const reading = new JsonScanner(() => scanner(finder));
+    t.equal(reading.push(json.slice(0, cut)) + reading.push(json.slice(cut)) + reading.end(), wanted);
+  }
+  const bare = new JsonScanner(() => scanner(finder));
+  t.equal(bare.push('4111111111111111') + bare.end(), '"<card>"');
+  t.equal(atOnce(new PersonalFinder(['card']), '1764160000008'), '1764160000008', 'a time');
   t.end();
 });
 

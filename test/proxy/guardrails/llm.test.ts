@@ -85,7 +85,7 @@ await test('an answer that was cut, filtered or calls a tool is no verdict', asy
 });
 
 await test('texts are written anew, all of them or none', async (t) => {
-  const { stand, check } = await judge(t, { action: 'rewrite' });
+  const { stand, check, checks, context } = await judge(t, { action: 'rewrite' });
   const answer = (content: unknown) => stand.first.behave({ kind: 'openai', content: JSON.stringify(content) });
   await answer({ texts: ['x {"texts":[1,2]}', 'b'] });
   t.same(await check('a', 'b'), { outcome: 'revise', reason: 'rewritten', texts: ['x {"texts":[1,2]}', 'b'] });
@@ -94,6 +94,14 @@ await test('texts are written anew, all of them or none', async (t) => {
   for (const content of [{ texts: ['x'] }, { texts: ['x', 7] }, { text: 'x' }, ['x', 'y']]) {
     await answer(content);
     t.match(await check('a', 'b'), { outcome: 'failed', reason: 'unclear' }, JSON.stringify(content));
+  }
+  const input = { role: 'assistant', form: 'json', text: '{"a":1}' } as const;
+  for (const [text, wanted] of [
+    ['{"a":2}', { outcome: 'revise', texts: ['{"a":2}'] }],
+    ['a is 2', { outcome: 'failed', reason: 'invalid', fail: 'closed' }],
+  ] as const) {
+    await answer({ texts: [text] });
+    t.match(await checks.texts?.([input], context), wanted, 'JSON stays JSON');
   }
 });
 
