@@ -26,10 +26,10 @@ export interface AskedSettings {
 
 /** The checks of a guardrail that asks: all texts of a request or an answer together, a streamed text window by window. */
 export function askedChecks(ask: Ask, { fail, window }: AskedSettings): Checks {
-  const asked = async (ask: Ask, said: readonly SaidText[], context: CheckContext): Promise<Verdict> => {
+  const asked = async (by: Ask, said: readonly SaidText[], context: CheckContext): Promise<Verdict> => {
     if (said.every(({ text }) => text === '')) return { outcome: 'pass' };
     try {
-      return await ask(said, context);
+      return await by(said, context);
     } catch (error) {
       if (!(error instanceof CheckFailure)) throw error;
       return { outcome: 'failed', reason: error.reason, fail };

@@ -44,8 +44,6 @@ await test('a stored guardrail has its defaults; one that cannot be what it says
     {},
     { ...pii, keywords: { words: ['x'], action: 'block' } },
     { pii: { kinds: ['shoe size'], action: 'block' } },
-    { regex: { patterns: ['(?=x)'], action: 'block' } },
-    { regex: { patterns: ['(?<id>A)', '(?<id>B)'], action: 'block' } },
     { schema: { schema: { type: 'wish' } } },
     { limits: { max_tools: 1 }, on: ['output'] },
     { ...pii, user_paths: ['team'] },
@@ -54,6 +52,7 @@ await test('a stored guardrail has its defaults; one that cannot be what it says
     webhook({ url: 'ftp://guard.example' }),
   ];
   for (const each of bad) t.equal(read(each), undefined, JSON.stringify(each));
+  t.ok(read({ regex: { patterns: ['(?<id>A)', '(?<id>B)'], action: 'block' } }), 'it refuses what it is for');
   t.equal(read(pii, 'b'), undefined, 'the name is the id');
   t.equal(readManualGuardrail('a', { guardrail: { name: 'a', ...pii } }), undefined);
   t.equal(readManualGuardrail('a', null), undefined);

@@ -5,6 +5,7 @@ const stops = /["\\]/g;
 /** What stands in a number, and what else stands between strings. */
 const inNumber = /[-+.0-9eE]*/y;
 const betweenTokens = /[^-0-9"]*/y;
+const beginsNumber = /[-0-9]/;
 /** A number is read when it has ended; of a longer one so much at a time. Characters. */
 const longestNumber = 1_024;
 
@@ -34,7 +35,9 @@ export class JsonScanner {
     while (at < piece.length) {
       const string = this.#string;
       if (string === undefined) {
-        const end = endOf(inNumber, piece, at);
+        // The letters of `true` may stand in a number, too.
+        const isInNumber = this.#number !== '' || beginsNumber.test(piece[at] ?? '');
+        const end = isInNumber ? endOf(inNumber, piece, at) : at;
         this.#number += piece.slice(at, end);
         if (end < piece.length || this.#number.length > longestNumber) told += this.#takeNumber();
         const next = endOf(betweenTokens, piece, end);

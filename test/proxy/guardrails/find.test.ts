@@ -10,6 +10,8 @@ import { TextScanner } from '../../../proxy/guardrails/find/text-scanner.ts';
 import { WordFinder } from '../../../proxy/guardrails/find/words.ts';
 import { run } from '../../../proxy/guardrails/flow.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
+import { readManualGuardrail } from '../../../schemas/guardrails/manual-guardrail.ts';
+import { mergeGuardrails } from '../../../schemas/guardrails/merge-guardrails.ts';
 import { guardrailMistakes } from '../../../schemas/guardrails/mistakes.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import { extent } from '../../support/extent.ts';
@@ -111,6 +113,8 @@ await test('a number in JSON is looked at as a whole, wherever it is cut, and on
     const reading = new JsonScanner(() => scanner(finder));
     t.equal(reading.push(json.slice(0, cut)) + reading.push(json.slice(cut)) + reading.end(), wanted);
   }
+  const words = new JsonScanner(() => scanner(new PatternFinder(['\\w+'], 64, 'p')));
+  t.equal(words.push('[tru') + words.push('e]') + words.end(), '[true]');
   const bare = new JsonScanner(() => scanner(finder));
   t.equal(bare.push('4111111111111111') + bare.end(), '"<card>"');
   t.equal(atOnce(new PersonalFinder(['card']), '1764160000008'), '1764160000008', 'a time');
@@ -201,8 +205,9 @@ await test('patterns that cannot stand together are refused; where they are stor
   t.same(mistake?.place, ['regex', 'patterns']);
   t.match(mistake?.message, /^together is no regular expression of RE2: duplicate capture group name/);
   t.throws(() => compileGuardrails([{ guardrail, overridesConfig: false }], new Map()), RangeError);
-  const manual = { name: 'ids', guardrail, createdAt: '', updatedAt: '', updatedBy: 'master_key' };
-  const [stored] = compileGuardrails([{ guardrail, manual, overridesConfig: false }], new Map());
+  const moment = '2026-01-01T00:00:00Z';
+  const manual = readManualGuardrail('ids', { guardrail, created_at: moment, updated_at: moment, updated_by: 'k' });
+  const [stored] = compileGuardrails(mergeGuardrails([], manual === undefined ? [] : [manual]), new Map());
   if (stored === undefined) throw new Error('it is left out');
   const guarding = new Guarding([stored], { requestId: 'r', userPath: '/', model: 'm' }, 'chat');
   const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"hi"}]}');
