@@ -113,8 +113,8 @@ await test('a number in JSON is looked at as a whole, wherever it is cut, and on
     const reading = new JsonScanner(() => scanner(finder));
     t.equal(reading.push(json.slice(0, cut)) + reading.push(json.slice(cut)) + reading.end(), wanted);
   }
-  const words = new JsonScanner(() => scanner(new PatternFinder(['\\w+'], 64, 'p')));
-  t.equal(words.push('[tru') + words.push('e]') + words.end(), '[true]');
+  const literal = new JsonScanner(() => scanner(new PatternFinder(['\\w+'], 64, 'p')));
+  t.equal(literal.push('[tru') + literal.push('e]') + literal.end(), '[true]');
   const bare = new JsonScanner(() => scanner(finder));
   t.equal(bare.push('4111111111111111') + bare.end(), '"<card>"');
   t.equal(atOnce(new PersonalFinder(['card']), '1764160000008'), '1764160000008', 'a time');
