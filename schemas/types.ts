@@ -843,7 +843,7 @@ export interface SystemPrompt {
  */
 export interface RegularExpressions {
   /**
-   * Regular expressions in the syntax of RE2: their time is linear in the text, so there are no lookarounds and no backreferences. (?i) ignores case.
+   * Regular expressions in the syntax of RE2: their time is linear in the text, so there are no lookarounds and no backreferences. (?i) ignores case. Together they make at most 20,000 instructions.
    *
    * Items: A regular expression in the syntax of RE2.
    */

@@ -1,8 +1,5 @@
 // Long work in slices, so that it holds up no other request: a generator yields where it may pause.
 
-/** Characters that are read in one slice: some milliseconds. */
-export const sliceLength = 32_768;
-
 /** Runs to the end at once. */
 export function atOnce<Result>(work: Generator<undefined, Result, undefined>): Result {
   for (;;) {

@@ -1,8 +1,9 @@
 // Checks what the schema of a guardrail cannot express, in the configuration and in the admin API: phases, patterns, JSON Schemas, addresses. Pure.
+import type { RE2JS } from 're2js';
 import type { Guardrail } from '../types.ts';
 import { compileAnswerForm, SchemaMistake } from '../validation/answer-form.ts';
 import type { Path } from '../validation/path.ts';
-import { compilePattern, compilePatterns } from './pattern.ts';
+import { compilePattern, compilePatterns, mostInAll, PatternTooLarge } from './pattern.ts';
 
 export interface GuardrailMistake {
   /** Within the guardrail. */
@@ -42,20 +43,28 @@ function phaseMistakes(guardrail: Guardrail): GuardrailMistake[] {
 function patternMistakes({ regex }: Guardrail): GuardrailMistake[] {
   if (regex === undefined) return [];
   const place = ['regex', 'patterns'];
-  const alone = regex.patterns.flatMap((pattern, index) =>
-    rangeMistakes([...place, index], () => compilePattern(pattern)),
-  );
+  const mistakes: GuardrailMistake[] = [];
+  let left = mostInAll;
+  for (const [index, pattern] of regex.patterns.entries()) {
+    const compiled = compiledOr(() => compilePattern(pattern));
+    if (compiled instanceof RangeError) mistakes.push({ place: [...place, index], message: compiled.message });
+    else left -= compiled.programSize();
+    // The others are not compiled: that may take long.
+    if (left < 0) return [{ place, message: `together are too large: more than ${mostInAll} instructions of RE2` }];
+    if (compiled instanceof PatternTooLarge) return mistakes;
+  }
+  if (mistakes.length > 0) return mistakes;
   // They are looked for together: a name of a group may stand in one of them alone.
-  return alone.length > 0 ? alone : rangeMistakes(place, () => compilePatterns(regex.patterns), 'together ');
+  const together = compiledOr(() => compilePatterns(regex.patterns));
+  return together instanceof RangeError ? [{ place, message: `together ${together.message}` }] : [];
 }
 
-function rangeMistakes(place: GuardrailMistake['place'], compile: () => unknown, before = ''): GuardrailMistake[] {
+function compiledOr(compile: () => RE2JS): RE2JS | RangeError {
   try {
-    compile();
-    return [];
+    return compile();
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return [{ place, message: before + error.message }];
+    if (error instanceof RangeError) return error;
+    throw error;
   }
 }
 

@@ -1,6 +1,14 @@
 // Regular expressions of guardrails: those of RE2, whose time is linear in the text, whatever the pattern and the text say.
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 
+/** Instructions of one regular expression: in the worst case the time of each character grows with them. */
+const mostInstructions = 20_000;
+/** Of patterns of one guardrail, before those that begin alike become one. It bounds the time of a check. */
+export const mostInAll = 100_000;
+
+/** A pattern, or several together, would take too long. */
+export class PatternTooLarge extends RangeError {}
+
 /** What engines that go back and forth in the text can say, and this one cannot. */
 const unspeakable: readonly (readonly [form: RegExp, noun: string])[] = [
   [/\(\?<?[=!]/, 'a lookahead or lookbehind'],
@@ -27,6 +35,13 @@ function alternatives(patterns: readonly string[]): string {
 }
 
 function compile(text: string, pattern: string): RE2JS {
+  const compiled = parsed(text, pattern);
+  const size = compiled.programSize();
+  if (size <= mostInstructions) return compiled;
+  throw new PatternTooLarge(`is too large: ${size} instructions of RE2, of at most ${mostInstructions}`);
+}
+
+function parsed(text: string, pattern: string): RE2JS {
   try {
     return RE2JS.compile(text);
   } catch (error) {

@@ -43,10 +43,9 @@ const newline = 1;
 const word = 2;
 const other = 3;
 
-/** Of one automaton; then all are worked out anew. */
-const mostStates = 2000;
-/** Of one state: texts have many characters. */
-const mostSteps = 512;
+/** Threads of all states and steps of one automaton, each with a share for what stands around them; then all are worked out anew. Some megabytes. */
+const mostThreads = 500_000;
+const shareOfAny = 20;
 
 export class Automaton {
   readonly #instructions: readonly Instruction[];
@@ -55,14 +54,15 @@ export class Automaton {
   readonly #ends: readonly boolean[];
   readonly #goesOn: readonly boolean[];
   #states = new Map<string, State>();
+  /** Threads of all that is remembered. */
+  #remembered = 0;
 
   constructor(pattern: RE2JS) {
     const { inst, start } = pattern.re2().prog as { inst: Instruction[]; start: number };
     this.#instructions = inst;
     this.#start = start;
-    const free = inst.map((_, place) => [...this.#closure(place, () => false)].map((at) => inst[at]?.op ?? 0));
-    this.#ends = free.map((ops) => ops.includes(match));
-    this.#goesOn = free.map((ops) => ops.some((op) => op >= firstRune || op === emptyWidth));
+    this.#ends = placesBefore(inst, (op) => op === match);
+    this.#goesOn = placesBefore(inst, (op) => op >= firstRune || op === emptyWidth);
   }
 
   /** Without threads, behind a code point; -1: at the beginning of a text. */
@@ -73,8 +73,8 @@ export class Automaton {
   step(state: State, code: number): Step {
     const known = state.steps.get(code);
     if (known !== undefined) return known;
-    if (state.steps.size >= mostSteps) state.steps.clear();
     const step = this.#work(state, code);
+    this.#remember(step.from.length);
     state.steps.set(code, step);
     return step;
   }
@@ -83,11 +83,19 @@ export class Automaton {
     const key = `${before} ${places.join()}`;
     let state = this.#states.get(key);
     if (state === undefined) {
-      if (this.#states.size >= mostStates) this.#states = new Map();
+      this.#remember(places.length);
       state = { places, before, steps: new Map() };
       this.#states.set(key, state);
     }
     return state;
+  }
+
+  #remember(threads: number): void {
+    this.#remembered += threads + shareOfAny;
+    if (this.#remembered < mostThreads) return;
+    for (const { steps } of this.#states.values()) steps.clear();
+    this.#states.clear();
+    this.#remembered = 0;
   }
 
   #work({ places, before }: State, code: number): Step {
@@ -122,13 +130,38 @@ export class Automaton {
     for (const place of reached) {
       seen.add(place);
       const { op, out, arg } = this.#instructions[place] as Instruction;
-      const isOpen = op === alt || op === altMatch || op === capture || op === nop || (op === emptyWidth && holds(arg));
-      if (!isOpen) continue;
+      if (!isFree(op) && !(op === emptyWidth && holds(arg))) continue;
       if (!seen.has(out)) reached.add(out);
       if ((op === alt || op === altMatch) && !seen.has(arg)) reached.add(arg);
     }
     return reached;
   }
+}
+
+/** Whether an instruction leads on without a character and without a condition. */
+function isFree(op: number): boolean {
+  return op === alt || op === altMatch || op === capture || op === nop;
+}
+
+/** Of each place, whether it is or leads to a wanted one without a character and without a condition. One walk backwards. */
+function placesBefore(instructions: readonly Instruction[], isWanted: (op: number) => boolean): boolean[] {
+  const before = instructions.map((): number[] => []);
+  for (const [place, { op, out, arg }] of instructions.entries()) {
+    if (!isFree(op)) continue;
+    before[out]?.push(place);
+    if (op === alt || op === altMatch) before[arg]?.push(place);
+  }
+  const isBefore = instructions.map(({ op }) => isWanted(op));
+  const reached = isBefore.flatMap((is, place) => (is ? [place] : []));
+  // The list grows while it is walked.
+  for (const place of reached) {
+    for (const from of before[place] ?? []) {
+      if (isBefore[from]) continue;
+      isBefore[from] = true;
+      reached.push(from);
+    }
+  }
+  return isBefore;
 }
 
 function takes(instruction: Instruction, code: number): boolean {

@@ -1,5 +1,8 @@
 // Finds what a guardrail looks for, in a text that is there and in one that still comes.
 
+/** Characters that most finders read in some milliseconds. */
+export const usualSlice = 32_768;
+
 /** What was found, from `start` to before `end`: offsets in the text. */
 export interface Found {
   readonly start: number;
@@ -12,6 +15,8 @@ export interface Found {
 export interface Finder {
   /** Something found spans so many characters at most; of a longer one the first part is found. */
   readonly window: number;
+  /** So many characters are read without a pause: some milliseconds, in the worst case some tens of them. */
+  readonly slice: number;
   /** Whether there may be something in the text; false is certain. Fast. */
   mayFind(text: string): boolean;
   /** The first at or behind `from`; undefined: none. The text ends where it ends. */

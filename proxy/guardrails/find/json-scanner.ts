@@ -6,7 +6,7 @@ const stops = /["\\]/g;
 const inNumber = /[-+.0-9eE]*/y;
 const betweenTokens = /[^-0-9"]*/y;
 const beginsNumber = /[-0-9]/;
-/** A number is read when it has ended; of a longer one so much at a time. Characters. */
+/** A number is read when it has ended. A longer one is none that programs can hold: it becomes a string. Characters. */
 const longestNumber = 1_024;
 
 /**
@@ -17,6 +17,8 @@ export class JsonScanner {
   readonly #open: () => TextScanner;
   /** The string that has not ended yet. */
   #string: TextScanner | undefined;
+  /** The number that has not ended yet, and is too long for one. */
+  #longNumber: TextScanner | undefined;
   /** A number that has not ended yet; empty: there is none. */
   #number = '';
   /** An escape of which not all has come. */
@@ -36,10 +38,10 @@ export class JsonScanner {
       const string = this.#string;
       if (string === undefined) {
         // The letters of `true` may stand in a number, too.
-        const isInNumber = this.#number !== '' || beginsNumber.test(piece[at] ?? '');
+        const isInNumber = this.#isInNumber || beginsNumber.test(piece[at] ?? '');
         const end = isInNumber ? endOf(inNumber, piece, at) : at;
-        this.#number += piece.slice(at, end);
-        if (end < piece.length || this.#number.length > longestNumber) told += this.#takeNumber();
+        told += this.#takeDigits(piece.slice(at, end));
+        if (end < piece.length) told += this.#endNumber();
         const next = endOf(betweenTokens, piece, end);
         told += piece.slice(end, next);
         at = next;
@@ -70,18 +72,34 @@ export class JsonScanner {
     return told;
   }
 
-  #takeNumber(): string {
+  get #isInNumber(): boolean {
+    return this.#number !== '' || this.#longNumber !== undefined;
+  }
+
+  #takeDigits(text: string): string {
+    if (this.#longNumber !== undefined) return escaped(this.#longNumber.push(text));
+    this.#number += text;
+    if (this.#number.length <= longestNumber) return '';
+    this.#longNumber = this.#open();
+    return `"${escaped(this.#longNumber.push(this.#number))}`;
+  }
+
+  #endNumber(): string {
     const number = this.#number;
-    if (number === '') return '';
+    const long = this.#longNumber;
     this.#number = '';
+    this.#longNumber = undefined;
+    if (long !== undefined) return `${escaped(long.end())}"`;
+    if (number === '') return '';
     const scanner = this.#open();
-    const told = scanner.push(number) + scanner.end();
-    return told === number ? number : JSON.stringify(told);
+    const plain = withoutExponent(number);
+    const told = scanner.push(plain) + scanner.end();
+    return told === plain ? number : JSON.stringify(told);
   }
 
   /** The text is over: gives the rest. */
   end(): string {
-    const told = this.#takeNumber() + escaped(this.#string?.end() ?? '') + this.#escape;
+    const told = this.#endNumber() + escaped(this.#string?.end() ?? '') + this.#escape;
     this.#string = undefined;
     this.#escape = '';
     return told;
@@ -92,6 +110,13 @@ function endOf(token: RegExp, text: string, from: number): number {
   token.lastIndex = from;
   token.test(text);
   return token.lastIndex;
+}
+
+/** `4.1e15` has the digits of 4100000000000000. */
+function withoutExponent(number: string): string {
+  if (!/[.eE]/.test(number)) return number;
+  const value = Number(number);
+  return Number.isSafeInteger(value) ? String(value) : number;
 }
 
 function escaped(text: string): string {

@@ -2,12 +2,17 @@
 import type { RE2JS } from 're2js';
 import { compilePatterns } from '../../../schemas/guardrails/pattern.ts';
 import { Automaton } from './automaton.ts';
-import type { Finder, Follower, Found } from './finder.ts';
+import { type Finder, type Follower, type Found, usualSlice } from './finder.ts';
 import { PatternFollower } from './pattern-follower.ts';
+
+/** Characters times instructions of a slice. In the worst case each character costs a step of each thread, some 0.1 µs. */
+const sliceSteps = 1_000_000;
+const shortestSlice = 256;
 
 /** The leftmost match of any of them; of several that begin there, that of the first pattern. Empty matches are none. */
 export class PatternFinder implements Finder {
   readonly window: number;
+  readonly slice: number;
   readonly #reason: string;
   readonly #pattern: RE2JS;
   readonly #automaton: Automaton;
@@ -17,6 +22,8 @@ export class PatternFinder implements Finder {
     this.window = window;
     this.#reason = reason;
     this.#pattern = compilePatterns(patterns);
+    const steps = Math.floor(sliceSteps / this.#pattern.programSize());
+    this.slice = Math.max(shortestSlice, Math.min(usualSlice, steps));
     this.#automaton = new Automaton(this.#pattern);
   }
 

@@ -1,6 +1,6 @@
 // Finds personal data and keys by their forms, and by checksums where they have one.
 import { keyKinds } from '../../../schemas/keys/key-shapes.ts';
-import type { Finder, Follower, Found } from './finder.ts';
+import { type Finder, type Follower, type Found, usualSlice } from './finder.ts';
 import { PatternFinder } from './patterns.ts';
 
 export const personalKinds = ['email', 'phone', 'card', 'iban', 'key'] as const;
@@ -37,6 +37,8 @@ interface KindFinder {
 /** The leftmost of all kinds; of several that begin there, that of the first kind. */
 export class PersonalFinder implements Finder {
   readonly window = window;
+  // Few of its threads are alive at a time.
+  readonly slice = usualSlice;
   readonly #all: PatternFinder;
   readonly #kinds: readonly KindFinder[];
 

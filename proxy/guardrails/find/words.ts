@@ -1,5 +1,5 @@
 // Finds words in any case, however many there are (Aho and Corasick, 1975): one step for each character.
-import { codeBefore, type Finder, type Follower, type Found, widthOf } from './finder.ts';
+import { codeBefore, type Finder, type Follower, type Found, usualSlice, widthOf } from './finder.ts';
 
 /** Stands in the automaton before a character that follows no word character. */
 const mayBegin = -1;
@@ -28,6 +28,7 @@ export interface WordSettings {
 
 /** The leftmost of all words; of several that begin there, the longest. */
 export class WordFinder implements Finder {
+  readonly slice = usualSlice;
   readonly window: number;
   readonly settings: WordSettings;
   readonly root: Node;

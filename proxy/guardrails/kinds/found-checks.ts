@@ -4,7 +4,7 @@ import type { Finder, Found } from '../find/finder.ts';
 import { JsonScanner } from '../find/json-scanner.ts';
 import { type Replace, TextScanner } from '../find/text-scanner.ts';
 import { type CheckContext, type Checks, pass, type Released, type StreamCheck, type Verdict } from '../guardrail.ts';
-import { atOnce, inSlices, sliceLength } from '../slices.ts';
+import { atOnce, inSlices } from '../slices.ts';
 
 export type FoundAction = 'block' | 'redact' | 'flag';
 
@@ -27,7 +27,7 @@ export function foundChecks(search: Search): Checks {
     texts(texts, context) {
       const work = lookAt(texts, search, context);
       const length = texts.reduce((sum, { text }) => sum + text.length, 0);
-      return length <= sliceLength ? atOnce(work) : inSlices(work);
+      return length <= search.finder.slice ? atOnce(work) : inSlices(work);
     },
     stream: (form, context) => new FoundStream(form, search, context),
   };
@@ -51,33 +51,43 @@ function* lookAt(
     reason ??= found.reason;
     return action === 'redact' ? search.replacementOf(found, value, context) : value;
   };
+  let read = 0;
   for (const { text, form } of texts) {
     if (action === 'block' && reason !== undefined) break;
-    if (yield* hasAny(finder, text, form)) edited.push(yield* scanned(text, scannerOf(form, finder, take)));
-    else edited.push(text);
+    read += text.length;
+    if (read > finder.slice) {
+      read = 0;
+      yield;
+    }
+    if (yield* hasAny(finder, text, form)) {
+      edited.push(yield* scanned(text, scannerOf(form, finder, take), finder.slice));
+    } else edited.push(text);
   }
   if (reason === undefined) return pass;
   return action === 'redact' ? { outcome: 'revise', reason, texts: edited } : { outcome: action, reason };
 }
 
+/** Escapes in strings, and exponents of numbers. */
+const mayHide = /\\|\d[eE]/;
+
 /** Whether there may be something: false is certain. Something within the window lies within two slices that overlap. */
 function* hasAny(finder: Finder, text: string, form: TextForm): Generator<undefined, boolean, undefined> {
-  // An escape may hide something.
-  if (form === 'json' && text.includes('\\')) return true;
+  if (form === 'json' && mayHide.test(text)) return true;
   const margin = finder.window + 2;
-  if (text.length <= sliceLength + margin) return text !== '' && finder.mayFind(text);
-  for (let start = 0; start < text.length; start += sliceLength) {
-    if (finder.mayFind(text.slice(Math.max(0, start - margin), start + sliceLength + margin))) return true;
+  const { slice } = finder;
+  if (text.length <= slice + margin) return text !== '' && finder.mayFind(text);
+  for (let start = 0; start < text.length; start += slice) {
+    if (finder.mayFind(text.slice(Math.max(0, start - margin), start + slice + margin))) return true;
     yield;
   }
   return false;
 }
 
-function* scanned(text: string, scanner: Scanner): Generator<undefined, string, undefined> {
-  if (text.length <= sliceLength) return scanner.push(text) + scanner.end();
+function* scanned(text: string, scanner: Scanner, slice: number): Generator<undefined, string, undefined> {
+  if (text.length <= slice) return scanner.push(text) + scanner.end();
   let told = '';
-  for (let start = 0; start < text.length; start += sliceLength) {
-    told += scanner.push(text.slice(start, start + sliceLength));
+  for (let start = 0; start < text.length; start += slice) {
+    told += scanner.push(text.slice(start, start + slice));
     yield;
   }
   return told + scanner.end();

@@ -117,6 +117,14 @@ await test('a number in JSON is looked at as a whole, wherever it is cut, and on
   t.equal(literal.push('[tru') + literal.push('e]') + literal.end(), '[true]');
   const bare = new JsonScanner(() => scanner(finder));
   t.equal(bare.push('4111111111111111') + bare.end(), '"<card>"');
+  for (const written of ['4.111111111111111e15', '4111111111111111.0', '41111111111111110E-1']) {
+    const reading = new JsonScanner(() => scanner(finder));
+    t.equal(`${reading.push(`[${written}`)}${reading.push('] ')}${reading.end()}`, '["<card>"] ', written);
+  }
+  const long = new JsonScanner(() => scanner(new PatternFinder(['7+'], 64, 'p')));
+  const digits = '7'.repeat(10) + '1'.repeat(1500) + '7'.repeat(10);
+  const told = [...digits.split(''), ',', '1', ']'].reduce((sum, piece) => sum + long.push(piece), long.push('['));
+  t.equal(told + long.end(), `["<p>${'1'.repeat(1500)}<p>",1]`, 'one that no program can hold becomes a string');
   t.equal(atOnce(new PersonalFinder(['card']), '1764160000008'), '1764160000008', 'a time');
   t.end();
 });
@@ -161,6 +169,30 @@ await test('ten catastrophic patterns hold up nothing, on input and on output', 
     });
     t.ok(longest < 300, `${pattern}: ${Math.round(longest)} ms`);
   }
+});
+
+await test('patterns that take much time for each character are read in short slices; larger ones are refused', async (t) => {
+  const rails = railsOf([{ on: ['input'], regex: { patterns: ['a[ab]{900}c'], action: 'redact' } }]);
+  const guarding = new Guarding(rails, { requestId: 'r', userPath: '/', model: 'm' }, 'chat');
+  const content = `${'aababbabaab'.repeat(600)}c`;
+  const message = { role: 'user', content };
+  const longest = await longestBlock(async () => {
+    await run(guarding.onRequest(Buffer.from(JSON.stringify({ model: 'm', messages: [message] }))));
+  });
+  t.ok(longest < 250, `the longest slice took ${Math.round(longest)} ms`);
+  const mistakesOf = (all: string[]): unknown => {
+    const regex = { patterns: all, action: 'flag', window: 256 };
+    return guardrailMistakes({ name: 'large', order: 0, on: ['input'], regex } as unknown as Guardrail);
+  };
+  const large = Array.from({ length: 1000 }, () => 'b?'.repeat(1024));
+  const began = process.threadCpuUsage().user;
+  t.match(mistakesOf(['a', '\\pL{999}'.repeat(100), ...large]), [
+    { place: ['regex', 'patterns', 1], message: /^is too large: \d+ instructions of RE2, of at most 20000$/ },
+  ]);
+  t.match(mistakesOf(large), [{ message: /^together are too large: more than 100000 instructions of RE2$/ }]);
+  const thirty = Array.from({ length: 30 }, (_, index) => `${index}${'c'.repeat(1000)}`);
+  t.match(mistakesOf(thirty), [{ message: /^together is too large: \d+ instructions of RE2, of at most 20000$/ }]);
+  t.ok(process.threadCpuUsage().user - began < 3_000_000, 'the refusal takes no longer than some patterns do');
 });
 
 await test('a prompt of megabytes passes twenty guardrails in slices', async (t) => {
