@@ -1055,6 +1055,10 @@ export interface Cache {
    */
   share_concurrent: boolean;
   /**
+   * How long the client of a shared call may leave unread what is there for it, in all. After that, one of those that wait asks the provider for the others.
+   */
+  share_patience: string;
+  /**
    * Where answers lie. memory: in each proxy for itself. redis: in the server of REDIS_URL, for all proxies. Absent: redis where there is a REDIS_URL, else memory.
    */
   engine?: 'memory' | 'redis';

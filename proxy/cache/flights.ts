@@ -1,4 +1,5 @@
-// Equal requests that wait for one call: the first leads, the others follow, and one of them leads when it fails.
+// Equal requests that wait for one call: the first leads, the others follow, and one of them leads when it fails, or when its client reads
+// too slowly.
 import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
@@ -20,29 +21,42 @@ const mostFollowers = 1_000;
 const mostFollowersInAll = 10_000;
 /** After so many failed calls no request waits for another one. */
 const mostFailures = 2;
+/** Between two looks at the clients whose calls others wait for. Milliseconds. */
+const pollMs = 100;
 
-type Follower = Pick<Exchange, 'gone' | 'waiting'>;
+type Member = Pick<Exchange, 'gone' | 'waiting'> & {
+  readonly response: Pick<Exchange['response'], 'writableNeedDrain'>;
+};
 
 interface Flight {
+  leader: Member;
+  /** So long its client has not taken what was there for it. Milliseconds. */
+  heldUpMs: number;
+  /** Longest `heldUpMs`. */
+  readonly patienceMs: number;
   /** In their order; what each does next. Undefined: none has come, as usual. */
-  followers: Map<Follower, (landing: Landing) => void> | undefined;
+  followers: Map<Member, (landing: Landing) => void> | undefined;
   failures: number;
 }
 
 export class Flights {
   readonly #flights = new Map<string, Flight>();
   #followers = 0;
+  #polling: NodeJS.Timeout | undefined;
 
   /** Requests that wait at this moment. */
   get waiting(): number {
     return this.#followers;
   }
 
-  /** At once: it leads, or is one too many. Else a promise, which rejects with 499 `client_left` when its client leaves. */
-  join(key: string, exchange: Follower): 'lead' | 'alone' | Promise<Landing> {
+  /**
+   * At once: it leads, or is one too many. Else a promise, which rejects with 499 `client_left` when its client leaves.
+   * `patienceMs`: so long its client may hold up those that follow it.
+   */
+  join(key: string, exchange: Member, patienceMs: number): 'lead' | 'alone' | Promise<Landing> {
     const flight = this.#flights.get(key);
     if (flight === undefined) {
-      this.#flights.set(key, { followers: undefined, failures: 0 });
+      this.#flights.set(key, { leader: exchange, heldUpMs: 0, patienceMs, followers: undefined, failures: 0 });
       return 'lead';
     }
     flight.followers ??= new Map();
@@ -50,9 +64,11 @@ export class Flights {
     if (followers.size >= mostFollowers || this.#followers >= mostFollowersInAll) return 'alone';
     if (exchange.gone) throw refusal('client_left');
     this.#followers += 1;
+    this.#polling ??= setInterval(() => this.#poll(), pollMs).unref();
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#followers -= 1;
+        if (this.#followers === 0) this.#stopPolling();
         exchange.waiting = undefined;
         followers.delete(exchange);
       };
@@ -69,24 +85,46 @@ export class Flights {
     });
   }
 
-  /** Whether others wait for this call. */
-  isFollowed(key: string): boolean {
-    return (this.#flights.get(key)?.followers?.size ?? 0) > 0;
+  /** Whether others wait for the call of this one. */
+  isFollowed(key: string, leader: Member): boolean {
+    const flight = this.#flights.get(key);
+    return flight?.leader === leader && flight.followers !== undefined && flight.followers.size > 0;
   }
 
-  /** The call of the leader is over. */
-  landed(key: string, end: FlightEnd): void {
+  /** The call of one that led is over. What others have taken over does not end with it. */
+  landed(key: string, leader: Member, end: FlightEnd): void {
     const flight = this.#flights.get(key);
-    if (flight === undefined) return;
+    if (flight?.leader !== leader) return;
     if (end === 'failed') flight.failures += 1;
     const goesOn = end === 'left' || (end === 'failed' && flight.failures < mostFailures);
-    const [next] = goesOn ? (flight.followers?.values() ?? []) : [];
-    if (next !== undefined) {
-      next('lead');
-      return;
-    }
+    if (goesOn && handOver(flight)) return;
     this.#flights.delete(key);
     if (flight.followers === undefined) return;
     for (const tell of flight.followers.values()) tell(typeof end === 'string' ? 'alone' : end);
   }
+
+  /** The client of a call that reads too slowly keeps others waiting for an answer that the provider has given. */
+  #poll(): void {
+    for (const flight of this.#flights.values()) {
+      if (flight.followers === undefined || !flight.leader.response.writableNeedDrain) continue;
+      flight.heldUpMs += pollMs;
+      if (flight.heldUpMs >= flight.patienceMs) handOver(flight);
+    }
+  }
+
+  #stopPolling(): void {
+    clearInterval(this.#polling);
+    this.#polling = undefined;
+  }
+}
+
+/** The first of those that wait leads from here on; false: none waits. */
+function handOver(flight: Flight): boolean {
+  const [first] = flight.followers ?? [];
+  if (first === undefined) return false;
+  const [exchange, tell] = first;
+  flight.leader = exchange;
+  flight.heldUpMs = 0;
+  tell('lead');
+  return true;
 }

@@ -1,7 +1,7 @@
 // The cache section of the config → what is kept of answers, and for whom.
 import type { CacheResets } from '../../schemas/cache/cache-reset.ts';
 import type { Config } from '../../schemas/types.ts';
-import { retentionMs, sizeBytes } from '../../schemas/units.ts';
+import { durationMs, retentionMs, sizeBytes } from '../../schemas/units.ts';
 import { normaliseUserPath } from '../../schemas/user-path.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { CacheSettings, SemanticSettings } from './snapshot.ts';
@@ -19,6 +19,7 @@ export function compileCache(cache: Config['cache'], resets: CacheResets): Cache
     operations: Object.freeze(operations),
     onlyDeterministic: cache.only_deterministic,
     sharesCalls: cache.share_concurrent,
+    sharePatienceMs: durationMs(cache.share_patience),
     engine: cache.engine,
     semantic: compileSemantic(cache.semantic),
     without: Object.freeze(cache.without.flatMap((text) => normaliseUserPath(text).path ?? [])),

@@ -178,6 +178,8 @@ export interface CacheSettings {
   readonly onlyDeterministic: boolean;
   /** Equal requests wait for one call. */
   readonly sharesCalls: boolean;
+  /** So long the client of a call may hold up those that wait for it. */
+  readonly sharePatienceMs: number;
   /** Undefined: as the process has it. */
   readonly engine: 'memory' | 'redis' | undefined;
   /** Undefined: only equal requests get an answer that was kept. */

@@ -88,20 +88,20 @@ function share(sought: Sought): Looked | Promise<Looked> {
     if (serveYoung(landing, sought)) caching.semantic = landing.similar;
     return asked;
   };
-  const landing = parts.cache.flights.join(key, trip.exchange);
+  const landing = parts.cache.flights.join(key, trip.exchange, caching.settings.sharePatienceMs);
   return typeof landing === 'string' ? landed(landing) : landing.then(landed);
 }
 
 /** An earlier request may mean the same. */
 function lookSimilar(sought: Sought): Looked | Promise<Looked> {
-  const { asked, caching, key, parts } = sought;
+  const { asked, trip, caching, key, parts } = sought;
   const finding = caching.settings.semantic && findSimilar(caching.settings.semantic, sought);
   if (finding === undefined) return asked;
   return finding.then((found) => {
     const { semantic } = caching;
     if (!serveYoung(found, sought) || found === undefined || semantic === undefined) return asked;
     semantic.outcome = 'hit';
-    if (caching.leads) parts.cache.flights.landed(key, { ...found, similar: semantic });
+    if (caching.leads) parts.cache.flights.landed(key, trip.exchange, { ...found, similar: semantic });
     return asked;
   });
 }

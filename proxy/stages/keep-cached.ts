@@ -9,6 +9,7 @@ import type { FlightEnd } from '../cache/flights.ts';
 import { KeptFacts } from '../cache/kept-facts.ts';
 import type { LatePut } from '../cache/response-cache.ts';
 import type { Call } from '../call/call.ts';
+import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
 import type { RecordedEnd } from '../records/record-of-trip.ts';
@@ -25,7 +26,7 @@ export interface Kept {
 
 /** The same when it is over. */
 export interface Over extends Kept {
-  readonly exchange: { readonly id: string; readonly gone: boolean };
+  readonly exchange: Pick<Exchange, 'id' | 'gone' | 'waiting' | 'response'>;
   readonly call: Call | undefined;
   readonly accepted: Accepted | undefined;
   readonly failed: readonly unknown[];
@@ -72,8 +73,8 @@ export function settleCache(trip: Over, end: KeptEnd | undefined, parts: Parts):
   }
   const made = keeping?.put();
   if (!leads) return;
-  const isShared = made !== undefined && cache.flights.isFollowed(key);
-  cache.flights.landed(key, isShared ? sharedOf(made, trip, parts) : endOf(trip));
+  const isShared = made !== undefined && cache.flights.isFollowed(key, trip.exchange);
+  cache.flights.landed(key, trip.exchange, isShared ? sharedOf(made, trip, parts) : endOf(trip));
 }
 
 /** Whether what it is made of is short. */

@@ -10,7 +10,7 @@ const limits = [{ period: 'concurrent', max_requests: 1 }];
 const gateway = await shareGateway({
   upstream,
   config: {
-    cache: { enabled: true, share_concurrent: true },
+    cache: { enabled: true, share_concurrent: true, share_patience: '200ms' },
     rate_limits: { user_paths: [{ path: '/narrow', limits }] },
   },
 });
@@ -27,10 +27,10 @@ interface Told {
   readonly text: string;
 }
 
-async function ask(body: object, signal?: AbortSignal): Promise<Told> {
+async function ask(body: object, signal?: AbortSignal, userPath = '/narrow'): Promise<Told> {
   const response = await gateway.fetch('/v1/chat/completions', {
     method: 'POST',
-    headers: { 'x-gateway-user-path': '/narrow' },
+    headers: { 'x-gateway-user-path': userPath },
     body,
     ...(signal === undefined ? {} : { signal }),
   });
@@ -87,6 +87,32 @@ await test('when the client of the call leaves, one of the others makes it', asy
   t.equal(told.filter(({ cache }) => cache === 'miss').length, 1);
   t.equal(told.filter(({ cache }) => cache === 'hit').length, followers - 1);
   t.equal(callsSince(before), 2);
+});
+
+await test('when the client of the call reads nothing, one of the others makes it', async (t) => {
+  const body = question();
+  const before = upstream.ledger.length;
+  const delta = { choices: [{ index: 0, delta: { content: 'x'.repeat(60_000) } }] };
+  const long = {
+    kind: 'sse',
+    chunks: Array.from({ length: 500 }, () => `data: ${JSON.stringify(delta)}\n\n`),
+  } as const;
+  await upstream.behave([long, { kind: 'openai' }]);
+  const leaving = new AbortController();
+  const leader = await gateway.fetch('/v1/chat/completions', {
+    method: 'POST',
+    body: { ...body, stream: true },
+    headers: { 'x-gateway-user-path': '/wide' },
+    signal: leaving.signal,
+  });
+  const others = Array.from({ length: 5 }, () => ask(body, undefined, '/wide'));
+  const told = await Promise.all(others);
+  t.equal(told.filter(({ cache }) => cache === 'miss').length, 1);
+  t.equal(told.filter(({ cache }) => cache === 'hit').length, 4);
+  t.equal(callsSince(before), 2);
+  leaving.abort();
+  await leader.body?.cancel().catch(() => undefined);
+  await untilIdle(gateway);
 });
 
 await test('a client that waits may leave, and the others still get the answer', async (t) => {
