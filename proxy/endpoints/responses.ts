@@ -8,9 +8,9 @@ import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { ResponseHome } from '../kept-responses.ts';
 import { upstreamIdHeader } from '../providers/upstream-id.ts';
+import { chargeBackground } from '../stages/charge-background.ts';
 import { askHome, type HomeAnswer, type HomeQuestion } from '../stored-responses/ask-home.ts';
 import type { FoundResponse } from '../stored-responses/stored-responses.ts';
-import { chargeBackground } from './charge-background.ts';
 
 type Asked = FastifyRequest<{ Params: { id: string } }>;
 
@@ -46,7 +46,7 @@ export const responses: FastifyPluginAsync<{ gateway: Gateway }> = async (app, {
     const answer = await askHome(home, question, { snapshot: gateway.current(), pools, deadlines, nowMs });
     if (answer === undefined) throw notFound(id);
     if (exchange !== undefined && tellsResponse(method, path))
-      await chargeBackground({ id, home, answer, exchange, principal }, gateway);
+      await chargeBackground({ id, home, answer, path: '/v1/responses/:id', exchange, principal }, gateway);
     return answer;
   }
 

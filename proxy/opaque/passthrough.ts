@@ -3,6 +3,7 @@ import { withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { allowsTarget } from '../../schemas/keys/model-access.ts';
 import { type Call, readCall } from '../call/call.ts';
 import { Refusal, refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
 import { alwaysGuarded } from '../guardrails/applying.ts';
 import { knownSecrets } from '../known-secrets.ts';
 import { relayed } from '../providers/dialects.ts';
@@ -13,6 +14,7 @@ import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
 import { UsageTap } from '../tokens/usage-tap.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
+import { backgroundTaps } from './background-taps.ts';
 import type { Aim, Knock, OpaqueTarget, Tapped } from './door.ts';
 import { modelOfPath, operationOf, takesModelFromBody } from './model-of-path.ts';
 import { type ProviderPath, pathBelow, readProviderPath } from './provider-path.ts';
@@ -28,7 +30,7 @@ const webSocket = /^\s*websocket\b/i;
  * Throws 403 `guardrails_prevent_passthrough`, 400 `invalid_path`, `unknown_provider` and `upgrade_not_supported`, 403 `model_access_denied` for a caller restricted to models
  * whose model cannot be read or is none of them, 400 `routing_member_not_allowed`, and 413 for what is too long to be signed.
  */
-export function aimPassthrough(knock: Knock): Aim | Promise<Aim> {
+export function aimPassthrough(knock: Knock, parts: Gateway): Aim | Promise<Aim> {
   const { exchange, principal, snapshot, short } = knock;
   // What is passed through cannot be read, so it cannot be guarded.
   if (alwaysGuarded(snapshot.guardrails, principal.userPath)) throw refusal('guardrails_prevent_passthrough');
@@ -38,7 +40,7 @@ export function aimPassthrough(knock: Knock): Aim | Promise<Aim> {
   if (upstreams.length === 0) throw refusal('unknown_provider', { fill: { provider: path.provider } });
   const read = short === undefined ? undefined : callIn(short);
   const upstream = granted(upstreams, path, read, knock);
-  const asked = { path, upstream, read, knock };
+  const asked = { path, upstream, read, knock, parts };
   if (upstream.opaque.keyStyle !== 'aws' || short !== undefined) return aimAt(asked, short);
   return wholeBody(knock).then((whole) => aimAt(asked, whole));
 }
@@ -50,9 +52,10 @@ interface Passed {
   /** What the body says; undefined: it is no model call, or not there yet. */
   readonly read: Call | undefined;
   readonly knock: Knock;
+  readonly parts: Gateway;
 }
 
-function aimAt({ path, upstream, read, knock }: Passed, whole: Buffer | undefined): Aim {
+function aimAt({ path, upstream, read, knock, parts }: Passed, whole: Buffer | undefined): Aim {
   const { exchange, snapshot, body } = knock;
   const { opaque, headers: configured, name, secrets } = upstream;
   const { userPathHeader } = snapshot;
@@ -78,10 +81,11 @@ function aimAt({ path, upstream, read, knock }: Passed, whole: Buffer | undefine
   const tap = (answer: UpstreamAnswer): Tapped => {
     const isWatched = operation !== undefined && answer.stream && answer.contentEncoding === undefined;
     const clean = new SecretsTap(secrets, isWatched);
-    if (operation === undefined || operation === 'count_tokens') return { taps: [clean], usage: undefined };
+    const later = backgroundTaps({ endpoint: path.endpoint, target, knock, answer }, parts);
+    if (operation === undefined || operation === 'count_tokens') return { taps: [clean, ...later], usage: undefined };
     const tapped = { answer, injectedUsage: false, relayed: speech, target };
     const usage = new UsageTap({ operation, call: { body: whole ?? nothing } }, tapped, knock.readsUsage);
-    return { taps: [usage, clean], usage };
+    return { taps: [usage, clean, ...later], usage };
   };
   const call = model === '' ? undefined : { model, stream: read?.stream ?? false };
   return { targets: [target], call, tap, operation };

@@ -241,6 +241,30 @@ await test('a response in the background is charged once, when its end is first 
   t.match(begun?.attempts, [{ usage: { total_tokens: 0, cost: null } }], 'nothing is guessed');
 });
 
+await test('one that passes through is charged once, too', async (t) => {
+  const atProvider = await keepAtProvider(native);
+  const read = async (path: string, init: object = {}) => {
+    const headers = { authorization: `Bearer ${ours}` };
+    const response = await gateway.fetch(`/p/native/v1/responses${path}`, { headers, ...init });
+    return (await response.json()) as { id: string; status: string };
+  };
+  const { id } = await read('', { method: 'POST', body: { model: 'm', input: 'one', background: true } });
+  // The provider has two accounts, whose keys take turns; one of them knows it.
+  const readTwice = async () => Promise.all([read(`/${id}`), read(`/${id}`)]);
+  t.match((await readTwice()).map(({ status }) => status).sort(), ['queued', undefined]);
+  const { owner, body } = atProvider.get(id) ?? { owner: undefined, body: {} };
+  const usage = { input_tokens: 30, output_tokens: 600, total_tokens: 630 };
+  atProvider.set(id, { owner, body: { ...body, status: 'completed', usage } });
+  await Promise.all([readTwice(), readTwice()]);
+  const charged = (): unknown[] =>
+    journaled(gateway).filter(({ attempts }) => attempts.some((one) => one.usage?.total_tokens === 630));
+  await waitFor('the record', () => charged().length > 0);
+  await readTwice();
+  await waitFor('all reads', () => journaled(gateway).filter(({ path }) => path.endsWith(id)).length >= 9);
+  t.match(charged(), [{ method: 'GET', resolved_model: 'native/m', attempts: [{ usage: { source: 'reported' } }] }]);
+  t.equal(charged().length, 1);
+});
+
 await test('routes, methods, queries and bodies', async (t) => {
   const ask = async (method: string, path: string, init: object = {}) => {
     const response = await gateway.fetch(path, { method, ...init });

@@ -76,7 +76,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       endpoints: ['chat', 'completions', 'responses', 'messages', 'embeddings'],
       only_deterministic: false,
       share_concurrent: false,
-      share_patience: "1s",
+      share_patience: '1s',
       without: [],
     },
   };

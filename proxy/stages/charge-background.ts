@@ -13,7 +13,9 @@ import type { TokenUsage } from '../tokens/token-usage.ts';
 export interface ReadResponse {
   readonly id: string;
   readonly home: ResponseHome;
-  readonly answer: HomeAnswer;
+  readonly answer: Pick<HomeAnswer, 'status' | 'body'>;
+  /** Of the endpoint that it was read at, as metrics say it. */
+  readonly path: string;
   readonly exchange: Exchange;
   readonly principal: RecordedCaller;
 }
@@ -33,7 +35,7 @@ export async function chargeBackground(read: ReadResponse, parts: Parts): Promis
 }
 
 function charge(
-  { id, home, answer, exchange, principal }: ReadResponse,
+  { id, home, answer, path, exchange, principal }: ReadResponse,
   { model, usage }: { readonly model: string; readonly usage: TokenUsage },
   { current, limiter, nowMs, records }: Parts,
 ): void {
@@ -47,7 +49,7 @@ function charge(
   const times = { startedAtMs, endedAtMs: now };
   records.trip(
     {
-      path: '/v1/responses/:id',
+      path,
       asked: { method: request.method ?? '', path: pathOf(request.url ?? '') },
       exchange,
       snapshot,

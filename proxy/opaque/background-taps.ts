@@ -1,0 +1,53 @@
+// Responses in the background that pass through: what one costs is told when it is read, and charged then, once.
+import { type JsonObject, textOf, writeJson } from '../dialects/json.ts';
+import type { Gateway } from '../gateway.ts';
+import { chargeBackground } from '../stages/charge-background.ts';
+import { ResponseTap } from '../stored-responses/response-tap.ts';
+import { mostKeptBytes } from '../stored-responses/stored-responses.ts';
+import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
+import type { Knock, OpaqueTarget } from './door.ts';
+
+/** An answer of a provider that keeps its responses itself. */
+interface PassedAnswer {
+  /** Below the base URL of the provider. */
+  readonly endpoint: string;
+  readonly target: OpaqueTarget;
+  readonly knock: Pick<Knock, 'exchange' | 'method' | 'principal'>;
+  readonly answer: UpstreamAnswer;
+}
+
+/** Reading one, or cancelling it. */
+const later = /^responses\/(resp_[A-Za-z0-9_-]{1,128})(?:\/cancel)?$/;
+
+/** Empty: the answer is about no such response. */
+export function backgroundTaps(passed: PassedAnswer, parts: Gateway): readonly ResponseTap[] {
+  const { endpoint, knock, answer } = passed;
+  const isBegin = endpoint === 'responses' && knock.method === 'POST' && !answer.stream;
+  const id = later.exec(endpoint)?.[1];
+  if (!isBegin && (id === undefined || knock.method === 'DELETE')) return [];
+  const take = (response: JsonObject): void => {
+    if (id === undefined) remember(response, passed, parts);
+    else void chargeBackground(readOf(id, response, passed), parts);
+  };
+  return [new ResponseTap(answer, { needsOnlyId: false, mostBytes: mostKeptBytes, take, lost: () => undefined })];
+}
+
+function remember(response: JsonObject, { target, knock }: PassedAnswer, { storedResponses }: Gateway): void {
+  const { id, status } = response;
+  if (status !== 'queued' && status !== 'in_progress') return;
+  storedResponses.remember(textOf(id) ?? '', knock.principal.userPath, homeOf(target), target.model);
+}
+
+function readOf(
+  id: string,
+  response: JsonObject,
+  { target, knock: { exchange, principal }, answer }: PassedAnswer,
+): Parameters<typeof chargeBackground>[0] {
+  const told = { status: answer.status, body: Buffer.from(writeJson(response)) };
+  return { id, home: homeOf(target), answer: told, path: '/p/*', exchange, principal };
+}
+
+/** The key that it was asked with is not known here; keys of one account know the same responses. */
+function homeOf({ upstream }: OpaqueTarget): { readonly provider: string; readonly key: string } {
+  return { provider: upstream.name, key: '' };
+}
